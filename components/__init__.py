@@ -1,0 +1,1 @@
+"""Pure functions from a site to Kubernetes objects, one folder a component; site.py wires them."""

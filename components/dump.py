@@ -1,0 +1,99 @@
+"""Plain data to YAML text that every YAML reader understands alike.
+
+PyYAML's C emitter takes ten times as long for the same objects, and the fast Rust ones leave
+``on``, ``yes`` and ``12:30`` unquoted, which YAML 1.1 readers (kubectl among them) take for booleans
+and numbers. So: block style, keys in the given order, and quotes around every text that is not
+plainly a word. docs/decisions/0004-yaml-output.md has the figures.
+"""
+
+import functools
+import json
+import re
+from typing import Any
+
+_PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./@%+-]*(?::[A-Za-z0-9_./@%+-]+)*")
+_AMBIGUOUS = re.compile(r"y|n|yes|no|on|off|true|false|null|nan|inf", re.IGNORECASE)
+
+
+def dump(value: Any) -> str:
+    """``value`` (maps with text keys, lists, text, whole numbers, booleans, None) as YAML."""
+    lines: list[str] = []
+    _emit(value, "", lines)
+    return "\n".join(lines) + "\n"
+
+
+def dump_all(values: list[Any]) -> str:
+    """Several documents, separated as kubectl expects."""
+    return "---\n".join(dump(value) for value in values)
+
+
+def _emit(value: Any, indent: str, lines: list[str]) -> None:
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            _entry(f"{indent}{_scalar(key)}:", item, indent, lines)
+    elif isinstance(value, list) and value:
+        for item in value:
+            _item(item, indent, lines)
+    else:
+        lines.append(indent + _scalar(value))
+
+
+def _entry(head: str, item: Any, indent: str, lines: list[str]) -> None:
+    if item and isinstance(item, dict):
+        lines.append(head)
+        _emit(item, indent + "  ", lines)
+    elif item and isinstance(item, list):
+        lines.append(head)
+        _emit(item, indent, lines)
+    elif isinstance(item, str) and "\n" in item and _literal(item):
+        lines.append(head + (" |" if item.endswith("\n") else " |-"))
+        lines.extend(indent + "  " + line if line else "" for line in item.splitlines())
+    else:
+        lines.append(f"{head} {_scalar(item)}")
+
+
+def _item(item: Any, indent: str, lines: list[str]) -> None:
+    if item and isinstance(item, dict | list):
+        start = len(lines)
+        _emit(item, indent + "  ", lines)
+        lines[start] = f"{indent}- {lines[start][len(indent) + 2 :]}"
+    else:
+        lines.append(f"{indent}- {_scalar(item)}")
+
+
+def _literal(text: str) -> bool:
+    """Whether a text can stand as a literal block without losing or hiding anything."""
+    body = text.removesuffix("\n")
+    return (
+        not body.startswith((" ", "\n"))
+        and not body.endswith("\n")
+        and all(c.isprintable() or c == "\n" for c in body)
+    )
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    if value is None or isinstance(value, bool | int | float):
+        return json.dumps(value)
+    if isinstance(value, dict | list):
+        return "{}" if isinstance(value, dict) else "[]"
+    raise TypeError(f"not plain data: {type(value).__name__}")
+
+
+@functools.lru_cache(maxsize=65536)
+def _text(value: str) -> str:
+    if _PLAIN.fullmatch(value) and not _AMBIGUOUS.fullmatch(value):
+        return value
+    # JSON's double quotes are YAML's, and mean the same in every version of it; but for what lies
+    # outside JSON's \\uXXXX, and DEL, which JSON leaves as it is.
+    if value.isascii() and "\x7f" not in value:
+        return json.dumps(value)
+    return "".join(_escaped(c) for c in json.dumps(value, ensure_ascii=False))
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if 0x20 <= code < 0x7F:
+        return character
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

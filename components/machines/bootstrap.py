@@ -1,0 +1,183 @@
+"""What a host does at its first boot to become a node: the KubeadmConfigSpec of a pool.
+
+cloud-init renders the whole of it as a jinja template on the host, so no text that a site brings
+may hold jinja's marks: the types of the site file leave no room for them.
+"""
+
+from typing import Any
+
+from components.dump import dump
+from components.machines.names import NODE_POOL_LABEL, RACK_LABEL
+from schemas.release import OsFamily
+from schemas.site import Site
+from schemas.sitefile import FirstBoot, Pool, Proxy
+
+Json = dict[str, Any]
+PATCHES = "/etc/kubernetes/patches"
+SYNCED_DOMAINS = (
+    "node-role.kubernetes.io",
+    "node-restriction.kubernetes.io",
+    "node.cluster.x-k8s.io",
+)
+"""Label domains that Cluster API copies from Machines to nodes (util/labels/helpers.go)."""
+_TRUST = {
+    OsFamily.DEBIAN: ("/usr/local/share/ca-certificates", "crt", "update-ca-certificates"),
+    OsFamily.RHEL: ("/etc/pki/ca-trust/source/anchors", "pem", "update-ca-trust extract"),
+}
+
+
+def kubeadm_config(site: Site, pool: Pool) -> Json:
+    """The parts of a KubeadmConfigSpec that every machine of a pool has, but for its join."""
+    boot = site.first_boot(pool)
+    return {
+        "files": files(site, pool),
+        "ntp": {"enabled": True, "servers": list(boot.ntp)},
+        "users": [
+            {
+                "name": boot.ssh.user,
+                "sudo": "ALL=(ALL) NOPASSWD:ALL",
+                "shell": "/bin/bash",
+                "lockPassword": True,
+                "sshAuthorizedKeys": list(boot.ssh.keys),
+            }
+        ],
+        "preKubeadmCommands": commands(site, pool),
+    }
+
+
+def registration(site: Site, pool: Pool) -> Json:
+    """How a machine of a pool joins: named after its host, labelled with its place.
+
+    metal3.io/uuid is how the Metal3 provider finds the node to set its providerID.
+    """
+    node_labels = {
+        "metal3.io/uuid": "{{ ds.meta_data.uuid }}",
+        "topology.kubernetes.io/region": site.file.region,
+        "topology.kubernetes.io/zone": "{{ ds.meta_data.zone }}",
+        RACK_LABEL: "{{ ds.meta_data.rack }}",
+        **{key: value for key, value in pool.labels.items() if not synced(key)},
+    }
+    text = ",".join(f"{key}={value}" for key, value in sorted(node_labels.items()))
+    result: Json = {
+        "nodeRegistration": {
+            "name": "{{ ds.meta_data.local_hostname }}",
+            "kubeletExtraArgs": [{"name": "node-labels", "value": text}],
+        },
+        "patches": {"directory": PATCHES},
+    }
+    if pool.taints is not None:
+        result["nodeRegistration"]["taints"] = [
+            {"key": taint.key, "value": taint.value, "effect": taint.effect.value}
+            if taint.value
+            else {"key": taint.key, "effect": taint.effect.value}
+            for taint in pool.taints
+        ]
+    return result
+
+
+def synced(key: str) -> bool:
+    """Whether Cluster API copies a label of a Machine to its node."""
+    domain = key.partition("/")[0] if "/" in key else ""
+    return any(domain == each or domain.endswith(f".{each}") for each in SYNCED_DOMAINS)
+
+
+def machine_labels(pool: Pool) -> dict[str, str]:
+    """The labels of a pool's Machines that reach their nodes, in place."""
+    return {
+        NODE_POOL_LABEL: pool.name,
+        **{key: value for key, value in sorted(pool.labels.items()) if synced(key)},
+    }
+
+
+def files(site: Site, pool: Pool) -> list[Json]:
+    """The files that a pool's hosts have before they join."""
+    boot = site.first_boot(pool)
+    found = [_file(f"{PATCHES}/kubeletconfiguration+strategic.yaml", dump(kubelet(pool)))]
+    if site.file.sources.registry_mirror:
+        found.append(
+            _file(
+                "/etc/containerd/certs.d/_default/hosts.toml",
+                f'[host."{site.file.sources.registry_mirror}"]\n'
+                'capabilities = ["pull", "resolve"]\n',
+            )
+        )
+    if boot.proxy:
+        found.append(
+            _file(
+                "/etc/systemd/system/containerd.service.d/10-proxy.conf",
+                proxy_unit(site, boot.proxy),
+            )
+        )
+    folder, suffix, _ = _TRUST[site.operating_system(pool).family]
+    for number, path in enumerate(boot.ca_certificates, start=1):
+        content = site.texts[path].replace("\r\n", "\n")
+        found.append(_file(f"{folder}/foresite-{number}.{suffix}", content))
+    return found
+
+
+def _file(path: str, content: str) -> Json:
+    return {"path": path, "owner": "root:root", "permissions": "0644", "content": content}
+
+
+def commands(site: Site, pool: Pool) -> list[str]:
+    """What a pool's hosts run before they join, so that the files above take effect."""
+    boot: FirstBoot = site.first_boot(pool)
+    found = []
+    if boot.ca_certificates:
+        found.append(_TRUST[site.operating_system(pool).family][2])
+    if boot.proxy:
+        found.append("systemctl daemon-reload")
+    if boot.ca_certificates or boot.proxy:
+        found.append("systemctl restart containerd")
+    return found
+
+
+def proxy_unit(site: Site, proxy: Proxy) -> str:
+    """A systemd drop-in that sends containerd through the proxy, but for the site's own networks.
+
+    In a unit file a per cent sign stands for itself only when doubled (systemd.unit(5)).
+    """
+    cluster = site.file.cluster
+    direct = {
+        "127.0.0.1",
+        "localhost",
+        ".svc",
+        ".cluster.local",
+        cluster.endpoint,
+        cluster.pods,
+        cluster.services,
+        *(zone.network for zone in site.file.zones),
+        *proxy.exclude,
+    }
+    url = proxy.http.replace("%", "%%")
+    return (
+        "[Service]\n"
+        f'Environment="HTTP_PROXY={url}"\n'
+        f'Environment="HTTPS_PROXY={url}"\n'
+        f'Environment="NO_PROXY={",".join(sorted(direct))}"\n'
+    )
+
+
+def kubelet(pool: Pool) -> Json:
+    """The pool's KubeletConfiguration, as a patch that kubeadm applies.
+
+    All of evictionHard is written, because the kubelet drops its defaults once one is given
+    (kubelet.config.k8s.io/v1beta1, evictionHard).
+    """
+    settings = pool.kubelet
+    return {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "containerLogMaxSize": settings.container_log_max_size,
+        "evictionHard": {
+            "imagefs.available": f"{settings.eviction_hard.imagefs_percent}%",
+            "imagefs.inodesFree": "5%",
+            "memory.available": settings.eviction_hard.memory,
+            "nodefs.available": f"{settings.eviction_hard.nodefs_percent}%",
+            "nodefs.inodesFree": "5%",
+        },
+        "imageGCHighThresholdPercent": settings.image_gc_high_percent,
+        "imageGCLowThresholdPercent": settings.image_gc_low_percent,
+        "maxPods": settings.max_pods,
+        "systemReserved": {"cpu": settings.reserved_cpu, "memory": settings.reserved_memory},
+    }

@@ -1,0 +1,148 @@
+"""The control plane: a KubeadmControlPlane, and the virtual IP that its hosts announce."""
+
+from components.dump import dump
+from components.machines.bootstrap import kubeadm_config, machine_labels, registration
+from components.machines.names import CONTROL_PLANE_API, INFRASTRUCTURE_API, group, metadata
+from components.machines.templates import machine_template
+from components.machines.workers import deletion
+from components.manifest import Json, Manifest, pruned
+from schemas.site import Site
+from schemas.sitefile import Pool, Remedy, VirtualIp
+
+KUBE_VIP_MANIFEST = "/etc/kubernetes/manifests/kube-vip.yaml"
+_INIT_ONLY = "test ! -f /run/kubeadm/kubeadm.yaml || "
+"""That file is on the machine that runs ``kubeadm init`` only."""
+
+
+def control_plane(site: Site) -> list[Manifest]:
+    """The templates of the control plane's machines, and the KubeadmControlPlane."""
+    pool = site.control_plane
+    templates = machine_template(site, pool)
+    body = {
+        "apiVersion": CONTROL_PLANE_API,
+        "kind": "KubeadmControlPlane",
+        "metadata": metadata(site, site.name),
+        "spec": _spec(site, pool, templates[-1]),
+    }
+    return [*templates, Manifest("KubeadmControlPlane", body, protect=True)]
+
+
+def _spec(site: Site, pool: Pool, template: Manifest) -> Json:
+    """The KubeadmControlPlaneSpec.
+
+    With a spare a new machine comes first; without one an old machine goes first, as a surge
+    would wait for ever, and a stuck control plane does not get unstuck by changing it back.
+    """
+    spec: Json = {
+        "replicas": site.replicas(pool),
+        "version": site.version(pool),
+        "rollout": {
+            "strategy": {
+                "type": "RollingUpdate",
+                "rollingUpdate": {"maxSurge": 1 if pool.spares else 0},
+            }
+        },
+        "machineTemplate": {
+            "metadata": {"labels": machine_labels(pool)},
+            "spec": {
+                "infrastructureRef": {
+                    "apiGroup": group(INFRASTRUCTURE_API),
+                    "kind": "Metal3MachineTemplate",
+                    "name": template.body["metadata"]["name"],
+                },
+                "deletion": deletion(pool),
+            },
+        },
+        "kubeadmConfigSpec": _config(site, pool),
+    }
+    if pool.health_check.remedy is Remedy.REPLACE:
+        minutes = site.profile(pool).reimage_minutes
+        spec["remediation"] = {
+            "maxRetry": 3,
+            "minHealthyPeriodSeconds": 4 * minutes * 60,
+            "retryPeriodSeconds": 2 * minutes * 60,
+        }
+    return spec
+
+
+def _config(site: Site, pool: Pool) -> Json:
+    joining = registration(site, pool)
+    config = kubeadm_config(site, pool)
+    if site.file.cluster.virtual_ip is VirtualIp.ARP:
+        manifest = {
+            "path": KUBE_VIP_MANIFEST,
+            "owner": "root:root",
+            "permissions": "0600",
+            "content": dump(kube_vip(site)),
+        }
+        config["files"] = [*config["files"], manifest]
+        # Until kubeadm 1.34.8 and 1.35.5 admin.conf gets its rights through the very address that
+        # kube-vip is to announce (kubernetes/kubernetes#138449); the first machine starts with
+        # super-admin.conf and goes back once the cluster is there.
+        config["preKubeadmCommands"] = [
+            *config["preKubeadmCommands"],
+            _swap("admin", "super-admin"),
+        ]
+        config["postKubeadmCommands"] = [_swap("super-admin", "admin")]
+    if not config["preKubeadmCommands"]:
+        del config["preKubeadmCommands"]
+    return pruned({**config, "initConfiguration": joining, "joinConfiguration": joining})
+
+
+def _swap(old: str, new: str) -> str:
+    """A command that changes the kubeconfig kube-vip mounts, on the first machine only."""
+    edit = f"s#path: /etc/kubernetes/{old}.conf#path: /etc/kubernetes/{new}.conf#"
+    return f"{_INIT_ONLY}sed -i '{edit}' {KUBE_VIP_MANIFEST}"
+
+
+def kube_vip(site: Site) -> Json:
+    """The static pod that holds the endpoint, by leader election and ARP.
+
+    Names of the environment as kube-vip 1.2 reads them (pkg/kubevip/config_envvar.go). It reaches
+    the API server of its own host as ``kubernetes``, a name in that server's certificate.
+    """
+    cluster = site.file.cluster
+    environment = {
+        "address": cluster.endpoint,
+        "port": str(cluster.port),
+        "vip_arp": "true",
+        "cp_enable": "true",
+        "cp_namespace": "kube-system",
+        "vip_leaderelection": "true",
+        "vip_leasename": "plndr-cp-lock",
+        "vip_leaseduration": "15",
+        "vip_renewdeadline": "10",
+        "vip_retryperiod": "2",
+        "prometheus_server": "127.0.0.1:2112",
+    }
+    container = {
+        "name": "kube-vip",
+        "image": site.release.kube_vip,
+        "imagePullPolicy": "IfNotPresent",
+        "args": ["manager"],
+        "env": [
+            *({"name": name, "value": value} for name, value in environment.items()),
+            {
+                "name": "vip_nodename",
+                "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}},
+            },
+        ],
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"add": ["NET_ADMIN", "NET_RAW"], "drop": ["ALL"]},
+        },
+        "volumeMounts": [{"name": "kubeconfig", "mountPath": "/etc/kubernetes/admin.conf"}],
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "kube-vip", "namespace": "kube-system"},
+        "spec": {
+            "hostNetwork": True,
+            "hostAliases": [{"ip": "127.0.0.1", "hostnames": ["kubernetes"]}],
+            "containers": [container],
+            "volumes": [
+                {"name": "kubeconfig", "hostPath": {"path": "/etc/kubernetes/admin.conf"}}
+            ],
+        },
+    }

@@ -1,0 +1,100 @@
+"""Cluster API's health checks, as the last resort: a machine gone for long, and few at once.
+
+The first healer of a fault is not here. With the remedy reboot a machine that never became a node
+is left alone (nodeStartupTimeoutSeconds 0): the Metal3 provider cannot power-cycle it, and its
+vain request would block the health check of the others (CAPM3 1.13, metal3remediation_manager.go).
+"""
+
+from components.machines.names import (
+    CLUSTER_API,
+    CLUSTER_LABEL,
+    CONTROL_PLANE_LABEL,
+    INFRASTRUCTURE_API,
+    NODE_POOL_LABEL,
+    metadata,
+)
+from components.manifest import Json, Manifest
+from schemas.site import Site
+from schemas.sitefile import Pool, Remedy, Role
+
+
+def health_checks(site: Site) -> list[Manifest]:
+    """A MachineHealthCheck for each pool, with the template of its remedy."""
+    found: list[Manifest] = []
+    for pool in site.file.pools:
+        if pool.health_check.remedy is Remedy.REBOOT:
+            found.append(remediation_template(site, pool))
+        found.append(health_check(site, pool))
+    return found
+
+
+def health_check(site: Site, pool: Pool) -> Manifest:
+    """When a pool's machine counts as failed, and how many may be at once.
+
+    Of a control plane one at most, however large: the power cycle asks nobody for the quorum.
+    """
+    check = pool.health_check
+    control_plane = pool.role is Role.CONTROL_PLANE
+    share = site.replicas(pool) * check.max_unhealthy_percent // 100
+    timeout = check.unhealthy_timeout_seconds
+    remediation: Json = {
+        "triggerIf": {"unhealthyLessThanOrEqualTo": 1 if control_plane else max(1, share)}
+    }
+    if check.remedy is Remedy.REBOOT:
+        remediation["templateRef"] = {
+            "apiVersion": INFRASTRUCTURE_API,
+            "kind": "Metal3RemediationTemplate",
+            "name": pool.name,
+        }
+    body = {
+        "apiVersion": CLUSTER_API,
+        "kind": "MachineHealthCheck",
+        "metadata": metadata(site, pool.name, **{CLUSTER_LABEL: site.name}),
+        "spec": {
+            "clusterName": site.name,
+            "selector": {
+                "matchLabels": {CONTROL_PLANE_LABEL: ""}
+                if control_plane
+                else {NODE_POOL_LABEL: pool.name}
+            },
+            "checks": {
+                "nodeStartupTimeoutSeconds": startup_timeout(site, pool),
+                "unhealthyNodeConditions": [
+                    {"type": "Ready", "status": status, "timeoutSeconds": timeout}
+                    for status in ("Unknown", "False")
+                ],
+            },
+            "remediation": remediation,
+        },
+    }
+    return Manifest(f"MachineHealthCheck/{pool.name}", body)
+
+
+def startup_timeout(site: Site, pool: Pool) -> int:
+    """Seconds that a new machine may take to become a node; 0: no limit."""
+    check = pool.health_check
+    if check.remedy is Remedy.REBOOT:
+        return 0
+    return check.node_startup_timeout_seconds or 2 * 60 * site.profile(pool).reimage_minutes
+
+
+def remediation_template(site: Site, pool: Pool) -> Manifest:
+    """How often a pool's hosts are power-cycled, and how long each time may take."""
+    check = pool.health_check
+    body = {
+        "apiVersion": INFRASTRUCTURE_API,
+        "kind": "Metal3RemediationTemplate",
+        "metadata": metadata(site, pool.name),
+        "spec": {
+            "template": {
+                "spec": {
+                    "strategy": {
+                        "type": "Reboot",
+                        "retryLimit": check.reboot_retries,
+                        "timeoutSeconds": check.reboot_timeout_seconds,
+                    }
+                }
+            }
+        },
+    }
+    return Manifest(f"Metal3RemediationTemplate/{pool.name}", body)

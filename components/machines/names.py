@@ -1,0 +1,43 @@
+"""Names that the parts of the component share: API versions, labels, annotations, metadata."""
+
+from typing import Any
+
+from components.manifest import labels
+from schemas.site import Site
+
+COMPONENT = "machines"
+
+CLUSTER_API = "cluster.x-k8s.io/v1beta2"
+CONTROL_PLANE_API = "controlplane.cluster.x-k8s.io/v1beta2"
+BOOTSTRAP_API = "bootstrap.cluster.x-k8s.io/v1beta2"
+INFRASTRUCTURE_API = "infrastructure.cluster.x-k8s.io/v1beta2"
+METAL3_API = "metal3.io/v1alpha1"
+IPAM_API = "ipam.metal3.io/v1alpha1"
+
+CLUSTER_LABEL = "cluster.x-k8s.io/cluster-name"
+DEPLOYMENT_LABEL = "cluster.x-k8s.io/deployment-name"
+CONTROL_PLANE_LABEL = "cluster.x-k8s.io/control-plane"
+FAILURE_DOMAIN_LABEL = "infrastructure.cluster.x-k8s.io/failure-domain"
+NODE_POOL_LABEL = "node.cluster.x-k8s.io/pool"
+"""On Machines; Cluster API copies labels of this domain to nodes, without a re-image."""
+
+POOL_LABEL = "foresite.dev/pool"
+ZONE_LABEL = "foresite.dev/zone"
+RACK_LABEL = "foresite.dev/rack"
+"""On BareMetalHosts; the bootstrap configuration gives zone and rack on to the node."""
+BOOT_MAC_ANNOTATION = "foresite.dev/boot-mac"
+SERIAL_ANNOTATION = "foresite.dev/serial"
+
+
+def group(api_version: str) -> str:
+    """The API group of an apiVersion."""
+    return api_version.partition("/")[0]
+
+
+def metadata(site: Site, name: str, **more: str) -> dict[str, Any]:
+    """The metadata of a namespaced object; ``more`` are further labels by key."""
+    return {
+        "name": name,
+        "namespace": site.name,
+        "labels": {**labels(site.name, COMPONENT), **more},
+    }

@@ -1,0 +1,101 @@
+"""The machines of a site as Cluster API v1beta2 and Metal3 objects, in a fixed order.
+
+Owns the cluster itself and puts the parts together: the control plane (controlplane.py), worker
+pools (workers.py), templates that both are made from (templates.py, bootstrap.py), health checks
+(health.py), hosts and addresses (hosts.py). Does not own what runs on the cluster.
+"""
+
+from components.machines.controlplane import control_plane
+from components.machines.health import health_checks
+from components.machines.hosts import addresses, hosts
+from components.machines.names import (
+    CLUSTER_API,
+    CONTROL_PLANE_API,
+    INFRASTRUCTURE_API,
+    group,
+    metadata,
+)
+from components.machines.upgrade import worker_version_guard
+from components.machines.workers import workers
+from components.manifest import Manifest
+from schemas.site import Site
+
+
+def objects(site: Site) -> list[Manifest]:
+    """Every object of a site's machines, on its management cluster."""
+    return [
+        namespace(site),
+        cluster(site),
+        metal3_cluster(site),
+        *worker_version_guard(site),
+        addresses(site),
+        *control_plane(site),
+        *workers(site),
+        *health_checks(site),
+        *hosts(site),
+    ]
+
+
+def namespace(site: Site) -> Manifest:
+    """The namespace that holds everything of the site on the management cluster.
+
+    Protected, as deleting it deletes every BareMetalHost in it, which wipes them.
+    """
+    body = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {key: v for key, v in metadata(site, site.name).items() if key != "namespace"},
+    }
+    return Manifest("Namespace", body, protect=True)
+
+
+def cluster(site: Site) -> Manifest:
+    """The Cluster; its endpoint is the Metal3Cluster's, which Cluster API copies."""
+    file = site.file.cluster
+    body = {
+        "apiVersion": CLUSTER_API,
+        "kind": "Cluster",
+        "metadata": metadata(site, site.name),
+        "spec": {
+            "clusterNetwork": {
+                "apiServerPort": file.port,
+                "pods": {"cidrBlocks": [file.pods]},
+                "services": {"cidrBlocks": [file.services]},
+            },
+            "controlPlaneRef": {
+                "apiGroup": group(CONTROL_PLANE_API),
+                "kind": "KubeadmControlPlane",
+                "name": site.name,
+            },
+            "infrastructureRef": {
+                "apiGroup": group(INFRASTRUCTURE_API),
+                "kind": "Metal3Cluster",
+                "name": site.name,
+            },
+        },
+    }
+    return Manifest("Cluster", body, protect=True)
+
+
+def metal3_cluster(site: Site) -> Manifest:
+    """The Metal3Cluster: the endpoint, and the zones that the control plane may spread over.
+
+    KubeadmControlPlane only counts failure domains that say controlPlane: true.
+    """
+    used = site.zones_of(site.control_plane)
+    body = {
+        "apiVersion": INFRASTRUCTURE_API,
+        "kind": "Metal3Cluster",
+        "metadata": metadata(site, site.name),
+        "spec": {
+            "controlPlaneEndpoint": {
+                "host": site.file.cluster.endpoint,
+                "port": site.file.cluster.port,
+            },
+            "cloudProviderEnabled": False,
+            "failureDomains": [
+                {"name": zone.name, "controlPlane": zone.name in used} for zone in site.file.zones
+            ],
+        },
+    }
+    return Manifest("Metal3Cluster", body, protect=True)

@@ -1,0 +1,122 @@
+"""Worker pools: a MachineDeployment each, or one for each zone where a rollout keeps zones apart."""
+
+from components.machines.bootstrap import kubeadm_config, machine_labels, registration
+from components.machines.names import (
+    BOOTSTRAP_API,
+    CLUSTER_API,
+    CLUSTER_LABEL,
+    DEPLOYMENT_LABEL,
+    INFRASTRUCTURE_API,
+    group,
+    metadata,
+)
+from components.machines.templates import data_template, machine_template
+from components.manifest import Json, Manifest, hashed, pruned
+from schemas.site import Site
+from schemas.sitefile import Pool, Remedy, Rollout, RolloutStrategy
+
+NODE_DELETION_TIMEOUT_SECONDS = 600
+"""Nodes are named after hosts, so a Node left behind would keep the host's next machine out: the
+deletion is tried for longer than Cluster API's 10 seconds."""
+VOLUME_DETACH_TIMEOUT_SECONDS = 600
+
+
+def workers(site: Site) -> list[Manifest]:
+    """The objects of all worker pools, in the order of the file."""
+    found: list[Manifest] = []
+    for pool in site.worker_pools:
+        config = config_template(site, pool)
+        found.append(config)
+        if not pool.rollout.by_zone:
+            templates = machine_template(site, pool)
+            found += [*templates, deployment(site, pool, config, templates[-1])]
+            continue
+        found.append(data_template(site, pool))
+        for zone in site.zones_of(pool):
+            (template,) = machine_template(site, pool, zone)
+            found += [template, deployment(site, pool, config, template, zone)]
+    return found
+
+
+def config_template(site: Site, pool: Pool) -> Manifest:
+    """The KubeadmConfigTemplate of a pool; named by its content, as an edit in place does nothing."""
+    spec: Json = {
+        "template": {
+            "spec": pruned(
+                {**kubeadm_config(site, pool), "joinConfiguration": registration(site, pool)}
+            )
+        }
+    }
+    if not spec["template"]["spec"]["preKubeadmCommands"]:
+        del spec["template"]["spec"]["preKubeadmCommands"]
+    body = {
+        "apiVersion": BOOTSTRAP_API,
+        "kind": "KubeadmConfigTemplate",
+        "metadata": metadata(site, hashed(pool.name, spec)),
+        "spec": spec,
+    }
+    return Manifest(f"KubeadmConfigTemplate/{pool.name}", body, keep=True)
+
+
+def deployment(
+    site: Site, pool: Pool, config: Manifest, template: Manifest, zone: str | None = None
+) -> Manifest:
+    """The MachineDeployment of a pool (in one zone)."""
+    name = f"{pool.name}-{zone}" if zone else pool.name
+    match = {CLUSTER_LABEL: site.name, DEPLOYMENT_LABEL: name}
+    spec: Json = {
+        "clusterName": site.name,
+        "replicas": site.replicas(pool, zone),
+        "rollout": {"strategy": _strategy(pool.rollout)},
+        "selector": {"matchLabels": match},
+        "template": {
+            "metadata": {"labels": {**match, **machine_labels(pool)}},
+            "spec": pruned(
+                {
+                    "clusterName": site.name,
+                    "version": site.version(pool),
+                    "failureDomain": zone,
+                    "bootstrap": {"configRef": _reference(config)},
+                    "infrastructureRef": _reference(template),
+                    "deletion": deletion(pool),
+                }
+            ),
+        },
+    }
+    if pool.health_check.remedy is Remedy.REPLACE:
+        spec["remediation"] = {"maxInFlight": 1}
+    body = {
+        "apiVersion": CLUSTER_API,
+        "kind": "MachineDeployment",
+        "metadata": metadata(site, name, **{CLUSTER_LABEL: site.name}),
+        "spec": spec,
+    }
+    logical = f"{pool.name}/{zone}" if zone else pool.name
+    return Manifest(f"MachineDeployment/{logical}", body, protect=True)
+
+
+def deletion(pool: Pool) -> Json:
+    """How long a machine that goes may take; all are bounded, as 0 means for ever."""
+    return {
+        "nodeDrainTimeoutSeconds": pool.rollout.drain_timeout_seconds,
+        "nodeVolumeDetachTimeoutSeconds": VOLUME_DETACH_TIMEOUT_SECONDS,
+        "nodeDeletionTimeoutSeconds": NODE_DELETION_TIMEOUT_SECONDS,
+    }
+
+
+def _strategy(rollout: Rollout) -> Json:
+    if rollout.strategy is RolloutStrategy.ON_DELETE:
+        return {"type": rollout.strategy.value}
+    return {
+        "type": rollout.strategy.value,
+        "rollingUpdate": {
+            "maxSurge": rollout.max_surge,
+            "maxUnavailable": rollout.max_unavailable,
+        },
+    }
+
+
+def _reference(template: Manifest) -> Json:
+    kind = template.body["kind"]
+    api = INFRASTRUCTURE_API if kind.startswith("Metal3") else BOOTSTRAP_API
+    return {"apiGroup": group(api), "kind": kind, "name": template.body["metadata"]["name"]}

@@ -1,0 +1,89 @@
+"""A Kubernetes object as plain data, with what its readers must know to treat it safely.
+
+Owns the type, the labels that every object carries, and names that change with their content.
+"""
+
+import hashlib
+import json
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+Json = dict[str, Any]
+
+SITE_LABEL = "foresite.dev/site"
+COMPONENT_LABEL = "foresite.dev/component"
+
+
+class Target(StrEnum):
+    """Which of the two clusters of a site an object belongs to."""
+
+    MANAGEMENT = "management"
+    """The cluster that runs Cluster API for the site."""
+    SITE = "site"
+    """The site's own cluster."""
+
+
+class Manifest(NamedTuple):
+    """One Kubernetes object.
+
+    ``name`` is its logical name, which never changes while the object means the same; ``body`` is
+    what a person would apply. ``protect``: deleting it destroys something, so it is refused.
+    ``keep``: it stays in the cluster when it is replaced or no longer made, because controllers
+    may still refer to it. ``ignore``: fields that a controller owns once the object exists.
+    """
+
+    name: str
+    body: Json
+    target: Target = Target.MANAGEMENT
+    protect: bool = False
+    keep: bool = False
+    ignore: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The object's kind."""
+        return str(self.body["kind"])
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What tells the object from all others of its cluster: apiVersion, kind, namespace, name."""
+        metadata = self.body["metadata"]
+        return (
+            self.body["apiVersion"],
+            self.body["kind"],
+            metadata.get("namespace", ""),
+            metadata["name"],
+        )
+
+
+def labels(site: str, component: str) -> dict[str, str]:
+    """The labels of every object: whose it is, and which component made it."""
+    return {
+        "app.kubernetes.io/managed-by": "foresite",
+        COMPONENT_LABEL: component,
+        SITE_LABEL: site,
+    }
+
+
+def pruned(value: Json) -> Json:
+    """``value`` without entries that are None or an empty map.
+
+    Cluster API's v1beta2 refuses empty structs (MinProperties=1), and to an API server a null is
+    not the same as an absent field. Empty lists stay, as they mean "none".
+    """
+    result: Json = {}
+    for key, item in value.items():
+        kept = pruned(item) if isinstance(item, dict) else item
+        if kept is None or (isinstance(kept, dict) and not kept):
+            continue
+        result[key] = kept
+    return result
+
+
+def hashed(prefix: str, content: Json) -> str:
+    """A name that changes with ``content``: ``prefix`` and eight hexadecimal digits of its hash.
+
+    For objects that are immutable, or whose change Cluster API only sees by their name.
+    """
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return f"{prefix}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

@@ -1,0 +1,1 @@
+"""The pod network: manifests that a site brings, put into its cluster."""

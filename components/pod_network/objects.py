@@ -1,0 +1,70 @@
+"""The pod network's way into the cluster: through Cluster API, or registered directly.
+
+Owns how the manifests get there, not what they say: that is the site's. Without a pod network no
+node gets ready, so its objects are protected.
+"""
+
+from components.manifest import SITE_LABEL, Manifest, Target, labels
+from schemas.manifests import read_manifests
+from schemas.site import Site
+from schemas.sitefile import PodNetworkInstall
+
+COMPONENT = "pod-network"
+
+
+def objects(site: Site) -> list[Manifest]:
+    """The objects of the pod network, on the cluster that the site's choice asks for."""
+    network = site.file.cluster.pod_network
+    text = site.texts[network.manifests]
+    if network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
+        return through_cluster_api(site, text)
+    return directly(site, text)
+
+
+def through_cluster_api(site: Site, text: str) -> list[Manifest]:
+    """A ClusterResourceSet with the manifests in a ConfigMap.
+
+    Strategy Reconcile applies a changed ConfigMap again; it never deletes what was dropped from it
+    (Cluster API 1.13, clusterresourceset_controller.go).
+    """
+    metadata = {
+        "name": COMPONENT,
+        "namespace": site.name,
+        "labels": labels(site.name, COMPONENT),
+    }
+    config = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata,
+        "data": {"manifests.yaml": text},
+    }
+    resource_set = {
+        "apiVersion": "addons.cluster.x-k8s.io/v1beta2",
+        "kind": "ClusterResourceSet",
+        "metadata": metadata,
+        "spec": {
+            "clusterSelector": {"matchLabels": {SITE_LABEL: site.name}},
+            "resources": [{"kind": "ConfigMap", "name": COMPONENT}],
+            "strategy": "Reconcile",
+        },
+    }
+    return [
+        Manifest("ConfigMap/pod-network", config, protect=True),
+        Manifest("ClusterResourceSet/pod-network", resource_set, protect=True),
+    ]
+
+
+def directly(site: Site, text: str) -> list[Manifest]:
+    """Each object of the manifests, for the site's own cluster, with our labels added."""
+    found = []
+    for body in read_manifests(text):
+        metadata = body["metadata"]
+        ours = {**metadata.get("labels", {}), **labels(site.name, COMPONENT)}
+        namespace = metadata.get("namespace")
+        where = f"{namespace}/" if namespace else ""
+        logical = f"{body['kind']}/{where}{metadata['name']}"
+        whole = {**body, "metadata": {**metadata, "labels": ours}}
+        found.append(Manifest(logical, whole, target=Target.SITE, protect=True))
+    return found
+
+

@@ -1,0 +1,76 @@
+"""Puts custom resource definitions into the API server and waits until they serve."""
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from controlplane.client import Client, Manifest
+from controlplane.errors import ControlPlaneError
+
+_API, _KIND = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
+_DIGEST = "foresite.dev/sha256"
+_THREADS = 8
+_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """How many definitions were put in, and how many were there in the same form already."""
+
+    applied: int
+    unchanged: int
+
+
+def install_crds(client: Client, crds: Iterable[Manifest]) -> Installed:
+    """Make the server serve every kind of ``crds``; those that it has already are left alone."""
+    wanted = [_marked(crd) for crd in crds]
+    present = {crd["metadata"]["name"]: _digest(crd) for crd in client.items(_API, _KIND)}
+    changed = [crd for crd in wanted if present.get(_name(crd)) != _digest(crd)]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        list(pool.map(client.apply, changed))
+    _wait(client, wanted)
+    return Installed(len(changed), len(wanted) - len(changed))
+
+
+def _name(crd: Manifest) -> str:
+    name: str = crd["metadata"]["name"]
+    return name
+
+
+def _marked(crd: Manifest) -> Manifest:
+    """``crd`` with a digest of itself, by which a later start sees that nothing has to be done."""
+    digest = hashlib.sha256(json.dumps(crd, sort_keys=True).encode()).hexdigest()
+    metadata = crd["metadata"]
+    annotations = {**(metadata.get("annotations") or {}), _DIGEST: digest}
+    body = {key: value for key, value in crd.items() if key != "status"}
+    return {**body, "metadata": {**metadata, "annotations": annotations}}
+
+
+def _digest(crd: Manifest) -> str | None:
+    digest: str | None = (crd["metadata"].get("annotations") or {}).get(_DIGEST)
+    return digest
+
+
+def _wait(client: Client, wanted: list[Manifest]) -> None:
+    """Wait until all kinds are in the server's lists, where only established ones are."""
+    deadline = time.monotonic() + _SECONDS
+    for crd in wanted:
+        for api_version, kind in _kinds(crd):
+            while not client.serves(api_version, kind):
+                if time.monotonic() > deadline:
+                    message = f"{_name(crd)} is not established after {_SECONDS:.0f} s"
+                    fix = (
+                        f"`kubectl get crd {_name(crd)} -o yaml` says why, under status.conditions"
+                    )
+                    raise ControlPlaneError(message, fix)
+                time.sleep(0.05)
+
+
+def _kinds(crd: Manifest) -> Iterator[tuple[str, str]]:
+    spec = crd["spec"]
+    for version in spec["versions"]:
+        if version["served"]:
+            yield f"{spec['group']}/{version['name']}", spec["names"]["kind"]

@@ -1,0 +1,70 @@
+"""The command lines of the two servers: a real API server with what a trial does not need off."""
+
+from pathlib import Path
+
+ETCD_CLIENTS, ETCD_PEERS = "etcd:2379", "etcd:2380"
+"""Names of sockets in the servers' working directory. etcd has no passwords: behind a socket in a
+folder of its owner's it needs none, and behind a port of the loopback every user of the machine
+could write into it. Relative names, because the path of a socket may have 107 characters."""
+
+BETA = ("admissionregistration.k8s.io/v1beta1=true",)
+"""APIs that are off in this minor and that sites may use where they are on."""
+
+FEATURES = ("MutatingAdmissionPolicy=true",)
+
+
+def etcd_mark(directory: Path) -> str:
+    """The argument by which this directory's etcd is known."""
+    return f"--data-dir={directory / 'etcd'}"
+
+
+def etcd(binary: Path, directory: Path) -> list[str | Path]:
+    """The command line of etcd."""
+    return [
+        binary,
+        etcd_mark(directory),
+        "--name=trial",
+        f"--listen-client-urls=unix://{ETCD_CLIENTS}",
+        f"--advertise-client-urls=unix://{ETCD_CLIENTS}",
+        f"--listen-peer-urls=unix://{ETCD_PEERS}",
+        f"--initial-advertise-peer-urls=unix://{ETCD_PEERS}",
+        f"--initial-cluster=trial=unix://{ETCD_PEERS}",
+        # A power cut may cost the trial, which is what makes writing to it quick.
+        "--unsafe-no-fsync",
+        "--log-level=warn",
+    ]
+
+
+def apiserver_mark(directory: Path) -> str:
+    """The argument by which this directory's API server is known."""
+    return f"--cert-dir={directory / 'certs'}"
+
+
+def apiserver(binary: Path, directory: Path, port: int) -> list[str | Path]:
+    """The command line of kube-apiserver."""
+    key = directory / "service-accounts.key"
+    return [
+        binary,
+        apiserver_mark(directory),
+        f"--etcd-servers=unix://{ETCD_CLIENTS}",
+        "--bind-address=127.0.0.1",
+        "--advertise-address=127.0.0.1",
+        f"--secure-port={port}",
+        f"--token-auth-file={directory / 'tokens.csv'}",
+        "--anonymous-auth=false",
+        "--authorization-mode=RBAC",
+        f"--service-account-key-file={key}",
+        f"--service-account-signing-key-file={key}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        # The usual network: a Service may ask for an address in it.
+        "--service-cluster-ip-range=10.96.0.0/12",
+        "--allow-privileged=true",
+        # Nobody makes the accounts that it waits for: there is no controller manager.
+        "--disable-admission-plugins=ServiceAccount",
+        # One server has nobody to share with or to be found by.
+        "--endpoint-reconciler-type=none",
+        "--enable-priority-and-fairness=false",
+        "--profiling=false",
+        f"--runtime-config={','.join(BETA)}",
+        f"--feature-gates={','.join(FEATURES)}",
+    ]

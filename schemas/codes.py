@@ -1,0 +1,108 @@
+"""The vocabulary of problems: one code per kind of fault, with the sentence that says why it hurts.
+
+A code is stable: users search for it, suppress nothing by it, and tests name it.
+"""
+
+from enum import StrEnum
+
+
+class Code(StrEnum):
+    """What kind of fault a problem is; ``code.why`` says what it would do to a site."""
+
+    why: str
+
+    def __new__(cls, value: str, why: str) -> "Code":
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.why = why
+        return member
+
+    # --- the text of a file -------------------------------------------------------------------
+    FILE_UNREADABLE = "file-unreadable", "nothing can be said about a site that cannot be read"
+    YAML_SYNTAX = "yaml-syntax", "the file has no single meaning, so no tool may guess one"
+    FILE_TOO_LARGE = "file-too-large", "a file too large to review hides what it changes"
+    FILE_EMPTY = "file-empty", "an empty file would stand for a site without machines"
+    FILE_ENCODING = "file-encoding", "tools that guess another encoding read another file"
+    FILE_CHARACTER = "file-character", "what a reviewer sees is not what the machines get"
+    YAML_TOO_DEEP = "yaml-too-deep", "nesting without end exhausts the tools that read it"
+    YAML_TAG = "yaml-tag", "a tag changes what a value is, and readers disagree on how"
+    YAML_ANCHOR = "yaml-anchor", "a value far away would change this one unseen"
+    YAML_MERGE_KEY = "yaml-merge-key", "merged fields are invisible here and not part of YAML 1.2"
+    YAML_DIRECTIVE = "yaml-directive", "a directive changes the meaning of the whole file"
+    YAML_DOCUMENTS = "yaml-documents", "a tool that reads one document drops the others unseen"
+    YAML_DUPLICATE_KEY = "yaml-duplicate-key", "tools keep the first or the last value, unseen"
+    YAML_KEY_TYPE = "yaml-key-type", "a key that is no text is renamed or refused by other tools"
+    YAML_NUMBER = "yaml-number", "a number beyond 64 bits is rounded or refused by other tools"
+
+    # --- the host list ------------------------------------------------------------------------
+    HOSTS_TEXT = "hosts-text", "a host list that reads in two ways would provision the wrong host"
+    HOSTS_COLUMNS = "hosts-columns", "a shifted cell would send one host's address to another"
+    HOSTS_CELL = "hosts-cell", "the Bare Metal Operator could not reach or boot the host"
+
+    # --- one value ----------------------------------------------------------------------------
+    UNKNOWN_FIELD = "unknown-field", "a misspelt field is a setting that silently does nothing"
+    MISSING_FIELD = "missing-field", "there is no safe value that Foresite could assume"
+    WRONG_TYPE = "wrong-type", "a value of another type means another thing to the next reader"
+    INVALID_VALUE = "invalid-value", "the API server or a host would refuse it later"
+    OUT_OF_BOUNDS = "out-of-bounds", "beyond its bounds the setting harms the site"
+    TODO_LEFT = "todo-left", "the value is one that only a person knows"
+    SECRET_IN_FILE = "secret-in-file", "what is in Git is known to everyone who ever clones it"
+
+    # --- names that lead nowhere --------------------------------------------------------------
+    SITE_NAME_MISMATCH = "site-name-mismatch", "stack, namespace and file would name two sites"
+    SITE_UNKNOWN = "site-unknown", "there is no such site"
+    FILE_MISSING = "file-missing", "the site names a file that a fresh clone does not have"
+    FILE_CONTENT = "file-content", "hosts or the cluster would refuse the file's content"
+    UNKNOWN_RELEASE = "unknown-release", "without a release no version or digest is known"
+    UNKNOWN_HARDWARE = "unknown-hardware", "disks, accelerators and times of the host are not known"
+    UNKNOWN_OS = "unknown-os", "there is no image that the hosts could boot"
+    OS_IMAGE_MISSING = "os-image-missing", "a host would be wiped and then have nothing to boot"
+    UNKNOWN_POOL = "unknown-pool", "the host would belong to no machine"
+    UNKNOWN_ZONE = "unknown-zone", "the host would get no address"
+    DUPLICATE_NAME = "duplicate-name", "two objects with one name overwrite each other in turn"
+    RESERVED_NAME = "reserved-name", "the name would clash with one that Foresite computes"
+
+    # --- networks -----------------------------------------------------------------------------
+    NETWORK_NOT_CANONICAL = (
+        "network-not-canonical",
+        "two spellings of one network hide that they overlap",
+    )
+    NETWORK_OVERLAP = "network-overlap", "packets for one network would be sent to the other"
+    NETWORK_TOO_SMALL = "network-too-small", "hosts beyond its size would never get ready"
+    ENDPOINT_OUTSIDE = "endpoint-outside", "no host could answer for the Kubernetes API"
+    ENDPOINT_TAKEN = "endpoint-taken", "two machines would answer for the Kubernetes API"
+    GATEWAY_OUTSIDE = "gateway-outside", "hosts would have no route out of their zone"
+    HOST_OUTSIDE = "host-outside", "the host would be unreachable at this address"
+    CONTROL_PLANE_SPREAD = (
+        "control-plane-spread",
+        "a virtual IP announced by ARP reaches one layer 2 network only",
+    )
+
+    # --- hosts --------------------------------------------------------------------------------
+    HOST_DUPLICATE = "host-duplicate", "one of the two hosts would be provisioned over the other"
+    SITES_CLASH = "sites-clash", "two sites would provision or route over each other"
+    POOL_EMPTY = "pool-empty", "a pool without machines hides a missing host list entry"
+
+    # --- versions -----------------------------------------------------------------------------
+    VERSION_UNSUPPORTED = (
+        "version-unsupported",
+        "Cluster API refuses or mishandles versions that it was not made for",
+    )
+    VERSION_SKEW = "version-skew", "Cluster API deletes machines first and then makes no new ones"
+
+    # --- rollouts and health checks -----------------------------------------------------------
+    CONTROL_PLANE_MISSING = "control-plane-missing", "a cluster needs one pool of control planes"
+    CONTROL_PLANE_EVEN = "control-plane-even", "an even number of etcd members loses quorum sooner"
+    ROLLOUT_STUCK = "rollout-stuck", "the rollout would wait for ever, half done"
+    ROLLOUT_ALL_AT_ONCE = "rollout-all-at-once", "one bad image would take the whole pool out"
+    ROLLOUT_MEANINGLESS = "rollout-meaningless", "the setting promises what a control plane ignores"
+    SPARES_TOO_MANY = "spares-too-many", "no machine of the pool would be left"
+    HEALTH_CHECK_LOOP = (
+        "health-check-loop",
+        "machines would be deleted while they install, again and again",
+    )
+    KUBELET_EVICTION = "kubelet-eviction", "pods would be evicted before unused images are deleted"
+    LABEL_RESERVED = "label-reserved", "the kubelet refuses to start with such a label"
+
+    # --- objects ------------------------------------------------------------------------------
+    OBJECT_INVALID = "object-invalid", "the API server would refuse the object"

@@ -1,0 +1,141 @@
+"""The compact form that schemas are stored in: every structural fact, no texts.
+
+Owns which keywords and formats exist. What is not known here is refused when the files are
+generated, so that no rule of a later CRD is lost in silence.
+"""
+
+import json
+from typing import Any
+
+Schema = dict[str, Any]
+"""A schema in OpenAPI's dialect, as CRDs have it, or in JSON Schema's."""
+
+WIDTH = 100
+LISTS_OF_SCHEMAS = ("allOf", "anyOf", "oneOf")
+SCHEMAS = ("additionalProperties", "items", "not")
+
+BOUNDS = frozenset(
+    (
+        "enum",
+        "exclusiveMaximum",
+        "exclusiveMinimum",
+        "maxItems",
+        "maxLength",
+        "maxProperties",
+        "maximum",
+        "minItems",
+        "minLength",
+        "minProperties",
+        "minimum",
+        "multipleOf",
+        "pattern",
+        "required",
+        "uniqueItems",
+    )
+)
+"""Keywords that mean the same in JSON Schema draft 4 (OpenAPI 3.0 builds on that draft)."""
+
+EMBEDDED = "x-kubernetes-embedded-resource"
+INT_OR_STRING = "x-kubernetes-int-or-string"
+LIST_KEYS = "x-kubernetes-list-map-keys"
+LIST_TYPE = "x-kubernetes-list-type"
+OPEN = "x-kubernetes-preserve-unknown-fields"
+RULES = "x-kubernetes-validations"
+
+OTHER_FACTS = frozenset(
+    (
+        "$ref",
+        "default",
+        "format",
+        "nullable",
+        "type",
+        "x-kubernetes-map-type",
+        EMBEDDED,
+        INT_OR_STRING,
+        LIST_KEYS,
+        LIST_TYPE,
+        OPEN,
+    )
+)
+DROPPED = frozenset(
+    (
+        "description",
+        "example",
+        "externalDocs",
+        "title",
+        # how to merge a patch, not what is valid:
+        "x-kubernetes-group-version-kind",
+        "x-kubernetes-patch-merge-key",
+        "x-kubernetes-patch-strategy",
+        "x-kubernetes-unions",
+    )
+)
+RULE_FACTS = ("rule", "reason", "fieldPath", "optionalOldSelf")
+"""What is kept of a CEL rule: its message is a text."""
+
+INTEGER_FORMATS = {"int32": 2**31, "int64": 2**63}
+"""Format -> the first number that does not fit."""
+
+_DATE = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+_HOUR_MINUTE = "([01][0-9]|2[0-3]):[0-5][0-9]"
+_64 = r"([A-Za-z0-9+/][\r\n]*)"
+STRING_FORMATS = {
+    "byte": rf"^({_64}{{4}})*({_64}{{2}}=[\r\n]*=|{_64}{{3}}=)?[\r\n]*$",
+    "date-time": rf"^{_DATE}T{_HOUR_MINUTE}:[0-5][0-9](\.[0-9]+)?(Z|[+-]{_HOUR_MINUTE})$",
+    "quantity": r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$",
+    "uri": r"^([A-Za-z][A-Za-z0-9+.-]*:|/)\S*$",
+}
+"""Format -> what the server's parser takes, as a pattern: JSON Schema leaves formats to each
+library, so two libraries would differ. Sources: encoding/base64, RFC 3339, resource.ParseQuantity,
+url.ParseRequestURI."""
+
+FORMATS = frozenset(("double", *INTEGER_FORMATS, *STRING_FORMATS))
+
+
+class UnknownFact(ValueError):
+    """A schema says something that this module does not know how to keep."""
+
+
+def compact(schema: Schema, where: str = "") -> Schema:
+    """The schema without texts, keys sorted.
+
+    Raises :class:`UnknownFact` for a keyword or a format that is not known.
+    """
+    result: Schema = {}
+    for key, value in sorted(schema.items()):
+        here = f"{where}/{key}"
+        if key == "properties":
+            result[key] = {k: compact(v, f"{here}/{k}") for k, v in sorted(value.items())}
+        elif key in LISTS_OF_SCHEMAS:
+            result[key] = [compact(v, here) for v in value]
+        elif key in SCHEMAS:
+            result[key] = compact(value, here) if isinstance(value, dict) else value
+        elif key == RULES:
+            result[key] = [_rule(rule, here) for rule in value]
+        elif key in BOUNDS or key in OTHER_FACTS:
+            result[key] = value
+        elif key not in DROPPED:
+            raise UnknownFact(f"{here}: unknown keyword")
+    if result.get("format", "double") not in FORMATS:
+        raise UnknownFact(f"{where}: unknown format {result['format']!r}")
+    return result
+
+
+def _rule(rule: dict[str, Any], where: str) -> dict[str, Any]:
+    """One CEL rule without its message; the server demands one of a rule with line breaks."""
+    if "\n" in rule["rule"]:
+        raise UnknownFact(f"{where}: a rule of several lines needs a message of its own")
+    return {key: rule[key] for key in RULE_FACTS if key in rule}
+
+
+def dump(node: Any, indent: int = 0) -> str:
+    """JSON with what fits into one line on one line: small files and small diffs."""
+    line = json.dumps(node, ensure_ascii=False)
+    if len(line) + indent <= WIDTH or not isinstance(node, dict | list) or not node:
+        return line
+    pad = " " * (indent + 1)
+    if isinstance(node, dict):
+        parts = [f"{pad}{json.dumps(k)}: {dump(v, indent + 1)}" for k, v in node.items()]
+        return "{\n" + ",\n".join(parts) + "\n" + " " * indent + "}"
+    parts = [pad + dump(item, indent + 1) for item in node]
+    return "[\n" + ",\n".join(parts) + "\n" + " " * indent + "]"

@@ -1,0 +1,55 @@
+"""One kind of problem for every fault a user can make, with the place and the way out.
+
+Owns the type and its order. How problems are shown belongs to the command line.
+"""
+
+from dataclasses import dataclass
+
+from schemas.codes import Code
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """A fault at a place.
+
+    ``file`` is relative to the repository; ``line`` and ``column`` count from 1 (0: the file as a
+    whole); ``path`` is where in the data (``pools.v100.rollout``), empty where there is none;
+    ``value`` is what was written there, shortened; ``message`` says what is wrong and ``fix`` what
+    to write instead. Why it hurts follows from the code.
+    """
+
+    file: str
+    line: int
+    column: int
+    code: Code
+    path: str
+    value: str
+    message: str
+    fix: str
+
+    @property
+    def why(self) -> str:
+        """What the fault would do to a site."""
+        return self.code.why
+
+    def as_dict(self) -> dict[str, str | int]:
+        """The problem as plain data for ``--format json``."""
+        return {
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "code": self.code.value,
+            "path": self.path,
+            "value": self.value,
+            "message": self.message,
+            "why": self.why,
+            "fix": self.fix,
+        }
+
+
+def shorten(value: object, limit: int = 60) -> str:
+    """``value`` as one printable line of at most ``limit`` characters, for showing to a person."""
+    text = value if isinstance(value, str) else repr(value)
+    # A crafted value must not move the reader's cursor or hide what follows it.
+    text = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text[: limit + 1])
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,94 @@
+"""A whole site: its file, its hosts, and the data that it names, resolved and ready to use.
+
+Owns what follows from other fields (replicas, versions, operating systems), so that no component
+computes it twice. A ``Site`` is only made of parts that were each valid.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from schemas.hardware import HardwareProfile
+from schemas.hostlist import Host
+from schemas.primitives import KubernetesVersion
+from schemas.release import OperatingSystem, OsImage, Release
+from schemas.sitefile import FirstBoot, Pool, Role, SiteFile
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One site, as components and rules see it.
+
+    ``texts`` holds the content of each file below sites/ that the site names, by its path.
+    """
+
+    file: SiteFile
+    hosts: tuple[Host, ...]
+    release: Release
+    hardware: Mapping[str, HardwareProfile]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    by_pool: Mapping[str, tuple[Host, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        groups: dict[str, list[Host]] = {}
+        for host in self.hosts:
+            groups.setdefault(host.pool, []).append(host)
+        # A frozen dataclass has no other way to set what follows from its fields.
+        object.__setattr__(self, "by_pool", {name: tuple(hosts) for name, hosts in groups.items()})
+
+    @property
+    def name(self) -> str:
+        """The site's name."""
+        return self.file.site
+
+    @property
+    def control_plane(self) -> Pool:
+        """The pool of control planes; the first where a faulty file has several."""
+        return next(pool for pool in self.file.pools if pool.role is Role.CONTROL_PLANE)
+
+    @property
+    def worker_pools(self) -> tuple[Pool, ...]:
+        """The pools of workers, in the order of the file."""
+        return tuple(pool for pool in self.file.pools if pool.role is Role.WORKER)
+
+    def hosts_of(self, pool: Pool, zone: str | None = None) -> tuple[Host, ...]:
+        """The hosts of a pool (in one zone), in the order of the host list."""
+        hosts = self.by_pool.get(pool.name, ())
+        return hosts if zone is None else tuple(host for host in hosts if host.zone == zone)
+
+    def zones_of(self, pool: Pool) -> tuple[str, ...]:
+        """The zones that a pool has hosts in, in the order of the site file."""
+        used = {host.zone for host in self.hosts_of(pool)}
+        return tuple(zone.name for zone in self.file.zones if zone.name in used)
+
+    def replicas(self, pool: Pool, zone: str | None = None) -> int:
+        """Machines of a pool (in one zone): its hosts less the spares.
+
+        Spares of a pool that keeps its zones apart are kept in each zone.
+        """
+        return max(0, len(self.hosts_of(pool, zone)) - pool.spares)
+
+    def version(self, pool: Pool) -> KubernetesVersion:
+        """The Kubernetes version of a pool's machines."""
+        cluster = self.file.cluster
+        held = cluster.workers if pool.role is Role.WORKER else None
+        return held or cluster.kubernetes
+
+    def os_name(self, pool: Pool) -> str:
+        """The name of a pool's operating system."""
+        return pool.os or self.release.default_os
+
+    def operating_system(self, pool: Pool) -> OperatingSystem:
+        """A pool's operating system. Raises KeyError where the release has none of that name."""
+        return self.release.operating_systems[self.os_name(pool)]
+
+    def os_image(self, pool: Pool) -> OsImage:
+        """A pool's OS image. Raises KeyError where the release has none for its version."""
+        return self.operating_system(pool).images[self.version(pool)]
+
+    def first_boot(self, pool: Pool) -> FirstBoot:
+        """What a pool's hosts need at their first boot."""
+        return pool.first_boot or self.file.first_boot
+
+    def profile(self, pool: Pool) -> HardwareProfile:
+        """A pool's hardware profile. Raises KeyError where there is none of that name."""
+        return self.hardware[pool.hardware]

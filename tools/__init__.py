@@ -1,0 +1,1 @@
+"""What the repository needs besides Python: pinned, found or built, never guessed."""

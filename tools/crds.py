@@ -1,0 +1,300 @@
+"""Write the compact schemas under schemas/objects/data/ from the real ones.
+
+``python -m tools.crds`` reads the CRDs of the projects below and Kubernetes' own definitions and
+writes each with its source and hash in the form of :mod:`schemas.objects.dialect`, without texts.
+``--check`` writes nothing and says whether the files on disk are what would be written.
+
+To add a kind, extend :data:`CRDS` or :data:`KUBERNETES_KINDS` and run the command.
+
+Exit codes: 0 done or up to date, 1 the files differ, 2 a source is absent or not what was pinned.
+"""
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from schemas.objects.dialect import INT_OR_STRING, OPEN, UnknownFact, compact, dump
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "schemas" / "objects" / "data"
+
+CRDS = {
+    "cluster-api": (
+        "clusterresourcesetbindings.addons clusterresourcesets.addons clusters"
+        " kubeadmconfigs.bootstrap kubeadmconfigtemplates.bootstrap"
+        " kubeadmcontrolplanes.controlplane machinedeployments machinehealthchecks machines"
+        " machinesets"
+    ),
+    "cluster-api-provider-metal3": "*",
+    "baremetal-operator": "*",
+    "metal3-ipam": "*",
+}
+"""Folder of upstream's crds/ -> the CRDs to take, by the head of their name; ``*`` is all."""
+
+CONTRACT_GROUPS = {f"{x}.cluster.x-k8s.io" for x in ("bootstrap", "controlplane", "infrastructure")}
+CONTRACT_LABELS = {f"cluster.x-k8s.io/{v}": v for v in ("v1beta1", "v1beta2")}
+"""Cluster API's references carry no version: it finds one by these labels on the CRD. Upstream adds
+them by kustomize, so the raw files lack them."""
+
+KUBERNETES = "1.34"
+ADMISSION = "admissionregistration.k8s.io"
+KUBERNETES_KINDS = {
+    "v1": "ConfigMap LimitRange Namespace ResourceQuota Secret Service ServiceAccount",
+    f"{ADMISSION}/v1": "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding",
+    f"{ADMISSION}/v1beta1": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding",
+    "apiextensions.k8s.io/v1": "CustomResourceDefinition",
+    "apps/v1": "DaemonSet Deployment StatefulSet",
+    "batch/v1": "Job",
+    "networking.k8s.io/v1": "NetworkPolicy",
+    "node.k8s.io/v1": "RuntimeClass",
+    "policy/v1": "PodDisruptionBudget",
+    "rbac.authorization.k8s.io/v1": "ClusterRole ClusterRoleBinding Role RoleBinding",
+    "scheduling.k8s.io/v1": "PriorityClass",
+}
+CLUSTER_SCOPED = (
+    "ClusterRole ClusterRoleBinding CustomResourceDefinition MutatingAdmissionPolicy"
+    " MutatingAdmissionPolicyBinding Namespace PriorityClass RuntimeClass ValidatingAdmissionPolicy"
+    " ValidatingAdmissionPolicyBinding"
+)
+"""The definitions do not say a kind's scope, so it stands here."""
+
+FIELDS = {"properties", "additionalProperties"}
+QUANTITY = {"type": ["string", "number", "null"], "format": "quantity"}
+PORT = {INT_OR_STRING: True, "format": "int32", "nullable": True}
+SPECIAL: dict[str, dict[str, Any]] = {
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": QUANTITY,
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": PORT,
+}
+"""Told upstream as a oneOf whose branches both take null, so that null is refused: said plainly."""
+
+
+class SourceError(Exception):
+    """A source is absent or is not what was pinned."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """PyYAML reads a plain ``=`` as a tag that nothing constructs; here it is a string."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, regexp) for tag, regexp in pairs if tag != "tag:yaml.org,2002:value"]
+    for first, pairs in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+# --- custom resources -------------------------------------------------------------------------
+
+
+def pinned(upstream: Path) -> list[dict[str, Any]]:
+    """The lock's entries of the CRDs that are wanted, by name."""
+    try:
+        lock = json.loads((upstream / "crds.lock.json").read_text("utf-8"))
+    except OSError as error:
+        raise SourceError(f"no CRDs under {upstream}: set FORESITE_UPSTREAM ({error})") from error
+    wanted = [
+        entry
+        for project, heads in CRDS.items()
+        for entry in lock
+        if entry["file"].split("/")[1] == project
+        and (heads == "*" or _head(entry) in heads.split())
+    ]
+    missing = set(" ".join(CRDS.values()).split()) - {"*"} - {_head(entry) for entry in wanted}
+    if missing:
+        raise SourceError(f"not in {upstream}/crds.lock.json: {', '.join(sorted(missing))}")
+    return sorted(wanted, key=lambda entry: str(entry["crd"]))
+
+
+def _head(entry: dict[str, Any]) -> str:
+    """``kubeadmconfigs.bootstrap`` of ``kubeadmconfigs.bootstrap.cluster.x-k8s.io``."""
+    return str(entry["crd"]).removesuffix(".cluster.x-k8s.io")
+
+
+def crd_document(entry: dict[str, Any], upstream: Path) -> dict[str, Any]:
+    """The compact form of one pinned CRD: source, names, scope, labels, and the stored version.
+
+    Older served versions are left out: nothing here writes them, and without a conversion webhook
+    a server could not translate between them.
+    """
+    try:
+        text = (upstream / entry["file"]).read_bytes()
+    except OSError as error:
+        raise SourceError(f"in crds.lock.json, but absent: {error}") from error
+    if hashlib.sha256(text).hexdigest() != entry["sha256"]:
+        raise SourceError(f"{entry['file']}: sha256 is not the one in crds.lock.json")
+    spec = yaml.load(text, _Loader)["spec"]  # a safe loader
+    stored = next(version for version in spec["versions"] if version["storage"])
+    return {
+        "source": {key: entry[key] for key in ("source", "tag", "commit", "path", "sha256")},
+        "labels": CONTRACT_LABELS if spec["group"] in CONTRACT_GROUPS else {},
+        "group": spec["group"],
+        "names": dict(sorted(spec["names"].items())),
+        "scope": spec["scope"],
+        "versions": [_version(stored, entry["crd"])],
+    }
+
+
+def _version(version: dict[str, Any], where: str) -> dict[str, Any]:
+    """The stored version with its texts left out and what is empty too."""
+    columns = version.get("additionalPrinterColumns", [])
+    result = {
+        "name": version["name"],
+        "served": True,
+        "storage": True,
+        "subresources": version.get("subresources", {}),
+        "additionalPrinterColumns": [
+            {key: column[key] for key in sorted(column) if key != "description"}
+            for column in columns
+        ],
+        "schema": {"openAPIV3Schema": compact(version["schema"]["openAPIV3Schema"], where)},
+    }
+    return {key: value for key, value in result.items() if value not in ({}, [])}
+
+
+# --- Kubernetes' own --------------------------------------------------------------------------
+
+
+def kubernetes_document() -> dict[str, Any]:
+    """Kubernetes' own kinds with every definition that they reach."""
+    package = "kubernetes_validate"
+    folder = f"kubernetes-json-schema/v{KUBERNETES}.0-local"
+    try:
+        text = resources.files(package).joinpath(folder, "_definitions.json").read_bytes()
+    except (ImportError, OSError) as error:
+        raise SourceError(f"the package {package} is absent or has no {folder}") from error
+    raw = json.loads(text.replace(b'"#/$defs/', b'"#/definitions/'))["$defs"]
+    kinds = _kinds(raw)
+    return {
+        "source": {
+            "package": package.replace("_", "-"),
+            "version": metadata.version(package),
+            "path": f"{package}/{folder}/_definitions.json",
+            "sha256": hashlib.sha256(text).hexdigest(),
+        },
+        "kinds": kinds,
+        "definitions": {name: _definition(name, raw) for name in sorted(_reach(raw, kinds))},
+    }
+
+
+def _kinds(raw: dict[str, Any]) -> dict[str, str]:
+    """``apiVersion/Kind`` -> name of its definition, for the wanted kinds."""
+    every = {
+        "/".join(filter(None, (gvk["group"], gvk["version"], gvk["kind"]))): name
+        for name, definition in raw.items()
+        for gvk in definition.get("x-kubernetes-group-version-kind", ())
+    }
+    try:
+        return {kind: every[kind] for kind in native_kinds()}
+    except KeyError as error:
+        raise SourceError(f"Kubernetes {KUBERNETES} has no {error}") from error
+
+
+def native_kinds() -> list[str]:
+    """The wanted kinds of Kubernetes itself as ``apiVersion/Kind``."""
+    return [f"{api}/{kind}" for api, kinds in KUBERNETES_KINDS.items() for kind in kinds.split()]
+
+
+def _reach(raw: dict[str, Any], kinds: dict[str, str]) -> set[str]:
+    """Every definition that the kinds need."""
+    seen: set[str] = set()
+    todo = list(kinds.values())
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo += _references(raw[name])
+    return seen
+
+
+def _references(node: Any) -> Iterator[str]:
+    """The names that a schema refers to (a property may itself be called ``$ref``)."""
+    if isinstance(node, dict) and isinstance(node.get("$ref"), str):
+        yield node["$ref"].rpartition("/")[2]
+    if isinstance(node, dict | list):
+        for child in node.values() if isinstance(node, dict) else node:
+            yield from _references(child)
+
+
+def _definition(name: str, raw: dict[str, Any]) -> dict[str, Any]:
+    """A definition with references into this file; an object that names no field holds any."""
+    definition = compact(SPECIAL.get(name, raw[name]), name)
+    if "object" in definition.get("type", ()) and not definition.keys() & FIELDS:
+        definition[OPEN] = True
+    return definition
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+def _scope(kind: str) -> str:
+    return "Cluster" if kind.rpartition("/")[2] in CLUSTER_SCOPED.split() else "Namespaced"
+
+
+def documents(upstream: Path) -> dict[str, Any]:
+    """File name under ``data/`` -> what it holds, with an index of the kinds."""
+    crds = {f"crds/{e['crd']}.json": crd_document(e, upstream) for e in pinned(upstream)}
+    native = "kubernetes.json"
+    index = [{"kind": kind, "scope": _scope(kind), "file": native} for kind in native_kinds()]
+    for file, crd in crds.items():
+        version = crd["versions"][0]["name"]
+        kind = f"{crd['group']}/{version}/{crd['names']['kind']}"
+        index.append({"kind": kind, "scope": crd["scope"], "file": file})
+    index.sort(key=lambda row: row["kind"])
+    return {"index.json": index, native: kubernetes_document(), **crds}
+
+
+def generate(upstream: Path) -> dict[Path, bytes]:
+    """Every file that belongs under ``data/``, and its bytes."""
+    every = documents(upstream)
+    return {DATA / name: f"{dump(document)}\n".encode() for name, document in every.items()}
+
+
+def differences(files: dict[Path, bytes]) -> list[str]:
+    """What is stale, missing or left over under ``data/``, as paths in the repository."""
+    there = {path for path in DATA.rglob("*") if path.is_file()}
+    stale = {p for p, text in files.items() if p not in there or p.read_bytes() != text}
+    return sorted(str(path.relative_to(ROOT)) for path in stale | (there - files.keys()))
+
+
+def write(files: dict[Path, bytes]) -> None:
+    """Make ``data/`` hold exactly these files."""
+    for name in differences(files):
+        path = ROOT / name
+        if path in files:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(files[path])
+        else:
+            path.unlink()
+
+
+def upstream_path() -> Path:
+    """Where the real CRDs lie: $FORESITE_UPSTREAM, else beside the repository."""
+    return Path(os.environ.get("FORESITE_UPSTREAM") or ROOT.parent / "shared" / "upstream")
+
+
+def main(arguments: list[str]) -> int:
+    """Write the files, or with ``--check`` compare them; see the module's docstring."""
+    if arguments not in ([], ["--check"]):
+        print("usage: python -m tools.crds [--check]", file=sys.stderr)
+        return 2
+    try:
+        files = generate(upstream_path())
+    except (SourceError, UnknownFact) as error:
+        print(f"tools.crds: {error}", file=sys.stderr)
+        return 2
+    changed = differences(files)
+    if not arguments:
+        write(files)
+    for name in changed:
+        print(f"{'differs' if arguments else 'written'}: {name}")
+    return 1 if arguments and changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

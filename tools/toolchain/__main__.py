@@ -1,0 +1,77 @@
+"""``python -m tools.toolchain ensure|where|env [GROUP...]``."""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+from shlex import quote
+from types import FrameType
+
+from tools.toolchain import GROUPS, ToolchainError, Tools, ensure, environment, locate
+
+_SHOWN = "PULUMI_"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; 0 when all is there, 2 when it could not be."""
+    signal.signal(signal.SIGTERM, _terminated)
+    options = _parser().parse_args(arguments)
+    try:
+        return _run(options)
+    except ToolchainError as error:
+        print(f"toolchain: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\ntoolchain: interrupted; what was finished is kept", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.toolchain", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, text in (
+        ("ensure", "make the parts available: use what is installed, build what is not"),
+        ("where", "print where the parts are, without building"),
+    ):
+        command = commands.add_parser(name, help=text)
+        # nargs="*" with choices refuses an empty list on some Pythons, hence the check below.
+        command.add_argument("groups", nargs="*", metavar="|".join(GROUPS), help="default: all")
+    command = commands.add_parser("env", help="print what a shell needs for trying Pulumi")
+    command.add_argument("state", type=Path, help="the folder of the trial's state")
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.command == "env":
+        _print_environment(options.state)
+        return 0
+    groups = options.groups or list(GROUPS)
+    if unknown := set(groups) - set(GROUPS):
+        raise ToolchainError(f"unknown: {', '.join(sorted(unknown))}", f"name one of {GROUPS}")
+    if options.command == "ensure":
+        ensure(groups)
+    else:
+        _print_tools(locate(groups))
+    return 0
+
+
+def _print_tools(tools: Tools) -> None:
+    for tool in tools.values():
+        print(f"{tool.name}\t{tool.version}\t{tool.origin.value}\t{tool.path}")
+
+
+def _print_environment(state: Path) -> None:
+    """Assignments for ``eval``; only what differs from the caller's own environment."""
+    env = environment(locate(["pulumi"]), state)
+    for name in sorted(env):
+        if name.startswith(_SHOWN) or name == "PATH":
+            print(f"export {name}={quote(env[name])}")
+
+
+def _terminated(_signal: int, _frame: FrameType | None) -> None:
+    """End as Ctrl-C does, so that a build does not go on without us."""
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+"""Builds one part from its pinned Go module, in a folder outside the checkout."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tools.toolchain.console import Console
+from tools.toolchain.errors import ToolchainError
+from tools.toolchain.parts import Copy, Part, sources
+
+GO_WANTED = (1, 26)
+# Go writes far more than the executables: modules and object files of everything.
+FREE_GIGABYTES = 8
+_TAIL_LINES = 12
+_PINS_FIX = (
+    "do not use what was downloaded, a module differs from the one that was pinned: ask who runs"
+    " your GOPROXY, and run `go clean -modcache` once that is settled"
+)
+_NETWORK_FIX = (
+    "let this machine reach a Go module proxy: GOPROXY (see `go env GOPROXY`) or HTTPS_PROXY;"
+    " the build goes on where it stopped"
+)
+_SPACE_FIX = (
+    f"free about {FREE_GIGABYTES} GB, or put Go's caches elsewhere (GOCACHE, GOMODCACHE, GOTMPDIR)"
+)
+_NETWORK = (
+    r"dial tcp|no such host|i/o timeout|connection re(fused|set)|proxyconnect|TLS handshake"
+    r"|network is unreachable|reading https?://|unexpected EOF|GOPROXY"
+)
+_HINTS = (
+    (r"no space left on device|disk quota exceeded", _SPACE_FIX),
+    (r"checksum mismatch|SECURITY ERROR", _PINS_FIX),
+    (_NETWORK, _NETWORK_FIX),
+    (r"signal: killed|cannot allocate memory", "give it more memory: the linker needs about 2 GB"),
+)
+
+
+def build(part: Part, into: Path, console: Console, label: str) -> None:
+    """Build ``part`` and what it installs beside itself into the folder ``into``."""
+    go = find_go()
+    work = into / ".build"
+    _copy_module(part.module_dir, work)
+    check_go(go, work)
+    started = time.monotonic()
+
+    def run(arguments: Sequence[str | Path], folder: Path) -> str:
+        return _run([go, *arguments], folder, (console, label, started))
+
+    for copy in part.copies:
+        module = into / ".modules" / copy.module_dir
+        _copy_module(copy.module_dir, module)
+        answer = run(["mod", "download", "-json", copy.module], module)
+        _take(copy, answer, work if copy.to == "build" else into)
+    ldflags = " ".join(part.ldflags)
+    run(["build", "-ldflags", ldflags, "-o", into / part.name, part.package], work)
+    for leftover in (work, into / ".modules"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def find_go() -> Path:
+    """The go command, or an error that says how to get it."""
+    found = shutil.which("go")
+    if found is None:
+        raise ToolchainError("Go is not installed (no `go` on PATH)", _go_fix())
+    return Path(found)
+
+
+def check_go(go: Path, folder: Path) -> None:
+    """Refuse a Go that is too old, asked in ``folder``: there a newer one may replace itself."""
+    done = subprocess.run(
+        [go, "env", "GOVERSION"],
+        cwd=folder,
+        env=_environment(os.environ),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        message = f"{go} cannot be used with this repository's modules"
+        raise ToolchainError(message, _go_fix(), _tail(done.stdout + done.stderr))
+    match = re.search(r"go(\d+)\.(\d+)", done.stdout)
+    if match and (int(match[1]), int(match[2])) < GO_WANTED:
+        message = f"{go} is {done.stdout.strip()}, and the pinned modules need go{_wanted()}"
+        raise ToolchainError(message, _go_fix())
+
+
+def check_space(folder: Path) -> None:
+    """Refuse to start what would fill the disk after many minutes."""
+    free = shutil.disk_usage(folder).free / 1e9
+    if free < 1:
+        raise ToolchainError(f"{folder} has {free:.1f} GB left, too little to build in", _SPACE_FIX)
+
+
+def _wanted() -> str:
+    return ".".join(map(str, GO_WANTED))
+
+
+def _go_fix() -> str:
+    return (
+        f"install Go {_wanted()} or newer from https://go.dev/dl/ (with GOTOOLCHAIN=auto, Go 1.21"
+        " and newer fetch it themselves; GOTOOLCHAIN=local forbids that), or install the tools"
+        " themselves in the versions of tools/versions.toml"
+    )
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Go's settings for a build that depends on the pins alone."""
+    return {
+        **environ,
+        "GOFLAGS": "-mod=readonly -trimpath -buildvcs=false",
+        "GOWORK": "off",
+        # No C compiler is asked for, and the executables run on any libc.
+        "CGO_ENABLED": "0",
+    }
+
+
+def _copy_module(module_dir: str, folder: Path) -> None:
+    """A copy to build in: the checkout stays as it is, whatever Go or a killed build writes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sources(module_dir):
+        shutil.copyfile(path, folder / path.name)
+
+
+def _take(copy: Copy, answer: str, folder: Path) -> None:
+    """Copy a file out of the module that ``go mod download`` says it has downloaded."""
+    target = folder / Path(copy.file).name
+    try:
+        shutil.copyfile(Path(json.loads(answer)["Dir"]) / copy.file, target)
+    except (ValueError, KeyError, FileNotFoundError) as error:
+        message = f"the Go module {copy.module} has no {copy.file}"
+        raise ToolchainError(message, "run `go clean -modcache`, and this again") from error
+    target.chmod(0o755)
+
+
+def _run(command: Sequence[str | Path], folder: Path, progress: tuple[Console, str, float]) -> str:
+    """Run Go in ``folder`` while progress ticks; its standard output, or an error with its tail."""
+    console, label, started = progress
+    log = folder / "build.log"
+    with log.open("wb") as sink, (folder / "answer").open("w+b") as answer:
+        with _child(command, folder, (answer.fileno(), sink.fileno())) as child:
+            while True:
+                try:
+                    code = child.wait(timeout=1)
+                    break
+                except subprocess.TimeoutExpired:
+                    console.tick(f"{label}: {time.monotonic() - started:.0f} s")
+        answer.seek(0)
+        output = answer.read().decode(errors="replace")
+    if code != 0:
+        text = output + log.read_text(errors="replace")
+        fixes = (fix for pattern, fix in _HINTS if re.search(pattern, text))
+        fix = next(fixes, f"run it by hand to see more: cd tools/... && {command[0]} build")
+        raise ToolchainError(f"{label} failed", fix, _tail(text))
+    return output
+
+
+@contextlib.contextmanager
+def _child(
+    command: Sequence[str | Path], folder: Path, streams: tuple[int, int]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process in a group of its own, ended with all its children when the block is left."""
+    child = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=_environment(os.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=streams[0],
+        stderr=streams[1],
+        start_new_session=True,
+    )
+    try:
+        yield child
+    finally:
+        if child.poll() is None:
+            # Go's caches are written atomically: nothing is lost by not asking politely.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+
+def _tail(text: str) -> str:
+    """The last lines of an output, without the list of downloads."""
+    lines = [line for line in text.splitlines() if not line.startswith("go: downloading ")]
+    return "\n".join(lines[-_TAIL_LINES:])

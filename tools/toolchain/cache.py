@@ -1,0 +1,83 @@
+"""Where builds are kept: a folder outside the checkout, filled whole or not at all."""
+
+import errno
+import fcntl
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tools.toolchain.errors import ToolchainError
+
+
+def cache_directory(environ: Mapping[str, str] | None = None) -> Path:
+    """``$FORESITE_CACHE``, else ``foresite`` in ``$XDG_CACHE_HOME`` or in ``~/.cache``."""
+    env = os.environ if environ is None else environ
+    if own := env.get("FORESITE_CACHE"):
+        return Path(own).expanduser().absolute()
+    base = env.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache").absolute() / "foresite"
+
+
+def platform_tag() -> str:
+    """This machine's system and processor: a home directory may be shared by several kinds."""
+    return f"{platform.system()}-{platform.machine()}".lower()
+
+
+@contextmanager
+def locked(name: str, cache: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Hold the lock ``name``; ``on_wait`` is called once if someone else has it now.
+
+    The kernel drops the lock with the process, so that a killed build leaves none behind.
+    """
+    with writing(cache):
+        folder = cache / "locks"
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            on_wait()
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def filling(target: Path) -> Iterator[Path]:
+    """A new folder that becomes ``target`` if the block succeeds, and is gone if it does not.
+
+    Call it under a lock: what an earlier, killed run left of the same target is removed.
+    """
+    with writing(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        prefix = f".{target.name}."
+        for leftover in target.parent.glob(f"{prefix}*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+        try:
+            yield folder
+            folder.chmod(0o755)
+            folder.rename(target)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def writing(place: Path) -> Iterator[None]:
+    """Turn a full or unwritable disk into an error that says which and what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            fix = "free some space there, or set FORESITE_CACHE to a folder on another disk"
+            raise ToolchainError(f"the disk of {place} is full", fix) from error
+        if isinstance(error, PermissionError | NotADirectoryError) or error.errno == errno.EROFS:
+            fix = "set FORESITE_CACHE to a folder that you can write to"
+            raise ToolchainError(f"cannot write to {place}: {error.strerror}", fix) from error
+        raise

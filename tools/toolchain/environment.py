@@ -1,0 +1,95 @@
+"""The surroundings in which Pulumi is tried: nothing of the user's own set-up is touched."""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from tools.toolchain.cache import cache_directory, filling, locked, writing
+from tools.toolchain.errors import ToolchainError
+from tools.toolchain.installed import HOST, HOST_SCRIPT, PLUGIN, Tools, host_script
+from tools.toolchain.parts import parts
+
+# What would send the trial to somebody's real backend, or unlock it with their secrets.
+_FOREIGN = (
+    "PULUMI_ACCESS_TOKEN",
+    "PULUMI_API",
+    "PULUMI_CONFIG_PASSPHRASE_FILE",
+    "PULUMI_STACK",
+)
+
+
+def environment(
+    tools: Tools, state: Path, environ: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The variables for running ``pulumi`` with ``tools`` on a trial backend in ``state``.
+
+    Pulumi's home is a folder in the cache and the backend is ``state``, so that no login, plugin
+    or stack of the user's is read or written. The passphrase is empty: a trial holds no secrets.
+    """
+    env = dict(os.environ if environ is None else environ)
+    home = pulumi_home(tools)
+    with writing(state):
+        state.mkdir(parents=True, exist_ok=True)
+    for name in _FOREIGN:
+        env.pop(name, None)
+    path = os.pathsep.join([str(home / "bin"), *filter(None, [env.get("PATH")])])
+    return env | {
+        "PATH": path,
+        "PULUMI_HOME": str(home),
+        "PULUMI_BACKEND_URL": f"file://{state.absolute()}",
+        "PULUMI_CONFIG_PASSPHRASE": "",
+        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        # A provider on PATH would win over the pinned one, whatever its version.
+        "PULUMI_IGNORE_AMBIENT_PLUGINS": "true",
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+    }
+
+
+def pulumi_home(tools: Tools) -> Path:
+    """A home for Pulumi with exactly ``tools`` in it, laid out as Pulumi expects.
+
+    The CLI looks for its language host beside its own executable and follows symbolic links to
+    find out where that is, so the two have to lie in one folder as real files.
+    """
+    plugin = tools[PLUGIN]
+    placed = {
+        Path("bin/pulumi"): tools["pulumi"].path,
+        Path(f"bin/{HOST}"): tools[HOST].path,
+        Path(f"bin/{HOST_SCRIPT}"): _script(tools),
+        Path(f"plugins/resource-kubernetes-v{plugin.version}/{PLUGIN}"): plugin.path,
+    }
+    home = cache_directory() / "pulumi" / _fingerprint(placed)
+    with locked("pulumi-home", cache_directory(), lambda: None):
+        if not home.exists():
+            with filling(home) as folder, writing(home):
+                for target, source in placed.items():
+                    _place(source.resolve(), folder / target)
+    return home
+
+
+def _script(tools: Tools) -> Path:
+    script = host_script(tools[HOST].path, os.environ)
+    if script is None:
+        fix = f"install Pulumi again, or take {tools[HOST].path} off PATH to have it built"
+        raise ToolchainError(f"{tools[HOST].path} has no {HOST_SCRIPT} beside it", fix)
+    return script
+
+
+def _fingerprint(placed: Mapping[Path, Path]) -> str:
+    """Changes when one of the files is another one, so that a home never holds a stale copy."""
+    digest = hashlib.sha256()
+    for target, source in placed.items():
+        stat = source.stat()
+        digest.update(f"{target}\0{source}\0{stat.st_size}\0{stat.st_mtime_ns}\0".encode())
+    return f"{parts()['pulumi'].version}-{digest.hexdigest()[:12]}"
+
+
+def _place(source: Path, target: Path) -> None:
+    """A hard link where the disk allows it; the executables are large."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        shutil.copy2(source, target)
