@@ -56,6 +56,29 @@ class Manifest(NamedTuple):
         )
 
 
+_GUARDS = {
+    "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+    "kustomize.toolkit.fluxcd.io/prune": "disabled",
+}
+"""What keeps Argo CD and Flux from deleting an object that left Git, as protect and keep do for
+Pulumi."""
+
+
+def guarded(manifests: list[Manifest]) -> list[Manifest]:
+    """The manifests, with protected and kept ones marked so that no GitOps controller prunes them.
+
+    Bodies of others are left as they are; bodies are never changed in place.
+    """
+    return [_guard(each) if each.protect or each.keep else each for each in manifests]
+
+
+def _guard(manifest: Manifest) -> Manifest:
+    metadata = manifest.body["metadata"]
+    annotations = {**metadata.get("annotations", {}), **_GUARDS}
+    body = {**manifest.body, "metadata": {**metadata, "annotations": annotations}}
+    return manifest._replace(body=body)
+
+
 def labels(site: str, component: str) -> dict[str, str]:
     """The labels of every object: whose it is, and which component made it."""
     return {

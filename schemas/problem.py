@@ -32,6 +32,17 @@ class Problem:
         """What the fault would do to a site."""
         return self.code.why
 
+    def __str__(self) -> str:
+        """The problem for a person: the place, what is wrong, why it hurts, what to write."""
+        place = self.file + (f":{self.line}:{self.column}" if self.line else "")
+        at = f" {self.path}" if self.path else ""
+        return (
+            f"{place}: {self.code.value}{at}\n"
+            f"  {self.message}\n"
+            f"  why: {self.why}\n"
+            f"  fix: {self.fix}"
+        )
+
     def as_dict(self) -> dict[str, str | int]:
         """The problem as plain data for ``--format json``."""
         return {

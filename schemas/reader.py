@@ -98,7 +98,7 @@ def read_yaml(data: bytes, file: str) -> tuple[Document | None, list[Problem]]:
     try:
         value, root = composer.document()
     except yaml.YAMLError as error:
-        add_syntax_error(findings, error)
+        add_syntax_error(findings, error, composer.bracket)
     except _StopError:
         pass
     if not findings:
@@ -150,7 +150,7 @@ class _Composer:
         self._findings = findings
         self._path: list[str | int] = []  # one step for each open collection
         self._indent = -1  # the column of the innermost block collection
-        self._in_flow = False
+        self.bracket = -1  # where the outermost open flow collection starts
         self._values_left = MAX_VALUES
         self.spans: list[Span] = []
 
@@ -215,16 +215,16 @@ class _Composer:
             message = f"the data is nested more than {MAX_DEPTH} levels deep"
             self._add(Code.YAML_TOO_DEEP, start, message, "nest it less")
             raise _StopError
-        outside = self._indent, self._in_flow
-        if event.flow_style:
-            self._in_flow = True
-        else:
+        outside = self._indent, self.bracket
+        if not event.flow_style:
             self._indent = event.start_mark.column
+        elif self.bracket < 0:
+            self.bracket = start
         self._path.append("")
         branch, value, end = (self._mapping if type(event) is _MAPPING else self._sequence)(start)
         self._path.pop()
-        self._indent, self._in_flow = outside
-        if event.flow_style and not self._in_flow:
+        self._indent, self.bracket = outside
+        if event.flow_style and self.bracket < 0:
             self.spans.append((start, end, "[", self._indent))
         return value, branch
 

@@ -197,25 +197,30 @@ def resolve(text: str) -> str | int | float | bool | None:
     return number if -(2**63) <= number < 2**63 else math.inf
 
 
-def add_syntax_error(findings: Findings, error: yaml.YAMLError) -> None:
-    """Note libyaml's error in the words of a person who writes a site file."""
+def add_syntax_error(findings: Findings, error: yaml.YAMLError, bracket: int) -> None:
+    """Note libyaml's error in the words of a person who writes a site file.
+
+    ``bracket`` is where the flow collection starts that is open at the error, -1 without one.
+    """
     text = findings.text
     context = getattr(error, "context", None) or ""
     problem = getattr(error, "problem", None) or "the text is not YAML"
     place = getattr(error, "problem_mark", None)
     opened = getattr(error, "context_mark", None)
     index: int = place.index if place else 0
-    if opened and not text[index:].strip():
-        index = opened.index  # what is never closed is mended where it was opened
-    start = text.rfind("\n", 0, index) + 1
-    line = text[start:].partition("\n")[0]
-    code = next((code for word, code in _REFUSED if word in f"{context} {problem}"), None)
+    at_end = not text[index:].strip()
+    if opened and (at_end or context.endswith(("a simple key", "a directive"))):
+        index = opened.index  # where the fault was begun, not where the parser gave up
     message, fix = next(
         (words for part, *words in _SYNTAX if part in problem),
         (problem, "compare the line with those above"),
     )
-    if "cannot start" in problem and text[index : index + 1] == "\t":
+    if at_end and bracket >= 0 and "quoted" not in context:
+        index, message, fix = bracket, "a bracket is never closed", "close it with ']' or '}'"
+    elif "cannot start" in problem and text[index : index + 1] == "\t":
         message, fix = "a tab is used as indentation", "indent with spaces"
+    code = next((code for word, code in _REFUSED if word in f"{context} {problem}"), None)
+    line = text[text.rfind("\n", 0, index) + 1 :].partition("\n")[0]
     findings.add(code or Code.YAML_SYNTAX, index, message, fix, value=line.strip())
 
 
@@ -232,11 +237,6 @@ def add_layout_faults(findings: Findings, spans: list[Span]) -> None:
             faults.append(_block_scalar_faults(text, span))
         elif text.find("\n", start, end) >= 0:
             faults.append(_continuation_faults(text, span))
-    if spans and spans[-1][2] in ("|", ">") and not text.endswith("\n"):
-        start, end, _, _ = spans[-1]
-        if not text[end:].strip():
-            # Tools disagree on whether such a value ends in a line feed.
-            faults.append(iter([(start, "the file ends inside this text", "end its last line")]))
     findings.add_all(Code.YAML_SYNTAX, chain.from_iterable(faults))
 
 
@@ -258,22 +258,25 @@ def _mark_faults(text: str, spans: list[Span]) -> Iterator[_Fault]:
 
 
 def _block_scalar_faults(text: str, span: Span) -> Iterator[_Fault]:
-    start, _, style, parent = span
+    start, end, style, parent = span
     header = _BLOCK_HEADER.match(text, start)
     if not header:
         yield start, f"more text on the line of '{style}'", "start it on the next line"
         return
     if start - text.rfind("\n", 0, start) <= parent + 1:
         yield start, f"'{style}' is indented less than a value", "put it after its key"
+    if header[0].endswith("\n") and not text.endswith("\n") and not text[end:].strip():
+        # Tools disagree on whether such a value ends in a line feed.
+        yield start, "the file ends inside this text", "end the file with a line feed"
     body = _BLOCK_BODY.match(text, header.end())
     if not body:
         return
     indent = len(body["indent"])
     widest = max(len(line.rstrip("\r")) for line in body["blanks"].split("\n"))
     detected = not header[1].strip("+-")
-    # At the top, text may start in the first column, where libyaml takes a '#' for a comment.
-    top_comment = parent < indent == 0 and text[body.end()] == "#"
-    if top_comment or (detected and parent < indent < widest):
+    # At the top libyaml counts the indentation from one column on, others from none.
+    at_top = parent < 0 and (not detected or (indent == 0 and text[body.end()] == "#"))
+    if at_top or (detected and parent < indent < widest):
         yield body.end(), "the text is not indented as a whole", "indent its first line as the rest"
 
 

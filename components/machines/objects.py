@@ -17,23 +17,25 @@ from components.machines.names import (
 )
 from components.machines.upgrade import worker_version_guard
 from components.machines.workers import workers
-from components.manifest import Manifest
+from components.manifest import Manifest, guarded
 from schemas.site import Site
 
 
 def objects(site: Site) -> list[Manifest]:
     """Every object of a site's machines, on its management cluster."""
-    return [
-        namespace(site),
-        cluster(site),
-        metal3_cluster(site),
-        *worker_version_guard(site),
-        addresses(site),
-        *control_plane(site),
-        *workers(site),
-        *health_checks(site),
-        *hosts(site),
-    ]
+    return guarded(
+        [
+            namespace(site),
+            cluster(site),
+            metal3_cluster(site),
+            *worker_version_guard(site),
+            addresses(site),
+            *control_plane(site),
+            *workers(site),
+            *health_checks(site),
+            *hosts(site),
+        ]
+    )
 
 
 def namespace(site: Site) -> Manifest:

@@ -4,7 +4,7 @@ Owns how the manifests get there, not what they say: that is the site's. Without
 node gets ready, so its objects are protected.
 """
 
-from components.manifest import SITE_LABEL, Manifest, Target, labels
+from components.manifest import SITE_LABEL, Manifest, Target, guarded, labels
 from schemas.manifests import read_manifests
 from schemas.site import Site
 from schemas.sitefile import PodNetworkInstall
@@ -17,8 +17,8 @@ def objects(site: Site) -> list[Manifest]:
     network = site.file.cluster.pod_network
     text = site.texts[network.manifests]
     if network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
-        return through_cluster_api(site, text)
-    return directly(site, text)
+        return guarded(through_cluster_api(site, text))
+    return guarded(directly(site, text))
 
 
 def through_cluster_api(site: Site, text: str) -> list[Manifest]:

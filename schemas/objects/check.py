@@ -17,7 +17,7 @@ from schemas.problem import shorten
 
 PLAIN = (str, int, float, bool)
 Path = tuple[str | int, ...]
-"""Where in an object: keys of maps and indexes of lists. A missing or unknown field is named too."""
+"""Where in an object: keys of maps, indexes of lists. A missing or unknown field is named too."""
 
 
 @dataclass(frozen=True, slots=True)

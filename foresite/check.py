@@ -1,0 +1,91 @@
+"""``foresite check``: every problem of sites, offline, down to the last field of each object."""
+
+import argparse
+import json
+from collections.abc import Iterable
+
+from components.manifest import Manifest
+from components.site import site_objects
+from foresite.cli import FOUND, OK, repository
+from schemas.codes import Code
+from schemas.load import Loaded, load
+from schemas.objects import check_object
+from schemas.problem import Problem
+from schemas.site import Site
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check the named sites and report."""
+    root = repository(options)
+    loaded = load(root, options.sites or None)
+    problems = [problem for each in loaded.values() for problem in all_problems(each)]
+    if options.format == "json":
+        print(as_json(loaded, problems))
+    else:
+        print(as_text(loaded, problems))
+    return FOUND if problems else OK
+
+
+def all_problems(loaded: Loaded) -> list[Problem]:
+    """The problems of a site's files, or else those of the objects that would come of them."""
+    if loaded.site is None:
+        return list(loaded.problems)
+    return object_problems(loaded.site, site_objects(loaded.site))
+
+
+def object_problems(site: Site, objects: dict[str, list[Manifest]]) -> list[Problem]:
+    """What the real schemas say against a site's objects."""
+    file = f"sites/{site.name}.yaml"
+    return [
+        Problem(
+            file,
+            0,
+            0,
+            Code.OBJECT_INVALID,
+            ".".join(map(str, (name, manifest.name, *fault.path))),
+            "",
+            f"{manifest.kind} {manifest.body['metadata'].get('name')}: {fault.message}",
+            "change the value that it comes from",
+        )
+        for name, manifests in objects.items()
+        for manifest in manifests
+        for fault in check_object(manifest.body)
+    ]
+
+
+def as_json(loaded: dict[str, Loaded], problems: Iterable[Problem]) -> str:
+    """The report for a machine."""
+    return json.dumps(
+        {"sites": list(loaded), "problems": [problem.as_dict() for problem in problems]}, indent=2
+    )
+
+
+def as_text(loaded: dict[str, Loaded], problems: list[Problem]) -> str:
+    """The report for a person: each problem, then one line that counts."""
+    counts = f"{_count(len(loaded), 'site')} checked: "
+    if problems:
+        return "\n\n".join([*map(str, problems), counts + _count(len(problems), "problem")])
+    lines = [summary(each.site) for each in loaded.values() if each.site is not None]
+    return "\n".join([*lines, counts + "no problem"])
+
+
+def summary(site: Site) -> str:
+    """One line on a site that has no problem."""
+    accelerators: dict[str, int] = {}
+    for pool in site.file.pools:
+        has = site.profile(pool).accelerators
+        if has:
+            count = has.count * len(site.hosts_of(pool))
+            accelerators[has.model] = accelerators.get(has.model, 0) + count
+    parts = [f"{count} {model}" for model, count in sorted(accelerators.items())]
+    objects = sum(map(len, site_objects(site).values()))
+    return (
+        f"{site.name}: {_count(len(site.hosts), 'host')}, "
+        f"{', '.join(parts) or 'no accelerators'}, {_count(objects, 'object')}"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+

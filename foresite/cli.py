@@ -1,0 +1,89 @@
+"""The command ``foresite``: its arguments, and the exit codes 0, 1 and 2.
+
+0: nothing to report; 1: problems found; 2: could not run. Each command imports what it needs when
+it runs, so that a check does not wait for what only another command uses.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+OK, FOUND, FAILED = 0, 1, 2
+
+
+class UsageError(Exception):
+    """The command cannot run as it was called; the message says what to do instead."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command and return its exit code; never a traceback for what a user can do."""
+    options = _parser().parse_args(arguments)
+    try:
+        code = _command(options.command)(options)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # The reader has left (``| head``): there is nobody to tell. Python would complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except UsageError as error:
+        print(f"foresite: {error}", file=sys.stderr)
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        print(f"foresite: {error.strerror or error}{where}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("\nforesite: interrupted", file=sys.stderr)
+    return FAILED
+
+
+def _command(name: str) -> Callable[[argparse.Namespace], int]:
+    if name == "check":
+        from foresite.check import run
+    elif name == "render":
+        from foresite.render import run
+    elif name == "new":
+        from foresite.new import run
+    elif name == "explain":
+        from foresite.explain import run
+    else:
+        from foresite.up import run
+    return run
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="foresite",
+        description="See what a change does to every bare-metal site before it merges.",
+        epilog="Exit codes: 0 nothing to report, 1 problems found, 2 could not run.",
+    )
+    parser.add_argument("--root", type=Path, help="the repository; default: found from here upwards")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    check = commands.add_parser("check", help="report every problem of sites, offline")
+    check.add_argument("sites", nargs="*", metavar="SITE", help="default: all sites")
+    render = commands.add_parser("render", help="write a site's manifests, a folder a component")
+    render.add_argument("sites", nargs="*", metavar="SITE", help="default: all sites")
+    render.add_argument("--out", type=Path, default=Path("rendered"), help="default: rendered")
+    new = commands.add_parser("new", help="write a new site, like one that exists")
+    new.add_argument("site", metavar="SITE")
+    new.add_argument("--like", required=True, metavar="OTHER", help="the site to start from")
+    explain = commands.add_parser("explain", help="say what a value is, whence, and where it goes")
+    explain.add_argument("site", metavar="SITE")
+    explain.add_argument("path", metavar="PATH", help="such as pools.v100.rollout.max_unavailable")
+    up = commands.add_parser("up", help="check a site, and run pulumi up for it")
+    up.add_argument("site", metavar="SITE")
+    up.add_argument("--trial", action="store_true", help="on the embedded API server")
+    up.add_argument("--preview", action="store_true", help="only say what would be done")
+    for command in (check, render, new, explain, up):
+        command.add_argument("--format", choices=("text", "json"), default="text")
+    return parser
+
+
+def repository(options: argparse.Namespace) -> Path:
+    """The repository that a command works on: the nearest folder upwards with sites/."""
+    start: Path = (options.root or Path.cwd()).resolve()
+    for folder in (start, *start.parents) if options.root is None else (start,):
+        if (folder / "sites").is_dir():
+            return folder
+    raise UsageError(f"no folder sites/ in {start}; run in a Foresite repository, or give --root")

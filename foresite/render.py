@@ -1,0 +1,129 @@
+"""``foresite render``: a site's manifests as files, ready for Argo CD or Flux.
+
+<out>/<site>/<cluster>/<component>/<kind>.yaml, where the cluster is ``management`` or ``site``;
+<out>/<site>/index.json says which files there are. A site's folder is replaced as a whole or not at
+all.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from components.dump import dump_all
+from components.manifest import Manifest
+from components.site import site_objects
+from foresite.check import as_json, as_text, object_problems
+from foresite.cli import FOUND, OK, UsageError, repository
+from schemas.load import Loaded, load
+from schemas.problem import Problem
+from schemas.site import Site
+
+INDEX = "index.json"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Render the named sites; nothing is written where one of them has a problem."""
+    loaded = load(repository(options), options.sites or None)
+    rendered, problems = _render(loaded)
+    if problems:
+        print((as_json if options.format == "json" else as_text)(loaded, problems))
+        return FOUND
+    for site, files in rendered.items():
+        write(options.out / site, files)
+    _report(options, rendered)
+    return OK
+
+
+def _render(loaded: dict[str, Loaded]) -> tuple[dict[str, dict[str, str]], list[Problem]]:
+    problems = [problem for each in loaded.values() for problem in each.problems]
+    rendered: dict[str, dict[str, str]] = {}
+    for name, each in loaded.items():
+        if each.site is not None and not problems:
+            objects = site_objects(each.site)
+            problems += object_problems(each.site, objects)
+            rendered[name] = files_of(each.site, objects)
+    return rendered, problems
+
+
+def files_of(site: Site, objects: dict[str, list[Manifest]]) -> dict[str, str]:
+    """The files of a site by path, in the order that they would be applied; the index last."""
+    groups: dict[str, list[Manifest]] = {}
+    for component, manifests in objects.items():
+        for manifest in manifests:
+            path = f"{manifest.target.value}/{component}/{manifest.kind.lower()}.yaml"
+            groups.setdefault(path, []).append(manifest)
+    files = {path: dump_all([each.body for each in group]) for path, group in groups.items()}
+    index = {
+        "site": site.name,
+        "release": site.release.release,
+        "files": {
+            path: {
+                "objects": len(groups[path]),
+                "sha256": hashlib.sha256(text.encode()).hexdigest(),
+            }
+            for path, text in files.items()
+        },
+    }
+    return {**files, INDEX: json.dumps(index, indent=2) + "\n"}
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    """Put ``files`` in place of ``folder``, at once; what was there before was ours, or it stays.
+
+    Raises UsageError where the folder holds something else, OSError where it cannot be written.
+    """
+    if folder.exists() and not _ours(folder):
+        raise UsageError(
+            f"{folder} holds files that render did not write; give another --out, or remove it"
+        )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        fresh.chmod(0o755)
+        for path, text in files.items():
+            target = fresh / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8", newline="\n")
+        _swap(fresh, folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _ours(folder: Path) -> bool:
+    return folder.is_dir() and ((folder / INDEX).is_file() or not any(folder.iterdir()))
+
+
+def _swap(fresh: Path, folder: Path) -> None:
+    """Rename ``fresh`` to ``folder``; what was there is gone only once the new one stands."""
+    if not folder.exists():
+        os.replace(fresh, folder)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
+    os.replace(folder, old)
+    try:
+        os.replace(fresh, folder)
+    except OSError:
+        os.replace(old, folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _report(options: argparse.Namespace, rendered: dict[str, dict[str, str]]) -> None:
+    if options.format == "json":
+        listed = {site: list(files) for site, files in rendered.items()}
+        print(json.dumps({"out": str(options.out), "sites": listed}, indent=2))
+        return
+    for site, files in rendered.items():
+        index = json.loads(files[INDEX])["files"]
+        count = sum(entry["objects"] for entry in index.values())
+        print(f"{options.out / site}: {count} objects in {len(index)} files")
+        folders: dict[str, int] = {}
+        for path, entry in index.items():
+            folder = str(Path(path).parent)
+            folders[folder] = folders.get(folder, 0) + entry["objects"]
+        for folder, number in folders.items():
+            print(f"  {folder}: {number} objects")
