@@ -8,7 +8,9 @@ Exit codes: 0 written or up to date, 1 the file differs, 2 wrong usage.
 """
 
 import ast
+import functools
 import inspect
+import itertools
 import json
 import sys
 import textwrap
@@ -28,10 +30,9 @@ FILE = Path(__file__).parent / "site.schema.json"
 
 Node = dict[str, Any]
 
-# What editors understand without exception; its keywords are those of 2020-12 that are used here.
-_DIALECT = "http://json-schema.org/draft-07/schema#"
 _OCTET = r"([1-9]?[0-9]|1[0-9][0-9]|2[0-4][0-9]|25[0-5])"
-_CHILDREN = ("properties", "patternProperties")
+# The newest draft that every editor reads; what is used here means the same in draft 2020-12.
+_DIALECT = "http://json-schema.org/draft-07/schema#"
 
 
 def site_schema() -> Node:
@@ -43,7 +44,7 @@ def site_schema() -> Node:
     return {"$schema": _DIALECT, "$comment": note, **root}
 
 
-def text() -> str:
+def schema_text() -> str:
     """The content of schemas/site.schema.json."""
     return json.dumps(site_schema(), indent=1, ensure_ascii=False) + "\n"
 
@@ -53,7 +54,7 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--check"]):
         print("usage: python -m schemas.editor [--check]", file=sys.stderr)
         return 2
-    wanted = text()
+    wanted = schema_text()
     if FILE.is_file() and FILE.read_text("utf-8") == wanted:
         return 0
     if arguments:
@@ -78,10 +79,10 @@ class _WithMemberTexts(GenerateJsonSchema):
 
 def _member_texts(enum: type[Enum]) -> dict[str, str]:
     """The docstring below each member of an enum, by the member's name."""
-    body = cast(ast.ClassDef, ast.parse(textwrap.dedent(inspect.getsource(enum))).body[0]).body
+    tree = ast.parse(textwrap.dedent(inspect.getsource(enum))).body[0]
     return {
         target.id: _plain(below.value.value)
-        for member, below in zip(body, body[1:], strict=False)
+        for member, below in itertools.pairwise(cast("ast.ClassDef", tree).body)
         if isinstance(member, ast.Assign) and isinstance(target := member.targets[0], ast.Name)
         if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
         if isinstance(below.value.value, str)
@@ -96,15 +97,14 @@ def _node(name: str, raw: Node, models: dict[str, Node]) -> Node:
     """
     node = _flat(raw, models)
     node["title"] = name
-    for word in _CHILDREN:
-        if word in node:
-            node[word] = {
-                key: _node(key if word == "properties" else "one of them", child, models)
-                for key, child in node[word].items()
-            }
+    if "properties" in node:
+        fields = node["properties"].items()
+        node["properties"] = {field: _node(field, each, models) for field, each in fields}
     if "items" in node:
         node["items"] = _node(f"one of {name}", node["items"], models)
     if "patternProperties" in node:
+        ((keys, each),) = node["patternProperties"].items()
+        node["patternProperties"] = {keys: _node(f"one of {name}", each, models)}
         node["additionalProperties"] = False
         node.pop("propertyNames", None)
     # An editor would insert the default of a map or list as one long line.
@@ -113,11 +113,15 @@ def _node(name: str, raw: Node, models: dict[str, Node]) -> Node:
     examples = [each for each in node.pop("examples", []) if "…" not in str(each)]
     if examples:
         node["examples"] = examples
-    if "description" in node:
-        node["description"] = " ".join([_plain(node["description"]), *_facts(node)])
+    texts = [_plain(node["description"])] if "description" in node else []
     if "pattern" in node:
-        node["pattern"], more = _sharper().get(node["pattern"], (node["pattern"], ""))
-        node["patternErrorMessage"] = _hint(node, more)
+        node["pattern"], more = _sharper().get(node["pattern"], (node["pattern"], ()))
+        texts += more
+        node["patternErrorMessage"] = (
+            " ".join([*texts, *_example(node)]) or "Not what belongs here."
+        )
+    if texts:
+        node["description"] = " ".join([*texts, *_facts(node)])
     return _ordered(node)
 
 
@@ -155,37 +159,39 @@ def _facts(node: Node) -> list[str]:
     return facts
 
 
-def _hint(node: Node, more: str) -> str:
-    """What an editor says of a value that does not match, in place of the pattern."""
-    example = f"write a value such as {node['examples'][0]}" if "examples" in node else ""
-    parts = [node.get("description", "").rstrip("."), more, example]
-    return "; ".join(part for part in parts if part) or "not what belongs here"
+def _example(node: Node) -> list[str]:
+    return [f"Write a value such as {node['examples'][0]}"] if "examples" in node else []
 
 
-def _sharper() -> dict[str, tuple[str, str]]:
+@functools.cache
+def _sharper() -> dict[str, tuple[str, tuple[str, ...]]]:
     """By a primitive's pattern: one that also says what its validator refuses, and its words."""
-    url = _pattern(HttpUrl)
+    network, url = (
+        str(TypeAdapter(primitive).json_schema()["pattern"]) for primitive in (Network, HttpUrl)
+    )
+    without_user = url.replace(r"[^\s/?", r"[^@\s/?", 1)
     return {
-        _pattern(Network): (_canonical_network(), "no bit is set behind the prefix"),
-        url: (url.replace("[^\\s/?", "[^@\\s/?", 1), "without user or password"),
+        network: (_canonical_network(), ("No bit is set behind the prefix.",)),
+        url: (without_user, ("It holds no user and no password.",)),
     }
 
 
-def _pattern(primitive: Any) -> str:
-    return str(TypeAdapter(primitive).json_schema()["pattern"])
-
-
 def _canonical_network() -> str:
-    """A pattern of the IPv4 networks that have no bit set behind their prefix."""
-    networks = [r"0\.0\.0\.0/0"]
+    """A pattern of the IPv4 networks that have no bit set behind their prefix.
+
+    For each of the four octets that a prefix can end in: the more zeros the octet ends with in
+    binary, the more prefixes go with it.
+    """
+    networks = []
     for index in range(4):
-        ends = []
-        for bits in range(1, 9):
-            step = 2 ** (8 - bits)
-            octet = "|".join(map(str, range(0, 256, step))) if step > 1 else _OCTET
-            ends.append(f"({octet})X/{8 * index + bits}")
-        rest = r"\.0" * (3 - index)
-        networks.append(rf"({_OCTET}\.){{{index}}}({'|'.join(ends)})".replace("X", rest))
+        before, after = rf"({_OCTET}\.){{{index}}}", r"\.0" * (3 - index)
+        ends = [rf"{_OCTET}{after}/{8 * index + 8}"]
+        for zeros in range(1, 9):
+            step = 2**zeros
+            octets = "|".join(map(str, range(step % 256, 256, 2 * step)))
+            prefixes = "|".join(str(8 * index + bits) for bits in range(8 - zeros, 8))
+            ends.append(f"({octets}){after}/({prefixes})")
+        networks.append(f"{before}({'|'.join(ends)})")
     return f"^({'|'.join(networks)})$"
 
 

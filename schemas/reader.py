@@ -118,7 +118,7 @@ _SEQUENCE_END: type[object] = yaml.SequenceEndEvent
 
 
 class _StopError(Exception):
-    """Ends the reading of a file that is too deep, or has more problems than are shown."""
+    """Ends the reading of a file that is too deep, holds too much, or has too many problems."""
 
 
 class _Mark(Protocol):

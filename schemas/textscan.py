@@ -73,7 +73,11 @@ _SYNTAX = (
     ("expected '-' indicator", "the line is no item of the list above", "indent it as the items"),
     ("did not find expected key", "the line fits no field above", "indent it as its neighbours"),
     ("find expected ':'", "the line is no field", "write 'key: value', or indent it as text"),
-    ("mapping values are not", "a ':' where no field can start", "put the text in quotes"),
+    (
+        "mapping values are not",
+        "a ':' where no field can start",
+        "quote the text, or mend its indent",
+    ),
     ("sequence entries are not", "a list cannot start here", "start it on the line below its key"),
     ("mapping keys are not", "a key cannot start here", "write 'key: value' on a line of its own"),
     ("cannot start any token", "a value cannot start with this character", _QUOTE),

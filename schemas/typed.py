@@ -126,11 +126,11 @@ def _problem(detail: ErrorDetails, document: Document, schema: dict[str, Any]) -
     kind, context = detail["type"], detail.get("ctx", {})
     path = tuple(step for step in detail["loc"] if step != "[key]")
     key = "[key]" in detail["loc"]
-    node = _schema_at(schema, path[:-1] if key else path)
+    node = schema_at(schema, path[:-1] if key else path)
     if "fix" in context:
         return place(document, path, Code(kind), context["message"], context["fix"], key=key)
     if kind == "extra_forbidden":
-        return _unknown_field(document, path, _schema_at(schema, path[:-1]))
+        return _unknown_field(document, path, schema_at(schema, path[:-1]))
     if kind == "missing":
         description = _sentence(node)
         message = f"{path[-1]} is missing"
@@ -189,7 +189,7 @@ def _sentence(node: dict[str, Any]) -> str:
     return "write: " + "; ".join(parts) if parts else "see the documentation of this field"
 
 
-def _schema_at(schema: dict[str, Any], path: Path) -> dict[str, Any]:
+def schema_at(schema: dict[str, Any], path: Path) -> dict[str, Any]:
     """The JSON Schema node that describes a path, with what its reference points at merged in."""
     node = schema
     for step in path:

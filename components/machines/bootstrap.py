@@ -133,9 +133,10 @@ def commands(site: Site, pool: Pool) -> list[str]:
 
 
 def proxy_unit(site: Site, proxy: Proxy) -> str:
-    """A systemd drop-in that sends containerd through the proxy, but for the site's own networks.
+    """A systemd drop-in that sends containerd through the proxy, but for the cluster itself.
 
-    In a unit file a per cent sign stands for itself only when doubled (systemd.unit(5)).
+    The zones' networks are left out: containerd only talks to registries, and a new zone would
+    re-image every host. A per cent sign stands for itself only when doubled (systemd.unit(5)).
     """
     cluster = site.file.cluster
     direct = {
@@ -146,9 +147,11 @@ def proxy_unit(site: Site, proxy: Proxy) -> str:
         cluster.endpoint,
         cluster.pods,
         cluster.services,
-        *(zone.network for zone in site.file.zones),
         *proxy.exclude,
     }
+    mirror = site.file.sources.registry_mirror
+    if mirror:
+        direct.add(mirror.split("/")[2].partition(":")[0])
     url = proxy.http.replace("%", "%%")
     return (
         "[Service]\n"

@@ -1,0 +1,104 @@
+"""``foresite explain``: what a value is, where it comes from, and which objects carry it."""
+
+import argparse
+import json
+from enum import Enum
+from typing import Any
+
+from components.manifest import Manifest
+from components.trace import Carriers, carriers
+from foresite.check import as_json, as_text
+from foresite.cli import FOUND, OK, UsageError, repository
+from schemas.load import load_site
+from schemas.primitives import Model
+from schemas.resolve import Meaning, UnknownPathError, resolve
+
+SHOWN = 12
+"""Objects of one kind that are named; of more the rest is counted."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Explain one path of one site; the site must be free of problems."""
+    root = repository(options)
+    loaded = load_site(root, options.site)
+    if loaded.site is None or loaded.document is None:
+        show = as_json if options.format == "json" else as_text
+        print(show({loaded.name: loaded}, list(loaded.problems)))
+        return FOUND
+    hosts = (root / "sites" / f"{options.site}.hosts.csv").read_text(encoding="utf-8")
+    try:
+        meaning = resolve(loaded.site, loaded.document, hosts, options.path)
+    except UnknownPathError as error:
+        raise UsageError(str(error)) from None
+    found = _carriers(loaded.site, meaning)
+    print(_as_json(meaning, found) if options.format == "json" else _as_text(meaning, found))
+    return OK
+
+
+def _carriers(site: Any, meaning: Meaning) -> Carriers | None:
+    """The objects that carry a value; None where that is not a question (maps, computed)."""
+    container = isinstance(meaning.value, dict | list | Model) or meaning.value is None
+    if meaning.change is None or container:
+        return None
+    return carriers(site, meaning.value, meaning.change, meaning.others)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Model):
+        return value.model_dump(mode="json")
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def _object(manifest: Manifest) -> str:
+    _, kind, namespace, name = manifest.key
+    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+
+
+def _as_json(meaning: Meaning, found: Carriers | None) -> str:
+    known = found is not None and found.known
+    return json.dumps(
+        {
+            "path": meaning.path,
+            "value": _plain(meaning.value),
+            "description": meaning.description,
+            "origin": meaning.origin.value,
+            "place": meaning.place,
+            "objects": {
+                component: [_object(m) for m in manifests]
+                for component, manifests in found.objects.items()
+            }
+            if known and found
+            else None,
+        },
+        indent=2,
+    )
+
+
+def _as_text(meaning: Meaning, found: Carriers | None) -> str:
+    where = f", {meaning.place}" if meaning.place else ""
+    lines = [
+        f"{meaning.path} = {json.dumps(_plain(meaning.value), ensure_ascii=False)}",
+        f"  what: {meaning.description}",
+        f"  from: {meaning.origin.value}{where}",
+    ]
+    if found is None:
+        return "\n".join(lines)
+    if not found.known:
+        return "\n".join([*lines, "  in:   unknown, as no other value could be tried"])
+    if not found.objects:
+        return "\n".join([*lines, "  in:   no object; it is used by checks only"])
+    count = sum(map(len, found.objects.values()))
+    lines.append(f"  in:   {count} object{'' if count == 1 else 's'}")
+    for component, manifests in found.objects.items():
+        kinds: dict[str, list[Manifest]] = {}
+        for manifest in manifests:
+            kinds.setdefault(manifest.kind, []).append(manifest)
+        for group in kinds.values():
+            lines += [f"        {component}: {_object(each)}" for each in group[:SHOWN]]
+            if len(group) > SHOWN:
+                lines.append(f"        {component}: and {len(group) - SHOWN} {group[0].kind}s more")
+    return "\n".join(lines)

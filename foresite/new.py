@@ -1,0 +1,126 @@
+"""``foresite new``: a site like one that exists, with what only a person knows marked to be written.
+
+ruamel.yaml edits the other site's file, so its comments and layout come along.
+"""
+
+import argparse
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from foresite.cli import OK, UsageError, repository
+from schemas.hostlist import COLUMNS
+from schemas.load import load_site, site_names
+from schemas.primitives import SiteName
+from schemas.sitefile import SiteFile
+from schemas.typed import TODO, schema_at
+
+OWN: tuple[tuple[str, ...], ...] = (
+    ("cluster", "endpoint"),
+    ("cluster", "context"),
+    ("zones", "*", "network"),
+    ("zones", "*", "gateway"),
+    ("bmc", "network"),
+    ("bmc", "credentials"),
+    ("sources", "os_images"),
+    ("sources", "registry_mirror"),
+    ("first_boot", "ntp"),
+    ("first_boot", "dns"),
+    ("first_boot", "proxy", "http"),
+    ("pools", "*", "first_boot", "ntp"),
+    ("pools", "*", "first_boot", "dns"),
+    ("pools", "*", "first_boot", "proxy", "http"),
+)
+"""What no two sites share, so that only a person can say it."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the two files of the new site, or nothing."""
+    root = repository(options)
+    site, other = options.site, options.like
+    pattern = SiteName.__metadata__[0].metadata[0].pattern  # type: ignore[attr-defined]
+    if not re.fullmatch(pattern, site):
+        raise UsageError(
+            f"{site!r} is no name for a site: 3 to 40 lower-case letters, digits and dashes, "
+            "starting with a letter, such as osaka-1"
+        )
+    if site in site_names(root):
+        raise UsageError(f"sites/{site}.yaml exists; choose another name")
+    if other not in site_names(root):
+        raise UsageError(f"there is no site {other}; known: {', '.join(site_names(root))}")
+    header = ",".join(COLUMNS) + "\n"
+    texts = {f"{site}.hosts.csv": header, f"{site}.yaml": _like(root, site, other)}
+    _write(root / "sites", texts)
+    _report(options, [f"sites/{name}" for name in sorted(texts)], root, site)
+    return OK
+
+
+def _like(root: Path, site: str, other: str) -> str:
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = 4096
+    try:
+        data = yaml.load((root / "sites" / f"{other}.yaml").read_text(encoding="utf-8"))
+    except (YAMLError, UnicodeDecodeError, RecursionError, ValueError):
+        raise UsageError(f"site {other} cannot be read; see foresite check {other}") from None
+    if not isinstance(data, dict):
+        raise UsageError(f"site {other} cannot be read; see foresite check {other}")
+    data["site"] = site
+    schema = SiteFile.model_json_schema()
+    for path in OWN:
+        _mark(data, path, (), schema)
+    stream = io.StringIO()
+    yaml.dump(data, stream)
+    return stream.getvalue()
+
+
+def _mark(data: Any, path: tuple[str, ...], done: tuple[str | int, ...], schema: Any) -> None:
+    """Put the mark at ``path`` (``*``: each item), where the other site says something."""
+    step, rest = path[0], path[1:]
+    if step == "*":
+        for index, item in enumerate(data if isinstance(data, list) else ()):
+            _mark(item, rest, (*done, index), schema)
+    elif isinstance(data, dict) and step in data:
+        if rest:
+            _mark(data[step], rest, (*done, step), schema)
+        elif step == "context":
+            del data[step]  # the new cluster does not exist yet
+        else:
+            note = f"{TODO}: {_note(schema, (*done, step))}"
+            data[step] = [note] if isinstance(data[step], list) else note
+
+
+def _note(schema: Any, path: tuple[str | int, ...]) -> str:
+    description = str(schema_at(schema, path).get("description", "write the real value"))
+    return re.split(r"[.;:]", " ".join(description.split()))[0].lower()
+
+
+def _write(folder: Path, texts: dict[str, str]) -> None:
+    """Write all files or none; ``x`` refuses to overwrite what came up meanwhile."""
+    written: list[Path] = []
+    try:
+        for name, text in texts.items():
+            with open(folder / name, "x", encoding="utf-8", newline="\n") as file:
+                written.append(folder / name)
+                file.write(text)
+    except BaseException:
+        for path in written:
+            path.unlink(missing_ok=True)
+        raise
+
+
+def _report(options: argparse.Namespace, files: list[str], root: Path, site: str) -> None:
+    problems = load_site(root, site).problems
+    if options.format == "json":
+        left = [problem.as_dict() for problem in problems]
+        print(json.dumps({"files": files, "to_write": left}, indent=2))
+        return
+    print("\n".join(f"written: {name}" for name in files))
+    print("\nto write before `foresite check` passes:")
+    for problem in problems:
+        print(f"  {problem.file}:{problem.line}:{problem.column}: {problem.path or problem.message}")

@@ -1,0 +1,219 @@
+"""What a path in a site means: its value, what it is for, and where it comes from.
+
+A path goes through what the site names: ``pools.v100.hardware.reimage_minutes`` leads into the
+hardware profile, ``release.cluster_api.core`` into the release, ``hosts.<name>.ip`` into the host
+list. Lists are walked by name (``pools.v100``) or by number (``zones[0]``).
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from schemas.hostlist import COLUMNS, Host, cell_column
+from schemas.load import catalogue_document
+from schemas.primitives import Model
+from schemas.reader import Document
+from schemas.release import Release
+from schemas.site import Site
+from schemas.sitefile import Pool, SiteFile
+
+
+class Origin(StrEnum):
+    """Where a value comes from."""
+
+    SITE_FILE = "site file"
+    HOST_LIST = "host list"
+    PROFILE = "hardware profile"
+    RELEASE = "release"
+    DEFAULT = "default"
+    COMPUTED = "computed"
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What stands at a path. ``place`` is file:line:column where a file says it; ``change`` makes
+    the site with another value there, None where the value follows from others; ``others`` are
+    values that would fit, where the site knows them."""
+
+    path: str
+    value: Any
+    description: str
+    origin: Origin
+    place: str
+    change: Callable[[Any], Site] | None
+    others: tuple[Any, ...] = ()
+
+
+class UnknownPathError(Exception):
+    """There is nothing at the path; the message says what is there instead."""
+
+
+COMPUTED: dict[str, tuple[str, Callable[[Site, Pool], Any]]] = {
+    "replicas": ("Machines of the pool: its hosts less the spares.", Site.replicas),
+    "version": ("Kubernetes version of the pool's machines.", Site.version),
+    "os_name": ("Operating system of the pool.", Site.os_name),
+    "zones": ("Zones that the pool has hosts in.", lambda site, pool: list(site.zones_of(pool))),
+}
+"""What follows from other fields of a pool, and can be asked for but not set."""
+
+
+def resolve(site: Site, document: Document, hosts_text: str, path: str) -> Meaning:
+    """What stands at ``path``. Raises UnknownPathError."""
+    steps = [step for step in re.split(r"\.(?![^\[]*\])|(?=\[)", path) if step]
+    if not steps:
+        raise UnknownPathError(f"write a path, such as {', '.join(SiteFile.model_fields)}")
+    if steps[0] == "hosts":
+        return _host(site, hosts_text, steps, path)
+    return _Walk(site, document, path).walk(steps)
+
+
+class _Walk:
+    """One walk along a path: what is underfoot, and how to put another value there."""
+
+    def __init__(self, site: Site, document: Document, path: str) -> None:
+        self.site, self.path = site, path
+        self.document: Document | None = document
+        self.origin, self.description = Origin.SITE_FILE, "The site."
+        self.at: tuple[str | int, ...] = ()
+        self.value: Any = site.file
+        self.put: Callable[[Any], Site] = lambda file: _with(site, file=file)
+        self.pool: Pool | None = None
+
+    def walk(self, steps: list[str]) -> Meaning:
+        while steps:
+            if self.pool is not None and len(steps) == 1 and steps[0] in COMPUTED:
+                description, compute = COMPUTED[steps[0]]
+                value = compute(self.site, self.pool)
+                return Meaning(self.path, value, description, Origin.COMPUTED, "", None)
+            self._enter()
+            step = self._next(steps)
+            self._step(step)
+        description = " ".join(self.description.split())
+        change, others = self._alternatives()
+        return Meaning(
+            self.path, self.value, description, self.origin, self._place(), change, others
+        )
+
+    def _next(self, steps: list[str]) -> str:
+        """Take the next step; a key of a map may have dots (``v1.34.3``), so the longest fits."""
+        if isinstance(self.value, Mapping):
+            for size in range(len(steps), 0, -1):
+                if ".".join(steps[:size]) in self.value:
+                    key = ".".join(steps[:size])
+                    del steps[:size]
+                    return key
+        return steps.pop(0)
+
+    def _alternatives(self) -> tuple[Callable[[Any], Site], tuple[Any, ...]]:
+        """How to change the value, and to what, where only certain values fit."""
+        site, put, value = self.site, self.put, self.value
+        field = self.at[-1] if self.at else ""
+        if isinstance(value, str) and value in site.texts:
+            text = site.texts[value]
+            return lambda path: _with(put(path), texts={**site.texts, path: f"{text}\n"}), ()
+        choices: dict[str | int, Iterable[str]] = {
+            "kubernetes": site.release.kubernetes,
+            "hardware": site.hardware,
+            "os": site.release.operating_systems,
+        }
+        fitting = choices.get(field, ()) if isinstance(value, str) else ()
+        return put, tuple(each for each in fitting if each != value)
+
+    def _place(self) -> str:
+        if self.document is None or self.origin is Origin.DEFAULT:
+            return ""
+        line, column = self.document.position(self.at)
+        return f"{self.document.file}:{line}:{column}"
+
+    def _enter(self) -> None:
+        """Go from a name to what it names, where the walk goes on behind it."""
+        field = self.at[-1] if self.at else ""
+        if field == "release" and isinstance(self.value, str):
+            self.value, self.origin, self.at = self.site.release, Origin.RELEASE, ()
+            self.document = catalogue_document(f"releases/{self.site.file.release}.yaml")
+            self.put = lambda release: _with(self.site, release=release)
+        elif field == "hardware" and isinstance(self.value, str):
+            name = self.value
+            self.value = self.site.hardware[name]
+            own = name in self.site.file.hardware
+            self.origin, self.at = Origin.PROFILE, ("hardware", name)
+            if not own:
+                self.document = catalogue_document("hardware.yaml")
+            site = self.site
+            self.put = lambda profile: _with(site, hardware={**site.hardware, name: profile})
+
+    def _step(self, step: str) -> None:
+        parent, put = self.value, self.put
+        if isinstance(parent, Model):
+            field = self._known(step, type(parent).model_fields)
+            info = type(parent).model_fields[field]
+            self.description = info.description or self.description
+            self.value, self.at = getattr(parent, field), (*self.at, field)
+            if field not in parent.model_fields_set or self.origin is Origin.DEFAULT:
+                self.origin = Origin.DEFAULT
+            self.put = lambda value: put(parent.model_copy(update={field: value}))
+        elif isinstance(parent, Mapping):
+            key = self._known(step, parent)
+            self.value, self.at = parent[key], (*self.at, key)
+            self.put = lambda value: put({**parent, key: value})
+        elif isinstance(parent, list):
+            index = self._index(step, parent)
+            self.value, self.at = parent[index], (*self.at, index)
+            self.put = lambda value: put([*parent[:index], value, *parent[index + 1 :]])
+            self.description = (type(self.value).__doc__ or "") if isinstance(
+                self.value, Model
+            ) else self.description  # fmt: skip
+            self.pool = self.value if isinstance(self.value, Pool) else self.pool
+        else:
+            raise UnknownPathError(f"{'.'.join(map(str, self.at))} is a value; nothing is below it")
+
+    def _index(self, step: str, items: list[Any]) -> int:
+        if match := re.fullmatch(r"\[?(\d+)\]?", step):
+            if int(match[1]) < len(items):
+                return int(match[1])
+            raise UnknownPathError(f"there are {len(items)} items, from [0]")
+        names = [str(getattr(item, "name", "")) for item in items]
+        return names.index(self._known(step, [name for name in names if name]))
+
+    def _known(self, step: str, names: Any) -> str:
+        names = list(map(str, names))
+        if step in names:
+            return step
+        near = difflib.get_close_matches(step, names, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there is: {', '.join(names) or 'nothing'}"
+        raise UnknownPathError(f"there is no {step} in {self.path}; {hint}")
+
+
+def _with(site: Site, **changes: Any) -> Site:
+    file = changes.get("file")
+    if file is not None and "hardware" not in changes:
+        changes["hardware"] = {**site.hardware, **file.hardware}
+    return replace(site, **changes)
+
+
+def _host(site: Site, text: str, steps: list[str], path: str) -> Meaning:
+    names = {host.name: host for host in site.hosts}
+    if len(steps) < 2 or steps[1] not in names:
+        near = difflib.get_close_matches(steps[-1], names, 1)
+        raise UnknownPathError(
+            f"there is no host {steps[1] if len(steps) > 1 else ''}; "
+            + (f"did you mean {near[0]}?" if near else "write hosts.<name>.<column>")
+        )
+    host = names[steps[1]]
+    column = steps[2] if len(steps) > 2 else "name"
+    if column not in COLUMNS or len(steps) > 3:
+        raise UnknownPathError(f"columns of a host are {', '.join(COLUMNS)}")
+    lines = text.split("\n")
+    header = lines[0].rstrip("\r").split(",")
+    at = cell_column(lines[host.line - 1], header, column)
+    place = f"sites/{site.name}.hosts.csv:{host.line}:{at}"
+    meaning = f"{column} of a host: {COLUMNS[column].meaning}."
+
+    def change(value: Any) -> Site:
+        other: Host = host._replace(**{column: value})
+        return replace(site, hosts=tuple(other if h is host else h for h in site.hosts))
+
+    return Meaning(path, getattr(host, column), meaning, Origin.HOST_LIST, place, change)
