@@ -64,6 +64,7 @@ def _like(root: Path, site: str, other: str) -> str:
     yaml = YAML()
     yaml.preserve_quotes = True
     yaml.width = 4096
+    yaml.indent(mapping=2, sequence=4, offset=2)
     try:
         data = yaml.load((root / "sites" / f"{other}.yaml").read_text(encoding="utf-8"))
     except (YAMLError, UnicodeDecodeError, RecursionError, ValueError):
@@ -92,12 +93,16 @@ def _mark(data: Any, path: tuple[str, ...], done: tuple[str | int, ...], schema:
             del data[step]  # the new cluster does not exist yet
         else:
             note = f"{TODO}: {_note(schema, (*done, step))}"
-            data[step] = [note] if isinstance(data[step], list) else note
+            if isinstance(data[step], list):
+                data[step][:] = [note]  # in place, so that the list keeps its layout
+            else:
+                data[step] = note
 
 
 def _note(schema: Any, path: tuple[str | int, ...]) -> str:
     description = str(schema_at(schema, path).get("description", "write the real value"))
-    return re.split(r"[.;:]", " ".join(description.split()))[0].lower()
+    sentence = re.split(r"[.;:]", " ".join(description.split()))[0]
+    return sentence[:1].lower() + sentence[1:]
 
 
 def _write(folder: Path, texts: dict[str, str]) -> None:

@@ -1,0 +1,145 @@
+"""Running Pulumi for one site's stack: the command, its lock, and what it leaves when it is killed.
+
+Checkpoints are skipped: writing the whole state at each step is three quarters of a first ``up``
+and grows with the square of the site. In their place a note of the run lies beside the state until
+it is over; after a kill the next run takes back what was made (server-side apply adopts it), and
+names what the site no longer has.
+"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Pulumi for one stack: its executable, environment, program folder, and a folder for notes."""
+
+    pulumi: Path
+    environment: Mapping[str, str]
+    program: Path
+    stack: str
+    notes: Path
+
+    @property
+    def log(self) -> Path:
+        """Where the whole output of the last run is."""
+        return self.notes / f"{self.stack}.log"
+
+    @property
+    def _note(self) -> Path:
+        return self.notes / f"{self.stack}.running.json"
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A short Pulumi command, with what it printed."""
+        return subprocess.run(
+            [str(self.pulumi), *arguments],
+            cwd=self.program,
+            env=dict(self.environment),
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+
+    def select(self) -> subprocess.CompletedProcess[str]:
+        """Make the stack if there is none; its name is the site's."""
+        return self.run("stack", "select", "--create", self.stack)
+
+    def follow(self, arguments: Iterable[str], line: Callable[[str], object]) -> int:
+        """Run Pulumi, giving each line of its output to ``line``; its exit code.
+
+        Ctrl-C reaches Pulumi, which ends what it is doing; its state is then saved.
+        """
+        self.notes.mkdir(parents=True, exist_ok=True)
+        command = [str(self.pulumi), *arguments]
+        with (
+            open(self.log, "w", encoding="utf-8") as log,
+            subprocess.Popen(
+                command,
+                cwd=self.program,
+                env=dict(self.environment),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            ) as process,
+        ):
+            assert process.stdout is not None
+            try:
+                for text in process.stdout:
+                    log.write(text)
+                    line(text.rstrip("\n"))
+            except KeyboardInterrupt:
+                os.kill(process.pid, signal.SIGINT)
+                for text in process.stdout:
+                    log.write(text)
+                raise
+        return process.returncode
+
+    def begin(self, objects: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+        """Note what this run is about to make; what an interrupted run before may have left.
+
+        The list holds objects of that run which this one no longer makes.
+        """
+        wanted = sorted(set(objects))
+        left = [tuple(key) for key in self._noted() if tuple(key) not in set(wanted)]
+        self.notes.mkdir(parents=True, exist_ok=True)
+        fresh = self._note.with_suffix(".new")
+        fresh.write_text(json.dumps([*wanted, *left]), encoding="utf-8")
+        fresh.replace(self._note)
+        return left
+
+    def finish(self) -> None:
+        """Forget the note: the state knows everything that was made."""
+        self._note.unlink(missing_ok=True)
+
+    def interrupted(self) -> bool:
+        """Whether the run before did not come to its end."""
+        return self._note.exists()
+
+    def _noted(self) -> list[list[str]]:
+        try:
+            noted = json.loads(self._note.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return []
+        return noted if isinstance(noted, list) else []
+
+    def release_dead_lock(self, say: Say) -> bool:
+        """Cancel the lock of a run whose process is gone; False where the owner still lives.
+
+        Only a file backend on this machine can be judged; of another, Pulumi itself says who.
+        """
+        for path in self._locks():
+            lock: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            pid, host = int(lock.get("pid", 0)), lock.get("hostname")
+            if host != socket.gethostname() or Path(f"/proc/{pid}").exists():
+                say(f"another run holds the lock of {self.stack}: process {pid} on {host}")
+                return False
+            say(f"the run before was killed (process {pid}): its lock is released")
+            self.run("cancel", "--yes", "--stack", self.stack)
+        return True
+
+    def _locks(self) -> list[Path]:
+        backend = self.environment.get("PULUMI_BACKEND_URL", "")
+        if not backend.startswith("file://"):
+            return []
+        folder = Path(backend.removeprefix("file://")).expanduser() / ".pulumi" / "locks"
+        return sorted(folder.rglob(f"{self.stack}/*.json"))
+
+
+def which(name: str) -> Path | None:
+    """An executable on PATH."""
+    found = shutil.which(name)
+    return Path(found) if found else None

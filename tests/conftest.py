@@ -1,0 +1,3 @@
+"""Fixtures that several tests share."""
+
+pytest_plugins = ["tests.controlplane_fixture"]
