@@ -8,7 +8,6 @@ names what the site no longer has.
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -29,6 +28,7 @@ class Engine:
     program: Path
     stack: str
     notes: Path
+    kubectl: Path | None = None
 
     @property
     def log(self) -> Path:
@@ -137,9 +137,3 @@ class Engine:
             return []
         folder = Path(backend.removeprefix("file://")).expanduser() / ".pulumi" / "locks"
         return sorted(folder.rglob(f"{self.stack}/*.json"))
-
-
-def which(name: str) -> Path | None:
-    """An executable on PATH."""
-    found = shutil.which(name)
-    return Path(found) if found else None

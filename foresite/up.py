@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from components.manifest import Manifest
+from components.manifest import Manifest, Target
 from components.site import site_objects
 from foresite.check import all_problems, as_json, as_text
 from foresite.cli import FAILED, FOUND, OK, UsageError, repository
@@ -57,8 +57,9 @@ def _engine(options: argparse.Namespace, root: Path, site: Site) -> Engine:
         "KUBECONFIG": str(plane.kubeconfig([site.file.management])),
         "PULUMI_SKIP_CHECKPOINTS": "true",
     }
-    home = Path(env["PULUMI_HOME"]) / "bin" / "pulumi"
-    return Engine(home, env, root, site.name, state / "runs")
+    pulumi = Path(env["PULUMI_HOME"]) / "bin" / "pulumi"
+    kubectl = locate(["controlplane"])["kubectl"].path
+    return Engine(pulumi, env, root, site.name, state / "runs", kubectl)
 
 
 def _select(engine: Engine) -> None:
@@ -134,26 +135,59 @@ def _report(
     left: list[tuple[str, ...]],
     progress: _Progress,
 ) -> None:
+    later = [m for made in objects.values() for m in made if _follows(site, m)]
     counts = {
-        name: dict(Counter(manifest.kind for manifest in made)) for name, made in objects.items()
+        name: dict(Counter(each.kind for each in made if not _follows(site, each)))
+        for name, made in objects.items()
     }
     seconds = round(time.monotonic() - progress.started, 1)
     if options.format == "json":
-        report = {"site": site.name, "objects": counts, "left_behind": left, "seconds": seconds}
+        following = [" ".join(filter(None, each.key)) for each in later]
+        report = {"site": site.name, "objects": counts, "following": following,
+                  "left_behind": left, "seconds": seconds}  # fmt: skip
         print(json.dumps(report, indent=2))
         return
+    print("\n".join(_summary(site, counts, later, left, seconds)))
+    print("\n".join(_what_next(options, engine, site)))
+
+
+def _follows(site: Site, manifest: Manifest) -> bool:
+    """Whether an object waits for the site's own cluster."""
+    return manifest.target is Target.SITE and site.file.cluster.context is None
+
+
+def _summary(
+    site: Site,
+    counts: dict[str, dict[str, int]],
+    later: list[Manifest],
+    left: list[tuple[str, ...]],
+    seconds: float,
+) -> list[str]:
     total = sum(sum(kinds.values()) for kinds in counts.values())
-    print(f"\n{site.name}: {total} objects on {site.file.management}, {seconds} s")
+    lines = [f"\n{site.name}: {total} objects on {site.file.management}, {seconds} s"]
     for name, kinds in counts.items():
-        print(f"  {name}")
-        for kind, number in kinds.items():
-            print(f"    {number:5} {kind}")
-    for key in left:
-        print(f"  left by an interrupted run, and no longer in the site: {' '.join(filter(None, key))}")
-    config = engine.environment.get("KUBECONFIG", "")
-    flag = f" --kubeconfig {config}" if options.trial else ""
-    print(f"\nwhere:     namespace {site.name} on {site.file.management}")
-    print(f"look:      kubectl{flag} --context {site.file.management} -n {site.name} get baremetalhosts")
-    print(f"what next: pulumi's own output is in {engine.log}")
-    if options.trial:
-        print("take down: make down")
+        lines.append(f"  {name}")
+        lines += [f"    {number:5} {kind}" for kind, number in kinds.items()]
+    if later:
+        lines += [
+            f"\n{len(later)} objects follow once the site's own cluster answers:",
+            f"  clusterctl get kubeconfig {site.name} -n {site.name}",
+            f"  then write its context as cluster.context in sites/{site.name}.yaml",
+        ]
+    lines += [
+        f"left by an interrupted run, and no longer in the site: {' '.join(filter(None, key))}"
+        for key in left
+    ]
+    return lines
+
+
+def _what_next(options: argparse.Namespace, engine: Engine, site: Site) -> list[str]:
+    context = site.file.management
+    flag = f" --kubeconfig {engine.environment['KUBECONFIG']}" if options.trial else ""
+    kubectl = str(engine.kubectl or "kubectl")
+    return [
+        f"\nwhere:     namespace {site.name} on {context}",
+        f"look:      {kubectl}{flag} --context {context} -n {site.name} get baremetalhosts",
+        f"log:       {engine.log}",
+        *(["take down: make down"] if options.trial else []),
+    ]

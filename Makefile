@@ -1,0 +1,65 @@
+# The same verbs as the command line, with all set-up. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+SITE ?= lab-1
+PYTHON := .venv/bin/python
+UV_VERSION := 0.13.9
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+# uv where it is installed; else pip fetches it into the environment itself.
+.venv/.ready: pyproject.toml uv.lock
+	@if command -v uv >/dev/null; then uv sync --locked --quiet; \
+	else \
+	  python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	    || { echo "Foresite needs Python 3.11 or newer; this is $$(python3 --version)" >&2; exit 2; }; \
+	  test -x $(PYTHON) || python3 -m venv .venv; \
+	  .venv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION); \
+	  .venv/bin/uv sync --locked --quiet --inexact; \
+	fi
+	@touch $@
+
+.PHONY: check render up preview down toolchain controlplane
+check: .venv/.ready ## Report every problem of all sites, offline
+	@$(PYTHON) -m foresite check
+
+render: .venv/.ready ## Write the manifests of SITE into rendered/
+	@$(PYTHON) -m foresite render $(SITE)
+
+up: .venv/.ready ## Check and render SITE, then bring up an API server and apply it there
+	@$(PYTHON) -m foresite check $(SITE)
+	@$(PYTHON) -m foresite render $(SITE)
+	@$(PYTHON) -m tools.toolchain ensure
+	@$(PYTHON) -m controlplane up
+	@$(PYTHON) -m foresite up --trial $(SITE)
+
+preview: .venv/.ready ## What `up` would do to SITE on the trial's API server
+	@$(PYTHON) -m tools.toolchain ensure
+	@$(PYTHON) -m controlplane up
+	@$(PYTHON) -m foresite up --trial --preview $(SITE)
+
+down: .venv/.ready ## Take the trial down and delete its data
+	@$(PYTHON) -m controlplane down --wipe
+
+.PHONY: fast test lint generate bench
+fast: .venv/.ready ## The tests that need only Python
+	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m mypy
+	@$(PYTHON) -m pytest -m "not controlplane and not pulumi and not editor and not go"
+
+test: .venv/.ready ## All tests, with what they need
+	@$(MAKE) --no-print-directory fast
+	@$(PYTHON) -m tools.toolchain ensure
+	@$(PYTHON) -m pytest -m "controlplane or pulumi or editor or go"
+
+generate: .venv/.ready ## Make every generated file anew
+	@$(PYTHON) -m schemas.editor
+	@$(PYTHON) -m tools.crds
+
+bench: .venv/.ready ## Measure Foresite against its rivals
+	@$(PYTHON) -m tools.toolchain ensure
+	@$(PYTHON) -m bench.offline
+	@$(PYTHON) -m bench.engine

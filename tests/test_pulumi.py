@@ -1,0 +1,247 @@
+"""The real Pulumi engine and provider against the real API server, as a user runs them."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deepdiff import DeepDiff
+
+from components.manifest import Manifest
+from components.shell import token
+from components.site import site_objects
+from controlplane import Client, ControlPlane
+from schemas.load import load_site
+from tests.repository import ROOT, all_sites
+from tools.toolchain import environment, locate
+
+pytestmark = pytest.mark.pulumi
+SITES = sorted(all_sites())
+PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "schemas", "sites")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A copy of the repository, with Pulumi and an API server of its own."""
+
+    root: Path
+    plane: ControlPlane
+    env: dict[str, str]
+
+    def foresite(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """The command line, in the copy."""
+        command = [sys.executable, "-m", "foresite", "--root", str(self.root), *arguments]
+        return subprocess.run(command, env=self.env, cwd=ROOT, capture_output=True, text=True)
+
+    def pulumi(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Pulumi itself, in the copy, as someone with the official CLI would run it."""
+        command = ["pulumi", *arguments, "--non-interactive"]
+        return subprocess.run(command, env=self.env, cwd=self.root, capture_output=True, text=True)
+
+    def up(self, site: str) -> subprocess.CompletedProcess[str]:
+        """``foresite up`` of a site, which must pass."""
+        result = self.foresite("up", "--trial", site)
+        assert result.returncode == 0, result.stdout + result.stderr
+        return result
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        """Change a file of the copy."""
+        path = self.root / "sites" / file
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+
+    def objects(self, site: str) -> list[Manifest]:
+        """What the copy's site means."""
+        loaded = load_site(self.root, site)
+        assert loaded.site is not None, loaded.problems
+        return [each for made in site_objects(loaded.site).values() for each in made]
+
+    def state(self, site: str) -> list[dict[str, Any]]:
+        """The Kubernetes objects of a stack's state."""
+        exported = json.loads(self.pulumi("stack", "export", "--stack", site).stdout)
+        resources = exported["deployment"].get("resources", [])
+        return [each for each in resources if each["type"].startswith("kubernetes:")]
+
+    def client(self) -> Client:
+        """A client of the API server."""
+        return self.plane.client()
+
+
+@pytest.fixture(scope="module")
+def trial(api: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
+    """One trial for this module; each test works on a site or a copy of its own."""
+    yield make_trial(api, tmp_path_factory.mktemp("program"))
+
+
+def make_trial(api: ControlPlane, root: Path) -> Trial:
+    for name in PROGRAM:
+        source = ROOT / name
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        copy(source, root / name)
+    (root / ".venv").symlink_to(ROOT / ".venv")
+    contexts = {site.file.management for site in all_sites().values()}
+    env = environment(locate(["pulumi"]), api.directory / "pulumi")
+    env |= {"KUBECONFIG": str(api.kubeconfig(contexts)), "FORESITE_TRIAL": str(api.directory)}
+    return Trial(root, api, env)
+
+
+def summary(output: str) -> dict[str, int]:
+    """The counts of Pulumi's last lines, by what was done."""
+    found = re.findall(r"^ +(?:[-+~=]+ )?(\d+) (\w+)", output.split("Resources:")[-1], re.M)
+    return {word: int(number) for number, word in found}
+
+
+def missing(wanted: Any, live: Any, path: str = "") -> list[str]:
+    """Where ``live`` does not hold what is ``wanted``."""
+    if isinstance(wanted, dict) and isinstance(live, dict):
+        return [
+            each
+            for key, value in wanted.items()
+            for each in missing(value, live.get(key), f"{path}.{key}")
+        ]
+    if isinstance(wanted, list) and isinstance(live, list) and len(wanted) == len(live):
+        return [
+            each
+            for index, value in enumerate(wanted)
+            for each in missing(value, live[index], f"{path}[{index}]")
+        ]
+    return [] if wanted == live else [f"{path}: {wanted!r} became {live!r}"]
+
+
+def live(client: Client, manifest: Manifest) -> dict[str, Any] | None:
+    api, kind, namespace, name = manifest.key
+    return client.get(api, kind, name, namespace or None)
+
+
+def differences(client: Client, manifests: list[Manifest]) -> list[str]:
+    """Where the API server does not have what was to be applied."""
+    return [
+        f"{each.name}{gap}"
+        for each in manifests
+        for gap in missing(each.body, live(client, each) or {})
+    ]
+
+
+@pytest.mark.parametrize("site", SITES)
+def test_up_then_nothing_to_do(trial: Trial, site: str) -> None:
+    manifests = trial.objects(site)
+    assert f"{len(manifests)} objects" in trial.up(site).stdout
+    with trial.client() as client:
+        assert differences(client, manifests) == []
+    again = trial.pulumi("up", "--yes", "--skip-preview", "--stack", site)
+    assert again.returncode == 0, again.stdout + again.stderr
+    # Two components, the provider and the stack are resources too.
+    assert summary(again.stdout) == {"unchanged": len(manifests) + 4}
+
+
+@pytest.mark.parametrize("site", SITES)
+def test_what_pulumi_registers_is_what_render_writes(trial: Trial, site: str) -> None:
+    trial.up(site)
+    rendered = {(token(m), m.name): m.body for m in trial.objects(site)}
+    registered = {
+        (each["type"], each["urn"].rpartition("::")[2]): each["inputs"]
+        for each in trial.state(site)
+        if "inputs" in each
+    }
+    assert registered.keys() == rendered.keys()
+    assert DeepDiff(rendered, registered) == {}
+
+
+def test_a_plain_preview_of_a_changed_pool_names_only_that_pool(trial: Trial) -> None:
+    trial.up("tsukuba-1")
+    trial.edit("tsukuba-1.yaml", "reboot_retries: 2}", "reboot_retries: 2}\n    kubelet: {max_pods: 60}")
+    result = trial.pulumi("preview", "--stack", "tsukuba-1", "--json")
+    assert result.returncode == 0, result.stderr
+    steps = {
+        step["urn"].rpartition("::")[2]: step["op"]
+        for step in json.loads(result.stdout)["steps"]
+        if step["op"] not in ("same", "read")
+    }
+    assert {name: op for name, op in steps.items() if "delete" not in op} == {
+        "KubeadmConfigTemplate/mncore2": "replace",
+        "MachineDeployment/mncore2": "update",
+    } | {name: op for name, op in steps.items() if op == "create-replacement"}
+
+
+def test_an_old_template_is_kept_when_a_new_one_takes_its_place(trial: Trial) -> None:
+    trial.up("tsukuba-1")
+    before = next(m for m in trial.objects("tsukuba-1") if m.name == "KubeadmConfigTemplate/cpu")
+    trial.edit("tsukuba-1.yaml", "os: rocky-9,", "os: rocky-9, kubelet: {max_pods: 70},")
+    trial.up("tsukuba-1")
+    after = next(m for m in trial.objects("tsukuba-1") if m.name == "KubeadmConfigTemplate/cpu")
+    assert before.key != after.key
+    with trial.client() as client:
+        assert live(client, before) is not None
+        assert live(client, after) is not None
+
+
+def test_a_host_that_leaves_the_list_is_not_deleted(trial: Trial) -> None:
+    trial.up("tsukuba-1")
+    path = trial.root / "sites" / "tsukuba-1.hosts.csv"
+    whole = path.read_text()
+    path.write_text(whole[: whole.rstrip("\n").rindex("\n") + 1])
+    result = trial.foresite("up", "--trial", "tsukuba-1")
+    path.write_text(whole)
+    assert result.returncode == 2
+    assert "protect" in result.stderr and "BareMetalHost/tsukuba-1-b-032" in result.stderr
+    assert "Traceback" not in result.stdout + result.stderr
+    with trial.client() as client:
+        assert client.get("metal3.io/v1alpha1", "BareMetalHost", "tsukuba-1-b-032", "tsukuba-1")
+    trial.up("tsukuba-1")
+
+
+def test_what_the_metal3_provider_writes_on_a_host_stays(trial: Trial) -> None:
+    trial.up("lab-1")
+    host = next(m for m in trial.objects("lab-1") if m.kind == "BareMetalHost")
+    taken = {
+        "apiVersion": host.body["apiVersion"],
+        "kind": host.kind,
+        "metadata": {"name": host.key[3], "namespace": host.key[2]},
+        "spec": {"online": False, "image": {"url": "http://images.example/x.raw", "checksum": "0"}},
+    }
+    with trial.client() as client:
+        client.apply(taken)
+        trial.edit("lab-1.hosts.csv", "lab-01", "lab-02")
+        trial.up("lab-1")
+        found = live(client, host)
+    assert found is not None
+    assert found["spec"]["online"] is False
+    assert found["spec"]["image"]["url"] == "http://images.example/x.raw"
+    assert found["metadata"]["labels"]["foresite.dev/rack"] == "lab-02"
+
+
+def test_a_stack_without_a_site_is_refused_in_words(trial: Trial) -> None:
+    trial.pulumi("stack", "init", "nowhere-1")
+    result = trial.pulumi("preview", "--stack", "nowhere-1")
+    assert result.returncode != 0
+    assert "there is no site nowhere-1" in result.stdout + result.stderr
+    assert "Traceback" not in result.stdout + result.stderr
+
+
+def test_a_missing_context_is_said_before_anything_is_made(trial: Trial) -> None:
+    trial.edit("lab-1.yaml", "management: mgmt-lab", "management: mgmt-nowhere")
+    env = {**trial.env, "KUBECONFIG": str(trial.plane.kubeconfig(["mgmt-lab"]))}
+    command = ["pulumi", "preview", "--stack", "lab-1", "--non-interactive"]
+    result = subprocess.run(command, env=env, cwd=trial.root, capture_output=True, text=True)
+    trial.edit("lab-1.yaml", "management: mgmt-nowhere", "management: mgmt-lab")
+    assert result.returncode != 0
+    assert "mgmt-nowhere" in result.stdout + result.stderr
+
+
+def test_objects_of_the_sites_own_cluster_follow_once_it_answers(trial: Trial) -> None:
+    direct = "{manifests: pod-network/flannel.yaml, install: direct}"
+    trial.edit("lab-1.yaml", "{manifests: pod-network/flannel.yaml}", direct)
+    result = trial.up("lab-1")
+    kinds = {each["type"] for each in trial.state("lab-1")}
+    assert "kubernetes:apps/v1:DaemonSet" not in kinds
+    assert "follow" in result.stdout
