@@ -19,10 +19,10 @@ import pytest
 
 from schemas.editor import FILE, site_schema
 from schemas.load import hardware_catalogue, release_names, site_names
+from tests.repository import ROOT
 from tools.toolchain.cache import cache_directory, filling, locked
 
 pytestmark = pytest.mark.editor
-ROOT = Path(__file__).resolve().parent.parent
 FIELDS = site_schema()["properties"]
 EDITOR = ROOT / "tests" / "editor"
 MODELINE = "# yaml-language-server: $schema=../schemas/site.schema.json\n"

@@ -4,7 +4,6 @@ import copy
 import ipaddress
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -18,8 +17,8 @@ from schemas.editor import FILE, main, schema_text, site_schema
 from schemas.load import hardware_catalogue, release_names, site_names
 from schemas.reader import read_yaml
 from schemas.sitefile import SiteFile
+from tests.repository import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 FIELDS = site_schema()["properties"]
 Path_ = tuple[str | int, ...]
 
@@ -146,9 +145,11 @@ def accepted(document: Any) -> bool:
 
 
 # None is no wrong value everywhere; nor are some texts and numbers. What counts: equal verdicts.
-VALUES: list[Any] = [None, True, -1, 0, 1, 59, 99, 100, 101, 65536, 10**9, "", "-", "Aa_", "a" * 64, "10Gi",
-          "10.1.2.3", "10.1.2.3/16", "10.1.0.0/16", "10.16.0.256", "v1.34", "http://a:b@c", [], {},
-          ["a"] * 200, [{}], {"x": 1}, {"Ä": "b"}, 0.5]  # fmt: skip
+VALUES: list[Any] = [
+    None, True, -1, 0, 1, 59, 99, 100, 101, 65536, 10**9, 0.5, "", "-", "Aa_", "a" * 64, "10Gi",
+    "10.1.2.3", "10.1.2.3/16", "10.1.0.0/16", "10.16.0.256", "v1.34", "http://a:b@c", [], {},
+    ["a"] * 200, [{}], {"x": 1}, {"Ä": "b"},
+]  # fmt: skip
 
 
 def test_schema_and_model_agree_on_every_changed_value(whole: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -34,7 +35,9 @@ def environment(
         state.mkdir(parents=True, exist_ok=True)
     for name in _FOREIGN:
         env.pop(name, None)
-    path = os.pathsep.join([str(home / "bin"), *filter(None, [env.get("PATH")])])
+    # The older language host knows no virtualenv option and takes the first Python on PATH.
+    python = str(Path(sys.executable).parent)
+    path = os.pathsep.join([str(home / "bin"), python, *filter(None, [env.get("PATH")])])
     return env | {
         "PATH": path,
         "PULUMI_HOME": str(home),

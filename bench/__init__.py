@@ -1,0 +1,1 @@
+"""Measurements: how long checking, rendering and registering sites takes, against other tools."""

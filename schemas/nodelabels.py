@@ -1,0 +1,80 @@
+"""Labels of nodes: who sets which, and the way each takes to its node.
+
+Cluster API copies labels of some domains from a Machine to its node, in place; all others are an
+argument of the kubelet, so a change of them re-images the host.
+"""
+
+from collections.abc import Mapping
+
+SYNCED_DOMAINS = (
+    "node-role.kubernetes.io",
+    "node-restriction.kubernetes.io",
+    "node.cluster.x-k8s.io",
+)
+"""Domains that Cluster API copies from Machines to nodes (util/labels/helpers.go)."""
+POOL_LABEL = "node.cluster.x-k8s.io/pool"
+OWN_DOMAIN = "foresite.dev"
+RACK_LABEL = f"{OWN_DOMAIN}/rack"
+REGION_LABEL = "topology.kubernetes.io/region"
+ZONE_LABEL = "topology.kubernetes.io/zone"
+HOST_LABEL = "metal3.io/uuid"
+"""By this label the Metal3 provider finds the node of a host, to set its providerID."""
+MAX_ARGUMENT = 1024
+"""Characters that a kubelet argument may have (KubeadmConfigSpec, kubeletExtraArgs[].value)."""
+
+_SET_BY_THE_SYSTEM = frozenset(
+    {
+        POOL_LABEL,
+        REGION_LABEL,
+        ZONE_LABEL,
+        HOST_LABEL,
+        "kubernetes.io/hostname",
+        "kubernetes.io/os",
+        "kubernetes.io/arch",
+    }
+)
+_KUBERNETES = ("kubernetes.io", "k8s.io")
+_OPEN_TO_KUBELETS = ("kubelet.kubernetes.io", "node.kubernetes.io")
+_MORE_OPEN_TO_KUBELETS = frozenset(
+    {
+        "beta.kubernetes.io/arch",
+        "beta.kubernetes.io/instance-type",
+        "beta.kubernetes.io/os",
+        "failure-domain.beta.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/zone",
+    }
+)
+
+
+def synced(key: str) -> bool:
+    """Whether Cluster API copies a label of a Machine to its node."""
+    return _within(key, SYNCED_DOMAINS)
+
+
+def set_by_the_system(key: str) -> bool:
+    """Whether Foresite, the kubelet or a provider sets a label, so that nobody else may."""
+    return key in _SET_BY_THE_SYSTEM or _within(key, (OWN_DOMAIN,))
+
+
+def refused_by_kubelets(key: str) -> bool:
+    """Whether a kubelet does not start with a label (Kubernetes 1.34, ValidateKubeletFlags)."""
+    allowed = _within(key, _OPEN_TO_KUBELETS) or key in _MORE_OPEN_TO_KUBELETS
+    return _within(key, _KUBERNETES) and not allowed and not synced(key)
+
+
+def kubelet_argument(region: str, labels: Mapping[str, str]) -> str:
+    """The kubelet's ``node-labels`` for a pool with these labels, as cloud-init fills it in."""
+    every = {
+        HOST_LABEL: "{{ ds.meta_data.uuid }}",
+        REGION_LABEL: region,
+        ZONE_LABEL: "{{ ds.meta_data.zone }}",
+        RACK_LABEL: "{{ ds.meta_data.rack }}",
+        **{key: value for key, value in labels.items() if not synced(key)},
+    }
+    return ",".join(f"{key}={value}" for key, value in sorted(every.items()))
+
+
+def _within(key: str, domains: tuple[str, ...]) -> bool:
+    """Whether a key lies in one of the domains, or below one."""
+    domain = key.partition("/")[0] if "/" in key else ""
+    return any(domain == each or domain.endswith(f".{each}") for each in domains)

@@ -1,0 +1,207 @@
+"""Words for what is wrong with a value and for what belongs in its place.
+
+Taken from the model's own descriptions, bounds and examples, so that the editor, the docs and the
+errors never disagree; pydantic's own words never reach a person.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from schemas import primitives
+from schemas.nearest import nearest
+from schemas.problem import shorten
+from schemas.tidy import tidied
+
+Node = dict[str, Any]
+
+TYPES: Mapping[str, str] = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a map",
+    "model_type": "a map",
+    "model_attributes_type": "a map",
+}
+"""What pydantic asked for, by its kind of error, where another type of value stands."""
+_BOUNDS: Mapping[str, tuple[str, str]] = {
+    "greater_than_equal": ("ge", "{shown} is less than {bound}"),
+    "less_than_equal": ("le", "{shown} is more than {bound}"),
+    "too_short": ("min_length", "the list has {count} items, less than {bound}"),
+    "too_long": ("max_length", "the list has {count} items, more than {bound}"),
+    "string_too_short": ("min_length", "the text has {count} characters, less than {bound}"),
+    "string_too_long": ("max_length", "the text has {count} characters, more than {bound}"),
+}
+_YES = {**dict.fromkeys(("yes", "y", "on"), "true"), **dict.fromkeys(("no", "n", "off"), "false")}
+"""Words that are booleans in YAML 1.1, and text here."""
+_FORMS = (
+    (primitives.Ipv4, "an IPv4 address"),
+    (primitives.Network, "an IPv4 network with its prefix"),
+    (primitives.SiteName, "a site's name (3 to 40 lower-case letters, digits and dashes)"),
+    (primitives.DnsLabel, "a DNS label (lower-case letters, digits and dashes)"),
+    (primitives.PoolName, "a pool's name (at most 30 lower-case letters, digits and dashes)"),
+    (primitives.ZoneName, "a zone's name (at most 15 lower-case letters, digits and dashes)"),
+    (primitives.OsName, "the name of an operating system"),
+    (primitives.ContextName, "the name of a kubeconfig context"),
+    (primitives.KubernetesVersion, "a Kubernetes version"),
+    (primitives.HttpUrl, "an http or https URL without query"),
+    (primitives.Server, "a host name or an IPv4 address"),
+    (primitives.PublicKey, "an OpenSSH public key on one line"),
+    (primitives.RelativePath, "a path below sites/, of letters, digits and . _ -"),
+    (primitives.LabelKey, "the key of a Kubernetes label"),
+    (primitives.LabelValue, "the value of a Kubernetes label"),
+    (primitives.Quantity, "a quantity (a whole number, and a unit such as Mi or Gi)"),
+    (primitives.Sha256, "a SHA-256 in lower-case hexadecimal"),
+    (primitives.ImageReference, "an image with its tag and its digest"),
+)
+
+
+def shown(value: Any) -> str:
+    """A value as a person would call it: text as it is, anything large by its kind."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict | list):
+        return "a map" if isinstance(value, dict) else "a list"
+    return shorten(value)
+
+
+def form(pattern: str) -> str:
+    """What a pattern asks for, in words; empty where it is one field's own."""
+    return _forms().get(pattern, "")
+
+
+@functools.cache
+def _forms() -> dict[str, str]:
+    """Words by pattern. A pattern behind a validator is the last step of its type's schema."""
+    return {str(_pattern(primitive)): words for primitive, words in _FORMS}
+
+
+def _pattern(primitive: Any) -> Any:
+    schema: Any = TypeAdapter(primitive).core_schema
+    while "pattern" not in schema:
+        schema = schema["steps"][-1] if "steps" in schema else schema["schema"]
+    return schema["pattern"]
+
+
+def description(node: Node) -> str:
+    """What a field is for, on one line without a full stop."""
+    return " ".join(str(node.get("description", "")).split()).rstrip(".")
+
+
+def example(node: Node) -> str:
+    """A value that would fit; empty where the model names none."""
+    return next((str(each) for each in node.get("examples", ()) if "…" not in str(each)), "")
+
+
+def belongs(node: Node) -> str:
+    """What belongs at a place: its form, an example, bounds, and what the field is for."""
+    kind, purpose = node.get("type"), description(node)
+    if kind == "object" and node.get("required"):
+        what = f"a map with {', '.join(node['required'])}"
+    elif "minimum" in node or "maximum" in node:
+        high = f"from {node['minimum']} to {node['maximum']}" if "maximum" in node else "or more"
+        what = f"a whole number {high}" if "maximum" in node else f"{node['minimum']} {high}"
+    elif "enum" in node:
+        what = "one of " + ", ".join(map(str, node["enum"]))
+    elif kind in ("array", "object", "boolean", "integer"):
+        words = {"array": "a list", "object": "a map", "boolean": "true or false"}
+        what = words.get(kind, "a whole number")
+    else:
+        what = form(str(node.get("pattern", ""))) or "text"
+    what += f" such as {example(node)}" if example(node) else ""
+    return f"{what} ({purpose})" if purpose else what
+
+
+def wrong_type(kind: str, value: Any, node: Node, *, required: bool) -> tuple[str, str]:
+    """What is wrong with a value of another type, and what to write."""
+    wanted = TYPES[kind]
+    if value is None:
+        message = f"nothing is written here, not {wanted}"
+        return message, f"write {belongs(node)}" + ("" if required else ", or remove the field")
+    quoted = isinstance(value, str) and wanted != "text"
+    message = f"the text {shown(value)} is not {wanted}" if quoted else (
+        f"{_number(value) or shown(value)} is not {wanted}"
+    )  # fmt: skip
+    return message, _converted(wanted, value, node) or f"write {belongs(node)}"
+
+
+def _number(value: Any) -> str:
+    # A fraction is shown as the number that it is, which is not how it was written: 1.10 is 1.1.
+    return "a number with a fraction" if isinstance(value, float) else ""
+
+
+def _converted(wanted: str, value: Any, node: Node) -> str:
+    """How to write the same value as the type that was wanted; empty where that cannot be."""
+    if wanted == "text" and isinstance(value, int | float):
+        fits = "pattern" not in node or tidied(f" {shown(value)}", node["pattern"])
+        return "put quotes around it" if fits else ""
+    if wanted == "a whole number" and isinstance(value, str) and value.isdecimal():
+        return f"write {int(value)} without quotes" if len(value) < 19 else ""
+    if wanted == "true or false" and isinstance(value, str):
+        word = _YES.get(value.lower(), value.lower())
+        return f"write {word}" if word in ("true", "false") else ""
+    if wanted == "a list" and isinstance(value, str | int) and not isinstance(value, bool):
+        return f"write [{shown(value)}]" if shown(value) == str(value) else ""
+    return ""
+
+
+def out_of_bounds(kind: str, context: Mapping[str, Any], value: Any, node: Node) -> tuple[str, str]:
+    """What is wrong with a value beyond its bounds, and what to write. KeyError: no such kind."""
+    name, words = _BOUNDS[kind]
+    count = len(value) if isinstance(value, str | list) else 0
+    message = words.format(shown=shown(value), bound=context[name], count=count)
+    if name not in ("min_length", "max_length"):
+        return message, f"write {belongs(node)}"
+    unit = "characters" if isinstance(value, str) else "items"
+    limit = "at least" if name == "min_length" else "at most"
+    return message, f"write {limit} {context[name]} {unit}: {description(node) or belongs(node)}"
+
+
+def misfit(value: Any, pattern: str, node: Node) -> tuple[str, str]:
+    """What is wrong with a text that does not fit its pattern, and what to write."""
+    what = form(pattern)
+    message = f"{shown(value) or 'an empty text'} is not {what or 'what belongs here'}"
+    fitting = tidied(value, pattern) if isinstance(value, str) else None
+    return message, f"write {fitting}" if fitting else f"write {belongs(node)}"
+
+
+def not_allowed(value: Any, node: Node) -> tuple[str, str]:
+    """What is wrong with a value that is none of the allowed ones, and what to write."""
+    allowed = [str(each) for each in node.get("enum", ())]
+    near = nearest(value, allowed) if isinstance(value, str) else None
+    return f"{shown(value)} is not allowed here", f"write {near or belongs(node)}"
+
+
+def schema_at(schema: Node, path: tuple[str | int, ...], node: Node | None = None) -> Node:
+    """The JSON Schema node that describes a path (below ``node``), with what its reference points
+    at merged in."""
+    node = schema if node is None else node
+    for step in path:
+        node = _resolve(node, schema)
+        if isinstance(step, int):
+            node = node.get("items", {})
+        else:
+            node = node.get("properties", {}).get(step) or _mapped(node)
+    return _resolve(node, schema)
+
+
+def _mapped(node: Node) -> Node:
+    extra = node.get("additionalProperties")
+    if isinstance(extra, dict):
+        return extra
+    patterns = node.get("patternProperties")
+    return next(iter(patterns.values())) if patterns else {}
+
+
+def _resolve(node: Node, schema: Node) -> Node:
+    own = {key: value for key, value in node.items() if key not in ("$ref", "anyOf")}
+    if "anyOf" in node:
+        node = next((each for each in node["anyOf"] if each.get("type") != "null"), {})
+    if "$ref" in node:
+        node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
+    return {**node, **own}
