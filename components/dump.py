@@ -8,6 +8,7 @@ plainly a word. docs/decisions/0004-yaml-output.md has the figures.
 
 import functools
 import json
+import math
 import re
 from typing import Any
 
@@ -16,7 +17,10 @@ _AMBIGUOUS = re.compile(r"y|n|yes|no|on|off|true|false|null|nan|inf", re.IGNOREC
 
 
 def dump(value: Any) -> str:
-    """``value`` (maps with text keys, lists, text, whole numbers, booleans, None) as YAML."""
+    """``value`` (maps with text keys, lists, text, finite numbers, booleans, None) as YAML.
+
+    Raises TypeError for anything else.
+    """
     lines: list[str] = []
     _emit(value, "", lines)
     return "\n".join(lines) + "\n"
@@ -65,7 +69,8 @@ def _literal(text: str) -> bool:
     """Whether a text can stand as a literal block without losing or hiding anything."""
     body = text.removesuffix("\n")
     return (
-        not body.startswith((" ", "\n"))
+        body != ""
+        and not body.startswith((" ", "\n"))
         and not body.endswith("\n")
         and all(c.isprintable() or c == "\n" for c in body)
     )
@@ -74,8 +79,12 @@ def _literal(text: str) -> bool:
 def _scalar(value: Any) -> str:
     if isinstance(value, str):
         return _text(value)
-    if value is None or isinstance(value, bool | int | float):
+    if value is None or isinstance(value, bool | int):
         return json.dumps(value)
+    if isinstance(value, float) and math.isfinite(value):
+        # YAML 1.1 takes 1e+16 for text: its numbers with an exponent have a point.
+        text = repr(value)
+        return text if "." in text else text.replace("e", ".0e")
     if isinstance(value, dict | list):
         return "{}" if isinstance(value, dict) else "[]"
     raise TypeError(f"not plain data: {type(value).__name__}")

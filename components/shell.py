@@ -5,6 +5,7 @@ Objects are registered untyped, as their bodies stand, so that what Pulumi appli
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pulumi
 import pulumi_kubernetes
@@ -15,16 +16,24 @@ from schemas.site import Site
 REQUESTS_PER_SECOND = 1000
 """The provider's client waits at 50 requests a second by default, which is most of a preview."""
 
-Clusters = Mapping[Target, pulumi_kubernetes.Provider]
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A site, and where its objects go: a provider for each cluster that answers, and the
+    namespaces that have to be there first."""
+
+    site: Site
+    clusters: Mapping[Target, pulumi_kubernetes.Provider]
+    namespaces: tuple[pulumi.Resource, ...] = ()
 
 
 class Component(pulumi.ComponentResource):
-    """A part of a site. Subclasses say ``make``: the pure function from a site to its objects."""
+    """A part of a site as a Pulumi component; a subclass brings the manifests."""
 
     def __init__(
         self,
         name: str,
-        clusters: Clusters,
+        spec: Placement,
         manifests: Sequence[Manifest],
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
@@ -33,19 +42,20 @@ class Component(pulumi.ComponentResource):
         Namespaces come first, as nothing else can be made in one that does not exist.
         """
         super().__init__(f"foresite:components:{type(self).__name__}", name, None, opts)
-        here = [each for each in manifests if each.target in clusters]
-        namespaces = [self._register(m, clusters, []) for m in here if m.kind == "Namespace"]
+        here = [each for each in manifests if each.target in spec.clusters]
+        namespaces = [self._register(m, spec, ()) for m in here if m.kind == "Namespace"]
+        self.namespaces = (*spec.namespaces, *namespaces)
         for manifest in here:
             if manifest.kind != "Namespace":
-                self._register(manifest, clusters, namespaces)
+                self._register(manifest, spec, self.namespaces)
         self.register_outputs({"objects": len(here)})
 
     def _register(
-        self, manifest: Manifest, clusters: Clusters, after: Sequence[pulumi.Resource]
+        self, manifest: Manifest, spec: Placement, after: Sequence[pulumi.Resource]
     ) -> pulumi.CustomResource:
         options = pulumi.ResourceOptions(
             parent=self,
-            provider=clusters[manifest.target],
+            provider=spec.clusters[manifest.target],
             depends_on=list(after),
             protect=manifest.protect,
             retain_on_delete=manifest.keep or None,
@@ -60,14 +70,14 @@ def token(manifest: Manifest) -> str:
     return f"kubernetes:{api if '/' in api else f'core/{api}'}:{manifest.kind}"
 
 
-def clusters(site: Site) -> Clusters:
-    """A provider for each cluster that the site file names a kubeconfig context of.
+def placement(site: Site) -> Placement:
+    """The site, with a provider for each cluster that its file names a kubeconfig context of.
 
     A context is named in Git, so that nobody applies a site to whatever cluster their shell
     happens to point at. ``cluster_identifier`` keeps a moved API server from replacing everything.
     """
     contexts = {Target.MANAGEMENT: site.file.management, Target.SITE: site.file.cluster.context}
-    return {
+    providers = {
         target: pulumi_kubernetes.Provider(
             target.value,
             context=context,
@@ -80,3 +90,4 @@ def clusters(site: Site) -> Clusters:
         for target, context in contexts.items()
         if context is not None
     }
+    return Placement(site, providers)

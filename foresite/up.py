@@ -19,7 +19,7 @@ from schemas.load import load_site
 from schemas.site import Site
 from tools.toolchain import ToolchainError
 
-_STEP = re.compile(r"^ *(\+|~|-|\+-|\+\+|-\+|=) +(kubernetes:|foresite:)")
+_STEP = re.compile(r"^ *[-+~=]+ +kubernetes:.* (created|updated|deleted|replaced) \(")
 _SECONDS_BETWEEN_LINES = 5.0
 
 
@@ -124,7 +124,8 @@ class _Progress:
             self.done += 1
         if time.monotonic() - self.said >= _SECONDS_BETWEEN_LINES:
             self.said = time.monotonic()
-            self._say(f"  {self.done} steps done, {self.said - self.started:.0f} s")
+            seconds = self.said - self.started
+            self._say(f"  {self.done} of {self.total} objects changed, {seconds:.0f} s")
 
 
 def _report(

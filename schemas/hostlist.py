@@ -1,23 +1,29 @@
 """The host list: one line a host, read into ``Host`` records with the line they came from.
 
 A plain table (no quoting, as no cell needs it), so that a diff of one host is one line. What must
-hold between hosts is in schemas/rules/hosts.py.
+hold between hosts is in schemas/rules/hosts.py; the words for a broken table in
+schemas/tabletext.py.
 """
 
-import difflib
 import re
+from operator import itemgetter
 from typing import NamedTuple
 
 from schemas.codes import Code
 from schemas.primitives import IPV4_PATTERN
 from schemas.problem import Problem, shorten
+from schemas.tabletext import header_problems, table_lines
+from schemas.tidy import tidied
 
-MAX_BYTES = 4 * 1024 * 1024
-"""Size of a host list at most; 4,000 hosts take 400 kB."""
+MAX_HOSTS = 10_000
+"""Hosts of one site, at most: the largest that anyone runs as one cluster has half of it."""
 
 
 class Host(NamedTuple):
-    """A bare-metal host: its place, and the addresses that find it. ``line`` counts from 1."""
+    """A bare-metal host: its place, and the addresses that find it. ``line`` counts from 1.
+
+    A cell that does not say what it should is empty; then the list has problems.
+    """
 
     name: str
     pool: str
@@ -30,6 +36,15 @@ class Host(NamedTuple):
     line: int
 
 
+class HostList(NamedTuple):
+    """What a host list says. ``complete``: every host's pool and zone is known, so that the hosts
+    of each can be counted."""
+
+    hosts: list[Host]
+    problems: list[Problem]
+    complete: bool
+
+
 class Column(NamedTuple):
     """What a cell of a column may hold, and how to say so."""
 
@@ -40,44 +55,44 @@ class Column(NamedTuple):
 
 _IPV4 = IPV4_PATTERN.strip("^$").replace("(", "(?:")
 _LABEL = r"[a-z0-9](?:[-a-z0-9]{0,38}[a-z0-9])?"
+_UUID = r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}"
 COLUMNS = {
-    "name": Column(_LABEL, "a DNS label of at most 40 lower-case characters", "tokyo-1-a-001"),
+    "name": Column(
+        # The Bare Metal Operator refuses a UUID as a name (BareMetalHost webhook).
+        rf"(?!{_UUID}(?:,|$)){_LABEL}",
+        "a DNS label of at most 40 lower-case characters",
+        "tokyo-1-a-001",
+    ),
     "pool": Column(_LABEL, "the name of a pool", "v100"),
     "zone": Column(_LABEL, "the name of a zone", "a"),
     "rack": Column(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", "a label value", "a-03"),
     "bmc": Column(_IPV4, "an IPv4 address", "10.24.0.11"),
-    "mac": Column(r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}", "a MAC in lower case", "52:54:00:00:00:0b"),
+    "mac": Column(
+        # The second digit is even for one network card, odd for a group of them.
+        r"(?!00:00:00:00:00:00)[0-9a-f][02468ace](?::[0-9a-f]{2}){5}",
+        "the MAC of one network card in lower case",
+        "52:54:00:00:00:0b",
+    ),
     "ip": Column(_IPV4, "an IPv4 address", "10.16.0.11"),
     "serial": Column(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "a serial number", "SN0000011"),
 }
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_PATTERNS = {name: re.compile(column.pattern) for name, column in COLUMNS.items()}
+_COUNTED = ("pool", "zone")
 
 
-def read_hosts(data: bytes, file: str) -> tuple[list[Host], list[Problem]]:
+def read_hosts(data: bytes, file: str) -> HostList:
     """The hosts of a host list, in the order of the file, and every problem of its text.
 
-    A line with a problem gives no host. Never raises for any input.
+    A line gives a host if it has a cell for each column. Never raises for any input.
     """
-    text, problems = _decode(data, file)
-    if text is None:
-        return [], problems
-    lines = text.split("\n")
-    header = lines[0].rstrip("\r").split(",")
-    problems = _header_problems(header, file)
+    lines, problems = table_lines(data, file, MAX_HOSTS, ",".join(COLUMNS))
     if problems:
-        return [], problems
-    hosts: list[Host] = []
-    order = [header.index(name) for name in COLUMNS]
-    row = re.compile(",".join(f"({COLUMNS[name].pattern})" for name in header))
-    for number, line in enumerate(lines[1:], start=2):
-        line = line.removesuffix("\r")
-        match = row.fullmatch(line)
-        if match is None:
-            problems.extend(_row_problems(line, number, header, file, last=number == len(lines)))
-            continue
-        cells = match.groups()
-        hosts.append(Host(*(cells[i] for i in order), number))  # type: ignore[misc]
-    return hosts, problems
+        return HostList([], problems, complete=False)
+    header = lines[0].split(",")
+    problems = header_problems(lines[0], file, list(COLUMNS))
+    if problems:
+        return HostList([], problems, complete=False)
+    return _Rows(header, file).read(lines)
 
 
 def cell_column(line: str, header: list[str], column: str) -> int:
@@ -86,89 +101,74 @@ def cell_column(line: str, header: list[str], column: str) -> int:
     return sum(len(cell) + 1 for cell in cells) + 1
 
 
-def _decode(data: bytes, file: str) -> tuple[str | None, list[Problem]]:
-    def refuse(message: str, fix: str) -> tuple[None, list[Problem]]:
-        return None, [Problem(file, 1, 1, Code.HOSTS_TEXT, "", "", message, fix)]
+class _Rows:
+    """The lines below the header, being read."""
 
-    if len(data) > MAX_BYTES:
-        return refuse(f"the list has {len(data)} bytes", f"keep it under {MAX_BYTES} bytes")
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        return None, [
-            Problem(
-                file, line, 1, Code.HOSTS_TEXT, "", "", "not UTF-8 text", "save the file as UTF-8"
-            )
-        ]
-    if text.startswith("\ufeff"):
-        return refuse("the file starts with a byte order mark", "save it as UTF-8 without one")
-    if not text.strip():
-        return refuse("the list is empty", "start with the line " + ",".join(COLUMNS))
-    return text, []
+    def __init__(self, header: list[str], file: str) -> None:
+        self._header, self._file = header, file
+        self._ordered = itemgetter(*(header.index(name) for name in COLUMNS))
+        self._problems: list[Problem] = []
+        self._complete = True
 
+    def read(self, lines: list[str]) -> HostList:
+        """The hosts of the lines after the first."""
+        fitting = re.compile(",".join(f"({COLUMNS[name].pattern})" for name in self._header))
+        hosts: list[Host] = []
+        for number, line in enumerate(lines[1:], start=2):
+            match = fitting.fullmatch(line)
+            cells = match.groups() if match else self._cells(line, number)
+            if cells:
+                hosts.append(Host._make((*self._ordered(cells), number)))
+        return HostList(hosts, self._problems, self._complete)
 
-def _header_problems(header: list[str], file: str) -> list[Problem]:
-    problems = []
-    for name in header:
-        if name not in COLUMNS or header.count(name) > 1:
-            near = difflib.get_close_matches(name, COLUMNS, 1)
-            fix = f"write {near[0]}" if near and name not in COLUMNS else "remove it"
-            said = "stands twice" if name in COLUMNS else "is unknown"
-            place = ",".join(header[: header.index(name)])
-            column = len(place) + (2 if place else 1)
-            problems.append(
-                Problem(
-                    file, 1, column, Code.HOSTS_COLUMNS, name, shorten(name),
-                    f"column {shorten(name)!r} {said}", fix,
-                )
-            )  # fmt: skip
-    missing = [name for name in COLUMNS if name not in header]
-    if missing:
-        problems.append(
-            Problem(
-                file, 1, 1, Code.HOSTS_COLUMNS, "", "", f"no column {', '.join(missing)}",
-                "write the header " + ",".join(COLUMNS),
-            )
-        )  # fmt: skip
-    return problems
+    def _add(self, number: int, column: int, code: Code, message: str, fix: str, **at: str) -> None:
+        path, value = at.get("path", ""), shorten(at.get("value", ""))
+        self._problems.append(Problem(self._file, number, column, code, path, value, message, fix))
 
+    def _cells(self, line: str, number: int) -> tuple[str, ...]:
+        """The cells of a line with problems, the wrong ones empty; none if they cannot be told."""
+        if not line.strip(", \t;"):
+            message, fix = "a line without a host", "remove the line"
+            self._add(number, 1, Code.HOSTS_TEXT, message, fix)
+            return ()
+        if line.startswith("#"):
+            message, fix = "a comment, which a host list cannot have", "remove the line"
+            self._add(number, 1, Code.HOSTS_TEXT, message, fix)
+            return ()
+        cells = line.split(",")
+        if len(cells) != len(self._header):
+            self._complete = False
+            self._add_shape(line, cells, number)
+            return ()
+        for name, cell in zip(self._header, cells, strict=True):
+            if not _PATTERNS[name].fullmatch(cell):
+                self._add_cell(line, number, name, cell)
+        return tuple(
+            cell if _PATTERNS[name].fullmatch(cell) else ""
+            for name, cell in zip(self._header, cells, strict=True)
+        )
 
-def _row_problems(
-    line: str, number: int, header: list[str], file: str, *, last: bool
-) -> list[Problem]:
-    if not line.strip():
-        # The newline that ends the file leaves an empty last line: that is how text files end.
-        if last:
-            return []
-        return [
-            Problem(file, number, 1, Code.HOSTS_TEXT, "", "", "an empty line", "remove the line")
-        ]
-    cells = line.split(",")
-    if len(cells) != len(header):
-        message = f"{len(cells)} cells where the header names {len(header)}"
-        return [
-            Problem(
-                file, number, 1, Code.HOSTS_COLUMNS, "", shorten(line), message,
-                f"write {','.join(header)}, without quotes and without commas inside a cell",
-            )
-        ]  # fmt: skip
-    problems = []
-    for name, cell in zip(header, cells, strict=True):
-        if re.fullmatch(COLUMNS[name].pattern, cell) is None:
-            problems.append(_cell_problem(line, number, header, file, name, cell))
-    return problems
+    def _add_shape(self, line: str, cells: list[str], number: int) -> None:
+        """Note a line with too few or too many cells, at the first that fits no longer."""
+        pairs = list(zip(self._header, cells, strict=False))
+        fitting = [bool(_PATTERNS[name].fullmatch(cell)) for name, cell in pairs]
+        index = fitting.index(False) if False in fitting else len(pairs)
+        column = min(sum(len(cell) + 1 for cell in cells[:index]), len(line)) + 1
+        count = f"{len(cells)} cell{'s' if len(cells) > 1 else ''}"
+        message = f"the line has {count}, the header {len(self._header)}"
+        fix = f"write a value for each of {','.join(self._header)}, with no comma inside"
+        if not any(cells[len(self._header) :]) and index == len(self._header):
+            fix = "remove the commas at the end of the line"
+        self._add(number, column, Code.HOSTS_COLUMNS, message, fix, value=cells[0])
 
-
-def _cell_problem(
-    line: str, number: int, header: list[str], file: str, name: str, cell: str
-) -> Problem:
-    column = COLUMNS[name]
-    tidy = cell.strip().strip('"').replace("-", ":" if name == "mac" else "-")
-    tidy = tidy.lower() if name != "serial" else tidy
-    fix = f"write {column.meaning}, such as {column.example}"
-    if tidy != cell and re.fullmatch(column.pattern, tidy):
-        fix = f"write {tidy}"
-    message = f"{name} {shorten(cell)!r} is not {column.meaning}"
-    at = cell_column(line, header, name)
-    return Problem(file, number, at, Code.HOSTS_CELL, name, shorten(cell), message, fix)
+    def _add_cell(self, line: str, number: int, name: str, cell: str) -> None:
+        column = COLUMNS[name]
+        if name in _COUNTED:
+            self._complete = False
+        message = f"{name} {shorten(cell)} is not {column.meaning}" if cell else f"{name} is empty"
+        if name == "name" and re.fullmatch(_UUID, cell):
+            message = f"name {cell} is a UUID, which the Bare Metal Operator refuses"
+        fitting = tidied(cell, column.pattern)
+        fix = f"write {fitting or f'{column.meaning}, such as {column.example}'}"
+        at = cell_column(line, self._header, name)
+        self._add(number, at, Code.HOSTS_CELL, message, fix, path=name, value=cell)

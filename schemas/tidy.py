@@ -4,15 +4,22 @@ import re
 from collections.abc import Iterator
 
 _ADDRESS = re.compile(r"(?<![0-9.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![0-9.])")
+_LONGEST = 300
+"""Longer values are not slips of one person's hand."""
 _HARDWARE_ADDRESS = re.compile(r"[0-9a-f]{12}")
 
 
 def tidied(value: str, pattern: str) -> str | None:
     """``value`` without what does not belong there, if it then fits ``pattern``."""
-    for candidate in _candidates(value):
-        if candidate != value and re.search(rf"\A(?:{pattern})\Z", candidate):
+    for candidate in _candidates(value) if len(value) <= _LONGEST else ():
+        if candidate != value and fits(candidate, pattern):
             return candidate
     return None
+
+
+def fits(value: str, pattern: str) -> bool:
+    """Whether the whole of a text is what ``pattern`` describes."""
+    return re.fullmatch(pattern, value) is not None
 
 
 def _candidates(value: str) -> Iterator[str]:

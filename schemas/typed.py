@@ -27,7 +27,7 @@ TODO = "TODO"
 """How a value starts that only a person knows and that is still to be written."""
 MAX_COMPARED = 200
 """Unknown fields that are compared with the known ones, at most: beyond it nobody misspelt."""
-_CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?:[^\s/?#@]*|[^\s@]*:[^\s@]*)@")
+_CODES = {code.value: code for code in Code}
 _SECRET_NAMES = re.compile(
     r"(?:^|[_-])(?:pass(?:word|wd|phrase)?|secret|token|private[_-]?key|api[_-]?key)s?$", re.IGNORECASE
 )
@@ -135,12 +135,20 @@ def _secrets(document: Document) -> Iterator[tuple[Path, Problem]]:
         if "PRIVATE KEY" in value:
             message = "this is a private key"
             fix = "write the public key (the file that ends in .pub), and replace the key pair"
-        elif _CREDENTIALS.search(value):
+        elif any(map(_has_credentials, value.split("://")[1:])):
             message = "the URL holds a user or a password"
             fix = "leave them out, let the server accept the hosts' addresses, and change the password"
         else:
             continue
         yield path, place(document, path, Code.SECRET_IN_FILE, message, fix)
+
+
+def _has_credentials(rest: str) -> bool:
+    """Whether what follows ``://`` starts with ``user@`` or ``user:password@``."""
+    user, at, _ = (rest.split(None, 1) or [""])[0].rpartition("@")
+    host, slash, _ = user.partition("/")
+    # A path may hold an "@" behind host:port; a password may hold a "/".
+    return bool(at) and (not slash or (":" in host and not host.rpartition(":")[2].isdecimal()))
 
 
 def _fault(detail: ErrorDetails, document: Document) -> _Fault:
@@ -166,7 +174,7 @@ def _problem(
     around = schema_at(schema, path[:-1])
     node = around.get("propertyNames", {}) if fault.key else schema_at(schema, path)
     if "fix" in fault.context:
-        code, message, fix = Code(kind), fault.context["message"], fault.context["fix"]
+        code, message, fix = _CODES[kind], fault.context["message"], fault.context["fix"]
     elif kind == "extra_forbidden":
         return _unknown_field(document, path, around if compare else {})
     elif kind == "missing":

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from schemas import primitives
 from schemas.nearest import nearest
 from schemas.problem import shorten
-from schemas.tidy import tidied
+from schemas.tidy import fits, tidied
 
 Node = dict[str, Any]
 
@@ -99,22 +99,30 @@ def example(node: Node) -> str:
 
 
 def belongs(node: Node) -> str:
-    """What belongs at a place: its form, an example, bounds, and what the field is for."""
-    kind, purpose = node.get("type"), description(node)
-    if kind == "object" and node.get("required"):
-        what = f"a map with {', '.join(node['required'])}"
-    elif "minimum" in node or "maximum" in node:
-        high = f"from {node['minimum']} to {node['maximum']}" if "maximum" in node else "or more"
-        what = f"a whole number {high}" if "maximum" in node else f"{node['minimum']} {high}"
-    elif "enum" in node:
-        what = "one of " + ", ".join(map(str, node["enum"]))
-    elif kind in ("array", "object", "boolean", "integer"):
-        words = {"array": "a list", "object": "a map", "boolean": "true or false"}
-        what = words.get(kind, "a whole number")
-    else:
-        what = form(str(node.get("pattern", ""))) or "text"
-    what += f" such as {example(node)}" if example(node) else ""
+    """What belongs at a place: its form, an example, and what the field is for."""
+    what = _what(node)
+    if example(node):
+        what += f" such as {example(node)}"
+    purpose = description(node)
     return f"{what} ({purpose})" if purpose else what
+
+
+def _what(node: Node) -> str:
+    kind, low, high = node.get("type"), node.get("minimum"), node.get("maximum")
+    if kind == "object":
+        fields = node.get("required", ())
+        return f"a map with {', '.join(fields)}" if fields else "a map"
+    if kind == "array":
+        item = example(node.get("items", {}))
+        return f"a list such as [{item}]" if item else "a list"
+    if kind == "integer":
+        limits = f" from {low} to {high}" if high is not None else f", {low} or more"
+        return "a whole number" + (limits if low is not None else "")
+    if kind == "boolean":
+        return "true or false"
+    if "enum" in node:
+        return "one of " + ", ".join(map(str, node["enum"]))
+    return form(str(node.get("pattern", ""))) or "text"
 
 
 def wrong_type(kind: str, value: Any, node: Node, *, required: bool) -> tuple[str, str]:
@@ -138,8 +146,8 @@ def _number(value: Any) -> str:
 def _converted(wanted: str, value: Any, node: Node) -> str:
     """How to write the same value as the type that was wanted; empty where that cannot be."""
     if wanted == "text" and isinstance(value, int | float):
-        fits = "pattern" not in node or tidied(f" {shown(value)}", node["pattern"])
-        return "put quotes around it" if fits else ""
+        right = "pattern" not in node or fits(shown(value), node["pattern"])
+        return "put quotes around it" if right else ""
     if wanted == "a whole number" and isinstance(value, str) and value.isdecimal():
         return f"write {int(value)} without quotes" if len(value) < 19 else ""
     if wanted == "true or false" and isinstance(value, str):

@@ -3,16 +3,14 @@
 import pulumi
 
 from components.pod_network.objects import objects
-from components.shell import Clusters, Component
-from schemas.site import Site
+from components.shell import Component, Placement
 
 
 class PodNetwork(Component):
     """The pod network's manifests, on their way into the site's cluster."""
 
     def __init__(
-        self, name: str, spec: tuple[Site, Clusters], opts: pulumi.ResourceOptions | None = None
+        self, name: str, spec: Placement, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        """Register the pod network of ``spec``: a site, and the providers of its clusters."""
-        site, clusters = spec
-        super().__init__(name, clusters, objects(site), opts)
+        """Register the pod network of a site where ``spec`` says."""
+        super().__init__(name, spec, objects(spec.site), opts)
