@@ -1,8 +1,8 @@
 """Plain data to YAML text that every YAML reader understands alike.
 
 PyYAML's C emitter takes ten times as long for the same objects, and the fast Rust ones leave
-``on``, ``yes`` and ``12:30`` unquoted, which YAML 1.1 readers (kubectl among them) take for booleans
-and numbers. So: block style, keys in the given order, and quotes around every text that is not
+``on``, ``yes`` and ``12:30`` unquoted, which YAML 1.1 readers (kubectl among them) take for other
+things. So: block style, keys in the given order, and quotes around every text that is not
 plainly a word. docs/decisions/0004-yaml-output.md has the figures.
 """
 

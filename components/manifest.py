@@ -46,7 +46,7 @@ class Manifest(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What tells the object from all others of its cluster: apiVersion, kind, namespace, name."""
+        """What tells it from all others of its cluster: apiVersion, kind, namespace, name."""
         metadata = self.body["metadata"]
         return (
             self.body["apiVersion"],
@@ -56,10 +56,9 @@ class Manifest(NamedTuple):
         )
 
 
-_GUARDS = {
-    "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
-    "kustomize.toolkit.fluxcd.io/prune": "disabled",
-}
+_ARGO_OPTIONS = "argocd.argoproj.io/sync-options"
+_ARGO_GUARDS = {"Prune": "Prune=false", "Delete": "Delete=false"}
+_FLUX_GUARD = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
 """What keeps Argo CD and Flux from deleting an object that left Git, as protect and keep do for
 Pulumi."""
 
@@ -74,9 +73,20 @@ def guarded(manifests: list[Manifest]) -> list[Manifest]:
 
 def _guard(manifest: Manifest) -> Manifest:
     metadata = manifest.body["metadata"]
-    annotations = {**metadata.get("annotations", {}), **_GUARDS}
+    annotations = metadata.get("annotations") or {}
+    if not isinstance(annotations, dict):
+        return manifest  # a manifest that a site brings; the schemas say what is wrong with it
+    options = _argo_options(str(annotations.get(_ARGO_OPTIONS, "")))
+    annotations = {**annotations, _ARGO_OPTIONS: options, **_FLUX_GUARD}
     body = {**manifest.body, "metadata": {**metadata, "annotations": annotations}}
     return manifest._replace(body=body)
+
+
+def _argo_options(given: str) -> str:
+    """The guards, and what else a manifest asks of Argo CD (such as ServerSideApply=true)."""
+    options = (option.strip() for option in given.split(","))
+    others = (each for each in options if each and each.partition("=")[0] not in _ARGO_GUARDS)
+    return ",".join((*_ARGO_GUARDS.values(), *others))
 
 
 def labels(site: str, component: str) -> dict[str, str]:

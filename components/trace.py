@@ -4,8 +4,10 @@ True by construction, for every field and every component, also those to come: n
 annotate where a value goes.
 """
 
+import contextlib
 import ipaddress
-from collections.abc import Callable, Iterable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -15,6 +17,9 @@ from schemas.site import Site
 
 Change = Callable[[Any], Site]
 """From another value to the site that has it."""
+
+Name = tuple[str, str]
+"""A component, and the logical name of one of its objects."""
 
 
 class Carriers(NamedTuple):
@@ -26,22 +31,35 @@ class Carriers(NamedTuple):
 
 
 def carriers(site: Site, value: Any, change: Change, others: Iterable[Any] = ()) -> Carriers:
-    """The objects of ``site`` that would differ if ``value`` were another, of ``others`` first."""
+    """The objects of ``site`` that would differ if ``value`` were another.
+
+    ``others`` are the values that would fit, where those are known. An object counts if one of them
+    changes it; of texts that could be anything, one other that fits stands for all.
+    """
     now = _by_name(site)
-    for other in (*others, *_others(value)):
-        try:
-            then = _by_name(change(other))
-        except (ValueError, KeyError, TypeError, LookupError):
-            continue  # a value that does not fit the rest of the site: try the next
-        found: dict[str, list[Manifest]] = {}
-        for (component, name), manifest in now.items():
-            if (component, name) not in then or then[component, name].body != manifest.body:
-                found.setdefault(component, []).append(manifest)
-        return Carriers(found, True)
-    return Carriers({}, False)
+    choices = list(others) or _choices(value)
+    found = [each for other in choices if (each := _differing(now, change, other)) is not None]
+    if not found and isinstance(value, str) and not isinstance(value, Enum):
+        tried = (_differing(now, change, other) for other in _other_texts(value))
+        found = list(itertools.islice((each for each in tried if each is not None), 1))
+    names = set[Name]().union(*found)
+    objects: dict[str, list[Manifest]] = {}
+    for name, manifest in now.items():
+        if name in names:
+            objects.setdefault(name[0], []).append(manifest)
+    return Carriers(objects, bool(found))
 
 
-def _by_name(site: Site) -> dict[tuple[str, str], Manifest]:
+def _differing(now: Mapping[Name, Manifest], change: Change, other: Any) -> set[Name] | None:
+    """The names of objects that another value changes; None if it does not fit the site."""
+    try:
+        then = _by_name(change(other))
+    except (ValueError, TypeError, LookupError, StopIteration):
+        return None
+    return {name for name in now if name not in then or then[name].body != now[name].body}
+
+
+def _by_name(site: Site) -> dict[Name, Manifest]:
     return {
         (component, manifest.name): manifest
         for component, manifests in site_objects(site).items()
@@ -49,27 +67,22 @@ def _by_name(site: Site) -> dict[tuple[str, str], Manifest]:
     }
 
 
-def _others(value: Any) -> Iterator[Any]:
-    """Values like ``value`` but different, likeliest to fit first."""
+def _choices(value: Any) -> list[Any]:
+    """Values like ``value`` but different: all of a few, or a near and a far one."""
+    if isinstance(value, Enum):
+        return [each for each in type(value) if each is not value]
     if isinstance(value, bool):
-        yield not value
-    elif isinstance(value, Enum):
-        yield from (each for each in type(value) if each is not value)
-    elif isinstance(value, int):
-        yield value + 1
-    elif isinstance(value, str):
-        yield from _other_texts(value)
+        return [not value]
+    # A share of a few machines only shows where it grows much.
+    return [value + 1, 2 * value + 50] if isinstance(value, int) else []
 
 
 def _other_texts(value: str) -> Iterator[str]:
-    try:
+    """Texts like ``value`` but different, likeliest to fit first."""
+    with contextlib.suppress(ValueError):
         yield str(ipaddress.ip_address(value) + 1)
-    except ValueError:
-        pass
-    try:
+    with contextlib.suppress(ValueError):
         network = ipaddress.ip_network(value)
         if network.version == 4 and "/" in value:
             yield str(ipaddress.IPv4Network((int(network[-1]) + 1, network.prefixlen)))
-    except ValueError:
-        pass
     yield f"{value}x"

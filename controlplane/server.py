@@ -135,8 +135,7 @@ class ControlPlane:
                     shutil.rmtree(certificate.parent)
 
     def _choose_port(self) -> int:
-        """The port of last time if it can be had: a provider of Pulumi's that sees another address
-        takes it for another cluster and replaces every object."""
+        """The port of last time if it can be had, so that copies of the kubeconfig stay good."""
         port = free_port(self._read_state().get("port"))
         self._write_state(port=port)
         return port

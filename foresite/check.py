@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from components.manifest import Manifest
 from components.site import site_objects
@@ -34,23 +34,36 @@ def all_problems(loaded: Loaded) -> list[Problem]:
 
 
 def object_problems(site: Site, objects: dict[str, list[Manifest]]) -> list[Problem]:
-    """What the real schemas say against a site's objects."""
+    """What the real schemas say against a site's objects, and which are one and the same."""
     file = f"sites/{site.name}.yaml"
-    return [
-        Problem(
-            file,
-            0,
-            0,
-            Code.OBJECT_INVALID,
-            ".".join(map(str, (name, manifest.name, *fault.path))),
-            "",
-            f"{manifest.kind} {manifest.body['metadata'].get('name')}: {fault.message}",
-            "change the value that it comes from",
-        )
-        for name, manifests in objects.items()
-        for manifest in manifests
-        for fault in check_object(manifest.body)
-    ]
+    every = [(f"{name}.{m.name}", m) for name, manifests in objects.items() for m in manifests]
+    return [*_invalid(file, every), *_doubled(file, every)]
+
+
+def _invalid(file: str, objects: list[tuple[str, Manifest]]) -> Iterator[Problem]:
+    for path, manifest in objects:
+        for fault in check_object(manifest.body):
+            where = ".".join(map(str, (path, *fault.path)))
+            message = f"{_named(manifest)}: {fault.message}"
+            fix = "change the value that it comes from"
+            yield Problem(file, 0, 0, Code.OBJECT_INVALID, where, "", message, fix)
+
+
+def _doubled(file: str, objects: list[tuple[str, Manifest]]) -> Iterator[Problem]:
+    owners: dict[tuple[str, ...], str] = {}
+    for path, manifest in objects:
+        api, *rest = manifest.key
+        identity = (manifest.target.value, api.rpartition("/")[0], *rest)
+        if identity in owners:
+            message = f"{_named(manifest)} is also made as {owners[identity]}"
+            yield Problem(
+                file, 0, 0, Code.DUPLICATE_NAME, path, "", message, "rename one of the two"
+            )
+        owners[identity] = path
+
+
+def _named(manifest: Manifest) -> str:
+    return f"{manifest.kind} {manifest.key[3]}"
 
 
 def as_json(loaded: dict[str, Loaded], problems: Iterable[Problem]) -> str:
@@ -87,5 +100,3 @@ def summary(site: Site) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-

@@ -5,6 +5,7 @@ it runs, so that a check does not wait for what only another command uses.
 """
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -19,23 +20,38 @@ class UsageError(Exception):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code; never a traceback for what a user can do."""
-    options = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A name that is no text in the terminal's encoding is shown escaped, as stderr does.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
+        options = _parser().parse_args(arguments)
         code = _command(options.command)(options)
-        sys.stdout.flush()
+        print(end="", flush=True)  # where stdout is closed, print does nothing
         return code
     except BrokenPipeError:
-        # The reader has left (``| head``): there is nobody to tell. Python would complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+        pass  # the reader has left (``| head``): there is nobody to tell
     except UsageError as error:
-        print(f"foresite: {error}", file=sys.stderr)
+        _say(str(error))
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
-        print(f"foresite: {error.strerror or error}{where}", file=sys.stderr)
+        _say(f"{error.strerror or error}{where}")
     except KeyboardInterrupt:
-        print("\nforesite: interrupted", file=sys.stderr)
+        print(file=sys.stderr)
+        _say("interrupted")
+    _drop_output()
     return FAILED
+
+
+def _say(message: str) -> None:
+    print(f"foresite: {message}", file=sys.stderr)
+
+
+def _drop_output() -> None:
+    """Forget what stdout did not take; Python would complain about it when it ends."""
+    try:
+        print(end="", flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _command(name: str) -> Callable[[argparse.Namespace], int]:
@@ -58,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         description="See what a change does to every bare-metal site before it merges.",
         epilog="Exit codes: 0 nothing to report, 1 problems found, 2 could not run.",
     )
-    parser.add_argument("--root", type=Path, help="the repository; default: found from here upwards")
+    parser.add_argument("--root", type=Path, help="the repository; default: found from here up")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     check = commands.add_parser("check", help="report every problem of sites, offline")
     check.add_argument("sites", nargs="*", metavar="SITE", help="default: all sites")
@@ -82,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def repository(options: argparse.Namespace) -> Path:
     """The repository that a command works on: the nearest folder upwards with sites/."""
-    start: Path = (options.root or Path.cwd()).resolve()
+    start = Path(os.path.realpath(options.root or Path.cwd()))  # a link to itself is no folder
     for folder in (start, *start.parents) if options.root is None else (start,):
         if (folder / "sites").is_dir():
             return folder

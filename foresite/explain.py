@@ -90,7 +90,8 @@ def _as_text(meaning: Meaning, found: Carriers | None) -> str:
     if not found.known:
         return "\n".join([*lines, "  in:   unknown, as no other value could be tried"])
     if not found.objects:
-        return "\n".join([*lines, "  in:   no object; it is used by checks only"])
+        where = "checks, or the connection to a cluster, use it"
+        return "\n".join([*lines, f"  in:   no object; {where}"])
     count = sum(map(len, found.objects.values()))
     lines.append(f"  in:   {count} object{'' if count == 1 else 's'}")
     for component, manifests in found.objects.items():

@@ -1,4 +1,4 @@
-"""``foresite new``: a site like one that exists, with what only a person knows marked to be written.
+"""``foresite new``: a site like one that exists, with a mark for what only a person can write.
 
 ruamel.yaml edits the other site's file, so its comments and layout come along.
 """
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from foresite.cli import OK, UsageError, repository
+from schemas.codes import Code
 from schemas.hostlist import COLUMNS
 from schemas.load import load_site, site_names
 from schemas.primitives import SiteName
@@ -49,10 +49,13 @@ def run(options: argparse.Namespace) -> int:
             f"{site!r} is no name for a site: 3 to 40 lower-case letters, digits and dashes, "
             "starting with a letter, such as osaka-1"
         )
-    if site in site_names(root):
-        raise UsageError(f"sites/{site}.yaml exists; choose another name")
-    if other not in site_names(root):
-        raise UsageError(f"there is no site {other}; known: {', '.join(site_names(root))}")
+    known = site_names(root)
+    if site in known:
+        raise UsageError(f"there is a site {site} already; choose another name")
+    if other not in known:
+        raise UsageError(f"there is no site {other}; known: {', '.join(known) or 'none'}")
+    if any(each.code is not Code.TODO_LEFT for each in load_site(root, other).problems):
+        raise UsageError(f"site {other} has problems of its own; see foresite check {other}")
     header = ",".join(COLUMNS) + "\n"
     texts = {f"{site}.hosts.csv": header, f"{site}.yaml": _like(root, site, other)}
     _write(root / "sites", texts)
@@ -65,12 +68,7 @@ def _like(root: Path, site: str, other: str) -> str:
     yaml.preserve_quotes = True
     yaml.width = 4096
     yaml.indent(mapping=2, sequence=4, offset=2)
-    try:
-        data = yaml.load((root / "sites" / f"{other}.yaml").read_text(encoding="utf-8"))
-    except (YAMLError, UnicodeDecodeError, RecursionError, ValueError):
-        raise UsageError(f"site {other} cannot be read; see foresite check {other}") from None
-    if not isinstance(data, dict):
-        raise UsageError(f"site {other} cannot be read; see foresite check {other}")
+    data = yaml.load((root / "sites" / f"{other}.yaml").read_text(encoding="utf-8"))
     data["site"] = site
     schema = SiteFile.model_json_schema()
     for path in OWN:
@@ -127,5 +125,5 @@ def _report(options: argparse.Namespace, files: list[str], root: Path, site: str
         return
     print("\n".join(f"written: {name}" for name in files))
     print("\nto write before `foresite check` passes:")
-    for problem in problems:
-        print(f"  {problem.file}:{problem.line}:{problem.column}: {problem.path or problem.message}")
+    for each in problems:
+        print(f"  {each.file}:{each.line}:{each.column}: {each.path or each.message}")

@@ -45,7 +45,8 @@ def _render(loaded: dict[str, Loaded]) -> tuple[dict[str, dict[str, str]], list[
         if each.site is not None and not problems:
             objects = site_objects(each.site)
             problems += object_problems(each.site, objects)
-            rendered[name] = files_of(each.site, objects)
+            if not problems:
+                rendered[name] = files_of(each.site, objects)
     return rendered, problems
 
 
@@ -76,9 +77,11 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
     Raises UsageError where the folder holds something else, OSError where it cannot be written.
     """
-    if folder.exists() and not _ours(folder):
+    folder = Path(os.path.realpath(folder))  # a link stays, and what it leads to is replaced
+    foreign = _foreign(folder)
+    if foreign is not None:
         raise UsageError(
-            f"{folder} holds files that render did not write; give another --out, or remove it"
+            f"{foreign} is not a file that render wrote; give another --out, or remove it"
         )
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -93,8 +96,25 @@ def write(folder: Path, files: dict[str, str]) -> None:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _ours(folder: Path) -> bool:
-    return folder.is_dir() and ((folder / INDEX).is_file() or not any(folder.iterdir()))
+def _foreign(folder: Path) -> Path | None:
+    """A file in ``folder`` that its index does not name; None where there is none."""
+    if not folder.exists():
+        return None
+    if not folder.is_dir():
+        return folder
+    ours = {folder / path for path in _indexed(folder / INDEX)}
+    files = (path for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir())
+    return next((path for path in files if path not in ours), None)
+
+
+def _indexed(index: Path) -> list[str]:
+    """The files that an index names, and itself; none where it is not an index of ours."""
+    try:
+        data = json.loads(index.read_bytes())
+        ours = data.keys() == {"site", "release", "files"}
+        return [INDEX, *map(str, data["files"])] if ours else []
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return []
 
 
 def _swap(fresh: Path, folder: Path) -> None:
@@ -103,13 +123,16 @@ def _swap(fresh: Path, folder: Path) -> None:
         os.replace(fresh, folder)
         return
     old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
-    os.replace(folder, old)
     try:
+        os.replace(folder, old)
         os.replace(fresh, folder)
-    except OSError:
-        os.replace(old, folder)
+    except BaseException:
+        if not folder.exists():
+            os.replace(old, folder)
         raise
-    shutil.rmtree(old, ignore_errors=True)
+    finally:
+        if folder.exists():
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def _report(options: argparse.Namespace, rendered: dict[str, dict[str, str]]) -> None:

@@ -94,7 +94,7 @@ def _up(options: argparse.Namespace, engine: Engine, site: Site) -> int:
     if code != 0:
         print("\n".join(progress.diagnostics), file=sys.stderr)
         print(f"foresite: pulumi up failed; its whole output: {engine.log}", file=sys.stderr)
-        print("foresite: run the same command again to go on", file=sys.stderr)
+        print("foresite: mend what it says, and run the same command again", file=sys.stderr)
         return FAILED
     if not left:
         engine.finish()

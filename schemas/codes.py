@@ -12,13 +12,14 @@ class Code(StrEnum):
     why: str
 
     def __new__(cls, value: str, why: str) -> "Code":
+        """Make a member of its value, with ``why`` beside it."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.why = why
         return member
 
     # --- the text of a file -------------------------------------------------------------------
-    FILE_UNREADABLE = "file-unreadable", "nothing can be said about a site that cannot be read"
+    FILE_UNREADABLE = "file-unreadable", "nothing can be said about what cannot be read"
     YAML_SYNTAX = "yaml-syntax", "the file has no single meaning, so no tool may guess one"
     FILE_TOO_LARGE = "file-too-large", "a file too large to review hides what it changes"
     FILE_EMPTY = "file-empty", "an empty file would stand for a site without machines"
@@ -51,7 +52,7 @@ class Code(StrEnum):
     # --- names that lead nowhere --------------------------------------------------------------
     SITE_NAME_MISMATCH = "site-name-mismatch", "stack, namespace and file would name two sites"
     SITE_UNKNOWN = "site-unknown", "there is no such site"
-    FILE_MISSING = "file-missing", "the site names a file that a fresh clone does not have"
+    FILE_MISSING = "file-missing", "a fresh clone does not have what the site needs"
     FILE_CONTENT = "file-content", "hosts or the cluster would refuse the file's content"
     UNKNOWN_RELEASE = "unknown-release", "without a release no version or digest is known"
     UNKNOWN_HARDWARE = "unknown-hardware", "disks, accelerators and times of the host are not known"
@@ -60,7 +61,9 @@ class Code(StrEnum):
     UNKNOWN_POOL = "unknown-pool", "the host would belong to no machine"
     UNKNOWN_ZONE = "unknown-zone", "the host would get no address"
     DUPLICATE_NAME = "duplicate-name", "two objects with one name overwrite each other in turn"
-    RESERVED_NAME = "reserved-name", "the name would clash with one that Foresite computes"
+    RESERVED_NAME = "reserved-name", "the name would clash with one that is needed elsewhere"
+    CONTEXT_CLASH = "context-clash", "what is meant for one cluster would be put on another"
+    TEMPLATE_MARK = "template-mark", "cloud-init would put something else in its place on each host"
 
     # --- networks -----------------------------------------------------------------------------
     NETWORK_NOT_CANONICAL = (
@@ -69,6 +72,7 @@ class Code(StrEnum):
     )
     NETWORK_OVERLAP = "network-overlap", "packets for one network would be sent to the other"
     NETWORK_TOO_SMALL = "network-too-small", "hosts beyond its size would never get ready"
+    NETWORK_TOO_LARGE = "network-too-large", "kubeadm refuses to start a control plane with it"
     ENDPOINT_OUTSIDE = "endpoint-outside", "no host could answer for the Kubernetes API"
     ENDPOINT_TAKEN = "endpoint-taken", "two machines would answer for the Kubernetes API"
     GATEWAY_OUTSIDE = "gateway-outside", "hosts would have no route out of their zone"
@@ -95,14 +99,19 @@ class Code(StrEnum):
     CONTROL_PLANE_EVEN = "control-plane-even", "an even number of etcd members loses quorum sooner"
     ROLLOUT_STUCK = "rollout-stuck", "the rollout would wait for ever, half done"
     ROLLOUT_ALL_AT_ONCE = "rollout-all-at-once", "one bad image would take the whole pool out"
-    ROLLOUT_MEANINGLESS = "rollout-meaningless", "the setting promises what a control plane ignores"
+    ROLLOUT_MEANINGLESS = "rollout-meaningless", "the setting promises what no rollout will do"
     SPARES_TOO_MANY = "spares-too-many", "no machine of the pool would be left"
     HEALTH_CHECK_LOOP = (
         "health-check-loop",
         "machines would be deleted while they install, again and again",
     )
+    HEALTH_CHECK_MEANINGLESS = (
+        "health-check-meaningless",
+        "the setting promises what no health check will do",
+    )
     KUBELET_EVICTION = "kubelet-eviction", "pods would be evicted before unused images are deleted"
-    LABEL_RESERVED = "label-reserved", "the kubelet refuses to start with such a label"
+    LABEL_RESERVED = "label-reserved", "the kubelet refuses the label, or another value wins"
+    LABELS_TOO_LONG = "labels-too-long", "Cluster API refuses so long an argument of the kubelet"
 
     # --- objects ------------------------------------------------------------------------------
     OBJECT_INVALID = "object-invalid", "the API server would refuse the object"

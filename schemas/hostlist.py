@@ -121,32 +121,35 @@ class _Rows:
                 hosts.append(Host._make((*self._ordered(cells), number)))
         return HostList(hosts, self._problems, self._complete)
 
-    def _add(self, number: int, column: int, code: Code, message: str, fix: str, **at: str) -> None:
-        path, value = at.get("path", ""), shorten(at.get("value", ""))
-        self._problems.append(Problem(self._file, number, column, code, path, value, message, fix))
+    def _add(
+        self,
+        at: tuple[int, int],
+        code: Code,
+        said: tuple[str, str],
+        path: str = "",
+        value: str = "",
+    ) -> None:
+        self._problems.append(Problem(self._file, *at, code, path, shorten(value), *said))
 
     def _cells(self, line: str, number: int) -> tuple[str, ...]:
         """The cells of a line with problems, the wrong ones empty; none if they cannot be told."""
-        if not line.strip(", \t;"):
-            message, fix = "a line without a host", "remove the line"
-            self._add(number, 1, Code.HOSTS_TEXT, message, fix)
-            return ()
-        if line.startswith("#"):
-            message, fix = "a comment, which a host list cannot have", "remove the line"
-            self._add(number, 1, Code.HOSTS_TEXT, message, fix)
+        comment = line.startswith("#")
+        if comment or not line.strip(", \t;"):
+            message = "a comment, which a host list cannot have" if comment else "an empty line"
+            self._add((number, 1), Code.HOSTS_TEXT, (message, "remove the line"))
             return ()
         cells = line.split(",")
         if len(cells) != len(self._header):
             self._complete = False
             self._add_shape(line, cells, number)
             return ()
+        known = []
         for name, cell in zip(self._header, cells, strict=True):
-            if not _PATTERNS[name].fullmatch(cell):
+            fitting = _PATTERNS[name].fullmatch(cell) is not None
+            known.append(cell if fitting else "")
+            if not fitting:
                 self._add_cell(line, number, name, cell)
-        return tuple(
-            cell if _PATTERNS[name].fullmatch(cell) else ""
-            for name, cell in zip(self._header, cells, strict=True)
-        )
+        return tuple(known)
 
     def _add_shape(self, line: str, cells: list[str], number: int) -> None:
         """Note a line with too few or too many cells, at the first that fits no longer."""
@@ -159,7 +162,7 @@ class _Rows:
         fix = f"write a value for each of {','.join(self._header)}, with no comma inside"
         if not any(cells[len(self._header) :]) and index == len(self._header):
             fix = "remove the commas at the end of the line"
-        self._add(number, column, Code.HOSTS_COLUMNS, message, fix, value=cells[0])
+        self._add((number, column), Code.HOSTS_COLUMNS, (message, fix), value=cells[0])
 
     def _add_cell(self, line: str, number: int, name: str, cell: str) -> None:
         column = COLUMNS[name]
@@ -171,4 +174,4 @@ class _Rows:
         fitting = tidied(cell, column.pattern)
         fix = f"write {fitting or f'{column.meaning}, such as {column.example}'}"
         at = cell_column(line, self._header, name)
-        self._add(number, at, Code.HOSTS_CELL, message, fix, path=name, value=cell)
+        self._add((number, at), Code.HOSTS_CELL, (message, fix), name, cell)

@@ -1,38 +1,56 @@
 """From a repository's files to typed sites, with every problem on the way at its place.
 
-Owns which files make up a site and how they are found; knows nothing of Kubernetes objects.
+Owns what makes up a site and the order in which it is looked at; knows nothing of Kubernetes
+objects. What is wrong in one part never keeps another from being judged in the same run.
 """
 
-import difflib
-import functools
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path as FilePath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from schemas import sources
+from schemas.catalogued import (
+    Catalogue,
+    catalogue_document,
+    hardware_catalogue,
+    load_release,
+    release_names,
+)
 from schemas.codes import Code
-from schemas.hardware import HardwareProfile
-from schemas.hostlist import COLUMNS, Host, cell_column, read_hosts
-from schemas.primitives import DnsLabel, Model
-from schemas.problem import Problem
+from schemas.holes import Hole
+from schemas.hostlist import COLUMNS, HostList, cell_column, read_hosts
+from schemas.nearest import nearest
+from schemas.problem import Problem, shorten
 from schemas.reader import Document, read_yaml
 from schemas.release import Release
-from schemas.rules import Finding, Footprint, HostCell, clashes, footprint, site_findings
+from schemas.rules import (
+    Finding,
+    Footprint,
+    HostCell,
+    TextPlace,
+    attempt,
+    clashes,
+    footprint,
+    site_findings,
+)
+from schemas.rules.files import named_files
+from schemas.rules.identity import named_as_its_file, own_hardware
 from schemas.rules.versions import release_findings
 from schemas.site import Site
 from schemas.sitefile import SiteFile
-from schemas.typed import parse, place
+from schemas.typed import parse, place, readable
 
-CATALOGUE = FilePath(__file__).parent / "catalogue"
-MAX_TEXT_BYTES = 4 * 1024 * 1024
-"""Size of a file that a site names, at most."""
-
-
-class Catalogue(Model):
-    """A file of hardware profiles."""
-
-    hardware: dict[DnsLabel, HardwareProfile]
-    """Profiles by name."""
+__all__ = [
+    "Catalogue",
+    "Loaded",
+    "catalogue_document",
+    "hardware_catalogue",
+    "load",
+    "load_release",
+    "load_site",
+    "release_names",
+    "site_names",
+]
 
 
 class Loaded(NamedTuple):
@@ -45,20 +63,24 @@ class Loaded(NamedTuple):
     document: Document | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """The raw files of one site."""
+class _Files(NamedTuple):
+    """The two files of one site, read as far as they can be."""
 
     name: str
-    file: str
-    hosts_file: str
-    data: bytes | None
-    hosts: bytes | None
+    shown: str
+    document: Document | None
+    hosts: HostList
+    hosts_data: bytes
+    problems: list[Problem]
+
+    @property
+    def hosts_file(self) -> str:
+        return f"sites/{self.shown}{sources.HOST_LIST}"
 
 
 def site_names(root: FilePath) -> list[str]:
-    """The names of a repository's sites, sorted."""
-    return sorted(path.stem for path in (root / "sites").glob("*.yaml"))
+    """The names of a repository's sites, sorted; also of those that lack one of their files."""
+    return sources.names_in(root / "sites")
 
 
 def load(root: FilePath, names: Iterable[str] | None = None) -> dict[str, Loaded]:
@@ -69,12 +91,11 @@ def load(root: FilePath, names: Iterable[str] | None = None) -> dict[str, Loaded
     """
     known = site_names(root)
     chosen = list(dict.fromkeys(names)) if names is not None else known
-    parts = {name: _read(root, name) for name in known}
-    documents = {name: _document(part) for name, part in parts.items()}
-    between = clashes([_footprint(parts[name], documents[name][0]) for name in known])
+    files = {name: _read(root / "sites", name) for name in known}
+    between = clashes([_footprint(each) for each in files.values()])
     return {
-        name: _load(root, parts[name], *documents[name], between[name])
-        if name in parts
+        name: _load(root / "sites", files[name], between[name])
+        if name in files
         else _unknown(name, known)
         for name in chosen
     }
@@ -85,73 +106,44 @@ def load_site(root: FilePath, name: str) -> Loaded:
     return load(root, [name])[name]
 
 
-@functools.cache
-def hardware_catalogue() -> Mapping[str, HardwareProfile]:
-    """The hardware profiles that every site can name.
-
-    Raises ValueError where the catalogue itself is faulty; a test holds it to its model.
-    """
-    document, problems = _catalogue_file(CATALOGUE / "hardware.yaml")
-    catalogue, more = parse(Catalogue, document) if document else (None, [])
-    if catalogue is None or problems or more:
-        raise ValueError([*problems, *more])
-    return catalogue.hardware
-
-
-def release_names() -> list[str]:
-    """The names of the releases, oldest first."""
-    return sorted(path.stem for path in (CATALOGUE / "releases").glob("*.yaml"))
-
-
-@functools.cache
-def load_release(name: str) -> tuple[Release | None, tuple[Problem, ...]]:
-    """A release by name, with the problems of its file; (None, ()) where there is none."""
-    if name not in release_names():
-        return None, ()
-    document, problems = _catalogue_file(CATALOGUE / "releases" / f"{name}.yaml")
-    release, more = parse(Release, document) if document else (None, [])
-    return release, (*problems, *more)
-
-
-def catalogue_document(name: str) -> Document | None:
-    """A file of the catalogue with its positions, for saying where a value comes from."""
-    return _catalogue_file(CATALOGUE / name)[0]
+def _read(folder: FilePath, name: str) -> _Files:
+    shown = shorten(name, 200)  # a file's name may hold what no terminal should be sent
+    file, hosts_file = (f"sites/{shown}{end}" for end in (sources.SITE_FILE, sources.HOST_LIST))
+    document, hosts, hosts_data = None, HostList([], [], complete=False), b""
+    data = sources.read(folder, name + sources.SITE_FILE)
+    if isinstance(data, sources.Refused):
+        problems = [_whole(file, *data)]
+        if (folder / f"{name}.yml").exists():
+            fix = f"rename sites/{shown}.yml to {shown}.yaml"
+            problems = [_whole(file, Code.FILE_MISSING, "the site's file is not there", fix)]
+    else:
+        document, problems = read_yaml(data, file)
+    raw = sources.read(folder, name + sources.HOST_LIST)
+    if not isinstance(raw, sources.Refused):
+        hosts, hosts_data = read_hosts(raw, hosts_file), raw
+        problems += hosts.problems
+        if not hosts.hosts and not hosts.problems:
+            message, fix = "still to be written: the hosts", "add a line for each host"
+            problems.append(Problem(hosts_file, 2, 1, Code.TODO_LEFT, "", "", message, fix))
+            hosts = hosts._replace(complete=False)
+    elif raw.code is not Code.FILE_MISSING:
+        problems.append(_whole(hosts_file, *raw))
+    elif not isinstance(data, sources.Refused):
+        fix = f"write it; it starts with the line {','.join(COLUMNS)}"
+        problems.append(_whole(hosts_file, Code.FILE_MISSING, "there is no host list", fix))
+    return _Files(name, shown, document, hosts, hosts_data, problems)
 
 
-def _catalogue_file(path: FilePath) -> tuple[Document | None, list[Problem]]:
-    shown = f"schemas/catalogue/{path.relative_to(CATALOGUE)}"
-    return read_yaml(path.read_bytes(), shown)
-
-
-def _read(root: FilePath, name: str) -> _Text:
-    file, hosts_file = f"sites/{name}.yaml", f"sites/{name}.hosts.csv"
-    return _Text(name, file, hosts_file, _bytes(root / file), _bytes(root / hosts_file))
-
-
-def _bytes(path: FilePath) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
-
-
-def _document(part: _Text) -> tuple[Document | None, list[Problem]]:
-    if part.data is None:
-        return None, [
-            _whole(part.file, Code.FILE_UNREADABLE, "cannot be read", "make it a readable file")
-        ]
-    return read_yaml(part.data, part.file)
-
-
-def _footprint(part: _Text, document: Document | None) -> Footprint:
-    hosts = (part.hosts or b"").decode("utf-8", "replace")
-    return footprint(part.name, part.hosts_file, document.value if document else None, hosts)
+def _footprint(files: _Files) -> Footprint:
+    value = files.document.value if files.document else None
+    return footprint(files.name, files.hosts_file, value, files.hosts.hosts)
 
 
 def _unknown(name: str, known: list[str]) -> Loaded:
-    near = difflib.get_close_matches(name, known, 1)
-    fix = f"write {near[0]}" if near else f"known sites: {', '.join(known) or 'none'}"
-    problem = _whole(f"sites/{name}.yaml", Code.SITE_UNKNOWN, f"there is no site {name}", fix)
+    near = nearest(name, known)
+    fix = f"write {near}" if near else f"known sites: {', '.join(known) or 'none'}"
+    said = shorten(name, 200)
+    problem = _whole(f"sites/{said}.yaml", Code.SITE_UNKNOWN, f"there is no site {said}", fix)
     return Loaded(name, None, (problem,), None)
 
 
@@ -159,152 +151,106 @@ def _whole(file: str, code: Code, message: str, fix: str) -> Problem:
     return Problem(file, 0, 0, code, "", "", message, fix)
 
 
-def _load(
-    root: FilePath,
-    part: _Text,
-    document: Document | None,
-    problems: list[Problem],
-    between: list[Finding],
-) -> Loaded:
-    problems = list(problems)
-    hosts = _hosts(part, problems)
+def _load(folder: FilePath, files: _Files, between: list[Finding]) -> Loaded:
+    document, problems = files.document, list(files.problems)
     if document is None:
-        return Loaded(part.name, None, tuple(sorted(problems)), None)
+        cells = [each for each in between if isinstance(each.place, HostCell)]
+        problems += _located(cells, document, files)
+        return Loaded(files.name, None, tuple(sorted(set(problems))), None)
     file, more = parse(SiteFile, document)
     problems += more
     findings = list(between)
-    site = _site(root, part, document, file, hosts or [], problems)
-    if site is not None and hosts is not None:
-        findings += site_findings(site)
-    lines = (part.hosts or b"").decode("utf-8", "replace").split("\n")
-    problems += [_located(finding, document, part.hosts_file, lines) for finding in findings]
+    site = None
+    if file is not None:
+        findings += attempt(named_as_its_file(file, files.name), holes=bool(problems))
+        findings += attempt(own_hardware(file, hardware_catalogue()), holes=bool(problems))
+        site = _site(folder, file, files.hosts, findings, problems)
+        # A part that could not be had leaves a hole, as a value that is wrong does.
+        holes = bool(problems or findings)
+        findings += site_findings(site, holes=holes)
+    problems += _located(findings, document, files)
     problems = sorted(set(problems))
-    return Loaded(part.name, None if problems else site, tuple(problems), document)
-
-
-def _hosts(part: _Text, problems: list[Problem]) -> list[Host] | None:
-    """The hosts, None where the list as a whole says nothing (yet)."""
-    if part.hosts is None:
-        header = ",".join(COLUMNS)
-        message, fix = "there is no host list", f"write one that starts with {header}"
-        problems.append(_whole(part.hosts_file, Code.FILE_MISSING, message, fix))
-        return None
-    hosts, found = read_hosts(part.hosts, part.hosts_file)
-    problems += found
-    if not hosts and not found:
-        message, fix = "still to be written: the hosts", "add a line for each host"
-        problems.append(Problem(part.hosts_file, 2, 1, Code.TODO_LEFT, "", "", message, fix))
-    return hosts or None
+    return Loaded(files.name, None if problems else site, tuple(problems), document)
 
 
 def _site(
-    root: FilePath,
-    part: _Text,
-    document: Document,
-    file: SiteFile | None,
-    hosts: list[Host],
+    folder: FilePath,
+    file: SiteFile,
+    hosts: HostList,
+    findings: list[Finding],
     problems: list[Problem],
-) -> Site | None:
-    if file is None:
-        return None
-    if file.site != part.name:
-        message, fix = f"the file is named {part.name}.yaml", f"write site: {part.name}"
-        problems.append(place(document, ("site",), Code.SITE_NAME_MISMATCH, message, fix))
-    release = _release(file, document, problems)
-    hardware = hardware_catalogue()
-    for name in file.hardware.keys() & hardware.keys():
-        message = f"the catalogue already has a hardware profile {name}"
-        fix = "give this one another name, so that every site means the same by it"
-        problems.append(
-            place(document, ("hardware", name), Code.DUPLICATE_NAME, message, fix, key=True)
-        )
-    texts = dict(_texts(root, file, document, problems))
+) -> Site:
+    """The site, with a hole for each part that is not known; ``findings`` say which."""
+    own: Any = getattr(file, "hardware", None)
+    hardware: Any = Hole() if own is None else {**hardware_catalogue(), **own}
+    release: Any = None
+    if hasattr(file, "release"):
+        release = _release(file.release, findings, problems)
+    texts = dict(_texts(folder, file, findings))
     if release is None:
-        return None
-    return Site(file, tuple(hosts), release, {**hardware, **file.hardware}, texts)
+        release = Hole()
+    site = Site(file, tuple(hosts.hosts), release, hardware, texts)
+    if not hosts.complete:
+        # The hosts of a pool cannot be counted, so no rule may.
+        object.__setattr__(site, "by_pool", Hole())
+    return site
 
 
-def _release(file: SiteFile, document: Document, problems: list[Problem]) -> Release | None:
-    known = release_names()
-    if file.release not in known:
-        near = difflib.get_close_matches(file.release, known, 1)
-        fix = f'write "{near[0]}"' if near else f"write one of {', '.join(known)}"
-        message = f"there is no release {file.release}"
-        problems.append(place(document, ("release",), Code.UNKNOWN_RELEASE, message, fix))
+def _release(name: str, findings: list[Finding], problems: list[Problem]) -> Release | None:
+    at = ("release",)
+    if name not in release_names():
+        near = nearest(name, release_names())
+        fix = f'write "{near}"' if near else f"write one of {', '.join(release_names())}"
+        message = f"there is no release {shorten(name)}"
+        findings.append(Finding(Code.UNKNOWN_RELEASE, at, message, fix))
         return None
-    release, faults = load_release(file.release)
+    release, faults = load_release(name)
     problems += faults
-    if release is not None:
-        if release.release != file.release:
-            message = f"schemas/catalogue/releases/{file.release}.yaml says release: " + str(
-                release.release
-            )
+    if release is not None and not faults:
+        if release.release != name:
+            message = f"schemas/catalogue/releases/{name}.yaml says release: {release.release}"
             fix = "make the name in the file equal to the file's"
-            problems.append(place(document, ("release",), Code.UNKNOWN_RELEASE, message, fix))
-        for message in release_findings(release):
-            fix = "name a release whose parts go together, or correct the release"
-            problems.append(place(document, ("release",), Code.VERSION_UNSUPPORTED, message, fix))
+            findings.append(Finding(Code.UNKNOWN_RELEASE, at, message, fix))
+        fix = "name a release whose parts go together, or correct the release"
+        findings += [
+            Finding(Code.VERSION_UNSUPPORTED, at, message, fix)
+            for message in release_findings(release)
+        ]
     return release
 
 
-def _texts(
-    root: FilePath, file: SiteFile, document: Document, problems: list[Problem]
-) -> Iterator[tuple[str, str]]:
-    for path, where in _named_files(file):
-        text = _text(root / "sites", path)
-        if isinstance(text, Finding):
-            problems.append(place(document, where, text.code, text.message, text.fix))
-        else:
-            yield path, text
+def _texts(folder: FilePath, file: SiteFile, findings: list[Finding]) -> Iterator[tuple[str, str]]:
+    """The content of each file that the site names, by its path."""
+    for path, where in named_files(file):
+        data = sources.read(folder, path)
+        if isinstance(data, sources.Refused):
+            fix = "add the file, or correct the path" if data.fix == "add the file" else data.fix
+            findings.append(Finding(data.code, where, data.message, fix))
+            continue
+        try:
+            yield path, data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            message, fix = f"sites/{path} is not UTF-8 text", "save it as UTF-8"
+            at = TextPlace(f"sites/{path}", line, 1, where)
+            findings.append(Finding(Code.FILE_CONTENT, at, message, fix))
 
 
-def _named_files(file: SiteFile) -> Iterator[tuple[str, tuple[str | int, ...]]]:
-    yield file.cluster.pod_network.manifests, ("cluster", "pod_network", "manifests")
-    for number, path in enumerate(file.first_boot.ca_certificates):
-        yield path, ("first_boot", "ca_certificates", number)
-    for index, pool in enumerate(file.pools):
-        for number, path in enumerate(pool.first_boot.ca_certificates if pool.first_boot else ()):
-            yield path, ("pools", index, "first_boot", "ca_certificates", number)
-
-
-def _text(folder: FilePath, path: str) -> str | Finding:
-    """The text of a file below ``folder``, or what is wrong with it."""
-    target = folder / path
-    if not target.is_file() or not target.resolve().is_relative_to(folder.resolve()):
-        return Finding(
-            Code.FILE_MISSING,
-            (),
-            f"there is no file sites/{path}",
-            "add the file, or correct the path",
-        )
-    data = target.read_bytes()
-    try:
-        if len(data) > MAX_TEXT_BYTES:
-            raise ValueError
-        return data.decode("utf-8")
-    except ValueError:
-        return Finding(
-            Code.FILE_CONTENT, (), f"sites/{path} is not UTF-8 text under {MAX_TEXT_BYTES} bytes",
-            "save it as UTF-8, and leave out what the site does not need",
-        )  # fmt: skip
-
-
-def _located(finding: Finding, document: Document, hosts_file: str, lines: list[str]) -> Problem:
-    if not isinstance(finding.place, HostCell):
-        return place(
-            document, finding.place, finding.code, finding.message, finding.fix, key=finding.key
-        )
-    cell = finding.place
-    header, line = lines[0].rstrip("\r").split(","), lines[cell.line - 1]
-    value = line.rstrip("\r").split(",")[header.index(cell.column)]
-    column = cell_column(line, header, cell.column)
-    return Problem(
-        hosts_file,
-        cell.line,
-        column,
-        finding.code,
-        cell.column,
-        value,
-        finding.message,
-        finding.fix,
-    )
+def _located(
+    findings: list[Finding], document: Document | None, files: _Files
+) -> Iterator[Problem]:
+    """Findings as problems, each at its place in a file."""
+    lines = files.hosts_data.decode("utf-8", "replace").split("\n")
+    header = lines[0].rstrip("\r").split(",")
+    for each in findings:
+        at, said = each.place, (each.message, each.fix)
+        if isinstance(at, HostCell):
+            line = lines[at.line - 1].rstrip("\r")
+            value = shorten(line.split(",")[header.index(at.column)])
+            where = (at.line, cell_column(line, header, at.column))
+            yield Problem(files.hosts_file, *where, each.code, at.column, value, *said)
+        elif isinstance(at, TextPlace):
+            path = readable(document, at.named) if document else ""
+            yield Problem(at.file, at.line, at.column, each.code, path, "", *said)
+        elif document is not None:
+            yield place(document, at, each.code, *said, key=each.key)

@@ -2,21 +2,21 @@
 
 A path goes through what the site names: ``pools.v100.hardware.reimage_minutes`` leads into the
 hardware profile, ``release.cluster_api.core`` into the release, ``hosts.<name>.ip`` into the host
-list. Lists are walked by name (``pools.v100``) or by number (``zones[0]``).
+list. Lists are walked by name (``pools.v100``) or by number (``zones[0]``); a key with dots may
+stand in brackets (``labels[example.com/team]``).
 """
 
-import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import Any
 
 from schemas.hostlist import COLUMNS, Host, cell_column
 from schemas.load import catalogue_document
+from schemas.nearest import nearest
 from schemas.primitives import Model
 from schemas.reader import Document
-from schemas.release import Release
 from schemas.site import Site
 from schemas.sitefile import Pool, SiteFile
 
@@ -51,8 +51,17 @@ class UnknownPathError(Exception):
     """There is nothing at the path; the message says what is there instead."""
 
 
+MAX_PATH = 512
+"""Characters of a path at most; the longest that leads anywhere takes half of it."""
+
+
+def _machines(site: Site, pool: Pool) -> int:
+    zones = site.zones_of(pool) if pool.rollout.by_zone else (None,)
+    return sum(site.replicas(pool, zone) for zone in zones)
+
+
 COMPUTED: dict[str, tuple[str, Callable[[Site, Pool], Any]]] = {
-    "replicas": ("Machines of the pool: its hosts less the spares.", Site.replicas),
+    "replicas": ("Machines of the pool: its hosts less the spares.", _machines),
     "version": ("Kubernetes version of the pool's machines.", Site.version),
     "os_name": ("Operating system of the pool.", Site.os_name),
     "zones": ("Zones that the pool has hosts in.", lambda site, pool: list(site.zones_of(pool))),
@@ -62,7 +71,9 @@ COMPUTED: dict[str, tuple[str, Callable[[Site, Pool], Any]]] = {
 
 def resolve(site: Site, document: Document, hosts_text: str, path: str) -> Meaning:
     """What stands at ``path``. Raises UnknownPathError."""
-    steps = [step for step in re.split(r"\.(?![^\[]*\])|(?=\[)", path) if step]
+    if len(path) > MAX_PATH:
+        raise UnknownPathError(f"a path of {len(path)} characters leads nowhere")
+    steps = re.findall(r"\[[^\]]*\]|[^.\[]+|\[", path)
     if not steps:
         raise UnknownPathError(f"write a path, such as {', '.join(SiteFile.model_fields)}")
     if steps[0] == "hosts":
@@ -80,13 +91,12 @@ class _Walk:
         self.at: tuple[str | int, ...] = ()
         self.value: Any = site.file
         self.put: Callable[[Any], Site] = lambda file: _with(site, file=file)
-        self.pool: Pool | None = None
 
     def walk(self, steps: list[str]) -> Meaning:
         while steps:
-            if self.pool is not None and len(steps) == 1 and steps[0] in COMPUTED:
+            if isinstance(self.value, Pool) and len(steps) == 1 and steps[0] in COMPUTED:
                 description, compute = COMPUTED[steps[0]]
-                value = compute(self.site, self.pool)
+                value = compute(self.site, self.value)
                 return Meaning(self.path, value, description, Origin.COMPUTED, "", None)
             self._enter()
             step = self._next(steps)
@@ -105,22 +115,43 @@ class _Walk:
                     key = ".".join(steps[:size])
                     del steps[:size]
                     return key
+            return steps.pop(0).removeprefix("[").removesuffix("]")
         return steps.pop(0)
 
     def _alternatives(self) -> tuple[Callable[[Any], Site], tuple[Any, ...]]:
         """How to change the value, and to what, where only certain values fit."""
         site, put, value = self.site, self.put, self.value
-        field = self.at[-1] if self.at else ""
-        if isinstance(value, str) and value in site.texts:
+        if not isinstance(value, str):
+            return put, ()
+        if value in site.texts:
             text = site.texts[value]
             return lambda path: _with(put(path), texts={**site.texts, path: f"{text}\n"}), ()
+        if self.at == ("release",) and self.origin is Origin.SITE_FILE:
+            others = tuple(_variants(site.release))
+            return lambda release: _with(put(release.release), release=release), others
+        if self.at[0] in ("pools", "zones") and self.at[2:] == ("name",):
+            return self._renamed(str(self.at[0])[:-1]), ()
         choices: dict[str | int, Iterable[str]] = {
             "kubernetes": site.release.kubernetes,
             "hardware": site.hardware,
             "os": site.release.operating_systems,
+            "default_os": site.release.operating_systems,
         }
-        fitting = choices.get(field, ()) if isinstance(value, str) else ()
-        return put, tuple(each for each in fitting if each != value)
+        return put, tuple(each for each in choices.get(self.at[-1], ()) if each != value)
+
+    def _renamed(self, column: str) -> Callable[[Any], Site]:
+        """How to rename a pool or a zone, which the lines of the host list name too."""
+        put, old = self.put, self.value
+
+        def change(name: Any) -> Site:
+            site = put(name)
+            hosts = (
+                host._replace(**{column: name}) if getattr(host, column) == old else host
+                for host in site.hosts
+            )
+            return _with(site, hosts=tuple(hosts))
+
+        return change
 
     def _place(self) -> str:
         if self.document is None or self.origin is Origin.DEFAULT:
@@ -166,25 +197,46 @@ class _Walk:
             self.description = (type(self.value).__doc__ or "") if isinstance(
                 self.value, Model
             ) else self.description  # fmt: skip
-            self.pool = self.value if isinstance(self.value, Pool) else self.pool
         else:
             raise UnknownPathError(f"{'.'.join(map(str, self.at))} is a value; nothing is below it")
 
     def _index(self, step: str, items: list[Any]) -> int:
-        if match := re.fullmatch(r"\[?(\d+)\]?", step):
-            if int(match[1]) < len(items):
-                return int(match[1])
-            raise UnknownPathError(f"there are {len(items)} items, from [0]")
         names = [str(getattr(item, "name", "")) for item in items]
-        return names.index(self._known(step, [name for name in names if name]))
+        number = re.fullmatch(r"\[?([0-9]{1,6})\]?", step)
+        if number is None or step in names:
+            return names.index(self._known(step, [name for name in names if name]))
+        if int(number[1]) < len(items):
+            return int(number[1])
+        raise UnknownPathError(f"there are {len(items)} items, from [0]")
 
-    def _known(self, step: str, names: Any) -> str:
-        names = list(map(str, names))
-        if step in names:
-            return step
-        near = difflib.get_close_matches(step, names, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there is: {', '.join(names) or 'nothing'}"
-        raise UnknownPathError(f"there is no {step} in {self.path}; {hint}")
+    def _known(self, step: str, names: Iterable[Any]) -> str:
+        return _known(step, list(map(str, names)), self.path)
+
+
+def _known(step: str, names: list[str], path: str) -> str:
+    if step in names:
+        return step
+    near = nearest(step, names)
+    hint = f"did you mean {near}?" if near else f"there is: {', '.join(names) or 'nothing'}"
+    raise UnknownPathError(f"there is no {step} in {path}; {hint}")
+
+
+def _variants(value: Any) -> Iterator[Any]:
+    """Copies of ``value``, each with one text in it changed."""
+    if isinstance(value, Model):
+        for field in type(value).model_fields:
+            for each in _variants(getattr(value, field)):
+                yield value.model_copy(update={field: each})
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from ({**value, key: each} for each in _variants(item))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from ([*value[:index], each, *value[index + 1 :]] for each in _variants(item))
+    elif isinstance(value, Enum):
+        yield from (each for each in type(value) if each is not value)
+    elif isinstance(value, str):
+        yield f"{value}x"
 
 
 def _with(site: Site, **changes: Any) -> Site:
@@ -196,24 +248,30 @@ def _with(site: Site, **changes: Any) -> Site:
 
 def _host(site: Site, text: str, steps: list[str], path: str) -> Meaning:
     names = {host.name: host for host in site.hosts}
-    if len(steps) < 2 or steps[1] not in names:
-        near = difflib.get_close_matches(steps[-1], names, 1)
-        raise UnknownPathError(
-            f"there is no host {steps[1] if len(steps) > 1 else ''}; "
-            + (f"did you mean {near[0]}?" if near else "write hosts.<name>.<column>")
-        )
+    if len(steps) < 2:
+        raise UnknownPathError("write hosts.<name>.<column>")
+    if steps[1] not in names:
+        near = nearest(steps[1], names)
+        hint = f"did you mean {near}?" if near else "write hosts.<name>.<column>"
+        raise UnknownPathError(f"there is no host {steps[1]}; {hint}")
     host = names[steps[1]]
-    column = steps[2] if len(steps) > 2 else "name"
-    if column not in COLUMNS or len(steps) > 3:
-        raise UnknownPathError(f"columns of a host are {', '.join(COLUMNS)}")
+    column = _known(steps[2] if len(steps) > 2 else "name", list(COLUMNS), path)
+    if len(steps) > 3:
+        raise UnknownPathError(f"{column} of a host is a value; nothing is below it")
     lines = text.split("\n")
     header = lines[0].rstrip("\r").split(",")
     at = cell_column(lines[host.line - 1], header, column)
     place = f"sites/{site.name}.hosts.csv:{host.line}:{at}"
     meaning = f"{column} of a host: {COLUMNS[column].meaning}."
+    known = {
+        "pool": [pool.name for pool in site.file.pools],
+        "zone": [zone.name for zone in site.file.zones],
+    }
+    value = getattr(host, column)
+    others = tuple(each for each in known.get(column, ()) if each != value)
 
     def change(value: Any) -> Site:
         other: Host = host._replace(**{column: value})
         return replace(site, hosts=tuple(other if h is host else h for h in site.hosts))
 
-    return Meaning(path, getattr(host, column), meaning, Origin.HOST_LIST, place, change)
+    return Meaning(path, value, meaning, Origin.HOST_LIST, place, change, others)

@@ -13,38 +13,49 @@ MAX_BYTES = 4 * 1024 * 1024
 _AS_TEXT = "save it as UTF-8 text with commas between the cells (CSV UTF-8), without a mark"
 
 
-def table_lines(
-    data: bytes, file: str, most: int, header: str
-) -> tuple[list[str], list[Problem]]:
+class _Refusal(Exception):
+    """Why a text is no table, what to do, and where it shows."""
+
+    def __init__(self, message: str, fix: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.at, self.said = (line, column), (message, fix)
+
+
+def table_lines(data: bytes, file: str, most: int, header: str) -> tuple[list[str], list[Problem]]:
     """The lines of a table, or the problems of its text; ``most`` lines may follow the header."""
-
-    def refuse(message: str, fix: str, line: int = 1, column: int = 1) -> list[Problem]:
-        return [Problem(file, line, column, Code.HOSTS_TEXT, "", "", message, fix)]
-
-    if len(data) > MAX_BYTES:
-        return [], refuse(f"the list has {len(data)} bytes", f"keep it under {MAX_BYTES} bytes")
     try:
-        text = data.decode("utf-8")
+        text = _text(data)
+        if not text.strip():
+            raise _Refusal("the list is empty", f"start with the line {header}")
+        lines = text.removesuffix("\n").split("\n")
+        if len(lines) > most + 1:
+            fix = f"keep it under {most} lines; a larger site is two clusters"
+            raise _Refusal(f"the list has {len(lines) - 1} lines below its header", fix, most + 2)
+    except _Refusal as refusal:
+        return [], [Problem(file, *refusal.at, Code.HOSTS_TEXT, "", "", *refusal.said)]
+    return lines, []
+
+
+def _text(data: bytes) -> str:
+    """The text of a table, its lines ended by line feeds alone."""
+    if len(data) > MAX_BYTES:
+        fix = f"keep it under {MAX_BYTES} bytes"
+        raise _Refusal(f"the list has {len(data)} bytes", fix)
+    try:
+        text = data.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         good = data[: error.start].decode("utf-8")
-        line, column = good.count("\n") + 1, len(good) - good.rfind("\n")
-        return [], refuse("the file is not UTF-8 text", _AS_TEXT, line, column)
+        place = good.count("\n") + 1, len(good) - good.rfind("\n")
+        raise _Refusal("the file is not UTF-8 text", _AS_TEXT, *place) from None
     if text.startswith("\ufeff") or "\0" in text:
         what = "starts with a byte order mark" if text[0] == "\ufeff" else "holds zero bytes"
-        return [], refuse(f"the file {what}", _AS_TEXT)
-    if not text.strip():
-        return [], refuse("the list is empty", f"start with the line {header}")
-    text = text.replace("\r\n", "\n")
-    if "\r" in text:
-        line = text.count("\n", 0, text.index("\r")) + 1
-        column = text.index("\r") - text.rfind("\n", 0, text.index("\r"))
+        raise _Refusal(f"the file {what}", _AS_TEXT)
+    alone = text.find("\r")
+    if alone >= 0:
+        place = text.count("\n", 0, alone) + 1, alone - text.rfind("\n", 0, alone)
         fix = "end each line with a line feed"
-        return [], refuse("a carriage return alone ends no line", fix, line, column)
-    lines = text.removesuffix("\n").split("\n")
-    if len(lines) > most + 1:
-        fix = f"keep it under {most} lines; a larger site is two clusters"
-        return [], refuse(f"the list has {len(lines) - 1} lines below its header", fix, most + 2)
-    return lines, []
+        raise _Refusal("a carriage return alone ends no line", fix, *place)
+    return text
 
 
 def header_problems(line: str, file: str, columns: list[str]) -> list[Problem]:
@@ -79,7 +90,7 @@ def _no_header(line: str, columns: list[str]) -> tuple[Code, int, str, str]:
     """What stands in the first line in place of the names of columns."""
     for separator, name in ((";", "semicolons"), ("\t", "tabs")):
         cells = {cell.strip('" ') for cell in line.split(separator)}
-        if cells & set(columns) or line.lower().startswith("sep="):
+        if cells & set(columns) or line.lower() == f"sep={separator}":
             at = max(line.find(separator), 0) + 1
             return Code.HOSTS_TEXT, at, f"{name} separate the cells", "save it with commas instead"
     if '"' in line:

@@ -29,7 +29,8 @@ MAX_COMPARED = 200
 """Unknown fields that are compared with the known ones, at most: beyond it nobody misspelt."""
 _CODES = {code.value: code for code in Code}
 _SECRET_NAMES = re.compile(
-    r"(?:^|[_-])(?:pass(?:word|wd|phrase)?|secret|token|private[_-]?key|api[_-]?key)s?$", re.IGNORECASE
+    r"(?:^|[_-])(?:pass(?:word|wd|phrase)?|secret|token|private[_-]?key|api[_-]?key)s?$",
+    re.IGNORECASE,
 )
 
 
@@ -137,7 +138,7 @@ def _secrets(document: Document) -> Iterator[tuple[Path, Problem]]:
             fix = "write the public key (the file that ends in .pub), and replace the key pair"
         elif any(map(_has_credentials, value.split("://")[1:])):
             message = "the URL holds a user or a password"
-            fix = "leave them out, let the server accept the hosts' addresses, and change the password"
+            fix = "leave them out, let the server accept addresses, and change the password"
         else:
             continue
         yield path, place(document, path, Code.SECRET_IN_FILE, message, fix)
@@ -200,7 +201,9 @@ def _unknown_field(document: Document, path: Path, parent: dict[str, Any]) -> Pr
     name, known = str(path[-1]), list(parent.get("properties", {}))
     if _SECRET_NAMES.search(name):
         message = f"{shorten(name)} is no field, and nothing secret belongs in a site file"
-        fix = "remove it and change the secret; hosts' BMC passwords are in Secrets (bmc.credentials)"
+        fix = (
+            "remove it and change the secret; hosts' BMC passwords are in Secrets (bmc.credentials)"
+        )
         return place(document, path, Code.SECRET_IN_FILE, message, fix, key=True)
     near = nearest(name, known)
     fix = f"write {near}" if near else "remove it" + (f"; known: {', '.join(known)}" * bool(known))

@@ -77,15 +77,15 @@ def form(pattern: str) -> str:
 
 @functools.cache
 def _forms() -> dict[str, str]:
-    """Words by pattern. A pattern behind a validator is the last step of its type's schema."""
-    return {str(_pattern(primitive)): words for primitive, words in _FORMS}
+    return {pattern_of(primitive): words for primitive, words in _FORMS}
 
 
-def _pattern(primitive: Any) -> Any:
+def pattern_of(primitive: Any) -> str:
+    """The pattern of a primitive, which is also there behind a validator."""
     schema: Any = TypeAdapter(primitive).core_schema
     while "pattern" not in schema:
         schema = schema["steps"][-1] if "steps" in schema else schema["schema"]
-    return schema["pattern"]
+    return str(schema["pattern"])
 
 
 def description(node: Node) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from deepdiff import DeepDiff
 
-from components.manifest import Manifest
+from components.manifest import Manifest, Target
 from components.shell import token
 from components.site import site_objects
 from controlplane import Client, ControlPlane
@@ -241,7 +241,76 @@ def test_a_missing_context_is_said_before_anything_is_made(trial: Trial) -> None
 def test_objects_of_the_sites_own_cluster_follow_once_it_answers(trial: Trial) -> None:
     direct = "{manifests: pod-network/flannel.yaml, install: direct}"
     trial.edit("lab-1.yaml", "{manifests: pod-network/flannel.yaml}", direct)
-    result = trial.up("lab-1")
-    kinds = {each["type"] for each in trial.state("lab-1")}
-    assert "kubernetes:apps/v1:DaemonSet" not in kinds
-    assert "follow" in result.stdout
+    first = trial.up("lab-1")
+    assert "6 objects follow once the site's own cluster answers" in first.stdout
+    network = [m for m in trial.objects("lab-1") if m.target is Target.SITE]
+    with trial.client() as client:
+        assert [live(client, each) for each in network] == [None] * 6
+        # The one API server plays the site's own cluster too, under the context that is named now.
+        trial.edit("lab-1.yaml", "  endpoint:", "  context: lab-1\n  endpoint:")
+        trial.plane.kubeconfig(["lab-1"])
+        trial.up("lab-1")
+        assert differences(client, network) == []
+    trial.edit("lab-1.yaml", "  context: lab-1\n", "")
+    refused = trial.foresite("up", "--trial", "lab-1")
+    assert refused.returncode == 2
+    assert "protected" in refused.stderr
+
+
+def test_a_killed_up_is_taken_over_by_the_next(
+    api: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    trial = make_trial(api, tmp_path_factory.mktemp("killed"))
+    sites = trial.root / "sites"
+    for suffix in ("yaml", "hosts.csv"):
+        text = (sites / f"tsukuba-1.{suffix}").read_text()
+        (sites / f"tsukuba-1.{suffix}").unlink()
+        (sites / f"kyoto-1.{suffix}").write_text(text.replace("tsukuba-1", "kyoto-1"))
+    manifests = trial.objects("kyoto-1")
+    command = [sys.executable, "-m", "foresite", "--root", str(trial.root), "up", "--trial"]
+    with trial.client() as client:
+        process = subprocess.Popen(
+            [*command, "kyoto-1"], env=trial.env, cwd=ROOT, start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        made = wait_for_some(client, process)
+        kill_all(process.pid)
+        process.wait()
+        assert 0 < made < 64
+        again = trial.up("kyoto-1")
+        assert "lock is released" in again.stderr
+        assert "what it made is taken over" in again.stderr
+        assert differences(client, manifests) == []
+    known = {each["urn"].rpartition("::")[2] for each in trial.state("kyoto-1")}
+    assert known == {each.name for each in manifests} | {"management"}
+
+
+def wait_for_some(client: Client, process: "subprocess.Popen[bytes]") -> int:
+    """How many hosts there are once there are some."""
+    while process.poll() is None:
+        made = len(client.items("metal3.io/v1alpha1", "BareMetalHost", "kyoto-1"))
+        if made > 3:
+            return made
+        time.sleep(0.02)
+    return 0
+
+
+def kill_all(pid: int) -> None:
+    """SIGKILL a process and everything below it, in whatever session."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
+    todo, found = [pid], []
+    while todo:
+        each = todo.pop()
+        found.append(each)
+        todo += children.get(each, [])
+    for each in found:
+        try:
+            os.kill(each, signal.SIGKILL)
+        except ProcessLookupError:
+            continue

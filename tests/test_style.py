@@ -15,9 +15,15 @@ MAX_FUNCTION = 40
 MAX_FUNCTION_P95 = 30
 VAGUE = {"utils", "util", "helpers", "common", "misc", "junkdrawer", "base", "core", "shared"}
 
-LONG_FILES: dict[str, str] = {}
+LONG_FILES = {
+    "schemas/sitefile.py": "the one page of the site's model; a third of it is what editors show",
+}
 """Files over the limit, each with the reason why it is not taken apart."""
-LONG_FUNCTIONS: dict[str, str] = {}
+LONG_FUNCTIONS = {
+    "components/machines/controlplane.py:kube_vip": "one pod, in one piece as it runs",
+    "components/machines/templates.py:data_template": "one object, in one piece as it is applied",
+    "components/machines/upgrade.py:worker_version_guard": "a policy and its binding, side by side",
+}
 """Functions over the limit as file:name, each with its reason."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -35,7 +41,8 @@ def functions(path: Path) -> Iterator[tuple[str, int]]:
     """Each function of a file with its length in lines, decorators left out."""
     for node in ast.walk(tree(path)):
         if isinstance(node, Function):
-            yield f"{name(path)}:{node.name}", (node.end_lineno or 0) - node.lineno + 1
+            assert node.end_lineno is not None
+            yield f"{name(path)}:{node.name}", node.end_lineno - node.lineno + 1
 
 
 def public(node: ast.Module | ast.ClassDef, prefix: str) -> Iterator[tuple[str, bool]]:
@@ -57,11 +64,10 @@ def test_a_file_is_short_and_says_what_it_owns(path: Path) -> None:
 
 
 def test_functions_are_short() -> None:
-    lengths = dict(each for path in FILES for each in functions(path))
-    assert {key: size for key, size in lengths.items() if size > MAX_FUNCTION} == {
-        key: lengths.get(key) for key in LONG_FUNCTIONS
-    }
-    sizes = sorted(lengths.values())
+    every = [each for path in FILES for each in functions(path)]
+    long = {key: size for key, size in every if size > MAX_FUNCTION}
+    assert long.keys() == LONG_FUNCTIONS.keys(), long
+    sizes = sorted(size for _, size in every)
     assert sizes[int(0.95 * len(sizes))] <= MAX_FUNCTION_P95
 
 

@@ -51,11 +51,11 @@ def registration(site: Site, pool: Pool) -> Json:
     metal3.io/uuid is how the Metal3 provider finds the node to set its providerID.
     """
     node_labels = {
+        **{key: value for key, value in pool.labels.items() if not synced(key)},
         "metal3.io/uuid": "{{ ds.meta_data.uuid }}",
         "topology.kubernetes.io/region": site.file.region,
         "topology.kubernetes.io/zone": "{{ ds.meta_data.zone }}",
         RACK_LABEL: "{{ ds.meta_data.rack }}",
-        **{key: value for key, value in pool.labels.items() if not synced(key)},
     }
     text = ",".join(f"{key}={value}" for key, value in sorted(node_labels.items()))
     result: Json = {

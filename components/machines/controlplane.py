@@ -141,8 +141,6 @@ def kube_vip(site: Site) -> Json:
             "hostNetwork": True,
             "hostAliases": [{"ip": "127.0.0.1", "hostnames": ["kubernetes"]}],
             "containers": [container],
-            "volumes": [
-                {"name": "kubeconfig", "hostPath": {"path": "/etc/kubernetes/admin.conf"}}
-            ],
+            "volumes": [{"name": "kubeconfig", "hostPath": {"path": "/etc/kubernetes/admin.conf"}}],
         },
     }

@@ -17,6 +17,9 @@ from components.manifest import Json, Manifest
 from schemas.site import Site
 from schemas.sitefile import Pool, Remedy, Role
 
+LEAST_MARGIN_SECONDS = 600
+"""What a start takes besides the re-image at least: waiting for a host, power-on, joining."""
+
 
 def health_checks(site: Site) -> list[Manifest]:
     """A MachineHealthCheck for each pool, with the template of its remedy."""
@@ -35,7 +38,7 @@ def health_check(site: Site, pool: Pool) -> Manifest:
     """
     check = pool.health_check
     control_plane = pool.role is Role.CONTROL_PLANE
-    share = site.replicas(pool) * check.max_unhealthy_percent // 100
+    share = _machines(site, pool) * check.max_unhealthy_percent // 100
     timeout = check.unhealthy_timeout_seconds
     remediation: Json = {
         "triggerIf": {"unhealthyLessThanOrEqualTo": 1 if control_plane else max(1, share)}
@@ -70,12 +73,19 @@ def health_check(site: Site, pool: Pool) -> Manifest:
     return Manifest(f"MachineHealthCheck/{pool.name}", body)
 
 
+def _machines(site: Site, pool: Pool) -> int:
+    """All machines of a pool; one that keeps its zones apart has spares in each."""
+    zones = site.zones_of(pool) if pool.rollout.by_zone else (None,)
+    return sum(site.replicas(pool, zone) for zone in zones)
+
+
 def startup_timeout(site: Site, pool: Pool) -> int:
     """Seconds that a new machine may take to become a node; 0: no limit."""
     check = pool.health_check
     if check.remedy is Remedy.REBOOT:
         return 0
-    return check.node_startup_timeout_seconds or 2 * 60 * site.profile(pool).reimage_minutes
+    install = 60 * site.profile(pool).reimage_minutes
+    return check.node_startup_timeout_seconds or install + max(install, LEAST_MARGIN_SECONDS)
 
 
 def remediation_template(site: Site, pool: Pool) -> Manifest:

@@ -90,16 +90,16 @@ def _hardware(profile: HardwareProfile, credentials: str | None) -> dict[str, An
             "credentials": credentials,
             "insecure": not profile.bmc.verify_certificate,
         },
-        "rest": {
-            "bootMode": profile.boot_mode.value,
-            "rootDeviceHints": pruned(
-                {
+        "rest": pruned(
+            {
+                "bootMode": profile.boot_mode.value,
+                "rootDeviceHints": {
                     "deviceName": disk.device_name,
                     "minSizeGigabytes": disk.min_size_gigabytes,
                     "rotational": disk.rotational,
-                }
-            ),
-        },
+                },
+            }
+        ),
     }
 
 

@@ -5,7 +5,7 @@ none (its preflight checks block the new ones). So a MachineDeployment is refuse
 that the control plane does not run yet, by pull request, Pulumi, Argo CD or kubectl alike.
 """
 
-from components.machines.names import CLUSTER_API, CONTROL_PLANE_API, COMPONENT, group
+from components.machines.names import CLUSTER_API, COMPONENT, CONTROL_PLANE_API, group
 from components.manifest import Json, Manifest, labels
 from schemas.site import Site
 

@@ -1,4 +1,4 @@
-"""Worker pools: a MachineDeployment each, or one for each zone where a rollout keeps zones apart."""
+"""Worker pools: a MachineDeployment each, or one for each zone where rollouts keep zones apart."""
 
 from components.machines.bootstrap import kubeadm_config, machine_labels, registration
 from components.machines.names import (
@@ -39,7 +39,7 @@ def workers(site: Site) -> list[Manifest]:
 
 
 def config_template(site: Site, pool: Pool) -> Manifest:
-    """The KubeadmConfigTemplate of a pool; named by its content, as an edit in place does nothing."""
+    """The KubeadmConfigTemplate of a pool; named by its content, as edits in place do nothing."""
     spec: Json = {
         "template": {
             "spec": pruned(

@@ -1,7 +1,8 @@
 """The pod network's way into the cluster: through Cluster API, or registered directly.
 
 Owns how the manifests get there, not what they say: that is the site's. Without a pod network no
-node gets ready, so its objects are protected.
+node gets ready, so its objects in the site's own cluster are protected; a ClusterResourceSet is not,
+as Cluster API never deletes what it applied.
 """
 
 from components.manifest import SITE_LABEL, Manifest, Target, guarded, labels
@@ -17,7 +18,7 @@ def objects(site: Site) -> list[Manifest]:
     network = site.file.cluster.pod_network
     text = site.texts[network.manifests]
     if network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
-        return guarded(through_cluster_api(site, text))
+        return through_cluster_api(site, text)
     return guarded(directly(site, text))
 
 
@@ -49,13 +50,17 @@ def through_cluster_api(site: Site, text: str) -> list[Manifest]:
         },
     }
     return [
-        Manifest("ConfigMap/pod-network", config, protect=True),
-        Manifest("ClusterResourceSet/pod-network", resource_set, protect=True),
+        Manifest("ConfigMap/pod-network", config),
+        Manifest("ClusterResourceSet/pod-network", resource_set),
     ]
 
 
 def directly(site: Site, text: str) -> list[Manifest]:
-    """Each object of the manifests, for the site's own cluster, with our labels added."""
+    """Each object of the manifests, for the site's own cluster, with our labels added.
+
+    Pulumi is told not to wait for them: of hundreds of nodes one is always out, and a DaemonSet
+    that must be ready on all would hold up every change.
+    """
     found = []
     for body in read_manifests(text):
         metadata = body["metadata"]
@@ -63,7 +68,8 @@ def directly(site: Site, text: str) -> list[Manifest]:
         namespace = metadata.get("namespace")
         where = f"{namespace}/" if namespace else ""
         logical = f"{body['kind']}/{where}{metadata['name']}"
-        whole = {**body, "metadata": {**metadata, "labels": ours}}
+        notes = {**metadata.get("annotations", {}), "pulumi.com/skipAwait": "true"}
+        whole = {**body, "metadata": {**metadata, "labels": ours, "annotations": notes}}
         found.append(Manifest(logical, whole, target=Target.SITE, protect=True))
     return found
 

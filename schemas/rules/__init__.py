@@ -1,48 +1,92 @@
-"""Rules between fields: each looks at a whole site and yields findings; none raises, none stops.
+"""Rules between fields: each looks at a site, or at one zone or pool of it, and yields findings.
 
-``site_findings`` runs all rules of one site, ``clashes`` those between sites.
+None raises and none stops another: where a file has faults its data has holes, and a rule that
+looks into one ends there (``attempt``). ``site_findings`` runs all rules of one site, ``clashes``
+those between sites.
 """
 
 from collections.abc import Iterator
 
-from schemas.rules.files import files
-from schemas.rules.finding import Finding, HostCell
+from schemas.rules import (
+    addresses,
+    files,
+    hosts,
+    identity,
+    kubelet,
+    networks,
+    pools,
+    rollouts,
+    versions,
+)
+from schemas.rules.finding import Finding, HostCell, TextPlace, attempt
 from schemas.rules.fleet import Footprint, clashes, footprint
-from schemas.rules.hosts import host_duplicates, host_places
-from schemas.rules.machines import control_plane, eviction, health_checks, labels, pools, rollouts
-from schemas.rules.networks import endpoint, hosts_in_networks, networks, sizes
-from schemas.rules.versions import versions
+from schemas.rules.scope import InPool, InZone
 from schemas.site import Site
 
 SITE_RULES = (
-    networks,
-    sizes,
-    endpoint,
-    host_places,
-    host_duplicates,
-    hosts_in_networks,
-    pools,
-    control_plane,
-    versions,
-    rollouts,
-    health_checks,
-    eviction,
-    labels,
-    files,
+    identity.contexts,
+    identity.object_names,
+    identity.template_marks,
+    networks.networks,
+    networks.pod_network,
+    networks.service_network,
+    addresses.endpoint_owner,
+    addresses.endpoint_place,
+    addresses.control_plane_spread,
+    addresses.host_addresses,
+    addresses.bmc_addresses,
+    hosts.host_pools,
+    hosts.host_zones,
+    hosts.host_duplicates,
+    pools.pool_names,
+    pools.zone_names,
+    pools.control_planes,
+    versions.versions,
+    files.pod_network,
+    files.certificates,
+)
+ZONE_RULES = (networks.zone_size, addresses.gateway)
+POOL_RULES = (
+    pools.hardware,
+    pools.size,
+    pools.control_plane_size,
+    versions.operating_system,
+    rollouts.rollout_settings,
+    rollouts.surge,
+    rollouts.progress,
+    rollouts.all_at_once,
+    rollouts.health_settings,
+    rollouts.startup,
+    kubelet.images,
+    kubelet.eviction,
+    kubelet.memory,
+    kubelet.processors,
+    kubelet.labels,
+    kubelet.taints,
 )
 
 
-def site_findings(site: Site) -> Iterator[Finding]:
-    """Every finding of every rule on one site."""
-    for rule in SITE_RULES:
-        yield from rule(site)
+def site_findings(site: Site, *, holes: bool = False) -> Iterator[Finding]:
+    """Every finding of every rule on one site; ``holes``: the site may have some."""
+    for site_rule in SITE_RULES:
+        yield from attempt(site_rule(site), holes=holes)
+    for index, zone in enumerate(getattr(site.file, "zones", ())):
+        for zone_rule in ZONE_RULES:
+            yield from attempt(zone_rule(InZone(site, index, zone)), holes=holes)
+    for index, pool in enumerate(getattr(site.file, "pools", ())):
+        for pool_rule in POOL_RULES:
+            yield from attempt(pool_rule(InPool(site, index, pool)), holes=holes)
 
 
 __all__ = [
+    "POOL_RULES",
     "SITE_RULES",
+    "ZONE_RULES",
     "Finding",
     "Footprint",
     "HostCell",
+    "TextPlace",
+    "attempt",
     "clashes",
     "footprint",
     "site_findings",

@@ -1,76 +1,175 @@
-"""Rules on the files that a site names: certificates are certificates, manifests fit their way in."""
+"""Rules on files that a site names: certificates are such, and manifests fit their way in."""
 
+import base64
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from schemas.codes import Code
-from schemas.rules.finding import Finding
+from schemas.manifests import ManifestError, read_documents, read_manifests
+from schemas.rules.finding import Finding, Path, TextPlace, attempt
 from schemas.site import Site
+from schemas.sitefile import FirstBoot, PodNetworkInstall, SiteFile
 
 MAX_MANIFEST_BYTES = 900_000
 """What one ConfigMap holds with room to spare (etcd refuses requests over 1.5 MiB, the API server
 ConfigMaps over 1 MiB)."""
-_PEM = re.compile(
-    r"\s*(-----BEGIN CERTIFICATE-----\n([A-Za-z0-9+/]{1,76}={0,2}\n)+-----END CERTIFICATE-----\s*)+"
-)
+MAX_FILE_CHARACTERS = 10_240
+"""What one file of a host's first boot may hold (KubeadmConfigSpec, files[].content)."""
+MANIFESTS: Path = ("cluster", "pod_network", "manifests")
+_NETWORK = re.compile(r'"Network":\s*"([0-9./]+)"')
+_BEGIN, _END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{1,76}={0,2}")
 
 
-def files(site: Site) -> Iterator[Finding]:
-    """Each file that a site names has the content that its place asks for."""
-    place: tuple[str | int, ...] = ("cluster", "pod_network", "manifests")
-    path = site.file.cluster.pod_network.manifests
-    text = site.texts.get(path)
-    if text is not None:
-        yield from _manifests(path, text, place)
-    boots = [(("first_boot",), site.file.first_boot)]
-    boots += [  # type: ignore[assignment]
-        (("pools", i, "first_boot"), pool.first_boot)
-        for i, pool in enumerate(site.file.pools)
-        if pool.first_boot
+def named_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
+    """Each file below sites/ that a site names, with the place that names it."""
+    yield from attempt(_pod_network_file(file), holes=True)
+    yield from _certificate_files(file)
+
+
+def _pod_network_file(file: SiteFile) -> Iterator[tuple[str, Path]]:
+    yield file.cluster.pod_network.manifests, MANIFESTS
+
+
+def _certificate_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
+    boots: list[tuple[Path, FirstBoot | None]] = [
+        (("first_boot",), getattr(file, "first_boot", None))
     ]
-    for prefix, boot in boots:
-        for number, path in enumerate(boot.ca_certificates):
-            text = site.texts.get(path)
-            if text is not None:
-                yield from _certificate(path, text, (*prefix, "ca_certificates", number))
+    for index, pool in enumerate(getattr(file, "pools", ())):
+        boots.append((("pools", index, "first_boot"), getattr(pool, "first_boot", None)))
+    for place, boot in boots:
+        for number, path in enumerate(getattr(boot, "ca_certificates", ())):
+            yield path, (*place, "ca_certificates", number)
 
 
-def _certificate(path: str, text: str, place: tuple[str | int, ...]) -> Iterator[Finding]:
+def certificates(site: Site) -> Iterator[Finding]:
+    """Each file of certificates holds certificates alone, and fits into a host's first boot."""
+    for path, place in _certificate_files(site.file):
+        text = site.texts.get(path)
+        if text is not None:
+            yield from _certificate(f"sites/{path}", text.replace("\r\n", "\n"), place)
+
+
+def _certificate(file: str, text: str, place: Path) -> Iterator[Finding]:
     if "PRIVATE KEY" in text:
-        yield Finding(
-            Code.SECRET_IN_FILE,
-            place,
-            f"sites/{path} holds a private key",
-            "keep only the certificate there, and replace the key: what was once in Git is known",
-        )
-    elif _PEM.fullmatch(text.replace("\r\n", "\n")) is None:
-        yield Finding(
-            Code.FILE_CONTENT,
-            place,
-            f"sites/{path} is not one or more PEM certificates",
-            "write blocks from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE----- only",
-        )
+        fix = "keep only the certificate there, and replace the key: what was in Git is known"
+        at = _place(file, text, text.index("PRIVATE KEY"), place)
+        yield Finding(Code.SECRET_IN_FILE, at, "this is a private key", fix)
+        return
+    fault = _certificate_fault(text)
+    if fault is not None:
+        line, message = fault
+        fix = f"write blocks from {_BEGIN} to {_END} alone, as a PEM file has them"
+        yield Finding(Code.FILE_CONTENT, TextPlace(file, line, 1, place), message, fix)
+    elif len(text) > MAX_FILE_CHARACTERS:
+        message = f"{file} has {len(text)} characters, a host's file takes {MAX_FILE_CHARACTERS}"
+        fix = "put the certificates into several files, and name each"
+        yield Finding(Code.FILE_CONTENT, place, message, fix)
 
 
-def _manifests(path: str, text: str, place: tuple[str | int, ...]) -> Iterator[Finding]:
-    if len(text.encode()) > MAX_MANIFEST_BYTES:
-        yield Finding(
-            Code.FILE_CONTENT,
-            place,
-            f"sites/{path} has {len(text.encode())} bytes, a ConfigMap takes {MAX_MANIFEST_BYTES}",
-            "leave out what the site does not need, such as descriptions in CRDs",
-        )
-    if re.search(r"^kind:\s*Secret\s*$", text, re.MULTILINE):
-        yield Finding(
-            Code.SECRET_IN_FILE,
-            place,
-            f"sites/{path} holds a Secret",
-            "let someone else make the Secret, and refer to it by name",
-        )
-    if re.search(r"^kind:\s*\S+\s*$", text, re.MULTILINE) is None:
-        yield Finding(
-            Code.FILE_CONTENT,
-            place,
-            f"sites/{path} holds no Kubernetes object",
-            "write the pod network's manifests there, one YAML document each",
-        )
+def _certificate_fault(text: str) -> tuple[int, str] | None:
+    """The first line that is no part of a certificate, and what is wrong with it."""
+    block: list[str] | None = None
+    count = 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        if block is None and line == _BEGIN:
+            block = []
+        elif block is None and line.strip():
+            return number, "this is no part of a certificate"
+        elif block is not None and line == _END:
+            if not _is_der("".join(block)):
+                return number, "the certificate that ends here is damaged"
+            block, count = None, count + 1
+        elif block is not None and not _BASE64.fullmatch(line):
+            return number, "this is no part of a certificate"
+        elif block is not None:
+            block.append(line)
+    if block is not None:
+        return text.count("\n") + 1, "the certificate has no end"
+    return None if count else (1, "there is no certificate")
+
+
+def _is_der(text: str) -> bool:
+    """Whether base64 text holds one whole DER sequence, as every certificate is."""
+    try:
+        data = base64.b64decode(text, validate=True)
+    except ValueError:
+        return False
+    if len(data) < 4 or data[0] != 0x30 or data[1] not in (0x81, 0x82, 0x83):
+        return False
+    size = data[1] - 0x80
+    return len(data) == 2 + size + int.from_bytes(data[2 : 2 + size], "big")
+
+
+def pod_network(site: Site) -> Iterator[Finding]:
+    """The pod network's manifests are objects that can be applied, for the site's own networks."""
+    path = site.file.cluster.pod_network.manifests
+    text, file = site.texts.get(path), f"sites/{path}"
+    if text is None:
+        return
+    try:
+        objects = read_manifests(text)
+    except ManifestError as error:
+        at = TextPlace(file, error.line, error.column, MANIFESTS)
+        fix = "write the pod network's manifests as kubectl applies them"
+        yield Finding(Code.FILE_CONTENT, at, str(error), fix)
+        return
+    if not objects:
+        fix = "write the pod network's manifests there, one YAML document each"
+        yield Finding(Code.FILE_CONTENT, MANIFESTS, f"{file} holds no Kubernetes object", fix)
+        return
+    yield from chain(_secrets(file, text), _twice(file, text), _other_network(site, file, text))
+    if site.file.cluster.pod_network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
+        yield from _resource_set(file, text)
+
+
+def _secrets(file: str, text: str) -> Iterator[Finding]:
+    fix = "let someone else make the Secret, refer to it by name, and change what it held"
+    for document, line in read_documents(text):
+        items = document.get("items") if document.get("kind") == "List" else [document]
+        if any(item.get("kind") == "Secret" for item in items or ()):
+            at = TextPlace(file, line, 1, MANIFESTS)
+            yield Finding(Code.SECRET_IN_FILE, at, "the object that starts here is a Secret", fix)
+
+
+def _twice(file: str, text: str) -> Iterator[Finding]:
+    seen = set()
+    for item in read_manifests(text):
+        metadata = item["metadata"]
+        key = (item["apiVersion"], item["kind"], metadata.get("namespace"), metadata["name"])
+        if key in seen:
+            message = f"{file} has two objects {item['kind']} {metadata['name']}"
+            fix = "remove one of them, or give it another name"
+            yield Finding(Code.DUPLICATE_NAME, MANIFESTS, message, fix)
+        seen.add(key)
+
+
+def _other_network(site: Site, file: str, text: str) -> Iterator[Finding]:
+    pods = site.file.cluster.pods
+    for match in _NETWORK.finditer(text):
+        if match[1] != pods:
+            message = f"the pod network is {match[1]} here and {pods} in the site file"
+            fix = f"write {pods}, or pods: {match[1]} in the site file"
+            at = _place(file, text, match.start(1), MANIFESTS)
+            yield Finding(Code.FILE_CONTENT, at, message, fix)
+
+
+def _resource_set(file: str, text: str) -> Iterator[Finding]:
+    """What Cluster API's ClusterResourceSet asks of a text."""
+    size = len(text.encode())
+    if size > MAX_MANIFEST_BYTES:
+        message = f"{file} has {size} bytes, a ConfigMap takes {MAX_MANIFEST_BYTES}"
+        fix = "leave out what the site does not need, or write install: direct"
+        yield Finding(Code.FILE_CONTENT, MANIFESTS, message, fix)
+    for document, line in read_documents(text):
+        if document.get("kind") == "List":
+            message = "Cluster API does not take the List that starts here apart"
+            fix = "write each of its items as a document of its own, or install: direct"
+            at = TextPlace(file, line, 1, MANIFESTS)
+            yield Finding(Code.FILE_CONTENT, at, message, fix)
+
+
+def _place(file: str, text: str, index: int, named: Path) -> TextPlace:
+    column = index - text.rfind("\n", 0, index)
+    return TextPlace(file, text.count("\n", 0, index) + 1, column, named)

@@ -4,16 +4,22 @@ Each site leaves a footprint, made without judging the site, so that a fault in 
 hide a clash with it; one pass over all footprints finds every clash, however many sites there are.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network
 from typing import Any
 
 from schemas.codes import Code
-from schemas.rules.finding import Finding, HostCell
+from schemas.hostlist import Host
+from schemas.primitives import IPV4_PATTERN
+from schemas.problem import shorten
+from schemas.rules.finding import Finding, HostCell, Path
 from schemas.rules.hosts import UNIQUE_COLUMNS
+from schemas.sitefile import Cluster, VirtualIp
 
-Path = tuple[str | int, ...]
+_IPV4 = re.compile(IPV4_PATTERN)
+Found = dict[str, list[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,68 +27,98 @@ class Footprint:
     """What one site takes of the world that all sites share.
 
     ``networks`` are (what for, place in the site file, network); ``cells`` maps each unique column
-    of the host list to its values, in the order of its lines from line 2 on.
+    of the host list to its values, in the order of ``lines``; ``announced`` says that the endpoint
+    is announced by ARP, so that no other port of the address can be someone else's.
     """
 
     site: str
     hosts_file: str
     networks: Sequence[tuple[str, Path, IPv4Network]] = ()
     endpoint: str | None = None
+    port: object = None
+    announced: bool = True
+    context: str | None = None
     cells: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    lines: Sequence[int] = ()
+
+    def line_of(self, column: str, value: str) -> int:
+        """The first line of the host list that has a value."""
+        return self.lines[self.cells[column].index(value)]
 
 
-def footprint(site: str, hosts_file: str, data: Any, hosts: str) -> Footprint:
-    """The footprint of a site from its file's data and its host list's text, valid or not."""
-    lines = [line.split(",") for line in hosts.splitlines()]
-    header = lines[0] if lines else []
-    rows = zip(*(row for row in lines[1:] if len(row) == len(header)), strict=False)
-    columns = dict(zip(header, rows, strict=False))
-    cells = {name: columns[name] for name in UNIQUE_COLUMNS if name in columns}
-    data = data if isinstance(data, dict) else {}
-    cluster = data.get("cluster")
-    endpoint = cluster.get("endpoint") if isinstance(cluster, dict) else None
-    networks = tuple(_networks(data))
-    return Footprint(site, hosts_file, networks, endpoint if networks else None, cells)
+def footprint(site: str, hosts_file: str, data: Any, hosts: Sequence[Host]) -> Footprint:
+    """The footprint of a site from its file's data, valid or not, and its hosts."""
+    columns = dict(zip(Host._fields, zip(*hosts, strict=True), strict=True)) if hosts else {}
+    cluster = _map(_map(data).get("cluster"))
+    endpoint, context = cluster.get("endpoint"), cluster.get("context")
+    valid = isinstance(endpoint, str) and _IPV4.fullmatch(endpoint)
+    return Footprint(
+        site,
+        hosts_file,
+        tuple(_networks(_map(data))),
+        endpoint if valid else None,
+        cluster.get("port", Cluster.model_fields["port"].default),
+        cluster.get("virtual_ip") != VirtualIp.EXTERNAL.value,
+        context if isinstance(context, str) else None,
+        {name: columns[name] for name in UNIQUE_COLUMNS} if columns else {},
+        columns.get("line", ()),
+    )
+
+
+def _map(data: Any) -> dict[str, Any]:
+    return data if isinstance(data, dict) else {}
 
 
 def _networks(data: dict[str, Any]) -> Iterator[tuple[str, Path, IPv4Network]]:
     zones = data.get("zones")
-    candidates: list[tuple[str, Path, Any]] = [("BMCs", ("bmc", "network"), data.get("bmc"))]
+    candidates: list[tuple[str, Path, Any]] = [("the BMCs", ("bmc", "network"), data.get("bmc"))]
     for index, zone in enumerate(zones if isinstance(zones, list) else ()):
-        name = zone.get("name") if isinstance(zone, dict) else None
-        candidates.append((f"zone {name}", ("zones", index, "network"), zone))
+        name = f"zone {shorten(_map(zone).get('name'))}"
+        candidates.append((name, ("zones", index, "network"), zone))
     for name, place, holder in candidates:
-        try:
-            yield name, place, IPv4Network(holder["network"])
-        except (ValueError, TypeError, KeyError):
-            continue  # the site's own check says what is wrong with it
+        text = _map(holder).get("network")
+        if isinstance(text, str) and "/" in text:
+            try:
+                yield name, place, IPv4Network(text)
+            except ValueError:
+                continue  # the site's own check says what is wrong with it
 
 
-def clashes(footprints: Sequence[Footprint]) -> dict[str, list[Finding]]:
+def clashes(footprints: Sequence[Footprint]) -> Found:
     """Every clash between two sites, as findings of both, by site."""
-    found: dict[str, list[Finding]] = {each.site: [] for each in footprints}
+    found: Found = {each.site: [] for each in footprints}
     _network_clashes(footprints, found)
     _endpoint_clashes(footprints, found)
-    for column in UNIQUE_COLUMNS:
-        _cell_clashes(footprints, column, found)
+    _context_clashes(footprints, found)
+    owners = {column: _cell_clashes(footprints, column, found) for column in UNIQUE_COLUMNS}
+    for mine in footprints:
+        for column in ("ip", "bmc"):
+            other = owners[column].get(mine.endpoint or "")
+            if other is not None and other.site != mine.site:
+                _endpoint_of_host(mine, other, column, found)
     return found
 
 
 def _cell_clashes(
-    footprints: Sequence[Footprint], column: str, found: dict[str, list[Finding]]
-) -> None:
+    footprints: Sequence[Footprint], column: str, found: Found
+) -> dict[str, Footprint]:
+    """Note the values of a column that two sites have; the owner of each value."""
     owners: dict[str, Footprint] = {}
+    lines: dict[str, dict[str, int]] = {}  # by site and value, of those that clash at all
     for mine in footprints:
         values = mine.cells.get(column, ())
         # Most sites share nothing: ask for the whole list at once before looking at each value.
         if not owners.keys().isdisjoint(values):
-            for number, value in enumerate(values, start=2):
-                other = owners.get(value)
+            for value, line in zip(values, mine.lines, strict=True):
+                other = owners.get(value) if value else None
                 if other is not None:
-                    line = list(other.cells[column]).index(value) + 2
-                    found[mine.site].append(_cell(column, value, number, other, line))
-                    found[other.site].append(_cell(column, value, line, mine, number))
+                    if other.site not in lines:
+                        lines[other.site] = dict(zip(other.cells[column], other.lines, strict=True))
+                    theirs = lines[other.site][value]
+                    found[mine.site].append(_cell(column, value, line, other, theirs))
+                    found[other.site].append(_cell(column, value, theirs, mine, line))
         owners.update(dict.fromkeys(values, mine))
+    return owners
 
 
 def _cell(column: str, value: str, line: int, other: Footprint, other_line: int) -> Finding:
@@ -90,36 +126,63 @@ def _cell(column: str, value: str, line: int, other: Footprint, other_line: int)
         Code.SITES_CLASH,
         HostCell(line, column),
         f"{column} {value} is also on line {other_line} of {other.hosts_file}",
-        "write the value that this host really has, or remove it from one of the sites",
+        f"write the {column} that this host really has, or remove it from one of the sites",
     )
 
 
-def _endpoint_clashes(footprints: Sequence[Footprint], found: dict[str, list[Finding]]) -> None:
-    owners: dict[str, str] = {}
+def _endpoint_of_host(mine: Footprint, other: Footprint, column: str, found: Found) -> None:
+    address = str(mine.endpoint)
+    line = other.line_of(column, address)
+    what = f"{column} on line {line} of {other.hosts_file}"
+    fix = "choose an address that no other site has"
+    place = ("cluster", "endpoint")
+    found[mine.site].append(Finding(Code.SITES_CLASH, place, f"{address} is also the {what}", fix))
+    message = f"{column} {address} is also the endpoint of site {mine.site}"
+    found[other.site].append(Finding(Code.SITES_CLASH, HostCell(line, column), message, fix))
+
+
+def _endpoint_clashes(footprints: Sequence[Footprint], found: Found) -> None:
+    owners: dict[str, list[Footprint]] = {}
     for mine in footprints:
         if mine.endpoint is None:
             continue
-        other = owners.setdefault(str(mine.endpoint), mine.site)
-        if other != mine.site:
-            for site, clashing in ((mine.site, other), (other, mine.site)):
-                found[site].append(
-                    Finding(
-                        Code.SITES_CLASH,
-                        ("cluster", "endpoint"),
-                        f"{mine.endpoint} is also the endpoint of site {clashing}",
-                        "choose an address that no other site has",
-                    )
-                )
+        for other in owners.setdefault(mine.endpoint, []):
+            if mine.announced or other.announced or mine.port == other.port:
+                message = f"{mine.endpoint} is also the endpoint of site "
+                fix = "choose an address that no other site has"
+                _both(mine, other, ("cluster", "endpoint"), message, fix, found)
+        owners[mine.endpoint].append(mine)
 
 
-def _network_clashes(footprints: Sequence[Footprint], found: dict[str, list[Finding]]) -> None:
+def _context_clashes(footprints: Sequence[Footprint], found: Found) -> None:
+    owners: dict[str, Footprint] = {}
+    for mine in footprints:
+        other = owners.setdefault(mine.context, mine) if mine.context else mine
+        if other is not mine:
+            message = f"{mine.context} is also the context of the cluster of site "
+            fix = "write the context of this site's own cluster"
+            _both(mine, other, ("cluster", "context"), message, fix, found)
+
+
+def _both(
+    mine: Footprint, other: Footprint, place: Path, message: str, fix: str, found: Found
+) -> None:
+    for each, its in ((mine, other), (other, mine)):
+        found[each.site].append(Finding(Code.SITES_CLASH, place, message + its.site, fix))
+
+
+def _network_clashes(footprints: Sequence[Footprint], found: Found) -> None:
     spans = sorted(
-        (int(network[0]), int(network[-1]), each.site, name, place, network)
-        for each in footprints
-        for name, place, network in each.networks
+        (
+            (int(network[0]), int(network[-1]), each.site, name, place, network)
+            for each in footprints
+            for name, place, network in each.networks
+        ),
+        key=lambda span: span[:4],  # a place has names and numbers, which do not compare
     )
     for index, (_, last, site, name, place, network) in enumerate(spans):
-        for first, _, other, other_name, other_place, other_network in spans[index + 1 :]:
+        for number in range(index + 1, len(spans)):
+            first, _, other, other_name, other_place, other_network = spans[number]
             if first > last:
                 break  # sorted by first address: nothing further on can overlap
             if other != site:

@@ -1,9 +1,10 @@
 """Rules on the host list: each host has a place in the site, and shares nothing with another."""
 
-import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from schemas.codes import Code
+from schemas.hostlist import Host
+from schemas.nearest import nearest
 from schemas.rules.finding import Finding, HostCell
 from schemas.site import Site
 
@@ -11,48 +12,49 @@ UNIQUE_COLUMNS = ("name", "bmc", "mac", "ip", "serial")
 """Columns in which no two hosts of a fleet have the same value."""
 
 
-def host_places(site: Site) -> Iterator[Finding]:
-    """Each host names a pool and a zone that the site has."""
-    pools = [pool.name for pool in site.file.pools]
-    zones = [zone.name for zone in site.file.zones]
-    known_pools, known_zones = frozenset(pools), frozenset(zones)
-    for host in site.hosts:
-        if host.pool not in known_pools:
-            yield _unknown(Code.UNKNOWN_POOL, host.line, "pool", host.pool, pools)
-        if host.zone not in known_zones:
-            yield _unknown(Code.UNKNOWN_ZONE, host.line, "zone", host.zone, zones)
+def host_pools(site: Site) -> Iterator[Finding]:
+    """Each host names a pool that the site has."""
+    known = [pool.name for pool in site.file.pools]
+    yield from _strangers(site.hosts, "pool", Code.UNKNOWN_POOL, known)
 
 
-def _unknown(code: Code, line: int, column: str, value: str, known: list[str]) -> Finding:
-    near = difflib.get_close_matches(value, known, 1)
-    fix = f"write {near[0]}" if near else f"write one of {', '.join(known)}, or add it to the site"
-    return Finding(code, HostCell(line, column), f"there is no {column} {value}", fix)
+def host_zones(site: Site) -> Iterator[Finding]:
+    """Each host names a zone that the site has."""
+    known = [zone.name for zone in site.file.zones]
+    yield from _strangers(site.hosts, "zone", Code.UNKNOWN_ZONE, known)
+
+
+def _strangers(
+    hosts: Sequence[Host], column: str, code: Code, known: list[str]
+) -> Iterator[Finding]:
+    position, names = Host._fields.index(column), frozenset(known)
+    for host in hosts:
+        value = str(host[position])
+        if value and value not in names:
+            near = nearest(value, known)
+            fix = f"write {near}" if near else f"write one of {', '.join(known)}, or add it"
+            place = HostCell(host.line, column)
+            yield Finding(code, place, f"there is no {column} {value} in the site", fix)
 
 
 def host_duplicates(site: Site) -> Iterator[Finding]:
-    """No two hosts share a name, BMC, MAC, address or serial number."""
+    """No two hosts share a name, BMC, MAC, address or serial number.
+
+    An address is no BMC's either, as both lie in networks that are apart.
+    """
     hosts = site.hosts
-    for position, column in ((hosts[0]._fields.index(c), c) for c in UNIQUE_COLUMNS if hosts):
-        values = [host[position] for host in hosts]
-        if len(set(values)) == len(values):
+    for column in UNIQUE_COLUMNS:
+        position = Host._fields.index(column)
+        if len({host[position] for host in hosts}) == len(hosts):
             continue
         first: dict[object, int] = {}
-        for host, value in zip(hosts, values, strict=True):
+        for host in hosts:
+            value = host[position]
             line = first.setdefault(value, host.line)
-            if line != host.line:
+            if value and line != host.line:
                 yield Finding(
                     Code.HOST_DUPLICATE,
                     HostCell(host.line, column),
-                    f"{column} {value} of {host.name} is already used on line {line}",
-                    "write the value that this host really has, or remove one of the lines",
+                    f"{column} {value} is already that of the host on line {line}",
+                    f"write the {column} that this host really has, or remove one of the lines",
                 )
-    bmcs = {host.bmc: host for host in hosts}
-    for host in hosts:
-        if host.ip in bmcs:
-            yield Finding(
-                Code.HOST_DUPLICATE,
-                HostCell(host.line, "ip"),
-                f"ip {host.ip} of {host.name} is the BMC of {bmcs[host.ip].name} "
-                f"(line {bmcs[host.ip].line})",
-                "write the address that this host really has",
-            )

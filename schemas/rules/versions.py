@@ -3,68 +3,80 @@
 from collections.abc import Iterator
 
 from schemas.codes import Code
+from schemas.nearest import nearest
 from schemas.primitives import minor
 from schemas.release import Release
 from schemas.rules.finding import Finding
+from schemas.rules.scope import InPool
 from schemas.site import Site
 
 SUPPORTED_MINORS = {12: (29, 36), 13: (30, 36)}
-"""Kubernetes minors of workload clusters by Cluster API minor (Cluster API book, reference/versions,
-release 1.13)."""
+"""Kubernetes minors of workload clusters by Cluster API minor (Cluster API book 1.13,
+reference/versions)."""
 MAX_WORKER_SKEW = 3
 """Minors that a kubelet may lag behind the API server (Kubernetes version skew policy)."""
 
 
 def versions(site: Site) -> Iterator[Finding]:
-    """Control plane and workers have versions that work together, and an image to boot."""
-    cluster = site.file.cluster
-    known = site.release.kubernetes
+    """The cluster's versions are ones that the release was made for."""
+    cluster, known = site.file.cluster, site.release.kubernetes
     for place, version in (("kubernetes", cluster.kubernetes), ("workers", cluster.workers)):
         if version is not None:
             yield from _supported(site, ("cluster", place), version, known)
     if cluster.workers is not None:
         yield from _skew(cluster.kubernetes, cluster.workers)
-    for index, pool in enumerate(site.file.pools):
-        systems = site.release.operating_systems
-        name = site.os_name(pool)
-        if name not in systems:
-            yield Finding(
-                Code.UNKNOWN_OS,
-                ("pools", index, "os"),
-                f"release {site.release.release} has no operating system {name}",
-                f"write one of {', '.join(systems)}",
-            )
-        elif site.version(pool) not in systems[name].images:
-            builds = systems[name].images
-            yield Finding(
-                Code.OS_IMAGE_MISSING,
-                ("pools", index, "os") if pool.os else ("pools", index, "name"),
-                f"{name} has no image for Kubernetes {site.version(pool)}, only for "
-                f"{', '.join(builds)}",
-                "choose a Kubernetes version that has an image, or add the image to the release",
-            )
+
+
+def operating_system(at: InPool) -> Iterator[Finding]:
+    """A pool's operating system has an image for the Kubernetes version of its machines."""
+    site, pool = at.site, at.pool
+    systems, name = site.release.operating_systems, site.os_name(pool)
+    place = at.path("os") if pool.os else at.path("name")
+    if name not in systems:
+        near = nearest(name, systems)
+        yield Finding(
+            Code.UNKNOWN_OS,
+            place,
+            f"release {site.release.release} has no operating system {name}",
+            f"write {near}" if near else f"write one of {', '.join(systems)}",
+        )
+        return
+    version, builds = site.version(pool), systems[name].images
+    # A version that the release does not know at all is one fault, not one of each pool.
+    if version in site.release.kubernetes and version not in builds:
+        other = next((each for each in systems if version in systems[each].images), None)
+        fix = "choose a Kubernetes version that has an image, or add the image to the release"
+        if other is not None:
+            fix = f"write {'' if pool.os else 'os: '}{other}, or {fix}"
+        message = f"{name} has no image for Kubernetes {version}, only for {', '.join(builds)}"
+        yield Finding(Code.OS_IMAGE_MISSING, place, message, fix)
 
 
 def _supported(
     site: Site, place: tuple[str, ...], version: str, known: list[str]
 ) -> Iterator[Finding]:
     core = site.release.cluster_api.core
-    low, high = SUPPORTED_MINORS.get(minor(core), (0, 0))
+    # A release of another Cluster API is a fault of the release, which ``release_findings`` names.
+    low, high = SUPPORTED_MINORS.get(minor(core), (0, minor(version)))
     if not low <= minor(version) <= high:
         yield Finding(
             Code.VERSION_UNSUPPORTED,
             place,
             f"Cluster API {core} of release {site.release.release} runs Kubernetes v1.{low} to "
             f"v1.{high}, not {version}",
-            f"write one of {', '.join(known)}",
+            f"write {_suggested(version, known)}",
         )
     elif version not in known:
         yield Finding(
             Code.VERSION_UNSUPPORTED,
             place,
             f"release {site.release.release} was not made for Kubernetes {version}",
-            f"write one of {', '.join(known)}, or add the version and its images to the release",
+            f"write {_suggested(version, known)}, or add the version and its images to the release",
         )
+
+
+def _suggested(version: str, known: list[str]) -> str:
+    return nearest(version, known) or f"one of {', '.join(known)}"
 
 
 def _skew(control_plane: str, workers: str) -> Iterator[Finding]:
@@ -75,7 +87,7 @@ def _skew(control_plane: str, workers: str) -> Iterator[Finding]:
             Code.VERSION_SKEW,
             place,
             f"workers {workers} are ahead of the control plane {control_plane}",
-            f"upgrade the control plane first: kubernetes: {workers}, workers: {control_plane}",
+            f"write {control_plane}, or upgrade the control plane (cluster.kubernetes) first",
         )
     elif behind > MAX_WORKER_SKEW:
         yield Finding(
@@ -83,7 +95,7 @@ def _skew(control_plane: str, workers: str) -> Iterator[Finding]:
             place,
             f"workers {workers} are {behind} minors behind the control plane {control_plane}; "
             f"{MAX_WORKER_SKEW} are allowed",
-            f"upgrade the workers to v1.{minor(control_plane) - MAX_WORKER_SKEW} or later first",
+            f"write v1.{minor(control_plane) - MAX_WORKER_SKEW} or later",
         )
 
 

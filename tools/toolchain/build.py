@@ -19,6 +19,9 @@ GO_WANTED = (1, 26)
 # Go writes far more than the executables: modules and object files of everything.
 FREE_GIGABYTES = 8
 _TAIL_LINES = 12
+# The linker would leave it out anyway; not making it takes an eighth off the compiler's work.
+_NO_DEBUG_DATA = "-gcflags=all=-dwarf=false"
+_MUCH_MEMORY = 8 * 1024**3
 _PINS_FIX = (
     "do not use what was downloaded, a module differs from the one that was pinned: ask who runs"
     " your GOPROXY, and run `go clean -modcache` once that is settled"
@@ -58,8 +61,8 @@ def build(part: Part, into: Path, console: Console, label: str) -> None:
         _copy_module(copy.module_dir, module)
         answer = run(["mod", "download", "-json", copy.module], module)
         _take(copy, answer, work if copy.to == "build" else into)
-    ldflags = " ".join(part.ldflags)
-    run(["build", "-ldflags", ldflags, "-o", into / part.name, part.package], work)
+    flags = [_NO_DEBUG_DATA, f"-ldflags={' '.join(part.ldflags)}"]
+    run(["build", *flags, "-o", into / part.name, part.package], work)
     for leftover in (work, into / ".modules"):
         shutil.rmtree(leftover, ignore_errors=True)
 
@@ -113,13 +116,24 @@ def _go_fix() -> str:
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Go's settings for a build that depends on the pins alone."""
+    # Where there is memory, a lazy garbage collector takes another twelfth off.
+    lazy = {"GOGC": "400"} if _memory() >= _MUCH_MEMORY else {}
     return {
+        **lazy,
         **environ,
         "GOFLAGS": "-mod=readonly -trimpath -buildvcs=false",
         "GOWORK": "off",
         # No C compiler is asked for, and the executables run on any libc.
         "CGO_ENABLED": "0",
     }
+
+
+def _memory() -> int:
+    """Bytes of memory of this machine; 0 where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        return 0
 
 
 def _copy_module(module_dir: str, folder: Path) -> None:

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 from tools.toolchain.cache import cache_directory, filling, locked, writing
 from tools.toolchain.errors import ToolchainError
@@ -41,7 +42,7 @@ def environment(
     return env | {
         "PATH": path,
         "PULUMI_HOME": str(home),
-        "PULUMI_BACKEND_URL": f"file://{state.absolute()}",
+        "PULUMI_BACKEND_URL": f"file://{quote(str(state.absolute()))}",
         "PULUMI_CONFIG_PASSPHRASE": "",
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         # A provider on PATH would win over the pinned one, whatever its version.

@@ -1,0 +1,132 @@
+"""Rules on what a site and its parts are called, and which clusters it belongs to."""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+from schemas.codes import Code
+from schemas.hardware import HardwareProfile
+from schemas.primitives import SiteName
+from schemas.problem import shorten
+from schemas.rules.finding import Finding, Path
+from schemas.site import Site
+from schemas.sitefile import FirstBoot, Role, SiteFile
+from schemas.tidy import fits, tidied
+from schemas.wording import pattern_of
+
+_TAKEN_NAMES = re.compile(r"default|cert-manager|kube-.*|.*-system")
+"""Namespaces of Kubernetes and of the controllers on a management cluster."""
+
+
+def named_as_its_file(file: SiteFile, name: str) -> Iterator[Finding]:
+    """A site is called as its file is, by a name that a namespace can have."""
+    pattern = pattern_of(SiteName)
+    if not fits(name, pattern):
+        better = file.site if file.site != name else tidied(name, pattern)
+        yield Finding(
+            Code.SITE_NAME_MISMATCH,
+            ("site",),
+            f"the file is named {shorten(name)}.yaml, which no site can be called",
+            f"rename it to {better}.yaml, and the host list likewise"
+            if better
+            else "rename both files to 3 to 40 lower-case letters, digits and dashes, and write "
+            "that name here",
+        )
+    elif file.site != name:
+        yield Finding(
+            Code.SITE_NAME_MISMATCH,
+            ("site",),
+            f"the file is named {name}.yaml",
+            f"write {name}, or rename the files to {file.site}.yaml and {file.site}.hosts.csv",
+        )
+    if _TAKEN_NAMES.fullmatch(file.site):
+        yield Finding(
+            Code.RESERVED_NAME,
+            ("site",),
+            f"{file.site} is a namespace that the management cluster needs itself",
+            "choose another name for the site and its files, such as the place it is in",
+        )
+
+
+def own_hardware(file: SiteFile, catalogue: Mapping[str, HardwareProfile]) -> Iterator[Finding]:
+    """A site's own hardware profiles are named apart from the catalogue's, and name a disk."""
+    for name, profile in file.hardware.items():
+        if name in catalogue:
+            yield Finding(
+                Code.DUPLICATE_NAME,
+                ("hardware", name),
+                f"the catalogue already has a hardware profile {name}",
+                "give this one another name, so that every site means the same by it",
+                key=True,
+            )
+        disk = vars(profile).get("root_disk")
+        if disk is not None and set(vars(disk).values()) == {None}:
+            yield Finding(
+                Code.MISSING_FIELD,
+                ("hardware", name, "root_disk"),
+                "nothing says which disk takes the operating system, so any may be wiped",
+                "write device_name, min_size_gigabytes or rotational",
+            )
+
+
+def object_names(site: Site) -> Iterator[Finding]:
+    """No two MachineDeployments get one name: that of a pool, or of a pool and a zone."""
+    owners: dict[str, str] = {}
+    for index, pool in enumerate(site.file.pools):
+        if pool.role is not Role.WORKER:
+            continue
+        by_zone = pool.rollout.by_zone
+        names = [f"{pool.name}-{zone}" for zone in site.zones_of(pool)] if by_zone else []
+        for name in names or [pool.name]:
+            other = owners.setdefault(name, pool.name)
+            if other != pool.name:
+                yield Finding(
+                    Code.RESERVED_NAME,
+                    ("pools", index, "name"),
+                    f"pools {other} and {pool.name} would both have a MachineDeployment {name}",
+                    "give this pool a name that is not another's name and zone",
+                )
+
+
+def contexts(site: Site) -> Iterator[Finding]:
+    """A site's own cluster is another one than its management cluster."""
+    cluster = site.file.cluster
+    if cluster.context is not None and cluster.context == site.file.management:
+        yield Finding(
+            Code.CONTEXT_CLASH,
+            ("cluster", "context"),
+            f"{cluster.context} is also the context of the management cluster",
+            "write the context of the site's own cluster; leave it out until that answers",
+        )
+
+
+def template_marks(site: Site) -> Iterator[Finding]:
+    """No text of the site is taken for a template on the hosts.
+
+    cloud-init renders the whole first boot with jinja; of what a site file may hold only URLs
+    leave room for its marks.
+    """
+    for place, url in chain(_mirror(site), _proxies(site)):
+        if re.search(r"\{[{%#]", url):
+            yield Finding(
+                Code.TEMPLATE_MARK,
+                place,
+                f"{shorten(url)} holds a mark of a jinja template",
+                "write the URL without braces",
+            )
+
+
+def _mirror(site: Site) -> Iterator[tuple[Path, str]]:
+    mirror = site.file.sources.registry_mirror
+    if mirror is not None:
+        yield ("sources", "registry_mirror"), mirror
+
+
+def _proxies(site: Site) -> Iterator[tuple[Path, str]]:
+    boots: list[tuple[Path, FirstBoot | None]] = [(("first_boot",), site.file.first_boot)]
+    boots += [
+        (("pools", i, "first_boot"), pool.first_boot) for i, pool in enumerate(site.file.pools)
+    ]
+    for place, boot in boots:
+        if boot is not None and boot.proxy is not None:
+            yield (*place, "proxy", "http"), boot.proxy.http

@@ -1,0 +1,133 @@
+"""Rules on nodes: what the kubelet of a pool accepts, and what leaves room for pods."""
+
+import re
+from collections.abc import Iterator
+
+from schemas import nodelabels
+from schemas.codes import Code
+from schemas.rules.finding import Finding, Path
+from schemas.rules.scope import InPool
+
+_UNITS = {"m": 0.001, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_UNITS |= {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+SMALLEST_MEMORY = 2**20
+"""Less memory than this is a unit mistaken (500m is half a byte)."""
+
+
+def images(at: InPool) -> Iterator[Finding]:
+    """Deleting unused images ends below where it starts (the kubelet refuses anything else)."""
+    pool = at.pool
+    kubelet = pool.kubelet
+    low, high = kubelet.image_gc_low_percent, kubelet.image_gc_high_percent
+    if low < high:
+        return
+    message = f"image_gc_low_percent: {low} is not below image_gc_high_percent: {high}"
+    settings: Path = at.path("kubelet")
+    if "image_gc_low_percent" in kubelet.model_fields_set and high > 1:
+        place = (*settings, "image_gc_low_percent")
+        yield Finding(Code.KUBELET_EVICTION, place, message, f"write {max(1, high - 10)}")
+    else:
+        place = (*settings, "image_gc_high_percent")
+        fix = f"write {min(85, low + 10)}, or image_gc_low_percent below it"
+        yield Finding(Code.KUBELET_EVICTION, place, message, fix)
+
+
+def eviction(at: InPool) -> Iterator[Finding]:
+    """Unused images are deleted before pods are evicted for the space."""
+    pool = at.pool
+    kubelet = pool.kubelet
+    free, high = kubelet.eviction_hard.imagefs_percent, kubelet.image_gc_high_percent
+    if high < 100 - free:
+        return
+    message = (
+        f"images are deleted from {high} % used on, but pods are evicted at {100 - free} % used "
+        f"(imagefs_percent: {free})"
+    )
+    settings: Path = at.path("kubelet")
+    explicit = "image_gc_high_percent" in kubelet.model_fields_set
+    if explicit and free < 90:
+        place, fix = (*settings, "image_gc_high_percent"), f"write {95 - free} or less"
+        if kubelet.image_gc_low_percent >= 95 - free:
+            fix += ", with image_gc_low_percent below it"
+    else:
+        place = (*settings, "eviction_hard", "imagefs_percent")
+        fix = f"write {max(1, 95 - high)}" + ("" if high < 99 else " and image_gc_high_percent: 80")
+    yield Finding(Code.KUBELET_EVICTION, place, message, fix)
+
+
+def memory(at: InPool) -> Iterator[Finding]:
+    """What is kept free of memory is less than the host has, and in the right unit."""
+    site, pool = at.site, at.pool
+    gib = site.profile(pool).memory_gib if pool.hardware in site.hardware else None
+    settings: Path = at.path("kubelet")
+    values = (
+        (("reserved_memory",), pool.kubelet.reserved_memory, "2Gi"),
+        (("eviction_hard", "memory"), pool.kubelet.eviction_hard.memory, "500Mi"),
+    )
+    for field, text, usual in values:
+        place, size = (*settings, *field), quantity(text)
+        if size < SMALLEST_MEMORY:
+            message = f"{text} is {size:g} bytes of memory"
+            yield Finding(Code.OUT_OF_BOUNDS, place, message, f"write {usual}")
+        elif gib is not None and size >= gib * 2**30:
+            message = f"{text} is all of the {gib} GiB of {pool.hardware}, so no pod would run"
+            fix = f"write a part of {gib}Gi; {usual} is usual"
+            yield Finding(Code.OUT_OF_BOUNDS, place, message, fix)
+
+
+def processors(at: InPool) -> Iterator[Finding]:
+    """What is kept of processor cores is less than the host has."""
+    site, pool = at.site, at.pool
+    text = pool.kubelet.reserved_cpu
+    if pool.hardware in site.hardware and quantity(text) >= site.profile(pool).cpu_cores:
+        cores = site.profile(pool).cpu_cores
+        message = f"{text} is all of the {cores} cores of {pool.hardware}, so no pod would run"
+        place = at.path("kubelet", "reserved_cpu")
+        fix = f"write a part of {cores}; 1 is usual, 500m is half a core"
+        yield Finding(Code.OUT_OF_BOUNDS, place, message, fix)
+
+
+def quantity(text: str) -> float:
+    """The number that a Kubernetes quantity stands for."""
+    match = re.fullmatch(r"([0-9]+)([A-Za-z]*)", text)
+    return float(match[1]) * _UNITS[match[2]] if match else 0.0
+
+
+def labels(at: InPool) -> Iterator[Finding]:
+    """No label that the kubelet refuses or that someone else sets, and all fit its argument."""
+    site, pool = at.site, at.pool
+    for key in pool.labels:
+        place = at.path("labels", key)
+        if nodelabels.set_by_the_system(key):
+            message = f"label {key} is set by the system"
+        elif nodelabels.refused_by_kubelets(key):
+            message = f"the domain of {key} belongs to Kubernetes"
+        else:
+            continue
+        fix = "remove it, or use a domain of your own"
+        yield Finding(Code.LABEL_RESERVED, place, message, fix, key=True)
+    length = len(nodelabels.kubelet_argument(site.file.region, pool.labels))
+    if length > nodelabels.MAX_ARGUMENT:
+        yield Finding(
+            Code.LABELS_TOO_LONG,
+            at.path("labels"),
+            f"with Foresite's own the labels take {length} characters, the kubelet's argument "
+            f"takes {nodelabels.MAX_ARGUMENT}",
+            "remove labels, or use the domain node-restriction.kubernetes.io, which is no argument",
+            key=True,
+        )
+
+
+def taints(at: InPool) -> Iterator[Finding]:
+    """No taint stands twice: nodes have one of a key and an effect."""
+    pool = at.pool
+    seen = set()
+    for number, taint in enumerate(pool.taints or ()):
+        if (taint.key, taint.effect) in seen:
+            yield Finding(
+                Code.DUPLICATE_NAME,
+                at.path("taints", number),
+                f"taint {taint.key} with effect {taint.effect.value} stands twice",
+                "remove one of them",
+            )
+        seen.add((taint.key, taint.effect))

@@ -1,0 +1,31 @@
+"""What a rule on one part of a site gets to see: the part, its site, and the place of the part."""
+
+from typing import NamedTuple
+
+from schemas.rules.finding import Path
+from schemas.site import Site
+from schemas.sitefile import Pool, Zone
+
+
+class InPool(NamedTuple):
+    """A pool in its site."""
+
+    site: Site
+    number: int
+    pool: Pool
+
+    def path(self, *steps: str | int) -> Path:
+        """The place of a field of the pool."""
+        return ("pools", self.number, *steps)
+
+
+class InZone(NamedTuple):
+    """A zone in its site."""
+
+    site: Site
+    number: int
+    zone: Zone
+
+    def path(self, *steps: str | int) -> Path:
+        """The place of a field of the zone."""
+        return ("zones", self.number, *steps)
