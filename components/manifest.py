@@ -3,6 +3,7 @@
 Owns the type, the labels that every object carries, and names that change with their content.
 """
 
+import functools
 import hashlib
 import json
 from enum import StrEnum
@@ -63,25 +64,37 @@ _FLUX_GUARD = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
 Pulumi."""
 
 
-def guarded(manifests: list[Manifest]) -> list[Manifest]:
-    """The manifests, with protected and kept ones marked so that no GitOps controller prunes them.
+FIELD_MANAGER = "foresite"
+"""Who owns our fields under server-side apply, whichever run applied them: a run that takes over
+what a killed one made must not conflict with it."""
 
-    Bodies of others are left as they are; bodies are never changed in place.
+
+def annotated(manifests: list[Manifest]) -> list[Manifest]:
+    """The manifests with what Pulumi, Argo CD and Flux must know to treat them safely.
+
+    Protected and kept ones are never pruned. For objects of the site's own cluster Pulumi does not
+    wait: of hundreds of nodes one is always out, and a DaemonSet that must be ready on all would
+    hold up every change. Bodies are never changed in place.
     """
-    return [_guard(each) if each.protect or each.keep else each for each in manifests]
+    return [_annotated(each) for each in manifests]
 
 
-def _guard(manifest: Manifest) -> Manifest:
+def _annotated(manifest: Manifest) -> Manifest:
     metadata = manifest.body["metadata"]
-    annotations = metadata.get("annotations") or {}
-    if not isinstance(annotations, dict):
+    given = metadata.get("annotations") or {}
+    if not isinstance(given, dict):
         return manifest  # a manifest that a site brings; the schemas say what is wrong with it
-    options = _argo_options(str(annotations.get(_ARGO_OPTIONS, "")))
-    annotations = {**annotations, _ARGO_OPTIONS: options, **_FLUX_GUARD}
+    annotations = {**given, "pulumi.com/patchFieldManager": FIELD_MANAGER}
+    if manifest.target is Target.SITE:
+        annotations["pulumi.com/skipAwait"] = "true"
+    if manifest.protect or manifest.keep:
+        annotations[_ARGO_OPTIONS] = _argo_options(str(given.get(_ARGO_OPTIONS, "")))
+        annotations |= _FLUX_GUARD
     body = {**manifest.body, "metadata": {**metadata, "annotations": annotations}}
     return manifest._replace(body=body)
 
 
+@functools.lru_cache(maxsize=64)
 def _argo_options(given: str) -> str:
     """The guards, and what else a manifest asks of Argo CD (such as ServerSideApply=true)."""
     options = (option.strip() for option in given.split(","))

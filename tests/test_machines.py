@@ -14,7 +14,7 @@ from ipaddress import IPv4Address
 
 import pytest
 
-from components.manifest import Json, Manifest, Target, guarded, hashed, pruned
+from components.manifest import Json, Manifest, Target, annotated, hashed, pruned
 from schemas.hardware import RootDisk
 from schemas.site import Site
 from tests.golden import MANAGED, every_site, name_of, objects, of_kind, one, pool_of, walk
@@ -143,14 +143,14 @@ def test_argo_cd_and_flux_prune_nothing_that_is_protected_or_kept(site: Site) ->
 def test_guards_leave_what_a_manifest_already_asks_of_argo_cd() -> None:
     key = "argocd.argoproj.io/sync-options"
     given = {"name": "x", "annotations": {key: "ServerSideApply=true, Prune=true", "own": "1"}}
-    (made,) = guarded([Manifest("X", {"kind": "X", "metadata": given}, protect=True)])
+    (made,) = annotated([Manifest("X", {"kind": "X", "metadata": given}, protect=True)])
     assert made.body["metadata"]["annotations"] == {
         key: "Prune=false,Delete=false,ServerSideApply=true",
         "kustomize.toolkit.fluxcd.io/prune": "disabled",
         "own": "1",
     }
     assert given["annotations"] == {key: "ServerSideApply=true, Prune=true", "own": "1"}
-    (made,) = guarded([Manifest("X", {"kind": "X", "metadata": {"annotations": None}}, keep=True)])
+    (made,) = annotated([Manifest("X", {"kind": "X", "metadata": {"annotations": None}}, keep=True)])
     assert made.body["metadata"]["annotations"][key] == "Prune=false,Delete=false"
 
 

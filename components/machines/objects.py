@@ -17,13 +17,13 @@ from components.machines.names import (
 )
 from components.machines.upgrade import worker_version_guard
 from components.machines.workers import workers
-from components.manifest import Manifest, guarded
+from components.manifest import Manifest, annotated
 from schemas.site import Site
 
 
 def objects(site: Site) -> list[Manifest]:
     """Every object of a site's machines, on its management cluster."""
-    return guarded(
+    return annotated(
         [
             namespace(site),
             cluster(site),

@@ -5,7 +5,7 @@ node gets ready, so its objects in the site's own cluster are protected; a Clust
 as Cluster API never deletes what it applied.
 """
 
-from components.manifest import SITE_LABEL, Manifest, Target, guarded, labels
+from components.manifest import SITE_LABEL, Manifest, Target, annotated, labels
 from schemas.manifests import read_manifests
 from schemas.site import Site
 from schemas.sitefile import PodNetworkInstall
@@ -18,8 +18,8 @@ def objects(site: Site) -> list[Manifest]:
     network = site.file.cluster.pod_network
     text = site.texts[network.manifests]
     if network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
-        return through_cluster_api(site, text)
-    return guarded(directly(site, text))
+        return annotated(through_cluster_api(site, text))
+    return annotated(directly(site, text))
 
 
 def through_cluster_api(site: Site, text: str) -> list[Manifest]:
@@ -56,11 +56,7 @@ def through_cluster_api(site: Site, text: str) -> list[Manifest]:
 
 
 def directly(site: Site, text: str) -> list[Manifest]:
-    """Each object of the manifests, for the site's own cluster, with our labels added.
-
-    Pulumi is told not to wait for them: of hundreds of nodes one is always out, and a DaemonSet
-    that must be ready on all would hold up every change.
-    """
+    """Each object of the manifests, for the site's own cluster, with our labels added."""
     found = []
     for body in read_manifests(text):
         metadata = body["metadata"]
@@ -68,8 +64,7 @@ def directly(site: Site, text: str) -> list[Manifest]:
         namespace = metadata.get("namespace")
         where = f"{namespace}/" if namespace else ""
         logical = f"{body['kind']}/{where}{metadata['name']}"
-        notes = {**metadata.get("annotations", {}), "pulumi.com/skipAwait": "true"}
-        whole = {**body, "metadata": {**metadata, "labels": ours, "annotations": notes}}
+        whole = {**body, "metadata": {**metadata, "labels": ours}}
         found.append(Manifest(logical, whole, target=Target.SITE, protect=True))
     return found
 

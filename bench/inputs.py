@@ -1,0 +1,142 @@
+"""Writes what each tool needs to make the same objects, in the form that its users would choose.
+
+docs/benchmarks.md says why each form is fair. Templates are files in bench/rivals; here they meet
+the facts of each site.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.facts import ADDRESSES, HOST, OF_A_HOST, facts_of, objects_of, without
+from bench.tools import RIVALS
+from components.dump import dump, dump_all
+from components.manifest import Json
+from components.names import POOL_LABEL
+from schemas.site import Site
+
+TEMPLATES = ("hosts.yaml", "addresses.yaml")
+
+
+def write(folder: Path, root: Path, sites: list[Site]) -> None:
+    """The inputs of all tools for ``sites`` of the repository ``root``, each in a folder."""
+    facts = {site.name: facts_of(site) for site in sites}
+    _json(folder / "json", root, facts)
+    _helm(folder / "helm", facts)
+    _jsonnet(folder / "jsonnet", facts)
+    _cue(folder / "cue", facts)
+    _kustomize(folder / "kustomize", {site.name: objects_of(site) for site in sites}, facts)
+
+
+def _put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _json(folder: Path, root: Path, facts: dict[str, Json]) -> None:
+    """The facts but for the hosts, which are in the site's own host list."""
+    for name, site in facts.items():
+        pools = [without(pool, ["hosts"]) for pool in site["pools"]]
+        _put(folder / f"{name}.json", json.dumps({**site, "pools": pools}))
+        hosts = f"{name}.hosts.csv"
+        shutil.copyfile(root / "sites" / hosts, folder / hosts)
+
+
+def _helm(folder: Path, facts: dict[str, Json]) -> None:
+    """A chart a site, with hosts as values; one chart around them all."""
+    _put(folder / "Chart.yaml", dump({"apiVersion": "v2", "name": "fleet", "version": "1.0.0"}))
+    for name, site in facts.items():
+        chart = folder / "charts" / name
+        _put(chart / "Chart.yaml", dump({"apiVersion": "v2", "name": name, "version": "1.0.0"}))
+        _put(chart / "values.yaml", dump(without(site, ["objects"])))
+        for template in TEMPLATES:
+            text = (RIVALS / "helm" / template).read_text(encoding="utf-8")
+            _put(chart / "templates" / template, text)
+        ready = dump_all(site["objects"]).replace("{{", '{{ "{{" }}')
+        _put(chart / "templates" / "objects.yaml", ready)
+
+
+def _jsonnet(folder: Path, facts: dict[str, Json]) -> None:
+    """A function from a site's facts to its objects; a file a site that calls it, and one for all."""
+    library = RIVALS / "jsonnet" / "site.libsonnet"
+    _put(folder / library.name, library.read_text(encoding="utf-8"))
+    head = f"local site = import '{library.name}';\n"
+    for name, site in facts.items():
+        _put(folder / f"{name}.json", json.dumps(site, indent=1))
+        _put(folder / f"{name}.jsonnet", f"{head}site(std.parseJson(importstr '{name}.json'))\n")
+    calls = [f"  '{name}': site(std.parseJson(importstr '{name}.json')),\n" for name in facts]
+    _put(folder / "fleet.jsonnet", f"{head}{{\n{''.join(calls)}}}\n")
+
+
+def _cue(folder: Path, facts: dict[str, Json]) -> None:
+    """A comprehension over sites, pools and hosts; a file of facts a site."""
+    template = RIVALS / "cue" / "site.cue"
+    _put(folder / template.name, template.read_text(encoding="utf-8"))
+    for name, site in facts.items():
+        text = json.dumps(site, indent=1)
+        _put(folder / f"{name}.cue", f'package fleet\n\n_sites: "{name}": {text}\n')
+
+
+def _kustomize(folder: Path, objects: dict[str, list[Json]], facts: dict[str, Json]) -> None:
+    """A folder a site: each host as a resource of its own, what a pool's have in common as a patch.
+
+    Kustomize has no loops, so the addresses of all hosts are written out.
+    """
+    for name, bodies in objects.items():
+        shared = _shared_labels(bodies)
+        rest = [_without_labels(body, shared) for body in bodies if body["kind"] != HOST]
+        hosts = [_own_fields(body) for body in bodies if body["kind"] == HOST]
+        _put(folder / name / "objects.yaml", dump_all(rest))
+        _put(folder / name / "hosts.yaml", dump_all(hosts))
+        settings = {
+            "resources": ["hosts.yaml", "objects.yaml"],
+            "labels": [{"pairs": shared}],
+            "patches": list(_patches(facts[name]["pools"], shared)),
+        }
+        _put(folder / name / "kustomization.yaml", dump(settings))
+    _put(folder / "kustomization.yaml", dump({"resources": list(objects)}))
+
+
+def _shared_labels(bodies: list[Json]) -> dict[str, str]:
+    """The labels that all objects have."""
+    pairs = [set(body["metadata"]["labels"].items()) for body in bodies]
+    return dict(sorted(set.intersection(*pairs)))
+
+
+def _without_labels(body: Json, names: dict[str, str]) -> Json:
+    metadata = body["metadata"]
+    labels = without(metadata["labels"], names)
+    rest = {**without(metadata, ["labels"]), **({"labels": labels} if labels else {})}
+    return {**body, "metadata": rest}
+
+
+def _own_fields(body: Json) -> Json:
+    """A host with the fields that no other host of its pool has, and the name of its pool."""
+
+    def own(fields: Json, name: str) -> Json:
+        return {key: value for key, value in fields.items() if key in OF_A_HOST[name]}
+
+    metadata, spec = body["metadata"], body["spec"]
+    labels = {POOL_LABEL: metadata["labels"][POOL_LABEL], **own(metadata["labels"], "labels")}
+    annotations = own(metadata["annotations"], "annotations")
+    return {
+        **body,
+        "metadata": {**metadata, "labels": labels, "annotations": annotations},
+        "spec": {**own(spec, "spec"), "bmc": own(spec["bmc"], "bmc")},
+    }
+
+
+def _patches(pools: list[Json], shared: dict[str, str]) -> Iterator[Json]:
+    for pool in pools:
+        patch = {
+            "kind": HOST,
+            "metadata": {
+                "name": "any",
+                "labels": without(pool["labels"], shared),
+                "annotations": pool["annotations"],
+            },
+            "spec": {**pool["spec"], "bmc": pool["bmc"]},
+        }
+        selector = f"{POOL_LABEL}={pool['name']}"
+        yield {"target": {"kind": HOST, "labelSelector": selector}, "patch": dump(patch)}
