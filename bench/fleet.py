@@ -20,7 +20,7 @@ _SHARES = {"v100": 0.3, "a100": 0.2, "h100": 0.125}
 _RESERVED = 16
 """Addresses at the start of a zone's network that no host takes: gateway, endpoint, servers."""
 _RACK = 20
-_MACHINES = IPv4Network("10.0.0.0/8")
+_MACHINES = IPv4Network("10.0.0.0/10")
 _SITE = """\
 site: {name}
 region: jp-east
@@ -30,8 +30,8 @@ management: mgmt-{name}
 cluster:
   kubernetes: v1.34.3
   endpoint: {endpoint}
-  pods: 100.64.0.0/10
-  services: 172.16.0.0/16
+  pods: 10.64.0.0/12
+  services: 10.96.0.0/16
   pod_network: {{manifests: pod-network/flannel.yaml}}
 
 zones:

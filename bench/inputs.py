@@ -13,7 +13,7 @@ from bench.facts import ADDRESSES, HOST, OF_A_HOST, facts_of, objects_of, withou
 from bench.tools import RIVALS
 from components.dump import dump, dump_all
 from components.manifest import Json
-from components.names import POOL_LABEL
+from components.machines.names import POOL_LABEL
 from schemas.site import Site
 
 TEMPLATES = ("hosts.yaml", "addresses.yaml")

@@ -65,7 +65,11 @@ COLUMNS = {
     ),
     "pool": Column(_LABEL, "the name of a pool", "v100"),
     "zone": Column(_LABEL, "the name of a zone", "a"),
-    "rack": Column(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", "a label value", "a-03"),
+    "rack": Column(
+        r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?",
+        "a rack (letters, digits, - _ .)",
+        "a-03",
+    ),
     "bmc": Column(_IPV4, "an IPv4 address", "10.24.0.11"),
     "mac": Column(
         # The second digit is even for one network card, odd for a group of them.
@@ -74,7 +78,9 @@ COLUMNS = {
         "52:54:00:00:00:0b",
     ),
     "ip": Column(_IPV4, "an IPv4 address", "10.16.0.11"),
-    "serial": Column(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "a serial number", "SN0000011"),
+    "serial": Column(
+        r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "a serial number (letters, digits, - _ .)", "EX0000011"
+    ),
 }
 _PATTERNS = {name: re.compile(column.pattern) for name, column in COLUMNS.items()}
 _COUNTED = ("pool", "zone")
@@ -171,7 +177,7 @@ class _Rows:
         message = f"{name} {shorten(cell)} is not {column.meaning}" if cell else f"{name} is empty"
         if name == "name" and re.fullmatch(_UUID, cell):
             message = f"name {cell} is a UUID, which the Bare Metal Operator refuses"
-        fitting = tidied(cell, column.pattern)
+        fitting = tidied(cell, column.pattern, respelt=name != "serial")
         fix = f"write {fitting or f'{column.meaning}, such as {column.example}'}"
         at = cell_column(line, self._header, name)
         self._add((number, at), Code.HOSTS_CELL, (message, fix), name, cell)

@@ -112,10 +112,11 @@ def _read(folder: FilePath, name: str) -> _Files:
     document, hosts, hosts_data = None, HostList([], [], complete=False), b""
     data = sources.read(folder, name + sources.SITE_FILE)
     if isinstance(data, sources.Refused):
-        problems = [_whole(file, *data)]
-        if (folder / f"{name}.yml").exists():
-            fix = f"rename sites/{shown}.yml to {shown}.yaml"
-            problems = [_whole(file, Code.FILE_MISSING, "the site's file is not there", fix)]
+        fix = data.fix
+        if data.code is Code.FILE_MISSING:
+            there = f"{shown}.yml" if (folder / f"{name}.yml").exists() else ""
+            fix = f"rename {there} to {shown}.yaml" if there else f"{fix}, or remove {hosts_file}"
+        problems = [_whole(file, data.code, data.message, fix)]
     else:
         document, problems = read_yaml(data, file)
     raw = sources.read(folder, name + sources.HOST_LIST)
@@ -166,7 +167,7 @@ def _load(folder: FilePath, files: _Files, between: list[Finding]) -> Loaded:
         findings += attempt(own_hardware(file, hardware_catalogue()), holes=bool(problems))
         site = _site(folder, file, files.hosts, findings, problems)
         # A part that could not be had leaves a hole, as a value that is wrong does.
-        holes = bool(problems or findings)
+        holes = bool(problems or findings) or isinstance(site.by_pool, Hole)
         findings += site_findings(site, holes=holes)
     problems += _located(findings, document, files)
     problems = sorted(set(problems))
@@ -190,10 +191,22 @@ def _site(
     if release is None:
         release = Hole()
     site = Site(file, tuple(hosts.hosts), release, hardware, texts)
-    if not hosts.complete:
-        # The hosts of a pool cannot be counted, so no rule may.
+    if not _countable(file, hosts):
         object.__setattr__(site, "by_pool", Hole())
     return site
+
+
+def _countable(file: SiteFile, hosts: HostList) -> bool:
+    """Whether it is known of every host which pool and zone it belongs to.
+
+    Else no rule may say how many a pool has: the one that is not known may be among them.
+    """
+    try:
+        pools = {pool.name for pool in file.pools}
+        zones = {zone.name for zone in file.zones}
+    except AttributeError:  # a hole
+        return False
+    return hosts.complete and all(h.pool in pools and h.zone in zones for h in hosts.hosts)
 
 
 def _release(name: str, findings: list[Finding], problems: list[Problem]) -> Release | None:

@@ -44,11 +44,11 @@ _MAP, _MAP_END, _LIST, _LIST_END, _ALIAS, _DOCUMENT = _KINDS
 
 
 class ManifestError(ValueError):
-    """A fault in a text of manifests, at a line and a column that count from 1."""
+    """A fault in a text of manifests, at a line and a column that count from 1, with the fix."""
 
-    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+    def __init__(self, message: str, fix: str, line: int = 1, column: int = 1) -> None:
         super().__init__(message)
-        self.line, self.column = line, column
+        self.fix, self.line, self.column = fix, line, column
 
 
 @functools.lru_cache(maxsize=64)
@@ -80,7 +80,8 @@ def read_documents(text: str) -> tuple[tuple[Any, int], ...]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        raise ManifestError("this is not YAML", line, column) from None
+        fix = "compare the line with those above: quotes, brackets, indentation"
+        raise ManifestError("this is not YAML", fix, line, column) from None
     return tuple((value, line) for value, line in found if value is not None)
 
 
@@ -105,18 +106,21 @@ class _Composer:
         kind = type(event)
         self._values += 1
         if self._values > MAX_VALUES:
-            raise _at(event, f"the file holds more than {MAX_VALUES} keys and values")
+            message = f"the file holds more than {MAX_VALUES} keys and values"
+            raise _at(event, message, "leave out what the site does not need")
         if kind is _ALIAS or event.anchor is not None:
-            raise _at(event, "an anchor or alias stands for a value elsewhere")
+            message = "an anchor or alias stands for a value elsewhere"
+            raise _at(event, message, "write the value out in each place")
         if event.tag is not None and event.tag not in _TEXT_TAGS:
-            raise _at(event, "a tag says how to read a value")
+            raise _at(event, "a tag says how to read a value", "remove it; use quotes for text")
         if kind is not _MAP and kind is not _LIST:
             if event.style or event.tag is not None:
                 return event.value
             return _scalar(event)
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise _at(event, f"the data is nested more than {MAX_DEPTH} levels deep")
+            message = f"the data is nested more than {MAX_DEPTH} levels deep"
+            raise _at(event, message, "nest it less")
         value = self._mapping() if kind is _MAP else self._sequence()
         self._depth -= 1
         return value
@@ -130,11 +134,12 @@ class _Composer:
             if isinstance(key, int):
                 key = str(key)
             if not isinstance(key, str):
-                raise _at(event, "a key is not text")
+                raise _at(event, "a key is not text", "write a name")
             if key == "<<" and not event.style:
-                raise _at(event, "'<<' merges the fields of another value")
+                message = "'<<' merges the fields of another value"
+                raise _at(event, message, "write the fields out in each place")
             if key in values:
-                raise _at(event, "the key is here a second time")
+                raise _at(event, "the key is here a second time", "keep one of the two")
             values[key] = self._node(self._next())
         return values
 
@@ -145,8 +150,8 @@ class _Composer:
         return values
 
 
-def _at(event: Any, message: str) -> ManifestError:
-    return ManifestError(message, event.start_mark.line + 1, event.start_mark.column + 1)
+def _at(event: Any, message: str, fix: str) -> ManifestError:
+    return ManifestError(message, fix, event.start_mark.line + 1, event.start_mark.column + 1)
 
 
 def _scalar(event: Any) -> str | int | float | bool | None:
@@ -155,7 +160,7 @@ def _scalar(event: Any) -> str | int | float | bool | None:
     if text in _WORDS:
         return _WORDS[text]
     if _ENDLESS.fullmatch(text):
-        raise _at(event, "JSON has no such number")
+        raise _at(event, "JSON has no such number", "put quotes around the text")
     if text[0] not in "+-.0123456789":
         return str(text)
     plain = text.replace("_", "") if text[0] != "." else text
@@ -175,10 +180,13 @@ def _demand_identity(item: Any, line: int) -> None:
     metadata = item.get("metadata") if isinstance(item, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(name, str):
-        raise ManifestError("an object has no metadata.name", line)
+        fix = "write a Kubernetes object, with metadata.name"
+        raise ManifestError("an object has no metadata.name", fix, line)
     if not all(isinstance(item.get(key), str) for key in ("apiVersion", "kind")):
-        raise ManifestError("an object has no apiVersion or kind", line)
+        fix = "write a Kubernetes object, with apiVersion and kind"
+        raise ManifestError("an object has no apiVersion or kind", fix, line)
     if metadata.get("labels") is None:
         metadata.pop("labels", None)
     if not isinstance(metadata.get("labels", {}), dict):
-        raise ManifestError("the labels of an object are not a map", line)
+        fix = "write metadata.labels as a map"
+        raise ManifestError("the labels of an object are not a map", fix, line)

@@ -2,16 +2,24 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 _ADDRESS = re.compile(r"(?<![0-9.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![0-9.])")
 _LONGEST = 300
 """Longer values are not slips of one person's hand."""
+_QUANTITY = re.compile(r"[0-9]+\s+[A-Za-z]+")
+_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 _HARDWARE_ADDRESS = re.compile(r"[0-9a-f]{12}")
 
 
-def tidied(value: str, pattern: str) -> str | None:
-    """``value`` without what does not belong there, if it then fits ``pattern``."""
-    for candidate in _candidates(value) if len(value) <= _LONGEST else ():
+def tidied(value: str, pattern: str, *, respelt: bool = True) -> str | None:
+    """``value`` without what does not belong there, if it then fits ``pattern``.
+
+    ``respelt``: other spellings of it mean the same, as they do for names, but not for numbers
+    that someone else gave.
+    """
+    candidates = _candidates(value) if len(value) <= _LONGEST else iter(())
+    for candidate in candidates if respelt else islice(candidates, 1):
         if candidate != value and fits(candidate, pattern):
             return candidate
     return None
@@ -27,9 +35,12 @@ def _candidates(value: str) -> Iterator[str]:
     bare = "".join(c for c in value if c.isprintable()).strip().strip("\"'").strip()
     yield bare
     yield bare.lower()
-    yield "".join(bare.split())
+    yield re.sub(r"[_\s]+", "-", bare)
     yield re.sub(r"[_\s]+", "-", bare.lower())
-    yield f"v{bare}"
+    if _QUANTITY.fullmatch(bare):
+        yield "".join(bare.split())
+    if _VERSION.fullmatch(bare):
+        yield f"v{bare}"
     addresses = _ADDRESS.findall(bare)
     if len(addresses) == 1:
         yield ".".join(str(int(part)) for part in addresses[0].split("."))

@@ -61,9 +61,11 @@ def parse(model: type[M], document: Document) -> tuple[M | None, list[Problem]]:
         faults = [_fault(each, document) for each in error.errors(include_url=False)]
         faults = [each for each in faults if each.path not in marked or _is_entry(each)]
         schema = model.model_json_schema()
+        meant = _meant(faults, schema)
         problems += [
-            _problem(fault, document, schema, compare=number < MAX_COMPARED)
-            for number, fault in enumerate(faults)
+            _problem(fault, document, schema, meant.get(fault.path))
+            for fault in faults
+            if fault.kind != "missing" or fault.path not in meant.values()
         ]
         flaws |= {each.path: Flaw.ENTRY if _is_entry(each) else Flaw.VALUE for each in faults}
     return with_holes(model, document.value, flaws.items()), problems
@@ -96,10 +98,11 @@ def value_at(document: Document, path: Path) -> Any:
 def place(
     document: Document, path: Path, code: Code, message: str, fix: str, *, key: bool = False
 ) -> Problem:
-    """A problem at a path of a document. It shows the value (or the key), but for a secret's."""
+    """A problem at a path of a document, with the value (or the key) that is there."""
     line, column = document.position(path, key=key)
     value = path[-1] if key and path else value_at(document, path)
-    hidden = value is None or isinstance(value, dict | list) or code is Code.SECRET_IN_FILE
+    # A fraction is not shown as it was written (1.10 is 1.1), and a secret is not shown at all.
+    hidden = value is None or isinstance(value, dict | list | float) or code is Code.SECRET_IN_FILE
     said = "" if hidden else wording.shown(value)
     return Problem(document.file, line, column, code, readable(document, path), said, message, fix)
 
@@ -168,8 +171,19 @@ def _is_entry(fault: _Fault) -> bool:
     return fault.key or fault.kind == "extra_forbidden"
 
 
+def _meant(faults: list[_Fault], schema: dict[str, Any]) -> dict[Path, Path]:
+    """The path of each unknown field that is a known one misspelt, with the path that was meant."""
+    unknown = [fault.path for fault in faults if fault.kind == "extra_forbidden"]
+    found = {}
+    for path in unknown[:MAX_COMPARED]:
+        near = nearest(str(path[-1]), schema_at(schema, path[:-1]).get("properties", ()))
+        if near is not None:
+            found[path] = (*path[:-1], near)
+    return found
+
+
 def _problem(
-    fault: _Fault, document: Document, schema: dict[str, Any], *, compare: bool
+    fault: _Fault, document: Document, schema: dict[str, Any], meant: Path | None
 ) -> Problem:
     path, kind = fault.path, fault.kind
     around = schema_at(schema, path[:-1])
@@ -177,7 +191,7 @@ def _problem(
     if "fix" in fault.context:
         code, message, fix = _CODES[kind], fault.context["message"], fault.context["fix"]
     elif kind == "extra_forbidden":
-        return _unknown_field(document, path, around if compare else {})
+        return _unknown_field(document, path, around, meant)
     elif kind == "missing":
         message, fix = f"{path[-1]} is missing", f"add {path[-1]}: {wording.belongs(node)}"
         return place(document, path[:-1], Code.MISSING_FIELD, message, fix)
@@ -197,15 +211,18 @@ def _problem(
     return place(document, path, code, message, fix, key=fault.key)
 
 
-def _unknown_field(document: Document, path: Path, parent: dict[str, Any]) -> Problem:
-    name, known = str(path[-1]), list(parent.get("properties", {}))
+def _unknown_field(
+    document: Document, path: Path, parent: dict[str, Any], meant: Path | None
+) -> Problem:
+    name = str(path[-1])
     if _SECRET_NAMES.search(name):
         message = f"{shorten(name)} is no field, and nothing secret belongs in a site file"
         fix = (
             "remove it and change the secret; hosts' BMC passwords are in Secrets (bmc.credentials)"
         )
         return place(document, path, Code.SECRET_IN_FILE, message, fix, key=True)
-    near = nearest(name, known)
-    fix = f"write {near}" if near else "remove it" + (f"; known: {', '.join(known)}" * bool(known))
+    fix = f"remove it; known here: {', '.join(parent.get('properties', ()))}"
+    if meant is not None:
+        fix = f"write {meant[-1]}"
     message = f"there is no field {shorten(name)}"
     return place(document, path, Code.UNKNOWN_FIELD, message, fix, key=True)

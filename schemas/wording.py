@@ -30,10 +30,10 @@ TYPES: Mapping[str, str] = {
 _BOUNDS: Mapping[str, tuple[str, str]] = {
     "greater_than_equal": ("ge", "{shown} is less than {bound}"),
     "less_than_equal": ("le", "{shown} is more than {bound}"),
-    "too_short": ("min_length", "the list has {count} items, less than {bound}"),
-    "too_long": ("max_length", "the list has {count} items, more than {bound}"),
-    "string_too_short": ("min_length", "the text has {count} characters, less than {bound}"),
-    "string_too_long": ("max_length", "the text has {count} characters, more than {bound}"),
+    "too_short": ("min_length", "the list has {count}, less than {bound}"),
+    "too_long": ("max_length", "the list has {count}, more than {bound}"),
+    "string_too_short": ("min_length", "the text has {count}, less than {bound}"),
+    "string_too_long": ("max_length", "the text has {count}, more than {bound}"),
 }
 _YES = {**dict.fromkeys(("yes", "y", "on"), "true"), **dict.fromkeys(("no", "n", "off"), "false")}
 """Words that are booleans in YAML 1.1, and text here."""
@@ -60,13 +60,18 @@ _FORMS = (
 
 
 def shown(value: Any) -> str:
-    """A value as a person would call it: text as it is, anything large by its kind."""
+    """A value as a person would call it: text as it is, anything large by its kind.
+
+    The query of a URL is left out, as tokens are put there.
+    """
     if value is None:
         return "nothing"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict | list):
         return "a map" if isinstance(value, dict) else "a list"
+    if isinstance(value, str) and "://" in value and "?" in value:
+        return shorten(value.partition("?")[0]) + "?…"
     return shorten(value)
 
 
@@ -98,9 +103,9 @@ def example(node: Node) -> str:
     return next((str(each) for each in node.get("examples", ()) if "…" not in str(each)), "")
 
 
-def belongs(node: Node) -> str:
+def belongs(node: Node, what: str = "") -> str:
     """What belongs at a place: its form, an example, and what the field is for."""
-    what = _what(node)
+    what = what or _what(node)
     if example(node):
         what += f" such as {example(node)}"
     purpose = description(node)
@@ -129,18 +134,17 @@ def wrong_type(kind: str, value: Any, node: Node, *, required: bool) -> tuple[st
     """What is wrong with a value of another type, and what to write."""
     wanted = TYPES[kind]
     if value is None:
-        message = f"nothing is written here, not {wanted}"
+        message = f"nothing is written here, where {wanted} belongs"
         return message, f"write {belongs(node)}" + ("" if required else ", or remove the field")
+    if isinstance(value, float):
+        # It is shown as the number that it is, which may not be how it was written: 1.10 is 1.1.
+        message = f"a number with a fraction is not {wanted}"
+        return message, _converted(wanted, value, node) or f"write {belongs(node)}"
     quoted = isinstance(value, str) and wanted != "text"
     message = f"the text {shown(value)} is not {wanted}" if quoted else (
-        f"{_number(value) or shown(value)} is not {wanted}"
+        f"{shown(value)} is not {wanted}"
     )  # fmt: skip
     return message, _converted(wanted, value, node) or f"write {belongs(node)}"
-
-
-def _number(value: Any) -> str:
-    # A fraction is shown as the number that it is, which is not how it was written: 1.10 is 1.1.
-    return "a number with a fraction" if isinstance(value, float) else ""
 
 
 def _converted(wanted: str, value: Any, node: Node) -> str:
@@ -162,12 +166,16 @@ def out_of_bounds(kind: str, context: Mapping[str, Any], value: Any, node: Node)
     """What is wrong with a value beyond its bounds, and what to write. KeyError: no such kind."""
     name, words = _BOUNDS[kind]
     count = len(value) if isinstance(value, str | list) else 0
-    message = words.format(shown=shown(value), bound=context[name], count=count)
+    unit = "character" if isinstance(value, str) else "item"
+    message = words.format(shown=shown(value), bound=context[name], count=_count(count, unit))
     if name not in ("min_length", "max_length"):
         return message, f"write {belongs(node)}"
-    unit = "characters" if isinstance(value, str) else "items"
-    limit = "at least" if name == "min_length" else "at most"
-    return message, f"write {limit} {context[name]} {unit}: {description(node) or belongs(node)}"
+    limit = f"{'at least' if name == 'min_length' else 'at most'} {_count(context[name], unit)}"
+    return message, f"write {limit}: {description(node) or belongs(node)}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def misfit(value: Any, pattern: str, node: Node) -> tuple[str, str]:
@@ -175,7 +183,7 @@ def misfit(value: Any, pattern: str, node: Node) -> tuple[str, str]:
     what = form(pattern)
     message = f"{shown(value) or 'an empty text'} is not {what or 'what belongs here'}"
     fitting = tidied(value, pattern) if isinstance(value, str) else None
-    return message, f"write {fitting}" if fitting else f"write {belongs(node)}"
+    return message, f"write {fitting or belongs(node, what)}"
 
 
 def not_allowed(value: Any, node: Node) -> tuple[str, str]:

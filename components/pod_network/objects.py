@@ -1,8 +1,8 @@
 """The pod network's way into the cluster: through Cluster API, or registered directly.
 
 Owns how the manifests get there, not what they say: that is the site's. Without a pod network no
-node gets ready, so its objects in the site's own cluster are protected; a ClusterResourceSet is not,
-as Cluster API never deletes what it applied.
+node gets ready, so its objects in the site's own cluster are protected; a ClusterResourceSet is
+not, as Cluster API never deletes what it applied.
 """
 
 from components.manifest import SITE_LABEL, Manifest, Target, annotated, labels
@@ -67,5 +67,3 @@ def directly(site: Site, text: str) -> list[Manifest]:
         whole = {**body, "metadata": {**metadata, "labels": ours}}
         found.append(Manifest(logical, whole, target=Target.SITE, protect=True))
     return found
-
-

@@ -83,9 +83,9 @@ def control_plane_spread(site: Site) -> Iterator[Finding]:
     address = IPv4Address(cluster.endpoint)
     homes = [zone.name for zone in site.file.zones if address in IPv4Network(zone.network)]
     zones = {zone.name for zone in site.file.zones}
-    pools = {pool.name for pool in site.file.pools if pool.role is Role.CONTROL_PLANE}
+    pools = [pool.name for pool in site.file.pools if pool.role is Role.CONTROL_PLANE]
     for host in site.hosts:
-        if homes and host.pool in pools and host.zone in zones and host.zone not in homes:
+        if homes and host.pool in pools[:1] and host.zone in zones and host.zone not in homes:
             yield Finding(
                 Code.CONTROL_PLANE_SPREAD,
                 HostCell(host.line, "zone"),
@@ -98,7 +98,7 @@ def control_plane_spread(site: Site) -> Iterator[Finding]:
 
 def host_addresses(site: Site) -> Iterator[Finding]:
     """Each host's address is a host address of its zone, and not the gateway's."""
-    zones = {zone.name: zone for zone in site.file.zones}
+    zones = {zone.name: zone for zone in reversed(site.file.zones)}  # of two the first counts
     spans = {name: _span(zone.network) for name, zone in zones.items() if hasattr(zone, "network")}
     for host in site.hosts:
         if not host.ip or host.zone not in spans:

@@ -54,7 +54,8 @@ def certificates(site: Site) -> Iterator[Finding]:
 def _certificate(file: str, text: str, place: Path) -> Iterator[Finding]:
     if "PRIVATE KEY" in text:
         fix = "keep only the certificate there, and replace the key: what was in Git is known"
-        at = _place(file, text, text.index("PRIVATE KEY"), place)
+        line = text.count("\n", 0, text.index("PRIVATE KEY")) + 1
+        at = TextPlace(file, line, 1, place)
         yield Finding(Code.SECRET_IN_FILE, at, "this is a private key", fix)
         return
     fault = _certificate_fault(text)
@@ -112,8 +113,7 @@ def pod_network(site: Site) -> Iterator[Finding]:
         objects = read_manifests(text)
     except ManifestError as error:
         at = TextPlace(file, error.line, error.column, MANIFESTS)
-        fix = "write the pod network's manifests as kubectl applies them"
-        yield Finding(Code.FILE_CONTENT, at, str(error), fix)
+        yield Finding(Code.FILE_CONTENT, at, str(error), error.fix)
         return
     if not objects:
         fix = "write the pod network's manifests there, one YAML document each"
@@ -151,7 +151,9 @@ def _other_network(site: Site, file: str, text: str) -> Iterator[Finding]:
         if match[1] != pods:
             message = f"the pod network is {match[1]} here and {pods} in the site file"
             fix = f"write {pods}, or pods: {match[1]} in the site file"
-            at = _place(file, text, match.start(1), MANIFESTS)
+            line = text.count("\n", 0, match.start(1)) + 1
+            column = match.start(1) - text.rfind("\n", 0, match.start(1))
+            at = TextPlace(file, line, column, MANIFESTS)
             yield Finding(Code.FILE_CONTENT, at, message, fix)
 
 
@@ -168,8 +170,3 @@ def _resource_set(file: str, text: str) -> Iterator[Finding]:
             fix = "write each of its items as a document of its own, or install: direct"
             at = TextPlace(file, line, 1, MANIFESTS)
             yield Finding(Code.FILE_CONTENT, at, message, fix)
-
-
-def _place(file: str, text: str, index: int, named: Path) -> TextPlace:
-    column = index - text.rfind("\n", 0, index)
-    return TextPlace(file, text.count("\n", 0, index) + 1, column, named)

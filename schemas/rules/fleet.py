@@ -133,10 +133,11 @@ def _cell(column: str, value: str, line: int, other: Footprint, other_line: int)
 def _endpoint_of_host(mine: Footprint, other: Footprint, column: str, found: Found) -> None:
     address = str(mine.endpoint)
     line = other.line_of(column, address)
-    what = f"{column} on line {line} of {other.hosts_file}"
+    kind = "the BMC" if column == "bmc" else "the address"
+    what = f"{kind} of the host on line {line} of {other.hosts_file}"
     fix = "choose an address that no other site has"
     place = ("cluster", "endpoint")
-    found[mine.site].append(Finding(Code.SITES_CLASH, place, f"{address} is also the {what}", fix))
+    found[mine.site].append(Finding(Code.SITES_CLASH, place, f"{address} is also {what}", fix))
     message = f"{column} {address} is also the endpoint of site {mine.site}"
     found[other.site].append(Finding(Code.SITES_CLASH, HostCell(line, column), message, fix))
 

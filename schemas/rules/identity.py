@@ -36,7 +36,7 @@ def named_as_its_file(file: SiteFile, name: str) -> Iterator[Finding]:
         yield Finding(
             Code.SITE_NAME_MISMATCH,
             ("site",),
-            f"the file is named {name}.yaml",
+            f"the site is called {file.site}, its file {name}.yaml",
             f"write {name}, or rename the files to {file.site}.yaml and {file.site}.hosts.csv",
         )
     if _TAKEN_NAMES.fullmatch(file.site):

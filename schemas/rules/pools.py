@@ -63,11 +63,12 @@ def size(at: InPool) -> Iterator[Finding]:
     zones = site.zones_of(pool) if pool.rollout.by_zone else ()
     hosts, zone = min((len(site.hosts_of(pool, zone)), zone) for zone in zones or (None,))
     if pool.spares >= hosts:
+        count = f"{hosts} host{'s' * (hosts > 1)}"
         where = f" in zone {zone}, and by_zone keeps them in each" if zone else ""
         yield Finding(
             Code.SPARES_TOO_MANY,
             at.path("spares"),
-            f"{pool.spares} spares leave no machine of the {hosts} hosts{where}",
+            f"spares: {pool.spares} leaves no machine of {count}{where}",
             f"write {hosts - 1}" + (" or less" if hosts > 1 else ""),
         )
 

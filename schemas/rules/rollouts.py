@@ -81,7 +81,7 @@ def all_at_once(at: InPool) -> Iterator[Finding]:
             at.path("rollout", "max_unavailable"),
             f"max_unavailable: {rollout.max_unavailable} takes all {machines} machines{where} at "
             "once",
-            f"write {max(1, machines // 10)}, or at most {machines - 1}",
+            f"write {max(1, machines // 10)}" + f", or at most {machines - 1}" * (machines > 2),
         )
 
 

@@ -1,0 +1,117 @@
+"""Runs commands cold, a new process each time, and measures them."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One way of one tool to do a job: commands that are run one after the other.
+
+    What each prints goes to its file in ``outputs``; ``before`` is done first, and not timed.
+    """
+
+    tool: str
+    form: str
+    commands: Sequence[Sequence[str | Path]]
+    outputs: Sequence[Path]
+    before: Callable[[], None] = lambda: None
+
+
+@dataclass(slots=True)
+class Times:
+    """What a run took each time, in seconds: wall clock, and processor time of all cores."""
+
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    limit: float | None = None
+    """Set where the run was ended because it took longer than this."""
+
+    @property
+    def best(self) -> float:
+        """The least wall clock time: what the work takes where nothing disturbs it."""
+        return min(self.wall) if self.wall else self.limit or 0.0
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        """The times as plain data."""
+        if not self.wall:
+            return {"over": self.limit}
+        return {
+            "runs": len(self.wall),
+            "min": round(min(self.wall), 3),
+            "median": round(median(self.wall), 3),
+            "cpu": round(min(self.cpu), 3),
+        }
+
+
+def environment(scratch: Path) -> dict[str, str]:
+    """What every tool runs with: compiled Python modules, and nobody's own settings or caches."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "HELM_", "CUE_"))}
+    return env | {
+        # Compiled modules are there after an installation; here they are kept out of the checkout.
+        "PYTHONPYCACHEPREFIX": str(scratch / "pycache"),
+        "HELM_CACHE_HOME": str(scratch / "helm" / "cache"),
+        "HELM_CONFIG_HOME": str(scratch / "helm" / "config"),
+        "HELM_DATA_HOME": str(scratch / "helm" / "data"),
+        "CUE_CACHE_DIR": str(scratch / "cue"),
+    }
+
+
+def measure(run: Run, env: Mapping[str, str], limit: float, times: Times) -> bool:
+    """Do ``run`` once and note its times; False where it took more than ``limit`` seconds."""
+    run.before()
+    wall = cpu = 0.0
+    for command, output in zip(run.commands, run.outputs, strict=True):
+        spent = _once(command, output, env, limit - wall)
+        if spent is None:
+            times.limit = limit
+            return False
+        wall, cpu = wall + spent[0], cpu + spent[1]
+    times.wall.append(wall)
+    times.cpu.append(cpu)
+    return True
+
+
+def _once(
+    command: Sequence[str | Path], output: Path, env: Mapping[str, str], limit: float
+) -> tuple[float, float] | None:
+    """Seconds of one process and its children; None if it had to be ended."""
+    with open(output, "wb") as sink, tempfile.TemporaryFile() as complaints:
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=complaints,
+            env=dict(env),
+            start_new_session=True,
+        )
+        late = False
+
+        def end(_signal: int, _frame: object) -> None:
+            nonlocal late
+            late = True
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+        signal.signal(signal.SIGALRM, end)
+        signal.setitimer(signal.ITIMER_REAL, max(limit, 0.001))
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - started
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if late:
+            return None
+        if process.returncode != 0:
+            complaints.seek(0)
+            sys.exit(f"{command[0]} failed:\n{complaints.read().decode(errors='replace')[-2000:]}")
+    return wall, usage.ru_utime + usage.ru_stime

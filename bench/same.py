@@ -1,0 +1,50 @@
+"""Whether tools made the same objects: each is read back and compared, field by field."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from components.manifest import Json
+
+Key = tuple[str, str, str, str]
+
+
+def key(body: Json) -> Key:
+    """What tells an object from all others."""
+    metadata = body["metadata"]
+    return body["apiVersion"], body["kind"], metadata.get("namespace", ""), metadata["name"]
+
+
+def read(path: Path) -> list[Json]:
+    """The objects in a file of JSON or YAML, however they are nested."""
+    text = path.read_text(encoding="utf-8")
+    if text[:1] in "[{":
+        return list(_objects(json.loads(text)))
+    return list(_objects(list(yaml.load_all(text, Loader=yaml.CSafeLoader))))
+
+
+def _objects(node: Any) -> Iterator[Json]:
+    if isinstance(node, dict) and "apiVersion" in node and "kind" in node:
+        yield node
+    elif isinstance(node, dict | list):
+        for child in node.values() if isinstance(node, dict) else node:
+            yield from _objects(child)
+
+
+def differences(wanted: Iterable[Json], made: Iterable[Json]) -> list[str]:
+    """What is missing, too much, there twice, or different; empty where both are the same."""
+    ours, found = {key(body): body for body in wanted}, {}
+    said = []
+    for body in made:
+        name = " ".join(key(body))
+        if key(body) in found:
+            said.append(f"twice: {name}")
+        elif key(body) not in ours:
+            said.append(f"too much: {name}")
+        elif body != ours[key(body)]:
+            said.append(f"different: {name}")
+        found[key(body)] = body
+    return said + [f"missing: {' '.join(each)}" for each in ours if each not in found]

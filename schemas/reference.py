@@ -1,0 +1,148 @@
+"""The reference pages: every field of a site file, and every code of a problem, from the model.
+
+``python -m schemas.reference`` writes docs/site-file.md and docs/problems.md.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from schemas.codes import Code
+from schemas.hostlist import COLUMNS
+from schemas.sitefile import SiteFile
+from schemas.typed import schema_at
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+def pages() -> dict[str, str]:
+    """The generated pages by file name."""
+    return {"site-file.md": site_file(), "problems.md": problems()}
+
+
+def problems() -> str:
+    """Every code with why it hurts."""
+    rows = [f"| `{code.value}` | {code.why} |" for code in sorted(Code)]
+    return "\n".join(
+        [
+            "# Problems",
+            "",
+            "Every problem has a code, a place (`file:line:column`), what is wrong, and what to "
+            "write instead. Why each hurts:",
+            "",
+            "| code | why |",
+            "|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def site_file() -> str:
+    """Every field of a site file and every column of a host list."""
+    lines = [
+        "# The site file",
+        "",
+        "`sites/<site>.yaml`, at most 64 KiB of YAML 1.2 without tags, anchors or directives. An "
+        "editor with a YAML language server completes and checks it (editor.md).",
+        "",
+    ]
+    schema = SiteFile.model_json_schema()
+    for title, path, node in _sections(schema):
+        text = " ".join(str(node.get("description", "")).split())
+        lines += [f"## {title}", "", *([text, ""] if path else [])]
+        lines += ["| field | value | default | meaning |", "|---|---|---|---|"]
+        required = set(node.get("required", ()))
+        for name in node["properties"]:
+            lines.append(_row(name, schema_at(schema, (*path, name)), name in required))
+        lines.append("")
+    columns = [f"| `{name}` | {c.meaning} | `{c.example}` |" for name, c in COLUMNS.items()]
+    return "\n".join(
+        [
+            *lines,
+            "# The host list",
+            "",
+            "`sites/<site>.hosts.csv`: a header, then a line a host, without quotes. Columns may "
+            "stand in any order.",
+            "",
+            "| column | value | example |",
+            "|---|---|---|",
+            *columns,
+            "",
+        ]
+    )
+
+
+def _sections(
+    schema: dict[str, Any], path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[str, tuple[str | int, ...], dict[str, Any]]]:
+    node = schema_at(schema, path)
+    if "properties" not in node:
+        return
+    yield _title(path), path, node
+    for name in node["properties"]:
+        child = schema_at(schema, (*path, name))
+        inner: tuple[str | int, ...] = (*path, name)
+        if child.get("type") == "array":
+            inner = (*inner, 0)
+        elif isinstance(child.get("additionalProperties"), dict) or "patternProperties" in child:
+            inner = (*inner, "<name>")
+        if "first_boot" in path or path[:1] == ("pools",) and name == "first_boot":
+            continue  # the same as the site's own
+        yield from _sections(schema, inner)
+
+
+def _title(path: tuple[str | int, ...]) -> str:
+    text = ""
+    for step in path:
+        text += "[]" if isinstance(step, int) else f".{step}" if text else step
+    return f"`{text}`" if text else "The whole"
+
+
+def _row(name: str, node: dict[str, Any], required: bool) -> str:
+    default = "required" if required else f"`{_default(node.get('default'))}`"
+    text = " ".join(str(node.get("description", "")).split())
+    return f"| `{name}` | {_kind(node)} | {default} | {text} |"
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, dict):
+        return "see below" if value else "{}"
+    return {None: "none", True: "true", False: "false"}.get(value) or str(value) if (
+        not isinstance(value, list)
+    ) else "[]"  # fmt: skip
+
+
+def _kind(node: dict[str, Any]) -> str:
+    if "enum" in node:
+        return ", ".join(f"`{each}`" for each in node["enum"])
+    kind = {"integer": "whole number", "string": "text", "array": "list", "object": "map"}.get(
+        str(node.get("type")), str(node.get("type", ""))
+    )
+    bounds = [str(node[key]) for key in ("minimum", "maximum") if key in node]
+    examples = node.get("examples")
+    return (
+        kind
+        + (f", {' to '.join(bounds)}" if bounds else "")
+        + (f", such as `{examples[0]}`" if examples else "")
+    )
+
+
+def main() -> int:
+    """Write the pages; with --check only compare, and fail where they differ."""
+    stale = [
+        name
+        for name, text in pages().items()
+        if not (DOCS / name).exists() or (DOCS / name).read_text(encoding="utf-8") != text
+    ]
+    if "--check" in sys.argv[1:]:
+        print("\n".join(f"docs/{name} is not up to date" for name in stale) or "up to date")
+        return 1 if stale else 0
+    for name in stale:
+        (DOCS / name).write_text(pages()[name], encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
