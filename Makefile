@@ -57,6 +57,7 @@ test: .venv/.ready ## All tests, with what they need
 
 generate: .venv/.ready ## Make every generated file anew
 	@$(PYTHON) -m schemas.editor
+	@$(PYTHON) -m schemas.reference
 	@$(PYTHON) -m tools.crds
 
 bench: .venv/.ready ## Measure Foresite against its rivals

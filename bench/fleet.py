@@ -12,6 +12,8 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+USUAL = 400
+"""Hosts of a usual site."""
 SMALLEST = 27
 """Hosts that a site needs, so that each of its pools can be rolled."""
 _ZONES = "abcd"
@@ -78,7 +80,8 @@ def make(folder: Path, sites: int, hosts: int) -> list[str]:
     for shared in ("pod-network", "certificates"):
         shutil.copytree(ROOT / "sites" / shared, target / shared)
     zone = _power(-(-(hosts + _CONTROL) // len(_ZONES)) + _RESERVED + 2)
-    blocks = _MACHINES.subnets(new_prefix=32 - (max(4 * zone, _power(hosts + 4)) * 2 - 1).bit_length())
+    half = max(len(_ZONES) * zone, _power(hosts + 4))
+    blocks = _MACHINES.subnets(new_prefix=32 - half.bit_length())
     names = []
     for number, block in zip(range(sites), blocks, strict=False):
         name = f"site-{number + 1:03}"

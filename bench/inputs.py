@@ -9,11 +9,11 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.facts import ADDRESSES, HOST, OF_A_HOST, facts_of, objects_of, without
+from bench.facts import HOST, OF_A_HOST, facts_of, objects_of, without
 from bench.tools import RIVALS
 from components.dump import dump, dump_all
-from components.manifest import Json
 from components.machines.names import POOL_LABEL
+from components.manifest import Json
 from schemas.site import Site
 
 TEMPLATES = ("hosts.yaml", "addresses.yaml")
@@ -58,7 +58,7 @@ def _helm(folder: Path, facts: dict[str, Json]) -> None:
 
 
 def _jsonnet(folder: Path, facts: dict[str, Json]) -> None:
-    """A function from a site's facts to its objects; a file a site that calls it, and one for all."""
+    """A function from facts to objects; a file that calls it for each site, and one for all."""
     library = RIVALS / "jsonnet" / "site.libsonnet"
     _put(folder / library.name, library.read_text(encoding="utf-8"))
     head = f"local site = import '{library.name}';\n"

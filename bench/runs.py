@@ -15,7 +15,7 @@ Command = Callable[[str | None], list[str | Path]]
 
 def ours(fleet: Path, inputs: Path, out: Path) -> list[Run]:
     """Foresite's check and render, and the Python program that does nothing but JSON."""
-    foresite = [sys.executable, "-m", "foresite", "--root", fleet]
+    foresite: list[str | Path] = [sys.executable, "-m", "foresite", "--root", fleet]
     alone = ROOT / "bench" / "json_alone.py"
 
     def job(tool: str, command: Sequence[str | Path], folder: Path | None = None) -> Run:

@@ -39,27 +39,58 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _engine(options: argparse.Namespace, root: Path, site: Site) -> Engine:
-    from tools.toolchain import cache_directory, environment, locate
+    return _trial(root, site) if options.trial else _own(root, site)
 
-    tools = locate(["pulumi"])
-    notes = cache_directory() / "runs"
-    if not options.trial:
-        env = {**os.environ, "PULUMI_SKIP_CHECKPOINTS": "true"}
-        return Engine(tools["pulumi"].path, env, root, site.name, notes)
+
+def _own(root: Path, site: Site) -> Engine:
+    """Pulumi as it is installed, with the backend and the kubeconfig of whoever calls."""
+    from tools.toolchain import Origin, cache_directory, locate
+
+    pulumi = locate(["pulumi"])["pulumi"]
+    if pulumi.origin is not Origin.INSTALLED:
+        raise UsageError("install the Pulumi CLI, or try the site with --trial")
+    env = dict(os.environ)
+    if env.get("PULUMI_BACKEND_URL", "").startswith("file://"):
+        env["PULUMI_SKIP_CHECKPOINTS"] = "true"
+    return Engine(pulumi.path, env, root, site.name, cache_directory() / "runs")
+
+
+def _trial(root: Path, site: Site) -> Engine:
+    """The pinned Pulumi on the embedded API server, with a state of its own."""
     from controlplane import ControlPlane
     from controlplane.trial import trial_directory
+    from tools.toolchain import environment, locate
 
-    plane = ControlPlane(trial_directory())
+    folder = trial_directory()
+    plane = ControlPlane(folder)
     if not plane.status().running:
-        raise UsageError("the embedded API server does not run; start it: make controlplane")
-    state = trial_directory() / "pulumi"
-    env = environment(tools, state) | {
-        "KUBECONFIG": str(plane.kubeconfig([site.file.management])),
+        raise UsageError(f"the embedded API server does not run; make up SITE={site.name}")
+    tools = locate(["pulumi", "controlplane"])
+    env = environment(tools, folder / "pulumi") | {
+        "KUBECONFIG": str(plane.kubeconfig(_contexts(site))),
         "PULUMI_SKIP_CHECKPOINTS": "true",
     }
     pulumi = Path(env["PULUMI_HOME"]) / "bin" / "pulumi"
-    kubectl = locate(["controlplane"])["kubectl"].path
-    return Engine(pulumi, env, root, site.name, state / "runs", kubectl)
+    program = _program(root, folder / "program")
+    return Engine(pulumi, env, program, site.name, folder / "runs", tools["kubectl"].path)
+
+
+def _contexts(site: Site) -> list[str]:
+    contexts = (site.file.management, site.file.cluster.context)
+    return [context for context in contexts if context]
+
+
+def _program(root: Path, folder: Path) -> Path:
+    """The repository's program by links: Pulumi writes a stack's settings beside its program, and
+    those of a trial must not end up in Git."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("Pulumi.yaml", "__main__.py", "components", "schemas", "sites"):
+        link = folder / name
+        if link.is_symlink() and link.readlink() != root / name:
+            link.unlink()
+        if not link.is_symlink():
+            link.symlink_to(root / name)
+    return folder
 
 
 def _select(engine: Engine) -> None:

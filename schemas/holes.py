@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from schemas.primitives import Model
 from schemas.reader import Path
-from schemas.wording import schema_at
+from schemas.wording import schema_at, schema_of
 
 M = TypeVar("M", bound=Model)
 _ANY_TEXT = f"ssh-ed25519 {'A' * 68}"
@@ -40,7 +40,7 @@ class Hole:
 
 def with_holes(model: type[M], value: Any, flaws: Iterable[tuple[Path, Flaw]]) -> M | None:
     """``value`` as ``model``, with a hole at each flaw; None where nothing is left to judge."""
-    schema = model.model_json_schema()
+    schema = schema_of(model)
     mended = copy.deepcopy(value)
     holes = []
     for path, flaw in flaws:

@@ -14,8 +14,8 @@ import yaml
 
 MAX_DEPTH = 100
 """Levels of nesting; the deepest CRD has half as many."""
-MAX_VALUES = 60_000
-"""Keys and values; the largest pod networks have a third of it."""
+MAX_VALUES = 40_000
+"""Keys and values; the largest pod networks have half of it."""
 
 _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),

@@ -15,7 +15,7 @@ from typing import Any
 from schemas.hostlist import COLUMNS, Host, cell_column
 from schemas.load import catalogue_document
 from schemas.nearest import nearest
-from schemas.primitives import Model
+from schemas.primitives import Model, field_docs
 from schemas.reader import Document
 from schemas.site import Site
 from schemas.sitefile import Pool, SiteFile
@@ -133,6 +133,7 @@ class _Walk:
             return self._renamed(str(self.at[0])[:-1]), ()
         choices: dict[str | int, Iterable[str]] = {
             "kubernetes": site.release.kubernetes,
+            "workers": site.release.kubernetes,
             "hardware": site.hardware,
             "os": site.release.operating_systems,
             "default_os": site.release.operating_systems,
@@ -180,8 +181,7 @@ class _Walk:
         parent, put = self.value, self.put
         if isinstance(parent, Model):
             field = self._known(step, type(parent).model_fields)
-            info = type(parent).model_fields[field]
-            self.description = info.description or self.description
+            self.description = field_docs(type(parent)).get(field, self.description)
             self.value, self.at = getattr(parent, field), (*self.at, field)
             if field not in parent.model_fields_set or self.origin is Origin.DEFAULT:
                 self.origin = Origin.DEFAULT

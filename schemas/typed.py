@@ -18,15 +18,15 @@ from schemas.nearest import nearest
 from schemas.primitives import Model
 from schemas.problem import Problem, shorten
 from schemas.reader import Document, Path
-from schemas.wording import schema_at
+from schemas.wording import schema_at, schema_of
 
 __all__ = ["TODO", "parse", "place", "readable", "schema_at", "value_at"]
 
 M = TypeVar("M", bound=Model)
 TODO = "TODO"
 """How a value starts that only a person knows and that is still to be written."""
-MAX_COMPARED = 200
-"""Unknown fields that are compared with the known ones, at most: beyond it nobody misspelt."""
+MAX_PROBLEMS = 500
+"""More than a person reads at once; it also bounds the time that a hostile file can take."""
 _CODES = {code.value: code for code in Code}
 _SECRET_NAMES = re.compile(
     r"(?:^|[_-])(?:pass(?:word|wd|phrase)?|secret|token|private[_-]?key|api[_-]?key)s?$",
@@ -60,11 +60,11 @@ def parse(model: type[M], document: Document) -> tuple[M | None, list[Problem]]:
     except ValidationError as error:
         faults = [_fault(each, document) for each in error.errors(include_url=False)]
         faults = [each for each in faults if each.path not in marked or _is_entry(each)]
-        schema = model.model_json_schema()
+        schema = schema_of(model)
         meant = _meant(faults, schema)
         problems += [
             _problem(fault, document, schema, meant.get(fault.path))
-            for fault in faults
+            for fault in faults[:MAX_PROBLEMS]
             if fault.kind != "missing" or fault.path not in meant.values()
         ]
         flaws |= {each.path: Flaw.ENTRY if _is_entry(each) else Flaw.VALUE for each in faults}
@@ -175,7 +175,7 @@ def _meant(faults: list[_Fault], schema: dict[str, Any]) -> dict[Path, Path]:
     """The path of each unknown field that is a known one misspelt, with the path that was meant."""
     unknown = [fault.path for fault in faults if fault.kind == "extra_forbidden"]
     found = {}
-    for path in unknown[:MAX_COMPARED]:
+    for path in unknown[:MAX_PROBLEMS]:
         near = nearest(str(path[-1]), schema_at(schema, path[:-1]).get("properties", ()))
         if near is not None:
             found[path] = (*path[:-1], near)

@@ -193,6 +193,12 @@ def not_allowed(value: Any, node: Node) -> tuple[str, str]:
     return f"{shown(value)} is not allowed here", f"write {near or belongs(node)}"
 
 
+@functools.cache
+def schema_of(model: type[primitives.Model]) -> Node:
+    """The JSON Schema of a model, to be read alone; making it takes longer than a site's check."""
+    return model.model_json_schema()
+
+
 def schema_at(schema: Node, path: tuple[str | int, ...], node: Node | None = None) -> Node:
     """The JSON Schema node that describes a path (below ``node``), with what its reference points
     at merged in."""

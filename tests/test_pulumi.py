@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,12 +39,21 @@ class Trial:
     def foresite(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """The command line, in the copy."""
         command = [sys.executable, "-m", "foresite", "--root", str(self.root), *arguments]
-        return subprocess.run(command, env=self.env, cwd=ROOT, capture_output=True, text=True)
+        return subprocess.run(
+            command, env=self.env, cwd=ROOT, capture_output=True, text=True, check=False
+        )
 
     def pulumi(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Pulumi itself, in the copy, as someone with the official CLI would run it."""
         command = ["pulumi", *arguments, "--non-interactive"]
-        return subprocess.run(command, env=self.env, cwd=self.root, capture_output=True, text=True)
+        return subprocess.run(
+            command, env=self.env, cwd=self.program, capture_output=True, text=True, check=False
+        )
+
+    @property
+    def program(self) -> Path:
+        """The folder that ``foresite up --trial`` runs Pulumi in, with links to the copy."""
+        return self.plane.directory / "program"
 
     def up(self, site: str) -> subprocess.CompletedProcess[str]:
         """``foresite up`` of a site, which must pass."""
@@ -78,9 +86,9 @@ class Trial:
 
 
 @pytest.fixture(scope="module")
-def trial(api: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
+def trial(api: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Trial:
     """One trial for this module; each test works on a site or a copy of its own."""
-    yield make_trial(api, tmp_path_factory.mktemp("program"))
+    return make_trial(api, tmp_path_factory.mktemp("program"))
 
 
 def make_trial(api: ControlPlane, root: Path) -> Trial:
@@ -97,7 +105,8 @@ def make_trial(api: ControlPlane, root: Path) -> Trial:
 
 def summary(output: str) -> dict[str, int]:
     """The counts of Pulumi's last lines, by what was done."""
-    found = re.findall(r"^ +(?:[-+~=]+ )?(\d+) (\w+)", output.split("Resources:")[-1], re.M)
+    counts = output.rpartition("Resources:")[2]
+    found = re.findall(r"^ +(?:[-+~=]+ )?(\d+) (\w+)", counts, re.MULTILINE)
     return {word: int(number) for number, word in found}
 
 
@@ -159,7 +168,8 @@ def test_what_pulumi_registers_is_what_render_writes(trial: Trial, site: str) ->
 
 def test_a_plain_preview_of_a_changed_pool_names_only_that_pool(trial: Trial) -> None:
     trial.up("tsukuba-1")
-    trial.edit("tsukuba-1.yaml", "reboot_retries: 2}", "reboot_retries: 2}\n    kubelet: {max_pods: 60}")
+    more = "reboot_retries: 2}\n    kubelet: {max_pods: 60}"
+    trial.edit("tsukuba-1.yaml", "reboot_retries: 2}", more)
     result = trial.pulumi("preview", "--stack", "tsukuba-1", "--json")
     assert result.returncode == 0, result.stderr
     steps = {
@@ -232,7 +242,9 @@ def test_a_missing_context_is_said_before_anything_is_made(trial: Trial) -> None
     trial.edit("lab-1.yaml", "management: mgmt-lab", "management: mgmt-nowhere")
     env = {**trial.env, "KUBECONFIG": str(trial.plane.kubeconfig(["mgmt-lab"]))}
     command = ["pulumi", "preview", "--stack", "lab-1", "--non-interactive"]
-    result = subprocess.run(command, env=env, cwd=trial.root, capture_output=True, text=True)
+    result = subprocess.run(
+        command, env=env, cwd=trial.program, capture_output=True, text=True, check=False
+    )
     trial.edit("lab-1.yaml", "management: mgmt-nowhere", "management: mgmt-lab")
     assert result.returncode != 0
     assert "mgmt-nowhere" in result.stdout + result.stderr

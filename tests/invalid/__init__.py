@@ -1,0 +1,1 @@
+"""Fault files, and the repositories that they describe; faults.py says how to read one."""

@@ -1,0 +1,197 @@
+"""How long check and render take, against other tools that make the same objects, in one run.
+
+``python -m bench.offline`` prints a table and writes it, the figures and a plot to bench/out.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+
+from bench import fleet, inputs, machine, plot, runs, tools
+from bench.clock import Run, Times, environment, measure
+from bench.facts import objects_of
+from bench.same import differences, read
+from schemas.load import load
+from schemas.site import Site
+
+SIZES = ((1, 100), (1, 400), (10, 400), (100, 400), (1, 4000))
+"""Sites, and hosts of each."""
+OUT = Path(__file__).resolve().parent / "out"
+_OFTEN, _SELDOM = 3.0, 20.0
+"""Seconds up to which a run is done three times as often, and from which it is done once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where a measurement works, and how long it may take."""
+
+    scratch: Path
+    rounds: int
+    limit: float
+    compare: bool
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured at one size: for each tool its times, and which form of calls it was."""
+
+    sites: int
+    hosts: int
+    objects: int
+    times: dict[str, Times]
+    forms: dict[str, str]
+
+    def as_dict(self) -> dict[str, object]:
+        """The figures as plain data."""
+        tools = {
+            tool: {"form": self.forms[tool], **times.as_dict()}
+            for tool, times in self.times.items()
+        }
+        return {"sites": self.sites, "hosts": self.hosts, "objects": self.objects, "tools": tools}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure all sizes; 1 where a tool did not make the same objects."""
+    options = _parser().parse_args(arguments)
+    OUT.mkdir(exist_ok=True)
+    found = []
+    with tempfile.TemporaryDirectory(prefix="foresite-bench-") as name:
+        scratch = Path(name)
+        env = environment(scratch)
+        bench = Bench(scratch, options.rounds, options.limit, options.compare, env)
+        for sites, hosts in options.sizes:
+            found.append(_size(bench, sites, hosts))
+            print(f"{sites} x {hosts}: done", file=sys.stderr, flush=True)
+    _write(found)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    def size(text: str) -> tuple[int, int]:
+        sites, _, hosts = text.partition("x")
+        return int(sites), int(hosts)
+
+    parser = argparse.ArgumentParser(prog="python -m bench.offline", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="times that each run is done")
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds that a run may take")
+    parser.add_argument("--sizes", type=size, nargs="+", default=SIZES, metavar="SITESxHOSTS")
+    parser.add_argument(
+        "--no-compare", dest="compare", action="store_false", help="trust that objects are equal"
+    )
+    return parser
+
+
+def _size(bench: Bench, sites: int, hosts: int) -> Measured:
+    folder = bench.scratch / f"{sites}x{hosts}"
+    names = fleet.make(folder / "fleet", sites, hosts)
+    made = [each.site for each in load(folder / "fleet").values() if each.site is not None]
+    inputs.write(folder / "inputs", folder / "fleet", made)
+    out = folder / "out"
+    out.mkdir()
+    ours = [[run] for run in runs.ours(folder / "fleet", folder / "inputs", out)]
+    others = runs.rivals(tools.found(), folder / "inputs", out, names)
+    chosen: list[tuple[Run, Times]] = [_fastest(bench, forms) for forms in chain(ours, others)]
+    for number in range(bench.rounds * 3):
+        for run, times in chosen:
+            often = times.best < _OFTEN or number < bench.rounds
+            if often and times.best < _SELDOM:
+                measure(run, bench.env, bench.limit, times)
+    if bench.compare:
+        _compare(chosen, made, out)
+    objects = sum(len(objects_of(site)) for site in made)
+    shutil.rmtree(folder)
+    times = {run.tool: times for run, times in chosen}
+    return Measured(sites, hosts, objects, times, {run.tool: run.form for run, _ in chosen})
+
+
+def _fastest(bench: Bench, forms: list[Run]) -> tuple[Run, Times]:
+    """The form of calls that takes a tool least, each tried once; the others are cut short."""
+    best: tuple[Run, Times] | None = None
+    for run in forms:
+        times = Times()
+        limit = bench.limit if best is None else best[1].best
+        if measure(run, bench.env, limit, times) or best is None:
+            best = run, times
+    assert best is not None
+    return best
+
+
+def _compare(chosen: list[tuple[Run, Times]], sites: list[Site], out: Path) -> None:
+    """Stop unless every tool that came to its end made what Foresite makes."""
+    wanted = [body for site in sites for body in objects_of(site)]
+    written = {
+        "json alone": lambda: (out / "json").glob("*.json"),
+        "foresite render": lambda: (out / "rendered").rglob("*.yaml"),
+    }
+    for run, times in chosen:
+        if times.limit is not None or run.tool == "foresite check":
+            continue
+        paths = written[run.tool]() if run.tool in written else iter(run.outputs)
+        said = differences(wanted, (body for path in paths for body in read(path)))
+        if said:
+            sys.exit(f"{run.tool} made other objects:\n" + "\n".join(said[:10]))
+
+
+def _write(found: list[Measured]) -> None:
+    table = "\n".join(_table(found))
+    figures = {
+        "machine": machine.description(),
+        "versions": tools.versions(),
+        "sizes": [each.as_dict() for each in found],
+    }
+    (OUT / "offline.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    (OUT / "offline.md").write_text(table + "\n", encoding="utf-8")
+    lines = _lines(found)
+    (OUT / "offline.svg").write_text(plot.svg("hosts", "seconds", lines), encoding="utf-8")
+    print(machine.description())
+    print(table)
+
+
+def _table(found: list[Measured]) -> Iterator[str]:
+    """Seconds, and in brackets how many times those of ``foresite render``."""
+    yield (
+        "| | "
+        + " | ".join(f"{_sites(each.sites)} of {each.hosts:,} hosts" for each in found)
+        + " |"
+    )
+    yield "|---" * (len(found) + 1) + "|"
+    yield "| objects | " + " | ".join(f"{each.objects:,}" for each in found) + " |"
+    names = dict.fromkeys(chain.from_iterable(each.times for each in found))
+    for tool in names:
+        yield f"| {tool} | " + " | ".join(_cell(each, tool) for each in found) + " |"
+
+
+def _sites(number: int) -> str:
+    return f"{number} site{'' if number == 1 else 's'}"
+
+
+def _cell(measured: Measured, tool: str) -> str:
+    times = measured.times.get(tool)
+    if times is None:
+        return "-"
+    more = "" if times.wall else "> "
+    seconds = f"{times.best:.2f}" if times.best < 10 else f"{times.best:.0f}"
+    ratio = times.best / measured.times["foresite render"].best
+    shown = f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
+    return f"{more}{seconds} s ({more}{shown})"
+
+
+def _lines(found: list[Measured]) -> dict[str, list[tuple[float, float]]]:
+    """The points of the plot: sites of up to 400 hosts, by hosts of the whole fleet."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for each in found:
+        for tool, times in each.times.items():
+            if each.hosts <= fleet.USUAL and times.wall:
+                lines.setdefault(tool, []).append((each.sites * each.hosts, times.best))
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())
