@@ -76,14 +76,14 @@ class Engine:
                 start_new_session=True,
             ) as process,
         ):
-            assert process.stdout is not None
+            output = process.stdout or ()
             try:
-                for text in process.stdout:
+                for text in output:
                     log.write(text)
                     line(text.rstrip("\n"))
             except KeyboardInterrupt:
                 os.kill(process.pid, signal.SIGINT)
-                for text in process.stdout:
+                for text in output:
                     log.write(text)
                 raise
         return process.returncode

@@ -54,8 +54,8 @@ def field_docs(model: type[Model]) -> dict[str, str]:
     for each in reversed(model.__mro__):
         if issubclass(each, Model) and each is not Model:
             (node,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
-            assert isinstance(node, ast.ClassDef)
-            for field, doc in itertools.pairwise(node.body):
+            body = node.body if isinstance(node, ast.ClassDef) else []
+            for field, doc in itertools.pairwise(body):
                 if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                     text = _constant(doc)
                     found |= {field.target.id: inspect.cleandoc(text)} if text else {}

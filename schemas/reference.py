@@ -14,6 +14,18 @@ from schemas.sitefile import SiteFile
 from schemas.typed import schema_at
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+PROBLEMS_TEXT = (
+    "Every problem has a code, a place (`file:line:column`), what is wrong, and what to write "
+    "instead. Why each hurts:"
+)
+SITE_FILE_TEXT = (
+    "`sites/<site>.yaml`, at most 64 KiB of YAML 1.2 without tags, anchors or directives. An editor "
+    "with a YAML language server completes and checks it ([editor.md](editor.md))."
+)
+HOST_LIST_TEXT = (
+    "`sites/<site>.hosts.csv`: a header, then a line a host, without quotes. Columns may stand in "
+    "any order."
+)
 
 
 def pages() -> dict[str, str]:
@@ -28,8 +40,7 @@ def problems() -> str:
         [
             "# Problems",
             "",
-            "Every problem has a code, a place (`file:line:column`), what is wrong, and what to "
-            "write instead. Why each hurts:",
+            PROBLEMS_TEXT,
             "",
             "| code | why |",
             "|---|---|",
@@ -44,8 +55,7 @@ def site_file() -> str:
     lines = [
         "# The site file",
         "",
-        "`sites/<site>.yaml`, at most 64 KiB of YAML 1.2 without tags, anchors or directives. An "
-        "editor with a YAML language server completes and checks it (editor.md).",
+        SITE_FILE_TEXT,
         "",
     ]
     schema = SiteFile.model_json_schema()
@@ -63,8 +73,7 @@ def site_file() -> str:
             *lines,
             "# The host list",
             "",
-            "`sites/<site>.hosts.csv`: a header, then a line a host, without quotes. Columns may "
-            "stand in any order.",
+            HOST_LIST_TEXT,
             "",
             "| column | value | example |",
             "|---|---|---|",
@@ -88,7 +97,7 @@ def _sections(
             inner = (*inner, 0)
         elif isinstance(child.get("additionalProperties"), dict) or "patternProperties" in child:
             inner = (*inner, "<name>")
-        if "first_boot" in path or path[:1] == ("pools",) and name == "first_boot":
+        if path[:1] == ("pools",) and name == "first_boot":
             continue  # the same as the site's own
         yield from _sections(schema, inner)
 
@@ -109,9 +118,9 @@ def _row(name: str, node: dict[str, Any], required: bool) -> str:
 def _default(value: Any) -> str:
     if isinstance(value, dict):
         return "see below" if value else "{}"
-    return {None: "none", True: "true", False: "false"}.get(value) or str(value) if (
-        not isinstance(value, list)
-    ) else "[]"  # fmt: skip
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "none" if value is None else str(value)
 
 
 def _kind(node: dict[str, Any]) -> str:

@@ -4,10 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from components.manifest import Manifest, Target
+from components.manifest import Manifest
 from components.site import site_objects
 from controlplane import ApiError, Client, ControlPlane
-from tests.repository import ROOT, all_sites
+from tests.repository import all_sites
 
 pytestmark = pytest.mark.controlplane
 

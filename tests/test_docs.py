@@ -29,7 +29,7 @@ def example(command: str) -> str:
     """What the README shows as the output of a command."""
     text = (ROOT / "README.md").read_text()
     shown = text.split(f"$ uv run foresite {command}\n", 1)[1]
-    return re.split(r"^\$ |^```", shown, maxsplit=1, flags=re.M)[0]
+    return re.split(r"^\$ |^```", shown, maxsplit=1, flags=re.MULTILINE)[0]
 
 
 def test_the_readmes_problem_is_what_check_says(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from schemas.codes import Code
 from schemas.load import load
-from schemas.problem import Problem
+from schemas.problem import Problem, shorten
 from tests.invalid.faults import FOLDER, build, fault_files, read_fault
 
 FAULTS = {path.stem: path for path in fault_files()}
@@ -19,9 +19,8 @@ NOT_BY_FILES = {
 """Codes that no file below sites/ can have, each with the reason."""
 
 JARGON = re.compile(
-    r"pydantic|input should|validation|\bNone\b|\bTrue\b|\bFalse\b|\bdict(ionary)?\b|instance of"
-    r"|\bstr\b|\bint\b|regex|Traceback|Error\b|\[type=",
-    re.IGNORECASE,
+    r"pydantic|[Ii]nput should|validation|\bNone\b|\bTrue\b|\bFalse\b|\bdict|instance of"
+    r"|\bstr\b|\bint\b|\bregex|Traceback|Error\b|\[type="
 )
 LITERAL_FIX = re.compile(
     r"write (?!one\b|an?\b|the\b|at\b|its\b|each\b)(\S+?)(?=$|[,;] | or | and | without )"
@@ -110,7 +109,7 @@ def _write(path: Path, problem: Problem, text: str) -> None:
     line, start = lines[problem.line - 1], problem.column - 1
     end = start
     for end in range(start, len(line) + 1):
-        if line[start:end].strip("\"' ") == problem.value.strip("\"' ") and end > start:
+        if shorten(line[start:end]).strip("\"' ") == problem.value.strip("\"' ") and end > start:
             break
     else:
         pytest.fail(f"{problem.value!r} is not at the place of the problem")

@@ -28,7 +28,7 @@ class Fault:
     message: str
 
 
-def check_object(obj: dict[str, Any]) -> list[Fault]:
+def check_object(obj: Any) -> list[Fault]:
     """Every fault of one object, sorted by path; empty if it fits its schema.
 
     Strict: unknown fields are faults, and so are an unknown kind and null in a custom resource
@@ -94,7 +94,8 @@ def misfits(items: Any, keys: list[list[Any]]) -> list[int]:
 class _ListKeys:
     """The keyword ``x-kubernetes-list-map-keys`` of a strict schema, for jsonschema-rs."""
 
-    def __init__(self, parent_schema: Schema, value: Any, schema_path: list[str | int]) -> None:
+    # jsonschema-rs calls it with these three.
+    def __init__(self, _parent: Schema, value: Any, _path: list[str | int]) -> None:
         self._keys = value
 
     def validate(self, instance: Any) -> None:
