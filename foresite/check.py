@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from components.manifest import Manifest
 from components.site import site_objects
-from foresite.cli import FOUND, OK, repository
+from foresite.command import FOUND, OK, repository
 from schemas.codes import Code
 from schemas.load import Loaded, load
 from schemas.objects import check_object

@@ -11,11 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-OK, FOUND, FAILED = 0, 1, 2
-
-
-class UsageError(Exception):
-    """The command cannot run as it was called; the message says what to do instead."""
+from foresite.command import FAILED, UsageError
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -94,12 +90,3 @@ def _parser() -> argparse.ArgumentParser:
     for command in (check, render, new, explain, up):
         command.add_argument("--format", choices=("text", "json"), default="text")
     return parser
-
-
-def repository(options: argparse.Namespace) -> Path:
-    """The repository that a command works on: the nearest folder upwards with sites/."""
-    start = Path(os.path.realpath(options.root or Path.cwd()))  # a link to itself is no folder
-    for folder in (start, *start.parents) if options.root is None else (start,):
-        if (folder / "sites").is_dir():
-            return folder
-    raise UsageError(f"no folder sites/ in {start}; run in a Foresite repository, or give --root")

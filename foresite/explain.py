@@ -8,7 +8,7 @@ from typing import Any
 from components.manifest import Manifest
 from components.trace import Carriers, carriers
 from foresite.check import as_json, as_text
-from foresite.cli import FOUND, OK, UsageError, repository
+from foresite.command import FOUND, OK, UsageError, repository
 from schemas.load import load_site
 from schemas.primitives import Model
 from schemas.resolve import Meaning, UnknownPathError, resolve

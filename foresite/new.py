@@ -12,7 +12,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from foresite.cli import OK, UsageError, repository
+from foresite.command import OK, UsageError, repository
 from schemas.codes import Code
 from schemas.hostlist import COLUMNS
 from schemas.load import load_site, site_names

@@ -17,7 +17,7 @@ from components.dump import dump_all
 from components.manifest import Manifest
 from components.site import site_objects
 from foresite.check import as_json, as_text, object_problems
-from foresite.cli import FOUND, OK, UsageError, repository
+from foresite.command import FOUND, OK, UsageError, repository
 from schemas.load import Loaded, load
 from schemas.problem import Problem
 from schemas.site import Site

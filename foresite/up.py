@@ -13,7 +13,7 @@ from pathlib import Path
 from components.manifest import Manifest, Target
 from components.site import site_objects
 from foresite.check import all_problems, as_json, as_text
-from foresite.cli import FAILED, FOUND, OK, UsageError, repository
+from foresite.command import FAILED, FOUND, OK, UsageError, repository
 from foresite.engine import Engine
 from schemas.load import load_site
 from schemas.site import Site

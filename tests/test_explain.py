@@ -13,7 +13,8 @@ import pytest
 
 from components.site import site_objects
 from components.trace import carriers
-from foresite.cli import FAILED, FOUND, OK, main
+from foresite.cli import main
+from foresite.command import FAILED, FOUND, OK
 from schemas.hostlist import COLUMNS
 from schemas.load import load_site
 from schemas.primitives import Model

@@ -17,7 +17,8 @@ import yaml
 from components.manifest import Target
 from components.site import site_objects
 from foresite import render
-from foresite.cli import FAILED, FOUND, OK, main
+from foresite.cli import main
+from foresite.command import FAILED, FOUND, OK
 from tests.golden import every_site
 from tests.repository import ROOT
 
