@@ -16,9 +16,9 @@ from foresite.command import FAILED, UsageError
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code; never a traceback for what a user can do."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A name that is no text in the terminal's encoding is shown escaped, as stderr does.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what its encoding lacks is shown escaped
+            stream.reconfigure(errors="backslashreplace")
     try:
         options = _parser().parse_args(arguments)
         code = _command(options.command)(options)

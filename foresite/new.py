@@ -17,6 +17,7 @@ from schemas.codes import Code
 from schemas.hostlist import COLUMNS
 from schemas.load import load_site, site_names
 from schemas.primitives import SiteName
+from schemas.problem import shorten
 from schemas.sitefile import SiteFile
 from schemas.typed import TODO, schema_at
 
@@ -38,6 +39,11 @@ OWN: tuple[tuple[str, ...], ...] = (
 )
 """What no two sites share, so that only a person can say it."""
 
+_DROP = "FORESITE-DROPS-THIS"
+_ENTRY = rf"\w+: ['\"]?{_DROP}['\"]?"
+_DROPPED = re.compile(rf"(?m)^ *{_ENTRY}.*\n|, {_ENTRY}|{_ENTRY}, ")
+"""An entry that goes is taken out of the text: ruamel.yaml would take the comments below along."""
+
 
 def run(options: argparse.Namespace) -> int:
     """Write the two files of the new site, or nothing."""
@@ -46,14 +52,14 @@ def run(options: argparse.Namespace) -> int:
     pattern = SiteName.__metadata__[0].metadata[0].pattern  # type: ignore[attr-defined]
     if not re.fullmatch(pattern, site):
         raise UsageError(
-            f"{site!r} is no name for a site: 3 to 40 lower-case letters, digits and dashes, "
-            "starting with a letter, such as osaka-1"
+            f"{shorten(site)!r} is no name for a site: 3 to 40 lower-case letters, digits and "
+            "dashes, starting with a letter, such as osaka-1"
         )
     known = site_names(root)
     if site in known:
         raise UsageError(f"there is a site {site} already; choose another name")
     if other not in known:
-        raise UsageError(f"there is no site {other}; known: {', '.join(known) or 'none'}")
+        raise UsageError(f"there is no site {shorten(other)}; known: {', '.join(known) or 'none'}")
     if any(each.code is not Code.TODO_LEFT for each in load_site(root, other).problems):
         raise UsageError(f"site {other} has problems of its own; see foresite check {other}")
     header = ",".join(COLUMNS) + "\n"
@@ -75,7 +81,7 @@ def _like(root: Path, site: str, other: str) -> str:
         _mark(data, path, (), schema)
     stream = io.StringIO()
     yaml.dump(data, stream)
-    return stream.getvalue()
+    return _DROPPED.sub("", stream.getvalue())
 
 
 def _mark(data: Any, path: tuple[str, ...], done: tuple[str | int, ...], schema: Any) -> None:
@@ -88,7 +94,7 @@ def _mark(data: Any, path: tuple[str, ...], done: tuple[str | int, ...], schema:
         if rest:
             _mark(data[step], rest, (*done, step), schema)
         elif step == "context":
-            del data[step]  # the new cluster does not exist yet
+            data[step] = _DROP  # the new cluster does not exist yet
         else:
             note = f"{TODO}: {_note(schema, (*done, step))}"
             if isinstance(data[step], list):

@@ -17,7 +17,7 @@ from schemas.wording import schema_at, schema_of
 
 M = TypeVar("M", bound=Model)
 _ANY_TEXT = f"ssh-ed25519 {'A' * 68}"
-"""Text for a field of any text; a public key is one of those, as JSON Schema shows its type."""
+"""Text for a field that names no example: one of any text, or a public key."""
 
 
 class Flaw(StrEnum):

@@ -55,6 +55,7 @@ class Column(NamedTuple):
 
 _IPV4 = IPV4_PATTERN.strip("^$").replace("(", "(?:")
 _LABEL = r"[a-z0-9](?:[-a-z0-9]{0,38}[a-z0-9])?"
+_MAC = r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}"
 _UUID = r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}"
 COLUMNS = {
     "name": Column(
@@ -74,7 +75,7 @@ COLUMNS = {
     "mac": Column(
         # The second digit is even for one network card, odd for a group of them.
         r"(?!00:00:00:00:00:00)[0-9a-f][02468ace](?::[0-9a-f]{2}){5}",
-        "the MAC of one network card in lower case",
+        "a MAC in lower case with colons",
         "52:54:00:00:00:0b",
     ),
     "ip": Column(_IPV4, "an IPv4 address", "10.16.0.11"),
@@ -171,13 +172,23 @@ class _Rows:
         self._add((number, column), Code.HOSTS_COLUMNS, (message, fix), value=cells[0])
 
     def _add_cell(self, line: str, number: int, name: str, cell: str) -> None:
-        column = COLUMNS[name]
         if name in _COUNTED:
             self._complete = False
-        message = f"{name} {shorten(cell)} is not {column.meaning}" if cell else f"{name} is empty"
-        if name == "name" and re.fullmatch(_UUID, cell):
-            message = f"name {cell} is a UUID, which the Bare Metal Operator refuses"
-        fitting = tidied(cell, column.pattern, respelt=name != "serial")
-        fix = f"write {fitting or f'{column.meaning}, such as {column.example}'}"
         at = cell_column(line, self._header, name)
-        self._add((number, at), Code.HOSTS_CELL, (message, fix), name, cell)
+        self._add((number, at), Code.HOSTS_CELL, _words(name, cell), name, cell)
+
+
+def _words(name: str, cell: str) -> tuple[str, str]:
+    """What is wrong with a cell, and what to write instead."""
+    column = COLUMNS[name]
+    if not cell:
+        return f"{name} is empty", f"write {column.meaning}, such as {column.example}"
+    if name == "name" and re.fullmatch(_UUID, cell):
+        message = f"name {cell} is a UUID, which the Bare Metal Operator refuses"
+        return message, f"write a name that says where the host is, such as {column.example}"
+    if name == "mac" and re.fullmatch(_MAC, cell):
+        message = f"mac {cell} is an address of a group or of nobody, not of a network card"
+        return message, f"write the MAC of the card that boots, such as {column.example}"
+    fitting = tidied(cell, column.pattern, respelt=name != "serial")
+    fix = f"write {fitting or f'{column.meaning}, such as {column.example}'}"
+    return f"{name} {shorten(cell)} is not {column.meaning}", fix

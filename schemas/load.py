@@ -192,6 +192,7 @@ def _site(
         release = Hole()
     site = Site(file, tuple(hosts.hosts), release, hardware, texts)
     if not _countable(file, hosts):
+        # A frozen dataclass has no other way to leave out what follows from its fields.
         object.__setattr__(site, "by_pool", Hole())
     return site
 

@@ -51,20 +51,25 @@ class ManifestError(ValueError):
         self.fix, self.line, self.column = fix, line, column
 
 
-@functools.lru_cache(maxsize=64)
 def read_manifests(text: str) -> tuple[dict[str, Any], ...]:
     """The objects of a YAML stream, in its order, with ``List`` objects taken apart.
 
     Raises ManifestError, a ValueError, where the text is not YAML, or an object has no apiVersion,
     kind or name.
     """
-    objects: list[dict[str, Any]] = []
+    return tuple(item for item, _ in read_objects(text))
+
+
+@functools.lru_cache(maxsize=64)
+def read_objects(text: str) -> tuple[tuple[dict[str, Any], int], ...]:
+    """The objects of ``read_manifests``, each with the line that its document starts on."""
+    objects: list[tuple[dict[str, Any], int]] = []
     for document, line in read_documents(text):
         listed = isinstance(document, dict) and document.get("kind") == "List"
         items = document.get("items") if listed else [document]
         for item in items if isinstance(items, list) else [items]:
             _demand_identity(item, line)
-            objects.append(item)
+            objects.append((item, line))
     return tuple(objects)
 
 
@@ -185,6 +190,9 @@ def _demand_identity(item: Any, line: int) -> None:
     if not all(isinstance(item.get(key), str) for key in ("apiVersion", "kind")):
         fix = "write a Kubernetes object, with apiVersion and kind"
         raise ManifestError("an object has no apiVersion or kind", fix, line)
+    if not isinstance(metadata.get("namespace", ""), str):
+        fix = "write metadata.namespace as text"
+        raise ManifestError("the namespace of an object is not text", fix, line)
     if metadata.get("labels") is None:
         metadata.pop("labels", None)
     if not isinstance(metadata.get("labels", {}), dict):

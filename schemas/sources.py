@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from schemas.codes import Code
+from schemas.problem import shorten
 
 MAX_BYTES = 4 * 1024 * 1024
 """Size of any file below sites/, at most."""
@@ -41,26 +42,28 @@ def names_in(folder: Path) -> list[str]:
 
 def read(folder: Path, path: str) -> bytes | Refused:
     """The bytes of a file below ``folder``, which is sites/ in what a person gets to read."""
-    target = folder / path
+    target, shown = folder / path, shorten(path, 200)
     try:
         real = target.resolve(strict=True)
         if not real.is_relative_to(folder.resolve()):
-            return _unreadable(path, "leads out of sites/", "put the file itself there, not a link")
+            return _unreadable(
+                shown, "leads out of sites/", "put the file itself there, not a link"
+            )
         if not real.is_file():
             kind = "a folder" if real.is_dir() else "no regular file"
-            return _unreadable(path, f"is {kind}", "put a file there")
+            return _unreadable(shown, f"is {kind}", "put a file there")
         size = real.stat().st_size
         if size > MAX_BYTES:
-            message = f"sites/{path} has {size} bytes, more than {MAX_BYTES}"
+            message = f"sites/{shown} has {size} bytes, more than {MAX_BYTES}"
             return Refused(Code.FILE_TOO_LARGE, message, "leave out what the site does not need")
         return real.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         what = "is a link to a file that is not there" if target.is_symlink() else "is not there"
-        return Refused(Code.FILE_MISSING, f"sites/{path} {what}", "add the file")
+        return Refused(Code.FILE_MISSING, f"sites/{shown} {what}", "add the file")
     except (OSError, RuntimeError) as error:  # RuntimeError: a link that leads to itself
         why = getattr(error, "strerror", None) or "the link leads to itself"
-        return _unreadable(path, f"cannot be read: {why}", "make it a file that you may read")
+        return _unreadable(shown, f"cannot be read: {why}", "make it a file that you may read")
 
 
-def _unreadable(path: str, what: str, fix: str) -> Refused:
-    return Refused(Code.FILE_UNREADABLE, f"sites/{path} {what}", fix)
+def _unreadable(shown: str, what: str, fix: str) -> Refused:
+    return Refused(Code.FILE_UNREADABLE, f"sites/{shown} {what}", fix)

@@ -35,8 +35,8 @@ def _candidates(value: str) -> Iterator[str]:
     bare = "".join(c for c in value if c.isprintable()).strip().strip("\"'").strip()
     yield bare
     yield bare.lower()
-    yield re.sub(r"[_\s]+", "-", bare)
-    yield re.sub(r"[_\s]+", "-", bare.lower())
+    yield re.sub(r"_|\s+", "-", bare)
+    yield re.sub(r"_|\s+", "-", bare.lower())
     if _QUANTITY.fullmatch(bare):
         yield "".join(bare.split())
     if _VERSION.fullmatch(bare):

@@ -62,12 +62,15 @@ def parse(model: type[M], document: Document) -> tuple[M | None, list[Problem]]:
         faults = [each for each in faults if each.path not in marked or _is_entry(each)]
         schema = schema_of(model)
         meant = _meant(faults, schema)
+        misspelt = set(meant.values())
         problems += [
             _problem(fault, document, schema, meant.get(fault.path))
             for fault in faults[:MAX_PROBLEMS]
-            if fault.kind != "missing" or fault.path not in meant.values()
+            if fault.kind != "missing" or fault.path not in misspelt
         ]
         flaws |= {each.path: Flaw.ENTRY if _is_entry(each) else Flaw.VALUE for each in faults}
+    if len(flaws) > MAX_PROBLEMS:
+        return None, problems
     return with_holes(model, document.value, flaws.items()), problems
 
 
@@ -188,6 +191,8 @@ def _problem(
     path, kind = fault.path, fault.kind
     around = schema_at(schema, path[:-1])
     node = around.get("propertyNames", {}) if fault.key else schema_at(schema, path)
+    if path and isinstance(path[-1], int) and "description" in around:
+        node = {"description": around["description"], **node}  # a list says what its items are
     if "fix" in fault.context:
         code, message, fix = _CODES[kind], fault.context["message"], fault.context["fix"]
     elif kind == "extra_forbidden":

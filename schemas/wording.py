@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
 
 from schemas import primitives
 from schemas.nearest import nearest
@@ -50,7 +52,7 @@ _FORMS = (
     (primitives.HttpUrl, "an http or https URL without query"),
     (primitives.Server, "a host name or an IPv4 address"),
     (primitives.PublicKey, "an OpenSSH public key on one line"),
-    (primitives.RelativePath, "a path below sites/, of letters, digits and . _ -"),
+    (primitives.RelativePath, "a path below sites/ (letters, digits, . _ -)"),
     (primitives.LabelKey, "the key of a Kubernetes label"),
     (primitives.LabelValue, "the value of a Kubernetes label"),
     (primitives.Quantity, "a quantity (a whole number, and a unit such as Mi or Gi)"),
@@ -196,7 +198,16 @@ def not_allowed(value: Any, node: Node) -> tuple[str, str]:
 @functools.cache
 def schema_of(model: type[primitives.Model]) -> Node:
     """The JSON Schema of a model, to be read alone; making it takes longer than a site's check."""
-    return model.model_json_schema()
+    return model.model_json_schema(schema_generator=_Generator)
+
+
+class _Generator(GenerateJsonSchema):
+    """pydantic's generator, which forgets a pattern that comes after a validator."""
+
+    def chain_schema(self, schema: core_schema.ChainSchema) -> dict[str, Any]:
+        """The schema of a primitive: all that its steps ask for."""
+        steps = [self.generate_inner(step) for step in schema["steps"]]
+        return {word: value for step in steps for word, value in step.items()}
 
 
 def schema_at(schema: Node, path: tuple[str | int, ...], node: Node | None = None) -> Node:

@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from schemas.codes import Code
 from schemas.load import load
@@ -146,6 +148,44 @@ def test_ten_faults_of_one_site_come_in_one_run(repositories: Path) -> None:
     found = problems_of(name, repositories / name)
     assert len({problem.code for problem in found}) >= 10
     assert {problem.file for problem in found} == {"sites/kyoto-1.yaml", "sites/kyoto-1.hosts.csv"}
+
+
+TOKENS = (
+    "", "null", "[]", "{}", "-", "7", "1.5", "true", "TODO", '"', "10.32.0.0/24", "10.32.0.10", "a",
+    "v100", "spares: 1", "~", "\u202e", ",", "\n", ": ", "#", "&a ", "*a", "!!x ", "external", "\0",
+)  # fmt: skip
+EDITED = ("kyoto-1.yaml", "kyoto-1.hosts.csv", "nara-1.hosts.csv", "pod-network/example.yaml")
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(EDITED), st.floats(0, 1), st.integers(0, 12), st.sampled_from(TOKENS)
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_no_slip_of_a_hand_is_an_exception(
+    tmp_path: Path, slips: list[tuple[str, float, int, str]]
+) -> None:
+    build({"edit": []}, tmp_path)
+    for name, where, length, token in slips:
+        path = tmp_path / "sites" / name
+        text = path.read_text("utf-8")
+        start = int(where * len(text))
+        path.write_text(text[:start] + token + text[start + length :], "utf-8")
+    for loaded in load(tmp_path).values():
+        assert (loaded.site is None) == bool(loaded.problems)
+        for problem in loaded.problems:
+            assert str(problem).replace("\n", "").isprintable()
+            assert not JARGON.search(f"{problem.message} {problem.fix}")
 
 
 def test_sites_that_clash_are_valid_alone(repositories: Path, tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ def test_a_host_leaves_to_its_provider_what_the_provider_writes(site: Site) -> N
 
 
 def test_empty_structs_go_and_empty_lists_stay() -> None:
-    value = {"a": {"b": {}, "c": None}, "d": [], "e": {"f": False, "g": 0, "h": ""}, "i": None}
+    value: Json = {"a": {"b": {}, "c": None}, "d": [], "e": {"f": False, "g": 0, "h": ""}, "i": None}
     assert pruned(value) == {"d": [], "e": {"f": False, "g": 0, "h": ""}}
 
 

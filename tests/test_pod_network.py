@@ -89,7 +89,7 @@ def without_ours(body: dict[str, Any]) -> dict[str, Any]:
 def test_what_is_registered_directly_is_what_the_file_says_with_our_labels(name: str) -> None:
     site = every_site()[name]
     made = installed(site, PodNetworkInstall.DIRECT)
-    read = []
+    read: list[dict[str, Any]] = []
     for document in yaml.load_all(text_of(site), Loader=yaml.CSafeLoader):
         read += document["items"] if document["kind"] == "List" else [document]
     assert [without_ours(each.body) for each in made] == [without_ours(each) for each in read]

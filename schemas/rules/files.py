@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from schemas.codes import Code
-from schemas.manifests import ManifestError, read_documents, read_manifests
+from schemas.manifests import ManifestError, read_documents, read_objects
 from schemas.rules.finding import Finding, Path, TextPlace, attempt
 from schemas.site import Site
 from schemas.sitefile import FirstBoot, PodNetworkInstall, SiteFile
@@ -110,7 +110,7 @@ def pod_network(site: Site) -> Iterator[Finding]:
     if text is None:
         return
     try:
-        objects = read_manifests(text)
+        objects = read_objects(text)
     except ManifestError as error:
         at = TextPlace(file, error.line, error.column, MANIFESTS)
         yield Finding(Code.FILE_CONTENT, at, str(error), error.fix)
@@ -126,16 +126,15 @@ def pod_network(site: Site) -> Iterator[Finding]:
 
 def _secrets(file: str, text: str) -> Iterator[Finding]:
     fix = "let someone else make the Secret, refer to it by name, and change what it held"
-    for document, line in read_documents(text):
-        items = document.get("items") if document.get("kind") == "List" else [document]
-        if any(item.get("kind") == "Secret" for item in items or ()):
+    for item, line in read_objects(text):
+        if item["kind"] == "Secret":
             at = TextPlace(file, line, 1, MANIFESTS)
             yield Finding(Code.SECRET_IN_FILE, at, "the object that starts here is a Secret", fix)
 
 
 def _twice(file: str, text: str) -> Iterator[Finding]:
     seen = set()
-    for item in read_manifests(text):
+    for item, _ in read_objects(text):
         metadata = item["metadata"]
         key = (item["apiVersion"], item["kind"], metadata.get("namespace"), metadata["name"])
         if key in seen:

@@ -93,7 +93,7 @@ def clashes(footprints: Sequence[Footprint]) -> Found:
     owners = {column: _cell_clashes(footprints, column, found) for column in UNIQUE_COLUMNS}
     for mine in footprints:
         for column in ("ip", "bmc"):
-            other = owners[column].get(mine.endpoint or "")
+            other = owners[column].get(mine.endpoint) if mine.endpoint else None
             if other is not None and other.site != mine.site:
                 _endpoint_of_host(mine, other, column, found)
     return found

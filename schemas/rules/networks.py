@@ -88,7 +88,7 @@ def zone_size(at: InZone) -> Iterator[Finding]:
     reserved = 3 + (IPv4Address(site.file.cluster.endpoint) in network)
     room = max(0, network.num_addresses - reserved)
     if room < max(1, count):
-        need = max(1, count) + reserved
+        need = max(1, count) + 4  # a larger network may hold the endpoint as well
         yield Finding(
             Code.NETWORK_TOO_SMALL,
             at.path("network"),

@@ -16,6 +16,7 @@ encoding         save the whole file so (utf-16, utf-8-sig, latin-1)
 newlines         end lines so (crlf or cr)
 """
 
+import functools
 import shutil
 from pathlib import Path
 from typing import Any
@@ -31,9 +32,10 @@ def fault_files() -> list[Path]:
     return sorted(FOLDER.glob("*.yaml"))
 
 
+@functools.cache
 def read_fault(path: Path) -> dict[str, Any]:
     """What a fault file says; its edits always as a list."""
-    fault: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
+    fault: dict[str, Any] = yaml.load(path.read_bytes(), yaml.CSafeLoader)
     assert fault.keys() <= {"what", "edit", "load", "expect"}, path
     if isinstance(fault["edit"], dict):
         fault["edit"] = [fault["edit"]]

@@ -20,6 +20,9 @@ _FOREIGN = (
     "PULUMI_CONFIG_PASSPHRASE_FILE",
     "PULUMI_STACK",
 )
+# Pulumi writes a debug log of every property of every run into the folder ``logs`` of its home; that
+# is two fifths of a preview's time, and a copy of everything where nobody looks for it.
+_NO_LOGS = "This file stands where Pulumi would make a folder for its automatic debug logs.\n"
 
 
 def environment(
@@ -70,6 +73,7 @@ def pulumi_home(tools: Tools) -> Path:
             with filling(home) as folder, writing(home):
                 for target, source in placed.items():
                     _place(source.resolve(), folder / target)
+                (folder / "logs").write_text(_NO_LOGS, encoding="utf-8")
     return home
 
 
