@@ -95,8 +95,8 @@ def _text(value: str) -> str:
     if _PLAIN.fullmatch(value) and not _AMBIGUOUS.fullmatch(value):
         return value
     # JSON's double quotes are YAML's, and mean the same in every version of it; but for what lies
-    # outside JSON's \\uXXXX, and DEL, which JSON leaves as it is.
-    if value.isascii() and "\x7f" not in value:
+    # outside JSON's \\uXXXX.
+    if value.isascii():
         return json.dumps(value)
     return "".join(_escaped(c) for c in json.dumps(value, ensure_ascii=False))
 

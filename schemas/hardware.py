@@ -16,17 +16,24 @@ class BmcProtocol(StrEnum):
     """How the Bare Metal Operator talks to a host's BMC: the scheme of ``bmc.address``."""
 
     REDFISH_VIRTUALMEDIA = "redfish-virtualmedia"
+    """Redfish, booting from a virtual disc: no provisioning network is needed."""
     REDFISH = "redfish"
+    """Redfish, booting from the provisioning network."""
     IDRAC_VIRTUALMEDIA = "idrac-virtualmedia"
+    """The same as redfish-virtualmedia, in the way of Dell's iDRAC."""
     IPMI = "ipmi"
+    """IPMI, booting from the provisioning network."""
 
 
 class BootMode(StrEnum):
     """The firmware interface a host boots with: BareMetalHost ``spec.bootMode``."""
 
     UEFI = "UEFI"
+    """UEFI."""
     UEFI_SECURE_BOOT = "UEFISecureBoot"
+    """UEFI that starts signed code only."""
     LEGACY = "legacy"
+    """BIOS."""
 
 
 class Bmc(Model):

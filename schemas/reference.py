@@ -19,8 +19,8 @@ PROBLEMS_TEXT = (
     "instead. Why each hurts:"
 )
 SITE_FILE_TEXT = (
-    "`sites/<site>.yaml`, at most 64 KiB of YAML 1.2 without tags, anchors or directives. An editor "
-    "with a YAML language server completes and checks it ([editor.md](editor.md))."
+    "`sites/<site>.yaml`, at most 64 KiB of YAML 1.2 without tags, anchors or directives. An "
+    "editor with a YAML language server completes and checks it ([editor.md](editor.md))."
 )
 HOST_LIST_TEXT = (
     "`sites/<site>.hosts.csv`: a header, then a line a host, without quotes. Columns may stand in "

@@ -11,7 +11,8 @@ from schemas.hardware import HardwareProfile
 from schemas.hostlist import Host
 from schemas.primitives import KubernetesVersion
 from schemas.release import OperatingSystem, OsImage, Release
-from schemas.sitefile import FirstBoot, Pool, Role, SiteFile
+from schemas.sitefile import FirstBoot, Pool, SiteFile
+from schemas.vocabulary import Role
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ Owns the shape and what a single value may be. What must hold between values is 
 hosts are in the host list; hardware profiles and releases are data that a site names.
 """
 
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
@@ -30,57 +29,16 @@ from schemas.primitives import (
     SiteName,
     ZoneName,
 )
+from schemas.vocabulary import (
+    PodNetworkInstall,
+    Remedy,
+    Role,
+    RolloutStrategy,
+    TaintEffect,
+    VirtualIp,
+)
 
 Seconds = Annotated[int, Field(ge=60, le=86400)]
-
-
-class Role(StrEnum):
-    """What the machines of a pool are to their cluster."""
-
-    CONTROL_PLANE = "control-plane"
-    WORKER = "worker"
-
-
-class VirtualIp(StrEnum):
-    """Who answers for the control plane's endpoint."""
-
-    ARP = "arp"
-    """kube-vip on the control plane's hosts, by ARP: they share one layer 2 network."""
-    EXTERNAL = "external"
-    """A load balancer that someone else runs."""
-
-
-class PodNetworkInstall(StrEnum):
-    """How the pod network's manifests get into the cluster."""
-
-    CLUSTER_RESOURCE_SET = "cluster-resource-set"
-    """Cluster API applies them as soon as the control plane answers."""
-    DIRECT = "direct"
-    """Registered with the site's own cluster once ``cluster.context`` is set."""
-
-
-class RolloutStrategy(StrEnum):
-    """When machines are replaced: MachineDeployment ``rollout.strategy.type``."""
-
-    ROLLING_UPDATE = "RollingUpdate"
-    ON_DELETE = "OnDelete"
-
-
-class Remedy(StrEnum):
-    """What Cluster API does for a machine that fails its health check."""
-
-    REBOOT = "reboot"
-    """Metal3 power-cycles the host; the disk stays as it is."""
-    REPLACE = "replace"
-    """The Machine is deleted: its host is wiped and a free one is installed."""
-
-
-class TaintEffect(StrEnum):
-    """What a taint does to pods that do not tolerate it."""
-
-    NO_SCHEDULE = "NoSchedule"
-    PREFER_NO_SCHEDULE = "PreferNoSchedule"
-    NO_EXECUTE = "NoExecute"
 
 
 class PodNetwork(Model):

@@ -14,7 +14,8 @@ import yaml
 
 from components.manifest import Json
 from schemas.site import Site
-from schemas.sitefile import Kubelet, Role, VirtualIp
+from schemas.sitefile import Kubelet
+from schemas.vocabulary import Role, VirtualIp
 from tests.golden import (
     MANAGED,
     bootstraps,

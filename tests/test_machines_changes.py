@@ -9,7 +9,8 @@ import pytest
 
 from schemas.hostlist import Host
 from schemas.site import Site
-from schemas.sitefile import Kubelet, Remedy, Zone
+from schemas.sitefile import Kubelet, Zone
+from schemas.vocabulary import Remedy
 from tests.golden import every_site, objects, one, pools, with_file, with_pool
 
 

@@ -7,7 +7,7 @@ import pytest
 from components.machines.health import startup_timeout
 from schemas.hardware import HardwareProfile
 from schemas.site import Site
-from schemas.sitefile import Remedy
+from schemas.vocabulary import Remedy
 from tests.golden import MANAGED, every_site, name_of, of_kind, one, pool_of, pools
 
 

@@ -11,7 +11,7 @@ from components.pod_network.objects import objects
 from schemas.manifests import read_manifests
 from schemas.objects import check_object
 from schemas.site import Site
-from schemas.sitefile import PodNetworkInstall
+from schemas.vocabulary import PodNetworkInstall
 from tests.golden import every_site, of_kind
 from tests.golden import objects as every_object
 from tests.repository import all_sites

@@ -7,19 +7,13 @@ may hold jinja's marks: the types of the site file leave no room for them.
 from typing import Any
 
 from components.dump import dump
-from components.machines.names import NODE_POOL_LABEL, RACK_LABEL
+from schemas.nodelabels import POOL_LABEL, kubelet_argument, synced
 from schemas.release import OsFamily
 from schemas.site import Site
 from schemas.sitefile import FirstBoot, Pool, Proxy
 
 Json = dict[str, Any]
 PATCHES = "/etc/kubernetes/patches"
-SYNCED_DOMAINS = (
-    "node-role.kubernetes.io",
-    "node-restriction.kubernetes.io",
-    "node.cluster.x-k8s.io",
-)
-"""Label domains that Cluster API copies from Machines to nodes (util/labels/helpers.go)."""
 _TRUST = {
     OsFamily.DEBIAN: ("/usr/local/share/ca-certificates", "crt", "update-ca-certificates"),
     OsFamily.RHEL: ("/etc/pki/ca-trust/source/anchors", "pem", "update-ca-trust extract"),
@@ -50,18 +44,11 @@ def registration(site: Site, pool: Pool) -> Json:
 
     metal3.io/uuid is how the Metal3 provider finds the node to set its providerID.
     """
-    node_labels = {
-        **{key: value for key, value in pool.labels.items() if not synced(key)},
-        "metal3.io/uuid": "{{ ds.meta_data.uuid }}",
-        "topology.kubernetes.io/region": site.file.region,
-        "topology.kubernetes.io/zone": "{{ ds.meta_data.zone }}",
-        RACK_LABEL: "{{ ds.meta_data.rack }}",
-    }
-    text = ",".join(f"{key}={value}" for key, value in sorted(node_labels.items()))
+    labels = kubelet_argument(site.file.region, pool.labels)
     result: Json = {
         "nodeRegistration": {
             "name": "{{ ds.meta_data.local_hostname }}",
-            "kubeletExtraArgs": [{"name": "node-labels", "value": text}],
+            "kubeletExtraArgs": [{"name": "node-labels", "value": labels}],
         },
         "patches": {"directory": PATCHES},
     }
@@ -75,16 +62,10 @@ def registration(site: Site, pool: Pool) -> Json:
     return result
 
 
-def synced(key: str) -> bool:
-    """Whether Cluster API copies a label of a Machine to its node."""
-    domain = key.partition("/")[0] if "/" in key else ""
-    return any(domain == each or domain.endswith(f".{each}") for each in SYNCED_DOMAINS)
-
-
 def machine_labels(pool: Pool) -> dict[str, str]:
     """The labels of a pool's Machines that reach their nodes, in place."""
     return {
-        NODE_POOL_LABEL: pool.name,
+        POOL_LABEL: pool.name,
         **{key: value for key, value in sorted(pool.labels.items()) if synced(key)},
     }
 

@@ -7,7 +7,8 @@ from components.machines.templates import machine_template
 from components.machines.workers import deletion
 from components.manifest import Json, Manifest, pruned
 from schemas.site import Site
-from schemas.sitefile import Pool, Remedy, VirtualIp
+from schemas.sitefile import Pool
+from schemas.vocabulary import Remedy, VirtualIp
 
 KUBE_VIP_MANIFEST = "/etc/kubernetes/manifests/kube-vip.yaml"
 _INIT_ONLY = "test ! -f /run/kubeadm/kubeadm.yaml || "

@@ -10,12 +10,13 @@ from components.machines.names import (
     CLUSTER_LABEL,
     CONTROL_PLANE_LABEL,
     INFRASTRUCTURE_API,
-    NODE_POOL_LABEL,
     metadata,
 )
 from components.manifest import Json, Manifest
+from schemas import nodelabels
 from schemas.site import Site
-from schemas.sitefile import Pool, Remedy, Role
+from schemas.sitefile import Pool
+from schemas.vocabulary import Remedy, Role
 
 LEAST_MARGIN_SECONDS = 600
 """What a start takes besides the re-image at least: waiting for a host, power-on, joining."""
@@ -58,7 +59,7 @@ def health_check(site: Site, pool: Pool) -> Manifest:
             "selector": {
                 "matchLabels": {CONTROL_PLANE_LABEL: ""}
                 if control_plane
-                else {NODE_POOL_LABEL: pool.name}
+                else {nodelabels.POOL_LABEL: pool.name}
             },
             "checks": {
                 "nodeStartupTimeoutSeconds": startup_timeout(site, pool),

@@ -18,8 +18,6 @@ CLUSTER_LABEL = "cluster.x-k8s.io/cluster-name"
 DEPLOYMENT_LABEL = "cluster.x-k8s.io/deployment-name"
 CONTROL_PLANE_LABEL = "cluster.x-k8s.io/control-plane"
 FAILURE_DOMAIN_LABEL = "infrastructure.cluster.x-k8s.io/failure-domain"
-NODE_POOL_LABEL = "node.cluster.x-k8s.io/pool"
-"""On Machines; Cluster API copies labels of this domain to nodes, without a re-image."""
 
 POOL_LABEL = "foresite.dev/pool"
 ZONE_LABEL = "foresite.dev/zone"

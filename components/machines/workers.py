@@ -13,7 +13,8 @@ from components.machines.names import (
 from components.machines.templates import data_template, machine_template
 from components.manifest import Json, Manifest, hashed, pruned
 from schemas.site import Site
-from schemas.sitefile import Pool, Remedy, Rollout, RolloutStrategy
+from schemas.sitefile import Pool, Rollout
+from schemas.vocabulary import Remedy, RolloutStrategy
 
 NODE_DELETION_TIMEOUT_SECONDS = 600
 """Nodes are named after hosts, so a Node left behind would keep the host's next machine out: the

@@ -8,7 +8,7 @@ not, as Cluster API never deletes what it applied.
 from components.manifest import SITE_LABEL, Manifest, Target, annotated, labels
 from schemas.manifests import read_manifests
 from schemas.site import Site
-from schemas.sitefile import PodNetworkInstall
+from schemas.vocabulary import PodNetworkInstall
 
 COMPONENT = "pod-network"
 

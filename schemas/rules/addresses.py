@@ -7,7 +7,7 @@ from schemas.codes import Code
 from schemas.rules.finding import Finding, HostCell
 from schemas.rules.scope import InZone
 from schemas.site import Site
-from schemas.sitefile import Role, VirtualIp
+from schemas.vocabulary import Role, VirtualIp
 
 ENDPOINT = ("cluster", "endpoint")
 

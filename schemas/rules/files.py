@@ -9,7 +9,8 @@ from schemas.codes import Code
 from schemas.manifests import ManifestError, read_documents, read_objects
 from schemas.rules.finding import Finding, Path, TextPlace, attempt
 from schemas.site import Site
-from schemas.sitefile import FirstBoot, PodNetworkInstall, SiteFile
+from schemas.sitefile import FirstBoot, SiteFile
+from schemas.vocabulary import PodNetworkInstall
 
 MAX_MANIFEST_BYTES = 900_000
 """What one ConfigMap holds with room to spare (etcd refuses requests over 1.5 MiB, the API server

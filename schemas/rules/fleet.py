@@ -16,7 +16,8 @@ from schemas.primitives import IPV4_PATTERN
 from schemas.problem import shorten
 from schemas.rules.finding import Finding, HostCell, Path
 from schemas.rules.hosts import UNIQUE_COLUMNS
-from schemas.sitefile import Cluster, VirtualIp
+from schemas.sitefile import Cluster
+from schemas.vocabulary import VirtualIp
 
 _IPV4 = re.compile(IPV4_PATTERN)
 Found = dict[str, list[Finding]]

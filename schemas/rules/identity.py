@@ -10,8 +10,9 @@ from schemas.primitives import SiteName
 from schemas.problem import shorten
 from schemas.rules.finding import Finding, Path
 from schemas.site import Site
-from schemas.sitefile import FirstBoot, Role, SiteFile
+from schemas.sitefile import FirstBoot, SiteFile
 from schemas.tidy import fits, tidied
+from schemas.vocabulary import Role
 from schemas.wording import pattern_of
 
 _TAKEN_NAMES = re.compile(r"default|cert-manager|kube-.*|.*-system")

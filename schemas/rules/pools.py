@@ -10,7 +10,7 @@ from schemas.nearest import nearest
 from schemas.rules.finding import Finding
 from schemas.rules.scope import InPool
 from schemas.site import Site
-from schemas.sitefile import Role
+from schemas.vocabulary import Role
 
 
 def pool_names(site: Site) -> Iterator[Finding]:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from schemas.codes import Code
 from schemas.rules.finding import Finding
 from schemas.rules.scope import InPool
-from schemas.sitefile import Pool, Remedy, Role, RolloutStrategy
+from schemas.sitefile import Pool
+from schemas.vocabulary import Remedy, Role, RolloutStrategy
 
 STARTUP_MARGIN_SECONDS = 600
 """What a start takes besides the re-image: waiting for a host, power-on, joining."""

@@ -20,8 +20,8 @@ _FOREIGN = (
     "PULUMI_CONFIG_PASSPHRASE_FILE",
     "PULUMI_STACK",
 )
-# Pulumi writes a debug log of every property of every run into the folder ``logs`` of its home; that
-# is two fifths of a preview's time, and a copy of everything where nobody looks for it.
+# Pulumi writes a debug log of every property of every run into the folder ``logs`` of its home:
+# two fifths of the CLI's time in a preview, and a copy of everything where nobody looks for it.
 _NO_LOGS = "This file stands where Pulumi would make a folder for its automatic debug logs.\n"
 
 

@@ -1,0 +1,59 @@
+"""The closed vocabularies of a site file: an enum for each axis, a sentence for each member."""
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What the machines of a pool are to their cluster."""
+
+    CONTROL_PLANE = "control-plane"
+    """Runs the Kubernetes API and etcd."""
+    WORKER = "worker"
+    """Runs pods."""
+
+
+class VirtualIp(StrEnum):
+    """Who answers for the control plane's endpoint."""
+
+    ARP = "arp"
+    """kube-vip on the control plane's hosts, by ARP: they share one layer 2 network."""
+    EXTERNAL = "external"
+    """A load balancer that someone else runs."""
+
+
+class PodNetworkInstall(StrEnum):
+    """How the pod network's manifests get into the cluster."""
+
+    CLUSTER_RESOURCE_SET = "cluster-resource-set"
+    """Cluster API applies them as soon as the control plane answers."""
+    DIRECT = "direct"
+    """Registered with the site's own cluster once ``cluster.context`` is set."""
+
+
+class RolloutStrategy(StrEnum):
+    """When machines are replaced: MachineDeployment ``rollout.strategy.type``."""
+
+    ROLLING_UPDATE = "RollingUpdate"
+    """As soon as the template changes, a few at a time."""
+    ON_DELETE = "OnDelete"
+    """Only when someone deletes a Machine."""
+
+
+class Remedy(StrEnum):
+    """What Cluster API does for a machine that fails its health check."""
+
+    REBOOT = "reboot"
+    """Metal3 power-cycles the host; the disk stays as it is."""
+    REPLACE = "replace"
+    """The Machine is deleted: its host is wiped and a free one is installed."""
+
+
+class TaintEffect(StrEnum):
+    """What a taint does to pods that do not tolerate it."""
+
+    NO_SCHEDULE = "NoSchedule"
+    """No new ones come."""
+    PREFER_NO_SCHEDULE = "PreferNoSchedule"
+    """New ones come only if no other node has room."""
+    NO_EXECUTE = "NoExecute"
+    """No new ones come, and those that run are evicted."""
