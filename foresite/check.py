@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from components.manifest import Manifest
 from components.site import site_objects
-from foresite.command import FOUND, OK, repository
+from foresite.command import FOUND, OK, UsageError, repository
 from schemas.codes import Code
 from schemas.load import Loaded, load
 from schemas.objects import check_object
@@ -18,7 +18,10 @@ def run(options: argparse.Namespace) -> int:
     """Check the named sites and report."""
     root = repository(options)
     loaded = load(root, options.sites or None)
-    problems = [problem for each in loaded.values() for problem in all_problems(each)]
+    if not loaded:
+        raise UsageError(f"there is no site in {root / 'sites'}; write one: foresite new")
+    every = (problem for each in loaded.values() for problem in all_problems(each))
+    problems = list(dict.fromkeys(every))  # a file that two sites share has its faults once
     if options.format == "json":
         print(as_json(loaded, problems))
     else:

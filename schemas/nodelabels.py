@@ -65,11 +65,12 @@ def refused_by_kubelets(key: str) -> bool:
 def kubelet_argument(region: str, labels: Mapping[str, str]) -> str:
     """The kubelet's ``node-labels`` for a pool with these labels, as cloud-init fills it in."""
     every = {
+        **{key: value for key, value in labels.items() if not synced(key)},
+        # Last, so that no label of a pool takes the place of one that machines are found by.
         HOST_LABEL: "{{ ds.meta_data.uuid }}",
         REGION_LABEL: region,
         ZONE_LABEL: "{{ ds.meta_data.zone }}",
         RACK_LABEL: "{{ ds.meta_data.rack }}",
-        **{key: value for key, value in labels.items() if not synced(key)},
     }
     return ",".join(f"{key}={value}" for key, value in sorted(every.items()))
 

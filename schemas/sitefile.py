@@ -122,7 +122,7 @@ class Proxy(Model):
 
     http: HttpUrl
     """Proxy for http and https, without user or password."""
-    exclude: Annotated[list[Server], Field(max_length=50)] = []
+    exclude: Annotated[list[Server], Field(max_length=30)] = []
     """Names that are reached directly, besides the site's own networks."""
 
 
@@ -234,7 +234,7 @@ class Pool(Model):
     """When Cluster API steps in."""
     labels: dict[LabelKey, LabelValue] = {}
     """Labels of its nodes."""
-    taints: list[Taint] | None = None
+    taints: Annotated[list[Taint], Field(max_length=100)] | None = None
     """Taints of its nodes; default: kubeadm's for the role. [] means none."""
     kubelet: Kubelet = Kubelet()
     """Settings of the kubelet."""

@@ -224,8 +224,8 @@ def add_syntax_error(findings: Findings, error: yaml.YAMLError, bracket: int) ->
     elif "cannot start" in problem and text[index : index + 1] == "\t":
         message, fix = "a tab is used as indentation", "indent with spaces"
     code = next((code for word, code in _REFUSED if word in f"{context} {problem}"), None)
-    line = text[text.rfind("\n", 0, index) + 1 :].partition("\n")[0]
-    findings.add(code or Code.YAML_SYNTAX, index, message, fix, value=line.strip())
+    # The line itself is not shown: what is not YAML may still be a secret.
+    findings.add(code or Code.YAML_SYNTAX, index, message, fix)
 
 
 def add_layout_faults(findings: Findings, spans: list[Span]) -> None:

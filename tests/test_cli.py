@@ -18,6 +18,9 @@ from schemas.codes import Code
 from tests.golden import GOLDEN
 from tests.repository import ROOT, all_sites
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
+"""Of this checkout, with output held back as it is by default, so that it can fail late."""
+
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
@@ -30,7 +33,7 @@ def process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
     """The command in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "foresite", *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        env={**ENVIRONMENT, **environment},
         capture_output=True,
         check=False,
     )
@@ -220,7 +223,7 @@ def test_a_folder_that_is_gone_is_2(tmp_path: Path) -> None:
         [f'rmdir "$PWD" && exec "{sys.executable}" -m foresite check'],
         shell=True,
         cwd=gone,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=ENVIRONMENT,
         capture_output=True,
         check=False,
     )
@@ -228,9 +231,9 @@ def test_a_folder_that_is_gone_is_2(tmp_path: Path) -> None:
     assert b"Traceback" not in done.stderr
 
 
-def test_a_repository_without_a_site_has_no_problem(tmp_path: Path) -> None:
+def test_a_repository_without_a_site_cannot_be_checked(tmp_path: Path) -> None:
     (tmp_path / "sites").mkdir()
-    assert main(["--root", str(tmp_path), "check"]) == OK
+    assert main(["--root", str(tmp_path), "check"]) == FAILED
     assert main(["--root", str(tmp_path), "render", "--out", str(tmp_path / "out")]) == OK
     assert main(["--root", str(tmp_path), "new", "osaka-1", "--like", "lab-1"]) == FAILED
 
@@ -273,7 +276,7 @@ def shell(command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", "-c", line],
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,

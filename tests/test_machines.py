@@ -10,14 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 
 import pytest
 
 from components.manifest import Json, Manifest, Target, annotated, hashed, pruned
-from schemas.hardware import RootDisk
+from schemas.hardware import BmcProtocol, RootDisk
 from schemas.site import Site
-from tests.golden import MANAGED, every_site, name_of, objects, of_kind, one, pool_of, walk
+from tests.golden import MANAGED, every_site, name_of, objects, of_kind, one, pool_of, pools, walk
 
 CLUSTER_SCOPED = {
     "ClusterRole",
@@ -151,7 +151,9 @@ def test_guards_leave_what_a_manifest_already_asks_of_argo_cd() -> None:
         "own": "1",
     }
     assert given["annotations"] == {key: "ServerSideApply=true, Prune=true", "own": "1"}
-    (made,) = annotated([Manifest("X", {"kind": "X", "metadata": {"annotations": None}}, keep=True)])
+    (made,) = annotated(
+        [Manifest("X", {"kind": "X", "metadata": {"annotations": None}}, keep=True)]
+    )
     assert made.body["metadata"]["annotations"][key] == "Prune=false,Delete=false"
 
 
@@ -186,7 +188,12 @@ def test_a_host_leaves_to_its_provider_what_the_provider_writes(site: Site) -> N
 
 
 def test_empty_structs_go_and_empty_lists_stay() -> None:
-    value: Json = {"a": {"b": {}, "c": None}, "d": [], "e": {"f": False, "g": 0, "h": ""}, "i": None}
+    value: Json = {
+        "a": {"b": {}, "c": None},
+        "d": [],
+        "e": {"f": False, "g": 0, "h": ""},
+        "i": None,
+    }
     assert pruned(value) == {"d": [], "e": {"f": False, "g": 0, "h": ""}}
 
 
@@ -274,7 +281,13 @@ def test_each_host_is_one_object_with_what_its_line_says(site: Site) -> None:
     for host in site.hosts:
         spec, metadata = bodies[host.name]["spec"], bodies[host.name]["metadata"]
         assert spec["bootMACAddress"] == host.mac
-        assert re.split(r"[/:]+", spec["bmc"]["address"])[1] == host.bmc
+        bmc = site.profile(pools(site)[host.pool]).bmc
+        path = "" if bmc.protocol is BmcProtocol.IPMI else bmc.system_path
+        assert spec["bmc"]["address"] == f"{bmc.protocol}://{host.bmc}{path}"
+        assert spec["bmc"]["disableCertificateVerification"] is not bmc.verify_certificate
+        # One Secret for all, or one for each host; somebody else fills them.
+        secret = site.file.bmc.credentials or f"{host.name}-bmc"
+        assert spec["bmc"]["credentialsName"] == secret
         labels = metadata["labels"]
         assert labels["foresite.dev/pool"] == host.pool
         assert labels["foresite.dev/zone"] == host.zone
@@ -324,8 +337,33 @@ def test_every_host_gets_the_address_of_its_line(site: Site) -> None:
         ]
         zone = next(zone for zone in site.file.zones if zone.name == host.zone)
         assert [each["gateway"] for each in inside] == [zone.gateway]
-        assert f"/{inside[0]['prefix']}" == zone.network[zone.network.index("/") :]
+    for zone, each in zip(site.file.zones, spec["pools"], strict=True):
+        network = IPv4Network(zone.network)
+        usable = [*network.hosts()]
+        assert (each["start"], each["end"]) == (str(usable[0]), str(usable[-1]))
+        assert (each["subnet"], each["prefix"]) == (str(network), network.prefixlen)
     assert DNS_LABEL.fullmatch(spec["namePrefix"])
+
+
+def test_machines_boot_the_image_that_the_release_has_for_their_version(site: Site) -> None:
+    for manifest in of_kind(site, *MANAGED):
+        pool = pool_of(site, manifest.body)
+        image = template_of(site, manifest.body)["spec"]["template"]["spec"]["image"]
+        wanted = site.release.operating_systems[site.os_name(pool)].images[site.version(pool)]
+        assert (image["checksum"], image["checksumType"]) == (wanted.sha256, "sha256")
+        server, _, name = image["url"].rpartition("/")
+        assert server == site.file.sources.os_images.rstrip("/")
+        assert (name, image["diskFormat"]) == (wanted.file, wanted.format.value)
+
+
+def test_the_control_plane_may_spread_over_the_zones_that_it_has_hosts_in(site: Site) -> None:
+    spec = one(site, "Metal3Cluster")["spec"]
+    zones = {host.zone for host in site.hosts_of(site.control_plane)}
+    assert {each["name"]: each["controlPlane"] for each in spec["failureDomains"]} == {
+        zone.name: zone.name in zones for zone in site.file.zones
+    }
+    # Only so does the Metal3 provider look for the node by its label metal3.io/uuid.
+    assert spec["cloudProviderEnabled"] is False
 
 
 def test_hosts_find_their_addresses_without_claiming_a_second_one(site: Site) -> None:

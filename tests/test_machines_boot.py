@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,7 +15,7 @@ import yaml
 
 from components.manifest import Json
 from schemas.site import Site
-from schemas.sitefile import Kubelet
+from schemas.sitefile import Kubelet, Proxy
 from schemas.vocabulary import Role, VirtualIp
 from tests.golden import (
     MANAGED,
@@ -25,6 +26,7 @@ from tests.golden import (
     pool_of,
     pools,
     walk,
+    with_file,
     with_pool,
 )
 
@@ -179,15 +181,24 @@ def test_commands_are_commands(site: Site) -> None:
     for command in sorted(set(commands)):
         done = subprocess.run(["sh", "-n", "-c", command], capture_output=True, check=False)
         assert (done.returncode, done.stderr) == (0, b""), command
-    for pool in site.file.pools:
-        boot = site.first_boot(pool)
-        before = bootstraps(site)[pool.name].get("preKubeadmCommands", [])
-        assert any(c.startswith("update-ca") for c in before) == bool(boot.ca_certificates)
-        # containerd reads its environment and the trust store when it starts.
-        last = [c for c in before if "kube-vip" not in c][-1:]
-        assert (last == ["systemctl restart containerd"]) == bool(
-            boot.ca_certificates or boot.proxy
-        )
+
+
+@pytest.mark.parametrize("proxy", [None, Proxy(http="http://p.example:1")])
+@pytest.mark.parametrize("certificates", [[], ["x.pem"]])
+def test_containerd_starts_anew_with_its_proxy_and_its_certificates(
+    proxy: Proxy | None, certificates: list[str]
+) -> None:
+    site = every_site()["tsukuba-1"]
+    first = site.file.first_boot.model_copy(
+        update={"proxy": proxy, "ca_certificates": certificates}
+    )
+    other = replace(with_file(site, first_boot=first), texts={**site.texts, "x.pem": "x\n"})
+    for name, trust in (("mncore2", "update-ca-certificates"), ("cpu", "update-ca-trust extract")):
+        assert bootstraps(other)[name].get("preKubeadmCommands", []) == [
+            *([trust] if certificates else []),
+            *(["systemctl daemon-reload"] if proxy else []),
+            *(["systemctl restart containerd"] if proxy or certificates else []),
+        ]
 
 
 def share(text: str) -> float:

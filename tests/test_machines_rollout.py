@@ -8,7 +8,7 @@ from components.machines.health import startup_timeout
 from schemas.hardware import HardwareProfile
 from schemas.site import Site
 from schemas.vocabulary import Remedy
-from tests.golden import MANAGED, every_site, name_of, of_kind, one, pool_of, pools
+from tests.golden import MANAGED, every_site, name_of, of_kind, one, pool_of, pools, with_pool
 
 
 @pytest.fixture(params=sorted(every_site()))
@@ -95,6 +95,15 @@ def test_each_pool_is_watched_by_one_health_check_that_cannot_loop(site: Site) -
             assert selector == {"cluster.x-k8s.io/control-plane": ""}
         else:
             assert selector == {"node.cluster.x-k8s.io/pool": name}
+
+
+def test_of_a_control_plane_one_machine_at_most_is_taken_down() -> None:
+    site = every_site()["edge-1"]
+    name = site.control_plane.name
+    check = site.control_plane.health_check.model_copy(update={"max_unhealthy_percent": 99})
+    body = one(with_pool(site, name, health_check=check), f"MachineHealthCheck/{name}")
+    # The power cycle asks nobody for the quorum.
+    assert body["spec"]["remediation"]["triggerIf"] == {"unhealthyLessThanOrEqualTo": 1}
 
 
 @pytest.mark.parametrize("minutes", [5, 9, 10, 30, 480])

@@ -90,6 +90,23 @@ def test_another_checkout_gives_the_same_bytes(expected: dict[str, bytes], tmp_p
     assert tree(tmp_path / "o") == expected
 
 
+def test_a_locale_without_unicode_changes_no_byte(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "tests" / "golden" / "sites", tmp_path / "sites")
+    manifests = tmp_path / "sites" / "brought" / "pod-network.yaml"
+    text = manifests.read_text("utf-8").replace("mtu = 9000", "mtu = 9000  # größer")
+    manifests.write_text(text, encoding="utf-8")
+    assert rendered(tmp_path / "one", root=tmp_path) == OK
+    done = process(
+        ["--root", str(tmp_path), "render", "--out", str(tmp_path / "two")],
+        PYTHONUTF8="0",
+        PYTHONCOERCECLOCALE="0",
+        LC_ALL="C",
+    )
+    assert (done.returncode, done.stderr) == (OK, b"")
+    assert tree(tmp_path / "two") == tree(tmp_path / "one")
+    assert "größer".encode() in tree(tmp_path / "two")["edge-1/site/pod-network/configmap.yaml"]
+
+
 def test_what_is_rendered_names_no_place(expected: dict[str, bytes]) -> None:
     everything = b"".join(expected.values())
     assert str(ROOT).encode() not in everything

@@ -28,9 +28,7 @@ def report_version(client: Client, version: str) -> None:
         f"/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/{SITE}/kubeadmcontrolplanes/"
         f"{SITE}/status"
     )
-    client.request(
-        "PATCH", path, {"status": {"version": version}}, "application/merge-patch+json"
-    )
+    client.request("PATCH", path, {"status": {"version": version}}, "application/merge-patch+json")
 
 
 def refusal(client: Client, version: str) -> str:

@@ -14,12 +14,10 @@ from components.machines.names import (
 )
 from components.manifest import Json, Manifest
 from schemas import nodelabels
+from schemas.rules.rollouts import STARTUP_MARGIN_SECONDS
 from schemas.site import Site
 from schemas.sitefile import Pool
 from schemas.vocabulary import Remedy, Role
-
-LEAST_MARGIN_SECONDS = 600
-"""What a start takes besides the re-image at least: waiting for a host, power-on, joining."""
 
 
 def health_checks(site: Site) -> list[Manifest]:
@@ -86,7 +84,7 @@ def startup_timeout(site: Site, pool: Pool) -> int:
     if check.remedy is Remedy.REBOOT:
         return 0
     install = 60 * site.profile(pool).reimage_minutes
-    return check.node_startup_timeout_seconds or install + max(install, LEAST_MARGIN_SECONDS)
+    return check.node_startup_timeout_seconds or install + max(install, STARTUP_MARGIN_SECONDS)
 
 
 def remediation_template(site: Site, pool: Pool) -> Manifest:
