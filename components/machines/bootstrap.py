@@ -1,8 +1,8 @@
 """What a host does at its first boot to become a node: the KubeadmConfigSpec of a pool.
 
 cloud-init renders the whole of it as a jinja template on the host, so no text that a site brings
-may hold jinja's marks: the types of the site file leave no room for them, and a rule (template-mark)
-sees to its URLs.
+may hold jinja's marks: the types of the site file leave no room for them, and the
+rule template-mark sees to URLs.
 """
 
 from typing import Any
