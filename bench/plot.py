@@ -78,4 +78,5 @@ def _line(a: float, b: float, c: float, d: float) -> str:
 
 
 def _text(x: float, y: float, text: str, anchor: str, colour: str = "#333333") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{escape(text)}</text>'
+    place = f'x="{x:.1f}" y="{y:.1f}"'
+    return f'<text {place} text-anchor="{anchor}" fill="{colour}">{escape(text)}</text>'

@@ -373,6 +373,7 @@ def test_a_host_s_pool_is_carried_by_wherever_the_host_could_go() -> None:
 def test_a_release_is_carried_by_whatever_one_of_its_values_is_in() -> None:
     images = {m.name for m in of_kind(every_site()["lab-1"], "Metal3MachineTemplate")}
     assert found("lab-1", "release") == {"KubeadmControlPlane", *images}
+    assert found("lab-1", "release.default_os") == {"KubeadmControlPlane", *images}
     assert found("lab-1", "release.kube_vip") == {"KubeadmControlPlane"}
     assert found("lab-1", "release.cluster_api.core") == set()
     # edge-1 has certificates, and where those go depends on the family of the system.
@@ -439,6 +440,18 @@ def test_a_person_reads_value_meaning_origin_and_objects(
         "  in:   1 object",
         "        machines: MachineDeployment tokyo-1/v100",
     ]
+
+
+def test_a_person_reads_why_no_object_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    for path, last in (
+        ("bmc.network", "  in:   no object; checks, or the connection to a cluster, use it"),
+        ("pools.lab.role", "  in:   unknown, as no other value could be tried"),
+        ("pools.lab.rollout", "  from: default"),
+        ("cluster.workers", "  from: default"),
+        ("pools.lab.replicas", "  from: computed"),
+    ):
+        assert explained("lab-1", path) == OK
+        assert capsys.readouterr().out.splitlines()[-1] == last
 
 
 def test_many_objects_of_a_kind_are_counted(capsys: pytest.CaptureFixture[str]) -> None:

@@ -188,6 +188,7 @@ def test_no_file_is_ever_overwritten(
     assert made(root, "osaka-1", "lab-1") == FAILED
     assert "osaka-1" in capsys.readouterr().err
     assert made(root, "lab-1", "tokyo-1") == FAILED
+    assert "there is a site lab-1 already" in capsys.readouterr().err
     assert made(root, "lab-1", "lab-1") == FAILED
     assert state(root) == before
 
