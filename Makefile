@@ -48,7 +48,7 @@ down: .venv/.ready ## Take the trial down and delete its data
 fast: .venv/.ready ## The tests that need only Python
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m mypy
-	@$(PYTHON) -m pytest -m "not controlplane and not pulumi and not editor and not go"
+	@$(PYTHON) -m pytest -n auto -m "not controlplane and not pulumi and not editor and not go"
 
 test: .venv/.ready ## All tests, with what they need
 	@$(MAKE) --no-print-directory fast

@@ -333,7 +333,8 @@ def cases() -> Iterator[tuple[str, str, list[Callable[[Files], Files]]]]:
 def test_the_carriers_are_what_changes_when_the_file_is_edited(
     tmp_path: Path, name: str, path: str, changes: list[Callable[[Files], Files]]
 ) -> None:
-    before = objects_of(name, files_of(name), tmp_path)
+    made = site_objects(every_site()[name]).items()
+    before = {(component, m.name): m.body for component, each in made for m in each}
     differing = set()
     for change in changes:
         after = objects_of(name, change(files_of(name)), tmp_path)
