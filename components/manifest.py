@@ -69,6 +69,13 @@ FIELD_MANAGER = "foresite"
 what a killed one made must not conflict with it."""
 
 
+_PULUMI = {
+    # A deletion in the foreground waits for ever where nothing collects garbage.
+    "pulumi.com/deletionPropagationPolicy": "background",
+    "pulumi.com/patchFieldManager": FIELD_MANAGER,
+}
+
+
 def annotated(manifests: list[Manifest]) -> list[Manifest]:
     """The manifests with what Pulumi, Argo CD and Flux must know to treat them safely.
 
@@ -84,7 +91,7 @@ def _annotated(manifest: Manifest) -> Manifest:
     given = metadata.get("annotations") or {}
     if not isinstance(given, dict):
         return manifest  # a manifest that a site brings; the schemas say what is wrong with it
-    annotations = {**given, "pulumi.com/patchFieldManager": FIELD_MANAGER}
+    annotations = {**given, **_PULUMI}
     if manifest.target is Target.SITE:
         annotations["pulumi.com/skipAwait"] = "true"
     if manifest.protect or manifest.keep:

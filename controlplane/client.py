@@ -16,7 +16,7 @@ from controlplane.errors import ApiError
 
 Manifest: TypeAlias = dict[str, Any]
 
-MANAGER = "foresite"
+MANAGER = "foresite-trial"
 _SECONDS = 60.0
 _JSON = "application/json"
 # Every JSON document is also the YAML that server-side apply asks for.

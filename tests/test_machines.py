@@ -147,6 +147,7 @@ def test_guards_leave_what_a_manifest_already_asks_of_argo_cd() -> None:
     assert made.body["metadata"]["annotations"] == {
         key: "Prune=false,Delete=false,ServerSideApply=true",
         "kustomize.toolkit.fluxcd.io/prune": "disabled",
+        "pulumi.com/deletionPropagationPolicy": "background",
         "pulumi.com/patchFieldManager": "foresite",
         "own": "1",
     }
