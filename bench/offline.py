@@ -107,8 +107,13 @@ def _size(bench: Bench, sites: int, hosts: int) -> Measured:
         _compare(chosen, made, out)
     objects = sum(len(objects_of(site)) for site in made)
     shutil.rmtree(folder)
-    times = {run.tool: times for run, times in chosen}
-    return Measured(sites, hosts, objects, times, {run.tool: run.form for run, _ in chosen})
+    return Measured(
+        sites,
+        hosts,
+        objects,
+        {run.tool: times for run, times in chosen},
+        {run.tool: run.form for run, _ in chosen},
+    )
 
 
 def _fastest(bench: Bench, forms: list[Run]) -> tuple[Run, Times]:

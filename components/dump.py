@@ -12,8 +12,11 @@ import math
 import re
 from typing import Any
 
-_PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./@%+-]*(?::[A-Za-z0-9_./@%+-]+)*")
-_AMBIGUOUS = re.compile(r"y|n|yes|no|on|off|true|false|null|nan|inf", re.IGNORECASE)
+_PLAIN = re.compile(
+    r"(?!(?i:y|n|yes|no|on|off|true|false|null|nan|inf)\Z)"
+    r"[A-Za-z/][A-Za-z0-9_./@%+-]*(?::[A-Za-z0-9_./@%+-]+)*"
+)
+"""Words that every version of YAML takes for text."""
 
 
 def dump(value: Any) -> str:
@@ -34,7 +37,11 @@ def dump_all(values: list[Any]) -> str:
 def _emit(value: Any, indent: str, lines: list[str]) -> None:
     if isinstance(value, dict) and value:
         for key, item in value.items():
-            _entry(f"{indent}{_scalar(key)}:", item, indent, lines)
+            # Most lines are a key and a word: they take the short way.
+            if type(item) is str and "\n" not in item:
+                lines.append(f"{indent}{_text(key)}: {_text(item)}")
+            else:
+                _entry(f"{indent}{_scalar(key)}:", item, indent, lines)
     elif isinstance(value, list) and value:
         for item in value:
             _item(item, indent, lines)
@@ -92,7 +99,7 @@ def _scalar(value: Any) -> str:
 
 @functools.lru_cache(maxsize=65536)
 def _text(value: str) -> str:
-    if _PLAIN.fullmatch(value) and not _AMBIGUOUS.fullmatch(value):
+    if _PLAIN.fullmatch(value):
         return value
     # JSON's double quotes are YAML's, and mean the same in every version of it; but for what lies
     # outside JSON's \\uXXXX.

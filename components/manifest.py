@@ -98,7 +98,9 @@ def _annotated(manifest: Manifest) -> Manifest:
         annotations[_ARGO_OPTIONS] = _argo_options(str(given.get(_ARGO_OPTIONS, "")))
         annotations |= _FLUX_GUARD
     body = {**manifest.body, "metadata": {**metadata, "annotations": annotations}}
-    return manifest._replace(body=body)
+    return Manifest(
+        manifest.name, body, manifest.target, manifest.protect, manifest.keep, manifest.ignore
+    )
 
 
 @functools.lru_cache(maxsize=64)

@@ -16,6 +16,7 @@ from pathlib import Path
 from components.dump import dump_all
 from components.manifest import Manifest
 from components.site import site_objects
+from foresite import parallel
 from foresite.check import as_json, as_text, object_problems
 from foresite.command import FOUND, OK, UsageError, repository
 from schemas.load import Loaded, load
@@ -40,14 +41,19 @@ def run(options: argparse.Namespace) -> int:
 
 def _render(loaded: dict[str, Loaded]) -> tuple[dict[str, dict[str, str]], list[Problem]]:
     problems = [problem for each in loaded.values() for problem in each.problems]
-    rendered: dict[str, dict[str, str]] = {}
-    for name, each in loaded.items():
-        if each.site is not None and not problems:
-            objects = site_objects(each.site)
-            problems += object_problems(each.site, objects)
-            if not problems:
-                rendered[name] = files_of(each.site, objects)
+    if problems:
+        return {}, problems
+    sites = [each.site for each in loaded.values() if each.site is not None]
+    made = parallel.each(_files_or_problems, sites)
+    problems = [problem for _, found in made for problem in found]
+    rendered = {} if problems else {site.name: made[i][0] for i, site in enumerate(sites)}
     return rendered, problems
+
+
+def _files_or_problems(site: Site) -> tuple[dict[str, str], list[Problem]]:
+    objects = site_objects(site)
+    problems = object_problems(site, objects)
+    return ({} if problems else files_of(site, objects)), problems
 
 
 def files_of(site: Site, objects: dict[str, list[Manifest]]) -> dict[str, str]:

@@ -93,6 +93,18 @@ def _no_credentials(value: str) -> str:
     return value
 
 
+def _bare(value: str) -> str:
+    scheme, _, rest = value.partition("://")
+    host = rest.partition("/")[0]
+    if rest != host:
+        raise fault(
+            Code.INVALID_VALUE,
+            "the URL of a registry has no path",
+            f"write {scheme}://{host}, as containerd adds /v2 itself",
+        )
+    return value
+
+
 def _public_key(value: str) -> str:
     if "PRIVATE KEY" in value:
         raise fault(
@@ -158,6 +170,9 @@ HttpUrl = Annotated[
 ]
 """An http or https URL without credentials, query or fragment."""
 
+RegistryUrl = Annotated[HttpUrl, AfterValidator(_bare)]
+"""A container registry: a URL without a path, as containerd adds /v2 itself."""
+
 Server = Annotated[
     str,
     Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$", examples=["10.16.0.2"]),
@@ -169,7 +184,7 @@ PublicKey = Annotated[
     AfterValidator(_public_key),
     Field(
         pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\.com) "
-        r"[A-Za-z0-9+/]{40,}={0,2}( [A-Za-z0-9@._+:-]{1,100})?$",
+        r"[A-Za-z0-9+/]{40,}={0,2}( [A-Za-z0-9@._+-]{1,100})?$",
         max_length=2048,
         examples=["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI… ops"],
     ),

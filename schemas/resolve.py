@@ -55,13 +55,8 @@ MAX_PATH = 512
 """Characters of a path at most; the longest that leads anywhere takes half of it."""
 
 
-def _machines(site: Site, pool: Pool) -> int:
-    zones = site.zones_of(pool) if pool.rollout.by_zone else (None,)
-    return sum(site.replicas(pool, zone) for zone in zones)
-
-
 COMPUTED: dict[str, tuple[str, Callable[[Site, Pool], Any]]] = {
-    "replicas": ("Machines of the pool: its hosts less the spares.", _machines),
+    "replicas": ("Machines of the pool: its hosts less the spares.", Site.replicas),
     "version": ("Kubernetes version of the pool's machines.", Site.version),
     "os_name": ("Operating system of the pool.", Site.os_name),
     "zones": ("Zones that the pool has hosts in.", lambda site, pool: list(site.zones_of(pool))),
@@ -126,19 +121,24 @@ class _Walk:
         if value in site.texts:
             text = site.texts[value]
             return lambda path: _with(put(path), texts={**site.texts, path: f"{text}\n"}), ()
-        if self.at == ("release",) and self.origin is Origin.SITE_FILE:
+        field = self._field()
+        if field == "release" and self.origin is Origin.SITE_FILE:
             others = tuple(_variants(site.release))
             return lambda release: _with(put(release.release), release=release), others
-        if self.at[0] in ("pools", "zones") and self.at[2:] == ("name",):
-            return self._renamed(str(self.at[0])[:-1]), ()
-        choices: dict[str | int, Iterable[str]] = {
-            "kubernetes": site.release.kubernetes,
-            "workers": site.release.kubernetes,
-            "hardware": site.hardware,
-            "os": site.release.operating_systems,
+        if field in ("pools.name", "zones.name"):
+            return self._renamed(field[: field.index("s.")]), ()
+        choices: dict[str, Iterable[str]] = {
+            "cluster.kubernetes": site.release.kubernetes,
+            "cluster.workers": site.release.kubernetes,
+            "pools.hardware": site.hardware,
+            "pools.os": site.release.operating_systems,
             "default_os": site.release.operating_systems,
         }
-        return put, tuple(each for each in choices.get(self.at[-1], ()) if each != value)
+        return put, tuple(each for each in choices.get(field, ()) if each != value)
+
+    def _field(self) -> str:
+        """Which field of the model is underfoot, wherever in a list it stands."""
+        return ".".join(step for step in self.at if isinstance(step, str))
 
     def _renamed(self, column: str) -> Callable[[Any], Site]:
         """How to rename a pool or a zone, which the lines of the host list name too."""
@@ -162,12 +162,12 @@ class _Walk:
 
     def _enter(self) -> None:
         """Go from a name to what it names, where the walk goes on behind it."""
-        field = self.at[-1] if self.at else ""
-        if field == "release" and isinstance(self.value, str):
+        field = self._field()
+        if field == "release" and self.origin is Origin.SITE_FILE:
             self.value, self.origin, self.at = self.site.release, Origin.RELEASE, ()
             self.document = catalogue_document(f"releases/{self.site.file.release}.yaml")
             self.put = lambda release: _with(self.site, release=release)
-        elif field == "hardware" and isinstance(self.value, str):
+        elif field == "pools.hardware":
             name = self.value
             self.value = self.site.hardware[name]
             own = name in self.site.file.hardware

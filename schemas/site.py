@@ -66,6 +66,8 @@ class Site:
 
         Spares of a pool that keeps its zones apart are kept in each zone.
         """
+        if pool.rollout.by_zone and zone is None:
+            return sum(self.replicas(pool, each) for each in self.zones_of(pool))
         return max(0, len(self.hosts_of(pool, zone)) - pool.spares)
 
     def version(self, pool: Pool) -> KubernetesVersion:

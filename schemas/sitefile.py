@@ -24,6 +24,7 @@ from schemas.primitives import (
     PoolName,
     PublicKey,
     Quantity,
+    RegistryUrl,
     RelativePath,
     Server,
     SiteName,
@@ -104,7 +105,7 @@ class Sources(Model):
 
     os_images: HttpUrl
     """Server of OS images, read by the provisioning network."""
-    registry_mirror: HttpUrl | None = None
+    registry_mirror: RegistryUrl | None = None
     """Registry that hosts pull every container image through."""
 
 

@@ -21,7 +21,7 @@ from schemas.primitives import Model
 from schemas.reader import Document, read_yaml
 from schemas.resolve import Meaning, Origin, UnknownPathError, resolve
 from schemas.sitefile import Pool, SiteFile, Zone
-from tests.golden import GOLDEN, every_site, of_kind
+from tests.golden import GOLDEN, every_site, of_kind, with_pool
 from tests.repository import ROOT
 
 SITES = sorted(every_site())
@@ -191,6 +191,18 @@ def test_a_name_goes_before_a_number_and_brackets_say_number_or_key() -> None:
     assert resolve(odd, document, "", "zones.1.name").value == "0"
     for path in ("pools.gpu.labels[example.com/fabric]", "pools.gpu.labels.example.com/fabric"):
         assert meaning_of("edge-1", path).value == "rail-1"
+
+
+@pytest.mark.parametrize("key", ["hardware", "release", "os", "name", "workers", "version"])
+def test_a_label_is_a_label_however_it_is_called(key: str) -> None:
+    site = with_pool(every_site()["lab-1"], "lab", labels={key: "x"})
+    document = document_of(ROOT / "sites" / "lab-1.yaml")
+    meaning = resolve(site, document, "", f"pools.lab.labels.{key}")
+    assert (meaning.value, meaning.others) == ("x", ())
+    assert meaning.change is not None
+    assert meaning.change("y").file.pools[0].labels == {key: "y"}
+    with pytest.raises(UnknownPathError):
+        resolve(site, document, "", f"pools.lab.labels.{key}.x")
 
 
 # --- which objects carry it -----------------------------------------------------------------------

@@ -37,7 +37,7 @@ def health_check(site: Site, pool: Pool) -> Manifest:
     """
     check = pool.health_check
     control_plane = pool.role is Role.CONTROL_PLANE
-    share = _machines(site, pool) * check.max_unhealthy_percent // 100
+    share = site.replicas(pool) * check.max_unhealthy_percent // 100
     timeout = check.unhealthy_timeout_seconds
     remediation: Json = {
         "triggerIf": {"unhealthyLessThanOrEqualTo": 1 if control_plane else max(1, share)}
@@ -70,12 +70,6 @@ def health_check(site: Site, pool: Pool) -> Manifest:
         },
     }
     return Manifest(f"MachineHealthCheck/{pool.name}", body)
-
-
-def _machines(site: Site, pool: Pool) -> int:
-    """All machines of a pool; one that keeps its zones apart has spares in each."""
-    zones = site.zones_of(pool) if pool.rollout.by_zone else (None,)
-    return sum(site.replicas(pool, zone) for zone in zones)
 
 
 def startup_timeout(site: Site, pool: Pool) -> int:

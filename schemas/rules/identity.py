@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from schemas.codes import Code
-from schemas.hardware import HardwareProfile
+from schemas.hardware import Bmc, BmcProtocol, BootMode, HardwareProfile
 from schemas.primitives import SiteName
 from schemas.problem import shorten
 from schemas.rules.finding import Finding, Path
@@ -67,6 +67,15 @@ def own_hardware(file: SiteFile, catalogue: Mapping[str, HardwareProfile]) -> It
                 ("hardware", name, "root_disk"),
                 "nothing says which disk takes the operating system, so any may be wiped",
                 "write device_name, min_size_gigabytes or rotational",
+            )
+        protocol = vars(vars(profile).get("bmc") or Bmc()).get("protocol")
+        secure = vars(profile).get("boot_mode") is BootMode.UEFI_SECURE_BOOT
+        if secure and protocol is BmcProtocol.IPMI:
+            yield Finding(
+                Code.INVALID_VALUE,
+                ("hardware", name, "boot_mode"),
+                "secure boot cannot be set by ipmi; the Bare Metal Operator refuses it",
+                "write boot_mode: UEFI, or another bmc.protocol",
             )
 
 

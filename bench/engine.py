@@ -1,0 +1,303 @@
+"""How long Pulumi takes for a site on a real API server: ours, a plain program, and the limit.
+
+``python -m bench.engine [SITE]``: a preview, the first ``up`` and an ``up`` with nothing to do, on
+API servers of their own; an ``up`` that is killed and taken over; the same objects by server-side
+apply alone. Figures go to bench/out.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http import HTTPStatus
+from pathlib import Path
+
+from bench import machine
+from bench.fleet import ROOT
+from bench.offline import OUT
+from components.manifest import Json, Manifest, Target
+from components.site import site_objects
+from controlplane import ApiError, Client, ControlPlane
+from controlplane.trial import bring_up
+from schemas.load import load_site
+from schemas.site import Site
+from tools.toolchain import environment, locate
+
+PLAIN = ROOT / "bench" / "plain"
+CONNECTIONS = 16
+FORESITE, BARE, APPLY = "foresite", "plain program", "server-side apply"
+STEPS = ("preview", "first up", "up, nothing to do")
+HOST = ("metal3.io/v1alpha1", "BareMetalHost")
+Seconds = dict[str, float]
+_SILENT: list[str] = []
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure one site and print a table."""
+    parser = argparse.ArgumentParser(prog="python -m bench.engine", description=__doc__)
+    parser.add_argument("site", nargs="?", default="tokyo-1")
+    site = load_site(ROOT, parser.parse_args(arguments).site).site
+    if site is None:
+        sys.exit("the site has problems: foresite check")
+    OUT.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="foresite-bench-") as folder:
+        cases: dict[str, Callable[[Site, Path], Seconds]] = {
+            FORESITE: _foresite,
+            BARE: _plain,
+            APPLY: _apply,
+        }
+        taken = {name: case(site, Path(folder) / name) for name, case in cases.items()}
+        recovered = _killed(site, Path(folder) / "killed")
+    figures = {
+        "machine": machine.description(),
+        "site": site.name,
+        "objects": len(_manifests(site)),
+        "seconds": taken,
+        "killed": recovered,
+    }
+    (OUT / "engine.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    table = "\n".join([*_table(taken), "", recovered])
+    (OUT / "engine.md").write_text(table + "\n", encoding="utf-8")
+    print(f"{machine.description()}\n{site.name}, {figures['objects']} objects\n\n{table}")
+    return 0
+
+
+def _table(taken: Mapping[str, Seconds]) -> Iterator[str]:
+    """Seconds of each step, and in brackets how many times those of Foresite."""
+    yield f"| | {' | '.join(STEPS)} |"
+    yield "|---" * (len(STEPS) + 1) + "|"
+    for name, seconds in taken.items():
+        cells = [
+            f"{seconds[step]:.1f} s ({seconds[step] / taken[FORESITE][step]:.2f})"
+            if step in seconds
+            else "-"
+            for step in STEPS
+        ]
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+def _manifests(site: Site) -> list[Manifest]:
+    made = (each for manifests in site_objects(site).values() for each in manifests)
+    return [each for each in made if each.target is Target.MANAGEMENT]
+
+
+@contextmanager
+def _server(site: Site, folder: Path) -> Iterator[ControlPlane]:
+    """A new API server with the CRDs, gone when the block is left."""
+    try:
+        plane = bring_up(folder / "server", [site.file.management], _SILENT.append)
+        with plane.client() as client:
+            for api_version, kind in {each.key[:2] for each in _manifests(site)}:
+                while _count(client, api_version, kind) is None:
+                    time.sleep(0.05)
+        yield plane
+    finally:
+        ControlPlane(folder / "server").wipe()
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """What commands run with: Python's modules compiled, but not into the checkout."""
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return env | {
+        "PYTHONPYCACHEPREFIX": str(folder.parent / "pycache"),
+        "FORESITE_TRIAL": str(folder / "server"),
+    }
+
+
+def _timed(command: list[str | Path], env: Mapping[str, str], folder: Path) -> float:
+    started = time.perf_counter()
+    done = subprocess.run(
+        command, cwd=folder, env=dict(env), capture_output=True, text=True, check=False
+    )
+    taken = time.perf_counter() - started
+    if done.returncode != 0:
+        sys.exit(
+            f"{' '.join(map(str, command))} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        )
+    return taken
+
+
+def _foresite(site: Site, folder: Path) -> Seconds:
+    """As a user runs it: the command line, with its check of all objects."""
+    with _server(site, folder) as plane:
+        env = _environment(folder)
+        up = _up(site)
+        _timed([*up[:-1], "--preview", site.name], env, ROOT)  # makes the stack, compiles modules
+        taken = [_timed([*up[:-1], "--preview", site.name], env, ROOT)]
+        taken += [_timed(up, env, ROOT) for _ in STEPS[1:]]
+        _expect(plane, _manifests(site))
+        return dict(zip(STEPS, taken, strict=True))
+
+
+def _up(site: Site) -> list[str | Path]:
+    return [sys.executable, "-m", "foresite", "--root", ROOT, "up", "--trial", site.name]
+
+
+def _plain(site: Site, folder: Path) -> Seconds:
+    """The plain program, with Pulumi's own defaults."""
+    with _server(site, folder) as plane:
+        rendered = folder / "rendered"
+        render: list[str | Path] = [
+            sys.executable,
+            "-m",
+            "foresite",
+            "--root",
+            ROOT,
+            "render",
+            site.name,
+        ]
+        _timed([*render, "--out", rendered], _environment(folder), ROOT)
+        tools = locate(["pulumi"])
+        env = environment(tools, folder / "state", _environment(folder)) | {
+            "KUBECONFIG": str(plane.kubeconfig()),
+            "PLAIN_MANIFESTS": str(rendered / site.name / Target.MANAGEMENT.value),
+        }
+        program = _copy(folder / "program")
+        pulumi: list[str | Path] = [Path(env["PULUMI_HOME"]) / "bin" / "pulumi"]
+        _timed([*pulumi, "stack", "init", site.name], env, program)
+        options = ["--non-interactive", "--color", "never"]
+        _timed([*pulumi, "preview", *options], env, program)  # compiles modules
+        preview, up = [*pulumi, "preview", *options], [*pulumi, "up", "--yes", "--skip-preview"]
+        taken = [_timed(each, env, program) for each in (preview, [*up, *options], [*up, *options])]
+        _expect(plane, _manifests(site))
+        return dict(zip(STEPS, taken, strict=True))
+
+
+def _copy(program: Path) -> Path:
+    """The plain program with this interpreter's packages: Pulumi writes settings beside it."""
+    program.mkdir(parents=True)
+    text = (PLAIN / "Pulumi.yaml").read_text(encoding="utf-8")
+    settings = f"  options:\n    virtualenv: {sys.prefix}\n"
+    (program / "Pulumi.yaml").write_text(text + settings, encoding="utf-8")
+    (program / "__main__.py").symlink_to(PLAIN / "__main__.py")
+    return program
+
+
+def _apply(site: Site, folder: Path) -> Seconds:
+    """The least that can be done: each object applied once, over many connections."""
+    with _server(site, folder) as plane, plane.client() as client:
+        first, *rest = [each.body for each in _manifests(site)]
+        taken = []
+        for _ in STEPS[1:]:
+            started = time.perf_counter()
+            client.apply(first)
+            with ThreadPoolExecutor(CONNECTIONS) as pool:
+                list(pool.map(client.apply, rest))
+            taken.append(time.perf_counter() - started)
+        return dict(zip(STEPS[1:], taken, strict=True))
+
+
+def _killed(site: Site, folder: Path) -> str:
+    """Kill an ``up`` in the middle, run the next, and say what there is then."""
+    wanted = _manifests(site)
+    with _server(site, folder) as plane, plane.client() as client:
+        env = _environment(folder)
+        with subprocess.Popen(
+            _up(site), env=env, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
+            made = _wait_for_half(client, process, site)
+            _kill(process.pid)
+        taken = _timed(_up(site), env, ROOT)
+        _expect(plane, wanted)
+        known = _known(site, folder, env)
+    missing = {each.name for each in wanted} - known
+    said = "yes" if not missing else f"NO, the state lacks {len(missing)}"
+    return (
+        f"killed when {made} of {len(site.hosts)} hosts were there; recovered by the next up: "
+        f"{said}, {len(wanted)} objects, {taken:.1f} s"
+    )
+
+
+def _wait_for_half(client: Client, process: "subprocess.Popen[bytes]", site: Site) -> int:
+    while process.poll() is None:
+        made = _count(client, *HOST, site.name) or 0
+        if made >= len(site.hosts) // 2:
+            return made
+        time.sleep(0.02)
+    sys.exit("the up was over before it could be killed")
+
+
+def _count(client: Client, api_version: str, kind: str, namespace: str | None = None) -> int | None:
+    """How many objects there are; None while the server is still making room for a new kind."""
+    try:
+        return len(client.items(api_version, kind, namespace))
+    except ApiError as error:
+        if error.status != HTTPStatus.TOO_MANY_REQUESTS:
+            raise
+        return None
+
+
+def _kill(pid: int) -> None:
+    """SIGKILL a process and all below it, in whatever session."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(stat.read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        children.setdefault(parent, []).append(int(stat.parent.name))
+    todo, found = [pid], []
+    while todo:
+        found.append(todo.pop())
+        todo += children.get(found[-1], [])
+    for each in found:
+        try:
+            os.kill(each, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+def _known(site: Site, folder: Path, env: Mapping[str, str]) -> set[str]:
+    """The logical names of a stack's objects."""
+    state = folder / "server" / "pulumi"
+    pulumi = environment(locate(["pulumi"]), state, env)
+    done = subprocess.run(
+        [Path(pulumi["PULUMI_HOME"]) / "bin" / "pulumi", "stack", "export", "--stack", site.name],
+        cwd=folder / "server" / "program",
+        env=pulumi,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    resources: list[Json] = json.loads(done.stdout)["deployment"]["resources"]
+    return {each["urn"].rpartition("::")[2] for each in resources}
+
+
+def _expect(plane: ControlPlane, manifests: list[Manifest]) -> None:
+    """Stop unless the server has each object as it was meant to be."""
+    with plane.client() as client:
+        for kind in {each.key[:3] for each in manifests}:
+            there = {each["metadata"]["name"]: each for each in client.items(*_listed(kind))}
+            for manifest in manifests:
+                found = there.get(manifest.key[3])
+                if manifest.key[:3] == kind and not (found and _holds(found, manifest.body)):
+                    sys.exit(f"the server lacks {' '.join(manifest.key)}, or has it differently")
+
+
+def _listed(kind: tuple[str, ...]) -> tuple[str, str, str | None]:
+    api_version, name, namespace = kind
+    return api_version, name, namespace or None
+
+
+def _holds(found: object, wanted: object) -> bool:
+    """Whether ``found`` has all that ``wanted`` says; a server adds defaults and status."""
+    if isinstance(wanted, dict):
+        return isinstance(found, dict) and all(_holds(found.get(k), v) for k, v in wanted.items())
+    if isinstance(wanted, list):
+        return (
+            isinstance(found, list)
+            and len(found) == len(wanted)
+            and all(map(_holds, found, wanted))
+        )
+    return found == wanted
+
+
+if __name__ == "__main__":
+    sys.exit(main())
