@@ -34,6 +34,7 @@ PLAIN = ROOT / "bench" / "plain"
 CONNECTIONS = 16
 FORESITE, BARE, APPLY = "foresite", "plain program", "server-side apply"
 STEPS = ("preview", "first up", "up, nothing to do")
+GONE_SECONDS = 10.0
 HOST = ("metal3.io/v1alpha1", "BareMetalHost")
 Seconds = dict[str, float]
 _SILENT: list[str] = []
@@ -252,6 +253,11 @@ def _kill(pid: int) -> None:
             os.kill(each, signal.SIGKILL)
         except ProcessLookupError:
             continue
+    deadline = time.monotonic() + GONE_SECONDS
+    while any(Path(f"/proc/{each}").exists() for each in found[1:]):
+        if time.monotonic() > deadline:
+            sys.exit("the killed processes do not go away")
+        time.sleep(0.02)
 
 
 def _known(site: Site, folder: Path, env: Mapping[str, str]) -> set[str]:

@@ -5,6 +5,7 @@ their classes, those of CRDs by ``CustomResource``; all wait for the namespace.
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pulumi_kubernetes as k8s
 import yaml
 
 Json = dict[str, Any]
-NATIVE: dict[str, type[pulumi.CustomResource]] = {
+NATIVE: dict[str, Callable[..., object]] = {
     "ConfigMap": k8s.core.v1.ConfigMap,
     "ValidatingAdmissionPolicy": k8s.admissionregistration.v1.ValidatingAdmissionPolicy,
     "ValidatingAdmissionPolicyBinding": (
