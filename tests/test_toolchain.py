@@ -327,7 +327,7 @@ def test_an_interrupted_build_leaves_nothing(machine: Machine) -> None:
 @pytest.mark.parametrize(
     ("output", "way_out"),
     [
-        ("dial tcp: lookup proxy.golang.org: no such host", "GOPROXY"),
+        ("dial tcp: lookup modules.example: no such host", "GOPROXY"),
         ("write /tmp/x: no space left on device", "GOCACHE"),
         ("verifying m@v1: checksum mismatch", "go clean -modcache"),
         ("./main.go:3:1: syntax error", "go build"),
