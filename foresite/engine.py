@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 Say = Callable[[str], object]
 
@@ -122,9 +123,12 @@ class Engine:
         Only a file backend on this machine can be judged; of another, Pulumi itself says who.
         """
         for path in self._locks():
-            lock: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            pid, host = int(lock.get("pid", 0)), lock.get("hostname")
-            if host != socket.gethostname() or Path(f"/proc/{pid}").exists():
+            try:
+                lock: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+                pid, host = int(lock["pid"]), lock["hostname"]
+            except (OSError, ValueError, KeyError, TypeError):
+                continue  # gone meanwhile, or not a lock: Pulumi itself says what is wrong
+            if host != socket.gethostname() or _alive(pid):
                 say(f"another run holds the lock of {self.stack}: process {pid} on {host}")
                 return False
             say(f"the run before was killed (process {pid}): its lock is released")
@@ -135,5 +139,20 @@ class Engine:
         backend = self.environment.get("PULUMI_BACKEND_URL", "")
         if not backend.startswith("file://"):
             return []
-        folder = Path(backend.removeprefix("file://")).expanduser() / ".pulumi" / "locks"
+        folder = Path(unquote(backend.removeprefix("file://"))).expanduser() / ".pulumi" / "locks"
         return sorted(folder.rglob(f"{self.stack}/*.json"))
+
+
+def _alive(pid: int) -> bool:
+    """Whether a process of this machine still runs; one that only waits to be reaped does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True
+    return stat.rpartition(")")[2].split()[0] not in ("Z", "X")
