@@ -46,12 +46,14 @@ down: .venv/.ready ## Take the trial down and delete its data
 
 .PHONY: fast test lint generate bench
 fast: .venv/.ready ## The tests that need only Python
-	@$(PYTHON) -m ruff check .
-	@$(PYTHON) -m mypy
 	@$(PYTHON) -m pytest -n auto -m "not controlplane and not pulumi and not editor and not go"
 
+lint: .venv/.ready ## Style and types
+	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m mypy
+
 test: .venv/.ready ## All tests, with what they need
-	@$(MAKE) --no-print-directory fast
+	@$(MAKE) --no-print-directory lint fast
 	@$(PYTHON) -m tools.toolchain ensure
 	@$(PYTHON) -m pytest -m "controlplane or pulumi or editor or go"
 

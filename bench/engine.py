@@ -8,6 +8,7 @@ apply alone. Figures go to bench/out.
 import argparse
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -155,8 +156,7 @@ def _plain(site: Site, folder: Path) -> Seconds:
             site.name,
         ]
         _timed([*render, "--out", rendered], _environment(folder), ROOT)
-        tools = locate(["pulumi"])
-        env = environment(tools, folder / "state", _environment(folder)) | {
+        env = _defaults(folder) | {
             "KUBECONFIG": str(plane.kubeconfig()),
             "PLAIN_MANIFESTS": str(rendered / site.name / Target.MANAGEMENT.value),
         }
@@ -169,6 +169,15 @@ def _plain(site: Site, folder: Path) -> Seconds:
         taken = [_timed(each, env, program) for each in (preview, [*up, *options], [*up, *options])]
         _expect(plane, _manifests(site))
         return dict(zip(STEPS, taken, strict=True))
+
+
+def _defaults(folder: Path) -> dict[str, str]:
+    """The same Pulumi in a home of its own, where nothing keeps it from its usual debug logs."""
+    env = environment(locate(["pulumi"]), folder / "state", _environment(folder))
+    home = folder / "home"
+    shutil.copytree(env["PULUMI_HOME"], home, ignore=shutil.ignore_patterns("logs"))
+    path = os.pathsep.join([str(home / "bin"), env["PATH"]])
+    return env | {"PULUMI_HOME": str(home), "PATH": path}
 
 
 def _copy(program: Path) -> Path:

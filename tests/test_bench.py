@@ -13,6 +13,7 @@ from components.manifest import Json
 from schemas.load import load
 from schemas.site import Site
 
+pytestmark = pytest.mark.go  # the rivals are Go programs
 SECONDS = 120.0
 
 
