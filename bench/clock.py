@@ -18,6 +18,7 @@ class Run:
     """One way of one tool to do a job: commands that are run one after the other.
 
     What each prints goes to its file in ``outputs``; ``before`` is done first, and not timed.
+    ``made`` are the files with the objects, where they are others than the outputs.
     """
 
     tool: str
@@ -25,6 +26,12 @@ class Run:
     commands: Sequence[Sequence[str | Path]]
     outputs: Sequence[Path]
     before: Callable[[], None] = lambda: None
+    made: Sequence[Path] = ()
+
+    @property
+    def objects(self) -> Sequence[Path]:
+        """The files that hold what was made."""
+        return self.made or self.outputs
 
 
 @dataclass(slots=True)

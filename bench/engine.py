@@ -9,24 +9,20 @@ import argparse
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from http import HTTPStatus
 from pathlib import Path
 
 from bench import machine
 from bench.fleet import ROOT
 from bench.offline import OUT
-from components.manifest import Json, Manifest, Target
-from components.site import site_objects
-from controlplane import ApiError, Client, ControlPlane
-from controlplane.trial import bring_up
+from bench.trial import count, expect, kill, manifests_of, server
+from components.manifest import Json, Target
+from controlplane import Client
 from schemas.load import load_site
 from schemas.site import Site
 from tools.toolchain import environment, locate
@@ -35,10 +31,8 @@ PLAIN = ROOT / "bench" / "plain"
 CONNECTIONS = 16
 FORESITE, BARE, APPLY = "foresite", "plain program", "server-side apply"
 STEPS = ("preview", "first up", "up, nothing to do")
-GONE_SECONDS = 10.0
 HOST = ("metal3.io/v1alpha1", "BareMetalHost")
 Seconds = dict[str, float]
-_SILENT: list[str] = []
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -60,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     figures = {
         "machine": machine.description(),
         "site": site.name,
-        "objects": len(_manifests(site)),
+        "objects": len(manifests_of(site)),
         "seconds": taken,
         "killed": recovered,
     }
@@ -83,25 +77,6 @@ def _table(taken: Mapping[str, Seconds]) -> Iterator[str]:
             for step in STEPS
         ]
         yield f"| {name} | {' | '.join(cells)} |"
-
-
-def _manifests(site: Site) -> list[Manifest]:
-    made = (each for manifests in site_objects(site).values() for each in manifests)
-    return [each for each in made if each.target is Target.MANAGEMENT]
-
-
-@contextmanager
-def _server(site: Site, folder: Path) -> Iterator[ControlPlane]:
-    """A new API server with the CRDs, gone when the block is left."""
-    try:
-        plane = bring_up(folder / "server", [site.file.management], _SILENT.append)
-        with plane.client() as client:
-            for api_version, kind in {each.key[:2] for each in _manifests(site)}:
-                while _count(client, api_version, kind) is None:
-                    time.sleep(0.05)
-        yield plane
-    finally:
-        ControlPlane(folder / "server").wipe()
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -128,13 +103,13 @@ def _timed(command: list[str | Path], env: Mapping[str, str], folder: Path) -> f
 
 def _foresite(site: Site, folder: Path) -> Seconds:
     """As a user runs it: the command line, with its check of all objects."""
-    with _server(site, folder) as plane:
+    with server(site, folder) as plane:
         env = _environment(folder)
         up = _up(site)
         _timed([*up[:-1], "--preview", site.name], env, ROOT)  # makes the stack, compiles modules
         taken = [_timed([*up[:-1], "--preview", site.name], env, ROOT)]
         taken += [_timed(up, env, ROOT) for _ in STEPS[1:]]
-        _expect(plane, _manifests(site))
+        expect(plane, manifests_of(site))
         return dict(zip(STEPS, taken, strict=True))
 
 
@@ -144,7 +119,7 @@ def _up(site: Site) -> list[str | Path]:
 
 def _plain(site: Site, folder: Path) -> Seconds:
     """The plain program, with Pulumi's own defaults."""
-    with _server(site, folder) as plane:
+    with server(site, folder) as plane:
         rendered = folder / "rendered"
         render: list[str | Path] = [
             sys.executable,
@@ -167,7 +142,7 @@ def _plain(site: Site, folder: Path) -> Seconds:
         _timed([*pulumi, "preview", *options], env, program)  # compiles modules
         preview, up = [*pulumi, "preview", *options], [*pulumi, "up", "--yes", "--skip-preview"]
         taken = [_timed(each, env, program) for each in (preview, [*up, *options], [*up, *options])]
-        _expect(plane, _manifests(site))
+        expect(plane, manifests_of(site))
         return dict(zip(STEPS, taken, strict=True))
 
 
@@ -192,8 +167,8 @@ def _copy(program: Path) -> Path:
 
 def _apply(site: Site, folder: Path) -> Seconds:
     """The least that can be done: each object applied once, over many connections."""
-    with _server(site, folder) as plane, plane.client() as client:
-        first, *rest = [each.body for each in _manifests(site)]
+    with server(site, folder) as plane, plane.client() as client:
+        first, *rest = [each.body for each in manifests_of(site)]
         taken = []
         for _ in STEPS[1:]:
             started = time.perf_counter()
@@ -206,16 +181,16 @@ def _apply(site: Site, folder: Path) -> Seconds:
 
 def _killed(site: Site, folder: Path) -> str:
     """Kill an ``up`` in the middle, run the next, and say what there is then."""
-    wanted = _manifests(site)
-    with _server(site, folder) as plane, plane.client() as client:
+    wanted = manifests_of(site)
+    with server(site, folder) as plane, plane.client() as client:
         env = _environment(folder)
         with subprocess.Popen(
             _up(site), env=env, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as process:
             made = _wait_for_half(client, process, site)
-            _kill(process.pid)
+            kill(process.pid)
         taken = _timed(_up(site), env, ROOT)
-        _expect(plane, wanted)
+        expect(plane, wanted)
         known = _known(site, folder, env)
     missing = {each.name for each in wanted} - known
     said = "yes" if not missing else f"NO, the state lacks {len(missing)}"
@@ -227,46 +202,11 @@ def _killed(site: Site, folder: Path) -> str:
 
 def _wait_for_half(client: Client, process: "subprocess.Popen[bytes]", site: Site) -> int:
     while process.poll() is None:
-        made = _count(client, *HOST, site.name) or 0
+        made = count(client, *HOST, site.name) or 0
         if made >= len(site.hosts) // 2:
             return made
         time.sleep(0.02)
     sys.exit("the up was over before it could be killed")
-
-
-def _count(client: Client, api_version: str, kind: str, namespace: str | None = None) -> int | None:
-    """How many objects there are; None while the server is still making room for a new kind."""
-    try:
-        return len(client.items(api_version, kind, namespace))
-    except ApiError as error:
-        if error.status != HTTPStatus.TOO_MANY_REQUESTS:
-            raise
-        return None
-
-
-def _kill(pid: int) -> None:
-    """SIGKILL a process and all below it, in whatever session."""
-    children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(stat.read_text(encoding="utf-8").rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-        children.setdefault(parent, []).append(int(stat.parent.name))
-    todo, found = [pid], []
-    while todo:
-        found.append(todo.pop())
-        todo += children.get(found[-1], [])
-    for each in found:
-        try:
-            os.kill(each, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-    deadline = time.monotonic() + GONE_SECONDS
-    while any(Path(f"/proc/{each}").exists() for each in found[1:]):
-        if time.monotonic() > deadline:
-            sys.exit("the killed processes do not go away")
-        time.sleep(0.02)
 
 
 def _known(site: Site, folder: Path, env: Mapping[str, str]) -> set[str]:
@@ -283,35 +223,6 @@ def _known(site: Site, folder: Path, env: Mapping[str, str]) -> set[str]:
     )
     resources: list[Json] = json.loads(done.stdout)["deployment"]["resources"]
     return {each["urn"].rpartition("::")[2] for each in resources}
-
-
-def _expect(plane: ControlPlane, manifests: list[Manifest]) -> None:
-    """Stop unless the server has each object as it was meant to be."""
-    with plane.client() as client:
-        for kind in {each.key[:3] for each in manifests}:
-            there = {each["metadata"]["name"]: each for each in client.items(*_listed(kind))}
-            for manifest in manifests:
-                found = there.get(manifest.key[3])
-                if manifest.key[:3] == kind and not (found and _holds(found, manifest.body)):
-                    sys.exit(f"the server lacks {' '.join(manifest.key)}, or has it differently")
-
-
-def _listed(kind: tuple[str, ...]) -> tuple[str, str, str | None]:
-    api_version, name, namespace = kind
-    return api_version, name, namespace or None
-
-
-def _holds(found: object, wanted: object) -> bool:
-    """Whether ``found`` has all that ``wanted`` says; a server adds defaults and status."""
-    if isinstance(wanted, dict):
-        return isinstance(found, dict) and all(_holds(found.get(k), v) for k, v in wanted.items())
-    if isinstance(wanted, list):
-        return (
-            isinstance(found, list)
-            and len(found) == len(wanted)
-            and all(map(_holds, found, wanted))
-        )
-    return found == wanted
 
 
 if __name__ == "__main__":

@@ -138,7 +138,7 @@ def _compare(chosen: list[tuple[Run, Times]], sites: list[Site], out: Path) -> N
     for run, times in chosen:
         if times.limit is not None or run.tool == "foresite check":
             continue
-        paths = written[run.tool]() if run.tool in written else iter(run.outputs)
+        paths = written[run.tool]() if run.tool in written else iter(run.objects)
         said = differences(wanted, (body for path in paths for body in read(path)))
         if said:
             sys.exit(f"{run.tool} made other objects:\n" + "\n".join(said[:10]))

@@ -1,14 +1,16 @@
 """Which command lines make a fleet's objects: Foresite's, json alone, and the rivals'."""
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from shlex import join
 
 from bench.clock import Run
 from bench.fleet import ROOT
 
-ONE_CALL, CALL_A_SITE = "one call", "a call a site"
+ONE_CALL, CALL_A_SITE, ON_ALL_CORES = "one call", "a call a site", "a call a site, on all cores"
 Command = Callable[[str | None], list[str | Path]]
 """From a site's name (None: all sites) to the command line that makes it."""
 
@@ -31,7 +33,10 @@ def ours(fleet: Path, inputs: Path, out: Path) -> list[Run]:
 
 
 def rivals(tools: dict[str, Path], inputs: Path, out: Path, sites: list[str]) -> list[list[Run]]:
-    """Of each rival the ways to make all ``sites``: in one call, or in a call for each."""
+    """Of each rival the ways to make all ``sites``: in one call, or in a call for each.
+
+    As Foresite uses all cores for many sites, the calls may as well, as people do with xargs.
+    """
     return [
         _forms(name, _COMMANDS[name](tool, inputs / name), out, sites)
         for name, tool in tools.items()
@@ -40,10 +45,19 @@ def rivals(tools: dict[str, Path], inputs: Path, out: Path, sites: list[str]) ->
 
 def _forms(tool: str, command: Command, out: Path, sites: list[str]) -> list[Run]:
     each = [out / f"{tool}-{site}.out" for site in sites]
-    found = [Run(tool, CALL_A_SITE, [command(site) for site in sites], each)]
-    if len(sites) > 1:
-        found.append(Run(tool, ONE_CALL, [command(None)], [out / f"{tool}.out"]))
-    return found
+    calls = [command(site) for site in sites]
+    if len(sites) == 1:
+        return [Run(tool, CALL_A_SITE, calls, each)]
+    lines = [f"{join(map(str, call))} > {path}" for call, path in zip(calls, each, strict=True)]
+    script, said = out / f"{tool}.calls", out / f"{tool}.out"
+    script.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    cores = str(os.cpu_count() or 1)
+    together: list[str | Path] = ["xargs", "-P", cores, "-d", "\\n", "-I", "{}", "-a", script]
+    return [
+        Run(tool, ON_ALL_CORES, [[*together, "sh", "-c", "{}"]], [said], made=each),
+        Run(tool, ONE_CALL, [command(None)], [said]),
+        Run(tool, CALL_A_SITE, calls, each),
+    ]
 
 
 def _fresh(folder: Path) -> None:
