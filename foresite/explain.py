@@ -9,7 +9,7 @@ from components.manifest import Manifest
 from components.trace import Carriers, carriers
 from foresite.check import as_json, as_text
 from foresite.command import FOUND, OK, UsageError, repository
-from schemas.load import load_site
+from schemas.load import catalogue_of, load_site
 from schemas.primitives import Model
 from schemas.resolve import Meaning, UnknownPathError, resolve
 
@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
         return FOUND
     hosts = (root / "sites" / f"{options.site}.hosts.csv").read_text(encoding="utf-8")
     try:
-        meaning = resolve(loaded.site, loaded.document, hosts, options.path)
+        meaning = resolve(loaded.site, loaded.document, hosts, options.path, catalogue_of(root))
     except UnknownPathError as error:
         raise UsageError(str(error)) from None
     found = _carriers(loaded.site, meaning)

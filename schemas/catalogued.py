@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from schemas.hardware import HardwareProfile
 from schemas.primitives import DnsLabel, Model
@@ -12,6 +13,8 @@ from schemas.release import Release
 from schemas.typed import parse
 
 CATALOGUE = Path(__file__).parent / "catalogue"
+SHOWN = "schemas/catalogue"
+"""How a catalogue's files are named in what a person reads."""
 
 
 class Catalogue(Model):
@@ -21,39 +24,59 @@ class Catalogue(Model):
     """Profiles by name."""
 
 
-@functools.cache
-def hardware_catalogue() -> Mapping[str, HardwareProfile]:
-    """The hardware profiles that every site can name.
+class Hardware(NamedTuple):
+    """The profiles that every site of a repository can name, and the problems of their file."""
 
-    Raises ValueError where the catalogue itself is faulty; a test holds it to its model.
-    """
-    document, problems = _catalogue_file(CATALOGUE / "hardware.yaml")
+    profiles: Mapping[str, HardwareProfile]
+    problems: tuple[Problem, ...] = ()
+
+
+def catalogue_of(root: Path) -> Path:
+    """The catalogue that a repository's sites refer to: its own, or else the one shipped here."""
+    own = root / "schemas" / "catalogue"
+    return own if own.is_dir() else CATALOGUE
+
+
+def hardware_catalogue(folder: Path = CATALOGUE) -> Hardware:
+    """The hardware profiles of a catalogue."""
+    try:
+        return _hardware((folder / "hardware.yaml").read_bytes())
+    except FileNotFoundError:
+        return Hardware({})
+
+
+# By content, as a folder may hold another state of the repository the next time.
+@functools.lru_cache(maxsize=8)
+def _hardware(data: bytes) -> Hardware:
+    document, problems = read_yaml(data, f"{SHOWN}/hardware.yaml")
     catalogue, more = parse(Catalogue, document) if document else (None, [])
-    if catalogue is None or problems or more:
-        raise ValueError([*problems, *more])
-    return catalogue.hardware
+    problems += more
+    profiles = catalogue.hardware if catalogue is not None and not problems else {}
+    return Hardware(profiles, tuple(problems))
 
 
-def release_names() -> list[str]:
+def release_names(folder: Path = CATALOGUE) -> list[str]:
     """The names of the releases, oldest first."""
-    return sorted(path.stem for path in (CATALOGUE / "releases").glob("*.yaml"))
+    return sorted(path.stem for path in (folder / "releases").glob("*.yaml"))
 
 
-@functools.cache
-def load_release(name: str) -> tuple[Release | None, tuple[Problem, ...]]:
+def load_release(
+    name: str, folder: Path = CATALOGUE
+) -> tuple[Release | None, tuple[Problem, ...]]:
     """A release by name, with the problems of its file; (None, ()) where there is none."""
-    if name not in release_names():
+    if name not in release_names(folder):
         return None, ()
-    document, problems = _catalogue_file(CATALOGUE / "releases" / f"{name}.yaml")
+    path = f"releases/{name}.yaml"
+    return _release((folder / path).read_bytes(), path)
+
+
+@functools.lru_cache(maxsize=32)
+def _release(data: bytes, path: str) -> tuple[Release | None, tuple[Problem, ...]]:
+    document, problems = read_yaml(data, f"{SHOWN}/{path}")
     release, more = parse(Release, document) if document else (None, [])
     return release, (*problems, *more)
 
 
-def catalogue_document(name: str) -> Document | None:
-    """A file of the catalogue with its positions, for saying where a value comes from."""
-    return _catalogue_file(CATALOGUE / name)[0]
-
-
-def _catalogue_file(path: Path) -> tuple[Document | None, list[Problem]]:
-    shown = f"schemas/catalogue/{path.relative_to(CATALOGUE)}"
-    return read_yaml(path.read_bytes(), shown)
+def catalogue_document(path: str, folder: Path = CATALOGUE) -> Document | None:
+    """A file of a catalogue with its positions, for saying where a value comes from."""
+    return read_yaml((folder / path).read_bytes(), f"{SHOWN}/{path}")[0]

@@ -226,7 +226,7 @@ def _offer_catalogue(fields: dict[str, Node]) -> None:
 
 def _hardware(node: Node) -> Node:
     """The field that names a profile: one of the catalogue's, or a name that the site adds."""
-    profiles = hardware_catalogue()
+    profiles = hardware_catalogue().profiles
     catalogue = {
         "title": "from the catalogue",
         "enum": list(profiles),

@@ -12,6 +12,7 @@ from schemas import sources
 from schemas.catalogued import (
     Catalogue,
     catalogue_document,
+    catalogue_of,
     hardware_catalogue,
     load_release,
     release_names,
@@ -44,6 +45,7 @@ __all__ = [
     "Catalogue",
     "Loaded",
     "catalogue_document",
+    "catalogue_of",
     "hardware_catalogue",
     "load",
     "load_release",
@@ -94,7 +96,7 @@ def load(root: FilePath, names: Iterable[str] | None = None) -> dict[str, Loaded
     files = {name: _read(root / "sites", name) for name in known}
     between = clashes([_footprint(each) for each in files.values()])
     return {
-        name: _load(root / "sites", files[name], between[name])
+        name: _load(root, files[name], between[name])
         if name in files
         else _unknown(name, known)
         for name in chosen
@@ -152,8 +154,9 @@ def _whole(file: str, code: Code, message: str, fix: str) -> Problem:
     return Problem(file, 0, 0, code, "", "", message, fix)
 
 
-def _load(folder: FilePath, files: _Files, between: list[Finding]) -> Loaded:
+def _load(root: FilePath, files: _Files, between: list[Finding]) -> Loaded:
     document, problems = files.document, list(files.problems)
+    hardware = hardware_catalogue(catalogue_of(root))
     if document is None:
         cells = [each for each in between if isinstance(each.place, HostCell)]
         problems += _located(cells, document, files)
@@ -164,8 +167,9 @@ def _load(folder: FilePath, files: _Files, between: list[Finding]) -> Loaded:
     site = None
     if file is not None:
         findings += attempt(named_as_its_file(file, files.name), holes=bool(problems))
-        findings += attempt(own_hardware(file, hardware_catalogue()), holes=bool(problems))
-        site = _site(folder, file, files.hosts, findings, problems)
+        findings += attempt(own_hardware(file, hardware.profiles), holes=bool(problems))
+        problems += hardware.problems
+        site = _site(root, file, files.hosts, findings, problems)
         # A part that could not be had leaves a hole, as a value that is wrong does.
         holes = bool(problems or findings) or isinstance(site.by_pool, Hole)
         findings += site_findings(site, holes=holes)
@@ -175,7 +179,7 @@ def _load(folder: FilePath, files: _Files, between: list[Finding]) -> Loaded:
 
 
 def _site(
-    folder: FilePath,
+    root: FilePath,
     file: SiteFile,
     hosts: HostList,
     findings: list[Finding],
@@ -183,11 +187,14 @@ def _site(
 ) -> Site:
     """The site, with a hole for each part that is not known; ``findings`` say which."""
     own: Any = getattr(file, "hardware", None)
-    hardware: Any = Hole() if own is None else {**hardware_catalogue(), **own}
+    catalogue = catalogue_of(root)
+    shared = hardware_catalogue(catalogue)
+    known = own is not None and not shared.problems
+    hardware: Any = {**shared.profiles, **own} if known else Hole()
     release: Any = None
     if hasattr(file, "release"):
-        release = _release(file.release, findings, problems)
-    texts = dict(_texts(folder, file, findings))
+        release = _release(file.release, catalogue, findings, problems)
+    texts = dict(_texts(root / "sites", file, findings))
     if release is None:
         release = Hole()
     site = Site(file, tuple(hosts.hosts), release, hardware, texts)
@@ -210,15 +217,18 @@ def _countable(file: SiteFile, hosts: HostList) -> bool:
     return hosts.complete and all(h.pool in pools and h.zone in zones for h in hosts.hosts)
 
 
-def _release(name: str, findings: list[Finding], problems: list[Problem]) -> Release | None:
+def _release(
+    name: str, catalogue: FilePath, findings: list[Finding], problems: list[Problem]
+) -> Release | None:
     at = ("release",)
-    if name not in release_names():
-        near = nearest(name, release_names())
-        fix = f'write "{near}"' if near else f"write one of {', '.join(release_names())}"
+    names = release_names(catalogue)
+    if name not in names:
+        near = nearest(name, names)
+        fix = f'write "{near}"' if near else f"write one of {', '.join(names) or 'none'}"
         message = f"there is no release {shorten(name)}"
         findings.append(Finding(Code.UNKNOWN_RELEASE, at, message, fix))
         return None
-    release, faults = load_release(name)
+    release, faults = load_release(name, catalogue)
     problems += faults
     if release is not None and not faults:
         if release.release != name:

@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
+from pathlib import Path as FilePath
 from typing import Any
 
+from schemas.catalogued import CATALOGUE, catalogue_document
 from schemas.hostlist import COLUMNS, Host, cell_column
-from schemas.load import catalogue_document
 from schemas.nearest import nearest
 from schemas.primitives import Model, field_docs
 from schemas.reader import Document
@@ -64,8 +65,10 @@ COMPUTED: dict[str, tuple[str, Callable[[Site, Pool], Any]]] = {
 """What follows from other fields of a pool, and can be asked for but not set."""
 
 
-def resolve(site: Site, document: Document, hosts_text: str, path: str) -> Meaning:
-    """What stands at ``path``. Raises UnknownPathError."""
+def resolve(
+    site: Site, document: Document, hosts_text: str, path: str, catalogue: FilePath = CATALOGUE
+) -> Meaning:
+    """What stands at ``path``; ``catalogue`` is the site's. Raises UnknownPathError."""
     if len(path) > MAX_PATH:
         raise UnknownPathError(f"a path of {len(path)} characters leads nowhere")
     steps = re.findall(r"\[[^\]]*\]|[^.\[]+|\[", path)
@@ -73,14 +76,14 @@ def resolve(site: Site, document: Document, hosts_text: str, path: str) -> Meani
         raise UnknownPathError(f"write a path, such as {', '.join(SiteFile.model_fields)}")
     if steps[0] == "hosts":
         return _host(site, hosts_text, steps, path)
-    return _Walk(site, document, path).walk(steps)
+    return _Walk(site, document, path, catalogue).walk(steps)
 
 
 class _Walk:
     """One walk along a path: what is underfoot, and how to put another value there."""
 
-    def __init__(self, site: Site, document: Document, path: str) -> None:
-        self.site, self.path = site, path
+    def __init__(self, site: Site, document: Document, path: str, catalogue: FilePath) -> None:
+        self.site, self.path, self.catalogue = site, path, catalogue
         self.document: Document | None = document
         self.origin, self.description = Origin.SITE_FILE, "The site."
         self.at: tuple[str | int, ...] = ()
@@ -154,6 +157,9 @@ class _Walk:
 
         return change
 
+    def _catalogue_file(self, name: str) -> Document | None:
+        return catalogue_document(name, self.catalogue)
+
     def _place(self) -> str:
         if self.document is None or self.origin is Origin.DEFAULT:
             return ""
@@ -165,7 +171,7 @@ class _Walk:
         field = self._field()
         if field == "release" and self.origin is Origin.SITE_FILE:
             self.value, self.origin, self.at = self.site.release, Origin.RELEASE, ()
-            self.document = catalogue_document(f"releases/{self.site.file.release}.yaml")
+            self.document = self._catalogue_file(f"releases/{self.site.file.release}.yaml")
             self.put = lambda release: _with(self.site, release=release)
         elif field == "pools.hardware":
             name = self.value
@@ -173,7 +179,7 @@ class _Walk:
             own = name in self.site.file.hardware
             self.origin, self.at = Origin.PROFILE, ("hardware", name)
             if not own:
-                self.document = catalogue_document("hardware.yaml")
+                self.document = self._catalogue_file("hardware.yaml")
             site = self.site
             self.put = lambda profile: _with(site, hardware={**site.hardware, name: profile})
 

@@ -206,7 +206,7 @@ def test_the_fields_of_a_pool_are_offered(server: LanguageServer, text: str) -> 
 @pytest.mark.parametrize(
     ("place", "values"),
     [
-        ("pools:\n  - hardware: |", list(hardware_catalogue())),
+        ("pools:\n  - hardware: |", list(hardware_catalogue().profiles)),
         ("pools:\n  - role: |", ["control-plane", "worker"]),
         ("cluster:\n  kubernetes: |", FIELDS["cluster"]["properties"]["kubernetes"]["examples"]),
         ("release: |", [f'"{name}"' for name in release_names()]),

@@ -1,0 +1,185 @@
+"""What a preview found: pure data, the same for every report.
+
+A ``Preview`` has a ``SitePreview`` for each site that the change touches; sites to which the same
+happens are one ``Entry``. Reports read this and compute nothing of their own.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from components.impact.vocabulary import Action, Effect, Impact, Ledger, ObjectChange, PoolPlan
+from schemas.problem import Problem
+
+
+class Cause(NamedTuple):
+    """An edit in the change: where it is, and what stood and stands there.
+
+    ``file`` is relative to the repository, ``line`` and ``column`` count from 1 in the later state,
+    or in the earlier one where the edit takes something away (``gone``). ``before`` and ``after``
+    are short texts for a person, empty where there was or is nothing.
+    """
+
+    file: str
+    line: int
+    column: int
+    path: str
+    before: str
+    after: str
+    gone: bool = False
+
+    @property
+    def place(self) -> str:
+        """``file:line:column``."""
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+class Reason(NamedTuple):
+    """Why something happens: an effect, the object it is traced to, and the edits behind it.
+
+    ``object`` is for a person: ``MachineDeployment tokyo-1/v100``. ``causes`` are empty where the
+    edit could not be told.
+    """
+
+    effect: Effect
+    object: str
+    causes: tuple[Cause, ...]
+
+
+class HostVerdict(NamedTuple):
+    """What happens to one host: the worst of its reasons; ``reasons`` are indexes in the site's.
+
+    ``at_most``: of the hosts that share this verdict and its worst reason only so many are
+    concerned, and Git does not say which.
+    """
+
+    host: str
+    pool: str
+    impact: Impact
+    reasons: tuple[int, ...]
+    at_most: int | None = None
+
+
+class ObjectVerdict(NamedTuple):
+    """One object that differs: what becomes of it, and the indexes of the reasons that say why."""
+
+    change: ObjectChange
+    action: Action
+    reasons: tuple[int, ...]
+
+
+class Deletion(NamedTuple):
+    """Something whose loss has to be named in the request: ``count`` things of a kind."""
+
+    what: str
+    count: int
+
+
+class State(StrEnum):
+    """What became of a site between the two sides."""
+
+    CHANGED = "changed"
+    ADDED = "added"
+    REMOVED = "removed"
+    INVALID = "invalid"
+    """One side has problems, so nothing can be said."""
+
+
+@dataclass(frozen=True, slots=True)
+class SitePreview:
+    """What the change does to one site.
+
+    ``problems`` are those of the side that cannot be read. ``hosts`` are all hosts of both sides,
+    each once, in the order of the list. ``capacity`` has a line for each accelerator model (and one
+    for hosts without), with what is out when all pools are at their worst moment at once.
+    """
+
+    name: str
+    state: State
+    problems: tuple[Problem, ...] = ()
+    hosts: tuple[HostVerdict, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    objects: tuple[ObjectVerdict, ...] = ()
+    plans: tuple[PoolPlan, ...] = ()
+    capacity: tuple[Ledger, ...] = ()
+    deletions: tuple[Deletion, ...] = ()
+
+    @property
+    def impact(self) -> Impact:
+        """The worst that happens to a host, or that no rule knows; unknown where invalid."""
+        if self.state is State.INVALID:
+            return Impact.UNKNOWN
+        found = [host.impact for host in self.hosts] + [r.effect.impact for r in self.reasons]
+        return max(found, key=lambda impact: impact.rank, default=Impact.NONE)
+
+    def counts(self) -> Mapping[Impact, int]:
+        """Hosts by what happens to them, worst first; at most so many where that is known."""
+        return _counts(self.hosts)
+
+    def actions(self) -> dict[str, Counter[Action]]:
+        """Objects by component and by what becomes of them."""
+        found: dict[str, Counter[Action]] = {}
+        for each in self.objects:
+            found.setdefault(each.change.component, Counter())[each.action] += 1
+        return found
+
+
+def _counts(hosts: tuple[HostVerdict, ...]) -> dict[Impact, int]:
+    groups: Counter[tuple[Impact, int | None, tuple[int, ...]]] = Counter()
+    for host in hosts:
+        groups[host.impact, host.at_most, host.reasons[:1] if host.at_most else ()] += 1
+    found: Counter[Impact] = Counter()
+    for (impact, at_most, _), number in groups.items():
+        found[impact] += number if at_most is None else min(number, at_most)
+    return {impact: found[impact] for impact in reversed(Impact) if found[impact]}
+
+
+class Entry(NamedTuple):
+    """Sites to which the same happens; ``site`` stands for all of them."""
+
+    sites: tuple[str, ...]
+    site: SitePreview
+
+
+class Gate(NamedTuple):
+    """A gate that the change does not pass: which, why, and what lets it through."""
+
+    name: str
+    message: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a change does to every site.
+
+    ``base`` and ``head`` name the two sides for a person (``main (1a2b3c4)``, ``work tree``);
+    ``sites_total`` counts the sites of the later side. ``entries`` are sorted, worst first.
+    ``code`` says whose code rendered both sides; ``code_changed`` are Foresite's own files that
+    differ, whose effect is not in the preview. ``clashes`` are problems between sites.
+    """
+
+    base: str
+    head: str
+    sites_total: int
+    entries: tuple[Entry, ...]
+    code: str = ""
+    code_changed: tuple[str, ...] = ()
+    clashes: tuple[Problem, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    allowed: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def impact(self) -> Impact:
+        """The worst of all sites; unknown also where Foresite's own code differs."""
+        found = [entry.site.impact for entry in self.entries]
+        if self.code_changed or self.clashes:
+            found.append(Impact.UNKNOWN)
+        return max(found, key=lambda impact: impact.rank, default=Impact.NONE)
+
+    @property
+    def certain(self) -> bool:
+        """Whether something could be said of every site."""
+        return not self.clashes and all(e.site.state is not State.INVALID for e in self.entries)
