@@ -2,16 +2,14 @@
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import chain
 
-from components.manifest import Manifest
 from components.site import site_objects
+from components.valid import object_problems
 from foresite import parallel
 from foresite.command import FOUND, OK, UsageError, repository
-from schemas.codes import Code
 from schemas.load import Loaded, load
-from schemas.objects import check_object
 from schemas.problem import Problem
 from schemas.site import Site
 
@@ -44,39 +42,6 @@ def examine(site: Site) -> tuple[list[Problem], str]:
 def all_problems(loaded: Loaded) -> list[Problem]:
     """The problems of a site's files, or else those of the objects that would come of them."""
     return list(loaded.problems) if loaded.site is None else examine(loaded.site)[0]
-
-
-def object_problems(site: Site, objects: dict[str, list[Manifest]]) -> list[Problem]:
-    """What the real schemas say against a site's objects, and which are one and the same."""
-    file = f"sites/{site.name}.yaml"
-    every = [(f"{name}.{m.name}", m) for name, manifests in objects.items() for m in manifests]
-    return [*_invalid(file, every), *_doubled(file, every)]
-
-
-def _invalid(file: str, objects: list[tuple[str, Manifest]]) -> Iterator[Problem]:
-    for path, manifest in objects:
-        for fault in check_object(manifest.body):
-            where = ".".join(map(str, (path, *fault.path)))
-            message = f"{_named(manifest)}: {fault.message}"
-            fix = "change the value that it comes from"
-            yield Problem(file, 0, 0, Code.OBJECT_INVALID, where, "", message, fix)
-
-
-def _doubled(file: str, objects: list[tuple[str, Manifest]]) -> Iterator[Problem]:
-    owners: dict[tuple[str, ...], str] = {}
-    for path, manifest in objects:
-        api, *rest = manifest.key
-        identity = (manifest.target.value, api.rpartition("/")[0], *rest)
-        if identity in owners:
-            message = f"{_named(manifest)} is also made as {owners[identity]}"
-            yield Problem(
-                file, 0, 0, Code.DUPLICATE_NAME, path, "", message, "rename one of the two"
-            )
-        owners[identity] = path
-
-
-def _named(manifest: Manifest) -> str:
-    return f"{manifest.kind} {manifest.key[3]}"
 
 
 def as_json(loaded: dict[str, Loaded], problems: Iterable[Problem]) -> str:

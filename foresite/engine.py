@@ -14,10 +14,29 @@ import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 Say = Callable[[str], object]
+
+UNDER_WAY = "foresite:applying"
+"""A stack's tag while a commit is being applied: a run that is killed leaves no line in the
+history."""
+_NO_STACK = 6
+"""Pulumi's exit code where there is no such stack (pulumi 3.255, cmdutil/exit.go)."""
+
+
+class EngineError(Exception):
+    """Pulumi cannot say; the message is its own."""
+
+
+class Record(NamedTuple):
+    """A line of a stack's history: what was done (``update``, ``destroy``, …), with what result
+    (``succeeded``, ``failed``, …), and the message that was given."""
+
+    kind: str
+    result: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +74,46 @@ class Engine:
     def select(self) -> subprocess.CompletedProcess[str]:
         """Make the stack if there is none; its name is the site's."""
         return self.run("stack", "select", "--create", self.stack)
+
+    def last_record(self) -> Record | None:
+        """The newest line of the stack's history; None where nothing was done yet.
+
+        Raises EngineError where Pulumi cannot say, as where its backend does not answer.
+        """
+        found = self._asked("stack", "history", "--json", "--page-size", "1", "--page", "1")
+        if not found:
+            return None
+        newest = found[0]
+        return Record(newest["kind"], newest["result"], newest.get("message", ""))
+
+    def under_way(self) -> str:
+        """The commit that is being applied, or was when a run was killed; empty where none is.
+
+        Raises EngineError where Pulumi cannot say.
+        """
+        return str((self._asked("stack", "tag", "ls", "--json") or {}).get(UNDER_WAY, ""))
+
+    def mark(self, commit: str) -> None:
+        """Note on the stack that ``commit`` is being applied. Raises EngineError."""
+        self._told("stack", "tag", "set", UNDER_WAY, commit)
+
+    def unmark(self) -> None:
+        """Take the note off: what the history says is all there is. Raises EngineError."""
+        self._told("stack", "tag", "rm", UNDER_WAY)
+
+    def _asked(self, *arguments: str) -> Any:
+        """What a command answers in JSON; None where there is no such stack."""
+        done = self.run(*arguments, "--stack", self.stack)
+        if done.returncode == _NO_STACK:
+            return None
+        if done.returncode:
+            raise EngineError(complaint(done))
+        return json.loads(done.stdout)
+
+    def _told(self, *arguments: str) -> None:
+        done = self.run(*arguments, "--stack", self.stack)
+        if done.returncode:
+            raise EngineError(complaint(done))
 
     def follow(self, arguments: Iterable[str], line: Callable[[str], object]) -> int:
         """Run Pulumi, giving each line of its output to ``line``; its exit code.
@@ -141,6 +200,12 @@ class Engine:
             return []
         folder = Path(unquote(backend.removeprefix("file://"))).expanduser() / ".pulumi" / "locks"
         return sorted(folder.rglob(f"{self.stack}/*.json"))
+
+
+def complaint(done: subprocess.CompletedProcess[str]) -> str:
+    """What Pulumi complained of."""
+    said = done.stderr.strip() or done.stdout.strip()
+    return f"pulumi: {said.removeprefix('error: ')}"
 
 
 def _alive(pid: int) -> bool:

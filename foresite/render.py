@@ -16,8 +16,9 @@ from pathlib import Path
 from components.dump import dump_all
 from components.manifest import Manifest
 from components.site import site_objects
+from components.valid import object_problems
 from foresite import parallel
-from foresite.check import as_json, as_text, object_problems
+from foresite.check import as_json, as_text
 from foresite.command import FOUND, OK, UsageError, repository
 from schemas.load import Loaded, load
 from schemas.problem import Problem

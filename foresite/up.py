@@ -9,12 +9,13 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from components.manifest import Manifest, Target
 from components.site import site_objects
 from foresite.check import all_problems, as_json, as_text
 from foresite.command import FAILED, FOUND, OK, UsageError, repository
-from foresite.engine import Engine
+from foresite.engine import Engine, complaint
 from schemas.load import load_site
 from schemas.site import Site
 from tools.toolchain import ToolchainError
@@ -31,15 +32,25 @@ def run(options: argparse.Namespace) -> int:
     if problems or loaded.site is None:
         print((as_json if options.format == "json" else as_text)({loaded.name: loaded}, problems))
         return FOUND
-    try:
-        engine = _engine(options, root, loaded.site)
-    except ToolchainError as error:
-        raise UsageError(str(error)) from None
+    engine = engine_for(root, loaded.site, trial=options.trial)
     return _preview(engine) if options.preview else _up(options, engine, loaded.site)
 
 
-def _engine(options: argparse.Namespace, root: Path, site: Site) -> Engine:
-    return _trial(root, site) if options.trial else _own(root, site)
+class Outcome(NamedTuple):
+    """What a run that passed made: objects by component, what a killed run before it left that
+    the site no longer has, and how long it took."""
+
+    objects: dict[str, list[Manifest]]
+    left: list[tuple[str, ...]]
+    seconds: float
+
+
+def engine_for(root: Path, site: Site, *, trial: bool) -> Engine:
+    """Pulumi for a site: the caller's own, or the trial's. Raises UsageError where it is not there."""
+    try:
+        return _trial(root, site) if trial else _own(root, site)
+    except ToolchainError as error:
+        raise UsageError(str(error)) from None
 
 
 def _own(root: Path, site: Site) -> Engine:
@@ -93,16 +104,17 @@ def _program(root: Path, folder: Path) -> Path:
     return folder
 
 
-def _select(engine: Engine) -> None:
+def select(engine: Engine) -> None:
+    """Make sure of the stack, and that nobody else works on it. Raises UsageError."""
     if not engine.release_dead_lock(lambda text: print(text, file=sys.stderr)):
         raise UsageError("wait for the other run, or end it")
     selected = engine.select()
     if selected.returncode:
-        raise UsageError(f"pulumi: {selected.stderr.strip() or selected.stdout.strip()}")
+        raise UsageError(complaint(selected))
 
 
 def _preview(engine: Engine) -> int:
-    _select(engine)
+    select(engine)
     code = engine.follow(
         ["preview", "--stack", engine.stack, "--non-interactive", "--color", "never"], print
     )
@@ -110,7 +122,19 @@ def _preview(engine: Engine) -> int:
 
 
 def _up(options: argparse.Namespace, engine: Engine, site: Site) -> int:
-    _select(engine)
+    select(engine)
+    outcome = register(engine, site)
+    if outcome is None:
+        return FAILED
+    _report(options, engine, site, outcome)
+    return OK
+
+
+def register(engine: Engine, site: Site, message: str = "") -> Outcome | None:
+    """``pulumi up`` of a selected stack, with ``message`` in its history; None where it failed.
+
+    What it complains of goes to stderr, and so does how far it is.
+    """
     objects = site_objects(site)
     every = [manifest for made in objects.values() for manifest in made]
     if engine.interrupted():
@@ -119,18 +143,17 @@ def _up(options: argparse.Namespace, engine: Engine, site: Site) -> int:
     progress = _Progress(len(every))
     code = engine.follow(
         ["up", "--stack", engine.stack, "--yes", "--skip-preview", "--non-interactive",
-         "--color", "never"],
+         "--color", "never", *(["--message", message] if message else [])],
         progress.line,
     )  # fmt: skip
     if code != 0:
         print("\n".join(progress.diagnostics), file=sys.stderr)
         print(f"foresite: pulumi up failed; its whole output: {engine.log}", file=sys.stderr)
         print("foresite: mend what it says, and run the same command again", file=sys.stderr)
-        return FAILED
+        return None
     if not left:
         engine.finish()
-    _report(options, engine, site, objects, left, progress)
-    return OK
+    return Outcome(objects, left, round(time.monotonic() - progress.started, 1))
 
 
 class _Progress:
@@ -160,19 +183,14 @@ class _Progress:
 
 
 def _report(
-    options: argparse.Namespace,
-    engine: Engine,
-    site: Site,
-    objects: dict[str, list[Manifest]],
-    left: list[tuple[str, ...]],
-    progress: _Progress,
+    options: argparse.Namespace, engine: Engine, site: Site, outcome: Outcome
 ) -> None:
-    later = [m for made in objects.values() for m in made if _follows(site, m)]
+    objects, left, seconds = outcome
+    later = [m for made in objects.values() for m in made if follows(site, m)]
     counts = {
-        name: dict(Counter(each.kind for each in made if not _follows(site, each)))
+        name: dict(Counter(each.kind for each in made if not follows(site, each)))
         for name, made in objects.items()
     }
-    seconds = round(time.monotonic() - progress.started, 1)
     if options.format == "json":
         following = [" ".join(filter(None, each.key)) for each in later]
         report = {"site": site.name, "objects": counts, "following": following,
@@ -183,7 +201,7 @@ def _report(
     print("\n".join(_what_next(options, engine, site)))
 
 
-def _follows(site: Site, manifest: Manifest) -> bool:
+def follows(site: Site, manifest: Manifest) -> bool:
     """Whether an object waits for the site's own cluster."""
     return manifest.target is Target.SITE and site.file.cluster.context is None
 

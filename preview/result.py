@@ -70,7 +70,8 @@ class ObjectVerdict(NamedTuple):
     reasons: tuple[int, ...]
 
 
-class Deletion(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Deletion:
     """Something whose loss has to be named in the request: ``count`` things of a kind."""
 
     what: str
@@ -137,10 +138,14 @@ def _counts(hosts: tuple[HostVerdict, ...]) -> dict[Impact, int]:
 
 
 class Entry(NamedTuple):
-    """Sites to which the same happens; ``site`` stands for all of them."""
+    """Sites to which the same happens, though not to as many hosts; ``site`` is one of them.
+
+    ``members`` are all of them, in the order of ``sites``.
+    """
 
     sites: tuple[str, ...]
     site: SitePreview
+    members: tuple[SitePreview, ...] = ()
 
 
 class Gate(NamedTuple):
@@ -178,6 +183,11 @@ class Preview:
         if self.code_changed or self.clashes:
             found.append(Impact.UNKNOWN)
         return max(found, key=lambda impact: impact.rank, default=Impact.NONE)
+
+    @property
+    def sites(self) -> tuple[SitePreview, ...]:
+        """Every site that the change touches."""
+        return tuple(each for entry in self.entries for each in entry.members or (entry.site,))
 
     @property
     def certain(self) -> bool:

@@ -22,6 +22,7 @@ WRONG = {
     "siblings": ("components/machines/names.py", "components.pod_network.objects"),
     "pure": ("components/dump.py", "pulumi"),
     "shells": ("components/machines/hosts.py", "components.machines.component"),
+    "preview": ("preview/result.py", "foresite.command"),
     "controlplane": ("controlplane/ports.py", "schemas.site"),
     "tools": ("tools/toolchain/version.py", "schemas.primitives"),
 }

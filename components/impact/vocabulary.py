@@ -101,7 +101,8 @@ class ObjectChange(NamedTuple):
     def one(self) -> Manifest:
         """The object as it will be, or as it was where it goes."""
         found = self.after or self.before
-        assert found is not None, "one side has it"
+        if found is None:
+            raise ValueError("an object that neither side has")
         return found
 
     @property

@@ -1,0 +1,180 @@
+"""How long a pool's rollout takes, what is out meanwhile, and whether it can make progress.
+
+Pure arithmetic on the settings of a MachineDeployment or KubeadmControlPlane, as Cluster API 1.13
+applies them (internal/controllers/machinedeployment: machinedeployment_rollout_rollingupdate.go and
+its planner; controlplane/kubeadm/internal/controllers/update.go): never fewer than
+replicas - maxUnavailable machines available, never more than replicas + maxSurge machines. A surge
+needs free hosts, which Cluster API does not know of: without one the new Machine waits for ever.
+"""
+
+from collections.abc import Iterable, Iterator
+from math import ceil
+from typing import NamedTuple
+
+from components.impact.vocabulary import Effect, Impact, Ledger, PoolPlan, Side, SiteChange
+from components.machines.health import startup_timeout
+from components.machines.names import COMPONENT
+from components.manifest import Json, Manifest
+from schemas.site import Site
+from schemas.sitefile import Pool
+from schemas.vocabulary import Remedy
+
+
+class Waves(NamedTuple):
+    """A rollout in numbers: ``at_once`` machines install at a time, ``out`` of them are missing
+    from the pool, in ``groups`` one after the other; ``stuck`` says why nothing moves."""
+
+    at_once: int
+    out: int
+    groups: int
+    stuck: str = ""
+
+
+def waves(machines: int, max_unavailable: int, max_surge: int, spares: int) -> Waves:
+    """The rollout of ``machines`` on as many hosts and ``spares`` free ones.
+
+    A surge beyond the spares waits without harm as long as old machines may go: each host that
+    gets free serves the next new machine.
+    """
+    out = min(max_unavailable, machines)
+    at_once = min(out + min(max_surge, spares), machines)
+    if machines and not at_once:
+        why = "no machine may be missing (maxUnavailable 0) and " + (
+            f"a surge of {max_surge} has no free host: the new Machine waits for ever"
+            if max_surge
+            else "none may be made before one goes (maxSurge 0)"
+        )
+        return Waves(0, 0, 0, why)
+    return Waves(at_once, out, ceil(machines / at_once) if machines else 0)
+
+
+def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
+    """The plan of each pool (and zone) whose machines are replaced."""
+    rolled = dict.fromkeys(each.name for each in effects if _replaces(each))
+    objects = site.side.objects
+    return tuple(_plan(site.side, objects[name]) for name in rolled if name in objects)
+
+
+def _replaces(effect: Effect) -> bool:
+    kinds = ("MachineDeployment/", "KubeadmControlPlane")
+    own = effect.name[0] == COMPONENT and effect.name[1].startswith(kinds)
+    return own and effect.impact is Impact.REIMAGE
+
+
+def _plan(side: Side, manifest: Manifest) -> PoolPlan:
+    pool, zone = _pool_of(side.site, manifest)
+    spec = manifest.body["spec"]
+    machines = spec["replicas"]
+    hosts = len(side.site.hosts_of(pool, zone or None))
+    found = waves(machines, *_settings(spec, manifest.kind), max(0, hosts - machines))
+    profile = side.site.profile(pool)
+    model, each = ("", 0)
+    if profile.accelerators:
+        model, each = profile.accelerators.model, profile.accelerators.count
+    drain = pool.rollout.drain_timeout_seconds * found.groups / 3600
+    return PoolPlan(
+        pool=pool.name,
+        zone=zone,
+        machines=machines,
+        at_once=found.at_once,
+        surge=found.at_once - found.out,
+        waves=found.groups,
+        hours=found.groups * profile.reimage_minutes / 60,
+        drain_hours=drain,
+        out=Ledger(model, hosts, hosts * each, found.out, found.out * each),
+        stuck=found.stuck or "; ".join(_obstacles(side, pool, manifest, hosts)),
+        notes=tuple(_notes(pool, found)),
+    )
+
+
+def _pool_of(site: Site, manifest: Manifest) -> tuple[Pool, str]:
+    """The pool, and the zone where a pool keeps them apart, that a manifest's machines are of."""
+    if manifest.kind == "KubeadmControlPlane":
+        return site.control_plane, ""
+    _, name, *zone = manifest.name.split("/")
+    pool = next(pool for pool in site.file.pools if pool.name == name)
+    return pool, zone[0] if zone else ""
+
+
+def _settings(spec: Json, kind: str) -> tuple[int, int]:
+    """How many machines may be missing, and how many too many.
+
+    A control plane without a surge lets one machine go first.
+    """
+    strategy = spec.get("rollout", {}).get("strategy", {}).get("rollingUpdate", {})
+    surge = int(strategy.get("maxSurge", 1))
+    if kind == "KubeadmControlPlane":
+        return (0, 1) if surge else (1, 0)
+    return int(strategy.get("maxUnavailable", 0)), surge
+
+
+def _obstacles(side: Side, pool: Pool, manifest: Manifest, hosts: int) -> Iterator[str]:
+    """What keeps a rollout from ending, besides its own settings."""
+    spec = manifest.body["spec"]
+    if hosts < spec["replicas"]:
+        yield f"{spec['replicas']} machines are wanted, and the pool has {hosts} hosts"
+    control = next((m for m in side.objects.values() if m.kind == "KubeadmControlPlane"), None)
+    if manifest.kind == "MachineDeployment" and control is not None:
+        mine, its = spec["template"]["spec"].get("version"), control.body["spec"]["version"]
+        if mine and _minor(mine) > _minor(its):
+            yield (
+                f"its version {mine} is ahead of the control plane's {its}: machines are deleted "
+                "and none may be created (preflight check of the MachineSet)"
+            )
+    limit = startup_timeout(side.site, pool)
+    minutes = side.site.profile(pool).reimage_minutes
+    if pool.health_check.remedy is Remedy.REPLACE and 0 < limit < 60 * minutes:
+        yield (
+            f"the health check gives a machine {limit} s to start and a re-image takes {minutes} "
+            "minutes: each new machine is deleted while it installs"
+        )
+
+
+def _notes(pool: Pool, found: Waves) -> Iterator[str]:
+    if found.groups:
+        seconds = pool.rollout.drain_timeout_seconds
+        yield f"a drain waits up to {seconds} s for pods and their disruption budgets"
+
+
+def _minor(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.removeprefix("v").split(".")[:2])
+
+
+_OUT = (Impact.REMOVE, Impact.UNKNOWN, Impact.REBOOT, Impact.DRAIN)
+
+
+def capacity(site: SiteChange, effects: Iterable[Effect]) -> tuple[Ledger, ...]:
+    """Hosts and accelerators of each model, and what is out when all pools are at their worst.
+
+    Counts what rollouts take out at a time, what is removed, and hosts of which nothing is known.
+    """
+    side = site.sides[0]
+    effects = list(effects)
+    lost = [each for each in effects if each.impact in _OUT]
+    certain = {host for each in lost if each.at_most is None for host in each.hosts}
+    out = {
+        pool.name: sum(host.name in certain for host in side.site.hosts_of(pool))
+        for pool in side.site.file.pools
+    }
+    for plan in plans(site, effects):
+        if plan.pool in out:
+            out[plan.pool] += plan.out.hosts_out
+    for each in lost:
+        pool = next((h.pool for h in side.site.hosts if h.name in each.hosts), "")
+        if each.at_most is not None and pool in out:
+            out[pool] += each.at_most
+    return tuple(_ledgers(side.site, out))
+
+
+def _ledgers(site: Site, out: dict[str, int]) -> Iterator[Ledger]:
+    totals: dict[str, list[int]] = {}
+    for pool in site.file.pools:
+        accelerators = site.profile(pool).accelerators
+        model, each = (accelerators.model, accelerators.count) if accelerators else ("", 0)
+        hosts = len(site.hosts_of(pool))
+        missing = min(out[pool.name], hosts)
+        row = totals.setdefault(model, [0, 0, 0, 0])
+        for index, number in enumerate((hosts, hosts * each, missing, missing * each)):
+            row[index] += number
+    for model, row in sorted(totals.items()):
+        yield Ledger(model, *row)

@@ -1,0 +1,65 @@
+"""The arguments of every command; what they mean is in the module of each command.
+
+Imports none of those modules, so that a check does not wait for what only another command uses.
+"""
+
+import argparse
+from pathlib import Path
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    found = argparse.ArgumentParser(
+        prog="foresite",
+        description="See what a change does to every bare-metal site before it merges.",
+        epilog="Exit codes: 0 nothing to report, 1 problems found, 2 could not run.",
+    )
+    found.add_argument("--root", type=Path, help="the repository; default: found from here up")
+    commands = found.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _sites(commands.add_parser("check", help="report every problem of sites, offline"))
+    render = commands.add_parser("render", help="write a site's manifests, a folder a component")
+    render.add_argument("--out", type=Path, default=Path("rendered"), help="default: rendered")
+    _sites(render)
+    _preview(commands.add_parser("preview", help="say what a change does to every machine"))
+    new = commands.add_parser("new", help="write a new site, like one that exists")
+    new.add_argument("site", metavar="SITE")
+    new.add_argument("--like", required=True, metavar="OTHER", help="the site to start from")
+    explain = commands.add_parser("explain", help="say what a value is, whence, and where it goes")
+    explain.add_argument("site", metavar="SITE")
+    explain.add_argument("path", metavar="PATH", help="such as pools.v100.rollout.max_unavailable")
+    up = commands.add_parser("up", help="check a site, and run pulumi up for it")
+    up.add_argument("site", metavar="SITE")
+    up.add_argument("--trial", action="store_true", help="on the embedded API server")
+    up.add_argument("--preview", action="store_true", help="only say what would be done")
+    for name, command in commands.choices.items():
+        if name != "preview":
+            command.add_argument("--format", choices=("text", "json"), default="text")
+    return found
+
+
+def _sites(command: argparse.ArgumentParser) -> None:
+    command.add_argument("sites", nargs="*", metavar="SITE", help="default: all sites")
+
+
+def _preview(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("sites", nargs="*", metavar="SITE", help="default: all that the change touches")
+    add("--base", metavar="REF", help="default: where the main branch was left")
+    add("--head", metavar="REF", help="default: the work tree")
+    add("--format", choices=("text", "markdown", "json", "html"), default="text")
+    add("--out", type=Path, metavar="DIR", help="also write every report there")
+    add(
+        "--code",
+        choices=("this", "base", "head"),
+        default="this",
+        help="whose code makes the objects of both sides; base: for a request you do not trust",
+    )
+    add("--exit-code", action="store_true", help="1 where anything differs")
+    add(
+        "--fail-on",
+        metavar="WHAT",
+        default="",
+        help="1 where it happens to a host: drain, reimage, remove, unknown; several by commas",
+    )
+    add("--allow", action="append", default=[], metavar="remove=N", help="losses that are meant")
+    add("--request", type=Path, metavar="FILE", help="text where Foresite-Allow: remove=N counts")

@@ -1,0 +1,87 @@
+"""Gates: what a change may not do unless someone says so by number, and what a team forbids.
+
+Losses must be named: ``Foresite-Allow: remove=3`` on a line of its own in the request, or the flag.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from components.impact.vocabulary import Impact
+from preview.result import Gate, Preview, SitePreview
+
+REMOVE = "remove"
+FORBIDDABLE = {
+    "drain": (Impact.DRAIN, Impact.REBOOT),
+    "reimage": (Impact.REIMAGE,),
+    "remove": (Impact.REMOVE,),
+    "unknown": (Impact.UNKNOWN,),
+}
+"""What ``--fail-on`` may name, with the impacts that it stands for."""
+MAX_REQUEST = 1_000_000
+"""Characters of a request that are looked at; what is beyond cannot allow anything."""
+_ALLOW = re.compile(r"^Foresite-Allow:[ \t]*([a-z]{1,20})=([0-9]{1,6})[ \t]*\r?$", re.MULTILINE)
+_PAIR = re.compile(r"^([a-z]{1,20})=([0-9]{1,6})$")
+
+
+def allowed(flags: Iterable[str], request: str) -> dict[str, int]:
+    """What the flags and the request's text allow, by name; the larger number counts.
+
+    Raises ValueError for a flag that is none; lines of a request that are none mean nothing.
+    """
+    pairs = []
+    for flag in flags:
+        match = _PAIR.match(flag)
+        if match is None or match[1] != REMOVE:
+            raise ValueError(f"--allow {flag}: write {REMOVE}=<count>, such as {REMOVE}=3")
+        pairs.append(match.groups())
+    pairs += [each for each in _ALLOW.findall(request[:MAX_REQUEST]) if each[0] == REMOVE]
+    found: dict[str, int] = {}
+    for name, number in pairs:
+        found[name] = max(found.get(name, 0), int(number))
+    return found
+
+
+def gates(preview: Preview, allow: Mapping[str, int], forbidden: Iterable[str]) -> tuple[Gate, ...]:
+    """The gates that a change does not pass."""
+    return (*_losses(preview, allow.get(REMOVE, 0)), *_forbidden(preview, forbidden))
+
+
+def losses(sites: Iterable[SitePreview]) -> dict[str, int]:
+    """How many things of each kind are lost over all sites."""
+    found: dict[str, int] = {}
+    for site in sites:
+        for each in site.deletions:
+            found[each.what] = found.get(each.what, 0) + each.count
+    return found
+
+
+def _losses(preview: Preview, allow: int) -> Iterator[Gate]:
+    found = losses(preview.sites)
+    total = sum(found.values())
+    if total > allow:
+        what = ", ".join(f"{count} {kind}" for kind, count in found.items())
+        said = f"{allow} are named in the request" if allow else "no number is named in the request"
+        yield Gate(
+            REMOVE,
+            f"{what} would be lost, and {said}",
+            f"if that is meant, write this line in the request: Foresite-Allow: {REMOVE}={total}",
+        )
+
+
+def _forbidden(preview: Preview, forbidden: Iterable[str]) -> Iterator[Gate]:
+    for name in dict.fromkeys(forbidden):
+        impacts = FORBIDDABLE[name]
+        sites = [site for site in preview.sites if _has(site, impacts)]
+        whole = Impact.UNKNOWN in impacts and preview.code_changed
+        if sites or whole:
+            names = [site.name for site in sites[:5]]
+            more = f" and {len(sites) - 5} more" if len(sites) > 5 else ""
+            where = ", ".join(names) + more if sites else "every site"
+            message = f"--fail-on {name}: the change does so to {where}"
+            yield Gate(f"fail-on {name}", message, "split the change, or leave the gate out")
+
+
+def _has(site: SitePreview, impacts: Iterable[Impact]) -> bool:
+    wanted = set(impacts)
+    found = {host.impact for host in site.hosts} | {r.effect.impact for r in site.reasons}
+    return bool(found & wanted) or (not site.hosts and site.impact in wanted)

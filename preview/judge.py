@@ -1,0 +1,157 @@
+"""The verdict on one site: rules applied to what differs, and what follows for each host."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from components.impact.kubernetes import HOLDS_DATA
+
+from components.impact.rules import judged
+from components.impact.vocabulary import (
+    Action,
+    Effect,
+    Impact,
+    Name,
+    ObjectChange,
+    SiteChange,
+)
+from components.machines.rollout import capacity, plans
+from components.manifest import Manifest
+from components.site import RULES
+from preview.result import (
+    Cause,
+    Deletion,
+    HostVerdict,
+    ObjectVerdict,
+    Reason,
+    SitePreview,
+    State,
+)
+from schemas.hostlist import Host
+
+GONE = (
+    "the site's file is gone: it is applied no more, and nothing is deleted; its machines and "
+    "objects stay as they are, and nobody manages them"
+)
+
+
+def judge(site: SiteChange, causes: Mapping[Name, tuple[Cause, ...]]) -> SitePreview:
+    """What a change does to a site; ``causes`` are the edits behind each object that differs."""
+    effects = list(_effects(site))
+    reasons = tuple(
+        Reason(each, shown(_object(site, each.name)), causes.get(each.name, ()))
+        for each in effects
+    )
+    return SitePreview(
+        name=site.name,
+        state=_state(site),
+        hosts=tuple(_hosts(site, effects)),
+        reasons=reasons,
+        objects=tuple(_objects(site, effects)),
+        plans=plans(site, effects),
+        capacity=capacity(site, effects),
+        deletions=tuple(_deletions(site, effects)),
+    )
+
+
+def shown(manifest: Manifest) -> str:
+    """An object for a person: ``MachineDeployment tokyo-1/v100``."""
+    _, kind, namespace, name = manifest.key
+    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+
+
+def _state(site: SiteChange) -> State:
+    if site.before is None:
+        return State.ADDED
+    return State.REMOVED if site.after is None else State.CHANGED
+
+
+def _effects(site: SiteChange) -> Iterator[Effect]:
+    if site.after is None:
+        # `up` runs for sites that have a file: without one nothing is deleted, and nothing kept.
+        for name, change in site.changes.items():
+            hosts = (change.one.key[3],) if change.kind == "BareMetalHost" else ()
+            impact = Impact.REMOVE if hosts else Impact.NONE
+            yield Effect(impact, name, (), GONE, "foresite", hosts, action=Action.LEFT)
+        return
+    for change in site.changes.values():
+        yield from judged(RULES[change.component], site, change)
+
+
+def _object(site: SiteChange, name: Name) -> Manifest:
+    if name in site.changes:
+        return site.changes[name].one
+    return next(side.objects[name] for side in reversed(site.sides) if name in side.objects)
+
+
+def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]:
+    """Each host of both sides once, with the worst that happens to it."""
+    concerned: dict[str, list[int]] = {}
+    for index in sorted(range(len(effects)), key=lambda i: _order(effects[i])):
+        for host in effects[index].hosts:
+            concerned.setdefault(host, []).append(index)
+    every: dict[str, Host] = {}
+    for side in reversed(site.sides):
+        for host in side.site.hosts:
+            every.setdefault(host.name, host)
+    for host in every.values():
+        mine = concerned.get(host.name, ())
+        worst = effects[mine[0]] if mine else None
+        yield HostVerdict(
+            host.name,
+            host.pool,
+            worst.impact if worst else Impact.NONE,
+            tuple(mine),
+            worst.at_most if worst else None,
+        )
+
+
+def _order(effect: Effect) -> tuple[int, bool]:
+    """Worst first; of equals what is certain before what is so for some of the hosts only."""
+    return -effect.impact.rank, effect.at_most is not None
+
+
+def _objects(site: SiteChange, effects: Sequence[Effect]) -> Iterator[ObjectVerdict]:
+    reasons: dict[Name, list[int]] = {}
+    for index, effect in enumerate(effects):
+        reasons.setdefault(effect.name, []).append(index)
+    for name, change in site.changes.items():
+        mine = tuple(reasons.get(name, ()))
+        stated = [action for i in mine if (action := effects[i].action) is not None]
+        yield ObjectVerdict(change, _action(change, stated), mine)
+
+
+def _action(change: ObjectChange, stated: Iterable[Action]) -> Action:
+    """What becomes of an object: as a rule states it, or as its coming and going says."""
+    stated = list(stated)
+    if Action.REFUSED in stated:
+        return Action.REFUSED
+    if stated:
+        return stated[0]
+    if change.before is None:
+        return Action.ADDED
+    if change.after is None:
+        return Action.LEFT if change.before.keep else Action.DELETED
+    moved = change.before.key != change.after.key or change.before.target != change.after.target
+    return Action.REPLACED if moved else Action.CHANGED
+
+
+def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion]:
+    """What the change takes away for good, and must be named in the request.
+
+    A host that leaves the list and the machine that its pool then has too many count once.
+    """
+    gone = {name: each for name, each in site.changes.items() if each.after is None}
+    hosts = sum(each.kind == "BareMetalHost" for each in gone.values())
+    machines = sum(
+        len(each.hosts) if each.at_most is None else each.at_most
+        for each in effects
+        if each.impact is Impact.REMOVE and site.changes[each.name].kind == "MachineDeployment"
+    )
+    if hosts or machines:
+        yield Deletion("hosts", max(hosts, machines))
+    kinds: dict[str, int] = {}
+    for each in gone.values():
+        held = each.one.protect or each.kind in HOLDS_DATA
+        if held and each.kind not in ("BareMetalHost", "MachineDeployment"):
+            kinds[each.kind] = kinds.get(each.kind, 0) + 1
+    for kind, count in sorted(kinds.items()):
+        yield Deletion(kind, count)
