@@ -2,8 +2,12 @@
 
 from collections.abc import Callable
 
+from components.impact import kubernetes
+from components.impact.rules import Rule
+from components.machines import impact as machines_impact
 from components.machines import objects as machines
 from components.manifest import Manifest
+from components.pod_network import impact as pod_network_impact
 from components.pod_network import objects as pod_network
 from schemas.site import Site
 
@@ -12,6 +16,12 @@ COMPONENTS: dict[str, Callable[[Site], list[Manifest]]] = {
     "pod-network": pod_network.objects,
 }
 """Each component by name, with the pure function that makes its objects."""
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    "machines": (*machines_impact.RULES, *kubernetes.RULES),
+    "pod-network": (*pod_network_impact.RULES, *kubernetes.RULES),
+}
+"""What a change of a component's objects does to machines: its own rules, then Kubernetes'."""
 
 
 def site_objects(site: Site) -> dict[str, list[Manifest]]:

@@ -50,9 +50,10 @@ def _preview(command: argparse.ArgumentParser) -> None:
     add("--out", type=Path, metavar="DIR", help="also write every report there")
     add(
         "--code",
-        choices=("this", "base", "head"),
+        choices=("this", "base", "head", "each"),
         default="this",
-        help="whose code makes the objects of both sides; base: for a request you do not trust",
+        help="whose code makes the objects: base for a request that you do not trust, each to see "
+        "what a change of the code does",
     )
     add("--exit-code", action="store_true", help="1 where anything differs")
     add(

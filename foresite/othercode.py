@@ -1,4 +1,5 @@
-"""Running a command with the code of another commit: for a request whose own code is not trusted.
+"""Running the code of another commit: for a request whose own code is not trusted, or to see what
+a change of the code itself does.
 
 The packages come from that commit; the libraries that they import are those installed here.
 """
@@ -9,9 +10,13 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from foresite.command import UsageError
+from preview.objects import Objects, parsed
+from preview.snapshot import Snapshot
 
 PACKAGES = ("foresite", "preview", "components", "schemas")
 _TIME_LIMIT = 600
@@ -19,17 +24,55 @@ _TIME_LIMIT = 600
 
 def run_with(root: Path, commit: str, arguments: list[str]) -> int:
     """Run ``foresite`` as it is in ``commit`` on the repository at ``root``; its exit code."""
-    with tempfile.TemporaryDirectory(prefix="foresite-code-") as folder:
-        _extract(root, commit, Path(folder))
-        if not (Path(folder) / "foresite" / "preview.py").exists():
+    with _code(root, commit) as folder:
+        if not (folder / "foresite" / "preview.py").exists():
             raise UsageError(f"the code of {commit[:10]} has no preview; leave --code out")
-        # -P: nothing is imported from where the command is called.
-        command = [sys.executable, "-P", "-m", "foresite", "--root", str(root), *arguments]
-        env = {**os.environ, "PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
-        return subprocess.run(command, env=env, check=False, timeout=_TIME_LIMIT).returncode
+        command = ["foresite", "--root", str(root), *arguments]
+        return subprocess.run(
+            [sys.executable, "-P", "-m", *command],
+            env=_environment(folder),
+            check=False,
+            timeout=_TIME_LIMIT,
+        ).returncode
 
 
-def _extract(root: Path, commit: str, folder: Path) -> None:
+def made_with(side: Snapshot, folder: Path, names: list[str]) -> Mapping[str, Objects] | None:
+    """The objects of sites in ``folder`` as the code of a state makes them.
+
+    None for the work tree, whose code is the one that runs. Raises UsageError.
+    """
+    if side.commit is None:
+        return None
+    with _code(side.root, side.commit) as code:
+        if not (code / "preview" / "objects.py").exists():
+            raise UsageError(f"the code of {side.label} cannot hand over objects: leave --code out")
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "preview.objects", str(folder), *names],
+            env=_environment(code),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_TIME_LIMIT,
+        )
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or ["no word of why"]
+        raise UsageError(f"the code of {side.label} fails: {said[-1]}")
+    try:
+        return parsed(done.stdout)
+    except (ValueError, LookupError, TypeError) as error:
+        raise UsageError(f"the code of {side.label} hands over no objects: {error}") from None
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+@contextmanager
+def _code(root: Path, commit: str) -> Iterator[Path]:
+    """A folder with the packages of a commit, gone when the block is left.
+
+    -P keeps Python from importing what lies where the command is called.
+    """
     done = subprocess.run(
         ["git", "-C", str(root), "archive", "--format=tar", commit],
         capture_output=True,
@@ -38,6 +81,10 @@ def _extract(root: Path, commit: str, folder: Path) -> None:
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip()
         raise UsageError(f"the code of {commit[:10]} cannot be read: {said}")
-    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+    with (
+        tempfile.TemporaryDirectory(prefix="foresite-code-") as folder,
+        tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive,
+    ):
         members = [m for m in archive if m.name.split("/")[0] in PACKAGES]
         archive.extractall(folder, members, filter="data")
+        yield Path(folder)

@@ -11,7 +11,7 @@ from pathlib import Path
 from components.impact.vocabulary import Impact
 from foresite import parallel
 from foresite.command import FAILED, FOUND, OK, UsageError, repository
-from foresite.othercode import run_with
+from foresite.othercode import made_with, run_with
 from preview import report
 from preview.gates import FORBIDDABLE, MAX_REQUEST, allowed, gates
 from preview.result import Preview
@@ -41,11 +41,12 @@ def run(options: argparse.Namespace) -> int:
     allow = _allowed(options)
     try:
         base, head = _snapshots(options, root)
-        if options.code != "this":
+        if options.code in ("base", "head"):
             side = base if options.code == "base" else head
             if side.commit is not None:
                 return run_with(root, side.commit, _again(options, base, head))
-        found = survey(base, head, options.sites, parallel.each)
+        maker = made_with if options.code == "each" else None
+        found = survey(base, head, options.sites, parallel.each, maker)
     except GitError as error:
         raise UsageError(str(error)) from None
     except UnknownSiteError as error:

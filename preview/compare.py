@@ -4,21 +4,7 @@ from collections.abc import Mapping
 
 from components.impact.vocabulary import Name, ObjectChange, Side, SiteChange
 from components.manifest import Manifest
-from components.site import site_objects
 from preview.fields import field_changes
-from schemas.site import Site
-
-
-def side(site: Site) -> Side:
-    """A site with its objects by name."""
-    return Side(
-        site,
-        {
-            (component, manifest.name): manifest
-            for component, manifests in site_objects(site).items()
-            for manifest in manifests
-        },
-    )
 
 
 def compare(name: str, before: Side | None, after: Side | None) -> SiteChange:

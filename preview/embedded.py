@@ -117,9 +117,7 @@ def _is_data(value: Any, told: bool) -> bool:
 
 def _by_name(values: list[Any]) -> dict[str, Any] | None:
     """Kubernetes objects by their names; None if one is none, or has the name of another."""
-    found: dict[str, Any] = {
-        name: value for value in values if (name := _name(value)) is not None
-    }
+    found: dict[str, Any] = {name: value for value in values if (name := _name(value)) is not None}
     return found if len(found) == len(values) else None
 
 

@@ -75,10 +75,8 @@ def text_lines(before: str, after: str) -> list[str]:
     What cannot be seen is written as an escape. A last line says how many are left out.
     """
     left, right = _lines(before), _lines(after)
-    if not before.endswith("\n") and after.endswith("\n"):
-        left.append(_NO_END)
-    if before.endswith("\n") and not after.endswith("\n"):
-        right.append(_NO_END)
+    if before and after and before.endswith("\n") != after.endswith("\n"):
+        (right if before.endswith("\n") else left).append(_NO_END)
     counts = Counter(right)
     if sum(counts[line] for line in left) > MAX_MATCHES:
         return [f"{len(left)} lines became {len(right)}, too many to compare"]

@@ -108,14 +108,14 @@ def suspects(before: Snapshot, after: Snapshot, names: Iterable[str]) -> set[str
             taken.setdefault(cell, set()).add(name)
     found = {name for owners in taken.values() if len(owners) > 1 for name in owners}
     for path, data in after.read(_candidates(after, taken)).items():
-        name, cells = site_of(path), _cells([data])
-        if name is not None:
-            owners = {owner for cell in taken.keys() & cells for owner in taken[cell]}
-            if path.endswith(SITE):
-                owners |= _overlapping(taken, cells, escapes=b"\\" in data)
-            if owners - {name}:
-                found |= {name, *owners}
-    return found
+        cells = _cells([data])
+        owners = {owner for cell in taken.keys() & cells for owner in taken[cell]}
+        if path.endswith(SITE):
+            owners |= _overlapping(taken, cells, escapes=b"\\" in data)
+        if others := owners - {site_of(path)}:
+            found |= others
+            found.add(site_of(path) or "")
+    return found - {""}
 
 
 def _candidates(after: Snapshot, taken: Mapping[bytes, set[str]]) -> Iterable[str]:

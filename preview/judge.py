@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from components.impact.kubernetes import HOLDS_DATA
-
 from components.impact.rules import judged
 from components.impact.vocabulary import (
     Action,
@@ -25,7 +24,6 @@ from preview.result import (
     SitePreview,
     State,
 )
-from schemas.hostlist import Host
 
 GONE = (
     "the site's file is gone: it is applied no more, and nothing is deleted; its machines and "
@@ -88,16 +86,16 @@ def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]
     for index in sorted(range(len(effects)), key=lambda i: _order(effects[i])):
         for host in effects[index].hosts:
             concerned.setdefault(host, []).append(index)
-    every: dict[str, Host] = {}
+    pools: dict[str, str] = {}
     for side in reversed(site.sides):
-        for host in side.site.hosts:
-            every.setdefault(host.name, host)
-    for host in every.values():
-        mine = concerned.get(host.name, ())
+        for each in side.site.hosts:
+            pools.setdefault(each.name, each.pool)
+    for name, pool in pools.items():
+        mine = concerned.get(name, ())
         worst = effects[mine[0]] if mine else None
         yield HostVerdict(
-            host.name,
-            host.pool,
+            name,
+            pool,
             worst.impact if worst else Impact.NONE,
             tuple(mine),
             worst.at_most if worst else None,

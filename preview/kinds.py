@@ -32,9 +32,7 @@ DEFAULTS = {"protocol": "TCP"}
 and of service ports. Source: k8s.io/api 0.34.3, core/v1/types.go, ContainerPort and ServicePort."""
 
 _METADATA = {"$ref": f"{REF}{OBJECT_META}"}
-_POD = {
-    "properties": {"metadata": _METADATA, "spec": {"$ref": f"{REF}io.k8s.api.core.v1.PodSpec"}}
-}
+_POD = {"properties": {"metadata": _METADATA, "spec": {"$ref": f"{REF}io.k8s.api.core.v1.PodSpec"}}}
 """Pods are no kind of the store, as no component makes one; static pods lie in files."""
 
 

@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from preview.kinds import Field
@@ -65,34 +65,34 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def differing(
-    before: Sequence[str], after: Sequence[str]
-) -> Iterator[tuple[range, range]]:
-    """The stretches in which two sequences differ: the indexes on each side, in order.
+def matching(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int, int]]:
+    """The runs of items that both sequences have in this order, as their indexes and length.
 
-    Swapped sequences give the same stretches, swapped: difflib alone does not promise that.
+    The last one, which may be empty, is where both end. Where as many items are equal at their
+    index as in any order, they stay there. Swapped sequences have the same runs, swapped.
     """
     start = _common(before, after)
     end = _common(before[start:][::-1], after[start:][::-1])
     left, right = before[start : len(before) - end], after[start : len(after) - end]
-    if len(left) * len(right) > MAX_PAIRS:
-        yield _ranges(start, 0, len(left), 0, len(right))
-        return
-    swapped = list(left) > list(right)
-    if swapped:
-        left, right = right, left
+    pairs = enumerate(zip(left, right, strict=False))
+    runs = [(index, index, 1) for index, (one, other) in pairs if one == other]
+    if len(left) * len(right) <= MAX_PAIRS:
+        shifted = _shifted(left, right)
+        if sum(size for *_, size in shifted) > len(runs):
+            runs = shifted
+    between = [(start + i, start + j, size) for i, j, size in runs]
+    return [(0, 0, start), *between, (len(before) - end, len(after) - end, end)]
+
+
+def _shifted(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int, int]]:
+    """The runs that difflib finds, which alone does not promise the same the other way round."""
+    if list(left) > list(right):
+        return [(i, j, size) for j, i, size in _shifted(right, left)]
     matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
-    for tag, *places in matcher.get_opcodes():
-        if tag != "equal":
-            stretch = _ranges(start, *places)
-            yield stretch[::-1] if swapped else stretch
+    return [(i, j, size) for i, j, size in matcher.get_matching_blocks() if size]
 
 
 def _common(left: Sequence[str], right: Sequence[str]) -> int:
     """How many items both begin with."""
     pairs = zip(left, right, strict=False)
     return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(left), len(right)))
-
-
-def _ranges(start: int, i: int, i_end: int, j: int, j_end: int) -> tuple[range, range]:
-    return range(start + i, start + i_end), range(start + j, start + j_end)

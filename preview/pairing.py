@@ -12,7 +12,7 @@ from typing import Any
 from components.impact.vocabulary import Path
 from preview.embedded import Documents, documents
 from preview.kinds import NOTHING, Field, field_of
-from preview.listkeys import differing, keyed
+from preview.listkeys import keyed, matching
 from preview.quantities import quantity
 
 MAX_NESTED = 3
@@ -118,10 +118,12 @@ class Pairing:
 
     def _sequences(self, before: list[Any], after: list[Any], field: Field) -> Laid:
         """Lists whose order counts: what stands between equal items is paired by index."""
+        texts = [[canonical(item, field) for item in items] for items in (before, after)]
         left: dict[str, Any] = {}
         right: dict[str, Any] = {}
-        texts = [[canonical(item, field) for item in items] for items in (before, after)]
-        for gone, new in differing(*texts):
+        i = j = 0
+        for i_equal, j_equal, size in matching(*texts):
+            gone, new = range(i, i_equal), range(j, j_equal)
             for index in sorted({*gone, *new}):
                 both = index in gone and index in new
                 if both and (gone == new or _alike(before[index], after[index])):
@@ -132,6 +134,10 @@ class Pairing:
                     left[Slot.before(index)] = before[index]
                 if index in new:
                     right[Slot.after(index)] = after[index]
+            i, j = i_equal + size, j_equal + size
+            for back in range(size, 0, -1):
+                # Equal in meaning, but an order inside may differ.
+                self._step(i - back, before[i - back], after[j - back], field)
         return (left, right) if left or right else None
 
     def _texts(self, before: str, after: str) -> Laid:

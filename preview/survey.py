@@ -5,22 +5,24 @@ is asked.
 """
 
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from components.impact.vocabulary import SiteChange
+from components.impact.vocabulary import Side, SiteChange
 from components.manifest import Manifest
 from components.valid import object_problems
 from preview.causes import causes
-from preview.compare import compare, side
+from preview.compare import compare
 from preview.edits import Input, edits
 from preview.fleet import site_names, site_of, suspects, touched
 from preview.group import grouped
 from preview.judge import judge
+from preview.objects import Objects, objects
 from preview.result import Preview, SitePreview, State
 from preview.snapshot import Snapshot, changed_files
+from schemas.codes import Code
 from schemas.load import Loaded, load
 from schemas.problem import Problem
 
@@ -34,41 +36,57 @@ class UnknownSiteError(Exception):
     """A site was asked for that neither side has; the message names it."""
 
 
-class _Folders(NamedTuple):
-    """Where the files of both sides lie, and the sites among which a clash may be."""
+Maker = Callable[[Snapshot, Path, list[str]], Mapping[str, Objects] | None]
+"""Makes the objects of sites in a folder with the code of a state; None: this code makes them."""
+
+
+class _Work(NamedTuple):
+    """Where the files of both sides lie, the sites among which a clash may be, and objects that
+    another code made."""
 
     before: Path
     after: Path
     suspects: frozenset[str]
+    made: tuple[Mapping[str, Objects] | None, Mapping[str, Objects] | None] = (None, None)
 
 
 def survey(
-    before: Snapshot, after: Snapshot, wanted: Iterable[str] = (), each: Each | None = None
+    before: Snapshot,
+    after: Snapshot,
+    wanted: Iterable[str] = (),
+    each: Each | None = None,
+    maker: Maker | None = None,
 ) -> Preview:
     """What the change between two states does; of the wanted sites, or of all that it touches.
 
-    Raises UnknownSiteError.
+    With a ``maker`` each side is made by its own code, so a change of code shows in the objects;
+    without one a change of code is unknown. Raises UnknownSiteError.
     """
     known = {*site_names(before), *site_names(after)}
     if unknown := sorted(set(wanted) - known):
         raise UnknownSiteError(unknown[0])
-    names = [name for name in touched(before, after) if not wanted or name in set(wanted)]
+    code = _code_changes(before, after)
+    reached = sorted(known) if code and maker else touched(before, after)
+    names = [name for name in reached if not wanted or name in set(wanted)]
     sites: list[SitePreview | None] = []
     if names:
         with tempfile.TemporaryDirectory(prefix="foresite-") as folder:
-            folders = _write(before, after, names, Path(folder))
-            one = partial(_site, folders)
+            work = _write(before, after, names, Path(folder))
+            if code and maker:
+                made = maker(before, work.before, names), maker(after, work.after, names)
+                work = work._replace(made=made)
+            one = partial(_site, work)
             sites = each(one, names) if each else [one(name) for name in names]
     return Preview(
         base=before.label,
         head=after.label,
         sites_total=len(site_names(after)),
         entries=grouped([site for site in sites if site is not None]),
-        code_changed=tuple(_code_changes(before, after)),
+        code_changed=() if maker else tuple(code),
     )
 
 
-def _write(before: Snapshot, after: Snapshot, names: list[str], folder: Path) -> _Folders:
+def _write(before: Snapshot, after: Snapshot, names: list[str], folder: Path) -> _Work:
     """The files of the sites that are looked at, and all that sites share, of both sides."""
     near = suspects(before, after, names)
     for part, snapshot in (("before", before), ("after", after)):
@@ -76,25 +94,34 @@ def _write(before: Snapshot, after: Snapshot, names: list[str], folder: Path) ->
         paths = [p for p in snapshot.files if (site := site_of(p)) is None or site in wanted]
         (folder / part / "sites").mkdir(parents=True)
         snapshot.write(paths, folder / part)
-    return _Folders(folder / "before", folder / "after", frozenset(near))
+    return _Work(folder / "before", folder / "after", frozenset(near))
 
 
-def _site(folders: _Folders, name: str) -> SitePreview | None:
+def _site(work: _Work, name: str) -> SitePreview | None:
     """What the change does to one site; None where it does nothing at all."""
     sides: list[Input | None] = []
-    for folder, among in ((folders.before, frozenset[str]()), (folders.after, folders.suspects)):
+    for folder, among in ((work.before, frozenset[str]()), (work.after, work.suspects)):
         loaded = load(folder, [name], among)[name] if _there(folder, name) else None
         if loaded is not None and loaded.problems:
             return SitePreview(name, State.INVALID, problems=loaded.problems)
         sides.append(_input(loaded, folder))
     old, new = sides
-    change = compare(name, side(old.site) if old else None, side(new.site) if new else None)
+    for side, made in zip(sides, work.made, strict=True):
+        if side is not None and made is not None and name not in made:
+            return SitePreview(name, State.INVALID, problems=(_not_made(name),))
+    change = compare(name, _side(old, work.made[0]), _side(new, work.made[1]))
     if not change.changes:
         return None
     if problems := _refused(change):
         return SitePreview(name, State.INVALID, problems=problems)
     found = edits(old, new) if old and new else []
     return judge(change, causes(change, found))
+
+
+def _not_made(name: str) -> Problem:
+    message = "this site has problems to the code of the state that it is in"
+    fix = "run the check of that state there"
+    return Problem(f"sites/{name}.yaml", 0, 0, Code.OBJECT_INVALID, "", "", message, fix)
 
 
 def _refused(change: SiteChange) -> tuple[Problem, ...]:
@@ -110,6 +137,13 @@ def _refused(change: SiteChange) -> tuple[Problem, ...]:
 
 def _there(folder: Path, name: str) -> bool:
     return any((folder / "sites" / f"{name}{end}").exists() for end in (".yaml", ".hosts.csv"))
+
+
+def _side(side: Input | None, made: Mapping[str, Objects] | None) -> Side | None:
+    """A site with its objects, made by this code or, where that is given, by another."""
+    if side is None:
+        return None
+    return Side(side.site, objects(side.site) if made is None else made.get(side.site.name, {}))
 
 
 def _input(loaded: Loaded | None, folder: Path) -> Input | None:

@@ -1,0 +1,63 @@
+"""The objects of sites as lines of JSON: how the code of another state hands over what it makes.
+
+``python -m preview.objects FOLDER SITE...`` prints a line a site. The form is kept from version to
+version, as the reader and the writer are not of one state: fields may be added, none changes.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from components.impact.vocabulary import Name
+from components.manifest import Manifest, Target
+from components.site import site_objects
+from schemas.load import load
+from schemas.site import Site
+
+Objects = Mapping[Name, Manifest]
+
+
+def objects(site: Site) -> dict[Name, Manifest]:
+    """A site's objects by component and logical name."""
+    return {
+        (component, manifest.name): manifest
+        for component, manifests in site_objects(site).items()
+        for manifest in manifests
+    }
+
+
+def lines(folder: Path, names: Iterable[str]) -> Iterator[str]:
+    """A line for each site of a folder; without objects where the site has problems."""
+    for name in names:
+        loaded = load(folder, [name], ())[name]
+        made = None
+        if loaded.site is not None:
+            made = [
+                {"component": component, **each._asdict()}
+                for (component, _), each in objects(loaded.site).items()
+            ]
+        yield json.dumps({"site": name, "objects": made})
+
+
+def parsed(text: str) -> dict[str, Objects]:
+    """What ``lines`` wrote: the objects of each site that had no problems. Raises ValueError."""
+    found: dict[str, Objects] = {}
+    for line in text.splitlines():
+        said = json.loads(line)
+        if said["objects"] is not None:
+            found[said["site"]] = dict(map(_object, said["objects"]))
+    return found
+
+
+def _object(said: Mapping[str, object]) -> tuple[Name, Manifest]:
+    fields = {name: said[name] for name in Manifest._fields}
+    fields["target"] = Target(str(fields["target"]))
+    fields["ignore"] = tuple(fields["ignore"])  # type: ignore[arg-type]  # a list of texts
+    manifest = Manifest(**fields)  # type: ignore[arg-type]  # as they were written
+    return (str(said["component"]), manifest.name), manifest
+
+
+if __name__ == "__main__":
+    for written in lines(Path(sys.argv[1]), sys.argv[2:]):
+        print(written)

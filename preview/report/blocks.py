@@ -1,0 +1,114 @@
+"""What a report is made of, whatever its format: lines, tables, texts and sections of them."""
+
+from typing import NamedTuple
+
+from components.impact.vocabulary import Impact
+from preview.report.phrase import Phrase
+
+
+class Code(NamedTuple):
+    """Lines of a compared text, each with its ``+``, ``-`` or blank in front."""
+
+    lines: tuple[str, ...]
+
+
+class Line(NamedTuple):
+    """A line and what belongs to it; ``tone`` is the impact that it speaks of."""
+
+    phrase: Phrase
+    below: tuple["Line | Code", ...] = ()
+    tone: Impact | None = None
+
+
+class Head(NamedTuple):
+    """A column's heading; ``number``: its cells are read from the right."""
+
+    text: str
+    number: bool = False
+
+
+class Row(NamedTuple):
+    """A table's row, a phrase a column."""
+
+    cells: tuple[Phrase, ...]
+    tone: Impact | None = None
+
+
+class Table(NamedTuple):
+    """Rows under headings."""
+
+    heads: tuple[Head, ...]
+    rows: tuple[Row, ...]
+
+
+class Names(NamedTuple):
+    """Every one of many names, for a reader who looks for one."""
+
+    title: Phrase
+    names: tuple[str, ...]
+    tone: Impact | None = None
+
+
+Block = Line | Table | Names
+
+
+class Bar(NamedTuple):
+    """Hosts by impact, worst first, and all hosts: for a picture of the shares."""
+
+    parts: tuple[tuple[Impact, int], ...]
+    total: int
+
+
+class Section(NamedTuple):
+    """Blocks under a title; ``kind`` says which section it is."""
+
+    kind: str
+    title: Phrase
+    blocks: tuple[Block, ...]
+
+
+class Part(NamedTuple):
+    """What the change does to an entry's sites; ``folded`` is what fewer readers need."""
+
+    title: Phrase
+    says: Phrase
+    tone: Impact
+    bar: Bar
+    intro: tuple[Line, ...]
+    sections: tuple[Section, ...]
+    folded: tuple[Section, ...]
+
+
+class Alert(NamedTuple):
+    """Something to see to before anything else."""
+
+    title: Phrase
+    lines: tuple[Line, ...]
+
+
+class Report(NamedTuple):
+    """A whole report, worst first; ``table`` has a row for each part where there are several."""
+
+    headline: Phrase
+    tone: Impact
+    facts: tuple[Line, ...]
+    alerts: tuple[Alert, ...]
+    table: Table | None
+    parts: tuple[Part, ...]
+
+
+class Room(NamedTuple):
+    """How much of each thing a format shows."""
+
+    groups: int
+    """Reasons, and objects that change alike, of an entry."""
+    fields: int
+    """Changed fields of an object."""
+    lines: int
+    """Lines of a compared text."""
+    ranges: int
+    """Ranges of names in a line."""
+    rows: int
+    """Rows of the table of all entries."""
+    every_host: bool = False
+    sources: bool = False

@@ -1,0 +1,135 @@
+"""The sections on objects: how many of which component, and what differs in each."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from components.impact.vocabulary import ABSENT, Action, FieldChange, Impact, ObjectChange
+from preview.fields import shown, text_lines
+from preview.report.blocks import Code, Head, Line, Room, Row, Section, Table
+from preview.report.phrase import Phrase, Strong, change, joined, prose, value, visible
+from preview.report.ranges import first_few, ranges
+from preview.report.words import count, few
+from preview.result import ObjectVerdict, SitePreview
+
+_ORDER = (
+    Action.REFUSED,
+    Action.DELETED,
+    Action.REPLACED,
+    Action.LEFT,
+    Action.CHANGED,
+    Action.ADDED,
+)
+"""What becomes of objects, worst first."""
+_MEANING = {
+    Action.REFUSED: "pulumi up stops there",
+    Action.LEFT: "no longer made, and left in the cluster",
+}
+COMPARED = 200_000
+"""Characters of two texts that are compared line by line."""
+LINE = 160
+"""Characters of a line of a compared text that are shown."""
+
+
+# --- objects --------------------------------------------------------------------------------------
+def objects(site: SitePreview) -> Section:
+    """Objects by component and by what becomes of them; what is refused or lost by name."""
+    actions = site.actions()
+    used = [action for action in _ORDER if any(each[action] for each in actions.values())]
+    heads = (Head("component"), *(Head(action.value, number=True) for action in used))
+    rows = tuple(
+        Row(((value(name),), *((f"{found[action]:,}",) for action in used)))
+        for name, found in actions.items()
+    )
+    table = [Table(heads, rows)] if rows else []
+    return Section("objects", ("Objects",), (*_lost(site), *_refused(site), *table))
+
+
+def _lost(site: SitePreview) -> Iterable[Line]:
+    if site.deletions:
+        things = joined([(f"{each.count:,} ", prose(each.what)) for each in site.deletions])
+        yield Line((Strong("Lost for good"), ", so to be named in the request: ", *things))
+
+
+def _refused(site: SitePreview) -> Iterable[Line]:
+    names = [named(each.change) for each in site.objects if each.action is Action.REFUSED]
+    if names:
+        said = "; the API server, a webhook or Pulumi refuses the change, and pulumi up stops there"
+        yield Line((Strong("Refused"), ": ", *few(ranges(names), 160), said), (), Impact.UNKNOWN)
+
+
+def named(found: ObjectChange) -> str:
+    """An object for a person: ``MachineDeployment tokyo-1/v100``."""
+    _, kind, namespace, name = found.one.key
+    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+
+
+# --- what differs ---------------------------------------------------------------------------------
+def differences(site: SitePreview, room: Room) -> Section:
+    """Per object and field what was and what will be, worst first; alike objects as one."""
+    groups: dict[object, list[ObjectVerdict]] = {}
+    for each in site.objects:
+        paths = tuple(field.path for field in each.change.fields)
+        key = (each.change.component, each.change.kind, each.action, paths)
+        groups.setdefault(key, []).append(each)
+    found = sorted(groups.values(), key=lambda group: _badness(site, group))
+    lines = tuple(_group(group, room) for group in found[: room.groups])
+    rest = sum(map(len, found[room.groups :]))
+    more = (Line((f"and {count(rest, 'more object')}",)),) if rest else ()
+    return Section("differences", ("What differs in each object",), (*lines, *more))
+
+
+def _badness(site: SitePreview, group: Sequence[ObjectVerdict]) -> tuple[int, int]:
+    reasons = {index for each in group for index in each.reasons}
+    worst = max((site.reasons[index].effect.impact.rank for index in reasons), default=0)
+    return (-worst, _ORDER.index(group[0].action))
+
+
+def _group(group: Sequence[ObjectVerdict], room: Room) -> Line:
+    first = group[0].change
+    action = Strong(group[0].action.value)
+    meaning = _MEANING.get(group[0].action)
+    note = f" ({meaning})" if meaning else ""
+    if len(group) == 1:
+        return Line((action, " ", value(named(first), 120), note), tuple(_fields(first, room)))
+    some, more = first_few(ranges(each.change.one.key[3] for each in group), room.ranges)
+    names = [*few(some)] if not more else [*few(some), " and others"]
+    same = all(each.change.fields == first.fields for each in group)
+    own = "" if same else ", the same fields, each with its own values; the first one:"
+    kind: Phrase = (f" {len(group):,} ", value(first.kind), ": ", *names, note, own)
+    return Line((action, *kind), tuple(_fields(first, room)))
+
+
+def _fields(found: ObjectChange, room: Room) -> Iterable[Line]:
+    some, more = first_few(found.fields, room.fields)
+    for field in some:
+        yield _field(field, room)
+    if more:
+        yield Line((f"and {count(more, 'more field')}",))
+
+
+def _field(field: FieldChange, room: Room) -> Line:
+    path: Phrase = (value(shown(field.path), LINE), ": ")
+    before, after = (_text(side) for side in (field.before, field.after))
+    if before is None or after is None or "\n" not in before + after:
+        return Line((*path, *change(field.before, field.after)))
+    if len(before) + len(after) > COMPARED:
+        sizes = f"a text of {len(before):,} characters became one of {len(after):,}"
+        return Line((*path, f"{sizes}, too long to compare"))
+    lines = text_lines(before, after)
+    some, more = first_few(lines, room.lines)
+    rest = (f"… {count(more, 'more line')}",) if more else ()
+    cut = tuple(visible(line, LINE) for line in some)
+    return Line((*path, _came_or_went(field)), (Code((*cut, *rest)),))
+
+
+def _text(side: Any) -> str | None:
+    """A side as a text, empty where it is not there; None for what is no text."""
+    if side is ABSENT:
+        return ""
+    return side if isinstance(side, str) else None
+
+
+def _came_or_went(field: FieldChange) -> str:
+    if field.before is ABSENT:
+        return "new text"
+    return "text gone" if field.after is ABSENT else "text changed"

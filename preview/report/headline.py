@@ -1,0 +1,122 @@
+"""The one sentence at the top of every report."""
+
+from collections.abc import Iterable, Sequence
+
+from components.impact.vocabulary import Impact
+from preview.report.phrase import Phrase, joined, plain, value
+from preview.report.words import (
+    NAMED,
+    Doing,
+    count,
+    counted,
+    doings,
+    listed,
+    members,
+    out_at_worst,
+    refused,
+    series,
+    summed,
+    takes,
+)
+from preview.result import Preview, SitePreview, State
+
+NOTHING = "nothing happens to any machine"
+
+
+def headline(preview: Preview) -> Phrase:
+    """What will happen, in one sentence.
+
+    First the sites of which nothing can be said, then what happens to hosts, the worst first and in
+    full. That nothing happens is only said where everything is known.
+    """
+    sites = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
+    found = [*_unsaid(preview), *_impacts(preview, sites)]
+    happens = bool(summed(sites))
+    found += _warnings(sites)
+    if not found:
+        found.append(_nothing(sites))
+    elif sites and not happens:
+        found.append(("nothing else happens to any machine",))
+    first, *rest = joined(found, "; ")
+    start = plain((first,))  # words of ours: each clause starts with some
+    return (start[0].upper() + start[1:], *rest, ".")
+
+
+def _nothing(sites: Sequence[SitePreview]) -> Phrase:
+    objects = sum(len(site.objects) for site in sites)
+    if not objects:
+        return (NOTHING,)
+    differ = f"{count(objects, 'object')} differ{'s' if objects == 1 else ''}"
+    return (f"{NOTHING}: {differ} in ", *listed([site.name for site in sites], "site"))
+
+
+def _unsaid(preview: Preview) -> Iterable[Phrase]:
+    """The sites of which nothing can be said."""
+    invalid = [s for e in preview.entries for s in members(e) if s.state is State.INVALID]
+    if len(invalid) > NAMED:
+        problems = sum(len(site.problems) for site in invalid)
+        yield (f"could not say what happens to {len(invalid):,} sites ({problems:,} problems)",)
+    elif invalid:
+        named = [(value(s.name), f" ({count(len(s.problems), 'problem')})") for s in invalid]
+        yield ("could not say what happens to ", *series(named))
+    if preview.clashes:
+        clashes = count(len(preview.clashes), "problem")
+        yield (f"could not say what {clashes} between sites will do",)
+
+
+def _impacts(preview: Preview, sites: Sequence[SitePreview]) -> Iterable[Phrase]:
+    """A clause for each thing that happens to hosts, the first in full."""
+    found = summed(sites)
+    first = found[0].impact if found else None
+    for impact in reversed(Impact):
+        if impact is Impact.UNKNOWN and preview.code_changed:
+            files = count(len(preview.code_changed), "changed file")
+            yield (f"could not say what {files} of Foresite's own code will do",)
+        for total in found:
+            if total.impact is impact:
+                yield _in_full(total, sites) if impact is first else (counted(total),)
+
+
+def _in_full(total: Doing, sites: Sequence[SitePreview]) -> Phrase:
+    """What happens to how many hosts, where, and how a rollout goes."""
+    impact = total.impact
+    concerned = [s for s in sites if any(each.impact is impact for each in doings(s))]
+    of = sum(len(site.hosts) for site in concerned)
+    where = (counted(total, of), " in ", *listed([site.name for site in concerned], "site"))
+    pools = [h.pool for site in concerned for h in site.hosts if h.impact is impact and h.pool]
+    rollout = _rollout(concerned) if impact is Impact.REIMAGE else ()
+    return (*where, *_in_pools(list(dict.fromkeys(pools))), *rollout)
+
+
+def _in_pools(names: Sequence[str]) -> Phrase:
+    if not names:
+        return ()
+    noun = "" if len(names) > NAMED else "pool " if len(names) == 1 else "pools "
+    return (f" ({noun}", *listed(names, "pool"), ")")
+
+
+def _rollout(sites: Sequence[SitePreview]) -> Phrase:
+    """How many are out at a time, and how long it takes."""
+    plans = [plan for site in sites for plan in site.plans if plan.machines]
+    stuck = sum(bool(plan.stuck) for plan in plans)
+    never = [(f"{count(stuck, 'rollout')} never end{'s' if stuck == 1 else ''}",)] if stuck else []
+    if stuck == len(plans):
+        return (": ", *joined(never)) if never else ()
+    plans = [plan for plan in plans if not plan.stuck]
+    one = len(plans) == 1
+    out = out_at_worst([plans[0].out] if one else [each for s in sites for each in s.capacity])
+    longest = max(plans, key=lambda plan: plan.hours + plan.drain_hours)
+    slowest = "" if one else " for the slowest pool"
+    parts: list[Phrase] = [*never, (f"{sum(plan.at_once for plan in plans):,} at a time",)]
+    parts += [(*out, " out at worst")] if out else []
+    parts += [(takes(longest) + slowest,)]
+    return (": ", *joined(parts))
+
+
+def _warnings(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
+    """What the reader must know beside what happens to hosts."""
+    if stopped := sum(map(refused, sites)):
+        yield (f"pulumi up stops at {count(stopped, 'refused object')}",)
+    lost = sum(each.count for site in sites for each in site.deletions)
+    if lost and not any(site.impact is Impact.REMOVE for site in sites):
+        yield (f"deletes {count(lost, 'thing')} that the request has to name",)

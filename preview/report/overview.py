@@ -1,0 +1,136 @@
+"""The whole report as blocks: the headline, what stands in the way, and a part for each entry."""
+
+from collections.abc import Iterable
+
+from preview.report.blocks import Alert, Bar, Head, Line, Part, Report, Room, Row, Section, Table
+from preview.report.changes import differences, objects
+from preview.report.headline import headline
+from preview.report.phrase import Phrase, joined, prose, value
+from preview.report.sections import capacity, every_host, hosts, pools, problem, problems, why
+from preview.report.words import (
+    count,
+    few,
+    happening,
+    members,
+    out_at_worst,
+    sites_of,
+    summed,
+)
+from preview.result import Entry, Preview, SitePreview, State
+
+
+def report(preview: Preview, room: Room) -> Report:
+    """The report of a preview; ``room`` is what the format shows of long lists."""
+    several = len(preview.entries) > 1
+    return Report(
+        headline=headline(preview),
+        tone=preview.impact,
+        facts=tuple(_facts(preview)),
+        alerts=tuple(_alerts(preview)),
+        table=_table(preview, room) if several else None,
+        parts=tuple(_part(entry, room) for entry in preview.entries),
+    )
+
+
+def _facts(preview: Preview) -> Iterable[Line]:
+    """What was compared."""
+    changed = sum(len(entry.sites) for entry in preview.entries)
+    sides: Phrase = (value(preview.base), " → ", value(preview.head))
+    of = f"{changed:,} of {count(preview.sites_total, 'site')} touched"
+    yield Line((*sides, f"; {of}"))
+    if preview.code:
+        yield Line(("both sides as the code of ", value(preview.code), " makes them"))
+    if preview.allowed:
+        numbers = [(value(name), f" {n:,}") for name, n in sorted(preview.allowed.items())]
+        yield Line(("the request allows: ", *joined(numbers)))
+
+
+def _alerts(preview: Preview) -> Iterable[Alert]:
+    """What needs a person before anything else."""
+    for gate in preview.gates:
+        lines = (Line((prose(gate.message),)), Line(("to let it through: ", prose(gate.fix))))
+        yield Alert(("Not let through by the gate ", value(gate.name)), lines)
+    if preview.clashes:
+        title = f"{count(len(preview.clashes), 'problem')} between sites"
+        yield Alert((title,), tuple(map(problem, preview.clashes)))
+    if preview.code_changed:
+        said = "what they change at sites is not in this preview"
+        yield Alert(
+            (f"{count(len(preview.code_changed), 'file')} of Foresite's own code changed",),
+            (Line((f"{said}: ", *few(preview.code_changed, 120))),),
+        )
+
+
+def _table(preview: Preview, room: Room) -> Table:
+    """A row for each entry; what has no room is summed up, so that nothing bad goes unseen."""
+    heads = (Head("site"), Head("what happens"), Head("out at worst"))
+    entries = preview.entries
+    shown = len(entries) if len(entries) <= room.rows + 1 else room.rows
+    rows = [
+        Row((sites_of(entry), *_columns(members(entry))), entry.site.impact)
+        for entry in entries[:shown]
+    ]
+    if rest := entries[shown:]:
+        sites = [site for entry in rest for site in members(entry)]
+        known = [site for site in sites if site.state is not State.INVALID]
+        unsaid = len(sites) - len(known)
+        more: Phrase = (f"{count(len(sites), 'more site')}",)
+        first, *columns = _columns(known)
+        lead: Phrase = (f"could not say for {unsaid:,}; ",) if unsaid else ()
+        rows.append(Row((more, (*lead, *first), *columns), rest[0].site.impact))
+    return Table(heads, tuple(rows))
+
+
+def _columns(sites: Iterable[SitePreview]) -> tuple[Phrase, Phrase]:
+    sites = list(sites)
+    out = out_at_worst(ledger for site in sites for ledger in site.capacity)
+    return happening(sites), out
+
+
+_STATES = {State.ADDED: " (a new site)", State.REMOVED: " (no longer there)"}
+
+
+def _part(entry: Entry, room: Room) -> Part:
+    site = entry.site
+    every = members(entry)
+    main = [
+        problems(site),
+        hosts(site, room),
+        pools(site),
+        capacity(site),
+        why(site, room, harmless=False),
+        objects(site),
+    ]
+    folded = [why(site, room, harmless=True), differences(site, room)]
+    if len(every) > 1:
+        folded.insert(0, _each_site(every))
+    if room.every_host:
+        folded += map(every_host, every)
+    return Part(
+        title=(*sites_of(entry), _STATES.get(site.state, "")),
+        says=happening(every),
+        tone=site.impact,
+        bar=_bar(site),
+        intro=tuple(_intro(entry)),
+        sections=tuple(section for section in main if section.blocks),
+        folded=tuple(section for section in folded if section.blocks),
+    )
+
+
+def _intro(entry: Entry) -> Iterable[Line]:
+    """Whose figures follow, where a part is on several sites."""
+    if len(entry.sites) > 1:
+        said = "The same happens in each. Figures and places below are those of "
+        yield Line((said, value(entry.site.name)))
+
+
+def _bar(site: SitePreview) -> Bar:
+    return Bar(tuple((each.impact, each.hosts) for each in summed([site])), len(site.hosts))
+
+
+def _each_site(every: Iterable[SitePreview]) -> Section:
+    heads = (Head("site"), Head("what happens"), Head("out at worst"))
+    rows = tuple(Row(((value(site.name),), *_columns([site])), site.impact) for site in every)
+    return Section("sites", (f"Each of the {len(rows):,} sites",), (Table(heads, rows),))
+
+

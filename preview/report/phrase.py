@@ -1,0 +1,188 @@
+"""Pieces of a sentence, and how text that others wrote becomes safe to show.
+
+Whatever comes out of a repository may be crafted: to move a terminal's cursor, to turn the order of
+a line round, to be as long as a film. Here it becomes one line of bounded length in which every
+character can be seen. Each format then quotes the pieces in its own way.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from components.impact.vocabulary import ABSENT
+
+NAME = 80
+"""Characters of a name or a value that are shown."""
+SENTENCE = 600
+"""Characters of a message that are shown."""
+
+_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_HIDDEN = {"Mn", "Me"}
+"""Marks: they have no place of their own, and cover what stands beside them."""
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and signs that look like a space."""
+_FROM_RIGHT = {"R", "AL", "AN"}
+"""What is written from right to left would turn "before → after" round."""
+
+
+class Value(NamedTuple):
+    """A name or a value as it can be seen; ``role`` is ``before`` or ``after`` in a change."""
+
+    text: str
+    role: str = ""
+
+
+class Prose(NamedTuple):
+    """A sentence that may quote values: its runs, and which of them are quoted."""
+
+    runs: tuple[tuple[str, bool], ...]
+
+
+class Strong(NamedTuple):
+    """Words of ours that stand out."""
+
+    text: str
+
+
+Piece = str | Value | Prose | Strong
+Phrase = tuple[Piece, ...]
+"""Plain strings are words of ours, free of every format's special characters."""
+
+
+def value(content: object, limit: int = NAME, role: str = "") -> Value:
+    """A name, or anything else that is shown as it is."""
+    return Value(visible(str(content), limit), role)
+
+
+def visible(text: str, limit: int = NAME) -> str:
+    """``text`` as one line of at most ``limit`` characters, each of which can be seen."""
+    if len(text) <= limit and text.isascii() and text.isprintable():
+        return text
+    pieces = [_seen(character) for character in text[: limit + 1]]
+    if sum(map(len, pieces)) <= limit:
+        return "".join(pieces)
+    size = 1  # of the dots
+    kept = []
+    for piece in pieces:
+        size += len(piece)
+        if size > limit:
+            break
+        kept.append(piece)
+    return "".join(kept) + "…"
+
+
+def _seen(character: str) -> str:
+    if character.isascii() and character.isprintable():
+        return character
+    hidden = (
+        not character.isprintable()
+        or character in _BLANK
+        or unicodedata.category(character) in _HIDDEN
+        or unicodedata.bidirectional(character) in _FROM_RIGHT
+    )
+    return _NAMED.get(character, f"\\u{ord(character):04x}") if hidden else character
+
+
+# --- values of fields -----------------------------------------------------------------------------
+def literal(content: Any) -> str:
+    """A field's value: text as it is, unless it would pass for something else; others as JSON."""
+    if not isinstance(content, str):
+        return json.dumps(content, ensure_ascii=False, default=str)
+    if len(content) <= NAME and (content != content.strip() or _reads_as_other(content)):
+        return json.dumps(content, ensure_ascii=False)
+    return content
+
+
+def _reads_as_other(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return text == ""
+    return True
+
+
+def change(before: Any, after: Any, limit: int = NAME) -> Phrase:
+    """``before → after`` in words; of two long values the part where they part ways."""
+    if before is ABSENT and after is ABSENT:
+        return ("changed",)
+    if before is ABSENT:
+        return ("new: ", value(literal(after), limit, "after"))
+    if after is ABSENT:
+        return ("gone: ", value(literal(before), limit, "before"))
+    return contrast(literal(before), literal(after), limit)
+
+
+def contrast(old: str, new: str, limit: int = NAME) -> Phrase:
+    """``old → new`` for two texts."""
+    if max(len(old), len(new)) > limit:
+        start = max(0, _shared_start(old, new) - limit // 4)
+        old, new = (("…" + text[start:] if start else text) for text in (old, new))
+    return (value(old, limit, "before"), " → ", value(new, limit, "after"))
+
+
+def _shared_start(one: str, other: str) -> int:
+    """How many characters both start with, found without looking at each."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+# --- sentences ------------------------------------------------------------------------------------
+_PLAIN = re.compile(
+    r"\(?(?![a-f]{7,})(?:[A-Z]?[a-z]+(?:-[a-z]+)*(?:'[a-z]{1,2})?|[A-Z]{1,6}(?:'?s)?"
+    r"|[0-9]{1,6}(?:[.,][0-9]{1,3})?%?)\)?[.,;:!?]?"
+)
+"""Words and numbers that no format, and no reader of mentions, references or commits, takes for
+more than that."""
+_NUMBERED = re.compile(r"[0-9]+[.)].*")
+_QUOTED = re.compile(r"(\(?)(.*?)([.,;:)]*)")
+
+
+def prose(text: str, limit: int = SENTENCE) -> Prose:
+    """A sentence of someone else: what is not plainly a word is quoted, as a value is."""
+    runs: list[tuple[str, bool]] = []
+    for word in visible(text, limit).split():
+        # A number with a point at the start of a line would be an item of a list.
+        quoted = not _PLAIN.fullmatch(word) or (not runs and bool(_NUMBERED.fullmatch(word)))
+        if runs and runs[-1][1] == quoted:
+            runs[-1] = (f"{runs[-1][0]} {word}", quoted)
+        else:
+            runs.append((word, quoted))
+    return Prose(tuple(_spaced(runs)))
+
+
+def _spaced(runs: list[tuple[str, bool]]) -> Iterable[tuple[str, bool]]:
+    """The runs with the spaces between them, and with punctuation outside of what is quoted."""
+    for index, (text, quoted) in enumerate(runs):
+        space = " " if index else ""
+        match = _QUOTED.fullmatch(text) if quoted else None
+        if match and match[2]:
+            yield from ((space + match[1], False), (match[2], True), (match[3], False))
+        else:
+            yield from ((space, False), (text, quoted))
+
+
+def joined(phrases: Iterable[Phrase], between: str = ", ") -> Phrase:
+    """Several phrases as one."""
+    found: list[Piece] = []
+    for phrase in phrases:
+        found += ([between] if found else []) + list(phrase)
+    return tuple(found)
+
+
+def plain(phrase: Phrase) -> str:
+    """The phrase without any marks: what a person would read out."""
+    return "".join(map(_plain, phrase))
+
+
+def _plain(piece: Piece) -> str:
+    if isinstance(piece, Prose):
+        return "".join(text for text, _ in piece.runs)
+    return piece if isinstance(piece, str) else piece.text

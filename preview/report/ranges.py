@@ -1,0 +1,54 @@
+"""Many names in little space: ``tokyo-1-a-001…026`` for twenty-six hosts in a row."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
+
+FEW = 3
+"""Names of a list that are given before the rest is only counted."""
+
+
+def ranges(names: Iterable[str]) -> list[str]:
+    """The names, those that differ only in a number that counts on joined: ``n-08…12``.
+
+    A name that is there twice counts once. Numbers are of one width, so that each name between can
+    be told from the ends.
+    """
+    found: list[tuple[str, str, str]] = []  # what the names start with, the first number, the last
+    for start, number in sorted(set(map(_parted, names)), key=_order):
+        if number and found and _follows(found[-1], start, number):
+            found[-1] = (start, found[-1][1], number)
+        else:
+            found.append((start, number, number))
+    return [
+        start + first + (f"…{last}" if last != first else "") for start, first, last in found
+    ]
+
+
+def _parted(name: str) -> tuple[str, str]:
+    match = _NUMBERED.fullmatch(name)
+    return (match[1], match[2]) if match else (name, "")
+
+
+def _order(parts: tuple[str, str]) -> tuple[str, int, str]:
+    start, number = parts
+    return (start, len(number), number)
+
+
+def _follows(last: tuple[str, str, str], start: str, number: str) -> bool:
+    return (
+        last[0] == start
+        and len(last[2]) == len(number)
+        and bool(last[2])
+        and int(last[2]) + 1 == int(number)
+    )
+
+
+def first_few(items: Sequence[T], few: int = FEW) -> tuple[tuple[T, ...], int]:
+    """The first items, and how many more there are; one more is as short as saying so."""
+    shown = len(items) if len(items) <= few + 1 else few
+    return tuple(items[:shown]), len(items) - shown

@@ -1,0 +1,256 @@
+"""The sections on one entry: its problems, hosts, pools, capacity, and why all of it happens."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from components.impact.vocabulary import Action, Impact, Ledger, PoolPlan
+from preview.report.blocks import Head, Line, Names, Room, Row, Section, Table
+from preview.report.phrase import Phrase, Strong, contrast, joined, prose, value
+from preview.report.ranges import first_few, ranges
+from preview.report.reasons import Why, grouped
+from preview.report.words import MEANING, count, few, out_of, takes
+from preview.result import Cause, HostVerdict, SitePreview
+from schemas.problem import Problem
+
+
+def strong(impact: Impact) -> Strong:
+    """An impact's name, as a word that stands out."""
+    return Strong(impact.value)
+
+
+def hosts_in(names: Iterable[str], room: Room) -> Phrase:
+    """The names of hosts as ranges."""
+    some, more = first_few(ranges(names), room.ranges)
+    shown = joined([(value(each),) for each in some])
+    return (*shown, f" and {count(more, 'more range')}") if more else shown
+
+
+# --- problems -------------------------------------------------------------------------------------
+def problem(each: Problem) -> Line:
+    """A problem: the place, what is wrong, why it hurts, what to write instead."""
+    place = each.file + (f":{each.line}:{each.column}" if each.line else "")
+    at: Phrase = (" ", value(each.path)) if each.path else ()
+    below = (
+        Line((prose(each.message),)),
+        Line(("why: ", prose(each.why))),
+        Line(("fix: ", prose(each.fix))),
+    )
+    return Line((value(place, 160), ": ", Strong(each.code.value), *at), below, Impact.UNKNOWN)
+
+
+def problems(site: SitePreview) -> Section:
+    """Why nothing can be said of a site."""
+    return Section("problems", ("Problems",), tuple(map(problem, site.problems)))
+
+
+# --- hosts ----------------------------------------------------------------------------------------
+def hosts(site: SitePreview, room: Room) -> Section:
+    """What happens to how many hosts of which pool, worst first."""
+    heads = (Head("what happens"), Head("hosts", number=True), Head("pool"), Head("which"))
+    rows = tuple(_host_row(site, alike, room) for alike in alike_hosts(site))
+    return Section("hosts", ("Hosts",), (Table(heads, rows),) if rows else ())
+
+
+def alike_hosts(site: SitePreview) -> list[tuple[HostVerdict, ...]]:
+    """The hosts to which the same happens, by pool, worst first; those left alone in one group."""
+
+    def key(host: HostVerdict) -> tuple[int, int, tuple[int, ...], str]:
+        if host.impact is Impact.NONE:
+            return (0, -1, (), "")
+        few = host.at_most is not None
+        return (
+            -host.impact.rank,
+            host.at_most if host.at_most is not None else -1,
+            host.reasons[:1] if few else (),
+            host.pool,
+        )
+
+    return [tuple(group) for _, group in groupby(sorted(site.hosts, key=key), key)]
+
+
+def _host_row(site: SitePreview, alike: Sequence[HostVerdict], room: Room) -> Row:
+    first = alike[0]
+    if first.impact is Impact.NONE:
+        cells: tuple[Phrase, ...] = (
+            (strong(first.impact), f": {MEANING[first.impact]}"),
+            (f"{len(alike):,}",),
+            (),
+            ("all others" if len(alike) < len(site.hosts) else "all",),
+        )
+        return Row(cells, first.impact)
+    if first.at_most is not None:
+        number = f"{min(first.at_most, len(alike)):,} of {len(alike):,}"
+        names = hosts_in((host.host for host in alike), room)
+        which: Phrase = (*names, "; Git does not say which")
+    else:
+        in_pool = sum(host.pool == first.pool for host in site.hosts)
+        number = f"{len(alike):,} of {in_pool:,}"
+        which = hosts_in((host.host for host in alike), room)
+    what = (strong(first.impact), f": {MEANING[first.impact]}")
+    pool: Phrase = (value(first.pool),) if first.pool else ()
+    return Row((what, (number,), pool, which), first.impact)
+
+
+def every_host(site: SitePreview) -> Section:
+    """The name of each host, for a reader who looks for one."""
+    blocks = tuple(
+        Names(
+            (strong(alike[0].impact), f", {count(len(alike), 'host')}"),
+            tuple(value(host.host).text for host in alike),
+            alike[0].impact,
+        )
+        for alike in alike_hosts(site)
+    )
+    title = ("Every host of ", value(site.name), f" by name: {len(site.hosts):,}")
+    return Section("every-host", title, blocks)
+
+
+# --- pools and capacity ---------------------------------------------------------------------------
+_POOL_HEADS = (
+    Head("pool"),
+    Head("replaced", number=True),
+    Head("at a time", number=True),
+    Head("waves", number=True),
+    Head("takes"),
+    Head("out at worst"),
+    Head("left"),
+)
+
+
+def pools(site: SitePreview) -> Section:
+    """How each pool's machines are replaced; first of all which rollouts never end."""
+    stuck = [
+        Line((Strong("Stuck"), ": ", *_pool(plan), ". ", prose(plan.stuck)), tone=Impact.UNKNOWN)
+        for plan in site.plans
+        if plan.stuck
+    ]
+    plans = sorted(site.plans, key=lambda plan: not plan.stuck)
+    table = [Table(_POOL_HEADS, tuple(map(_pool_row, plans)))] if plans else []
+    return Section("pools", ("Pools",), (*stuck, *table, *_notes(site.plans)))
+
+
+def _notes(plans: Iterable[PoolPlan]) -> Iterable[Line]:
+    """Each note once, with the pools that it is about."""
+    about: dict[str, list[str]] = {}
+    for plan in plans:
+        for note in plan.notes:
+            about.setdefault(note, []).append(plan.pool)
+    for note, names in about.items():
+        pools = tuple(dict.fromkeys(names))
+        yield Line(("pool " if len(pools) == 1 else "pools ", *few(pools), ": ", prose(note)))
+
+
+def _pool(plan: PoolPlan) -> Phrase:
+    zone: Phrase = (" in zone ", value(plan.zone)) if plan.zone else ()
+    return ("pool ", value(plan.pool), *zone)
+
+
+def _pool_row(plan: PoolPlan) -> Row:
+    surge = f" ({plan.surge:,} by surge)" if plan.surge else ""
+    time: Phrase = (Strong("never ends"),) if plan.stuck else (takes(plan),)
+    cells: tuple[Phrase, ...] = (
+        _pool(plan)[1:],
+        (f"{plan.machines:,}",),
+        (f"{plan.at_once:,}{surge}",),
+        (f"{plan.waves:,}",),
+        time,
+        _out(plan.out),
+        _left(plan.out),
+    )
+    return Row(cells, Impact.UNKNOWN if plan.stuck else None)
+
+
+def _out(ledger: Ledger) -> Phrase:
+    if not ledger.model:
+        return out_of(ledger)
+    return (*out_of(ledger), f" ({ledger.hosts_out:,} of {count(ledger.hosts, 'host')})")
+
+
+def _left(ledger: Ledger) -> Phrase:
+    hosts_left = count(ledger.hosts - ledger.hosts_out, "host")
+    if not ledger.model:
+        return (hosts_left,)
+    left = f"{ledger.accelerators - ledger.accelerators_out:,} "
+    return (left, value(ledger.model), f" ({hosts_left})")
+
+
+def capacity(site: SitePreview) -> Section:
+    """What is out and left of each model when all pools are at their worst moment at once.
+
+    Left away where the one pool that is rolled says the same.
+    """
+    heads = (Head("model"), Head("out at worst"), Head("left"))
+    out = [each for each in site.capacity if each.hosts_out]
+    if out == [plan.out for plan in site.plans]:
+        out = []
+    rows = tuple(
+        Row(((value(each.model) if each.model else "no accelerator",), _out(each), _left(each)))
+        for each in out
+    )
+    title = ("Capacity when all pools are at their worst at once",)
+    return Section("capacity", title, (Table(heads, rows),) if rows else ())
+
+
+# --- why ------------------------------------------------------------------------------------------
+def why(site: SitePreview, room: Room, harmless: bool) -> Section:
+    """What happens, because of which object and field, because of which edit; worst first.
+
+    ``harmless``: only what does nothing to a machine; else only what does, or is refused.
+    """
+    chosen = [
+        each
+        for each in grouped(site)
+        if (each.impact is Impact.NONE and not each.refused) == harmless
+    ]
+    lines = tuple(_why(each, room) for each in chosen[: room.groups])
+    rest = len(chosen) - len(lines)
+    more = (Line((f"and {count(rest, 'more reason')}",)),) if rest else ()
+    title = "Changes that do nothing to a machine" if harmless else "Why"
+    return Section("harmless" if harmless else "why", (title,), (*lines, *more))
+
+
+def _why(each: Why, room: Room) -> Line:
+    what: Phrase = (Strong(Action.REFUSED.value) if each.refused else strong(each.impact),)
+    if each.at_most is not None:
+        hosts = f"{each.at_most:,} of {count(len(each.hosts), 'host')}"
+        what += (f", {hosts}, Git does not say which: ", *hosts_in(each.hosts, room))
+    elif each.hosts:
+        what += (f", {count(len(each.hosts), 'host')}: ", *hosts_in(each.hosts, room))
+    elif each.impact is not Impact.NONE:
+        what += (", no listed host",)
+    elif not each.refused:
+        what += (", no machine notices",)
+    below = [Line((prose(each.why),)), Line(_object(each))]
+    below += _edits(each.causes)
+    if room.sources and each.source:
+        below.append(Line(("known from: ", value(each.source, 200))))
+    return Line(what, tuple(below), each.impact)
+
+
+def _object(each: Why) -> Phrase:
+    field: Phrase = (", field ", value(each.field, 160)) if each.field else ()
+    return ("object: ", *few(ranges(each.objects), 160), *field)
+
+
+def _edits(causes: Sequence[Cause]) -> list[Line]:
+    if not causes:
+        return [Line(("edit: could not be told",))]
+    some, more = first_few(causes)
+    lines = [Line(_edit(cause)) for cause in some]
+    if more:
+        files = list(dict.fromkeys(cause.file for cause in causes))
+        lines.append(Line((f"and {count(more, 'more edit')} in ", *few(files))))
+    return lines
+
+
+def _edit(cause: Cause) -> Phrase:
+    path: Phrase = (" ", value(cause.path)) if cause.path else ()
+    if not cause.before and not cause.after:
+        what: Phrase = ("taken away" if cause.gone else "changed",)
+    elif not cause.before:
+        what = ("new: ", value(cause.after, role="after"))
+    elif not cause.after:
+        what = ("gone: ", value(cause.before, role="before"))
+    else:
+        what = contrast(cause.before, cause.after)
+    return ("edit: ", value(cause.place, 160), *path, ": ", *what)

@@ -1,0 +1,176 @@
+"""The words of every report: numbers, impacts, and what happens in a few words."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from components.impact.vocabulary import Action, Impact, Ledger, PoolPlan
+from preview.report.phrase import Phrase, joined, value
+from preview.report.ranges import first_few
+from preview.result import Entry, SitePreview, State
+
+MEANING = {
+    Impact.REMOVE: "drained, wiped, not installed again",
+    Impact.UNKNOWN: "no rule knows, it may be a re-image",
+    Impact.REIMAGE: "drained, wiped, installed again",
+    Impact.REBOOT: "drained and power-cycled",
+    Impact.DRAIN: "its pods are evicted, its disks stay",
+    Impact.POD_RESTART: "pods restart, its jobs go on",
+    Impact.ADD: "becomes a machine of the site",
+    Impact.NONE: "nothing happens to it now",
+}
+"""What an impact is for a host."""
+
+_VERBS = {
+    Impact.REMOVE: "removes",
+    Impact.UNKNOWN: "could not say what happens to",
+    Impact.REIMAGE: "re-images",
+    Impact.REBOOT: "reboots",
+    Impact.DRAIN: "drains",
+    Impact.POD_RESTART: "restarts pods on",
+    Impact.ADD: "adds",
+}
+
+NAMED = 3
+"""Sites, pools or models that are named in a sentence; more are counted."""
+
+
+class Doing(NamedTuple):
+    """What happens to how many hosts; ``hosts`` is 0 where a reason names none."""
+
+    impact: Impact
+    hosts: int
+    at_most: bool = False
+
+
+# --- numbers --------------------------------------------------------------------------------------
+def count(number: int, noun: str) -> str:
+    """``1 host``, ``1,000 hosts``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def duration(hours: float) -> str:
+    """Hours for a person, rounded up: a rollout is never said to be shorter than it is."""
+    minutes = math.ceil(round(hours * 60, 6))
+    if minutes < 90:
+        return f"{minutes} min"
+    if hours >= 100:
+        return f"{math.ceil(round(hours, 6)):,} h"
+    return f"{math.ceil(round(hours * 10, 6)) / 10:g} h"
+
+
+def takes(plan: PoolPlan) -> str:
+    """How long a pool's rollout takes."""
+    drains = f" and up to {duration(plan.drain_hours)} of drains" if plan.drain_hours else ""
+    return duration(plan.hours) + drains
+
+
+def out_of(ledger: Ledger) -> Phrase:
+    """What is out, by the most telling unit: ``32 of 832 V100``."""
+    if ledger.model:
+        numbers = f"{ledger.accelerators_out:,} of {ledger.accelerators:,} "
+        return (numbers, value(ledger.model))
+    return (f"{ledger.hosts_out:,} of {count(ledger.hosts, 'host')}",)
+
+
+def together(ledgers: Iterable[Ledger]) -> list[Ledger]:
+    """Ledgers of several sites as one for each model, those without anything out left away."""
+    found: dict[str, Ledger] = {}
+    for each in ledgers:
+        model, *numbers = each
+        old = found.get(model, Ledger(model, 0, 0, 0, 0))
+        found[model] = Ledger(model, *map(sum, zip(old[1:], numbers, strict=True)))
+    return [ledger for ledger in found.values() if ledger.hosts_out]
+
+
+def out_at_worst(ledgers: Iterable[Ledger]) -> Phrase:
+    """What is out of each model, empty where nothing is."""
+    some = together(ledgers)
+    more = (f" and {count(len(some) - NAMED, 'more model')}",) if len(some) > NAMED else ()
+    return (*joined(map(out_of, some[:NAMED])), *more)
+
+
+# --- names ----------------------------------------------------------------------------------------
+def listed(names: Sequence[str], noun: str) -> Phrase:
+    """``a, b and c``; of many only how many: ``31 sites``."""
+    if len(names) > NAMED:
+        return (count(len(names), noun),)
+    return series([(value(name),) for name in names])
+
+
+def series(phrases: Sequence[Phrase]) -> Phrase:
+    """``a, b and c``."""
+    if len(phrases) < 2:
+        return joined(phrases)
+    return joined([joined(phrases[:-1]), phrases[-1]], " and ")
+
+
+def few(names: Sequence[str], limit: int = 80) -> Phrase:
+    """``a, b, c and 28 more``."""
+    shown, more = first_few(names)
+    rest = (f" and {more:,} more",) if more else ()
+    return (*joined([(value(name, limit),) for name in shown]), *rest)
+
+
+def sites_of(entry: Entry) -> Phrase:
+    """The sites of an entry: ``31 sites: a, b, c and 28 more``."""
+    if len(entry.sites) == 1:
+        return (value(entry.sites[0]),)
+    return (f"{count(len(entry.sites), 'site')}: ", *few(entry.sites))
+
+
+# --- what happens ---------------------------------------------------------------------------------
+def members(entry: Entry) -> tuple[SitePreview, ...]:
+    """The previews of all sites of an entry."""
+    return entry.members or (entry.site,)
+
+
+def doings(site: SitePreview) -> list[Doing]:
+    """What happens to a site's hosts, worst first, and what reasons say that name no host."""
+    vague = {host.impact for host in site.hosts if host.at_most is not None}
+    found = [Doing(impact, n, impact in vague) for impact, n in site.counts().items()]
+    seen = {each.impact for each in found} | {Impact.NONE}
+    hostless = {reason.effect.impact for reason in site.reasons} - seen
+    every = [*found, *(Doing(impact, 0) for impact in hostless)]
+    return sorted(every, key=lambda each: -each.impact.rank)
+
+
+def summed(sites: Iterable[SitePreview]) -> list[Doing]:
+    """What happens to the hosts of several sites, worst first; hosts left alone not counted."""
+    found: dict[Impact, Doing] = {}
+    for site in sites:
+        for each in doings(site):
+            old = found.get(each.impact, Doing(each.impact, 0))
+            total = Doing(each.impact, old.hosts + each.hosts, old.at_most or each.at_most)
+            found[each.impact] = total
+    return [found[impact] for impact in reversed(Impact) if impact in found and impact.rank]
+
+
+def happening(sites: Sequence[SitePreview]) -> Phrase:
+    """What happens in these sites, in a few words."""
+    if any(site.state is State.INVALID for site in sites):
+        problems = sum(len(site.problems) for site in sites)
+        return (f"could not say what happens: {count(problems, 'problem')}",)
+    found = summed(sites)
+    if not found:
+        return ("nothing happens to any machine",)
+    hosts = sum(len(site.hosts) for site in sites)
+    said = [counted(found[0], of=hosts), *map(counted, found[1:])]
+    return (", ".join(said),)
+
+
+def counted(doing: Doing, of: int = 0) -> str:
+    """``re-images at most 2 of 400 hosts``, and without ``of`` only how many."""
+    verb = _VERBS[doing.impact]
+    if not doing.hosts:
+        if doing.impact is Impact.UNKNOWN:
+            return "could not say what a change does"
+        return f"{verb} what no listed host stands for"
+    most = "at most " if doing.at_most else ""
+    hosts = f"{doing.hosts:,} of {count(of, 'host')}" if of else count(doing.hosts, "host")
+    return f"{verb} {most}{hosts}"
+
+
+def refused(site: SitePreview) -> int:
+    """How many objects are refused, so that `pulumi up` stops there."""
+    return sum(each.action is Action.REFUSED for each in site.objects)
