@@ -134,14 +134,14 @@ def fate(kind: Kind, applier: Applier, change: ObjectChange) -> Fate:
     """What becomes of an object that both sides have."""
     renamed = _first([path(text) for text in IDENTITY], change)
     if renamed:
-        return _replacement(change, renamed, FORCE_NEW)
+        return _replacement(change, renamed, ".".join(map(str, renamed)))
     refused = Fate(Action.CHANGED)
     for each in kind.fixed:
         found = _first([path(each.path)], change)
         if found and applier is Applier.PULUMI and each.replaces:
-            return _replacement(change, found, FORCE_NEW)
+            return _replacement(change, found, each.path)
         if found and each.refuses and refused.action is Action.CHANGED:
-            why = f"the API server refuses to change {'.'.join(map(str, found))}"
+            why = f"the API server refuses to change {each.path}"
             refused = Fate(Action.REFUSED, found, why, each.source)
     return refused
 
@@ -159,16 +159,14 @@ def _leads(short: Path, long: Path) -> bool:
     return fits(Rule("", short, harmless("", "")), long)
 
 
-def _replacement(change: ObjectChange, at: Path, source: str) -> Fate:
-    before, after = change.before, change.after
-    what = ".".join(map(str, at))
-    if before is not None and after is not None and before.protect and after.protect:
+def _replacement(change: ObjectChange, at: Path, what: str) -> Fate:
+    if former(change).protect and change.one.protect:
         why = (
             f"{what} cannot change in place: Pulumi would delete the object and make it anew, and "
             "refuses, as it is protected; nothing of it changes"
         )
         return Fate(Action.REFUSED, at, why, PROTECTED)
-    return Fate(Action.REPLACED, at, f"{what} cannot change in place", source)
+    return Fate(Action.REPLACED, at, f"{what} cannot change in place", FORCE_NEW)
 
 
 def _changed(kind: Kind, applier: Applier, judge: Judge) -> Judge:
@@ -182,7 +180,9 @@ def _changed(kind: Kind, applier: Applier, judge: Judge) -> Judge:
             yield waiting
             return
         found = fate(kind, applier, change)
-        if found.action is Action.REFUSED:
+        if _let_go(applier, site, change):
+            yield from _leaving(kind, applier, site, change, field)
+        elif found.action is Action.REFUSED:
             yield _refused(applier, change, field, found)
         elif found.action is Action.CHANGED:
             yield from judge(site, change, field)
@@ -233,18 +233,41 @@ def _whole(kind: Kind, applier: Applier) -> Judge:
             yield waiting
         elif change.before is None:
             yield from kind.added(site, change, field)
-        elif applier is Applier.CLUSTER_API or change.before.keep:
-            why = "it stays in the cluster as it is, with its pods, until a person removes it"
-            source = MERGED if applier is Applier.CLUSTER_API else APPLIED_BY_NAME
-            yield effect(change, field, Impact.NONE, why, source, Action.LEFT)
-        elif change.before.protect:
-            why = "Pulumi refuses to delete it, as it is protected; it stays as it is"
-            yield effect(change, field, Impact.NONE, why, PROTECTED, Action.REFUSED)
         else:
-            for each in kind.gone(site, change, field):
-                yield each._replace(action=Action.DELETED)
+            yield from _leaving(kind, applier, site, change, field)
 
     return whole
+
+
+def _leaving(
+    kind: Kind,
+    applier: Applier,
+    site: SiteChange,
+    change: ObjectChange,
+    field: FieldChange | None,
+) -> Iterable[Effect]:
+    """What becomes of an object that is no longer made."""
+    if applier is Applier.CLUSTER_API or former(change).keep:
+        why = "it stays in the cluster as it is, with its pods, until a person removes it"
+        source = MERGED if applier is Applier.CLUSTER_API else APPLIED_BY_NAME
+        yield effect(change, field, Impact.NONE, why, source, Action.LEFT)
+    elif former(change).protect:
+        why = "Pulumi refuses to delete it, as it is protected; it stays as it is"
+        yield effect(change, field, Impact.NONE, why, PROTECTED, Action.REFUSED)
+    else:
+        for each in kind.gone(site, change, field):
+            yield each._replace(action=Action.DELETED)
+
+
+def _contexts(applier: Applier, site: SiteChange, change: ObjectChange) -> list[bool]:
+    """On each side, whether there is a cluster to apply the object to."""
+    named = applier is Applier.CLUSTER_API or change.one.target is Target.MANAGEMENT
+    return [named or side.site.file.cluster.context is not None for side in site.sides]
+
+
+def _let_go(applier: Applier, site: SiteChange, change: ObjectChange) -> bool:
+    """Whether Pulumi lets go of an object that is still made: its cluster has no name any more."""
+    return not _contexts(applier, site, change)[-1]
 
 
 def _waiting(
@@ -254,14 +277,8 @@ def _waiting(
     if site.before is None:
         why = "it is made with the site, before any job runs there"
         return effect(change, field, Impact.NONE, why, APPLIED_BY_NAME)
-    if applier is not Applier.PULUMI or change.one.target is not Target.SITE:
+    applied = _contexts(applier, site, change)
+    if applied[-1] or (applied[0] and change.before is not None):
         return None
-    contexts = [side.site.file.cluster.context for side in site.sides]
-    if contexts[-1] is not None:
-        return None
-    if contexts[0] is None:
-        why = "it is not applied yet: cluster.context names no cluster to apply it to"
-        return effect(change, field, Impact.NONE, why, APPLIED_BY_NAME)
-    why = "cluster.context is gone, so Pulumi lets go of every object of the site's own cluster"
-    hosts = tuple(host.name for host in site.side.site.hosts)
-    return effect(change, field, Impact.UNKNOWN, why, APPLIED_BY_NAME)._replace(hosts=hosts)
+    why = "it is not applied yet: cluster.context names no cluster to apply it to"
+    return effect(change, field, Impact.NONE, why, APPLIED_BY_NAME)

@@ -6,7 +6,7 @@ pkg/apis/apps (v1/defaults.go, validation/validation.go).
 
 from collections.abc import Iterable
 
-from components.impact.applying import FORCE_NEW, Fixed, Kind, effect, former
+from components.impact.applying import Fixed, Kind, effect, former
 from components.impact.placement import Fit, running
 from components.impact.pods import (
     ELSEWHERE,
@@ -96,7 +96,7 @@ def _both(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:
 
 def added(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A new DaemonSet starts a pod on every host that it fits."""
-    why = f"a pod of {title(change.one)} starts on each"
+    why = f"a pod of {title(change.one)} starts on each host that it fits"
     if (pod_spec(change.one) or {}).get("priorityClassName"):
         why += "; where a host is full it takes the place of pods of lower priority"
     yield restart(site, change, field, (why, f"{CONTROLLER}, {PREEMPTION}"), _both(site, change))
@@ -132,6 +132,6 @@ DAEMON_SET = Kind(
         ("spec.minReadySeconds", LATER),
         ("spec.revisionHistoryLimit", LATER),
     ),
-    (Fixed("spec.selector", replaces=True, refuses=True, source=f"{VALIDATION}, {FORCE_NEW}"),),
+    (Fixed("spec.selector", replaces=True, refuses=True, source=VALIDATION),),
     replaced,
 )

@@ -116,10 +116,10 @@ def _obstacles(side: Side, pool: Pool, manifest: Manifest, hosts: int) -> Iterat
     control = next((m for m in side.objects.values() if m.kind == "KubeadmControlPlane"), None)
     if manifest.kind == "MachineDeployment" and control is not None:
         mine, its = spec["template"]["spec"].get("version"), control.body["spec"]["version"]
-        if mine and _minor(mine) > _minor(its):
+        if mine and _minor(mine) != _minor(its):
             yield (
-                f"its version {mine} is ahead of the control plane's {its}: machines are deleted "
-                "and none may be created (preflight check of the MachineSet)"
+                f"its machines are to run {mine} and the control plane {its}: Cluster API deletes "
+                "machines and makes none of another minor version (preflight checks of MachineSets)"
             )
     limit = startup_timeout(side.site, pool)
     minutes = side.site.profile(pool).reimage_minutes

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from components.impact.vocabulary import Impact
-from preview.report.phrase import Phrase
+from preview.report.phrase import Phrase, joined
 
 
 class Code(NamedTuple):
@@ -87,14 +87,23 @@ class Alert(NamedTuple):
 
 
 class Report(NamedTuple):
-    """A whole report, worst first; ``table`` has a row for each part where there are several."""
+    """A whole report, worst first.
 
-    headline: Phrase
+    ``headline`` is one sentence, in clauses that semicolons join; ``table`` has a row for each part
+    where there are several.
+    """
+
+    headline: tuple[Phrase, ...]
     tone: Impact
     facts: tuple[Line, ...]
     alerts: tuple[Alert, ...]
     table: Table | None
     parts: tuple[Part, ...]
+
+    @property
+    def sentence(self) -> Phrase:
+        """The headline in one piece."""
+        return joined(self.headline, "; ")
 
 
 class Room(NamedTuple):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from components.impact.vocabulary import ABSENT, Action, FieldChange, Impact, ObjectChange
+from components.impact.vocabulary import ABSENT, Action, FieldChange, ObjectChange
 from preview.fields import shown, text_lines
 from preview.report.blocks import Code, Head, Line, Room, Row, Section, Table
 from preview.report.phrase import Phrase, Strong, change, joined, prose, value, visible
@@ -46,7 +46,7 @@ def objects(site: SitePreview) -> Section:
 
 def _lost(site: SitePreview) -> Iterable[Line]:
     if site.deletions:
-        things = joined([(f"{each.count:,} ", prose(each.what)) for each in site.deletions])
+        things = joined([(prose(each.what), f" ({each.count:,})") for each in site.deletions])
         yield Line((Strong("Lost for good"), ", so to be named in the request: ", *things))
 
 
@@ -54,7 +54,7 @@ def _refused(site: SitePreview) -> Iterable[Line]:
     names = [named(each.change) for each in site.objects if each.action is Action.REFUSED]
     if names:
         said = "; the API server, a webhook or Pulumi refuses the change, and pulumi up stops there"
-        yield Line((Strong("Refused"), ": ", *few(ranges(names), 160), said), (), Impact.UNKNOWN)
+        yield Line((Strong("Refused"), ": ", *few(ranges(names), 160), said))
 
 
 def named(found: ObjectChange) -> str:

@@ -24,7 +24,12 @@ NOTHING = "nothing happens to any machine"
 
 
 def headline(preview: Preview) -> Phrase:
-    """What will happen, in one sentence.
+    """What will happen, in one sentence."""
+    return joined(clauses(preview), "; ")
+
+
+def clauses(preview: Preview) -> tuple[Phrase, ...]:
+    """The parts of the sentence, which semicolons join.
 
     First the sites of which nothing can be said, then what happens to hosts, the worst first and in
     full. That nothing happens is only said where everything is known.
@@ -37,9 +42,10 @@ def headline(preview: Preview) -> Phrase:
         found.append(_nothing(sites))
     elif sites and not happens:
         found.append(("nothing else happens to any machine",))
-    first, *rest = joined(found, "; ")
-    start = plain((first,))  # words of ours: each clause starts with some
-    return (start[0].upper() + start[1:], *rest, ".")
+    start = plain(found[0][:1])  # words of ours: each clause starts with some
+    found[0] = (start[0].upper() + start[1:], *found[0][1:])
+    found[-1] = (*found[-1], ".")
+    return tuple(found)
 
 
 def _nothing(sites: Sequence[SitePreview]) -> Phrase:

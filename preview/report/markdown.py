@@ -93,7 +93,7 @@ def _lines(piece: str | Piecewise) -> int:
 def _pieces(found: Report) -> Piecewise:
     """The whole report: first every entry, then what is folded of each."""
     facts = "".join(f"{_inline(line.phrase)}  \n" for line in found.facts)
-    top = f"## {_inline(found.headline)}\n\n{facts}\n"
+    top = f"## {_inline(found.sentence)}\n\n{facts}\n"
     several = len(found.parts) > 1
     pieces: list[str | Piecewise] = [top, *map(_alert, found.alerts)]
     if found.table:
@@ -115,7 +115,7 @@ def _quoted(line: Line) -> str:
 
 def _part(part: Part, alone: bool) -> Piecewise:
     """An entry; what happens there is in the headline where it is the only one."""
-    title = f"### {_inline(part.title if alone else (*part.title, ': ', *part.says))}\n\n"
+    title = f"### {_bold(part.title if alone else (*part.title, ': ', *part.says))}\n\n"
     intro = "".join(f"{_inline(line.phrase)}\n\n" for line in part.intro)
     sections = (
         Piecewise(f"**{_bold(section.title)}**\n\n", tuple(_blocks(section.blocks)), "\n")

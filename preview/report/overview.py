@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
+from components.impact.vocabulary import Impact
 from preview.report.blocks import Alert, Bar, Head, Line, Part, Report, Room, Row, Section, Table
 from preview.report.changes import differences, objects
-from preview.report.headline import headline
+from preview.report.headline import clauses
 from preview.report.phrase import Phrase, joined, prose, value
 from preview.report.sections import capacity, every_host, hosts, pools, problem, problems, why
 from preview.report.words import (
@@ -23,8 +24,8 @@ def report(preview: Preview, room: Room) -> Report:
     """The report of a preview; ``room`` is what the format shows of long lists."""
     several = len(preview.entries) > 1
     return Report(
-        headline=headline(preview),
-        tone=preview.impact,
+        headline=clauses(preview),
+        tone=preview.impact if preview.certain else Impact.UNKNOWN,
         facts=tuple(_facts(preview)),
         alerts=tuple(_alerts(preview)),
         table=_table(preview, room) if several else None,

@@ -1,6 +1,12 @@
-"""Reasons that are alike, as one: four hundred hosts with the same change have one reason."""
+"""Reasons that belong together: by what happens, and by the edits behind it.
 
-from collections.abc import Iterable
+A new version is a reason for each pool and each of its templates, and one edit; a renamed rack is
+one for each of its hosts. A reader wants the edit, what it does, and the sentences in which the
+reasons differ.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from components.impact.vocabulary import Action, Impact
@@ -8,56 +14,92 @@ from preview.fields import shown
 from preview.result import Cause, Reason, SitePreview
 
 T = TypeVar("T")
+_NAME = re.compile(r"[0-9/]")
+"""What words have in them that name one of many: numbers, versions, names, paths."""
+GAP = "…"
 
 
 class Why(NamedTuple):
-    """Reasons that differ only in their object: what happens to which hosts, and why.
+    """A sentence, and all that it is said of.
 
-    ``objects`` are for a person, ``field`` is empty where a whole object comes or goes.
+    ``objects`` are for a person; ``fields`` are empty where whole objects come or go.
     """
+
+    sentence: str
+    objects: tuple[str, ...]
+    fields: tuple[str, ...]
+
+
+class Because(NamedTuple):
+    """What happens to which hosts because of the same edits; ``sources`` are the rules' own."""
 
     impact: Impact
     refused: bool
-    why: str
-    source: str
-    field: str
     at_most: int | None
     hosts: tuple[str, ...]
-    objects: tuple[str, ...]
     causes: tuple[Cause, ...]
+    whys: tuple[Why, ...]
+    sources: tuple[str, ...]
 
 
-def grouped(site: SitePreview) -> list[Why]:
-    """A site's reasons, alike ones as one, worst first."""
-    groups: dict[tuple[object, ...], list[Reason]] = {}
+def grouped(site: SitePreview) -> list[Because]:
+    """A site's reasons, worst first."""
+    alike: dict[object, list[Reason]] = {}
     for reason in site.reasons:
-        groups.setdefault(_likeness(reason), []).append(reason)
-    found = map(_one, groups.values())
+        key = (_what(reason), reason.object.partition(" ")[0], _shape(reason.effect.why))
+        alike.setdefault(key, []).append(reason)
+    same: dict[object, list[list[Reason]]] = {}
+    for reasons in alike.values():
+        same.setdefault((_what(reasons[0]), _causes(reasons)), []).append(reasons)
+    found = map(_because, same.values())
     return sorted(found, key=lambda each: (-each.impact.rank, not each.refused))
 
 
-def _likeness(reason: Reason) -> tuple[object, ...]:
+def _what(reason: Reason) -> tuple[object, ...]:
     effect = reason.effect
     # Of those hosts only so many are concerned, for each object apart.
-    own = effect.name if effect.at_most is not None else effect.name[0]
-    kind = reason.object.partition(" ")[0]
-    alike = (effect.impact, effect.action, effect.why, effect.source, effect.path, effect.at_most)
-    return (*alike, own, kind)
+    own = (effect.name, effect.at_most, effect.hosts) if effect.at_most is not None else None
+    return (effect.impact, effect.action is Action.REFUSED, own)
 
 
-def _one(reasons: list[Reason]) -> Why:
+def _shape(sentence: str) -> tuple[str, ...]:
+    """The sentence's words, names left out: sentences of one shape differ in names only."""
+    return tuple(GAP if _NAME.search(word) else word for word in sentence.split())
+
+
+def _because(groups: Sequence[Sequence[Reason]]) -> Because:
+    reasons = [reason for group in groups for reason in group]
     effect = reasons[0].effect
-    return Why(
+    return Because(
         effect.impact,
         effect.action is Action.REFUSED,
-        effect.why,
-        effect.source,
-        shown(effect.path),
         effect.at_most,
         _each_once(host for reason in reasons for host in reason.effect.hosts),
-        _each_once(reason.object for reason in reasons),
-        _each_once(cause for reason in reasons for cause in reason.causes),
+        _causes(reasons),
+        tuple(map(_why, groups)),
+        _each_once(reason.effect.source for reason in reasons if reason.effect.source),
     )
+
+
+def _why(reasons: Sequence[Reason]) -> Why:
+    fields = _each_once(reason.effect.path for reason in reasons)
+    return Why(
+        _merged(_each_once(reason.effect.why for reason in reasons)),
+        _each_once(reason.object for reason in reasons),
+        tuple(shown(path) for path in fields if path),
+    )
+
+
+def _merged(sentences: Sequence[str]) -> str:
+    """One sentence of several of one shape: what differs in them is left open."""
+    if len(sentences) == 1:
+        return sentences[0]
+    columns = zip(*(sentence.split() for sentence in sentences), strict=True)
+    return " ".join(words[0] if len(set(words)) == 1 else GAP for words in columns)
+
+
+def _causes(reasons: Iterable[Reason]) -> tuple[Cause, ...]:
+    return _each_once(cause for reason in reasons for cause in reason.causes)
 
 
 def _each_once(items: Iterable[T]) -> tuple[T, ...]:

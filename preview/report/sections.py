@@ -7,8 +7,8 @@ from components.impact.vocabulary import Action, Impact, Ledger, PoolPlan
 from preview.report.blocks import Head, Line, Names, Room, Row, Section, Table
 from preview.report.phrase import Phrase, Strong, contrast, joined, prose, value
 from preview.report.ranges import first_few, ranges
-from preview.report.reasons import Why, grouped
-from preview.report.words import MEANING, count, few, out_of, takes
+from preview.report.reasons import Because, Why, grouped
+from preview.report.words import MEANING, count, few, takes
 from preview.result import Cause, HostVerdict, SitePreview
 from schemas.problem import Problem
 
@@ -93,16 +93,19 @@ def _host_row(site: SitePreview, alike: Sequence[HostVerdict], room: Room) -> Ro
 
 def every_host(site: SitePreview) -> Section:
     """The name of each host, for a reader who looks for one."""
-    blocks = tuple(
-        Names(
-            (strong(alike[0].impact), f", {count(len(alike), 'host')}"),
-            tuple(value(host.host).text for host in alike),
-            alike[0].impact,
-        )
-        for alike in alike_hosts(site)
-    )
+    blocks = tuple(map(_names, alike_hosts(site)))
     title = ("Every host of ", value(site.name), f" by name: {len(site.hosts):,}")
     return Section("every-host", title, blocks)
+
+
+def _names(alike: Sequence[HostVerdict]) -> Names:
+    first = alike[0]
+    title: Phrase = (strong(first.impact), f", {count(len(alike), 'host')}")
+    if first.impact is not Impact.NONE and first.pool:
+        title = (*title, " of pool ", value(first.pool))
+    if first.at_most is not None:
+        title = (*title, f": {min(first.at_most, len(alike)):,} of them, Git does not say which")
+    return Names(title, tuple(value(host.host).text for host in alike), first.impact)
 
 
 # --- pools and capacity ---------------------------------------------------------------------------
@@ -112,6 +115,7 @@ _POOL_HEADS = (
     Head("at a time", number=True),
     Head("waves", number=True),
     Head("takes"),
+    Head("accelerator"),
     Head("out at worst"),
     Head("left"),
 )
@@ -120,7 +124,7 @@ _POOL_HEADS = (
 def pools(site: SitePreview) -> Section:
     """How each pool's machines are replaced; first of all which rollouts never end."""
     stuck = [
-        Line((Strong("Stuck"), ": ", *_pool(plan), ". ", prose(plan.stuck)), tone=Impact.UNKNOWN)
+        Line((Strong("Stuck"), ", ", *_pool(plan), ": ", prose(plan.stuck)), tone=Impact.UNKNOWN)
         for plan in site.plans
         if plan.stuck
     ]
@@ -154,24 +158,30 @@ def _pool_row(plan: PoolPlan) -> Row:
         (f"{plan.at_once:,}{surge}",),
         (f"{plan.waves:,}",),
         time,
-        _out(plan.out),
-        _left(plan.out),
+        _model(plan.out),
+        (_out(plan.out),),
+        (_left(plan.out),),
     )
     return Row(cells, Impact.UNKNOWN if plan.stuck else None)
 
 
-def _out(ledger: Ledger) -> Phrase:
+def _model(ledger: Ledger) -> Phrase:
+    return (value(ledger.model),) if ledger.model else ("none",)
+
+
+def _out(ledger: Ledger) -> str:
+    """``32 of 832 (4 of 104 hosts)``: accelerators, where there are any, and hosts."""
+    hosts_out = f"{ledger.hosts_out:,} of {count(ledger.hosts, 'host')}"
     if not ledger.model:
-        return out_of(ledger)
-    return (*out_of(ledger), f" ({ledger.hosts_out:,} of {count(ledger.hosts, 'host')})")
+        return hosts_out
+    return f"{ledger.accelerators_out:,} of {ledger.accelerators:,} ({hosts_out})"
 
 
-def _left(ledger: Ledger) -> Phrase:
+def _left(ledger: Ledger) -> str:
     hosts_left = count(ledger.hosts - ledger.hosts_out, "host")
     if not ledger.model:
-        return (hosts_left,)
-    left = f"{ledger.accelerators - ledger.accelerators_out:,} "
-    return (left, value(ledger.model), f" ({hosts_left})")
+        return hosts_left
+    return f"{ledger.accelerators - ledger.accelerators_out:,} ({hosts_left})"
 
 
 def capacity(site: SitePreview) -> Section:
@@ -179,57 +189,72 @@ def capacity(site: SitePreview) -> Section:
 
     Left away where the one pool that is rolled says the same.
     """
-    heads = (Head("model"), Head("out at worst"), Head("left"))
+    heads = (Head("accelerator"), Head("out at worst"), Head("left"))
     out = [each for each in site.capacity if each.hosts_out]
     if out == [plan.out for plan in site.plans]:
         out = []
-    rows = tuple(
-        Row(((value(each.model) if each.model else "no accelerator",), _out(each), _left(each)))
-        for each in out
-    )
+    rows = tuple(Row((_model(each), (_out(each),), (_left(each),))) for each in out)
     title = ("Capacity when all pools are at their worst at once",)
     return Section("capacity", title, (Table(heads, rows),) if rows else ())
 
 
 # --- why ------------------------------------------------------------------------------------------
 def why(site: SitePreview, room: Room, harmless: bool) -> Section:
-    """What happens, because of which object and field, because of which edit; worst first.
+    """What happens, because of which edits, and by which objects and fields; worst first.
 
     ``harmless``: only what does nothing to a machine; else only what does, or is refused.
     """
-    chosen = [
-        each
-        for each in grouped(site)
-        if (each.impact is Impact.NONE and not each.refused) == harmless
-    ]
-    lines = tuple(_why(each, room) for each in chosen[: room.groups])
+    chosen = [each for each in grouped(site) if _harmless(each) == harmless]
+    lines = tuple(_because(each, room) for each in chosen[: room.groups])
     rest = len(chosen) - len(lines)
     more = (Line((f"and {count(rest, 'more reason')}",)),) if rest else ()
     title = "Changes that do nothing to a machine" if harmless else "Why"
     return Section("harmless" if harmless else "why", (title,), (*lines, *more))
 
 
-def _why(each: Why, room: Room) -> Line:
-    what: Phrase = (Strong(Action.REFUSED.value) if each.refused else strong(each.impact),)
+def _sources(each: Because, room: Room) -> list[Line]:
+    if not room.sources or not each.sources:
+        return []
+    return [Line(("known from: ", *joined([(value(name, 160),) for name in each.sources], "; ")))]
+
+
+def _harmless(each: Because) -> bool:
+    return each.impact is Impact.NONE and not each.refused
+
+
+def _because(each: Because, room: Room) -> Line:
+    what: Phrase = (*_happening(each), *_to_hosts(each, room))
+    some, more = first_few(each.whys, room.groups)
+    rest = (Line((f"and {count(more, 'more reason')}",)),) if more else ()
+    below = (*_edits(each.causes), *map(_why, some), *rest, *_sources(each, room))
+    tone = None if each.refused and each.impact is Impact.NONE else each.impact
+    return Line(what, below, tone)
+
+
+def _happening(each: Because) -> Phrase:
+    refused = Action.REFUSED.value
+    if each.refused and each.impact is Impact.NONE:
+        return (Strong(refused),)
+    return (strong(each.impact), f" ({refused})" if each.refused else "")
+
+
+def _to_hosts(each: Because, room: Room) -> Phrase:
+    names = hosts_in(each.hosts, room)
     if each.at_most is not None:
         hosts = f"{each.at_most:,} of {count(len(each.hosts), 'host')}"
-        what += (f", {hosts}, Git does not say which: ", *hosts_in(each.hosts, room))
-    elif each.hosts:
-        what += (f", {count(len(each.hosts), 'host')}: ", *hosts_in(each.hosts, room))
-    elif each.impact is not Impact.NONE:
-        what += (", no listed host",)
-    elif not each.refused:
-        what += (", no machine notices",)
-    below = [Line((prose(each.why),)), Line(_object(each))]
-    below += _edits(each.causes)
-    if room.sources and each.source:
-        below.append(Line(("known from: ", value(each.source, 200))))
-    return Line(what, tuple(below), each.impact)
+        return (f", {hosts}, Git does not say which: ", *names)
+    if each.hosts:
+        return (f", {count(len(each.hosts), 'host')}: ", *names)
+    if each.impact is Impact.NONE:
+        return () if each.refused else (", no machine notices",)
+    return (", no listed host",)
 
 
-def _object(each: Why) -> Phrase:
-    field: Phrase = (", field ", value(each.field, 160)) if each.field else ()
-    return ("object: ", *few(ranges(each.objects), 160), *field)
+def _why(each: Why) -> Line:
+    fields: Phrase = ()
+    if each.fields:
+        fields = (", field " if len(each.fields) == 1 else ", fields ", *few(each.fields, 160))
+    return Line((prose(each.sentence),), (Line((*few(ranges(each.objects), 160), *fields)),))
 
 
 def _edits(causes: Sequence[Cause]) -> list[Line]:

@@ -46,10 +46,10 @@ class _Terminal:
                 lines += ["", *self._folded(part, section, len(found.parts) > 1)]
         yield from lines
         if len(lines) > LONG:
-            yield from ("", self._painted(plain(found.headline), found.tone))
+            yield from ("", self._painted(plain(found.sentence), found.tone))
 
     def _top(self, found: Report) -> Iterator[str]:
-        yield self._painted(plain(found.headline), found.tone)
+        yield self._painted(plain(found.sentence), found.tone)
         for line in found.facts:
             yield f"  {self._phrase(line.phrase)}"
         for alert in found.alerts:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from components.impact.vocabulary import Action, Impact, Ledger, PoolPlan
-from preview.report.phrase import Phrase, joined, value
+from preview.report.phrase import Phrase, Strong, joined, value
 from preview.report.ranges import first_few
 from preview.result import Entry, SitePreview, State
 
@@ -65,29 +65,32 @@ def takes(plan: PoolPlan) -> str:
     return duration(plan.hours) + drains
 
 
-def out_of(ledger: Ledger) -> Phrase:
-    """What is out, by the most telling unit: ``32 of 832 V100``."""
-    if ledger.model:
-        numbers = f"{ledger.accelerators_out:,} of {ledger.accelerators:,} "
-        return (numbers, value(ledger.model))
-    return (f"{ledger.hosts_out:,} of {count(ledger.hosts, 'host')}",)
-
-
 def together(ledgers: Iterable[Ledger]) -> list[Ledger]:
-    """Ledgers of several sites as one for each model, those without anything out left away."""
+    """Ledgers of several pools or sites as one for each model, those without anything out left
+    away; most accelerators out first, hosts without accelerators last."""
     found: dict[str, Ledger] = {}
     for each in ledgers:
         model, *numbers = each
         old = found.get(model, Ledger(model, 0, 0, 0, 0))
         found[model] = Ledger(model, *map(sum, zip(old[1:], numbers, strict=True)))
-    return [ledger for ledger in found.values() if ledger.hosts_out]
+    some = [ledger for ledger in found.values() if ledger.hosts_out]
+    return sorted(some, key=lambda each: (not each.model, -each.accelerators_out, each.model))
 
 
 def out_at_worst(ledgers: Iterable[Ledger]) -> Phrase:
-    """What is out of each model, empty where nothing is."""
+    """What is out of each model, empty where nothing is: ``32 of 832 V100``."""
     some = together(ledgers)
-    more = (f" and {count(len(some) - NAMED, 'more model')}",) if len(some) > NAMED else ()
-    return (*joined(map(out_of, some[:NAMED])), *more)
+    shown, more = first_few(some)
+    others = bool(some and some[0].model)
+    rest: list[Phrase] = [(count(more, "more model"),)] if more else []
+    return series([*(_out_of(each, others) for each in shown), *rest])
+
+
+def _out_of(ledger: Ledger, others: bool) -> Phrase:
+    if ledger.model:
+        numbers = f"{ledger.accelerators_out:,} of {ledger.accelerators:,} "
+        return (numbers, value(ledger.model))
+    return (f"{ledger.hosts_out:,} of {count(ledger.hosts, 'other host' if others else 'host')}",)
 
 
 # --- names ----------------------------------------------------------------------------------------
@@ -150,13 +153,13 @@ def happening(sites: Sequence[SitePreview]) -> Phrase:
     """What happens in these sites, in a few words."""
     if any(site.state is State.INVALID for site in sites):
         problems = sum(len(site.problems) for site in sites)
-        return (f"could not say what happens: {count(problems, 'problem')}",)
+        return (Strong("could not say what happens"), f": {count(problems, 'problem')}")
     found = summed(sites)
     if not found:
         return ("nothing happens to any machine",)
     hosts = sum(len(site.hosts) for site in sites)
-    said = [counted(found[0], of=hosts), *map(counted, found[1:])]
-    return (", ".join(said),)
+    rest = "".join(f", {counted(each)}" for each in found[1:])
+    return (Strong(counted(found[0], of=hosts)), rest)
 
 
 def counted(doing: Doing, of: int = 0) -> str:

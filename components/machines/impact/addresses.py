@@ -86,12 +86,9 @@ def _outside(entries: Any, pool: Manifest | None) -> set[str]:
 
 def _holds(span: Json, address: str) -> bool:
     """Whether a range holds an address; what it does not say, it does not ask."""
+    first, last = (IPv4Address(span.get(*at)) for at in (("start", 0), ("end", 2**32 - 1)))
     one = IPv4Address(address)
-    return (
-        IPv4Address(span.get("start", "0.0.0.0")) <= one
-        and one <= IPv4Address(span.get("end", "255.255.255.255"))
-        and one in IPv4Network(span.get("subnet", "0.0.0.0/0"))
-    )
+    return first <= one <= last and one in IPv4Network(span.get("subnet", "0.0.0.0/0"))
 
 
 @of_field

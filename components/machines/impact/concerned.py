@@ -1,5 +1,6 @@
 """Whom a change of an object concerns: the hosts of its pool, of its zone, or of the site."""
 
+import re
 from typing import Any
 
 from components.impact.vocabulary import ABSENT, ObjectChange, Path, Side, SiteChange
@@ -15,6 +16,7 @@ _OF_A_POOL = (
     "Metal3MachineTemplate",
 )
 """Kinds whose logical names say their pool, and their zone where zones are kept apart."""
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 def place(change: ObjectChange) -> tuple[str, str]:
@@ -84,8 +86,12 @@ def capped(hosts: tuple[str, ...], count: int) -> int | None:
 
 
 def dotted(path: Path) -> str:
-    """A path for a person."""
-    return ".".join(map(str, path))
+    """A path for a person: ``spec.files[0].content``; what is no plain word is in brackets."""
+    steps = (
+        f".{step}" if isinstance(step, str) and _WORD.fullmatch(step) else f"[{step}]"
+        for step in path
+    )
+    return "".join(steps).removeprefix(".")
 
 
 def many(count: int, what: str) -> str:

@@ -14,7 +14,6 @@ from components.impact.vocabulary import (
     FieldChange,
     Impact,
     ObjectChange,
-    Path,
     SiteChange,
 )
 from components.machines.impact.anykind import coming_and_going, metadata_rules, of_field
@@ -70,9 +69,8 @@ def because(site: SiteChange, kind: Any, old: Any, new: Any) -> str:
     if change is None or change.before is None or value(change.before, "metadata", "name") != old:
         return f"another {kind} is referred to: {new} in place of {old}"
     fields = list(_fields(site, change))
-    shown = [f"{dotted(at)} of {name}" for name, at in fields[:SHOWN_FIELDS]]
-    more = len(fields) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "") + " changed"
+    shown, more = fields[:SHOWN_FIELDS], len(fields) - SHOWN_FIELDS
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "") + " changed"
 
 
 def _template(site: SiteChange, kind: Any, name: Any) -> ObjectChange | None:
@@ -87,18 +85,22 @@ def _template(site: SiteChange, kind: Any, name: Any) -> ObjectChange | None:
     )
 
 
-def _fields(site: SiteChange, change: ObjectChange) -> Iterator[tuple[str, Path]]:
-    """What differs inside a template, and in which: logical name and path."""
-    for field in change.fields:
-        if field.path[0] != "spec":
-            continue
+def _fields(site: SiteChange, change: ObjectChange) -> Iterator[str]:
+    """What differs inside a template, each with the template that it is in.
+
+    The name counts the order of every list, also where no field differs by it.
+    """
+    inside = [field for field in change.fields if field.path[0] == "spec"]
+    if not inside:
+        yield f"the order in {change.one.name}"
+    for field in inside:
         inner = None
         if field.path == (*_DATA_TEMPLATE, "name"):
             inner = _template(site, "Metal3DataTemplate", field.after)
-        if inner is not None and inner.fields:
+        if inner is not None and inner.before is not None:
             yield from _fields(site, inner)
         else:
-            yield change.one.name, field.path
+            yield f"{dotted(field.path)} of {change.one.name}"
 
 
 def _rules(kind: str) -> Iterator[Rule]:
