@@ -22,9 +22,7 @@ _FACTORS = {
 
 def quantity(value: Any) -> Fraction | None:
     """What a quantity amounts to; None for what is none."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
-    match = _FORM.fullmatch(str(value))
+    match = _FORM.fullmatch(str(value)) if isinstance(value, str | int | float) else None
     if match is None:
         return None
     number, suffix, exponent = match.groups()

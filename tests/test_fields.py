@@ -2,26 +2,21 @@
 
 import copy
 import json
-import random
 from collections.abc import Iterable
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
-import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from components.dump import dump, dump_all
-from components.impact.rules import fits, path
-from components.impact.rules import Rule as AnyRule
-from components.impact.vocabulary import ABSENT, FieldChange
-from components.site import site_objects
-from preview.fields import MAX_LINES, field_changes, reordered, shown, text_lines
+from components.impact.rules import Rule, fits, path
+from components.impact.vocabulary import ABSENT
+from preview.fields import field_changes, reordered, shown
 from preview.kinds import CRD_QUANTITY
 from preview.quantities import quantity
 from schemas.objects import store
-from tests.repository import all_sites
 
 BLANK: dict[str, Any] = {"apiVersion": "example.com/v1", "kind": "Thing"}
 Json = Any
@@ -156,6 +151,8 @@ def test_lists_are_matched_as_kubernetes_does(before: Json, after: Json, changed
         ("abc", "XYbc", {0: ("a", "X"), 1: (ABSENT, "Y")}),
         ("", "a", {0: (ABSENT, "a")}),
         ("aa", "a", {1: ("a", ABSENT)}),
+        # As many are equal where they are as in any other way.
+        ("aab", "abba", {1: ("a", "b"), 3: (ABSENT, "a")}),
     ],
 )
 def test_an_item_that_comes_or_goes_does_not_change_those_after_it(
@@ -201,6 +198,15 @@ def test_items_without_a_key_are_paired_where_most_of_them_is_alike() -> None:
     ]
     for before, after, changed in cases:
         assert differences(kubeadm(files=before), kubeadm(files=after)) == changed
+
+
+def test_very_long_lists_are_compared_item_by_item() -> None:
+    """Looking for what has moved takes time that grows with the square of the length."""
+    items = [str(index) for index in range(2000)]
+    before, after = {**BLANK, "a": ["x", *items[:30]]}, {**BLANK, "a": [*items[:30], "y"]}
+    assert len(field_changes(before, after)) == 2
+    before, after = {**BLANK, "a": ["x", *items]}, {**BLANK, "a": [*items, "y"]}
+    assert len(field_changes(before, after)) == 2001
 
 
 def test_keys_come_from_the_real_schemas_of_every_kind() -> None:
@@ -288,8 +294,8 @@ def test_a_field_is_compared_whatever_it_is_called() -> None:
     ("before", "after"),
     [
         ("1000m", "1"), ("1Gi", "1024Mi"), ("0.5", "500m"), (1, "1"), (2, "2000m"), (1.5, "1500m"),
-        ("1e3", "1k"), ("1E", "1000P"), ("+1", "1."), ("-1Ki", "-1024"), ("1e-3", "1m"), (".5", 0.5),
-        ("1000000u", "1"), ("1000000000n", "1"), ("12E2", "1200"),
+        ("1e3", "1k"), ("1E", "1000P"), ("+1", "1."), ("-1Ki", "-1024"), ("1e-3", "1m"),
+        (".5", 0.5), ("1000000u", "1"), ("1000000000n", "1"), ("12E2", "1200"),
     ],
 )  # fmt: skip
 def test_equal_quantities_are_equal_where_the_schema_says_quantity(
@@ -321,12 +327,33 @@ def test_what_only_looks_like_a_quantity_is_a_text(texts: Any) -> None:
     ("before", "after"),
     [
         ("1", "1001m"), ("1Gi", "1G"), ("1M", "1m"), ("abc", "abd"), ("1", "1x"), ("1", None),
-        ("1e999999999", "1e999999998"), ("1" * 50, "1" * 51), ("0", True),
+        ("1e999999999", "1e999999998"), ("1" * 5000, "1" * 5001), ("0", True), ("1", True),
     ],
 )  # fmt: skip
 def test_other_quantities_differ(before: Json, after: Json) -> None:
     pair = [container(resources={"limits": {"cpu": value}}) for value in (before, after)]
     assert differences(*pair) == {f"{WEB}.resources.limits.cpu": (before, after)}
+
+
+def test_a_quantity_in_another_form_makes_no_other_item() -> None:
+    """Sources of a projected volume have no key, so they are equal or not as a whole."""
+
+    def sources(*items: Json) -> Json:
+        return deployment({"volumes": [{"name": "a", "projected": {"sources": [*items]}}]})
+
+    def source(divisor: str) -> Json:
+        field = {"path": "cpu", "resourceFieldRef": {"resource": "x", "divisor": divisor}}
+        return {"downwardAPI": {"items": [field]}}
+
+    new = {"secret": {"name": "s"}}
+    before = sources(source("1"), source("2"))
+    after = sources(new, source("1000m"), source("2k"))
+    at = f"{POD}.volumes[a].projected.sources"
+    assert differences(before, after) == {
+        f"{at}[0]": (ABSENT, new),
+        f"{at}[1]": (source("2"), ABSENT),
+        f"{at}[2]": (ABSENT, source("2k")),
+    }
 
 
 def test_quantities_of_custom_resources() -> None:
@@ -355,212 +382,10 @@ def test_numbers_or_texts_that_are_no_quantities_differ(before: Json, after: Jso
 
 @given(st.from_regex(r"[+-]?[0-9]{1,15}(\.[0-9]{0,9})?([eE][+-]?[0-9])?", fullmatch=True))
 def test_a_quantity_without_suffix_is_the_number(text: str) -> None:
-    amount = quantity(text)
-    assert amount is not None
-    assert amount == Decimal(text).as_integer_ratio()[0] / amount.__class__(
-        Decimal(text).as_integer_ratio()[1]
-    )
-
-
-# --- texts that hold data ---------------------------------------------------------------------
-
-
-def role(name: str, **fields: Any) -> dict[str, Any]:
-    head = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}
-    return {**head, "metadata": {"name": name, "namespace": "x"}, **fields}
-
-
-NET = {"Network": "10.0.0.0/8", "Backend": {"Type": "vxlan"}}
-NEW_NET = {**NET, "Backend": {"Type": "host-gw"}}
-IN_NET = {"[net.json].Backend.Type": ("vxlan", "host-gw")}
-
-
-@pytest.mark.parametrize(
-    ("key", "before", "after", "changed"),
-    [
-        ("net.json", json.dumps(NET), json.dumps(NEW_NET, indent=1), IN_NET),
-        ("net.json", json.dumps(NET), dump(NEW_NET), IN_NET),
-        ("net.json", json.dumps(NET, indent="\t"), json.dumps(NEW_NET), IN_NET),
-        ("net.json", '{"a": "\\ud83d\\ude00"}', '{"a": 1}', {"[net.json].a": ("\U0001f600", 1)}),
-        ("net.yaml", "{a: 1}", "{a: 2}", {"[net.yaml].a": (1, 2)}),
-        ("plain", dump(NET), dump(NEW_NET), {".plain.Backend.Type": ("vxlan", "host-gw")}),
-        ("plain", dump([{"a": 1}]), dump([{"a": 2}]), {".plain[0].a": (1, 2)}),
-        ("list.yml", "- a\n- b\n", "- a\n- c\n", {"[list.yml][1]": ("b", "c")}),
-        # A list of words may be anything.
-        ("plain", "- a\n- b\n", "- a\n- c\n", {".plain": ("- a\n- b\n", "- a\n- c\n")}),
-        ("plain", "a = 1\n", "a = 2\n", {".plain": ("a = 1\n", "a = 2\n")}),
-        ("x.yaml", "a: 1", "- 1", {"[x.yaml]": ("a: 1", "- 1")}),
-        ("x.yaml", "a: 1", "1", {"[x.yaml]": ("a: 1", "1")}),
-        ("x.yaml", "a: 1\n---\nb: 1", "a: 1\n---\nb: 2", {"[x.yaml][1].b": (1, 2)}),
-        ("x.yaml", "a: 1", "a: 1\n---\nb: 2", {"[x.yaml][1]": (ABSENT, {"b": 2})}),
-        # Objects are known by name, in any order.
-        (
-            "x.yaml",
-            dump_all([role("a"), role("b", rules=[])]),
-            dump_all([role("b"), role("a")]),
-            {"[x.yaml][Role/x/b].rules": ([], ABSENT)},
-        ),
-        (
-            "x.yaml",
-            dump(role("a")),
-            dump_all([role("a"), role("b")]),
-            {"[x.yaml][Role/x/b]": (ABSENT, role("b"))},
-        ),
-        # Two of one name are told apart by their order.
-        (
-            "x.yaml",
-            dump_all([role("a"), role("a", rules=[])]),
-            dump_all([role("a"), role("a", rules=None)]),
-            {"[x.yaml][1].rules": ([], None)},
-        ),
-    ],
-)  # fmt: skip
-def test_data_in_texts_is_compared_as_data(
-    key: str, before: str, after: str, changed: Json
-) -> None:
-    expected = {f"data{at}": values for at, values in changed.items()}
-    assert differences(config_map(**{key: before}), config_map(**{key: after})) == expected
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (json.dumps(NET), json.dumps(NET, indent=1)),
-        (dump(NET), "# why\n" + dump(NET)),
-        ("a: 1\nb: 2\n", "b: 2\na: 1\n"),
-        ('{"a": 0.0}', '{"a": -0.0}'),
-        (dump_all([role("a"), role("b")]), dump_all([role("b"), role("a")])),
-        (
-            dump({**container(resources={"limits": {"cpu": "1"}}), "metadata": {"name": "a"}}),
-            dump({**container(resources={"limits": {"cpu": "1000m"}}), "metadata": {"name": "a"}}),
-        ),
-    ],
-)
-def test_another_form_of_the_same_data_changes_the_text(before: str, after: str) -> None:
-    assert differences(config_map(plain=before), config_map(plain=after)) == {
-        "data.plain": (before, after)
-    }
-
-
-NESTED = "[" * 60 + "]" * 60
-BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\n"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        BOMB,
-        "a: !!python/object/apply:os.system [true]\n",
-        '{"a": ' + "[" * 100 + "]" * 100 + "}",
-        '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}",
-        '{"a": ' * 100_000,
-        "a: " + "[" * 200 + "]" * 200,
-        "a: 1\na: 1\n",
-        '{"a": 1, "a": 2}',
-        '{"a": NaN}',
-        '{"a": 1e999}',
-        '{"a": "\ud800"}',
-        '{"a": ' + "9" * 10_000 + ', "a": 1}',
-        "<<: {a: 1}\n",
-        "a: 'open\n",
-        "a: \x00\n",
-        json.dumps({"a": "x" * 2**20}),
-        json.dumps({"a": [0] * 50_000}),
-        "",
-    ],
-    ids=range(18),
-)
-def test_what_is_not_safely_read_is_a_text(text: str) -> None:
-    for key in ("x.json", "x.yaml"):
-        (change,) = field_changes(config_map(**{key: text}), config_map(**{key: text + " "}))
-        assert change == FieldChange(("data", key), text, text + " ")
-
-
-def test_the_deepest_data_that_is_read_is_compared() -> None:
-    before, after = ('{"a": ' * 98 + end + "}" * 98 for end in ("1", "2"))
-    (change,) = field_changes(config_map(a=before), config_map(a=after))
-    assert change.path == ("data", "a", *"a" * 98)
-
-
-def test_texts_in_texts_are_data_only_so_deep() -> None:
-    texts = ["1", "2"]
-    for _ in range(5):
-        texts = [
-            json.dumps({**config_map(inner=text), "metadata": {"name": "a"}}) for text in texts
-        ]
-    (change,) = field_changes(*map(json.loads, texts))
-    assert shown(change.path) == "data.inner" + "[ConfigMap/a].data.inner" * 3
-
-
-@pytest.mark.parametrize("kind", ["KubeadmConfigTemplate", "KubeadmControlPlane"])
-def test_files_of_machines_hold_data(kind: str) -> None:
-    def files(content: str) -> Json:
-        return kubeadm(kind, files=[{"path": "/x.conf"}, {"path": "/a", "content": content}])
-
-    (change,) = field_changes(files(dump(NET)), files(dump(NEW_NET)))
-    assert shown(change.path).endswith("files[1].content.Backend.Type")
-    (change,) = field_changes(files("[a]\nb = 1\n"), files("[a]\nb = 2\n"))
-    assert shown(change.path).endswith("files[1].content")
-
-
-def test_static_pods_are_compared_as_pods() -> None:
-    (body,) = [
-        manifest.body
-        for manifest in site_objects(all_sites()["tokyo-1"])["machines"]
-        if manifest.kind == "KubeadmControlPlane"
-    ]
-    after = copy.deepcopy(body)
-    (file,) = [
-        file for file in after["spec"]["kubeadmConfigSpec"]["files"] if "kube-vip" in file["path"]
-    ]
-    pod = yaml.safe_load(file["content"])
-    pod["spec"]["containers"][0]["env"].reverse()
-    pod["spec"]["containers"][0]["image"] = "new"
-    file["content"] = dump(pod)
-    ((changed, (_, new)),) = differences(body, after).items()
-    assert new == "new"
-    assert changed.endswith(
-        "].content[Pod/kube-system/kube-vip].spec.containers[kube-vip].image"
-    )
-
-
-def test_secrets_are_no_data() -> None:
-    def secret(text: str) -> Json:
-        return {"apiVersion": "v1", "kind": "Secret", "stringData": {"a.json": text}}
-
-    assert list(differences(secret('{"a": 1}'), secret('{"a": 2}'))) == ["stringData[a.json]"]
+    assert quantity(text) == Fraction(Decimal(text))
 
 
 # --- words ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("lines_before", "lines_after", "expected"),
-    [
-        ("a\nb\nc\nd\ne\n", "a\nb\nC\nd\ne\n",
-         ["@@ -1,5 +1,5 @@", " a", " b", "-c", "+C", " d", " e"]),
-        ("a\n", "a", ["@@ -1 +1,2 @@", " a", "+\\ no line break at the end"]),
-        ("a", "a\n", ["@@ -1,2 +1 @@", " a", "-\\ no line break at the end"]),
-        ("", "a\n", ["@@ -0,0 +1 @@", "+a"]),
-        ("a\r\n", "a\n", ["@@ -1 +1 @@", "-a\\r", "+a"]),
-        ("a\u200b\tb\n", "a\tb\n", ["@@ -1 +1 @@", "-a\\u200b\tb", "+a\tb"]),
-        ("a\n", "a\n", []),
-    ],
-)  # fmt: skip
-def test_the_lines_in_which_texts_differ(
-    lines_before: str, lines_after: str, expected: list[str]
-) -> None:
-    assert text_lines(lines_before, lines_after) == expected
-
-
-def test_the_lines_are_bounded() -> None:
-    before = "".join(f"{i}\n" for i in range(100))
-    lines = text_lines(before, before.replace("\n", "x\n"))
-    assert len(lines) == MAX_LINES + 1
-    # One line says where, 200 what.
-    assert lines[-1] == f"{201 - MAX_LINES} more lines"
-    many = text_lines("a\n" * 10_000, "a\n" * 10_001 + "b\n")
-    assert many == ["10000 lines became 10002, too many to compare"]
 
 
 @pytest.mark.parametrize(
@@ -571,7 +396,7 @@ def test_the_lines_are_bounded() -> None:
         (config_map(**{"a b": "1"}), config_map(**{"a b": "2"}), "data[a b]"),
         ({"a-b": {"": 1}}, {"a-b": {"": 2}}, "a-b[]"),
         ({"app.kubernetes.io/name": 1}, {}, "[app.kubernetes.io/name]"),
-        (container(args=["a"]), container(args=["b"]), "spec.template.spec.containers[web].args[0]"),
+        (container(args=["a"]), container(args=["b"]), f"{WEB}.args[0]"),
     ],
 )  # fmt: skip
 def test_a_path_for_people(before: Json, after: Json, expected: str) -> None:
@@ -581,7 +406,7 @@ def test_a_path_for_people(before: Json, after: Json, expected: str) -> None:
 
 def test_rules_fit_steps_that_name_items() -> None:
     (change,) = field_changes(container(image="a"), container(image="b"))
-    rule = AnyRule("Deployment", path("spec.template.spec.containers.web.image"), lambda *_: ())
+    rule = Rule("Deployment", path("spec.template.spec.containers.web.image"), lambda *_: ())
     assert fits(rule, change.path)
     assert change.path == ("spec", "template", "spec", "containers", "web", "image")
 
@@ -592,186 +417,3 @@ def test_another_order_of_items_with_keys_is_told_apart() -> None:
     assert [shown(place) for place in reordered(before, after)] == [ENV]
     assert reordered(before, container(env=[A, C, B])) == ()
     assert reordered(container(args=["a", "b"]), container(args=["b", "a"])) == ()
-
-
-# --- laws -------------------------------------------------------------------------------------
-
-KEYS = {
-    "containers": ("name",),
-    "env": ("name",),
-    "ports": ("containerPort", "protocol"),
-    "volumeMounts": ("mountPath",),
-}
-"""Told here anew, from the Kubernetes API reference: the test does not ask what it tests."""
-NAMES = st.sampled_from(["a", "b", "a/b", "c.d"])
-SCALARS = st.sampled_from([None, True, False, 0, 1, 1.0, 2, "", "1", "x", "a\nb\n"])
-ANYTHING: st.SearchStrategy[Json] = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=3),
-    max_leaves=12,
-)
-QUANTITIES = st.sampled_from(["1", "1000m", "1Gi", "1024Mi", "2", 1, 2])
-
-
-def _unique(items: st.SearchStrategy[Any], *keys: str) -> st.SearchStrategy[Any]:
-    return st.lists(items, max_size=3, unique_by=lambda item: tuple(item[key] for key in keys))
-
-
-CONTAINERS = _unique(
-    st.fixed_dictionaries(
-        {"name": NAMES},
-        optional={
-            "args": st.lists(NAMES, max_size=5),
-            "env": _unique(st.fixed_dictionaries({"name": NAMES, "value": NAMES}), "name"),
-            "ports": _unique(
-                st.fixed_dictionaries(
-                    {
-                        "containerPort": st.integers(1, 2),
-                        "protocol": st.sampled_from(["TCP", "UDP"]),
-                    },
-                    optional={"hostPort": st.integers(1, 2)},
-                ),
-                "containerPort",
-                "protocol",
-            ),
-            "volumeMounts": _unique(
-                st.fixed_dictionaries({"name": NAMES, "mountPath": NAMES}), "mountPath"
-            ),
-            "resources": st.fixed_dictionaries(
-                {"limits": st.dictionaries(NAMES, QUANTITIES, max_size=2)}
-            ),
-        },
-    ),
-    "name",
-)
-TOLERATIONS = st.lists(st.dictionaries(NAMES, NAMES, max_size=3), max_size=4)
-PODS = st.builds(
-    lambda containers, tolerations, extra: deployment(
-        {"containers": containers, "tolerations": tolerations, "unknown": extra}
-    ),
-    CONTAINERS,
-    TOLERATIONS,
-    ANYTHING,
-)
-DATA = st.dictionaries(NAMES, ANYTHING, min_size=1, max_size=3)
-TEXTS = st.one_of(
-    st.builds(json.dumps, DATA, indent=st.sampled_from([None, 1])), st.builds(dump, DATA)
-)
-MAPS = st.builds(lambda text: config_map(**{"a.yaml": text}), TEXTS)
-THINGS = st.builds(lambda inner: {**BLANK, "field": inner}, ANYTHING)
-PAIRS = st.one_of(st.tuples(each, each) for each in (PODS, MAPS, THINGS))
-FEW = settings(max_examples=150, deadline=None)
-
-
-def meaning(value: Json, name: str = "") -> Json:
-    """A value in one form for all that mean the same; the field's name tells what it is."""
-    if name == "a.yaml":
-        return meaning(yaml.safe_load(value))
-    if isinstance(value, dict):
-        inner = {key: meaning(item, key) for key, item in value.items()}
-        if name == "limits":
-            inner = {key: str(_amount(item)) for key, item in value.items()}
-        return ("map", sorted(inner.items()))
-    if isinstance(value, list):
-        items = [meaning(item) for item in value]
-        return ("map", sorted(items, key=repr)) if name in KEYS else ("list", items)
-    return repr(value)
-
-
-def _amount(text: Any) -> Decimal:
-    factors = {"m": Decimal("0.001"), "Gi": Decimal(2**30), "Mi": Decimal(2**20)}
-    for suffix, factor in factors.items():
-        if str(text).endswith(suffix):
-            return (Decimal(str(text).removesuffix(suffix)) * factor).normalize()
-    return Decimal(str(text)).normalize()
-
-
-def applied(value: Json, changes: list[FieldChange], name: str = "") -> Json:
-    """``value`` with the changes made in it."""
-    if any(not change.path for change in changes):
-        (change,) = changes
-        return change.after
-    if isinstance(value, str):
-        return dump(applied(yaml.safe_load(value), changes))
-    if isinstance(value, dict):
-        return _in_map(value, changes)
-    if name in KEYS:
-        keyed = {"/".join(str(item[key]) for key in KEYS[name]): item for item in value}
-        return list(_in_map(keyed, changes).values())
-    return _in_list(value, changes)
-
-
-def _in_map(value: Json, changes: list[FieldChange]) -> Json:
-    result = dict(value)
-    for key in {change.path[0]: None for change in changes}:
-        inner = [FieldChange(c.path[1:], *c[1:]) for c in changes if c.path[0] == key]
-        result[key] = applied(result.get(key, ABSENT), inner, str(key))
-    return {key: item for key, item in result.items() if item is not ABSENT}
-
-
-def _in_list(value: Json, changes: list[FieldChange]) -> Json:
-    """Indexes of what goes and of what changes within are those before, of what comes after."""
-    result = list(value)
-    whole = [c for c in changes if len(c.path) == 1]
-    for index in {c.path[0]: None for c in changes if len(c.path) > 1}:
-        inner = [FieldChange(c.path[1:], *c[1:]) for c in changes if c.path[0] == index]
-        result[int(index)] = applied(result[int(index)], inner)
-    for index in sorted((c.path[0] for c in whole if c.before is not ABSENT), reverse=True):
-        del result[int(index)]
-    for change in sorted(whole, key=lambda c: c.path[0]):
-        if change.after is not ABSENT:
-            result.insert(int(change.path[0]), change.after)
-    return result
-
-
-def shuffled(value: Json, source: random.Random, name: str = "") -> Json:
-    if isinstance(value, dict):
-        return {key: shuffled(item, source, key) for key, item in value.items()}
-    if isinstance(value, list):
-        items = [shuffled(item, source) for item in value]
-        if name in KEYS:
-            source.shuffle(items)
-        return items
-    return value
-
-
-def mirrored(changes: Iterable[FieldChange]) -> list[str]:
-    return sorted(repr(FieldChange(c.path, c.after, c.before)) for c in changes)
-
-
-@given(PAIRS)
-@FEW
-def test_there_are_changes_where_the_meaning_or_a_text_differs(pair: tuple[Json, Json]) -> None:
-    before, after = pair
-    changes = field_changes(before, after)
-    in_text = before["kind"] == "ConfigMap" and before != after
-    assert bool(changes) == (meaning(before) != meaning(after) or in_text)
-    for change in changes:
-        assert repr(change.before) != repr(change.after)
-
-
-@given(PAIRS)
-@FEW
-def test_the_changes_made_in_the_one_give_the_other(pair: tuple[Json, Json]) -> None:
-    before, after = copy.deepcopy(pair)
-    changes = field_changes(before, after)
-    assert (before, after) == pair
-    assert meaning(applied(before, list(changes))) == meaning(after)
-
-
-@given(PAIRS)
-@FEW
-def test_swapped_objects_give_swapped_changes(pair: tuple[Json, Json]) -> None:
-    forth, back = field_changes(*pair), field_changes(*pair[::-1])
-    assert sorted(map(repr, forth)) == mirrored(back)
-    assert [list(map(str, c.path)) for c in forth] == sorted(list(map(str, c.path)) for c in forth)
-
-
-@given(PODS, PODS, st.randoms(use_true_random=False))
-@FEW
-def test_the_order_of_items_with_keys_is_nothing(
-    before: Json, after: Json, source: random.Random
-) -> None:
-    assert field_changes(before, shuffled(before, source)) == ()
-    paths = [change.path for change in field_changes(before, after)]
-    assert [change.path for change in field_changes(shuffled(before, source), after)] == paths

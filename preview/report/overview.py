@@ -14,7 +14,7 @@ from preview.report.words import (
     happening,
     members,
     out_at_worst,
-    sites_of,
+    sites_named,
     summed,
 )
 from preview.result import Entry, Preview, SitePreview, State
@@ -63,23 +63,26 @@ def _alerts(preview: Preview) -> Iterable[Alert]:
 
 
 def _table(preview: Preview, room: Room) -> Table:
-    """A row for each entry; what has no room is summed up, so that nothing bad goes unseen."""
+    """A row for each entry, or where they are too many for each kind of thing that happens."""
     heads = (Head("site"), Head("what happens"), Head("out at worst"))
-    entries = preview.entries
-    shown = len(entries) if len(entries) <= room.rows + 1 else room.rows
-    rows = [
-        Row((sites_of(entry), *_columns(members(entry))), entry.site.impact)
-        for entry in entries[:shown]
-    ]
-    if rest := entries[shown:]:
-        sites = [site for entry in rest for site in members(entry)]
-        known = [site for site in sites if site.state is not State.INVALID]
-        unsaid = len(sites) - len(known)
-        more: Phrase = (f"{count(len(sites), 'more site')}",)
-        first, *columns = _columns(known)
-        lead: Phrase = (f"could not say for {unsaid:,}; ",) if unsaid else ()
-        rows.append(Row((more, (*lead, *first), *columns), rest[0].site.impact))
+    groups = [members(entry) for entry in preview.entries]
+    if len(groups) > room.rows:
+        groups = _alike(groups)
+    rows = (
+        Row((sites_named([site.name for site in group]), *_columns(group)), group[0].impact)
+        for group in groups
+    )
     return Table(heads, tuple(rows))
+
+
+def _alike(groups: Iterable[tuple[SitePreview, ...]]) -> list[tuple[SitePreview, ...]]:
+    """The sites by which things happen to hosts there, however many; there are few such kinds."""
+    found: dict[object, list[SitePreview]] = {}
+    for group in groups:
+        for site in group:
+            kinds = tuple((each.impact, each.at_most) for each in summed([site]))
+            found.setdefault((site.state is State.INVALID, kinds), []).append(site)
+    return [tuple(sites) for sites in found.values()]
 
 
 def _columns(sites: Iterable[SitePreview]) -> tuple[Phrase, Phrase]:
@@ -108,7 +111,7 @@ def _part(entry: Entry, room: Room) -> Part:
     if room.every_host:
         folded += map(every_host, every)
     return Part(
-        title=(*sites_of(entry), _STATES.get(site.state, "")),
+        title=(*sites_named(entry.sites), _STATES.get(site.state, "")),
         says=happening(every),
         tone=site.impact,
         bar=_bar(site),

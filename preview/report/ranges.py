@@ -1,12 +1,13 @@
 """Many names in little space: ``tokyo-1-a-001…026`` for twenty-six hosts in a row."""
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
 
-_NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
+_DIGITS = "0123456789"
+LONGEST = 9
+"""Digits of a number that is counted on; more are no counter."""
 
 FEW = 3
 """Names of a list that are given before the rest is only counted."""
@@ -30,8 +31,9 @@ def ranges(names: Iterable[str]) -> list[str]:
 
 
 def _parted(name: str) -> tuple[str, str]:
-    match = _NUMBERED.fullmatch(name)
-    return (match[1], match[2]) if match else (name, "")
+    start = name.rstrip(_DIGITS)
+    number = name[len(start) :]
+    return (start, number) if 0 < len(number) <= LONGEST else (name, "")
 
 
 def _order(parts: tuple[str, str]) -> tuple[str, int, str]:

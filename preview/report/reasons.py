@@ -17,6 +17,8 @@ T = TypeVar("T")
 _NAME = re.compile(r"[0-9/]")
 """What words have in them that name one of many: numbers, versions, names, paths."""
 GAP = "…"
+LONGEST = 2_000
+"""Characters of a sentence that are looked at; more than any report shows."""
 
 
 class Why(NamedTuple):
@@ -46,7 +48,7 @@ def grouped(site: SitePreview) -> list[Because]:
     """A site's reasons, worst first."""
     alike: dict[object, list[Reason]] = {}
     for reason in site.reasons:
-        key = (_what(reason), reason.object.partition(" ")[0], _shape(reason.effect.why))
+        key = (_what(reason), reason.object.partition(" ")[0], _shape(_sentence(reason)))
         alike.setdefault(key, []).append(reason)
     same: dict[object, list[list[Reason]]] = {}
     for reasons in alike.values():
@@ -60,6 +62,10 @@ def _what(reason: Reason) -> tuple[object, ...]:
     # Of those hosts only so many are concerned, for each object apart.
     own = (effect.name, effect.at_most, effect.hosts) if effect.at_most is not None else None
     return (effect.impact, effect.action is Action.REFUSED, own)
+
+
+def _sentence(reason: Reason) -> str:
+    return reason.effect.why[:LONGEST]
 
 
 def _shape(sentence: str) -> tuple[str, ...]:
@@ -84,7 +90,7 @@ def _because(groups: Sequence[Sequence[Reason]]) -> Because:
 def _why(reasons: Sequence[Reason]) -> Why:
     fields = _each_once(reason.effect.path for reason in reasons)
     return Why(
-        _merged(_each_once(reason.effect.why for reason in reasons)),
+        _merged(_each_once(map(_sentence, reasons))),
         _each_once(reason.object for reason in reasons),
         tuple(shown(path) for path in fields if path),
     )

@@ -115,11 +115,11 @@ def few(names: Sequence[str], limit: int = 80) -> Phrase:
     return (*joined([(value(name, limit),) for name in shown]), *rest)
 
 
-def sites_of(entry: Entry) -> Phrase:
-    """The sites of an entry: ``31 sites: a, b, c and 28 more``."""
-    if len(entry.sites) == 1:
-        return (value(entry.sites[0]),)
-    return (f"{count(len(entry.sites), 'site')}: ", *few(entry.sites))
+def sites_named(names: Sequence[str]) -> Phrase:
+    """``tokyo-1``, and of several ``31 sites: a, b, c and 28 more``."""
+    if len(names) == 1:
+        return (value(names[0]),)
+    return (f"{count(len(names), 'site')}: ", *few(names))
 
 
 # --- what happens ---------------------------------------------------------------------------------
