@@ -220,10 +220,10 @@ def test_of_every_field_something_is_said_when_it_goes_and_when_it_comes(name: s
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (with_os_images, "spec.template.spec.image.url of Metal3MachineTemplate/cpu changed"),
+        (with_os_images, "image.url of Metal3MachineTemplate/cpu changed"),
         (
             lambda site: with_boot(site, ntp=["10.17.0.3"]),
-            "spec.template.spec.ntp.servers[0] of KubeadmConfigTemplate/cpu changed",
+            "ntp.servers[0] of KubeadmConfigTemplate/cpu changed",
         ),
         (  # The machine template changes only in the name of its data template.
             lambda site: with_boot(site, dns=["10.17.0.3"]),
@@ -262,7 +262,7 @@ def test_a_template_whose_lists_are_reordered_is_another_one() -> None:
     told = {**full.changes, name: full.changes[name]._replace(fields=names_only)}
     effect = Verdict(replace(full, changes=told)).one("MachineDeployment/cpu")
     assert effect.impact is Impact.REIMAGE
-    assert effect.why.startswith("the order in Metal3DataTemplate/cpu changed")
+    assert effect.why.startswith("the order of Metal3DataTemplate/cpu changed")
 
 
 def test_fields_of_a_template_beyond_three_are_counted() -> None:
@@ -277,7 +277,7 @@ def test_fields_of_a_template_beyond_three_are_counted() -> None:
         if each.path[0] == "spec"
     ]
     assert len(changed) > 3
-    assert why.count("of KubeadmConfigTemplate/cpu") == 3
+    assert why.partition(" of KubeadmConfigTemplate/cpu")[0].count(",") == 2, "three fields"
     assert f"and {len(changed) - 3} more changed" in why
 
 

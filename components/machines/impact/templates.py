@@ -62,15 +62,19 @@ def _content(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
 def because(site: SiteChange, kind: Any, old: Any, new: Any) -> str:
     """What differs between the templates of a kind that a reference led to and leads to, by name.
 
-    ``spec.template.spec.image.url of Metal3MachineTemplate/v100 changed``: at most three fields,
-    and those of the Metal3DataTemplate that a Metal3MachineTemplate names in its turn.
+    ``image.url of Metal3MachineTemplate/v100 changed``: at most three fields, and those of the
+    Metal3DataTemplate that a Metal3MachineTemplate names in its turn.
     """
     change = _template(site, kind, new)
     if change is None or change.before is None or value(change.before, "metadata", "name") != old:
         return f"another {kind} is referred to: {new} in place of {old}"
     fields = list(_fields(site, change))
-    shown, more = fields[:SHOWN_FIELDS], len(fields) - SHOWN_FIELDS
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "") + " changed"
+    templates: dict[str, list[str]] = {}
+    for field, template in fields[:SHOWN_FIELDS]:
+        templates.setdefault(template, []).append(field)
+    shown = (f"{', '.join(those)} of {template}" for template, those in templates.items())
+    more = len(fields) - SHOWN_FIELDS
+    return " and ".join(shown) + (f" and {more} more" if more > 0 else "") + " changed"
 
 
 def _template(site: SiteChange, kind: Any, name: Any) -> ObjectChange | None:
@@ -85,14 +89,14 @@ def _template(site: SiteChange, kind: Any, name: Any) -> ObjectChange | None:
     )
 
 
-def _fields(site: SiteChange, change: ObjectChange) -> Iterator[str]:
-    """What differs inside a template, each with the template that it is in.
+def _fields(site: SiteChange, change: ObjectChange) -> Iterator[tuple[str, str]]:
+    """Each field that differs inside a template, and the template that it is in.
 
     The name counts the order of every list, also where no field differs by it.
     """
     inside = [field for field in change.fields if field.path[0] == "spec"]
     if not inside:
-        yield f"the order in {change.one.name}"
+        yield "the order", change.one.name
     for field in inside:
         inner = None
         if field.path == (*_DATA_TEMPLATE, "name"):
@@ -100,7 +104,7 @@ def _fields(site: SiteChange, change: ObjectChange) -> Iterator[str]:
         if inner is not None and inner.before is not None:
             yield from _fields(site, inner)
         else:
-            yield f"{dotted(field.path)} of {change.one.name}"
+            yield dotted(field.path).removeprefix("spec.template.spec."), change.one.name
 
 
 def _rules(kind: str) -> Iterator[Rule]:
