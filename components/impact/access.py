@@ -8,9 +8,9 @@ pkg/apis/admissionregistration.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from components.impact.applying import LABELS, Fixed, Kind, effect, not_known
+from components.impact.bodies import items, mapping, texts
 from components.impact.rules import Judge, harmless
 from components.impact.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.manifest import Json, Manifest
@@ -41,7 +41,7 @@ def rights(
 
 
 def _rules(manifest: Manifest | None) -> list[Json]:
-    return list((manifest.body.get("rules") if manifest else None) or [])
+    return items(manifest.body, "rules") if manifest else []
 
 
 def _covers(wide: Json, narrow: Json) -> bool:
@@ -55,8 +55,8 @@ def _covers(wide: Json, narrow: Json) -> bool:
 
 
 def _within(narrow: Json, wide: Json, key: str) -> bool:
-    given = set(wide.get(key) or [])
-    return "*" in given or set(narrow.get(key) or []) <= given
+    given = texts(wide, key)
+    return "*" in given or set(texts(narrow, key)) <= set(given)
 
 
 def subjects(
@@ -64,10 +64,10 @@ def subjects(
 ) -> Iterable[Effect]:
     """Who has a role: harmless if nobody loses it."""
     old, new = (
-        [str(sorted(each.items())) for each in (side.body.get("subjects") if side else None) or []]
+        {str(sorted(each.items())) for each in items(side.body, "subjects")} if side else set()
         for side in (change.before, change.after)
     )
-    yield from (MORE if set(old) <= set(new) else LOST)(site, change, field)
+    yield from (MORE if old <= new else LOST)(site, change, field)
 
 
 def role_labels(
@@ -77,7 +77,7 @@ def role_labels(
     keys = {
         key
         for side in (change.before, change.after)
-        for key in (side.body["metadata"].get("labels") if side else None) or {}
+        for key in (mapping(side.body, "metadata", "labels") if side else ())
         if key.startswith(AGGREGATED)
     }
     if keys and (field is None or len(field.path) < 3 or field.path[2] in keys):
@@ -96,7 +96,7 @@ def admission(
     for side, manifest in ((site.before, change.before), (site.after, change.after)):
         policy = manifest
         if manifest is not None and manifest.kind == "ValidatingAdmissionPolicyBinding":
-            named = manifest.body.get("spec", {}).get("policyName")
+            named = mapping(manifest.body, "spec").get("policyName")
             every = side.objects.values() if side else ()
             policies = (each for each in every if each.kind == "ValidatingAdmissionPolicy")
             policy = next((each for each in policies if each.key[3] == named), None)
@@ -113,12 +113,11 @@ def admission(
 def _matched(manifest: Manifest) -> Iterator[str]:
     """The resources whose writes a policy or a webhook configuration judges, without subresource;
     ``*`` where it does not say."""
-    spec = manifest.body.get("spec") or {}
-    rules: list[Any] = (spec.get("matchConstraints") or {}).get("resourceRules") or []
-    for each in manifest.body.get("webhooks") or []:
-        rules = [*rules, *(each.get("rules") or [])]
+    rules = items(mapping(manifest.body, "spec", "matchConstraints"), "resourceRules")
+    for each in items(manifest.body, "webhooks"):
+        rules = [*rules, *items(each, "rules")]
     for rule in rules:
-        yield from (str(each).partition("/")[0] for each in rule.get("resources") or ["*"])
+        yield from (each.partition("/")[0] for each in texts(rule, "resources") or ["*"])
 
 
 OPENED = harmless("writes that it refused are let through from now on", ADMISSION)

@@ -9,9 +9,10 @@ watch_based_manager.go), pkg/volume/configmap and secret, pkg/apis/core/validati
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from components.impact.applying import FORCE_NEW, Fixed, Kind, effect, former, not_known
+from components.impact.bodies import items, mapping
 from components.impact.pods import TEMPLATES, pod_spec, title
 from components.impact.rules import Judge, harmless
 from components.impact.vocabulary import (
@@ -62,38 +63,34 @@ def readers(side: Side | None, read: Manifest) -> Iterator[Reader]:
 def _uses(spec: Json, kind: str, name: str) -> tuple[bool, bool]:
     """Whether pods of a spec read an object at all, and whether in a form that stays."""
     volumes = {
-        str(each.get("name")) for each in _items(spec, "volumes") if _holds(each, kind, name)
+        str(each.get("name")) for each in items(spec, "volumes") if _holds(each, kind, name)
     }
     mounted, fixed = bool(volumes), False
     for key in ("containers", "initContainers", "ephemeralContainers"):
-        for container in _items(spec, key):
+        for container in items(spec, key):
             fixed = fixed or _in_environment(container, kind, name)
-            for mount in _items(container, "volumeMounts"):
+            for mount in items(container, "volumeMounts"):
                 partly = mount.get("subPath") or mount.get("subPathExpr")
                 fixed = fixed or bool(partly and mount.get("name") in volumes)
     pulls = kind == "Secret" and any(
-        each.get("name") == name for each in _items(spec, "imagePullSecrets")
+        each.get("name") == name for each in items(spec, "imagePullSecrets")
     )
     return mounted or pulls, fixed
 
 
 def _holds(volume: Json, kind: str, name: str) -> bool:
     source, named, _, _ = _NAMES[kind]
-    if (volume.get(source) or {}).get(named) == name:
+    if mapping(volume, source).get(named) == name:
         return True
-    projected = _items(volume.get("projected") or {}, "sources")
-    return any((each.get(source) or {}).get("name") == name for each in projected)
+    projected = items(mapping(volume, "projected"), "sources")
+    return any(mapping(each, source).get("name") == name for each in projected)
 
 
 def _in_environment(container: Json, kind: str, name: str) -> bool:
     _, _, key_ref, whole_ref = _NAMES[kind]
-    single = ((each.get("valueFrom") or {}).get(key_ref) for each in _items(container, "env"))
-    whole = (each.get(whole_ref) for each in _items(container, "envFrom"))
-    return any((each or {}).get("name") == name for each in (*single, *whole))
-
-
-def _items(holder: Json, key: str) -> list[Any]:
-    return [each for each in holder.get(key) or [] if isinstance(each, dict)]
+    single = (mapping(each, "valueFrom", key_ref) for each in items(container, "env"))
+    whole = (mapping(each, whole_ref) for each in items(container, "envFrom"))
+    return any(each.get("name") == name for each in (*single, *whole))
 
 
 def _restarts(site: SiteChange, reader: Reader) -> bool:

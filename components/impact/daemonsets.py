@@ -7,6 +7,7 @@ pkg/apis/apps (v1/defaults.go, validation/validation.go).
 from collections.abc import Iterable
 
 from components.impact.applying import Fixed, Kind, effect, former
+from components.impact.bodies import mapping
 from components.impact.placement import Fit, running
 from components.impact.pods import (
     ELSEWHERE,
@@ -20,7 +21,7 @@ from components.impact.pods import (
 )
 from components.impact.rules import harmless
 from components.impact.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
-from components.manifest import Manifest, Target
+from components.manifest import Json, Manifest, Target
 
 CONTROLLER = "Kubernetes 1.34, pkg/controller/daemon/daemon_controller.go"
 UPDATE = "Kubernetes 1.34, pkg/controller/daemon/update.go"
@@ -58,15 +59,13 @@ def _said(its: str, move: dict[str, Fit]) -> str:
     return f"the {its} {maybe}come to hosts or leave them, as they fit others than before"
 
 
-def _strategy(manifest: Manifest) -> dict[str, object]:
-    found = manifest.body["spec"].get("updateStrategy")
-    return found if isinstance(found, dict) else {}
+def _strategy(manifest: Manifest) -> Json:
+    return mapping(manifest.body, "spec", "updateStrategy")
 
 
 def _pace(manifest: Manifest, hosts: int) -> str:
     """How many restart at a time: one, unless the rollout says otherwise."""
-    rolling = _strategy(manifest).get("rollingUpdate")
-    rolling = rolling if isinstance(rolling, dict) else {}
+    rolling = mapping(_strategy(manifest), "rollingUpdate")
     surge = scaled(rolling.get("maxSurge") or 0, hosts)
     if surge:
         return f"each new one beside the old one first, on {surge} at a time"

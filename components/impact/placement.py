@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple
 
+from components.impact.bodies import items, mapping, texts
 from components.impact.vocabulary import Side
 from components.manifest import Json
 from schemas.hostlist import Host
@@ -96,7 +97,7 @@ def tolerating(pod_spec: Json) -> Json:
     if pod_spec.get("hostNetwork"):
         taints["node.kubernetes.io/network-unavailable"] = "NoSchedule"
     more = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in taints.items()]
-    return {**pod_spec, "tolerations": [*(pod_spec.get("tolerations") or []), *more]}
+    return {**pod_spec, "tolerations": [*items(pod_spec, "tolerations"), *more]}
 
 
 def running(side: Side, hosts: Iterable[str]) -> int:
@@ -145,7 +146,7 @@ def _known_keys(site: Site) -> frozenset[str]:
 
 
 def _fit(pod_spec: Json, node: _Node, pool: Pool) -> Fit:
-    tolerations = pod_spec.get("tolerations") or []
+    tolerations = items(pod_spec, "tolerations")
     for taint in node_taints(pool):
         kept_out = taint["effect"] in KEEPS_PODS_OUT
         if kept_out and not any(_tolerates(each, taint) for each in tolerations):
@@ -153,7 +154,7 @@ def _fit(pod_spec: Json, node: _Node, pool: Pool) -> Fit:
     asked = pod_spec.get("nodeName")
     if asked and asked != node.name:
         return Fit.NO
-    selector = pod_spec.get("nodeSelector") or {}
+    selector = mapping(pod_spec, "nodeSelector")
     found = [_required(node, key, "In", [value]) for key, value in selector.items()]
     terms = _terms(pod_spec)
     if terms is not None:
@@ -163,19 +164,19 @@ def _fit(pod_spec: Json, node: _Node, pool: Pool) -> Fit:
 
 def _terms(pod_spec: Json) -> list[Json] | None:
     """The alternatives of the required node affinity; None where there is none."""
-    affinity = (pod_spec.get("affinity") or {}).get("nodeAffinity") or {}
+    affinity = mapping(pod_spec, "affinity", "nodeAffinity")
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    return None if required is None else list(required.get("nodeSelectorTerms") or [])
+    return items(required, "nodeSelectorTerms") if isinstance(required, dict) else None
 
 
 def _term(node: _Node, term: Json) -> Fit:
     """Whether a node fits all of a term; one that asks for nothing fits no node."""
     found = [
-        _required(node, str(each.get("key")), str(each.get("operator")), each.get("values") or [])
-        for each in term.get("matchExpressions") or []
+        _required(node, str(each.get("key")), str(each.get("operator")), texts(each, "values"))
+        for each in items(term, "matchExpressions")
     ]
-    for each in term.get("matchFields") or []:
-        matches = (node.name in (each.get("values") or [])) == (each.get("operator") == "In")
+    for each in items(term, "matchFields"):
+        matches = (node.name in texts(each, "values")) == (each.get("operator") == "In")
         found.append(Fit.YES if matches else Fit.NO)
     return min(found, default=Fit.NO)
 
@@ -224,8 +225,8 @@ def _asks_for_names(pod_spec: Json) -> bool:
 
 
 def _asked(pod_spec: Json) -> Iterator[str]:
-    yield from pod_spec.get("nodeSelector") or {}
+    yield from mapping(pod_spec, "nodeSelector")
     for term in _terms(pod_spec) or []:
-        yield from (str(each.get("key")) for each in term.get("matchExpressions") or [])
-        if term.get("matchFields"):
+        yield from (str(each.get("key")) for each in items(term, "matchExpressions"))
+        if items(term, "matchFields"):
             yield HOSTNAME_LABEL

@@ -5,6 +5,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from components.impact.applying import effect
+from components.impact.bodies import mapping
 from components.impact.placement import Fit, fits, running, tolerating
 from components.impact.vocabulary import (
     Effect,
@@ -36,11 +37,7 @@ def pod_spec(manifest: Manifest) -> Json | None:
     """The spec of the pods that an object makes; None for an object that makes none."""
     if manifest.kind not in TEMPLATES:
         return None
-    found: Any = manifest.body
-    for step in (*TEMPLATES[manifest.kind], "spec"):
-        found = found.get(step) if isinstance(found, dict) else None
-    if not isinstance(found, dict):
-        return {}
+    found = mapping(manifest.body, *TEMPLATES[manifest.kind], "spec")
     return tolerating(found) if manifest.kind == "DaemonSet" else found
 
 

@@ -7,6 +7,7 @@ and the controllers that each rule names.
 from collections.abc import Iterable
 
 from components.impact.applying import LABELS, Fixed, Kind, effect, former, not_known
+from components.impact.bodies import mapping
 from components.impact.pods import pod_spec, title
 from components.impact.rules import harmless
 from components.impact.vocabulary import (
@@ -87,7 +88,7 @@ def undefined(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
     """A definition that goes takes all objects of its kind along."""
-    group = str((change.one.body.get("spec") or {}).get("group", ""))
+    group = str(mapping(change.one.body, "spec").get("group", ""))
     machines = any(group == each or group.endswith(f".{each}") for each in MACHINE_GROUPS)
     impact = Impact.REMOVE if machines else Impact.UNKNOWN
     why = "every object of its kind is deleted, and what their controllers made of them"
@@ -110,7 +111,7 @@ def _adds(field: FieldChange) -> bool:
         return True
     if field.before is not ABSENT or field.after is ABSENT:
         return False
-    if above == "properties":
+    if "properties" in (above, last):
         return not _mentions(field.after, "default")
     more = isinstance(field.after, dict) and field.after.get("storage") is not True
     return above == "versions" and more

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from components.impact.applying import Fixed, Kind, effect
+from components.impact.bodies import mapping
 from components.impact.placement import Fit
 from components.impact.pods import Fits, on_both, places, restart, title
 from components.impact.rules import Judge, harmless
@@ -41,12 +42,12 @@ def number(value: Any, default: int) -> int:
 
 def replicas(manifest: Manifest) -> int:
     """Pods of a Deployment or a StatefulSet: one, unless it says otherwise."""
-    return number(manifest.body["spec"].get("replicas"), 1)
+    return number(mapping(manifest.body, "spec").get("replicas"), 1)
 
 
 def parallelism(manifest: Manifest) -> int:
     """Pods of a Job that run at a time: one, unless it says otherwise; none if suspended."""
-    spec = manifest.body["spec"]
+    spec = mapping(manifest.body, "spec")
     return 0 if spec.get("suspend") is True else number(spec.get("parallelism"), 1)
 
 
@@ -94,19 +95,32 @@ def deployed(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
     """A Deployment's changed template makes new pods, by its strategy, unless it is paused."""
-    spec = change.one.body["spec"]
+    spec = mapping(change.one.body, "spec")
     if spec.get("paused") is True:
         why = "the Deployment is paused: its pods change when it goes on"
         yield effect(change, field, Impact.NONE, why, DEPLOYMENT)
         return
-    recreate = (spec.get("strategy") or {}).get("type") == "Recreate"
+    recreate = mapping(spec, "strategy").get("type") == "Recreate"
     how = "all stop at once, then new ones start" if recreate else "are replaced a few at a time"
     yield from some(f"pods of {{}} {how}", DEPLOYMENT, replicas)(site, change, field)
 
 
+def strategy(
+    _site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """How a Deployment's pods are replaced, from the next time on."""
+    why = "pods that run stay as they are"
+    if mapping(change.one.body, "spec", "strategy").get("type") == "Recreate":
+        why += (
+            "; server-side apply leaves a default rollingUpdate behind, so the API server refuses "
+            "Recreate unless the strategy before named its rollingUpdate"
+        )
+    yield effect(change, field, Impact.NONE, why, APPS)
+
+
 def paused(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A Deployment that goes on rolls out what was changed while it was paused."""
-    if change.one.body["spec"].get("paused") is True:
+    if mapping(change.one.body, "spec").get("paused") is True:
         why = "the Deployment is paused: pods stay as they are"
         yield effect(change, field, Impact.NONE, why, DEPLOYMENT)
         return
@@ -119,12 +133,12 @@ def ordered(
 ) -> Iterable[Effect]:
     """A StatefulSet's changed template or strategy replaces its pods from the last one down to
     the partition, unless only deleting renews them."""
-    strategy = change.one.body["spec"].get("updateStrategy") or {}
+    strategy = mapping(change.one.body, "spec", "updateStrategy")
     if strategy.get("type") == "OnDelete":
         why = "its pods stay as they are until someone deletes them (updateStrategy OnDelete)"
         yield effect(change, field, Impact.NONE, why, STATEFUL_SET)
         return
-    kept = number((strategy.get("rollingUpdate") or {}).get("partition"), 0)
+    kept = number(mapping(strategy, "rollingUpdate").get("partition"), 0)
 
     def beyond(manifest: Manifest) -> int:
         return max(0, replicas(manifest) - kept)
@@ -139,7 +153,7 @@ def with_claims(judge: Judge, when: str) -> Judge:
     def told(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
-        policy = change.one.body["spec"].get("persistentVolumeClaimRetentionPolicy") or {}
+        policy = mapping(change.one.body, "spec", "persistentVolumeClaimRetentionPolicy")
         lost = policy.get(when) == "Delete"
         for each in judge(site, change, field):
             why = f"{each.why}; the claims of pods that go are deleted, with their data"
@@ -173,7 +187,7 @@ DEPLOYMENTS = _replicated(
         ("spec.template", deployed),
         ("spec.replicas", scale(DEPLOYMENT, replicas)),
         ("spec.paused", paused),
-        ("spec.strategy", NOT_NOW),
+        ("spec.strategy", strategy),
         ("spec.minReadySeconds", NOT_NOW),
         ("spec.revisionHistoryLimit", NOT_NOW),
         ("spec.progressDeadlineSeconds", NOT_NOW),

@@ -132,11 +132,12 @@ def _noted(each: Effect) -> Effect:
 
 def _form(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """A text as a whole: of another form, or with lists in another order, which counts."""
-    old, new = (_read(each) if isinstance(each, str) else None for each in field[1:])
-    if old is None or new is None or old.keys() != new.keys():
+    texts = [each for each in (field.before, field.after) if isinstance(each, str)]
+    sides = [_read(each) for each in texts] if len(texts) == 2 else []
+    if not sides or sides[0].keys() != sides[1].keys():
         yield unknown(site, change, field.path)
         return
-    found = list(_over(site, change, field.path, old, new))
+    found = list(_over(site, change, field.path, *sides))
     if not found:
         why = (
             "only the form of the text differs; what was changed by hand in the cluster is set "
