@@ -83,6 +83,9 @@ def placement(site: Site) -> Placement:
             context=context,
             cluster_identifier=context,
             enable_server_side_apply=True,
+            # Else new data deletes a ConfigMap and makes it anew, which a protected one refuses.
+            enable_config_map_mutable=True,
+            enable_secret_mutable=True,
             kube_client_settings=pulumi_kubernetes.KubeClientSettingsArgs(
                 qps=REQUESTS_PER_SECOND, burst=2 * REQUESTS_PER_SECOND
             ),

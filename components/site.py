@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from components.impact import kubernetes
-from components.impact.rules import Rule
+from components.impact.rules import Rules
 from components.machines import impact as machines_impact
 from components.machines import objects as machines
 from components.manifest import Manifest
@@ -17,9 +17,9 @@ COMPONENTS: dict[str, Callable[[Site], list[Manifest]]] = {
 }
 """Each component by name, with the pure function that makes its objects."""
 
-RULES: dict[str, tuple[Rule, ...]] = {
-    "machines": (*machines_impact.RULES, *kubernetes.RULES),
-    "pod-network": (*pod_network_impact.RULES, *kubernetes.RULES),
+RULES: dict[str, Rules] = {
+    "machines": Rules((*machines_impact.RULES, *kubernetes.RULES)),
+    "pod-network": Rules((*pod_network_impact.RULES, *kubernetes.RULES)),
 }
 """What a change of a component's objects does to machines: its own rules, then Kubernetes'."""
 

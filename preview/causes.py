@@ -7,8 +7,9 @@ where a value goes. An edit that makes no site alone is tried the other way roun
 from collections.abc import Iterable, Mapping
 
 from components.impact.vocabulary import Name, ObjectChange, Side, SiteChange
-from components.manifest import Manifest
+from components.manifest import Manifest, Target
 from components.site import site_objects
+from preview import connections
 from preview.edits import Edit
 from preview.result import Cause
 from schemas.site import Site
@@ -28,8 +29,9 @@ def causes(site: SiteChange, edits: list[Edit]) -> Mapping[Name, tuple[Cause, ..
         whole = Cause(file, 1, 1, "", *said, gone=site.after is None)
         return dict.fromkeys(site.changes, (whole,))
     groups = _groups(edits)
+    contexts = [edit for edit in edits if edit.cause.path in connections.PATHS]
     if len(groups) == 1:
-        return dict.fromkeys(site.changes, _first(groups[0]))
+        return dict.fromkeys((*site.changes, *_connected(site)), _first(groups[0]))
     found: dict[Name, list[Edit]] = {name: [] for name in site.changes}
     for group in groups if len(groups) <= TRIED else []:
         for name in _carried(site.changes, (site.before, site.after), group):
@@ -37,7 +39,15 @@ def causes(site: SiteChange, edits: list[Edit]) -> Mapping[Name, tuple[Cause, ..
     every = [edit for group in groups for edit in group]
     for name, mine in found.items():
         mine += [edit for edit in _own_line(site, name, every) if edit not in mine]
-    return {name: _first(mine or every) for name, mine in found.items()}
+        if not mine and site.changes[name].one.target is Target.SITE:
+            mine += contexts
+    told = {name: _first(mine or every) for name, mine in found.items()}
+    return {**dict.fromkeys(_connected(site), _first(contexts)), **told}
+
+
+def _connected(site: SiteChange) -> set[Name]:
+    """The objects that stand for those of a cluster that another context leads to."""
+    return {effect.name for effect in connections.effects(site)}
 
 
 def _first(edits: Iterable[Edit]) -> tuple[Cause, ...]:

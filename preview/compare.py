@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from components.impact.vocabulary import FieldChange, Name, ObjectChange, Side, SiteChange
 from components.manifest import Json, Manifest
+from preview.connections import applied
 from preview.fields import field_changes, reordered
 from preview.pairing import same
 
@@ -22,7 +23,12 @@ def compare(name: str, before: Side | None, after: Side | None) -> SiteChange:
     known = _Known()
     for each in dict.fromkeys((*theirs, *mine)):
         old, new = mine.get(each), theirs.get(each)
-        if old is not None and new is not None:
+        if old is not None and new is not None and before and after:
+            was = applied(before.site.file.cluster.context, old)
+            if was != applied(after.site.file.cluster.context, new):
+                pair = (old, None) if was else (None, new)
+                changes[each] = ObjectChange(each[0], *pair)
+                continue
             if old == new:
                 continue
             # What Pulumi is told about an object (protect, keep) changes nothing in a cluster.

@@ -15,6 +15,7 @@ from components.impact.vocabulary import (
 from components.machines.rollout import capacity, plans
 from components.manifest import Manifest
 from components.site import RULES
+from preview import connections
 from preview.result import (
     Cause,
     Deletion,
@@ -72,6 +73,7 @@ def _effects(site: SiteChange) -> Iterator[Effect]:
         return
     for change in site.changes.values():
         yield from judged(RULES[change.component], site, change)
+    yield from connections.effects(site)
 
 
 def _object(site: SiteChange, name: Name) -> Manifest:

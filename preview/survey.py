@@ -13,6 +13,7 @@ from typing import NamedTuple
 from components.impact.vocabulary import Side, SiteChange
 from components.manifest import Manifest
 from components.valid import object_problems
+from preview import connections
 from preview.causes import causes
 from preview.compare import compare
 from preview.edits import Input, edits
@@ -110,7 +111,7 @@ def _site(work: _Work, name: str) -> SitePreview | None:
         if side is not None and made is not None and name not in made:
             return SitePreview(name, State.INVALID, problems=(_not_made(name),))
     change = compare(name, _side(old, work.made[0]), _side(new, work.made[1]))
-    if not change.changes:
+    if not change.changes and not any(connections.effects(change)):
         return None
     if problems := _refused(change):
         return SitePreview(name, State.INVALID, problems=problems)

@@ -465,7 +465,7 @@ def test_new_content_restarts_nobody_and_says_when_it_is_read(name: str) -> None
     reader = body("DaemonSet", edits)
     site = change_of([content(kind), (reader, reader)])
     (found,) = effects(site, kind)
-    assert said(site, [found]) == {nothing(Action.REPLACED)}
+    assert said(site, [found]) == {nothing()}
     assert words in found.why
     assert "DaemonSet impact/a" in found.why
 
@@ -505,16 +505,17 @@ def test_a_reader_that_changes_elsewhere_does_not_restart() -> None:
 def test_content_that_nobody_of_ours_reads_is_unknown(reader: Json | None) -> None:
     pairs = [content(), *([(reader, reader)] if reader else [])]
     site = change_of(pairs)
-    assert said(site, effects(site, "ConfigMap")) == {unknown(Action.REPLACED)}
+    assert said(site, effects(site, "ConfigMap")) == {unknown()}
 
 
 @pytest.mark.parametrize(
     ("by", "wrap", "immutable", "action", "words"),
     [
-        (Applier.PULUMI, Wrap(), False, Action.REPLACED, "two minutes"),
+        (Applier.PULUMI, Wrap(), False, None, "two minutes"),
         # The kubelet stops watching what is immutable (watch_based_manager.go).
         (Applier.PULUMI, Wrap(), True, Action.REPLACED, "keep the old content"),
-        (Applier.PULUMI, PROTECTED, False, Action.REFUSED, "protected"),
+        (Applier.PULUMI, PROTECTED, False, None, "two minutes"),
+        (Applier.PULUMI, PROTECTED, True, Action.REFUSED, "protected"),
         (MERGED, Wrap(), False, None, "two minutes"),
         (MERGED, Wrap(), True, None, "refuses"),
     ],

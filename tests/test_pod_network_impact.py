@@ -138,8 +138,7 @@ ALL_HOSTS = restart(EVERY, MOST)
 def test_each_object_of_the_file_is_judged(edit: Edit, expected: set[Said]) -> None:
     site = change(network(), network(edited(edit)))
     first, *found = effects(site, CONFIG)
-    # Pulumi makes a ConfigMap with other data anew (pulumi-kubernetes, forceNew).
-    assert said(site, [first]) == {nothing(Action.REPLACED)}
+    assert said(site, [first]) == {nothing()}
     assert said(site, found) == expected
     assert {each.name for each in found} == {CONFIG}
     assert all(each.path[:2] == ("data", "manifests.yaml") for each in found)
@@ -225,8 +224,8 @@ def test_rules_of_resource_sets_judge_fields_that_there_are() -> None:
     ("edit", "name", "expected"),
     [
         (IMAGE, AGENT, {ALL_HOSTS}),
-        # Pulumi would make them anew, and they are protected.
-        (BACKEND, INNER, {nothing(Action.REFUSED)}),
+        (BACKEND, INNER, {nothing()}),
+        # Pulumi would make it anew, and it is protected.
         (SELECTOR, AGENT, {nothing(Action.REFUSED)}),
         (RENAMED, AGENT, {nothing(Action.REFUSED)}),
         (RENAMED, (COMPONENT, "DaemonSet/kube-flannel/other"), {ALL_HOSTS}),

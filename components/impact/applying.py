@@ -46,12 +46,19 @@ class Applier(Enum):
 
 class Fixed(NamedTuple):
     """A field that is not changed in place: Pulumi makes the object anew, the API server refuses
-    another value, or both. ``source`` is where the API server's part is from."""
+    another value, or both. ``source`` is where the API server's part is from. ``if_immutable``:
+    only on an object that says ``immutable: true``."""
 
     path: str
     replaces: bool
     refuses: bool
     source: str
+    if_immutable: bool = False
+
+    def holds(self, change: ObjectChange) -> bool:
+        """Whether the field of this object is fixed."""
+        sides = (former(change), change.one)
+        return not self.if_immutable or any(each.body.get("immutable") is True for each in sides)
 
 
 class Kind(NamedTuple):
@@ -138,9 +145,11 @@ def fate(kind: Kind, applier: Applier, change: ObjectChange) -> Fate:
     refused = Fate(Action.CHANGED)
     for each in kind.fixed:
         found = _first([path(each.path)], change)
-        if found and applier is Applier.PULUMI and each.replaces:
+        if not found or not each.holds(change):
+            continue
+        if applier is Applier.PULUMI and each.replaces:
             return _replacement(change, found, each.path)
-        if found and each.refuses and refused.action is Action.CHANGED:
+        if each.refuses and refused.action is Action.CHANGED:
             why = f"the API server refuses to change {each.path}"
             refused = Fate(Action.REFUSED, found, why, each.source)
     return refused

@@ -215,7 +215,8 @@ _ADDED = harmless("nothing reads it before a pod that names it starts", NOBODY)
 
 def _kind(name: str, *fields: str, fixed: tuple[Fixed, ...] = ()) -> Kind:
     judged: tuple[tuple[str, Judge], ...] = tuple((each, content) for each in fields)
-    anew = tuple(Fixed(each, replaces=True, refuses=False, source=FORCE_NEW) for each in fields)
+    # The shell tells Pulumi that the others may change in place (enable_config_map_mutable).
+    anew = (Fixed(each, True, False, source=FORCE_NEW, if_immutable=True) for each in fields)
     return Kind(name, _ADDED, gone, (*judged, ("immutable", mark)), (*anew, *fixed), replaced)
 
 

@@ -5,7 +5,8 @@ path decides; a rule with an empty path decides what no other does, and what an 
 going means. A field that no rule fits is unknown.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from components.impact.vocabulary import Effect, FieldChange, Impact, ObjectChange, Path, SiteChange
@@ -29,6 +30,18 @@ class Rule(NamedTuple):
     whole: bool = False
 
 
+class Rules(tuple[Rule, ...]):
+    """A table of rules, in which those of a kind are found at once."""
+
+    @cached_property
+    def by_kind(self) -> Mapping[str, tuple[Rule, ...]]:
+        """The rules of each kind, in their order."""
+        found: dict[str, list[Rule]] = {}
+        for rule in self:
+            found.setdefault(rule.kind, []).append(rule)
+        return {kind: tuple(rules) for kind, rules in found.items()}
+
+
 def path(text: str) -> Path:
     """A rule's path from its text: ``spec.template.spec.version``; ``*`` is any one step."""
     return tuple(text.split(".")) if text else ()
@@ -43,15 +56,19 @@ def fits(rule: Rule, changed: Path) -> bool:
 
 def find(rules: Sequence[Rule], kind: str, changed: Path) -> Rule | None:
     """The rule with the longest path that fits; of two equally long ones the earlier."""
-    fitting = [
-        rule for rule in rules if rule.kind == kind and not rule.whole and fits(rule, changed)
-    ]
+    fitting = [rule for rule in _of(rules, kind) if not rule.whole and fits(rule, changed)]
     return max(fitting, key=lambda rule: len(rule.path), default=None)
 
 
 def find_whole(rules: Sequence[Rule], kind: str) -> Rule | None:
     """The rule for an object that comes or goes."""
-    return next((rule for rule in rules if rule.kind == kind and rule.whole), None)
+    return next((rule for rule in _of(rules, kind) if rule.whole), None)
+
+
+def _of(rules: Sequence[Rule], kind: str) -> Iterable[Rule]:
+    if isinstance(rules, Rules):
+        return rules.by_kind.get(kind, ())
+    return (rule for rule in rules if rule.kind == kind)
 
 
 def judged(rules: Sequence[Rule], site: SiteChange, change: ObjectChange) -> list[Effect]:

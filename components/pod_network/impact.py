@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from components.impact.applying import FORCE_NEW, MERGED, Applier, Fixed, Kind, effect, rules
+from components.impact.applying import MERGED, Applier, Fixed, Kind, effect, rules
 from components.impact.kubernetes import RULES as KUBERNETES
 from components.impact.kubernetes import applied_by
 from components.impact.rules import Judge, Rule, find, find_whole, harmless, unknown
@@ -89,12 +89,12 @@ def inside(site: SiteChange, change: ObjectChange) -> SiteChange:
 def manifests(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
-    """A change of the manifests: the ConfigMap is made anew, and each object in it is judged."""
+    """A change of the manifests: they are applied again, and each object in them is judged."""
     if field is None:
         return
     if next((each for each in change.fields if each.path[0] == "data"), None) == field:
-        why = "Pulumi makes the ConfigMap anew, and Cluster API applies all of its objects again"
-        first = effect(change, field, Impact.NONE, why, f"{FORCE_NEW}; {MERGED}", Action.REPLACED)
+        why = "the ConfigMap changes in place, and Cluster API applies all of its objects again"
+        first = effect(change, field, Impact.NONE, why, MERGED)
         yield first._replace(path=field.path[:2])
     if len(field.path) < 3:
         yield from _form(site, change, field)

@@ -97,15 +97,16 @@ _STATES = {State.ADDED: " (a new site)", State.REMOVED: " (no longer there)"}
 def _part(entry: Entry, room: Room) -> Part:
     site = entry.site
     every = members(entry)
+    harmful, harmless = why(site, room)
     main = [
         problems(site),
         hosts(site, room),
         pools(site),
         capacity(site),
-        why(site, room, harmless=False),
+        harmful,
         objects(site),
     ]
-    folded = [why(site, room, harmless=True), differences(site, room)]
+    folded = [harmless, differences(site, room)]
     if len(every) > 1:
         folded.insert(0, _each_site(every))
     if room.every_host:

@@ -199,27 +199,30 @@ def capacity(site: SitePreview) -> Section:
 
 
 # --- why ------------------------------------------------------------------------------------------
-def why(site: SitePreview, room: Room, harmless: bool) -> Section:
+def why(site: SitePreview, room: Room) -> tuple[Section, Section]:
     """What happens, because of which edits, and by which objects and fields; worst first.
 
-    ``harmless``: only what does nothing to a machine; else only what does, or is refused.
+    The second section has what does nothing to a machine, unless it is refused.
     """
-    chosen = [each for each in grouped(site) if _harmless(each) == harmless]
-    lines = tuple(_because(each, room) for each in chosen[: room.groups])
-    rest = len(chosen) - len(lines)
-    more = (Line((f"and {count(rest, 'more reason')}",)),) if rest else ()
-    title = "Changes that do nothing to a machine" if harmless else "Why"
-    return Section("harmless" if harmless else "why", (title,), (*lines, *more))
+    found = grouped(site)
+    harmful = [each for each in found if each.impact is not Impact.NONE or each.refused]
+    harmless = [each for each in found if each.impact is Impact.NONE and not each.refused]
+    return (
+        Section("why", ("Why",), _reasons(harmful, room)),
+        Section("harmless", ("Changes that do nothing to a machine",), _reasons(harmless, room)),
+    )
+
+
+def _reasons(found: Sequence[Because], room: Room) -> tuple[Line, ...]:
+    some, more = first_few(found, room.groups)
+    rest = (Line((f"and {count(more, 'more reason')}",)),) if more else ()
+    return (*(_because(each, room) for each in some), *rest)
 
 
 def _sources(each: Because, room: Room) -> list[Line]:
     if not room.sources or not each.sources:
         return []
     return [Line(("known from: ", *joined([(value(name, 160),) for name in each.sources], "; ")))]
-
-
-def _harmless(each: Because) -> bool:
-    return each.impact is Impact.NONE and not each.refused
 
 
 def _because(each: Because, room: Room) -> Line:
