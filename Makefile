@@ -22,7 +22,7 @@ help: ## List the targets
 	fi
 	@touch $@
 
-.PHONY: check render up preview down toolchain controlplane
+.PHONY: check render up preview plan down toolchain controlplane
 check: .venv/.ready ## Report every problem of all sites, offline
 	@$(PYTHON) -m foresite check
 
@@ -32,12 +32,15 @@ render: .venv/.ready ## Write the manifests of SITE into rendered/
 up: .venv/.ready ## Check and render SITE, then bring up an API server and apply it there
 	@$(PYTHON) -m foresite check $(SITE)
 	@$(PYTHON) -m foresite render $(SITE)
-	@$(PYTHON) -m tools.toolchain ensure
+	@$(PYTHON) -m tools.toolchain ensure pulumi controlplane
 	@$(PYTHON) -m controlplane up
 	@$(PYTHON) -m foresite up --trial $(SITE)
 
-preview: .venv/.ready ## What `up` would do to SITE on the trial's API server
-	@$(PYTHON) -m tools.toolchain ensure
+preview: .venv/.ready ## What the change since main does to the machines of every site, offline
+	@$(PYTHON) -m foresite preview
+
+plan: .venv/.ready ## What `up` would do to SITE on the trial's API server
+	@$(PYTHON) -m tools.toolchain ensure pulumi controlplane
 	@$(PYTHON) -m controlplane up
 	@$(PYTHON) -m foresite up --trial --preview $(SITE)
 
@@ -46,7 +49,7 @@ down: .venv/.ready ## Take the trial down and delete its data
 
 .PHONY: fast test lint generate bench
 fast: .venv/.ready ## The tests that need only Python
-	@$(PYTHON) -m pytest -n auto -m "not controlplane and not pulumi and not editor and not go"
+	@$(PYTHON) -m pytest -n auto -m "not controlplane and not pulumi and not editor and not go and not browser and not capi"
 
 lint: .venv/.ready ## Style and types
 	@$(PYTHON) -m ruff check .
@@ -55,14 +58,16 @@ lint: .venv/.ready ## Style and types
 test: .venv/.ready ## All tests, with what they need
 	@$(MAKE) --no-print-directory lint fast
 	@$(PYTHON) -m tools.toolchain ensure
-	@$(PYTHON) -m pytest -m "controlplane or pulumi or editor or go"
+	@$(PYTHON) -m pytest -m "controlplane or pulumi or editor or go or browser or capi"
 
 generate: .venv/.ready ## Make every generated file anew
 	@$(PYTHON) -m schemas.editor
 	@$(PYTHON) -m schemas.reference
 	@$(PYTHON) -m tools.crds
+	@$(PYTHON) -m tools.screens
 
 bench: .venv/.ready ## Measure Foresite against its rivals
 	@$(PYTHON) -m tools.toolchain ensure
 	@$(PYTHON) -m bench.offline
+	@$(PYTHON) -m bench.preview
 	@$(PYTHON) -m bench.engine

@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from components.site import site_objects
 from foresite.check import all_problems, as_json, as_text
 from foresite.command import FAILED, FOUND, OK, UsageError, repository
 from foresite.engine import Engine, complaint
-from schemas.load import load_site
+from schemas.load import load
 from schemas.site import Site
 from tools.toolchain import ToolchainError
 
@@ -27,13 +27,23 @@ _SECONDS_BETWEEN_LINES = 5.0
 def run(options: argparse.Namespace) -> int:
     """Check, then ``pulumi up`` (or ``preview``) for one site."""
     root = repository(options)
-    loaded = load_site(root, options.site)
-    problems = all_problems(loaded)
-    if problems or loaded.site is None:
-        print((as_json if options.format == "json" else as_text)({loaded.name: loaded}, problems))
+    sites = sound(root, [options.site], options.format)
+    if sites is None:
         return FOUND
-    engine = engine_for(root, loaded.site, trial=options.trial)
-    return _preview(engine) if options.preview else _up(options, engine, loaded.site)
+    (site,) = sites
+    engine = engine_for(root, site, trial=options.trial)
+    return _preview(engine) if options.preview else _up(options, engine, site)
+
+
+def sound(root: Path, names: Sequence[str], form: str) -> list[Site] | None:
+    """The named sites (all, where none is named); None where one has problems, which are shown."""
+    loaded = load(root, names or None)
+    every = (problem for each in loaded.values() for problem in all_problems(each))
+    problems = list(dict.fromkeys(every))  # a file that two sites share has its faults once
+    if problems:
+        print((as_json if form == "json" else as_text)(loaded, problems))
+        return None
+    return [each.site for each in loaded.values() if each.site is not None]
 
 
 class Outcome(NamedTuple):
@@ -46,7 +56,7 @@ class Outcome(NamedTuple):
 
 
 def engine_for(root: Path, site: Site, *, trial: bool) -> Engine:
-    """Pulumi for a site: the caller's own, or the trial's. Raises UsageError where it is not there."""
+    """Pulumi for a site: the caller's own, or the trial's. Raises UsageError without one."""
     try:
         return _trial(root, site) if trial else _own(root, site)
     except ToolchainError as error:

@@ -85,15 +85,18 @@ def site_names(root: FilePath) -> list[str]:
     return sources.names_in(root / "sites")
 
 
-def load(root: FilePath, names: Iterable[str] | None = None) -> dict[str, Loaded]:
+def load(
+    root: FilePath, names: Iterable[str] | None = None, among: Iterable[str] | None = None
+) -> dict[str, Loaded]:
     """The named sites (all, where none is named), each with its problems, sorted.
 
-    Every site's footprint is looked at, so that a clash with a site that was not named is found.
-    Never raises for what a user can write.
+    Every site's footprint is looked at, so that a clash with a site that was not named is found;
+    with ``among`` only those sites' and the named ones'. Never raises for what a user can write.
     """
     known = site_names(root)
     chosen = list(dict.fromkeys(names)) if names is not None else known
-    files = {name: _read(root / "sites", name) for name in known}
+    looked_at = known if among is None else sorted({*chosen, *among} & set(known))
+    files = {name: _read(root / "sites", name) for name in looked_at}
     between = clashes([_footprint(each) for each in files.values()])
     return {
         name: _load(root, files[name], between[name])

@@ -254,6 +254,8 @@ class SiteFile(Model):
     """Release that says every version and digest."""
     management: ContextName
     """kubeconfig context of the management cluster that runs Cluster API for this site."""
+    ring: Annotated[int, Field(ge=0, le=9)] = 1
+    """When a merged change is applied here: lower rings come first, and 0 is the canary."""
     cluster: Cluster
     """The site's Kubernetes cluster."""
     bmc: BmcAccess

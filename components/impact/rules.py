@@ -41,6 +41,11 @@ class Rules(tuple[Rule, ...]):
             found.setdefault(rule.kind, []).append(rule)
         return {kind: tuple(rules) for kind, rules in found.items()}
 
+    @cached_property
+    def decided(self) -> dict[tuple[str, Path], Rule | None]:
+        """Which rule was found to decide a field: hundreds of hosts ask for the same."""
+        return {}
+
 
 def path(text: str) -> Path:
     """A rule's path from its text: ``spec.template.spec.version``; ``*`` is any one step."""
@@ -56,8 +61,11 @@ def fits(rule: Rule, changed: Path) -> bool:
 
 def find(rules: Sequence[Rule], kind: str, changed: Path) -> Rule | None:
     """The rule with the longest path that fits; of two equally long ones the earlier."""
-    fitting = [rule for rule in _of(rules, kind) if not rule.whole and fits(rule, changed)]
-    return max(fitting, key=lambda rule: len(rule.path), default=None)
+    known = rules.decided if isinstance(rules, Rules) else {}
+    if (kind, changed) not in known:
+        fitting = [rule for rule in _of(rules, kind) if not rule.whole and fits(rule, changed)]
+        known[kind, changed] = max(fitting, key=lambda rule: len(rule.path), default=None)
+    return known[kind, changed]
 
 
 def find_whole(rules: Sequence[Rule], kind: str) -> Rule | None:
