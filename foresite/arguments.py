@@ -4,6 +4,7 @@ Imports none of those modules, so that a check does not wait for what only anoth
 """
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -31,14 +32,43 @@ def parser() -> argparse.ArgumentParser:
     up.add_argument("site", metavar="SITE")
     up.add_argument("--trial", action="store_true", help="on the embedded API server")
     up.add_argument("--preview", action="store_true", help="only say what would be done")
+    _in_ci(commands.add_parser)
     for name, command in commands.choices.items():
-        if name != "preview":
+        if name not in ("preview", "opinion", "request", "comment"):
             command.add_argument("--format", choices=("text", "json"), default="text")
     return found
 
 
 def _sites(command: argparse.ArgumentParser) -> None:
     command.add_argument("sites", nargs="*", metavar="SITE", help="default: all sites")
+
+
+def _in_ci(add: Callable[..., argparse.ArgumentParser]) -> None:
+    """What workflows call around a preview and after a merge."""
+    request = add("request", help="write the text of the request that CI runs for")
+    comment = add("comment", help="keep one comment on a pull request up to date")
+    _github(request, comment)
+    apply = add("apply", help="apply what is merged to every site that is due")
+    apply.add_argument("--plan", action="store_true", help="only say what is due, and why")
+    drift = add("drift", help="say where the clusters are not as Git says")
+    opinion = add("opinion", help="ask Pulumi and the clusters about a change")
+    opinion.add_argument("--base", metavar="REF", required=True, help="where the change began")
+    opinion.add_argument("--out", type=Path, metavar="FILE", help="also write the report there")
+    for command in (apply, drift, opinion):
+        _sites(command)
+        command.add_argument("--trial", action="store_true", help="on the embedded API server")
+
+
+def _github(request: argparse.ArgumentParser, comment: argparse.ArgumentParser) -> None:
+    request.add_argument("--event", type=Path, required=True, metavar="FILE", help="of the run")
+    request.add_argument("--out", type=Path, required=True, metavar="FILE", help="to be written")
+    which = comment.add_mutually_exclusive_group(required=True)
+    which.add_argument("--pull", type=int, metavar="N", help="the pull request")
+    which.add_argument("--event", type=Path, metavar="FILE", help="of a workflow_run; it is found")
+    comment.add_argument("--repository", required=True, metavar="OWNER/NAME")
+    comment.add_argument("--file", type=Path, required=True, help="starts with a mark; to 60 kB")
+    comment.add_argument("--api", default="https://api.github.com", metavar="URL")
+    comment.add_argument("--author", default="github-actions[bot]", help="whose comment is ours")
 
 
 def _preview(command: argparse.ArgumentParser) -> None:

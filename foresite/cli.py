@@ -5,6 +5,7 @@ it runs, so that a check does not wait for what only another command uses.
 """
 
 import argparse
+import importlib
 import io
 import os
 import sys
@@ -51,16 +52,6 @@ def _drop_output() -> None:
 
 
 def _command(name: str) -> Callable[[argparse.Namespace], int]:
-    if name == "check":
-        from foresite.check import run
-    elif name == "render":
-        from foresite.render import run
-    elif name == "new":
-        from foresite.new import run
-    elif name == "explain":
-        from foresite.explain import run
-    elif name == "preview":
-        from foresite.preview import run
-    else:
-        from foresite.up import run
+    """Each command is a module of its name."""
+    run: Callable[[argparse.Namespace], int] = importlib.import_module(f"foresite.{name}").run
     return run

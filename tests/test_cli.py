@@ -11,6 +11,7 @@ import pytest
 
 from components.manifest import Target
 from components.site import site_objects
+from components.valid import object_problems
 from foresite import check
 from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK
@@ -122,11 +123,11 @@ def test_two_objects_of_one_key_are_a_problem() -> None:
     site = all_sites()["lab-1"]
     (config,) = [m for m in site_objects(site)["pod-network"] if m.kind == "ConfigMap"]
     again = config._replace(name="Other")
-    (problem,) = check.object_problems(site, {"one": [config], "two": [again]})
+    (problem,) = object_problems(site, {"one": [config], "two": [again]})
     assert (problem.code, problem.path) == (Code.DUPLICATE_NAME, "two.Other")
     assert "one.ConfigMap/pod-network" in problem.message
     elsewhere = again._replace(target=Target.SITE)
-    assert not check.object_problems(site, {"one": [config], "two": [elsewhere]})
+    assert not object_problems(site, {"one": [config], "two": [elsewhere]})
 
 
 # --- arguments that a person could give -----------------------------------------------------------

@@ -44,7 +44,7 @@ def test_without_losses_nothing_needs_a_number() -> None:
         ("Foresite-Allow: remove=99999999", 0),
         ("Foresite-Allow: remove=3 or more", 0),
         ("Foresite-Allow: reimage=3", 0),
-        ("Foresite-Allow: remove=３", 0),
+        ("Foresite-Allow: remove=\uff13", 0),
         ("x" * 1_000_001 + "\nForesite-Allow: remove=3", 0),
     ],
 )

@@ -1,0 +1,106 @@
+"""What was last applied to a site, and whether Git says something else by now.
+
+``foresite apply`` writes the commit into the message of each update, so the stack's own history
+says it, wherever and however often a run is started. What a run before was told to do says nothing:
+it may have failed, or never have come to the site.
+"""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from foresite.engine import Engine, Record
+from preview.fleet import differing, touched
+from preview.snapshot import GitError, at, changed_files, commit_of, work_tree
+
+PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "schemas", "uv.lock")
+"""What decides, besides a site's own data, which objects are registered and how."""
+_CATALOGUE = "schemas/catalogue/"
+_MESSAGE = re.compile(r"foresite ([0-9a-f]{40}|[0-9a-f]{64})")
+
+
+class Standing(NamedTuple):
+    """The commit that was last applied to a site (empty where that is not known), and why the site
+    has to be applied (again); empty where it is as Git says."""
+
+    commit: str
+    due: str
+
+
+class _Moved(NamedTuple):
+    """What differs between a commit and HEAD: sites by their data, and files of the program."""
+
+    sites: frozenset[str]
+    program: list[str]
+
+
+class Commits:
+    """The repository's commits, each compared with HEAD at most once. Raises GitError."""
+
+    def __init__(self, root: Path) -> None:
+        self.head = commit_of(root, "HEAD")
+        self._root = root
+        self._moved: dict[str, _Moved] = {}
+
+    def uncommitted(self) -> list[str]:
+        """Files of the work tree that decide what is applied, and are not as in HEAD."""
+        data = differing(at(self._root, self.head), work_tree(self._root))
+        return sorted({*data, *changed_files(self._root, self.head, None, PROGRAM)})
+
+    def standing(self, site: str, record: Record | None, under_way: str = "") -> Standing:
+        """How a site stands whose stack's history ends with ``record``.
+
+        Raises GitError where HEAD is not known to contain what was applied: to apply HEAD might
+        take the site back.
+        """
+        match = _MESSAGE.fullmatch(record.message) if record else None
+        commit = match[1] if match else ""
+        if under_way:
+            return Standing(commit, f"applying {under_way[:10]} did not come to its end")
+        if record is None:
+            return Standing("", "nothing was applied yet")
+        if record.result != "succeeded":
+            return Standing(commit, f"the last {record.kind} {record.result}")
+        if record.kind != "update" or not commit:
+            return Standing("", f"the last {record.kind} names no commit")
+        return Standing(commit, self.since(site, commit))
+
+    def since(self, site: str, commit: str) -> str:
+        """What differs for a site between a commit and HEAD; empty where nothing does.
+
+        Raises GitError where HEAD does not contain the commit.
+        """
+        moved = self._compared(commit)
+        if site in moved.sites:
+            return f"its data changed since {commit[:10]}"
+        if moved.program:
+            more = f" and {len(moved.program) - 1} more" if len(moved.program) > 1 else ""
+            return f"{moved.program[0]}{more} changed since {commit[:10]}"
+        return ""
+
+    def _compared(self, commit: str) -> _Moved:
+        if commit not in self._moved:
+            commit_of(self._root, commit)  # says what to do where it is not here
+            if not self._newer_than(commit):
+                raise GitError(f"HEAD does not contain {commit[:10]}")
+            sites = touched(at(self._root, commit), at(self._root, self.head))
+            files = changed_files(self._root, commit, self.head, PROGRAM)
+            program = [path for path in files if not path.startswith(_CATALOGUE)]
+            self._moved[commit] = _Moved(frozenset(sites), program)
+        return self._moved[commit]
+
+    def _newer_than(self, commit: str) -> bool:
+        command = ["git", "-C", str(self._root), "merge-base", "--is-ancestor", commit, self.head]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def message(commit: str) -> str:
+    """The message of an update that applies a commit."""
+    return f"foresite {commit}"
+
+
+def asked(engine: Engine) -> tuple[Record | None, str]:
+    """The last line of a stack's history and what is under way. Raises EngineError."""
+    record = engine.last_record()
+    return record, engine.under_way()

@@ -1,0 +1,141 @@
+"""``foresite comment``: one comment on a pull request, made once and then brought up to date.
+
+The file is what another job left, and that job ran for anybody's pull request: it is data, with a
+bounded size and a mark in its first line. The mark alone does not make a comment ours, as anybody
+can write it; its author has to be ours too.
+"""
+
+import argparse
+import os
+import re
+import stat
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from foresite.command import OK, UsageError
+from foresite.github import GitHub, GitHubError, connect, read_event
+
+MAX_BYTES = 60_000
+"""GitHub takes 65,536 characters."""
+_MARK = re.compile(r"<!-- foresite-[a-z-]{1,40} -->")
+_MAKES_REPORTS = ".github/"
+"""A pull request's own workflow runs for it, so whoever changes it writes the report."""
+_NOT_SHOWN = """\
+**No report is shown.** This pull request changes `{folder}`, and so what makes the report. Read
+that change first; then look for yourself, with the code of the base branch:
+
+```console
+$ git fetch origin pull/{number}/merge
+$ uv run foresite preview --base FETCH_HEAD^1 --head FETCH_HEAD
+```
+"""
+
+
+class _Pull(NamedTuple):
+    """A pull request whose head a run was for, and whether it may have changed that run."""
+
+    number: int
+    changes_reports: bool
+
+
+def run(options: argparse.Namespace) -> int:
+    """Post the file, on the pull request that is named or that a workflow ran for."""
+    body = read_body(options.file)
+    try:
+        github = connect(options.api, options.repository)
+        if options.event is None:
+            number: int | None = options.pull
+        else:
+            event = read_event(options.event)
+            pull = github.patiently(lambda: _pull(github, event))
+            number = pull.number if pull else None
+            if pull and pull.changes_reports:
+                body = _not_shown(body, pull.number)
+        if number is None:
+            print("no open pull request has this head any more: nothing to say")
+            return OK
+        comment = github.patiently(lambda: _put(github, number, body, options.author))
+    except GitHubError as error:
+        raise UsageError(str(error)) from None
+    _report(comment, options.author)
+    return OK
+
+
+def read_body(path: Path) -> str:
+    """A comment's text. Raises UsageError where the file is no such thing, OSError where it cannot
+    be read; a link is refused, as it could lead to a file with a secret in it."""
+    with open(path, "rb", opener=_no_link) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise UsageError(f"{path} is no regular file")
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{path} has more than {MAX_BYTES} bytes")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not UTF-8 text") from None
+    if not _MARK.fullmatch(_mark(text)):
+        raise UsageError(f"{path} does not start with a mark such as <!-- foresite-preview -->")
+    return text
+
+
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _mark(text: str) -> str:
+    return text.partition("\n")[0].rstrip("\r")
+
+
+def _not_shown(body: str, number: int) -> str:
+    return f"{_mark(body)}\n{_NOT_SHOWN.format(folder=_MAKES_REPORTS, number=number)}"
+
+
+def _put(github: GitHub, number: int, body: str, author: str) -> dict[str, Any]:
+    """Make the comment, or change ours; looked for anew in each try, so that there is never a
+    second one."""
+    for comment in github.all(f"/issues/{number}/comments"):
+        if (comment["user"] or {}).get("login") == author and _mark(comment["body"]) == _mark(body):
+            return github.one("PATCH", f"/issues/comments/{int(comment['id'])}", {"body": body})
+    return github.one("POST", f"/issues/{number}/comments", {"body": body})
+
+
+def _report(comment: dict[str, Any], author: str) -> None:
+    print(comment["html_url"])
+    login = comment["user"]["login"]
+    if login != author:
+        print(f"written as {login}: with --author {login} the next run will find it")
+
+
+def _pull(github: GitHub, event: dict[str, Any]) -> _Pull | None:
+    """The open pull request that a workflow's run was for; None where it has another head by now.
+
+    From the event, never from what the run left. The event names no pull request that comes from a
+    fork, so it is found by its branch and its commit.
+    """
+    try:
+        ran = event["workflow_run"]
+        sha, branch, fork = ran["head_sha"], ran["head_branch"], ran["head_repository"]["full_name"]
+    except (KeyError, TypeError):
+        raise GitHubError("the event is of no workflow's run") from None
+    head = f"{fork.partition('/')[0]}:{branch}"
+    fits = [
+        each["number"]
+        for each in github.all("/pulls", state="open", head=head)
+        if each["head"]["sha"] == sha and (each["head"]["repo"] or {}).get("full_name") == fork
+    ]
+    if len(fits) > 1:
+        raise GitHubError(f"{len(fits)} pull requests have the head {sha}: close all but one")
+    return _looked_through(github, fits[0], sha) if fits else None
+
+
+def _looked_through(github: GitHub, number: int, sha: str) -> _Pull | None:
+    files = list(github.all(f"/pulls/{number}/files"))
+    # Asked after the files, so that they are those of this head.
+    pull = github.one("GET", f"/pulls/{number}")
+    if pull["head"]["sha"] != sha:
+        return None
+    names = [each.get(key, "") for each in files for key in ("filename", "previous_filename")]
+    # GitHub lists 3,000 files at most: what it leaves out may be a workflow.
+    unseen = len(files) < pull["changed_files"]
+    return _Pull(number, unseen or any(name.startswith(_MAKES_REPORTS) for name in names))

@@ -1,0 +1,34 @@
+"""``foresite request``: the text of the request that a workflow runs for, as a file.
+
+In it ``foresite preview --request`` looks for what the request allows by number. It comes from the
+event's file, so that no text of others gets into a shell. Of a pull request it is the description;
+in a merge queue, the message of the commit that would be merged.
+"""
+
+import argparse
+from typing import Any
+
+from foresite.command import OK, UsageError
+from foresite.github import GitHubError, read_event
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the text; an empty file where the request has none."""
+    try:
+        text = text_of(read_event(options.event))
+    except GitHubError as error:
+        raise UsageError(str(error)) from None
+    options.out.write_text(text.replace("\r\n", "\n"), encoding="utf-8", errors="replace")
+    return OK
+
+
+def text_of(event: dict[str, Any]) -> str:
+    """The text of a request. Raises GitHubError where the event is about none."""
+    try:
+        if "merge_group" in event:
+            found = event["merge_group"]["head_commit"]["message"]
+        else:
+            found = event["pull_request"]["body"]
+    except (KeyError, TypeError):
+        raise GitHubError("the event is of no pull request and no merge queue") from None
+    return str(found or "")
