@@ -208,19 +208,19 @@ def fields(before: Any, after: Any, path: Path = ()) -> Iterator[FieldChange]:
             pair = (before.get(key, ABSENT), after.get(key, ABSENT))
             yield from fields(*pair, (*path, key))
     elif before != after:
-        named = [by_name(each) for each in (before, after)]
-        if None in named:
+        mine, theirs = by_name(before), by_name(after)
+        if mine is None or theirs is None:
             yield FieldChange(path, before, after)
         else:
-            yield from fields(*named, path)
+            yield from fields(mine, theirs, path)
 
 
 def by_name(value: Any) -> Json | None:
     """The items of a list by their names; None where it is no list, or they have none."""
     if not isinstance(value, list):
         return None
-    names = [each.get("name") if isinstance(each, dict) else None for each in value]
-    return None if None in names else dict(zip(names, value, strict=True))
+    named = {each["name"]: each for each in value if isinstance(each, dict) and "name" in each}
+    return named if len(named) == len(value) else None
 
 
 def tokyo(**cluster: Any) -> Site:
