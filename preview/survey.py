@@ -137,7 +137,9 @@ def _refused(change: SiteChange) -> tuple[Problem, ...]:
 
 
 def _there(folder: Path, name: str) -> bool:
-    return any((folder / "sites" / f"{name}{end}").exists() for end in (".yaml", ".hosts.csv"))
+    # A link that leads nowhere is there too, and is a problem.
+    files = (folder / "sites" / f"{name}{end}" for end in (".yaml", ".hosts.csv", ".yml"))
+    return any(file.exists() or file.is_symlink() for file in files)
 
 
 def _side(side: Input | None, made: Mapping[str, Objects] | None) -> Side | None:

@@ -156,6 +156,14 @@ def test_whose_file_it_is(path: str, site: str | None) -> None:
     assert site_of(path) == site
 
 
+def test_a_file_that_cannot_be_read_is_a_problem_of_its_site(repository: Repository) -> None:
+    (repository.root / "sites" / "loop-1.yaml").symlink_to("loop-1.yaml")
+    repository.write("sites/short-1.yml", "site: short-1\n")
+    found = {site.name: site.problems for site in repository.preview().sites}
+    assert found.keys() == {"loop-1", "short-1"}
+    assert all(found.values())
+
+
 def test_a_link_out_of_sites_shows_nothing_of_what_it_leads_to(
     repository: Repository, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
