@@ -1,0 +1,34 @@
+"""The proof table of the preview: what edits do to machines, written from upstream and the facts.
+
+Each row names its source. Where the preview says otherwise, one of the two is wrong, and upstream
+says which.
+"""
+
+from tests.verdicts import (
+    boot,
+    cluster,
+    hardware,
+    hosts,
+    invalid,
+    network,
+    nothing,
+    pools,
+    rollouts,
+    sites,
+    versions,
+)
+from tests.verdicts.row import Row
+
+ROWS: tuple[Row, ...] = (
+    *nothing.ROWS,
+    *versions.ROWS,
+    *boot.ROWS,
+    *rollouts.ROWS,
+    *hosts.ROWS,
+    *hardware.ROWS,
+    *pools.ROWS,
+    *cluster.ROWS,
+    *network.ROWS,
+    *sites.ROWS,
+    *invalid.ROWS,
+)

@@ -1,0 +1,299 @@
+"""Hosts that come, go and move, and what their lines say."""
+
+from components.impact.vocabulary import Action, Impact
+from tests.verdicts.edits import (
+    Edit,
+    Lines,
+    at_tsukuba,
+    cells,
+    listed,
+    site,
+    without,
+    without_pool,
+)
+from tests.verdicts.row import (
+    ANY,
+    PROTECTED,
+    SCALE_DOWN,
+    Expected,
+    Row,
+    Verdict,
+    added,
+    reimaged,
+    removed,
+)
+
+_LATER = (
+    "CAPM3 1.13.2, baremetal/metal3data_manager.go: rendered once, so it waits for the next "
+    "re-image"
+)
+_BMO = (
+    "Bare Metal Operator 0.13.2, internal/webhooks/metal3.io/v1alpha1/baremetalhost_validation.go"
+)
+_ADDRESS = f"{_BMO}, validateChanges: the BMC address changes only while registering or detached"
+_GROWS = (
+    "Cluster API 1.13.6 makes one machine more; CAPM3 1.13.2, metal3machine_manager.go, "
+    "chooseHost: any free host of the pool takes it"
+)
+_LOST = f"one machine less ({SCALE_DOWN}); {PROTECTED}: the BareMetalHost stays"
+_FIRST = "tsukuba-1-a-004"
+
+
+def _row(name: str, edit: Edit, expected: Expected, source: str, *base: Edit) -> Row:
+    return Row(name, (edit,), {"tsukuba-1": expected}, source, base)
+
+
+def _h100(rows: Lines) -> list[str]:
+    return [row["name"] for row in rows if row["pool"] == "h100"]
+
+
+def _three_less(rows: Lines) -> None:
+    names = _h100(rows)[:3]
+    rows[:] = [row for row in rows if row["name"] not in names]
+
+
+def _to_h100(rows: Lines) -> None:
+    next(row for row in rows if row["pool"] == "cpu")["pool"] = "h100"
+
+
+def _a100_to_b(rows: Lines) -> None:
+    row = next(row for row in rows if row["pool"] == "a100" and row["zone"] == "a")
+    row.update(zone="b", rack="b-20", ip="10.16.7.250")
+
+
+_CELLS = (
+    _row("a rack", cells("tsukuba-1", _FIRST, rack="a-07"), Expected(), _LATER),
+    _row(
+        "a serial number",
+        cells("tsukuba-1", _FIRST, serial="EXNEW"),
+        Expected(actions={f"BareMetalHost/{_FIRST}": Action.CHANGED}),
+        "components/machines/hosts.py: an annotation of ours, that no controller reads",
+    ),
+    _row(
+        "an address",
+        cells("tsukuba-1", _FIRST, ip="10.17.0.250"),
+        Expected(actions={"IPPool": Action.CHANGED}),
+        "IPAM 1.13.2, internal/webhooks/v1alpha1/ippool_webhook.go and ippool_manager.go: accepted "
+        f"and taken when a claim is made anew; {_LATER}",
+    ),
+    _row(
+        "the address of a BMC",
+        cells("tsukuba-1", _FIRST, bmc="10.25.0.250"),
+        Expected(actions={f"BareMetalHost/{_FIRST}": Action.REFUSED}),
+        _ADDRESS,
+    ),
+    _row(
+        "a MAC",
+        cells("tsukuba-1", _FIRST, mac="52:54:00:02:ff:fa"),
+        Expected(actions={f"BareMetalHost/{_FIRST}": Action.REFUSED}),
+        f"{_BMO}, validateChanges: bootMACAddress cannot be changed once it is set",
+    ),
+    _row(
+        "a zone, with the address that belongs to it",
+        cells("tsukuba-1", _FIRST, zone="b", rack="b-09", ip="10.17.1.250"),
+        Expected(actions={f"BareMetalHost/{_FIRST}": Action.CHANGED}),
+        f"{_LATER}; docs/machines.md: the node keeps its own zone until it is installed again",
+    ),
+    _row(
+        "a name: another BareMetalHost for the same metal",
+        cells("tsukuba-1", _FIRST, name="tsukuba-1-a-104"),
+        Expected(
+            {"cpu": (removed(1), added(1))},
+            {f"BareMetalHost/{_FIRST}": Action.REFUSED},
+            {"hosts": 1},
+        ),
+        f"{PROTECTED}; Bare Metal Operator 0.13.2, host_state_machine.go: a deleted host is wiped",
+    ),
+)
+_EXCHANGED = (
+    Row(
+        "two hosts exchange their pools",
+        (
+            cells("tsukuba-1", _FIRST, pool="mncore2"),
+            cells("tsukuba-1", "tsukuba-1-a-013", pool="cpu"),
+        ),
+        {"tsukuba-1": Expected(actions={"BareMetalHost/*": Action.CHANGED})},
+        "as many machines as before; CAPM3 1.13.2, metal3machine_manager.go, chooseHost: labels "
+        "count only for a host without a consumer, so each waits for its next re-image",
+    ),
+    Row(
+        "two hosts exchange their pools, and one of the pools is re-imaged",
+        (
+            cells("tsukuba-1", _FIRST, pool="mncore2"),
+            cells("tsukuba-1", "tsukuba-1-a-013", pool="cpu"),
+            site("tsukuba-1", "os: rocky-9,", "os: rocky-9, kubelet: {max_pods: 50},"),
+        ),
+        {
+            "tsukuba-1": Expected(
+                {
+                    "cpu": (reimaged(20), Verdict(Impact.NONE, 1, also=(Impact.REIMAGE,))),
+                    "mncore2": Verdict(Impact.REMOVE, 1, ANY, also=(Impact.REIMAGE,)),
+                },
+                stuck=frozenset({"cpu"}),
+            )
+        },
+        "CAPM3 1.13.2, metal3machine_manager.go, chooseHost: the host that cpu frees is no longer "
+        "its own, and the one it gets has a machine of mncore2: the last of cpu waits for ever",
+    ),
+    Row(
+        "two hosts exchange their addresses",
+        (
+            cells("tsukuba-1", _FIRST, ip="10.17.0.23"),
+            cells("tsukuba-1", "tsukuba-1-a-013", ip="10.17.0.14"),
+        ),
+        {"tsukuba-1": Expected(actions={"IPPool": Action.CHANGED})},
+        _LATER,
+    ),
+    _row(
+        "a host in place of another",
+        cells(
+            "tsukuba-1",
+            _FIRST,
+            name="tsukuba-1-a-250",
+            bmc="10.25.0.250",
+            mac="52:54:00:02:ff:fa",
+            ip="10.17.0.250",
+            serial="EXNEW250",
+        ),
+        Expected(
+            {"cpu": (removed(1), added(1))},
+            {f"BareMetalHost/{_FIRST}": Action.REFUSED},
+            {"hosts": 1},
+        ),
+        f"as many machines as before; {PROTECTED}",
+    ),
+)
+_COMING = (
+    _row(
+        "a host more",
+        at_tsukuba("cpu", "b"),
+        Expected({"cpu": added(1)}, {"BareMetalHost/tsukuba-1-b-250": Action.ADDED}),
+        f"{_GROWS}; the new one is the only free one",
+    ),
+    _row(
+        "a host more in a pool with spares",
+        at_tsukuba("mncore2", "b"),
+        Expected({"mncore2": (added(1), added(40, 1))}),
+        f"{_GROWS}; the old spare is available at once, the new host is inspected first",
+    ),
+    _row(
+        "two hosts more for the control plane",
+        at_tsukuba("control", "a", (250, 251)),
+        Expected({"control": added(2)}),
+        "Cluster API 1.13.6, controlplane/kubeadm/internal/controllers/scale.go: scaled up one "
+        "after the other, nothing else touched",
+    ),
+)
+_GOING = (
+    _row(
+        "a host less",
+        without("tsukuba-1", _FIRST),
+        Expected(
+            {"cpu": (removed(1), removed(20, 1))},
+            {f"BareMetalHost/{_FIRST}": Action.REFUSED},
+            {"hosts": 1},
+        ),
+        _LOST,
+    ),
+    Row(
+        "three hosts less",
+        (listed("tokyo-1", _three_less),),
+        {
+            "tokyo-1": Expected(
+                {"h100": (removed(3), removed(47, 3))},
+                {"BareMetalHost/*": Action.REFUSED},
+                {"hosts": 3},
+            )
+        },
+        _LOST,
+    ),
+    _row(
+        "two hosts less in the control plane",
+        without("tsukuba-1", "tsukuba-1-a-250", "tsukuba-1-a-251"),
+        Expected(
+            {"control": (removed(2), removed(3, 2))},
+            {"BareMetalHost/*": Action.REFUSED},
+            {"hosts": 2},
+        ),
+        "Cluster API 1.13.6, controlplane/kubeadm/internal/controllers/scale.go: by failure domain "
+        f"and age, so Git does not say which; {PROTECTED}",
+        at_tsukuba("control", "a", (250, 251)),
+    ),
+    Row(
+        "a host less, and a spare less for it",
+        (
+            without("tsukuba-1", "tsukuba-1-b-032"),
+            site(
+                "tsukuba-1",
+                "spares: 1\n    rollout: {max_unavailable: 2, max_surge: 1}",
+                "rollout: {max_unavailable: 2}",
+            ),
+        ),
+        {
+            "tsukuba-1": Expected(
+                {"mncore2": removed(1)},
+                {"BareMetalHost/tsukuba-1-b-032": Action.REFUSED},
+                {"hosts": 1},
+            )
+        },
+        f"as many machines as before; {PROTECTED}; Git does not say that it is the spare",
+    ),
+    Row(
+        "all hosts of a zone in a pool that keeps zones apart",
+        (without_pool("tokyo-1", "a100", "d"),),
+        {
+            "tokyo-1": Expected(
+                {"a100": removed(20)},
+                {
+                    "BareMetalHost/*": Action.REFUSED,
+                    "MachineDeployment/a100/d": Action.REFUSED,
+                    "Metal3MachineTemplate/a100/d": Action.LEFT,
+                },
+                {"hosts": 20},
+            )
+        },
+        PROTECTED,
+    ),
+)
+_MOVING = (
+    Row(
+        "a host to another pool",
+        (listed("tokyo-1", _to_h100),),
+        {
+            "tokyo-1": Expected(
+                {"cpu": removed(146, 1), "h100": reimaged(1)},
+                deletions={"hosts": 1},
+                counts={Impact.REMOVE: 1},
+            )
+        },
+        f"cpu has one machine less ({SCALE_DOWN}); CAPM3 1.13.2, metal3machine_manager.go, "
+        "chooseHost: labels count only for a host without a consumer, so h100's new machine waits "
+        "for this one",
+    ),
+    _row(
+        "a host to a pool that has a free one",
+        cells("tsukuba-1", _FIRST, pool="mncore2"),
+        Expected(
+            {
+                "cpu": removed(20, 1),
+                "mncore2": (removed(1, 1), Verdict(Impact.ADD, 40, 1)),
+            },
+            deletions={"hosts": 1},
+        ),
+        f"cpu has one machine less ({SCALE_DOWN}); mncore2's new one takes the spare (CAPM3 "
+        "1.13.2, chooseHost: any free host), so this one is not installed again",
+    ),
+    Row(
+        "a host to another zone of a pool that keeps zones apart",
+        (listed("tokyo-1", _a100_to_b),),
+        {
+            "tokyo-1": Expected(
+                {"a100": (removed(19, 1), reimaged(1))},
+                deletions={"hosts": 1},
+                counts={Impact.REMOVE: 1},
+            )
+        },
+        f"zone a has one machine less ({SCALE_DOWN}); zone b's new one waits for this host",
+    ),
+)
+ROWS = (*_CELLS, *_EXCHANGED, *_COMING, *_GOING, *_MOVING)

@@ -1,0 +1,168 @@
+"""Pools and zones that come, go and are renamed, and the networks of zones."""
+
+from components.impact.vocabulary import Action
+from tests.verdicts.edits import (
+    Edit,
+    Lines,
+    at_tsukuba,
+    every_cell,
+    listed,
+    site,
+    without_pool,
+)
+from tests.verdicts.row import KCP_ROLLS, PROTECTED, Expected, Row, added, reimaged, removed
+
+_CPU = "  - {name: cpu, hardware: cpu-1u, os: rocky-9, rollout: {max_unavailable: 2}}\n"
+_ZONE = "  - {name: b, network: 10.17.1.0/24, gateway: 10.17.1.1}\n"
+_NEW_ZONE = "  - {name: c, network: 10.17.2.0/24, gateway: 10.17.2.1}\n"
+_IPAM = "IPAM 1.13.2, internal/webhooks/v1alpha1/ippool_webhook.go, ValidateUpdate"
+_DOMAINS = (
+    "Cluster API 1.13.6, controlplane/kubeadm/internal/filters.go: a failure domain is no reason "
+    "for a rollout"
+)
+
+def _row(name: str, edits: tuple[Edit, ...], expected: Expected, source: str, *base: Edit) -> Row:
+    return Row(name, edits, {"tsukuba-1": expected}, source, base)
+
+
+def _renumbered(rows: Lines) -> None:
+    for row in rows:
+        row["ip"] = row["ip"].replace("10.17.1.", "10.17.2.")
+
+
+_POOLS = (
+    _row(
+        "a pool more",
+        (
+            at_tsukuba("batch", "b", (250, 251)),
+            site("tsukuba-1", _CPU, f"{_CPU}  - {{name: batch, hardware: cpu-1u}}\n"),
+        ),
+        Expected({"batch": added(2)}, {"MachineDeployment/batch": Action.ADDED}),
+        "Cluster API 1.13.6: a MachineDeployment of its own; no other pool's objects differ",
+    ),
+    _row(
+        "a pool less, with its hosts",
+        (without_pool("tsukuba-1", "cpu"), site("tsukuba-1", _CPU, "")),
+        Expected(
+            {"cpu": removed(21)},
+            {
+                "MachineDeployment/cpu": Action.REFUSED,
+                "BareMetalHost/*": Action.REFUSED,
+                "MachineHealthCheck/cpu": Action.DELETED,
+                "Metal3RemediationTemplate/cpu": Action.DELETED,
+                "KubeadmConfigTemplate/cpu": Action.LEFT,
+                "Metal3MachineTemplate/cpu": Action.LEFT,
+                "Metal3DataTemplate/cpu": Action.LEFT,
+            },
+            {"hosts": 21},
+        ),
+        f"{PROTECTED}; decision 0011: templates are kept",
+    ),
+    _row(
+        "another name for a pool",
+        (
+            every_cell("tsukuba-1", "pool", {"cpu": "general"}),
+            site("tsukuba-1", "{name: cpu,", "{name: general,"),
+        ),
+        Expected(
+            {"general": removed(21)},
+            {
+                "MachineDeployment/cpu": Action.REFUSED,
+                "MachineHealthCheck/cpu": Action.DELETED,
+                "Metal3RemediationTemplate/cpu": Action.DELETED,
+                "MachineDeployment/general": Action.ADDED,
+                "BareMetalHost/*": Action.CHANGED,
+            },
+            {"hosts": 21},
+        ),
+        f"{PROTECTED}; unprotected, the old MachineDeployment's 21 machines are deleted at once",
+    ),
+)
+_CONTROL = _row(
+    "another name for the control plane's pool",
+    (
+        every_cell("tsukuba-1", "pool", {"control": "masters"}),
+        site("tsukuba-1", "{name: control,", "{name: masters,"),
+    ),
+    Expected(
+        {"masters": reimaged(3)},
+        {
+            "MachineHealthCheck/control": Action.DELETED,
+            "Metal3RemediationTemplate/control": Action.DELETED,
+            "KubeadmControlPlane": Action.CHANGED,
+            "Metal3*Template/control": Action.LEFT,
+        },
+    ),
+    f"{KCP_ROLLS}; each host that is freed has the new label already",
+)
+_ZONES = (
+    _row("a zone more", (site("tsukuba-1", _ZONE, _ZONE + _NEW_ZONE),), Expected(),
+         f"{_DOMAINS}; {_IPAM}: a further range is accepted"),
+    _row("a zone less that had no host", (site("tsukuba-1", _NEW_ZONE, ""),), Expected(),
+         f"{_DOMAINS}; {_IPAM}: a range without addresses in use may go",
+         site("tsukuba-1", _ZONE, _ZONE + _NEW_ZONE)),
+    _row(
+        "zones in another order",
+        (
+            site(
+                "tsukuba-1",
+                f"  - {{name: a, network: 10.17.0.0/24, gateway: 10.17.0.1}}\n{_ZONE}",
+                f"{_ZONE}  - {{name: a, network: 10.17.0.0/24, gateway: 10.17.0.1}}\n",
+            ),
+        ),
+        Expected(actions={"IPPool": Action.CHANGED}),
+        "IPAM 1.13.2, ippool_manager.go: a preallocated address is taken from whichever range has "
+        "it; Metal3Cluster.failureDomains is a map by name",
+    ),
+    _row(
+        "another name for a zone",
+        (
+            every_cell("tsukuba-1", "zone", {"a": "north"}),
+            site("tsukuba-1", "{name: a, network", "{name: north, network"),
+        ),
+        Expected(actions={"Metal3Cluster": Action.CHANGED, "BareMetalHost/*": Action.CHANGED}),
+        f"{_DOMAINS}; CAPM3 1.13.2, metal3machine_manager.go, chooseHost: labels count only for a "
+        "host without a consumer",
+    ),
+    Row(
+        "another name for a zone, with a pool that keeps zones apart",
+        (
+            every_cell("tokyo-1", "zone", {"d": "e"}),
+            site("tokyo-1", "{name: d, network", "{name: e, network"),
+        ),
+        {
+            "tokyo-1": Expected(
+                {"a100": removed(20)},
+                {
+                    "MachineDeployment/a100/d": Action.REFUSED,
+                    "MachineDeployment/a100/e": Action.ADDED,
+                    "BareMetalHost/*": Action.CHANGED,
+                },
+                {"hosts": 20},
+            )
+        },
+        f"{PROTECTED}; unprotected, its 20 machines are deleted at once",
+    ),
+    _row(
+        "a smaller network for a zone, with room for its hosts",
+        (site("tsukuba-1", "network: 10.17.0.0/24", "network: 10.17.0.0/25"),),
+        Expected(actions={"IPPool": Action.CHANGED}),
+        f"{_IPAM}: all addresses in use are still in it",
+    ),
+    _row(
+        "another gateway for a zone",
+        (site("tsukuba-1", "gateway: 10.17.1.1}", "gateway: 10.17.1.254}"),),
+        Expected(actions={"IPPool": Action.CHANGED}),
+        "IPAM 1.13.2, ippool_manager.go: addresses that are given out stay as they are",
+    ),
+    _row(
+        "another network for a zone, and its hosts' addresses",
+        (
+            listed("tsukuba-1", _renumbered),
+            site("tsukuba-1", _ZONE, _NEW_ZONE.replace("name: c", "name: b")),
+        ),
+        Expected(actions={"IPPool": Action.REFUSED}),
+        f"{_IPAM}, checkPoolBonds: addresses in use must stay within the ranges",
+    ),
+)
+ROWS = (*_POOLS, _CONTROL, *_ZONES)
