@@ -7,12 +7,13 @@ lists are told apart by their name.
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
+from preview.edit import SHOWN, Edit, Input
+from preview.hostedits import host_edits
 from preview.result import Cause
+from preview.textedits import text_edits
 from schemas.catalogued import catalogue_document, catalogue_of
-from schemas.hostlist import COLUMNS, Host, cell_column
 from schemas.problem import shorten
 from schemas.reader import Document, Path
 from schemas.release import Release
@@ -20,47 +21,28 @@ from schemas.site import Site
 from schemas.sitefile import SiteFile
 from schemas.typed import readable
 
-SHOWN = 80
-"""Characters of a value that are shown."""
-
-
-class Input(NamedTuple):
-    """One side of a site that is free of problems; ``folder`` holds its files."""
-
-    site: Site
-    document: Document
-    folder: FilePath
-
-
-class Edit(NamedTuple):
-    """One value that was edited. ``host`` is the name of the host whose line it is in, or empty.
-
-    ``apply`` makes of either side's site the one with this edit alone done (True) or undone
-    (False). It raises ValueError or LookupError where that is no site.
-    """
-
-    cause: Cause
-    apply: Callable[[Site, bool], Site]
-    host: str = ""
-
 
 class _Value(NamedTuple):
-    """A value that differs: where it is on each side (None: not there), and what it is."""
+    """A value that differs: where it is on each side (None: not there), and what it is.
+
+    ``order`` are the names of a list's items on each side where only their order differs.
+    """
 
     before_at: Path | None
     after_at: Path | None
     before: Any
     after: Any
+    order: tuple[str, str] | None = None
 
 
 def edits(before: Input, after: Input) -> list[Edit]:
     """Every edit between two sides, in the order of the files."""
     return [
         *_of_file(before, after),
-        *_of_hosts(before, after),
+        *host_edits(before, after),
         *_of_hardware(before, after),
         *_of_release(before, after),
-        *_of_texts(before, after),
+        *text_edits(before.site.texts, after.site.texts),
     ]
 
 
@@ -82,58 +64,6 @@ def _of_file(before: Input, after: Input) -> Iterator[Edit]:
             )
 
         yield Edit(_cause(before.document, after.document, value), apply)
-
-
-def _of_hosts(before: Input, after: Input) -> Iterator[Edit]:
-    sides = [_HostText.of(before), _HostText.of(after)]
-    old = {host.name: host for host in before.site.hosts}
-    new = {host.name: host for host in after.site.hosts}
-    for name in dict.fromkeys((*new, *old)):
-        mine, theirs = old.get(name), new.get(name)
-        if mine is not None and theirs is not None and mine[:-1] == theirs[:-1]:
-            continue
-
-        def apply(
-            site: Site, forward: bool, mine: Host | None = mine, theirs: Host | None = theirs
-        ) -> Site:
-            wanted = theirs if forward else mine
-            name = (mine or theirs or site.hosts[0]).name
-            hosts = [h for h in site.hosts if h.name != name]
-            return replace(site, hosts=(*hosts, wanted) if wanted else tuple(hosts))
-
-        for cause in _host_causes(mine, theirs, sides):
-            yield Edit(cause, apply, name)
-
-
-class _HostText(NamedTuple):
-    """The lines of a host list, to say where a cell stands."""
-
-    file: str
-    lines: list[str]
-
-    @classmethod
-    def of(cls, side: Input) -> "_HostText":
-        file = f"sites/{side.site.name}.hosts.csv"
-        return cls(file, (side.folder / file).read_text(encoding="utf-8").split("\n"))
-
-    def column(self, host: Host, name: str) -> int:
-        header = self.lines[0].rstrip("\r").split(",")
-        return cell_column(self.lines[host.line - 1], header, name)
-
-
-def _host_causes(
-    mine: Host | None, theirs: Host | None, sides: list[_HostText]
-) -> Iterator[Cause]:
-    if mine is None and theirs is not None:
-        yield Cause(sides[1].file, theirs.line, 1, f"hosts.{theirs.name}", "", "a new line")
-    elif theirs is None and mine is not None:
-        yield Cause(sides[0].file, mine.line, 1, f"hosts.{mine.name}", "its line", "", gone=True)
-    elif mine is not None and theirs is not None:
-        for name in COLUMNS:
-            old, new = getattr(mine, name), getattr(theirs, name)
-            if old != new:
-                at = (sides[1].file, theirs.line, sides[1].column(theirs, name))
-                yield Cause(*at, f"hosts.{theirs.name}.{name}", old, new)
 
 
 def _of_hardware(before: Input, after: Input) -> Iterator[Edit]:
@@ -182,28 +112,6 @@ def _of_release(before: Input, after: Input) -> Iterator[Edit]:
         yield Edit(_cause(first, second, value), apply)
 
 
-def _of_texts(before: Input, after: Input) -> Iterator[Edit]:
-    """Edits of files that both sides name."""
-    mine, theirs = before.site.texts, after.site.texts
-    for path in sorted(mine.keys() & theirs.keys()):
-        if mine[path] == theirs[path]:
-            continue
-
-        def apply(site: Site, forward: bool, path: str = path) -> Site:
-            return replace(site, texts={**site.texts, path: (theirs if forward else mine)[path]})
-
-        old, new = mine[path].splitlines(), theirs[path].splitlines()
-        pairs = enumerate(zip(old, new, strict=False))
-        line = next((i for i, (a, b) in pairs if a != b), min(len(old), len(new)))
-        at = min(line + 1, max(1, len(new)))
-        said = (_line(old, line), _line(new, line))
-        yield Edit(Cause(f"sites/{path}", at, 1, path, *said), apply)
-
-
-def _line(lines: list[str], index: int) -> str:
-    return shorten(lines[index].strip(), SHOWN) if index < len(lines) else ""
-
-
 def _values(before: Any, after: Any, old: Path, new: Path) -> Iterator[_Value]:
     """The values that differ, as deep down as both sides have the same shape."""
     if isinstance(before, dict) and isinstance(after, dict):
@@ -223,8 +131,25 @@ def _values(before: Any, after: Any, old: Path, new: Path) -> Iterator[_Value]:
             else:
                 i, j = mine[name], theirs[name]
                 yield from _values(before[i], after[j], (*old, i), (*new, j))
+        yield from _order(before, after, old, new)
     elif type(before) is not type(after) or before != after:
         yield _Value(old, new, before, after)
+
+
+def _order(before: list[Any], after: list[Any], old: Path, new: Path) -> Iterator[_Value]:
+    """The order of the items that both lists have, where it differs."""
+    names = [[item["name"] for item in items] for items in (before, after)]
+    mine = [name for name in names[0] if name in names[1]]
+    theirs = [name for name in names[1] if name in names[0]]
+    if mine != theirs:
+        sides = (_sorted(after, mine), _sorted(before, theirs))
+        yield _Value(old, new, *sides, (", ".join(mine), ", ".join(theirs)))
+
+
+def _sorted(items: list[Any], names: list[str]) -> list[Any]:
+    """The items in the order of some of their names, then the others."""
+    known = {item["name"]: item for item in items}
+    return [*(known[name] for name in names), *(i for i in items if i["name"] not in names)]
 
 
 def _named(value: Any) -> dict[str, int] | None:
@@ -237,7 +162,7 @@ def _named(value: Any) -> dict[str, int] | None:
 
 
 def _mirrored(value: _Value) -> _Value:
-    return _Value(value.after_at, value.before_at, value.after, value.before)
+    return _Value(value.after_at, value.before_at, value.after, value.before, value.order)
 
 
 def _put(data: Any, value: _Value) -> Any:
@@ -283,6 +208,9 @@ def _cause(before: Document, after: Document, value: _Value) -> Cause:
     gone = value.after_at is None
     document = before if gone else after
     at = (value.before_at if gone else value.after_at) or ()
+    if value.order:
+        was, now = (shorten(f"[{names}]", SHOWN) for names in value.order)
+        return Cause(document.file, *document.position(at), readable(document, at), was, now)
     return Cause(
         document.file,
         *document.position(at, key=value.before_at is None),

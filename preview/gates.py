@@ -59,13 +59,17 @@ def _losses(preview: Preview, allow: int) -> Iterator[Gate]:
     found = losses(preview.sites)
     total = sum(found.values())
     if total > allow:
-        what = ", ".join(f"{count} {kind}" for kind, count in found.items())
+        what = ", ".join(_many(count, kind) for kind, count in found.items())
         said = f"{allow} are named in the request" if allow else "no number is named in the request"
         yield Gate(
             REMOVE,
             f"{what} would be lost, and {said}",
             f"if that is meant, write this line in the request: Foresite-Allow: {REMOVE}={total}",
         )
+
+
+def _many(count: int, kind: str) -> str:
+    return f"{count} {kind.removesuffix('s') if count == 1 and kind == 'hosts' else kind}"
 
 
 def _forbidden(preview: Preview, forbidden: Iterable[str]) -> Iterator[Gate]:

@@ -46,7 +46,7 @@ def judge(site: SiteChange, causes: Mapping[Name, tuple[Cause, ...]]) -> SitePre
         reasons=reasons,
         objects=tuple(_objects(site, effects)),
         plans=plans(site, effects),
-        capacity=capacity(site, effects),
+        capacity=capacity(site, effects) if site.after else (),
         deletions=tuple(_deletions(site, effects)),
     )
 
@@ -66,10 +66,9 @@ def _state(site: SiteChange) -> State:
 def _effects(site: SiteChange) -> Iterator[Effect]:
     if site.after is None:
         # `up` runs for sites that have a file: without one nothing is deleted, and nothing kept.
-        for name, change in site.changes.items():
-            hosts = (change.one.key[3],) if change.kind == "BareMetalHost" else ()
-            impact = Impact.REMOVE if hosts else Impact.NONE
-            yield Effect(impact, name, (), GONE, "foresite", hosts, action=Action.LEFT)
+        hosts = tuple(host.name for host in site.side.site.hosts)
+        name = connections.NAMESPACE
+        yield Effect(Impact.REMOVE, name, (), GONE, "foresite", hosts, action=Action.LEFT)
         return
     for change in site.changes.values():
         yield from judged(RULES[change.component], site, change)
@@ -93,15 +92,17 @@ def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]
         for each in side.site.hosts:
             pools.setdefault(each.name, each.pool)
     for name, pool in pools.items():
-        mine = concerned.get(name, ())
-        worst = effects[mine[0]] if mine else None
-        yield HostVerdict(
-            name,
-            pool,
-            worst.impact if worst else Impact.NONE,
-            tuple(mine),
-            worst.at_most if worst else None,
-        )
+        mine = concerned.get(name, [])
+        if not mine:
+            yield HostVerdict(name, pool, Impact.NONE, ())
+            continue
+        worst = effects[mine[0]]
+        verdict = HostVerdict(name, pool, worst.impact, tuple(mine), worst.at_most)
+        less = (effects[i] for i in mine if effects[i].impact.rank < worst.impact.rank)
+        other = next(less, None) if worst.at_most is not None else None
+        if other:
+            verdict = verdict._replace(rest=other.impact, rest_at_most=other.at_most)
+        yield verdict
 
 
 def _order(effect: Effect) -> tuple[int, bool]:
@@ -116,7 +117,8 @@ def _objects(site: SiteChange, effects: Sequence[Effect]) -> Iterator[ObjectVerd
     for name, change in site.changes.items():
         mine = tuple(reasons.get(name, ()))
         stated = [action for i in mine if (action := effects[i].action) is not None]
-        yield ObjectVerdict(change, _action(change, stated), mine)
+        action = _action(change, stated) if site.after else Action.LEFT
+        yield ObjectVerdict(change, action, mine)
 
 
 def _action(change: ObjectChange, stated: Iterable[Action]) -> Action:
@@ -124,6 +126,9 @@ def _action(change: ObjectChange, stated: Iterable[Action]) -> Action:
     stated = list(stated)
     if Action.REFUSED in stated:
         return Action.REFUSED
+    if change.before is not None and change.after is not None:
+        # What comes, goes or stays there is something inside it.
+        stated = [each for each in stated if each is Action.REPLACED]
     if stated:
         return stated[0]
     if change.before is None:

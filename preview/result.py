@@ -52,7 +52,8 @@ class HostVerdict(NamedTuple):
     """What happens to one host: the worst of its reasons; ``reasons`` are indexes in the site's.
 
     ``at_most``: of the hosts that share this verdict and its worst reason only so many are
-    concerned, and Git does not say which.
+    concerned, and Git does not say which; to the others, or to so many of them as
+    ``rest_at_most`` says, happens ``rest``.
     """
 
     host: str
@@ -60,6 +61,14 @@ class HostVerdict(NamedTuple):
     impact: Impact
     reasons: tuple[int, ...]
     at_most: int | None = None
+    rest: Impact = Impact.NONE
+    rest_at_most: int | None = None
+
+    @property
+    def shared(self) -> tuple[Impact, int | None, Impact, int | None, tuple[int, ...]]:
+        """What hosts have in common that are counted together."""
+        worst = () if self.at_most is None else self.reasons[:1]
+        return self.impact, self.at_most, self.rest, self.rest_at_most, worst
 
 
 class ObjectVerdict(NamedTuple):
@@ -128,12 +137,14 @@ class SitePreview:
 
 
 def _counts(hosts: tuple[HostVerdict, ...]) -> dict[Impact, int]:
-    groups: Counter[tuple[Impact, int | None, tuple[int, ...]]] = Counter()
-    for host in hosts:
-        groups[host.impact, host.at_most, host.reasons[:1] if host.at_most else ()] += 1
+    groups = Counter(host.shared for host in hosts)
     found: Counter[Impact] = Counter()
-    for (impact, at_most, _), number in groups.items():
-        found[impact] += number if at_most is None else min(number, at_most)
+    for (impact, at_most, rest, rest_at_most, _), number in groups.items():
+        concerned = number if at_most is None else min(number, at_most)
+        found[impact] += concerned
+        if rest is not Impact.NONE:
+            others = number - concerned
+            found[rest] += others if rest_at_most is None else min(others, rest_at_most)
     return {impact: found[impact] for impact in reversed(Impact) if found[impact]}
 
 

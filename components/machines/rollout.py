@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from math import ceil
 from typing import NamedTuple
 
-from components.impact.vocabulary import Effect, Impact, Ledger, PoolPlan, Side, SiteChange
+from components.impact.vocabulary import Effect, Impact, Ledger, PoolPlan, SiteChange
 from components.machines.health import startup_timeout
 from components.machines.names import COMPONENT
 from components.manifest import Json, Manifest
@@ -52,7 +52,7 @@ def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
     """The plan of each pool (and zone) whose machines are replaced."""
     rolled = dict.fromkeys(each.name for each in effects if _replaces(each))
     objects = site.side.objects
-    return tuple(_plan(site.side, objects[name]) for name in rolled if name in objects)
+    return tuple(_plan(site, objects[name]) for name in rolled if name in objects)
 
 
 def _replaces(effect: Effect) -> bool:
@@ -61,7 +61,8 @@ def _replaces(effect: Effect) -> bool:
     return own and effect.impact is Impact.REIMAGE
 
 
-def _plan(side: Side, manifest: Manifest) -> PoolPlan:
+def _plan(site: SiteChange, manifest: Manifest) -> PoolPlan:
+    side = site.side
     pool, zone = _pool_of(side.site, manifest)
     spec = manifest.body["spec"]
     machines = spec["replicas"]
@@ -82,7 +83,7 @@ def _plan(side: Side, manifest: Manifest) -> PoolPlan:
         hours=found.groups * profile.reimage_minutes / 60,
         drain_hours=drain,
         out=Ledger(model, hosts, hosts * each, found.out, found.out * each),
-        stuck=found.stuck or "; ".join(_obstacles(side, pool, manifest, hosts)),
+        stuck=found.stuck or "; ".join(_obstacles(site, pool, zone, manifest)),
         notes=tuple(_notes(pool, found)),
     )
 
@@ -108,11 +109,17 @@ def _settings(spec: Json, kind: str) -> tuple[int, int]:
     return int(strategy.get("maxUnavailable", 0)), surge
 
 
-def _obstacles(side: Side, pool: Pool, manifest: Manifest, hosts: int) -> Iterator[str]:
+def _obstacles(site: SiteChange, pool: Pool, zone: str, manifest: Manifest) -> Iterator[str]:
     """What keeps a rollout from ending, besides its own settings."""
-    spec = manifest.body["spec"]
+    side, spec = site.side, manifest.body["spec"]
+    hosts, taken = len(side.site.hosts_of(pool, zone or None)), _taken(site, pool, zone)
     if hosts < spec["replicas"]:
         yield f"{spec['replicas']} machines are wanted, and the pool has {hosts} hosts"
+    elif hosts - taken < spec["replicas"]:
+        yield (
+            f"{spec['replicas']} machines are wanted, and of its {hosts} hosts {taken} came from a "
+            "pool that keeps their machines"
+        )
     control = next((m for m in side.objects.values() if m.kind == "KubeadmControlPlane"), None)
     if manifest.kind == "MachineDeployment" and control is not None:
         mine, its = spec["template"]["spec"].get("version"), control.body["spec"]["version"]
@@ -128,6 +135,22 @@ def _obstacles(side: Side, pool: Pool, manifest: Manifest, hosts: int) -> Iterat
             f"the health check gives a machine {limit} s to start and a re-image takes {minutes} "
             "minutes: each new machine is deleted while it installs"
         )
+
+
+def _taken(site: SiteChange, pool: Pool, zone: str) -> int:
+    """Hosts that came from another pool, which has as many machines as before and so keeps them."""
+    if site.before is None:
+        return 0
+    old, now = site.before.site, site.side.site
+    former = {host.name: host.pool for host in old.hosts}
+    kept = {
+        each.name: now.replicas(each) >= old.replicas(each)
+        for each in old.file.pools
+        if each.name in {other.name for other in now.file.pools}
+    }
+    mine = now.hosts_of(pool, zone or None)
+    came = (former.get(host.name, pool.name) for host in mine)
+    return sum(name != pool.name and kept.get(name, False) for name in came)
 
 
 def _notes(pool: Pool, found: Waves) -> Iterator[str]:
@@ -156,12 +179,14 @@ def capacity(site: SiteChange, effects: Iterable[Effect]) -> tuple[Ledger, ...]:
         pool.name: sum(host.name in certain for host in side.site.hosts_of(pool))
         for pool in side.site.file.pools
     }
+    rolled = {each.name for each in effects if _replaces(each)}
     for plan in plans(site, effects):
         if plan.pool in out:
             out[plan.pool] += plan.out.hosts_out
     for each in lost:
         pool = next((h.pool for h in side.site.hosts if h.name in each.hosts), "")
-        if each.at_most is not None and pool in out:
+        # Those that a rollout deletes and does not replace are those that it takes out.
+        if each.at_most is not None and pool in out and each.name not in rolled:
             out[pool] += each.at_most
     return tuple(_ledgers(side.site, out))
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from components.impact.vocabulary import Impact
 from preview.report.phrase import Phrase, joined, plain, value
 from preview.report.words import (
+    GIVES_UP,
     NAMED,
     Doing,
     count,
@@ -34,9 +35,11 @@ def clauses(preview: Preview) -> tuple[Phrase, ...]:
     First the sites of which nothing can be said, then what happens to hosts, the worst first and in
     full. That nothing happens is only said where everything is known.
     """
-    sites = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
-    found = [*_unsaid(preview), *_impacts(preview, sites)]
-    happens = bool(summed(sites))
+    known = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
+    gone = [site for site in known if site.state is State.REMOVED]
+    sites = [site for site in known if site.state is not State.REMOVED]
+    found = [*_unsaid(preview), *_given_up(gone), *_impacts(preview, sites)]
+    happens = bool(summed(known))
     found += _warnings(sites)
     if not found:
         found.append(_nothing(sites))
@@ -70,6 +73,14 @@ def _unsaid(preview: Preview) -> Iterable[Phrase]:
         yield (f"could not say what {clashes} between sites will do",)
 
 
+def _given_up(gone: Sequence[SitePreview]) -> Iterable[Phrase]:
+    """The sites that have no file any more."""
+    if gone:
+        hosts = count(sum(len(site.hosts) for site in gone), "host")
+        names = listed([site.name for site in gone], "site")
+        yield (f"{GIVES_UP} {hosts} in ", *names, ", applied no more, and nothing is deleted")
+
+
 def _impacts(preview: Preview, sites: Sequence[SitePreview]) -> Iterable[Phrase]:
     """A clause for each thing that happens to hosts, the first in full."""
     found = summed(sites)
@@ -89,7 +100,8 @@ def _in_full(total: Doing, sites: Sequence[SitePreview]) -> Phrase:
     concerned = [s for s in sites if any(each.impact is impact for each in doings(s))]
     of = sum(len(site.hosts) for site in concerned)
     where = (counted(total, of), " in ", *listed([site.name for site in concerned], "site"))
-    pools = [h.pool for site in concerned for h in site.hosts if h.impact is impact and h.pool]
+    every = [host for site in concerned for host in site.hosts if host.pool]
+    pools = [host.pool for host in every if impact in (host.impact, host.rest)]
     rollout = _rollout(concerned) if impact is Impact.REIMAGE else ()
     return (*where, *_in_pools(list(dict.fromkeys(pools))), *rollout)
 

@@ -56,7 +56,7 @@ def _within(first: str, whole: Piecewise, limit: int) -> str:
         "\n---\n**Left out here, as it does not fit: {:,} lines.** "
         "The full report is in the artifact of this run.\n"
     )
-    room = limit - _size(first) - _size(notice) - 20
+    room = limit - _size(first) - _size(notice.format(_lines(whole)))
     text, left = _fitted(whole, room)
     return first + text + (notice.format(left) if left else "")
 

@@ -155,7 +155,7 @@ def prose(text: str, limit: int = SENTENCE) -> Prose:
             runs[-1] = (f"{runs[-1][0]} {word}", quoted)
         else:
             runs.append((word, quoted))
-    return Prose(tuple(_spaced(runs)))
+    return Prose(tuple(_spaced(runs or [("nothing is said", False)])))
 
 
 def _spaced(runs: list[tuple[str, bool]]) -> Iterable[tuple[str, bool]]:

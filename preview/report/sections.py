@@ -8,7 +8,7 @@ from preview.report.blocks import Head, Line, Names, Room, Row, Section, Table
 from preview.report.phrase import Phrase, Strong, contrast, joined, prose, value
 from preview.report.ranges import first_few, ranges
 from preview.report.reasons import Because, Why, grouped
-from preview.report.words import MEANING, count, few, takes
+from preview.report.words import count, few, meaning, takes
 from preview.result import Cause, HostVerdict, SitePreview
 from schemas.problem import Problem
 
@@ -53,42 +53,52 @@ def hosts(site: SitePreview, room: Room) -> Section:
 
 def alike_hosts(site: SitePreview) -> list[tuple[HostVerdict, ...]]:
     """The hosts to which the same happens, by pool, worst first; those left alone in one group."""
+    return [tuple(group) for _, group in groupby(sorted(site.hosts, key=_likeness), _likeness)]
 
-    def key(host: HostVerdict) -> tuple[int, int, tuple[int, ...], str]:
-        if host.impact is Impact.NONE:
-            return (0, -1, (), "")
-        few = host.at_most is not None
-        return (
-            -host.impact.rank,
-            host.at_most if host.at_most is not None else -1,
-            host.reasons[:1] if few else (),
-            host.pool,
-        )
 
-    return [tuple(group) for _, group in groupby(sorted(site.hosts, key=key), key)]
+def _likeness(host: HostVerdict) -> tuple[object, ...]:
+    if host.impact is Impact.NONE:
+        return (0,)
+    vague = host.at_most is not None
+    limits = [-1 if limit is None else limit for limit in (host.at_most, host.rest_at_most)]
+    return (
+        -host.impact.rank,
+        *limits,
+        host.rest.rank,
+        host.reasons[:1] if vague else (),
+        host.pool,
+    )
 
 
 def _host_row(site: SitePreview, alike: Sequence[HostVerdict], room: Room) -> Row:
     first = alike[0]
+    what: Phrase = (strong(first.impact), f": {meaning(site, first.impact)}")
     if first.impact is Impact.NONE:
-        cells: tuple[Phrase, ...] = (
-            (strong(first.impact), f": {MEANING[first.impact]}"),
-            (f"{len(alike):,}",),
-            (),
-            ("all others" if len(alike) < len(site.hosts) else "all",),
-        )
-        return Row(cells, first.impact)
+        others = "all others" if len(alike) < len(site.hosts) else "all"
+        return Row((what, (f"{len(alike):,}",), (), (others,)), first.impact)
+    names = hosts_in((host.host for host in alike), room)
+    in_pool = sum(host.pool == first.pool for host in site.hosts)
+    number = f"{len(alike):,} of {in_pool:,}"
     if first.at_most is not None:
-        number = f"{min(first.at_most, len(alike)):,} of {len(alike):,}"
-        names = hosts_in((host.host for host in alike), room)
-        which: Phrase = (*names, "; Git does not say which")
-    else:
-        in_pool = sum(host.pool == first.pool for host in site.hosts)
-        number = f"{len(alike):,} of {in_pool:,}"
-        which = hosts_in((host.host for host in alike), room)
-    what = (strong(first.impact), f": {MEANING[first.impact]}")
+        number = f"{_concerned(alike):,} of {len(alike):,}"
+        names = (*names, f"; Git does not say which{_others(alike)}")
     pool: Phrase = (value(first.pool),) if first.pool else ()
-    return Row((what, (number,), pool, which), first.impact)
+    return Row((what, (number,), pool, names), first.impact)
+
+
+def _concerned(alike: Sequence[HostVerdict]) -> int:
+    limit = alike[0].at_most
+    return len(alike) if limit is None else min(limit, len(alike))
+
+
+def _others(alike: Sequence[HostVerdict]) -> str:
+    """What happens to those of the hosts that the worst does not happen to."""
+    first = alike[0]
+    others = len(alike) - _concerned(alike)
+    if first.rest is Impact.NONE or not others:
+        return ""
+    some = "" if first.rest_at_most is None else f"at most {first.rest_at_most:,} of "
+    return f", and {some}the other {others:,}: {first.rest.value}"
 
 
 def every_host(site: SitePreview) -> Section:
@@ -104,7 +114,8 @@ def _names(alike: Sequence[HostVerdict]) -> Names:
     if first.impact is not Impact.NONE and first.pool:
         title = (*title, " of pool ", value(first.pool))
     if first.at_most is not None:
-        title = (*title, f": {min(first.at_most, len(alike)):,} of them, Git does not say which")
+        vague = f": {_concerned(alike):,} of them, Git does not say which{_others(alike)}"
+        title = (*title, vague)
     return Names(title, tuple(value(host.host).text for host in alike), first.impact)
 
 

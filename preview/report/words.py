@@ -31,6 +31,9 @@ _VERBS = {
     Impact.ADD: "adds",
 }
 
+GIVES_UP = "gives up"
+"""What becomes of the hosts of a site that is gone."""
+
 NAMED = 3
 """Sites, pools or models that are named in a sentence; more are counted."""
 
@@ -131,6 +134,7 @@ def members(entry: Entry) -> tuple[SitePreview, ...]:
 def doings(site: SitePreview) -> list[Doing]:
     """What happens to a site's hosts, worst first, and what reasons say that name no host."""
     vague = {host.impact for host in site.hosts if host.at_most is not None}
+    vague |= {host.rest for host in site.hosts if host.rest_at_most is not None}
     found = [Doing(impact, n, impact in vague) for impact, n in site.counts().items()]
     seen = {each.impact for each in found} | {Impact.NONE}
     hostless = {reason.effect.impact for reason in site.reasons} - seen
@@ -159,12 +163,19 @@ def happening(sites: Sequence[SitePreview]) -> Phrase:
         return ("nothing happens to any machine",)
     hosts = sum(len(site.hosts) for site in sites)
     rest = "".join(f", {counted(each)}" for each in found[1:])
-    return (Strong(counted(found[0], of=hosts)), rest)
+    gone = all(site.state is State.REMOVED for site in sites)
+    return (Strong(counted(found[0], of=hosts, verb=GIVES_UP if gone else "")), rest)
 
 
-def counted(doing: Doing, of: int = 0) -> str:
+def meaning(site: SitePreview, impact: Impact) -> str:
+    """What an impact is for a host of a site; of one that is gone nothing is deleted."""
+    gone = site.state is State.REMOVED and impact is Impact.REMOVE
+    return "applied no more: it stays as it is, and nobody manages it" if gone else MEANING[impact]
+
+
+def counted(doing: Doing, of: int = 0, verb: str = "") -> str:
     """``re-images at most 2 of 400 hosts``, and without ``of`` only how many."""
-    verb = _VERBS[doing.impact]
+    verb = verb or _VERBS[doing.impact]
     if not doing.hosts:
         if doing.impact is Impact.UNKNOWN:
             return "could not say what a change does"

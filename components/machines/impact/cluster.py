@@ -98,6 +98,19 @@ RULES = [
     *(
         Rule(
             "Cluster",
+            path(f"spec.clusterNetwork.{each}"),
+            not_known(
+                "read when the first machine runs kubeadm init: no part of Kubernetes moves a "
+                "cluster that runs to other networks, and a pod network that is told of them does "
+                "not find its nodes in them: what becomes of pods is not known",
+                _BOOTSTRAP,
+            ),
+        )
+        for each in ("pods", "services")
+    ),
+    *(
+        Rule(
+            "Cluster",
             path(f"spec.{each}"),
             not_known(
                 "the webhook refuses only its removal; what another one does is not known", _WEBHOOK

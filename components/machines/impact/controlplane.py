@@ -48,8 +48,19 @@ _UNCOMPARED = ("clusterConfiguration.dns", "joinConfiguration.discovery")
 ROLLING_FIELDS = (path("spec.version"), _REFERENCE, _CONFIG)
 
 
+def _skips(change: ObjectChange) -> bool:
+    """Whether a minor version is left out, so that the webhook takes nothing of the change."""
+    was, now = (parsed(value(each, "spec", "version")) for each in (change.before, change.after))
+    return bool(was) and now[1:2] >= (was[1] + 2,)
+
+
 def _roll(site: SiteChange, change: ObjectChange, field: FieldChange, what: str) -> Effect:
     """The control plane's machines are replaced, because of ``what``."""
+    if _skips(change):
+        why = "the webhook refuses to leave out a minor version, and with it all of this change"
+        return Effect(
+            Impact.NONE, change.name, field.path, why, _WEBHOOK, action=Action.REFUSED
+        )
     hosts, at_most = settled(site, change)
     surge = value(change.after, *path("spec.rollout.strategy.rollingUpdate.maxSurge"))
     first = "a new one on a free host first" if surge in (1, ABSENT) else "an old one goes first"
@@ -95,9 +106,9 @@ def _version(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iter
     """One minor up at most; the way back is refused by nobody."""
     effect = _roll(site, change, field, f"the version goes from {field.before} to {field.after}")
     was, now = parsed(field.before), parsed(field.after)
-    if was and now[1:2] >= (was[1] + 2,):
+    if _skips(change):
         why = f"the webhook refuses {field.after} after {field.before}: one minor version at a time"
-        yield effect._replace(why=why, source=_WEBHOOK, action=Action.REFUSED)
+        yield effect._replace(why=why)
     elif now[:2] < was[:2]:
         why = (
             f"nobody refuses the way back from {field.before} to {field.after}, and Kubernetes "

@@ -14,11 +14,13 @@ from components.impact.vocabulary import (
     FieldChange,
     Impact,
     ObjectChange,
+    Side,
     SiteChange,
 )
 from components.machines.impact.anykind import gone, metadata_rules, of_field, removal
-from components.machines.impact.concerned import pool_named, value
+from components.machines.impact.concerned import hosts_in, many, pool_named, value
 from components.machines.impact.scale import DELETE_MACHINE
+from components.machines.impact.workers import ROLLING_FIELDS
 from components.machines.names import (
     BOOT_MAC_ANNOTATION,
     FAILURE_DOMAIN_LABEL,
@@ -60,7 +62,7 @@ def _pool(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterato
         why = "a label by which control plane machines find hosts; read when one is made"
         yield Effect(Impact.NONE, change.name, field.path, why, _PROVIDER, (change.one.key[3],))
         return
-    yield _moved(change, field, f"pool {field.before}", f"pool {field.after}")
+    yield _moved(site, change, field, (str(field.before), ""), (str(field.after), ""))
 
 
 @of_field
@@ -70,19 +72,75 @@ def _zone(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterato
     before, after = value(change.before, *labels), value(change.after, *labels)
     pools = pool_named(site.before, str(before)), pool_named(site.after, str(after))
     if before == after and all(pool is not None and pool.rollout.by_zone for pool in pools):
-        yield _moved(change, field, f"{before}-{field.before}", f"{after}-{field.after}")
+        zones = (str(before), str(field.before)), (str(after), str(field.after))
+        yield _moved(site, change, field, *zones)
         return
     why = _NEXT.format("its node gets the label of the other zone")
     yield Effect(Impact.NONE, change.name, field.path, why, _DATA, (change.one.key[3],))
 
 
-def _moved(change: ObjectChange, field: FieldChange, old: str, new: str) -> Effect:
-    why = (
-        f"the host keeps its Machine of {old} until that is deleted, and {new} waits for it; then "
-        f"it is wiped and installed for {new}. Which Machine {old} gives up is Cluster API's "
-        f"choice: mark this host's with {DELETE_MACHINE} before"
+Group = tuple[str, str]
+"""A pool, and a zone of it or "" for all."""
+
+
+def _moved(
+    site: SiteChange, change: ObjectChange, field: FieldChange, old: Group, new: Group
+) -> Effect:
+    """What becomes of a host that another group of machines finds from now on.
+
+    Nobody tells its Machine. It goes if the group that it leaves is to have fewer; whether another
+    comes depends on the group that it joins waiting for a host.
+    """
+    leaves, joins = _called(old), _called(new)
+    hosts = (change.one.key[3],)
+    if _rolled(site, change, old):
+        why = (
+            f"{leaves} is replaced, and with it the Machine that this host still has of it; then "
+            f"the host is wiped, and serves {joins} if that lacks one"
+        )
+        return Effect(Impact.REMOVE, change.name, field.path, why, _PROVIDER, hosts, 1)
+    if _replicas(site.after, old) >= _replicas(site.before, old):
+        why = (
+            f"the host keeps its Machine of {leaves}, which is to have as many as before, until "
+            f"something else deletes it; from then on {joins} finds it, and {leaves} lacks a host"
+        )
+        return Effect(Impact.NONE, change.name, field.path, why, _PROVIDER, hosts)
+    chosen = (
+        f"Which Machine {leaves} gives up is Cluster API's choice: mark this host's with "
+        f"{DELETE_MACHINE} before"
     )
-    return Effect(Impact.REIMAGE, change.name, field.path, why, _PROVIDER, (change.one.key[3],))
+    free = len(hosts_in(site.before, *new)) - _replicas(site.before, new)
+    if free > 0:
+        why = (
+            f"the host keeps its Machine of {leaves} until that is deleted, and is wiped then; "
+            f"{joins} has {many(free, 'free host')}, which its new Machine takes at once, so this "
+            f"one may stay without a machine. {chosen}"
+        )
+        return Effect(Impact.REMOVE, change.name, field.path, why, _PROVIDER, hosts, 1)
+    why = (
+        f"the host keeps its Machine of {leaves} until that is deleted, and {joins} waits for it; "
+        f"then it is wiped and installed for {joins}. {chosen}"
+    )
+    return Effect(Impact.REIMAGE, change.name, field.path, why, _PROVIDER, hosts)
+
+
+def _called(group: Group) -> str:
+    return f"{group[0]} in zone {group[1]}" if group[1] else f"pool {group[0]}"
+
+
+def _rolled(site: SiteChange, change: ObjectChange, group: Group) -> bool:
+    """Whether the machines of the group that a host leaves are replaced in the same change."""
+    zone = value(change.before, "metadata", "labels", ZONE_LABEL)
+    names = (f"MachineDeployment/{group[0]}", f"MachineDeployment/{group[0]}/{zone}")
+    found = (site.changes.get((change.component, name)) for name in names)
+    fields = (field.path for each in found if each for field in each.fields)
+    return any(at[: len(rolling)] == rolling for at in fields for rolling in ROLLING_FIELDS)
+
+
+def _replicas(side: Side | None, group: Group) -> int:
+    """How many machines a group is to have; 0 where it is not there."""
+    pool = pool_named(side, group[0])
+    return side.site.replicas(pool, group[1] or None) if side and pool else 0
 
 
 def _whole(

@@ -66,6 +66,8 @@ def _more(site: SiteChange, change: ObjectChange, field: FieldChange, source: st
 
 
 def settled(site: SiteChange, change: ObjectChange) -> tuple[tuple[str, ...], int | None]:
-    """The hosts that may run a machine on both sides, and how many at most do: spares do not."""
+    """The hosts that may run a machine on both sides, and how many at most do: spares do not, and
+    a machine that is one too many is not replaced."""
     hosts = staying(site, change)
-    return hosts, capped(hosts, number(change.before, "spec", "replicas"))
+    sides = (change.before, change.after)
+    return hosts, capped(hosts, min(number(each, "spec", "replicas") for each in sides))
