@@ -140,6 +140,38 @@ def _taken(before: Snapshot, after: Snapshot, name: str) -> set[bytes]:
     return _cells(after.read(new).values()) - _cells(before.read(old).values())
 
 
+def owners(before: Snapshot, after: Snapshot, names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Hosts whose BMC is another host's on the earlier side, by site and name: whose it is.
+
+    Such as hosts that are renamed, or go to another site: as nothing deletes the former host for
+    good by itself, two would command one machine.
+    """
+    lists = {f"sites/{name}{HOSTS}": name for name in names}
+    changed = [path for path in lists if before.files.get(path) != after.files.get(path)]
+    had: dict[bytes, tuple[str, str]] = {}
+    for path, data in before.read(p for p in changed if p in before.files).items():
+        had |= {bmc: (lists[path], name) for name, bmc in _rows(data, b"name", b"bmc")}
+    found: dict[str, dict[str, str]] = {}
+    for path, data in after.read(p for p in changed if p in after.files).items():
+        for name, bmc in _rows(data, b"name", b"bmc"):
+            owner = had.get(bmc, (lists[path], name))
+            if owner != (lists[path], name):
+                found.setdefault(lists[path], {})[name] = "/".join(owner)
+    return found
+
+
+def _rows(data: bytes, name: bytes, column: bytes) -> Iterator[tuple[str, bytes]]:
+    """The name and another cell of each line of a host list; none where it lacks the columns."""
+    header, _, rows = data.partition(b"\n")
+    columns = [each.strip() for each in header.split(b",")]
+    if name in columns and column in columns:
+        first, second = columns.index(name), columns.index(column)
+        for row in rows.split(b"\n"):
+            cells = row.strip().split(b",")
+            if len(cells) == len(columns):
+                yield cells[first].decode("utf-8", "replace"), cells[second]
+
+
 def _cells(contents: Iterable[bytes]) -> set[bytes]:
     """What two sites must not share, wherever it stands in a host list or a site file."""
     found: set[bytes] = set()

@@ -31,10 +31,22 @@ GONE = (
     "objects stay as they are, and nobody manages them"
 )
 
+SHARED = (
+    "its BMC is that of the BareMetalHost {}, which is protected and stays until a person deletes "
+    "it, and that wipes the machine: which of the two commands it until then is not known"
+)
+_REGISTERED = "BMO v0.13.2, pkg/provisioner/ironic/register.go (a MAC belongs to one node)"
 
-def judge(site: SiteChange, causes: Mapping[Name, tuple[Cause, ...]]) -> SitePreview:
-    """What a change does to a site; ``causes`` are the edits behind each object that differs."""
-    effects = list(_effects(site))
+
+def judge(
+    site: SiteChange, causes: Mapping[Name, tuple[Cause, ...]], owners: Mapping[str, str]
+) -> SitePreview:
+    """What a change does to a site.
+
+    ``causes`` are the edits behind each object that differs, ``owners`` whose BMC a host has that
+    was another's.
+    """
+    effects = [*_effects(site), *_shared(site, owners)]
     reasons = tuple(
         Reason(each, shown(_object(site, each.name)), causes.get(each.name, ()))
         for each in effects
@@ -73,6 +85,14 @@ def _effects(site: SiteChange) -> Iterator[Effect]:
     for change in site.changes.values():
         yield from judged(RULES[change.component], site, change)
     yield from connections.effects(site)
+
+
+def _shared(site: SiteChange, owners: Mapping[str, str]) -> Iterator[Effect]:
+    """Hosts under another name: the object of the former name stays until a person deletes it."""
+    for host, owner in owners.items():
+        name = ("machines", f"BareMetalHost/{host}")
+        if name in site.changes:
+            yield Effect(Impact.UNKNOWN, name, (), SHARED.format(owner), _REGISTERED, (host,))
 
 
 def _object(site: SiteChange, name: Name) -> Manifest:

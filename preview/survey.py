@@ -18,7 +18,7 @@ from preview.causes import causes
 from preview.compare import compare
 from preview.edit import Input
 from preview.edits import edits
-from preview.fleet import site_names, site_of, suspects, touched
+from preview.fleet import owners, site_names, site_of, suspects, touched
 from preview.group import grouped
 from preview.judge import judge
 from preview.objects import Objects, objects
@@ -43,12 +43,13 @@ Maker = Callable[[Snapshot, Path, list[str]], Mapping[str, Objects] | None]
 
 
 class _Work(NamedTuple):
-    """Where the files of both sides lie, the sites among which a clash may be, and objects that
-    another code made."""
+    """Where the files of both sides lie, the sites among which a clash may be, by site the hosts
+    whose BMC was another's, and objects that another code made."""
 
     before: Path
     after: Path
     suspects: frozenset[str]
+    owners: Mapping[str, Mapping[str, str]]
     made: tuple[Mapping[str, Objects] | None, Mapping[str, Objects] | None] = (None, None)
 
 
@@ -96,7 +97,8 @@ def _write(before: Snapshot, after: Snapshot, names: list[str], folder: Path) ->
         paths = [p for p in snapshot.files if (site := site_of(p)) is None or site in wanted]
         (folder / part / "sites").mkdir(parents=True)
         snapshot.write(paths, folder / part)
-    return _Work(folder / "before", folder / "after", frozenset(near))
+    whose = owners(before, after, names)
+    return _Work(folder / "before", folder / "after", frozenset(near), whose)
 
 
 def _site(work: _Work, name: str) -> SitePreview | None:
@@ -117,7 +119,7 @@ def _site(work: _Work, name: str) -> SitePreview | None:
     if problems := _refused(change):
         return SitePreview(name, State.INVALID, problems=problems)
     found = edits(old, new) if old and new else []
-    return judge(change, causes(change, found))
+    return judge(change, causes(change, found), work.owners.get(name, {}))
 
 
 def _not_made(name: str) -> Problem:

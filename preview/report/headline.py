@@ -82,28 +82,30 @@ def _given_up(gone: Sequence[SitePreview]) -> Iterable[Phrase]:
 
 
 def _impacts(preview: Preview, sites: Sequence[SitePreview]) -> Iterable[Phrase]:
-    """A clause for each thing that happens to hosts, the first in full."""
-    found = summed(sites)
-    first = found[0].impact if found else None
+    """A clause for each thing that happens to hosts, the first with where it does."""
+    found = {total.impact: total for total in summed(sites)}
+    first = next(iter(found), None)
     for impact in reversed(Impact):
         if impact is Impact.UNKNOWN and preview.code_changed:
             files = count(len(preview.code_changed), "changed file")
             yield (f"could not say what {files} of Foresite's own code will do",)
-        for total in found:
-            if total.impact is impact:
-                yield _in_full(total, sites) if impact is first else (counted(total),)
+        rollout = _rollout(sites) if impact is Impact.REIMAGE else ()
+        if impact in found:
+            where = _where(found[impact], sites) if impact is first else (counted(found[impact]),)
+            yield (*where, *((": ", *rollout) if rollout else ()))
+        elif rollout:
+            yield ("re-images machines: ", *rollout)
 
 
-def _in_full(total: Doing, sites: Sequence[SitePreview]) -> Phrase:
-    """What happens to how many hosts, where, and how a rollout goes."""
+def _where(total: Doing, sites: Sequence[SitePreview]) -> Phrase:
+    """What happens to how many hosts of how many, on which sites and in which pools."""
     impact = total.impact
     concerned = [s for s in sites if any(each.impact is impact for each in doings(s))]
     of = sum(len(site.hosts) for site in concerned)
     where = (counted(total, of), " in ", *listed([site.name for site in concerned], "site"))
     every = [host for site in concerned for host in site.hosts if host.pool]
     pools = [host.pool for host in every if impact in (host.impact, host.rest)]
-    rollout = _rollout(concerned) if impact is Impact.REIMAGE else ()
-    return (*where, *_in_pools(list(dict.fromkeys(pools))), *rollout)
+    return (*where, *_in_pools(list(dict.fromkeys(pools))))
 
 
 def _in_pools(names: Sequence[str]) -> Phrase:
@@ -119,7 +121,7 @@ def _rollout(sites: Sequence[SitePreview]) -> Phrase:
     stuck = sum(bool(plan.stuck) for plan in plans)
     never = [(f"{count(stuck, 'rollout')} never end{'s' if stuck == 1 else ''}",)] if stuck else []
     if stuck == len(plans):
-        return (": ", *joined(never)) if never else ()
+        return joined(never)
     plans = [plan for plan in plans if not plan.stuck]
     one = len(plans) == 1
     out = out_at_worst([plans[0].out] if one else [each for s in sites for each in s.capacity])
@@ -128,7 +130,7 @@ def _rollout(sites: Sequence[SitePreview]) -> Phrase:
     parts: list[Phrase] = [*never, (f"{sum(plan.at_once for plan in plans):,} at a time",)]
     parts += [(*out, " out at worst")] if out else []
     parts += [(takes(longest) + slowest,)]
-    return (": ", *joined(parts))
+    return joined(parts)
 
 
 def _warnings(sites: Sequence[SitePreview]) -> Iterable[Phrase]:

@@ -55,7 +55,7 @@ def _alerts(preview: Preview) -> Iterable[Alert]:
         title = f"{count(len(preview.clashes), 'problem')} between sites"
         yield Alert((title,), tuple(map(problem, preview.clashes)))
     if preview.code_changed:
-        said = "what they change at sites is not in this preview"
+        said = "what this does to sites is not in the preview"
         yield Alert(
             (f"{count(len(preview.code_changed), 'file')} of Foresite's own code changed",),
             (Line((f"{said}: ", *few(preview.code_changed, 120))),),

@@ -141,6 +141,8 @@ _PLAIN = re.compile(
 )
 """Words and numbers that no format, and no reader of mentions, references or commits, takes for
 more than that."""
+_WORD = re.compile(r"(\(?`[^`]+`[.,;:)]*)(?!\S)|\S+")
+"""A word, or several that a sentence quotes in backticks."""
 _NUMBERED = re.compile(r"[0-9]+[.)].*")
 _QUOTED = re.compile(r"(\(?)(.*?)([.,;:)]*)")
 
@@ -148,9 +150,12 @@ _QUOTED = re.compile(r"(\(?)(.*?)([.,;:)]*)")
 def prose(text: str, limit: int = SENTENCE) -> Prose:
     """A sentence of someone else: what is not plainly a word is quoted, as a value is."""
     runs: list[tuple[str, bool]] = []
-    for word in visible(text, limit).split():
+    for match in _WORD.finditer(visible(text, limit)):
+        marked = match[1] is not None
+        word = match[0].replace("`", "") if marked else match[0]
         # A number with a point at the start of a line would be an item of a list.
-        quoted = not _PLAIN.fullmatch(word) or (not runs and bool(_NUMBERED.fullmatch(word)))
+        start = not runs and bool(_NUMBERED.fullmatch(word))
+        quoted = marked or start or not _PLAIN.fullmatch(word)
         if runs and runs[-1][1] == quoted:
             runs[-1] = (f"{runs[-1][0]} {word}", quoted)
         else:

@@ -98,11 +98,12 @@ _CELLS = (
         "a name: another BareMetalHost for the same metal",
         cells("tsukuba-1", _FIRST, name="tsukuba-1-a-104"),
         Expected(
-            {"cpu": (removed(1), added(1))},
+            {"cpu": (removed(1), Verdict(Impact.UNKNOWN, 1))},
             {f"BareMetalHost/{_FIRST}": Action.REFUSED},
             {"hosts": 1},
         ),
-        f"{PROTECTED}; Bare Metal Operator 0.13.2, host_state_machine.go: a deleted host is wiped",
+        f"{PROTECTED}; Bare Metal Operator 0.13.2, host_state_machine.go: a deleted host is wiped; "
+        "until it is deleted both objects command one BMC",
     ),
 )
 _EXCHANGED = (

@@ -13,6 +13,7 @@ from tests.verdicts.row import (
     PROTECTED,
     Expected,
     Row,
+    Verdict,
     added,
     removed,
 )
@@ -65,8 +66,12 @@ ROWS = (
     Row(
         "another name for a site",
         (*_like_lab("lab-2", ("lab-1", "lab-2")), gone(*_FILES)),
-        {"lab-1": _LEFT, "lab-2": Expected({"lab": added(3)}, state=State.ADDED)},
-        f"namespace, cluster and stack have the site's name; {_GONE}",
+        {
+            "lab-1": _LEFT,
+            "lab-2": Expected({"lab": Verdict(Impact.UNKNOWN, 3)}, state=State.ADDED),
+        },
+        f"namespace, cluster and stack have the name; {_GONE}; until the hosts of the former "
+        "are deleted both sites' objects command the same BMCs",
     ),
     Row(
         "two sites at once, each by its own edit",
