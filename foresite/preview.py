@@ -4,6 +4,8 @@ Compares two states of the repository. Needs no cluster, no credentials and no n
 """
 
 import argparse
+import os
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +22,7 @@ from preview.survey import UnknownSiteError, survey
 from schemas.nearest import nearest
 
 FORMATS: dict[str, Callable[[Preview], str]] = {
-    "text": report.text,
+    "text": lambda preview: report.text(preview, colour=_colour()),
     "markdown": report.comment,
     "json": report.document,
     "html": report.html,
@@ -32,6 +34,11 @@ FILES: dict[str, Callable[[Preview], str]] = {
     "report.json": report.document,
 }
 """What ``--out`` writes."""
+
+
+def _colour() -> bool:
+    """Whether colours help: for a person at a terminal who did not say no (no-color.org)."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
 def run(options: argparse.Namespace) -> int:

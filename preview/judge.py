@@ -33,9 +33,11 @@ GONE = (
 
 SHARED = (
     "its BMC is that of the BareMetalHost {}, which is protected and stays until a person deletes "
-    "it, and that wipes the machine: which of the two commands it until then is not known"
+    "it, and that wipes the machine; until then the Bare Metal Operator does not register this one "
+    "(its MAC is taken), or, from another management cluster, both command it: what becomes of the "
+    "host is not known"
 )
-_REGISTERED = "BMO v0.13.2, pkg/provisioner/ironic/register.go (a MAC belongs to one node)"
+_REGISTERED = "BMO v0.13.2, pkg/provisioner/ironic/ironic.go, findExistingHost"
 
 
 def judge(
