@@ -65,7 +65,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _snapshots(options: argparse.Namespace, root: Path) -> tuple[Snapshot, Snapshot]:
     head = at(root, options.head) if options.head else work_tree(root)
-    return at(root, options.base or base_of(root, options.head)), head
+    base = at(root, options.base) if options.base else at(root, *base_of(root, options.head))
+    return base, head
 
 
 def _again(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> list[str]:

@@ -91,13 +91,16 @@ def work_tree(root: Path) -> Snapshot:
     return Snapshot(root, "work tree", None, files, frozenset(here))
 
 
-def at(root: Path, revision: str) -> Snapshot:
-    """What a commit holds. Raises GitError where there is no such commit."""
+def at(root: Path, revision: str, name: str = "") -> Snapshot:
+    """What a commit holds; ``name`` is what a person calls it, where that is not the revision.
+
+    Raises GitError where there is no such commit.
+    """
     commit = commit_of(root, revision)
     listed = _git(root, "ls-tree", "-r", "-z", commit, "--", *DATA)
     files = {path: blob for path, blob in map(_treed, _lines(listed)) if blob is not None}
-    named = "" if commit.startswith(revision) else f"{revision} "
-    return Snapshot(root, f"{named}({commit[:10]})" if named else commit[:10], commit, files)
+    name = name or ("" if commit.startswith(revision) else revision)
+    return Snapshot(root, f"{name} ({commit[:10]})" if name else commit[:10], commit, files)
 
 
 def commit_of(root: Path, revision: str) -> str:
@@ -112,8 +115,9 @@ def commit_of(root: Path, revision: str) -> str:
     return found.decode().strip()
 
 
-def base_of(root: Path, head: str | None) -> str:
-    """The commit where a change began: the merge base of its head and the main branch.
+def base_of(root: Path, head: str | None) -> tuple[str, str]:
+    """The commit where a change began, and the branch it began at: the merge base of its head and
+    the main branch.
 
     Raises GitError where there is no main branch, or nothing in common with it.
     """
@@ -123,7 +127,8 @@ def base_of(root: Path, head: str | None) -> str:
         except GitError:
             continue
         try:
-            return _git(root, "merge-base", main, head or "HEAD").decode().strip()
+            found = _git(root, "merge-base", main, head or "HEAD").decode().strip()
+            return found, _git(root, "rev-parse", "--abbrev-ref", name).decode().strip()
         except GitError:
             raise GitError(f"{head or 'HEAD'} and {name} have no commit in common") from None
     raise GitError(f"there is none of {', '.join(MAIN)} to compare with; give --base")

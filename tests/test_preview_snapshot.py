@@ -115,8 +115,9 @@ def test_the_base_is_where_the_main_branch_was_left(repository: Repository) -> N
     repository.git("checkout", "-q", "main")
     repository.replace("sites/lab-1.yaml", "site: lab-1", "site: lab-1  # theirs")
     repository.commit("theirs")
-    assert base_of(repository.root, "change") == start
-    sides = at(repository.root, base_of(repository.root, "change")), at(repository.root, "change")
+    assert base_of(repository.root, "change") == (start, "main")
+    sides = at(repository.root, start, "main"), at(repository.root, "change")
+    assert sides[0].label == f"main ({start[:10]})"
     assert touched(*sides) == ["tokyo-1"]
     assert sides[1].commit == mine
 
