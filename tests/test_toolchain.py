@@ -107,6 +107,9 @@ def machine(tmp_path: Path) -> Machine:
         ("kubectl", "k8s.io/kubernetes"),
         ("pulumi", "github.com/pulumi/pulumi/pkg/v3"),
         ("pulumi-language-python", "github.com/pulumi/pulumi/sdk/v3"),
+        ("capi-core", "sigs.k8s.io/cluster-api"),
+        ("capi-kubeadm-control-plane", "sigs.k8s.io/cluster-api"),
+        ("capi-kubeadm-bootstrap", "sigs.k8s.io/cluster-api"),
     ],
 )
 def test_the_table_and_the_go_modules_name_the_same_versions(part: str, module: str) -> None:
