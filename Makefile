@@ -67,7 +67,7 @@ generate: .venv/.ready ## Make every generated file anew
 	@$(PYTHON) -m tools.screens
 
 bench: .venv/.ready ## Measure Foresite against its rivals
-	@$(PYTHON) -m tools.toolchain ensure
+	@$(PYTHON) -m tools.toolchain ensure pulumi controlplane
 	@$(PYTHON) -m bench.offline
 	@$(PYTHON) -m bench.preview
 	@$(PYTHON) -m bench.engine

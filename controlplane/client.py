@@ -21,7 +21,13 @@ _SECONDS = 60.0
 _JSON = "application/json"
 # Every JSON document is also the YAML that server-side apply asks for.
 _APPLY = "application/apply-patch+yaml"
-_STALE = (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError)
+_STALE = (
+    http.client.RemoteDisconnected,
+    BrokenPipeError,
+    ConnectionResetError,
+    ssl.SSLEOFError,
+)
+"""How a kept connection shows that the server has closed it meanwhile."""
 
 
 class Client:

@@ -48,22 +48,11 @@ def test_the_controllers_do_what_was_predicted(step: Step, result: dict[str, Any
     assert seen.updated == step.experiment.in_place
 
 
-IN_FILES = [
-    pytest.param(
-        step,
-        id=name(step),
-        marks=pytest.mark.xfail(
-            name(step) == "minor, all in one step",
-            reason="the preview does not say that the change of an OnDelete pool is refused",
-        ),
-    )
-    for step in STEPS
-    if step.experiment.in_files
-]
+IN_FILES = [step for step in STEPS if step.experiment.in_files]
 
 
 @pytest.mark.capi
-@pytest.mark.parametrize("step", IN_FILES)
+@pytest.mark.parametrize("step", IN_FILES, ids=name)
 def test_the_preview_says_what_the_controllers_do(
     step: Step, result: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -50,17 +50,18 @@ def _replaced(site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
     """A field of the template that Cluster API compares differs: its machines are replaced."""
     what = _what(site, change, field)
     hosts, at_most = settled(site, change)
+    held = hold(site, change)
+    action = Action.REFUSED if held and held.refused else None
     if value(change.after, "spec", "rollout", "strategy", "type") == "OnDelete":
         why = f"{what}; with OnDelete no machine is replaced until a person deletes it"
-        yield Effect(Impact.NONE, change.name, field.path, why, _ON_DELETE)
+        why += f"; {held.why}" if held else ""
+        yield Effect(Impact.NONE, change.name, field.path, why, _ON_DELETE, action=action)
         return
     if not hosts or not number(change.before, "spec", "replicas"):
         why = f"{what}, and there is no machine of it yet that could be replaced"
-        yield Effect(Impact.NONE, change.name, field.path, why, COMPARED)
+        yield Effect(Impact.NONE, change.name, field.path, why, COMPARED, action=action)
         return
-    held = hold(site, change)
     why = f"{what}, so Cluster API replaces the pool's machines" + (f"; {held.why}" if held else "")
-    action = Action.REFUSED if held and held.refused else None
     source = f"{COMPARED}; {PREFLIGHT}" if held else COMPARED
     yield Effect(Impact.REIMAGE, change.name, field.path, why, source, hosts, at_most, action)
     out = number(change.after, "spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable")
