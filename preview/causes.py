@@ -10,7 +10,7 @@ from components.impact.vocabulary import Name, ObjectChange, Side, SiteChange
 from components.manifest import Manifest, Target
 from components.site import site_objects
 from preview import connections
-from preview.edit import Edit
+from preview.edits.edit import Edit
 from preview.result import Cause
 from schemas.site import Site
 

@@ -6,7 +6,7 @@ from components.impact.vocabulary import FieldChange, Name, ObjectChange, Side, 
 from components.manifest import Json, Manifest
 from preview.connections import applied
 from preview.fields import field_changes, reordered
-from preview.pairing import same
+from preview.fields.pairing import same
 
 ORDERS = ("in one order", "in another order")
 """What stands for the values of a list whose items are the same on both sides."""

@@ -16,8 +16,7 @@ from components.valid import object_problems
 from preview import connections
 from preview.causes import causes
 from preview.compare import compare
-from preview.edit import Input
-from preview.edits import edits
+from preview.edits import Input, edits
 from preview.fleet import owners, site_names, site_of, suspects, touched
 from preview.group import grouped
 from preview.judge import judge

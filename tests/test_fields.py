@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from components.impact.rules import Rule, fits, path
 from components.impact.vocabulary import ABSENT
 from preview.fields import field_changes, reordered, shown
-from preview.kinds import CRD_QUANTITY
-from preview.quantities import quantity
+from preview.fields.kinds import CRD_QUANTITY
+from preview.fields.quantities import quantity
 from schemas.objects import store
 
 BLANK: dict[str, Any] = {"apiVersion": "example.com/v1", "kind": "Thing"}

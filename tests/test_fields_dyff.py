@@ -22,7 +22,7 @@ from components.dump import dump, dump_all
 from components.impact.vocabulary import ABSENT, FieldChange
 from components.site import site_objects
 from preview.fields import field_changes, reordered
-from preview.listkeys import Item
+from preview.fields.listkeys import Item
 from schemas.manifests import read_manifests
 from tests.repository import ROOT, all_sites
 

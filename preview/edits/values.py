@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from preview.edit import SHOWN, Edit, Input
-from preview.hostedits import host_edits
+from preview.edits.edit import SHOWN, Edit, Input
+from preview.edits.hosts import host_edits
+from preview.edits.texts import text_edits
 from preview.result import Cause
-from preview.textedits import text_edits
 from schemas.catalogued import catalogue_document, catalogue_of
 from schemas.problem import shorten
 from schemas.reader import Document, Path

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from preview.kinds import Field
+from preview.fields.kinds import Field
 
 MAX_PAIRS = 1_000_000
 """Of two longer lists that differ, only what both begin and end with is matched."""

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from components.impact.vocabulary import Path
-from preview.embedded import Documents, documents
-from preview.kinds import NOTHING, Field, field_of
-from preview.listkeys import keyed, matching
-from preview.quantities import quantity
+from preview.fields.embedded import Documents, documents
+from preview.fields.kinds import NOTHING, Field, field_of
+from preview.fields.listkeys import keyed, matching
+from preview.fields.quantities import quantity
 
 MAX_NESTED = 3
 """How deep texts with data may lie in data that itself was in a text."""

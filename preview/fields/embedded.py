@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from preview.listkeys import Item
+from preview.fields.listkeys import Item
 from schemas.manifests import MAX_DEPTH, MAX_VALUES, ManifestError, read_documents
 
 MAX_BYTES = 2**20

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from preview.edit import Edit, Input
+from preview.edits.edit import Edit, Input
 from preview.result import Cause
 from schemas.hostlist import COLUMNS, Host, cell_column
 from schemas.site import Site

@@ -5,7 +5,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from preview.edit import SHOWN, Edit
+from preview.edits.edit import SHOWN, Edit
 from preview.result import Cause
 from schemas.problem import shorten
 from schemas.site import Site

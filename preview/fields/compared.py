@@ -13,9 +13,9 @@ from typing import Any
 
 from components.impact.vocabulary import ABSENT, FieldChange, Path
 from components.manifest import Json
-from preview.kinds import field_of
-from preview.listkeys import Item
-from preview.pairing import Pairing, Slot, same
+from preview.fields.kinds import field_of
+from preview.fields.listkeys import Item
+from preview.fields.pairing import Pairing, Slot, same
 
 MAX_LINES = 60
 CONTEXT = 2
