@@ -6,6 +6,7 @@ is asked.
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -102,13 +103,13 @@ def _write(before: Snapshot, after: Snapshot, names: list[str], folder: Path) ->
 
 def _site(work: _Work, name: str) -> SitePreview | None:
     """What the change does to one site; None where it does nothing at all."""
-    sides: list[Input | None] = []
-    for folder, among in ((work.before, frozenset[str]()), (work.after, work.suspects)):
-        loaded = load(folder, [name], among)[name] if _there(folder, name) else None
-        if loaded is not None and loaded.problems:
-            return SitePreview(name, State.INVALID, problems=loaded.problems)
-        sides.append(_input(loaded, folder))
-    old, new = sides
+    later = _loaded(work.after, name, work.suspects)
+    earlier = _loaded(work.before, name, frozenset())
+    if later and later.problems:
+        return SitePreview(name, State.INVALID, problems=later.problems)
+    if earlier and earlier.problems:
+        return SitePreview(name, State.INVALID, problems=_earlier(earlier.problems))
+    old, new = sides = _input(earlier, work.before), _input(later, work.after)
     for side, made in zip(sides, work.made, strict=True):
         if side is not None and made is not None and name not in made:
             return SitePreview(name, State.INVALID, problems=(_not_made(name),))
@@ -119,6 +120,19 @@ def _site(work: _Work, name: str) -> SitePreview | None:
         return SitePreview(name, State.INVALID, problems=problems)
     found = edits(old, new) if old and new else []
     return judge(change, causes(change, found), work.owners.get(name, {}))
+
+
+def _loaded(folder: Path, name: str, among: frozenset[str]) -> Loaded | None:
+    """A site of one side, with its problems; None where it is not there."""
+    # A link that leads nowhere is there too, and is a problem.
+    files = (folder / "sites" / f"{name}{end}" for end in (".yaml", ".hosts.csv", ".yml"))
+    there = any(file.exists() or file.is_symlink() for file in files)
+    return load(folder, [name], among)[name] if there else None
+
+
+def _earlier(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Problems that the change mends: what is there now is not known."""
+    return tuple(replace(each, message=f"before the change: {each.message}") for each in problems)
 
 
 def _not_made(name: str) -> Problem:
@@ -136,12 +150,6 @@ def _refused(change: SiteChange) -> tuple[Problem, ...]:
         if each.after is not None:
             objects.setdefault(each.component, []).append(each.after)
     return tuple(object_problems(change.after.site, objects))
-
-
-def _there(folder: Path, name: str) -> bool:
-    # A link that leads nowhere is there too, and is a problem.
-    files = (folder / "sites" / f"{name}{end}" for end in (".yaml", ".hosts.csv", ".yml"))
-    return any(file.exists() or file.is_symlink() for file in files)
 
 
 def _side(side: Input | None, made: Mapping[str, Objects] | None) -> Side | None:

@@ -165,6 +165,17 @@ def test_a_file_that_cannot_be_read_is_a_problem_of_its_site(repository: Reposit
     assert all(found.values())
 
 
+def test_problems_of_the_earlier_state_are_told_apart(repository: Repository) -> None:
+    repository.replace(TOKYO, "max_surge: 2", "max_surge: 3")
+    repository.commit("broken")
+    repository.replace(TOKYO, "max_surge: 3", "max_surge: 2")
+    (mended,) = repository.preview().sites
+    assert [each.message.split(":")[0] for each in mended.problems] == ["before the change"]
+    repository.replace(TOKYO, "max_surge: 2", "max_surge: 4")
+    (broken,) = repository.preview().sites
+    assert [each.message.split(":")[0] for each in broken.problems] == ["max_surge"]
+
+
 def test_a_link_out_of_sites_shows_nothing_of_what_it_leads_to(
     repository: Repository, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
