@@ -195,6 +195,22 @@ def test_an_old_template_is_kept_when_a_new_one_takes_its_place(trial: Trial) ->
         assert live(client, after) is not None
 
 
+def test_other_manifests_of_the_pod_network_change_its_config_map_in_place(trial: Trial) -> None:
+    trial.up("tsukuba-1")
+    config = next(m for m in trial.objects("tsukuba-1") if m.kind == "ConfigMap")
+    with trial.client() as client:
+        before = live(client, config)
+        path = trial.root / "sites" / "pod-network" / "flannel.yaml"
+        whole = path.read_text()
+        path.write_text(whole.replace("--ip-masq,", "--ip-masq=true,"))
+        trial.up("tsukuba-1")
+        after = live(client, config)
+        path.write_text(whole)
+    assert before and after
+    assert "--ip-masq=true" in after["data"]["manifests.yaml"]
+    assert after["metadata"]["uid"] == before["metadata"]["uid"], "deleted and made anew"
+
+
 def test_a_host_that_leaves_the_list_is_not_deleted(trial: Trial) -> None:
     trial.up("tsukuba-1")
     path = trial.root / "sites" / "tsukuba-1.hosts.csv"
