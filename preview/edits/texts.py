@@ -1,5 +1,6 @@
 """Edits of the files that a site names: each run of lines that differs, and how to do it alone."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from difflib import SequenceMatcher
@@ -10,8 +11,8 @@ from preview.result import Cause
 from schemas.problem import shorten
 from schemas.site import Site
 
-MAX_LINES = 5_000
-"""Lines of a file that are compared one by one: difflib takes seconds for more."""
+MAX_MATCHES = 200_000
+"""Pairs of equal lines in two texts; difflib takes seconds for more, and all is one edit then."""
 
 
 class _Hunk(NamedTuple):
@@ -39,7 +40,8 @@ def _hunks(before: str, after: str) -> Iterator[_Hunk]:
     if before == after:
         return
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    if max(len(old), len(new)) > MAX_LINES:
+    counts = Counter(new)
+    if sum(counts[line] for line in old) > MAX_MATCHES:
         yield _Hunk(0, 0, old, new)
         return
     for kind, i, i_end, j, j_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
