@@ -46,6 +46,12 @@ class Manifest(NamedTuple):
         return str(self.body["kind"])
 
     @property
+    def title(self) -> str:
+        """The object for a person: ``MachineDeployment tokyo-1/v100``."""
+        _, kind, namespace, name = self.key
+        return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+
+    @property
     def key(self) -> tuple[str, str, str, str]:
         """What tells it from all others of its cluster: apiVersion, kind, namespace, name."""
         metadata = self.body["metadata"]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from components.impact import kubernetes
 from components.impact.rules import Rules
+from components.impact.vocabulary import Name
 from components.machines import impact as machines_impact
 from components.machines import objects as machines
 from components.manifest import Manifest
@@ -27,3 +28,12 @@ RULES: dict[str, Rules] = {
 def site_objects(site: Site) -> dict[str, list[Manifest]]:
     """Every object of a site, by component, in a fixed order."""
     return {name: make(site) for name, make in COMPONENTS.items()}
+
+
+def objects_by_name(site: Site) -> dict[Name, Manifest]:
+    """Every object of a site by component and logical name, in the same order."""
+    return {
+        (component, manifest.name): manifest
+        for component, manifests in site_objects(site).items()
+        for manifest in manifests
+    }

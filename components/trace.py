@@ -11,15 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
+from components.impact.vocabulary import Name
 from components.manifest import Manifest
-from components.site import site_objects
+from components.site import objects_by_name
 from schemas.site import Site
 
 Change = Callable[[Any], Site]
 """From another value to the site that has it."""
-
-Name = tuple[str, str]
-"""A component, and the logical name of one of its objects."""
 
 
 class Carriers(NamedTuple):
@@ -36,7 +34,7 @@ def carriers(site: Site, value: Any, change: Change, others: Iterable[Any] = ())
     ``others`` are the values that would fit, where those are known. An object counts if one of them
     changes it; of texts that could be anything, one other that fits stands for all.
     """
-    now = _by_name(site)
+    now = objects_by_name(site)
     choices = list(others) or _choices(value)
     found = [each for other in choices if (each := _differing(now, change, other)) is not None]
     if not found and isinstance(value, str) and not isinstance(value, Enum):
@@ -53,18 +51,10 @@ def carriers(site: Site, value: Any, change: Change, others: Iterable[Any] = ())
 def _differing(now: Mapping[Name, Manifest], change: Change, other: Any) -> set[Name] | None:
     """The names of objects that another value changes; None if it does not fit the site."""
     try:
-        then = _by_name(change(other))
+        then = objects_by_name(change(other))
     except (ValueError, TypeError, LookupError, StopIteration):
         return None
     return {name for name in now if name not in then or then[name].body != now[name].body}
-
-
-def _by_name(site: Site) -> dict[Name, Manifest]:
-    return {
-        (component, manifest.name): manifest
-        for component, manifests in site_objects(site).items()
-        for manifest in manifests
-    }
 
 
 def _choices(value: Any) -> list[Any]:

@@ -53,11 +53,6 @@ def _plain(value: Any) -> Any:
     return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
-def _object(manifest: Manifest) -> str:
-    _, kind, namespace, name = manifest.key
-    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
-
-
 def _as_json(meaning: Meaning, found: Carriers | None) -> str:
     known = found is not None and found.known
     return json.dumps(
@@ -68,7 +63,7 @@ def _as_json(meaning: Meaning, found: Carriers | None) -> str:
             "origin": meaning.origin.value,
             "place": meaning.place,
             "objects": {
-                component: [_object(m) for m in manifests]
+                component: [m.title for m in manifests]
                 for component, manifests in found.objects.items()
             }
             if known and found
@@ -99,7 +94,7 @@ def _as_text(meaning: Meaning, found: Carriers | None) -> str:
         for manifest in manifests:
             kinds.setdefault(manifest.kind, []).append(manifest)
         for group in kinds.values():
-            lines += [f"        {component}: {_object(each)}" for each in group[:SHOWN]]
+            lines += [f"        {component}: {each.title}" for each in group[:SHOWN]]
             if len(group) > SHOWN:
                 lines.append(f"        {component}: and {len(group) - SHOWN} {group[0].kind}s more")
     return "\n".join(lines)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from components.impact.vocabulary import Name, ObjectChange, Side, SiteChange
 from components.manifest import Manifest, Target
-from components.site import site_objects
+from components.site import objects_by_name
 from preview import connections
 from preview.edits.edit import Edit
 from preview.result import Cause
@@ -37,8 +37,13 @@ def causes(site: SiteChange, edits: list[Edit]) -> Mapping[Name, tuple[Cause, ..
         for name in _carried(site.changes, (site.before, site.after), group):
             found[name] += group
     every = [edit for group in groups for edit in group]
+    lines: dict[str, list[Edit]] = {}
+    for edit in every:
+        lines.setdefault(edit.host, []).append(edit)
     for name, mine in found.items():
-        mine += [edit for edit in _own_line(site, name, every) if edit not in mine]
+        # An object of a host has the host's name.
+        own = lines.get(site.changes[name].one.key[3], ())
+        mine += [edit for edit in own if edit not in mine]
         if not mine and site.changes[name].one.target is Target.SITE:
             mine += contexts
     told = {name: _first(mine or every) for name, mine in found.items()}
@@ -64,12 +69,6 @@ def _groups(edits: list[Edit]) -> list[list[Edit]]:
     return list(groups.values())
 
 
-def _own_line(site: SiteChange, name: Name, edits: list[Edit]) -> list[Edit]:
-    """The edits in the line of the host that an object is of."""
-    own = site.changes[name].one.key[3]
-    return [edit for edit in edits if edit.host == own]
-
-
 def _carried(
     changes: Mapping[Name, ObjectChange], sides: tuple[Side, Side], group: list[Edit]
 ) -> set[Name]:
@@ -89,7 +88,6 @@ def _made(site: Site, group: list[Edit], *, forward: bool) -> Mapping[Name, Mani
     try:
         for edit in group:
             site = edit.apply(site, forward)
-        made = site_objects(site)
+        return objects_by_name(site)
     except (ValueError, TypeError, LookupError, StopIteration):
         return None
-    return {(c, manifest.name): manifest for c, each in made.items() for manifest in each}

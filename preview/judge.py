@@ -50,25 +50,20 @@ def judge(
     """
     effects = [*_effects(site), *_shared(site, owners)]
     reasons = tuple(
-        Reason(each, shown(_object(site, each.name)), causes.get(each.name, ()))
+        Reason(each, _object(site, each.name).title, causes.get(each.name, ()))
         for each in effects
     )
+    rollouts = plans(site, effects)
     return SitePreview(
         name=site.name,
         state=_state(site),
         hosts=tuple(_hosts(site, effects)),
         reasons=reasons,
         objects=tuple(_objects(site, effects)),
-        plans=plans(site, effects),
-        capacity=capacity(site, effects) if site.after else (),
+        plans=rollouts,
+        capacity=capacity(site, effects, rollouts) if site.after else (),
         deletions=tuple(_deletions(site, effects)),
     )
-
-
-def shown(manifest: Manifest) -> str:
-    """An object for a person: ``MachineDeployment tokyo-1/v100``."""
-    _, kind, namespace, name = manifest.key
-    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
 
 def _state(site: SiteChange) -> State:

@@ -11,20 +11,10 @@ from pathlib import Path
 
 from components.impact.vocabulary import Name
 from components.manifest import Manifest, Target
-from components.site import site_objects
+from components.site import objects_by_name
 from schemas.load import load
-from schemas.site import Site
 
 Objects = Mapping[Name, Manifest]
-
-
-def objects(site: Site) -> dict[Name, Manifest]:
-    """A site's objects by component and logical name."""
-    return {
-        (component, manifest.name): manifest
-        for component, manifests in site_objects(site).items()
-        for manifest in manifests
-    }
 
 
 def lines(folder: Path, names: Iterable[str]) -> Iterator[str]:
@@ -35,7 +25,7 @@ def lines(folder: Path, names: Iterable[str]) -> Iterator[str]:
         if loaded.site is not None:
             made = [
                 {"component": component, **each._asdict()}
-                for (component, _), each in objects(loaded.site).items()
+                for (component, _), each in objects_by_name(loaded.site).items()
             ]
         yield json.dumps({"site": name, "objects": made})
 

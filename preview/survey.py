@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from components.impact.vocabulary import Side, SiteChange
 from components.manifest import Manifest
+from components.site import objects_by_name
 from components.valid import object_problems
 from preview import connections
 from preview.causes import causes
@@ -21,7 +22,7 @@ from preview.edits import Input, edits
 from preview.fleet import owners, site_names, site_of, suspects, touched
 from preview.group import grouped
 from preview.judge import judge
-from preview.objects import Objects, objects
+from preview.objects import Objects
 from preview.result import Preview, SitePreview, State
 from preview.snapshot import Snapshot, changed_files
 from schemas.codes import Code
@@ -156,7 +157,9 @@ def _side(side: Input | None, made: Mapping[str, Objects] | None) -> Side | None
     """A site with its objects, made by this code or, where that is given, by another."""
     if side is None:
         return None
-    return Side(side.site, objects(side.site) if made is None else made.get(side.site.name, {}))
+    if made is None:
+        return Side(side.site, objects_by_name(side.site))
+    return Side(side.site, made.get(side.site.name, {}))
 
 
 def _input(loaded: Loaded | None, folder: Path) -> Input | None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from components.impact.applying import FORCE_NEW, Fixed, Kind, effect, former, not_known
 from components.impact.bodies import items, mapping
-from components.impact.pods import TEMPLATES, pod_spec, title
+from components.impact.pods import TEMPLATES, pod_spec
 from components.impact.rules import Judge, harmless
 from components.impact.vocabulary import (
     Effect,
@@ -141,7 +141,7 @@ def _both(site: SiteChange, change: ObjectChange) -> list[Reader]:
 def _late(
     change: ObjectChange, field: FieldChange | None, mine: list[Reader], fixed: bool
 ) -> Effect:
-    who = ", ".join(title(each.manifest) for each in mine)
+    who = ", ".join(each.manifest.title for each in mine)
     if fixed:
         why = (
             f"pods of {who} read it by environment or subPath: none restarts now, and they keep "
@@ -164,7 +164,7 @@ def _immutable(change: ObjectChange, field: FieldChange | None) -> Effect:
 def _nobody(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
-    why = f"no object of this site reads {title(change.one)}, so who does is not known"
+    why = f"no object of this site reads {change.one.title}, so who does is not known"
     return not_known(why, NOBODY)(site, change, field)
 
 
@@ -191,7 +191,7 @@ def gone(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> I
     old = former(change)
     still = list(readers(site.after, old))
     if still:
-        who = ", ".join(title(each.manifest) for each in still)
+        who = ", ".join(each.manifest.title for each in still)
         why = f"pods of {who} still name it: those that run go on, new ones wait for it to be there"
         yield effect(change, field, Impact.NONE, why, f"{KUBELET}/kubelet_pods.go")
     elif list(readers(site.before, old)):

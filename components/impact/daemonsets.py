@@ -17,7 +17,6 @@ from components.impact.pods import (
     pod_spec,
     restart,
     scaled,
-    title,
 )
 from components.impact.rules import harmless
 from components.impact.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
@@ -36,7 +35,7 @@ def template(
     """A changed pod template: the pods are replaced host by host, unless only deleting renews
     them; where they fit no more they go at once."""
     before, after = former(change), change.one
-    its = f"pods of {title(after)}"
+    its = f"pods of {after.title}"
     if after.target is not Target.SITE:
         why = f"the {its} are replaced {ELSEWHERE}"
         yield effect(change, field, Impact.NONE, why, UPDATE)
@@ -84,7 +83,7 @@ def strategy(
         yield effect(change, field, Impact.NONE, why, UPDATE)
         return
     hosts = {name: Fit.MAYBE for name, fit in _both(site, change).items() if fit is not Fit.NO}
-    its = f"pods of {title(after)}"
+    its = f"pods of {after.title}"
     why = f"those {its} that still have an older template restart, {_pace(after, len(hosts))}"
     yield restart(site, change, field, (why, UPDATE), hosts, running(site.side, hosts))
 
@@ -95,7 +94,7 @@ def _both(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:
 
 def added(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A new DaemonSet starts a pod on every host that it fits."""
-    why = f"a pod of {title(change.one)} starts on each host that it fits"
+    why = f"a pod of {change.one.title} starts on each host that it fits"
     if (pod_spec(change.one) or {}).get("priorityClassName"):
         why += "; where a host is full it takes the place of pods of lower priority"
     yield restart(site, change, field, (why, f"{CONTROLLER}, {PREEMPTION}"), _both(site, change))
@@ -104,7 +103,7 @@ def added(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> 
 def gone(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A DaemonSet that is deleted takes its pods with it, all at once."""
     hosts = on_both(site, places(site.before, change.before))
-    words = (f"all pods of {title(change.one)} stop, and do not come back", CONTROLLER)
+    words = (f"all pods of {change.one.title} stop, and do not come back", CONTROLLER)
     yield restart(site, change, field, words, hosts)
 
 

@@ -118,12 +118,6 @@ def restart(
     return found._replace(hosts=tuple(mine), at_most=at_most)
 
 
-def title(manifest: Manifest) -> str:
-    """An object for a person: ``DaemonSet kube-flannel/flannel``."""
-    _, kind, namespace, name = manifest.key
-    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
-
-
 def scaled(value: Any, whole: int) -> int:
     """A number, or a percentage of ``whole``, rounded up (apimachinery, pkg/util/intstr,
     GetScaledValueFromIntOrPercent); all of it where the value is neither."""

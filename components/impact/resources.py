@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from components.impact.applying import LABELS, Fixed, Kind, effect, former, not_known
 from components.impact.bodies import mapping
-from components.impact.pods import pod_spec, title
+from components.impact.pods import pod_spec
 from components.impact.rules import harmless
 from components.impact.vocabulary import (
     ABSENT,
@@ -130,7 +130,7 @@ def unprioritised(
     old = former(change)
     every = site.after.objects.values() if site.after else ()
     still = [
-        title(each)
+        each.title
         for each in every
         if each.target is old.target
         and (pod_spec(each) or {}).get("priorityClassName") == old.key[3]

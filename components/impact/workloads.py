@@ -11,7 +11,7 @@ from typing import Any
 from components.impact.applying import Fixed, Kind, effect
 from components.impact.bodies import mapping
 from components.impact.placement import Fit
-from components.impact.pods import Fits, on_both, places, restart, title
+from components.impact.pods import Fits, on_both, places, restart
 from components.impact.rules import Judge, harmless
 from components.impact.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.manifest import Manifest
@@ -70,7 +70,7 @@ def some(text: str, source: str, count: Count | None) -> Judge:
     def judge(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
-        words = (text.format(title(change.one)), source)
+        words = (text.format(change.one.title), source)
         limit = sum(_counts(change, count)) if count else None
         yield restart(site, change, field, words, _hosts(site, change), limit)
 
@@ -85,7 +85,7 @@ def scale(source: str, count: Count) -> Judge:
     ) -> Iterable[Effect]:
         old, new = _counts(change, count)
         how = "more pods of {} start" if new > old else "pods of {} stop"
-        words = (f"{abs(new - old)} {how.format(title(change.one))}", source)
+        words = (f"{abs(new - old)} {how.format(change.one.title)}", source)
         yield restart(site, change, field, words, _hosts(site, change), abs(new - old))
 
     return judge

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from components.impact.vocabulary import Effect, Impact, Ledger, PoolPlan, SiteChange
 from components.machines.health import startup_timeout
+from components.machines.impact.versions import parsed
 from components.machines.names import COMPONENT
 from components.manifest import Json, Manifest
 from schemas.site import Site
@@ -123,7 +124,7 @@ def _obstacles(site: SiteChange, pool: Pool, zone: str, manifest: Manifest) -> I
     control = next((m for m in side.objects.values() if m.kind == "KubeadmControlPlane"), None)
     if manifest.kind == "MachineDeployment" and control is not None:
         mine, its = spec["template"]["spec"].get("version"), control.body["spec"]["version"]
-        if mine and _minor(mine) != _minor(its):
+        if mine and parsed(mine)[:2] != parsed(its)[:2]:
             yield (
                 f"its machines are to run {mine} and the control plane {its}: Cluster API deletes "
                 "machines and makes none of another minor version (preflight checks of MachineSets)"
@@ -159,14 +160,12 @@ def _notes(pool: Pool, found: Waves) -> Iterator[str]:
         yield f"a drain waits up to {seconds} s for pods and their disruption budgets"
 
 
-def _minor(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.removeprefix("v").split(".")[:2])
-
-
 _OUT = (Impact.REMOVE, Impact.UNKNOWN, Impact.REBOOT, Impact.DRAIN)
 
 
-def capacity(site: SiteChange, effects: Iterable[Effect]) -> tuple[Ledger, ...]:
+def capacity(
+    site: SiteChange, effects: Iterable[Effect], rollouts: Iterable[PoolPlan]
+) -> tuple[Ledger, ...]:
     """Hosts and accelerators of each model, and what is out when all pools are at their worst.
 
     Counts what rollouts take out at a time, what is removed, and hosts of which nothing is known.
@@ -180,7 +179,7 @@ def capacity(site: SiteChange, effects: Iterable[Effect]) -> tuple[Ledger, ...]:
         for pool in side.site.file.pools
     }
     rolled = {each.name for each in effects if _replaces(each)}
-    for plan in plans(site, effects):
+    for plan in rollouts:
         if plan.pool in out:
             out[plan.pool] += plan.out.hosts_out
     for each in lost:

@@ -70,26 +70,27 @@ def _of_hardware(before: Input, after: Input) -> Iterator[Edit]:
     """Edits of profiles in the catalogue that the site uses."""
     used = {pool.hardware for side in (before, after) for pool in side.site.file.pools}
     own = before.site.file.hardware.keys() | after.site.file.hardware.keys()
-    names = sorted(
+    names = {
         name
         for name in used - own
         if before.site.hardware.get(name) != after.site.hardware.get(name)
-    )
+    }
     if not names:
         return
     first = catalogue_document("hardware.yaml", catalogue_of(before.folder))
     second = catalogue_document("hardware.yaml", catalogue_of(after.folder))
-    for name in names:
+    if first is None or second is None:
+        return
+    for value in _values(first.value, second.value, (), ()):
+        at = value.after_at or value.before_at or ()
+        if len(at) < 2 or at[0] != "hardware" or at[1] not in names:
+            continue
 
-        def apply(site: Site, forward: bool, name: str = name) -> Site:
+        def apply(site: Site, forward: bool, name: str = str(at[1])) -> Site:
             wanted = (after if forward else before).site.hardware
             return replace(site, hardware={**site.hardware, name: wanted[name]})
 
-        if first is None or second is None:
-            continue
-        for value in _values(first.value, second.value, (), ()):
-            if (value.after_at or value.before_at or ())[:2] == ("hardware", name):
-                yield Edit(_cause(first, second, value), apply)
+        yield Edit(_cause(first, second, value), apply)
 
 
 def _of_release(before: Input, after: Input) -> Iterator[Edit]:
