@@ -1,10 +1,12 @@
-"""What sites refer to by name: the hardware profiles and releases of schemas/catalogue."""
+"""What sites refer to by name: the hardware profiles, accelerators and releases of
+schemas/catalogue."""
 
 import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from schemas.accelerators import AcceleratorModel
 from schemas.hardware import HardwareProfile
 from schemas.primitives import DnsLabel, Model
 from schemas.problem import Problem
@@ -24,10 +26,24 @@ class Catalogue(Model):
     """Profiles by name."""
 
 
+class AcceleratorCatalogue(Model):
+    """A file of accelerator models."""
+
+    accelerators: dict[DnsLabel, AcceleratorModel]
+    """Models by name."""
+
+
 class Hardware(NamedTuple):
     """The profiles that every site of a repository can name, and the problems of their file."""
 
     profiles: Mapping[str, HardwareProfile]
+    problems: tuple[Problem, ...] = ()
+
+
+class AcceleratorModels(NamedTuple):
+    """The models that every site of a repository can use, and the problems of their file."""
+
+    models: Mapping[str, AcceleratorModel]
     problems: tuple[Problem, ...] = ()
 
 
@@ -53,6 +69,23 @@ def _hardware(data: bytes) -> Hardware:
     problems += more
     profiles = catalogue.hardware if catalogue is not None and not problems else {}
     return Hardware(profiles, tuple(problems))
+
+
+def accelerator_catalogue(folder: Path = CATALOGUE) -> AcceleratorModels:
+    """The accelerator models of a catalogue; a repository of its own may have none."""
+    try:
+        return _accelerators((folder / "accelerators.yaml").read_bytes())
+    except FileNotFoundError:
+        return AcceleratorModels({})
+
+
+@functools.lru_cache(maxsize=8)
+def _accelerators(data: bytes) -> AcceleratorModels:
+    document, problems = read_yaml(data, f"{SHOWN}/accelerators.yaml")
+    catalogue, more = parse(AcceleratorCatalogue, document) if document else (None, [])
+    problems += more
+    models = catalogue.accelerators if catalogue is not None and not problems else {}
+    return AcceleratorModels(models, tuple(problems))
 
 
 def release_names(folder: Path = CATALOGUE) -> list[str]:

@@ -113,5 +113,31 @@ class Code(StrEnum):
     LABEL_RESERVED = "label-reserved", "the kubelet refuses the label, or another value wins"
     LABELS_TOO_LONG = "labels-too-long", "Cluster API refuses so long an argument of the kubelet"
 
+    # --- accelerators and network devices -----------------------------------------------------
+    ACCELERATOR_UNKNOWN = "accelerator-unknown", "nothing would make the cards a resource"
+    ACCELERATOR_UNSERVED = "accelerator-unserved", "the chosen way cannot hand the cards to pods"
+    RESOURCE_CLASH = "resource-clash", "pods would get another device than they asked for"
+    IMAGE_UNKNOWN = "image-unknown", "nothing says which program to run on the hosts"
+    NETWORK_DEVICE_CLASH = (
+        "network-device-clash",
+        "one interface would be handed to pods in two ways at once",
+    )
+
+    # --- scheduling ---------------------------------------------------------------------------
+    SCHEDULER_CLASH = "scheduler-clash", "two schedulers would give one device to two pods"
+    SCHEDULER_INCOMPLETE = "scheduler-incomplete", "pods that name the scheduler would never start"
+    SCHEDULER_MEANINGLESS = (
+        "scheduler-meaningless",
+        "the setting promises what no scheduler will do",
+    )
+    GANG_TIMEOUT = "gang-timeout", "the scheduler would cut the time without a word"
+    UNKNOWN_PRIORITY = "unknown-priority", "the API server refuses pods of a tier that is not there"
+    PRIORITY_CLASH = "priority-clash", "which pods go first would be left to chance"
+    TEAM_CLASH = "team-clash", "two teams would share what each was promised alone"
+    OVERCOMMITTED = "overcommitted", "a team would wait for what it was promised"
+    LIMIT_UNSUPPORTED = "limit-unsupported", "the limit would be written, and nothing would hold it"
+    OFF_PEAK_MEANINGLESS = "off-peak-meaningless", "the other limits would never hold"
+    STORAGE_LIMITS = "storage-limits", "the API server would refuse every pod that says nothing"
+
     # --- objects ------------------------------------------------------------------------------
     OBJECT_INVALID = "object-invalid", "the API server would refuse the object"

@@ -63,8 +63,6 @@ class Accelerators(Model):
 
     model: DnsLabel
     """Name of the model, such as v100-sxm2-32gb."""
-    vendor: DnsLabel
-    """Name of the vendor, such as nvidia."""
     count: Annotated[int, Field(ge=1, le=64)]
     """How many a healthy host shows."""
 

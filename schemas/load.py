@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from schemas import sources
 from schemas.catalogued import (
     Catalogue,
+    accelerator_catalogue,
     catalogue_document,
     catalogue_of,
     hardware_catalogue,
@@ -34,6 +35,7 @@ from schemas.rules import (
     footprint,
     site_findings,
 )
+from schemas.rules.accelerators import own_models
 from schemas.rules.files import named_files
 from schemas.rules.identity import named_as_its_file, own_hardware
 from schemas.rules.versions import release_findings
@@ -159,7 +161,8 @@ def _whole(file: str, code: Code, message: str, fix: str) -> Problem:
 
 def _load(root: FilePath, files: _Files, between: list[Finding]) -> Loaded:
     document, problems = files.document, list(files.problems)
-    hardware = hardware_catalogue(catalogue_of(root))
+    catalogue = catalogue_of(root)
+    hardware, models = hardware_catalogue(catalogue), accelerator_catalogue(catalogue)
     if document is None:
         cells = [each for each in between if isinstance(each.place, HostCell)]
         problems += _located(cells, document, files)
@@ -171,7 +174,8 @@ def _load(root: FilePath, files: _Files, between: list[Finding]) -> Loaded:
     if file is not None:
         findings += attempt(named_as_its_file(file, files.name), holes=bool(problems))
         findings += attempt(own_hardware(file, hardware.profiles), holes=bool(problems))
-        problems += hardware.problems
+        findings += attempt(own_models(file, models.models), holes=bool(problems))
+        problems += (*hardware.problems, *models.problems)
         site = _site(root, file, files.hosts, findings, problems)
         # A part that could not be had leaves a hole, as a value that is wrong does.
         holes = bool(problems or findings) or isinstance(site.by_pool, Hole)
@@ -189,22 +193,35 @@ def _site(
     problems: list[Problem],
 ) -> Site:
     """The site, with a hole for each part that is not known; ``findings`` say which."""
-    own: Any = getattr(file, "hardware", None)
     catalogue = catalogue_of(root)
-    shared = hardware_catalogue(catalogue)
-    known = own is not None and not shared.problems
-    hardware: Any = {**shared.profiles, **own} if known else Hole()
+    hardware = _hardware(file, catalogue)
     release: Any = None
     if hasattr(file, "release"):
         release = _release(file.release, catalogue, findings, problems)
     texts = dict(_texts(root / "sites", file, findings))
     if release is None:
         release = Hole()
-    site = Site(file, tuple(hosts.hosts), release, hardware, texts)
+    models = _models(file, catalogue)
+    site = Site(file, tuple(hosts.hosts), release, hardware, texts, models)
     if not _countable(file, hosts):
         # A frozen dataclass has no other way to leave out what follows from its fields.
         object.__setattr__(site, "by_pool", Hole())
     return site
+
+
+def _hardware(file: SiteFile, catalogue: FilePath) -> Any:
+    """The profiles that a site can name; a hole where they are not all known."""
+    own: Any = getattr(file, "hardware", None)
+    shared = hardware_catalogue(catalogue)
+    return Hole() if own is None or shared.problems else {**shared.profiles, **own}
+
+
+def _models(file: SiteFile, catalogue: FilePath) -> Any:
+    """The accelerator models that a site can use; a hole where they are not all known."""
+    shared = accelerator_catalogue(catalogue)
+    settings: Any = getattr(file, "accelerators", None)
+    own: Any = getattr(settings, "models", None if settings else {})
+    return Hole() if own is None or shared.problems else {**shared.models, **own}
 
 
 def _countable(file: SiteFile, hosts: HostList) -> bool:

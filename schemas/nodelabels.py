@@ -13,7 +13,15 @@ SYNCED_DOMAINS = (
 )
 """Domains that Cluster API copies from Machines to nodes (util/labels/helpers.go)."""
 POOL_LABEL = "node.cluster.x-k8s.io/pool"
+ACCELERATOR_LABEL = "node.cluster.x-k8s.io/accelerator"
+"""The model of a node's accelerators; in this domain a change of it re-images no host."""
+RAILS_LABEL = "node.cluster.x-k8s.io/rails"
+"""How many rails of the fast network a node is on."""
 OWN_DOMAIN = "foresite.dev"
+POD_MODEL_LABEL = f"{OWN_DOMAIN}/accelerator"
+"""On a pod: the model that it asked for, set by admission, so that limits can count by model."""
+TEAM_LABEL = f"{OWN_DOMAIN}/team"
+"""On a namespace: the team that it belongs to."""
 RACK_LABEL = f"{OWN_DOMAIN}/rack"
 REGION_LABEL = "topology.kubernetes.io/region"
 ZONE_LABEL = "topology.kubernetes.io/zone"
@@ -25,6 +33,8 @@ MAX_ARGUMENT = 1024
 _SET_BY_THE_SYSTEM = frozenset(
     {
         POOL_LABEL,
+        ACCELERATOR_LABEL,
+        RAILS_LABEL,
         REGION_LABEL,
         ZONE_LABEL,
         HOST_LABEL,

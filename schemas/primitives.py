@@ -237,6 +237,37 @@ ImageReference = Annotated[
 """A container image with its tag, for people, and its digest, for machines."""
 
 
+AbsolutePath = Annotated[
+    str,
+    Field(
+        pattern=r"^(/[A-Za-z0-9_:@+-][A-Za-z0-9_.:@+-]*)+$",
+        max_length=256,
+        examples=["/dev/mncore0"],
+    ),
+]
+"""A path on a host, without parts that lead elsewhere."""
+
+DomainName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$",
+        max_length=189,
+        examples=["accelerators.example.com"],
+    ),
+]
+"""A DNS name of two labels or more."""
+
+ResourceName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9]([-a-z0-9.]{0,187}[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$",
+        examples=["nvidia.com/gpu"],
+    ),
+]
+"""The name of an extended resource: a domain, a slash and a name. A quota writes ``requests.``
+before it, and the whole must stay a label key (Kubernetes, IsExtendedResourceName)."""
+
+
 def minor(version: str) -> int:
     """The minor number of a Kubernetes or Cluster API version: 34 of ``v1.34.3``."""
     return int(version.split(".")[1])

@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from schemas.primitives import (
+    DnsLabel,
     ImageReference,
     KubernetesVersion,
     Model,
@@ -82,3 +83,5 @@ class Release(Model):
     """Operating systems by name."""
     kube_vip: ImageReference
     """Image that holds the control plane's virtual IP."""
+    images: dict[DnsLabel, ImageReference] = {}
+    """Images of everything else by name, such as nvidia-device-plugin."""

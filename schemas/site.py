@@ -7,12 +7,20 @@ computes it twice. A ``Site`` is only made of parts that were each valid.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from schemas.accelerators import AcceleratorModel
 from schemas.hardware import HardwareProfile
 from schemas.hostlist import Host
+from schemas.nodelabels import (
+    ACCELERATOR_LABEL,
+    POD_MODEL_LABEL,
+    POOL_LABEL,
+    RAILS_LABEL,
+)
 from schemas.primitives import KubernetesVersion
 from schemas.release import OperatingSystem, OsImage, Release
+from schemas.scheduling import Backend
 from schemas.sitefile import FirstBoot, Pool, SiteFile
-from schemas.vocabulary import Role
+from schemas.vocabulary import ModelBy, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,7 @@ class Site:
     release: Release
     hardware: Mapping[str, HardwareProfile]
     texts: Mapping[str, str] = field(default_factory=dict)
+    accelerators: Mapping[str, AcceleratorModel] = field(default_factory=dict)
     by_pool: Mapping[str, tuple[Host, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -95,3 +104,53 @@ class Site:
     def profile(self, pool: Pool) -> HardwareProfile:
         """A pool's hardware profile. Raises KeyError where there is none of that name."""
         return self.hardware[pool.hardware]
+
+    def model(self, pool: Pool) -> str | None:
+        """The model of a pool's accelerators; None where it has none or Foresite serves none."""
+        accelerators = self.profile(pool).accelerators
+        return accelerators.model if accelerators and self.file.accelerators else None
+
+    def placing_labels(self, pool: Pool) -> dict[str, str]:
+        """The labels of a pool's nodes by which pods are placed; a change re-images no host."""
+        accelerators = self.profile(pool).accelerators
+        rails = max((len(each.interfaces) for each in pool.network_devices.rdma), default=0)
+        found = {POOL_LABEL: pool.name}
+        if accelerators:
+            found[ACCELERATOR_LABEL] = accelerators.model
+        if rails:
+            found[RAILS_LABEL] = str(rails)
+        return found
+
+    def pools_with(self, model: str) -> tuple[Pool, ...]:
+        """The pools whose hosts have accelerators of a model, in the order of the file."""
+        return tuple(pool for pool in self.file.pools if self.model(pool) == model)
+
+    def models(self) -> tuple[str, ...]:
+        """The models that the site has, in the order of its pools."""
+        found = (self.model(pool) for pool in self.file.pools)
+        return tuple(dict.fromkeys(model for model in found if model))
+
+    def resource(self, model: str) -> str:
+        """What researchers ask for: the site's prefix and its name for a model."""
+        settings = self.file.accelerators
+        if settings is None:
+            raise LookupError(f"{self.name} serves no accelerators")
+        return f"{settings.prefix}/{settings.names.get(model, model)}"
+
+    def backend(self, pool: Pool) -> Backend | None:
+        """Who schedules a pool's pods; None for the default scheduler."""
+        scheduling = self.file.scheduling
+        backends = scheduling.backends if scheduling else []
+        return next((each for each in backends if pool.name in each.pools), None)
+
+    def backend_of(self, model: str) -> Backend | None:
+        """Who schedules pods that ask for a model: all its pools have the same backend."""
+        return next((self.backend(pool) for pool in self.pools_with(model)), None)
+
+    def counted(self, model: str) -> tuple[str, dict[str, str]]:
+        """How a running pod's use of a model is counted: the resource that it requests, and the
+        labels that tell the model where several share one resource (set by admission)."""
+        settings = self.file.accelerators
+        if settings is not None and settings.model_by is ModelBy.DRA:
+            return self.resource(model), {}
+        return self.accelerators[model].plugin.resource, {POD_MODEL_LABEL: model}

@@ -8,7 +8,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from schemas.accelerators import AcceleratorSettings
 from schemas.hardware import HardwareProfile
+from schemas.networkdevices import NetworkDevices, PoolNetworkDevices
 from schemas.primitives import (
     ContextName,
     DnsLabel,
@@ -30,6 +32,7 @@ from schemas.primitives import (
     SiteName,
     ZoneName,
 )
+from schemas.scheduling import Scheduling
 from schemas.vocabulary import (
     PodNetworkInstall,
     Remedy,
@@ -241,6 +244,8 @@ class Pool(Model):
     """Settings of the kubelet."""
     first_boot: FirstBoot | None = None
     """First boot of this pool's hosts; default: the site's."""
+    network_devices: PoolNetworkDevices = PoolNetworkDevices()
+    """Network devices that its pods can ask for."""
 
 
 class SiteFile(Model):
@@ -270,3 +275,9 @@ class SiteFile(Model):
     """Pools of hosts."""
     hardware: dict[DnsLabel, HardwareProfile] = {}
     """Hardware profiles of this site, besides the catalogue's."""
+    accelerators: AcceleratorSettings | None = None
+    """How researchers ask for accelerators; without it Foresite serves none."""
+    network_devices: NetworkDevices = NetworkDevices()
+    """How network devices get to pods."""
+    scheduling: Scheduling | None = None
+    """How pods are scheduled, and who may use what; without it the default scheduler does all."""

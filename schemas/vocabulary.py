@@ -57,3 +57,50 @@ class TaintEffect(StrEnum):
     """New ones come only if no other node has room."""
     NO_EXECUTE = "NoExecute"
     """No new ones come, and those that run are evicted."""
+
+
+class ModelBy(StrEnum):
+    """How a resource that names a model becomes a device of that model."""
+
+    ADMISSION = "admission"
+    """An admission policy turns it into the plugin's resource on hosts of the model."""
+    DRA = "dra"
+    """A DeviceClass of the model's DRA driver bears its name (KEP-5004)."""
+
+
+class BackendKind(StrEnum):
+    """What decides when pods start."""
+
+    KUBE_SCHEDULER = "kube-scheduler"
+    """A kube-scheduler of the site's own build, with the gang plugin, kube-throttler or both."""
+    KUEUE = "kueue"
+    """Kueue admits jobs whole, and the default scheduler places their pods."""
+    VOLCANO = "volcano"
+    """Volcano admits and places them."""
+
+
+class LinkType(StrEnum):
+    """Kind of a fast network's link."""
+
+    ETHERNET = "ethernet"
+    """Ethernet; RDMA over it is RoCE."""
+    INFINIBAND = "infiniband"
+    """InfiniBand."""
+
+
+class SriovBy(StrEnum):
+    """Who divides interfaces into virtual functions."""
+
+    OPERATOR = "operator"
+    """The SR-IOV network operator; it drains a host to do so."""
+    DEVICE_PLUGIN = "device-plugin"
+    """The hosts' OS image; a device plugin hands the functions out."""
+
+
+class VirtualFunctionDriver(StrEnum):
+    """What a pod gets of a virtual function."""
+
+    NETDEVICE = "netdevice"
+    """A network interface of the kernel."""
+    VFIO_PCI = "vfio-pci"
+    """The bare device, for drivers in user space."""

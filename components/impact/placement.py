@@ -18,9 +18,11 @@ from components.impact.vocabulary import Side
 from components.manifest import Json
 from schemas.hostlist import Host
 from schemas.nodelabels import (
+    ACCELERATOR_LABEL,
     OWN_DOMAIN,
     POOL_LABEL,
     RACK_LABEL,
+    RAILS_LABEL,
     REGION_LABEL,
     ZONE_LABEL,
 )
@@ -35,7 +37,16 @@ CONTROL_PLANE_LABEL = "node-role.kubernetes.io/control-plane"
 KEEPS_PODS_OUT = ("NoSchedule", "NoExecute")
 
 _KNOWN = frozenset(
-    {POOL_LABEL, REGION_LABEL, ZONE_LABEL, HOSTNAME_LABEL, OS_LABEL, CONTROL_PLANE_LABEL}
+    {
+        POOL_LABEL,
+        ACCELERATOR_LABEL,
+        RAILS_LABEL,
+        REGION_LABEL,
+        ZONE_LABEL,
+        HOSTNAME_LABEL,
+        OS_LABEL,
+        CONTROL_PLANE_LABEL,
+    }
 )
 _BUILT_IN = {
     "node.kubernetes.io/not-ready": "NoExecute",
@@ -121,7 +132,7 @@ def node_labels(site: Site, pool: Pool, host: Host) -> dict[str, str]:
         REGION_LABEL: site.file.region,
         ZONE_LABEL: host.zone,
         RACK_LABEL: host.rack,
-        POOL_LABEL: pool.name,
+        **site.placing_labels(pool),
     }
     if pool.role is Role.CONTROL_PLANE:
         found[CONTROL_PLANE_LABEL] = ""

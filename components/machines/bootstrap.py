@@ -8,7 +8,7 @@ rule template-mark sees to URLs.
 from typing import Any
 
 from components.dump import dump
-from schemas.nodelabels import POOL_LABEL, kubelet_argument, synced
+from schemas.nodelabels import kubelet_argument, synced
 from schemas.release import OsFamily
 from schemas.site import Site
 from schemas.sitefile import FirstBoot, Pool, Proxy
@@ -63,10 +63,10 @@ def registration(site: Site, pool: Pool) -> Json:
     return result
 
 
-def machine_labels(pool: Pool) -> dict[str, str]:
+def machine_labels(site: Site, pool: Pool) -> dict[str, str]:
     """The labels of a pool's Machines that reach their nodes, in place."""
     return {
-        POOL_LABEL: pool.name,
+        **site.placing_labels(pool),
         **{key: value for key, value in sorted(pool.labels.items()) if synced(key)},
     }
 

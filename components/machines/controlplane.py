@@ -44,7 +44,7 @@ def _spec(site: Site, pool: Pool, template: Manifest) -> Json:
             }
         },
         "machineTemplate": {
-            "metadata": {"labels": machine_labels(pool)},
+            "metadata": {"labels": machine_labels(site, pool)},
             "spec": {
                 "infrastructureRef": {
                     "apiGroup": group(INFRASTRUCTURE_API),

@@ -71,7 +71,7 @@ def deployment(
         "rollout": {"strategy": _strategy(pool.rollout)},
         "selector": {"matchLabels": match},
         "template": {
-            "metadata": {"labels": {**match, **machine_labels(pool)}},
+            "metadata": {"labels": {**match, **machine_labels(site, pool)}},
             "spec": pruned(
                 {
                     "clusterName": site.name,

@@ -35,7 +35,7 @@ hardware:
     description: Ours
     cpu_cores: 64
     memory_gib: 512
-    accelerators: {model: own, vendor: ours, count: 1}
+    accelerators: {model: own, count: 1}
     root_disk: {device_name: /dev/sda}
     reimage_minutes: 20
 """

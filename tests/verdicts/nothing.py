@@ -123,8 +123,8 @@ ROWS = (
     ),
     _row(
         "how many accelerators a host has",
-        swap(HARDWARE, "model: mncore2, vendor: preferred-networks, count: 8",
-             "model: mncore2b, vendor: pfn, count: 4"),
+        swap(HARDWARE, "model: mncore2, count: 8",
+             "model: mncore2b, count: 4"),
         NO_OBJECT,
     ),
     _row(

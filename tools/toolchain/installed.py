@@ -24,6 +24,7 @@ class Origin(StrEnum):
 
     INSTALLED = "installed"
     BUILT = "built"
+    GIVEN = "given"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 from tools.toolchain.version import Fits, Version
 
 TOOLS = Path(__file__).resolve().parent.parent
-GROUPS = ("pulumi", "controlplane", "cluster-api")
+GROUPS = ("pulumi", "controlplane", "cluster-api", "scheduling", "given")
 _SOURCES = ("go.mod", "go.sum", "main.go")
 
 
@@ -68,9 +68,12 @@ def _part(name: str, row: Mapping[str, Any]) -> Part:
 
 @cache
 def parts() -> Mapping[str, Part]:
-    """Every part by its name, in the order of building: quick ones first."""
+    """Every part that is built, by its name, in the order of building: quick ones first.
+
+    The rows with a digest are executables that are given (given.py).
+    """
     rows = tomllib.loads((TOOLS / "versions.toml").read_text(encoding="utf-8"))
-    return {name: _part(name, row) for name, row in rows.items()}
+    return {name: _part(name, row) for name, row in rows.items() if "sha256" not in row}
 
 
 def in_groups(groups: Iterable[str]) -> tuple[Part, ...]:

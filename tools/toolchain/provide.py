@@ -1,4 +1,7 @@
-"""Makes the parts available: installed ones where they fit, else built ones, else builds them."""
+"""Makes the parts available: installed ones where they fit, else built ones, else builds them.
+
+Given executables (given.py) cannot be built: ``ensure`` takes those that are at hand.
+"""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -8,26 +11,35 @@ from tools.toolchain.build import build, check_space
 from tools.toolchain.cache import cache_directory, filling, locked, platform_tag, writing
 from tools.toolchain.console import Console
 from tools.toolchain.errors import ToolchainError
+from tools.toolchain.given import find, given_in, how_to_get, obtain
 from tools.toolchain.installed import HOST, Origin, Tool, Tools, find_installed
 from tools.toolchain.pairs import check_pairs
 from tools.toolchain.parts import Part, cache_key, in_groups
 
 
 def ensure(groups: Iterable[str], console: Console | None = None) -> Tools:
-    """Every part of ``groups`` as a tool that can be run, built where that is needed."""
+    """Every part of ``groups`` as a tool that can be run, built where that is needed.
+
+    Of given executables those that are at hand; the others are named with how to get them.
+    """
     shown = console or Console()
-    wanted = in_groups(groups)
+    names = tuple(groups)
+    wanted = in_groups(names)
     tools, missing = _look(wanted, os.environ)
-    for tool in tools.values():
+    taken = _given(names, shown)
+    for tool in (tools | taken).values():
         shown.say(f"{tool.name} {tool.version}: {tool.origin.value}, {tool.path}")
     check_pairs(wanted, tools)
     for number, part in enumerate(missing, start=1):
         tools[part.name] = _build_once(part, shown, f"{number} of {len(missing)}")
-    return {part.name: tools[part.name] for part in wanted}
+    return {part.name: tools[part.name] for part in wanted} | taken
 
 
 def locate(groups: Iterable[str]) -> Tools:
-    """Every part of ``groups``, without building; an error names what is not there."""
+    """Every part and given executable of ``groups``, without building.
+
+    Raises ToolchainError that names what is not there.
+    """
     names = tuple(groups)
     wanted = in_groups(names)
     tools, missing = _look(wanted, os.environ)
@@ -36,7 +48,19 @@ def locate(groups: Iterable[str]) -> Tools:
         fix = f"run `python -m tools.toolchain ensure {' '.join(names)}`"
         raise ToolchainError(f"not installed and not built yet: {absent}", fix)
     check_pairs(wanted, tools)
-    return {part.name: tools[part.name] for part in wanted}
+    taken = {each.name: find(each.name) for each in given_in(names)}
+    return {part.name: tools[part.name] for part in wanted} | taken
+
+
+def _given(groups: Iterable[str], console: Console) -> Tools:
+    """The given executables that are at hand; of the others it is said how to get them."""
+    taken: Tools = {}
+    for each in given_in(groups):
+        if tool := obtain(each):
+            taken[each.name] = tool
+        else:
+            console.say(f"{each.name} {each.version}: not at hand; {how_to_get(each)}")
+    return taken
 
 
 def _look(wanted: Iterable[Part], env: Mapping[str, str]) -> tuple[Tools, list[Part]]:
