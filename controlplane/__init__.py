@@ -1,13 +1,14 @@
 """An API server of one's own for trying and testing: real etcd, real kube-apiserver, loopback only.
 
 Owns the two processes, their secrets, a kubeconfig and a small client. It runs no controllers:
-objects are stored and checked, and nothing acts on them.
+objects are stored and checked, and nothing acts on them. controlplane.twin adds what acts.
 """
 
 from controlplane.access import Access
 from controlplane.client import Client, Manifest
 from controlplane.crds import Installed, install_crds
 from controlplane.errors import ApiError, ControlPlaneError
+from controlplane.flags import Options
 from controlplane.server import Binaries, ControlPlane, Status, running
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "ControlPlaneError",
     "Installed",
     "Manifest",
+    "Options",
     "Status",
     "install_crds",
     "running",

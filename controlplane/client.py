@@ -99,6 +99,12 @@ class Client:
         }
         return self.request("PATCH", f"{path}?{urlencode(query)}", manifest, _APPLY)
 
+    def create(self, manifest: Manifest) -> Manifest:
+        """Create the object, and return it as the server has it; ApiError where it is there."""
+        namespace = manifest["metadata"].get("namespace")
+        path = self._path(manifest["apiVersion"], manifest["kind"], namespace)
+        return self.request("POST", path, manifest)
+
     def delete(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> bool:
         """Delete the object; False if it was not there."""
         path = self._path(api_version, kind, namespace, name)

@@ -1,5 +1,7 @@
 """The command lines of the two servers: a real API server with what a trial does not need off."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ETCD_CLIENTS, ETCD_PEERS = "etcd:2379", "etcd:2380"
@@ -11,6 +13,30 @@ BETA = ("admissionregistration.k8s.io/v1beta1=true",)
 """APIs that are off in this minor and that sites may use where they are on."""
 
 FEATURES = ("MutatingAdmissionPolicy=true",)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What one control plane has besides what all have.
+
+    ``gates`` are feature gates and ``runtime`` further APIs (``group/version=true``).
+    ``service_accounts`` has admission ask for the service account of each pod, which only a
+    controller manager makes. ``mortal`` servers end with the process that starts them.
+    """
+
+    gates: Mapping[str, bool] = field(default_factory=dict)
+    runtime: tuple[str, ...] = ()
+    service_accounts: bool = False
+    mortal: bool = False
+
+
+PLAIN = Options()
+"""What a trial has."""
+
+
+def gate_list(gates: Mapping[str, bool]) -> list[str]:
+    """Feature gates as the servers' flag takes them."""
+    return [f"{name}={str(on).lower()}" for name, on in gates.items()]
 
 
 def etcd_mark(directory: Path) -> str:
@@ -40,9 +66,13 @@ def apiserver_mark(directory: Path) -> str:
     return f"--cert-dir={directory / 'certs'}"
 
 
-def apiserver(binary: Path, directory: Path, port: int) -> list[str | Path]:
+def apiserver(
+    binary: Path, directory: Path, port: int, options: Options = PLAIN
+) -> list[str | Path]:
     """The command line of kube-apiserver."""
     key = directory / "service-accounts.key"
+    # Nobody makes the accounts that it waits for where there is no controller manager.
+    admission = [] if options.service_accounts else ["--disable-admission-plugins=ServiceAccount"]
     return [
         binary,
         apiserver_mark(directory),
@@ -59,12 +89,11 @@ def apiserver(binary: Path, directory: Path, port: int) -> list[str | Path]:
         # The usual network: a Service may ask for an address in it.
         "--service-cluster-ip-range=10.96.0.0/12",
         "--allow-privileged=true",
-        # Nobody makes the accounts that it waits for: there is no controller manager.
-        "--disable-admission-plugins=ServiceAccount",
+        *admission,
         # One server has nobody to share with or to be found by.
         "--endpoint-reconciler-type=none",
         "--enable-priority-and-fairness=false",
         "--profiling=false",
-        f"--runtime-config={','.join(BETA)}",
-        f"--feature-gates={','.join(FEATURES)}",
+        f"--runtime-config={','.join((*BETA, *options.runtime))}",
+        f"--feature-gates={','.join((*FEATURES, *gate_list(options.gates)))}",
     ]

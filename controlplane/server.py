@@ -17,6 +17,7 @@ from controlplane.access import Access, write_kubeconfig
 from controlplane.client import Client
 from controlplane.daemon import Daemon
 from controlplane.errors import ApiError, ControlPlaneError
+from controlplane.mortal import mortal
 from controlplane.ports import free_port
 
 DEFAULT_CONTEXT = "trial"
@@ -54,8 +55,9 @@ class Status:
 class ControlPlane:
     """etcd and kube-apiserver with everything they keep in one directory of their owner's."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, options: flags.Options = flags.PLAIN) -> None:
         self.directory = directory.expanduser().resolve()
+        self._options = options
         self._etcd = Daemon("etcd", self.directory, flags.etcd_mark(self.directory))
         self._apiserver = Daemon(
             "kube-apiserver", self.directory, flags.apiserver_mark(self.directory)
@@ -151,14 +153,16 @@ class ControlPlane:
     def _launch(self, binaries: Binaries, port: int) -> None:
         for name in (flags.ETCD_CLIENTS, flags.ETCD_PEERS):
             (self.directory / name).unlink(missing_ok=True)
-        self._etcd.start(flags.etcd(binaries.etcd, self.directory))
+        ending = mortal if self._options.mortal else list[str | Path]
+        self._etcd.start(ending(flags.etcd(binaries.etcd, self.directory)))
         # The API server tries at once and then pauses: waiting for the socket is quicker.
         deadline = time.monotonic() + _START_SECONDS
         while not (self.directory / flags.ETCD_CLIENTS).exists() and self._etcd.pid():
             if time.monotonic() > deadline:
                 break
             time.sleep(0.01)
-        self._apiserver.start(flags.apiserver(binaries.apiserver, self.directory, port))
+        command = flags.apiserver(binaries.apiserver, self.directory, port, self._options)
+        self._apiserver.start(ending(command))
 
     def _wait(self, last: bool) -> bool:
         """Wait until it serves; False if somebody was quicker to take the port."""
@@ -234,9 +238,11 @@ class ControlPlane:
 
 
 @contextlib.contextmanager
-def running(directory: Path, binaries: Binaries) -> Iterator[ControlPlane]:
+def running(
+    directory: Path, binaries: Binaries, options: flags.Options = flags.PLAIN
+) -> Iterator[ControlPlane]:
     """A control plane that is taken down, its data kept, when the block is left."""
-    plane = ControlPlane(directory)
+    plane = ControlPlane(directory, options)
     try:
         plane.start(binaries)
         yield plane

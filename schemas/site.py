@@ -10,12 +10,7 @@ from dataclasses import dataclass, field
 from schemas.accelerators import AcceleratorModel
 from schemas.hardware import HardwareProfile
 from schemas.hostlist import Host
-from schemas.nodelabels import (
-    ACCELERATOR_LABEL,
-    POD_MODEL_LABEL,
-    POOL_LABEL,
-    RAILS_LABEL,
-)
+from schemas.nodelabels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_LABEL
 from schemas.primitives import KubernetesVersion
 from schemas.release import OperatingSystem, OsImage, Release
 from schemas.scheduling import Backend
@@ -147,10 +142,13 @@ class Site:
         """Who schedules pods that ask for a model: all its pools have the same backend."""
         return next((self.backend(pool) for pool in self.pools_with(model)), None)
 
-    def counted(self, model: str) -> tuple[str, dict[str, str]]:
-        """How a running pod's use of a model is counted: the resource that it requests, and the
-        labels that tell the model where several share one resource (set by admission)."""
+    def nominal_resources(self) -> tuple[str, ...]:
+        """The models' resources that no node has: admission adds the plugin's beside them, so a
+        scheduler must not look for them on nodes. Sorted."""
         settings = self.file.accelerators
-        if settings is not None and settings.model_by is ModelBy.DRA:
-            return self.resource(model), {}
-        return self.accelerators[model].plugin.resource, {POD_MODEL_LABEL: model}
+        if settings is None or settings.model_by is not ModelBy.ADMISSION:
+            return ()
+        pairs = (
+            (self.resource(each), self.accelerators[each].plugin.resource) for each in self.models()
+        )
+        return tuple(sorted({mine for mine, plugins in pairs if mine != plugins}))
