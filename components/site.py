@@ -2,25 +2,40 @@
 
 from collections.abc import Callable
 
+from components.accelerators import objects as accelerators
 from components.impact import kubernetes
 from components.impact.rules import Rules
 from components.impact.vocabulary import Name
 from components.machines import impact as machines_impact
 from components.machines import objects as machines
 from components.manifest import Manifest
+from components.network_devices import impact as network_devices_impact
+from components.network_devices import objects as network_devices
 from components.pod_network import impact as pod_network_impact
 from components.pod_network import objects as pod_network
+from components.schedulers import impact as schedulers_impact
+from components.schedulers import objects as schedulers
+from components.teams import impact as teams_impact
+from components.teams import objects as teams
 from schemas.site import Site
 
 COMPONENTS: dict[str, Callable[[Site], list[Manifest]]] = {
     "machines": machines.objects,
     "pod-network": pod_network.objects,
+    "accelerators": accelerators.objects,
+    "network-devices": network_devices.objects,
+    "teams": teams.objects,
+    "schedulers": schedulers.objects,
 }
 """Each component by name, with the pure function that makes its objects."""
 
 RULES: dict[str, Rules] = {
     "machines": Rules((*machines_impact.RULES, *kubernetes.RULES)),
     "pod-network": Rules((*pod_network_impact.RULES, *kubernetes.RULES)),
+    "accelerators": Rules(kubernetes.RULES),
+    "network-devices": Rules((*network_devices_impact.RULES, *kubernetes.RULES)),
+    "teams": Rules((*teams_impact.RULES, *kubernetes.RULES)),
+    "schedulers": Rules((*schedulers_impact.RULES, *kubernetes.RULES)),
 }
 """What a change of a component's objects does to machines: its own rules, then Kubernetes'."""
 

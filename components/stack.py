@@ -4,18 +4,33 @@ from dataclasses import replace
 
 import pulumi
 
+from components.accelerators.component import Accelerators
 from components.machines.component import Machines
+from components.network_devices.component import NetworkDevices
 from components.pod_network.component import PodNetwork
+from components.schedulers.component import Schedulers
 from components.shell import placement
 from components.site import site_objects
+from components.teams.component import Teams
 from schemas.site import Site
+
+SHELLS = {
+    "machines": Machines,
+    "pod-network": PodNetwork,
+    "accelerators": Accelerators,
+    "network-devices": NetworkDevices,
+    "teams": Teams,
+    "schedulers": Schedulers,
+}
+"""Each component by name, as Pulumi registers it, in the order of components/site.py."""
 
 
 def deploy(site: Site) -> None:
     """Register every component of a site, and export what a person wants to know afterwards."""
     spec = placement(site)
-    machines = Machines("machines", spec)
-    PodNetwork("pod-network", replace(spec, namespaces=machines.namespaces))
+    for name, component in SHELLS.items():
+        # Namespaces of one may hold objects of the next.
+        spec = replace(spec, namespaces=component(name, spec).namespaces)
     every = [each for made in site_objects(site).values() for each in made]
     later = [each for each in every if each.target not in spec.clusters]
     if later:

@@ -28,6 +28,10 @@ PciId = Annotated[str, Field(pattern=r"^[0-9a-f]{4}$", examples=["10de"])]
 """Four hexadecimal digits of a PCI vendor, device or class, in lower case."""
 
 
+Capability = Annotated[str, Field(pattern=r"^[A-Z][A-Z_]{2,30}$", examples=["SYS_ADMIN"])]
+"""A Linux capability, without CAP_."""
+
+
 class Pci(Model):
     """How node feature discovery recognises a card on the PCI bus."""
 
@@ -50,8 +54,11 @@ class Program(Model):
     """Environment; no secrets."""
     host_paths: Annotated[list[AbsolutePath], Field(max_length=32)] = []
     """Paths of the host that the container sees at the same place, such as /dev/mncore0."""
+    capabilities: Annotated[list[Capability], Field(max_length=16)] = []
+    """Linux capabilities that the container needs, such as SYS_ADMIN; default: none."""
     privileged: bool = False
-    """Whether it needs all rights on the host; leave out where device paths are enough."""
+    """Whether it needs all rights on the host, as to open device files; default: it may only see
+    that they are there."""
 
 
 class DevicePlugin(Program):

@@ -122,6 +122,10 @@ class Code(StrEnum):
         "network-device-clash",
         "one interface would be handed to pods in two ways at once",
     )
+    NETWORK_DEVICE_UNSUPPORTED = (
+        "network-device-unsupported",
+        "the SR-IOV operator or the card would refuse it, or nothing would do it",
+    )
 
     # --- scheduling ---------------------------------------------------------------------------
     SCHEDULER_CLASH = "scheduler-clash", "two schedulers would give one device to two pods"

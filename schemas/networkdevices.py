@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from schemas.primitives import DnsLabel, DomainName, Model
+from schemas.primitives import DnsLabel, DomainName, Model, Network
 from schemas.vocabulary import LinkType, SriovBy, VirtualFunctionDriver
 
 InterfaceName = Annotated[
@@ -13,9 +13,10 @@ InterfaceName = Annotated[
 """The name of a network interface on a host, at most 15 characters as in Linux."""
 
 ResourceLabel = Annotated[
-    str, Field(pattern=r"^[a-z0-9]([a-z0-9_]{0,40}[a-z0-9])?$", examples=["hca"])
+    str, Field(pattern=r"^[a-z0-9]+(_[a-z0-9]+)*$", max_length=42, examples=["hca"])
 ]
-"""The part of a resource's name behind the slash: no dashes, as SR-IOV's plugin refuses them."""
+"""The part of a resource's name behind the slash: no dashes, as both plugins refuse them, and no
+two underscores in a row, as a network's name is made of it."""
 
 
 class Rdma(Model):
@@ -28,9 +29,15 @@ class Rdma(Model):
     by_rail: bool = False
     """Whether each interface is a resource of its own, rdma/<name>_rail0 and so on."""
     share: Annotated[int, Field(ge=1, le=1000)] = 64
-    """Pods that can use a card at once; nothing isolates one from another."""
+    """Pods of a host that can use the resource at once; nothing isolates one from another."""
     link: LinkType = Field(default=LinkType.INFINIBAND, strict=False)
     """Kind of the link."""
+
+    def resources(self) -> dict[str, tuple[str, ...]]:
+        """The interfaces behind each resource by its name: all behind one, or one for each rail."""
+        if not self.by_rail:
+            return {self.name: tuple(self.interfaces)}
+        return {f"{self.name}_rail{rail}": (each,) for rail, each in enumerate(self.interfaces)}
 
 
 class Sriov(Model):
@@ -52,6 +59,8 @@ class Sriov(Model):
     """MTU of the functions in bytes; default: as the interface has it."""
     vlan: Annotated[int, Field(ge=1, le=4094)] | None = None
     """VLAN of the network that pods join; default: none."""
+    addresses: Network | None = None
+    """Network that whereabouts gives pods addresses of; default: pods get none there."""
 
 
 class PoolNetworkDevices(Model):
@@ -61,6 +70,13 @@ class PoolNetworkDevices(Model):
     """RDMA resources."""
     sriov: Annotated[list[Sriov], Field(max_length=8)] = []
     """SR-IOV resources."""
+
+    def rails(self) -> int:
+        """How many interfaces a pod can use for RDMA at once: those of the largest shared resource,
+        or all whose functions carry RDMA."""
+        functions = (each.interfaces for each in self.sriov if each.rdma)
+        divided = len({name for interfaces in functions for name in interfaces})
+        return max([divided, *(len(each.interfaces) for each in self.rdma)])
 
 
 class NetworkDevices(Model):
@@ -72,5 +88,7 @@ class NetworkDevices(Model):
     """Namespace of the SR-IOV network operator, in which it reads its policies."""
     prefix: DomainName = "openshift.io"
     """Domain of SR-IOV resources; the operator's is set where it is installed (resourcePrefix)."""
+    operator_webhooks: bool = False
+    """Whether the operator serves its admission webhooks, as its admissionControllers.enabled."""
     max_unavailable: Annotated[int, Field(ge=1, le=100)] = 1
     """Hosts of a pool that the operator drains at a time to change their functions."""

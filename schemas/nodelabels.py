@@ -17,6 +17,8 @@ ACCELERATOR_LABEL = "node.cluster.x-k8s.io/accelerator"
 """The model of a node's accelerators; in this domain a change of it re-images no host."""
 RAILS_LABEL = "node.cluster.x-k8s.io/rails"
 """How many rails of the fast network a node is on."""
+SRIOV_LABEL = "node.cluster.x-k8s.io/sriov"
+"""Who divides a node's interfaces into functions; the SR-IOV operator finds its nodes by it."""
 OWN_DOMAIN = "foresite.dev"
 TEAM_LABEL = f"{OWN_DOMAIN}/team"
 """On a namespace: the team that it belongs to."""
@@ -33,6 +35,7 @@ _SET_BY_THE_SYSTEM = frozenset(
         POOL_LABEL,
         ACCELERATOR_LABEL,
         RAILS_LABEL,
+        SRIOV_LABEL,
         REGION_LABEL,
         ZONE_LABEL,
         HOST_LABEL,

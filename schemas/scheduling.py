@@ -51,10 +51,17 @@ class KubeScheduler(Model):
     """Schedulers of which one leads."""
 
 
+BackendName = Annotated[
+    str, Field(pattern=r"^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$", examples=["gang-scheduler"])
+]
+"""A DNS label of at most 40 characters that starts with a letter: a Service and a CronJob are
+named after it."""
+
+
 class Backend(Model):
     """Who decides which pods of which pools start."""
 
-    name: DnsLabel
+    name: BackendName
     """Its name; for kube-scheduler and volcano also what pods write as schedulerName."""
     kind: BackendKind = Field(strict=False)
     """What it is."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from schemas.accelerators import AcceleratorModel
 from schemas.hardware import HardwareProfile
 from schemas.hostlist import Host
-from schemas.nodelabels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_LABEL
+from schemas.nodelabels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_LABEL, SRIOV_LABEL
 from schemas.primitives import KubernetesVersion
 from schemas.release import OperatingSystem, OsImage, Release
 from schemas.scheduling import Backend
@@ -101,19 +101,22 @@ class Site:
         return self.hardware[pool.hardware]
 
     def model(self, pool: Pool) -> str | None:
-        """The model of a pool's accelerators; None where it has none or Foresite serves none."""
-        accelerators = self.profile(pool).accelerators
-        return accelerators.model if accelerators and self.file.accelerators else None
+        """The model of a pool's accelerators; None where it has none, Foresite serves none, or the
+        pool's profile is not known."""
+        profile = self.hardware.get(pool.hardware) if self.file.accelerators else None
+        return profile.accelerators.model if profile and profile.accelerators else None
 
     def placing_labels(self, pool: Pool) -> dict[str, str]:
         """The labels of a pool's nodes by which pods are placed; a change re-images no host."""
         accelerators = self.profile(pool).accelerators
-        rails = max((len(each.interfaces) for each in pool.network_devices.rdma), default=0)
+        rails = pool.network_devices.rails()
         found = {POOL_LABEL: pool.name}
         if accelerators:
             found[ACCELERATOR_LABEL] = accelerators.model
         if rails:
             found[RAILS_LABEL] = str(rails)
+        if pool.network_devices.sriov:
+            found[SRIOV_LABEL] = self.file.network_devices.sriov_by.value
         return found
 
     def pools_with(self, model: str) -> tuple[Pool, ...]:
@@ -149,6 +152,8 @@ class Site:
         if settings is None or settings.model_by is not ModelBy.ADMISSION:
             return ()
         pairs = (
-            (self.resource(each), self.accelerators[each].plugin.resource) for each in self.models()
+            (self.resource(each), self.accelerators[each].plugin.resource)
+            for each in self.models()
+            if each in self.accelerators
         )
         return tuple(sorted({mine for mine, plugins in pairs if mine != plugins}))

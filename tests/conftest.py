@@ -1,3 +1,3 @@
 """Fixtures that several tests share."""
 
-pytest_plugins = ["tests.controlplane_fixture"]
+pytest_plugins = ["tests.controlplane_fixture", "tests.twin.fixture"]

@@ -1,11 +1,9 @@
 """The schemas of objects: what is good passes, one fault is refused at its place, and a second,
-independent engine agrees. The data files are up to date and hold no text of their sources."""
+independent engine agrees."""
 
-import copy
 import random
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -13,16 +11,13 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from schemas.objects import check_object, check_objects, load_crds, store, strict_schema
+from schemas.objects import check_object, check_objects, store, strict_schema
 from schemas.objects.check import misfits
 from schemas.objects.dialect import LIST_KEYS, UnknownFact, compact, dump
 from schemas.objects.patterns import portable
 from schemas.objects.strict import strict
-from tools import crds
+from tests.good_objects import BY_KIND, GONE, JOB_POD, OBJECTS, Place, changed, nodes
 
-GOOD = Path(__file__).with_suffix(".yaml").read_text("utf-8")
-OBJECTS: list[dict[str, Any]] = list(yaml.safe_load_all(GOOD))
-BY_KIND = {obj["kind"]: obj for obj in OBJECTS}
 WRONG: tuple[Any, ...] = (
     None,
     True,
@@ -39,29 +34,7 @@ WRONG: tuple[Any, ...] = (
     {},
     {"x": "y"},
 )
-GONE = object()
 CONTAINER = ("spec", "template", "spec", "containers", 0)
-Place = tuple[str | int, ...]
-
-
-def nodes(node: Any, path: Place = ()) -> Iterator[tuple[Place, Any]]:
-    """Every value of an object with its path, parents first."""
-    yield path, node
-    if isinstance(node, dict | list):
-        for key, value in node.items() if isinstance(node, dict) else enumerate(node):
-            yield from nodes(value, (*path, key))
-
-
-def changed(obj: Any, path: Place, value: Any) -> Any:
-    """A copy of an object with another value at a path, or without it."""
-    result = node = copy.deepcopy(obj)
-    for key in path[:-1]:
-        node = node[key]
-    if value is GONE:
-        del node[path[-1]]
-    else:
-        node[path[-1]] = copy.deepcopy(value)
-    return result
 
 
 def mutations(obj: dict[str, Any]) -> Iterator[Any]:
@@ -144,6 +117,21 @@ ONE_FAULT: list[tuple[str, Place, Any]] = [
     ("Namespace", ("kind",), "Namespaces"),
     ("Cluster", ("apiVersion",), "cluster.x-k8s.io/v1beta1"),
     ("IPPool", ("spec", "pools", 0, "start"), {1, 2}),
+    ("ClusterThrottle", ("spec", "selector", "selecterTerms"), []),
+    ("ClusterThrottle", ("spec", "temporaryThresholdOverrides", 0, "threshold"), GONE),
+    ("ClusterQueue", ("spec", "cohort"), "research"),
+    ("ClusterQueue", ("spec", "queueingStrategy"), "Fifo"),
+    ("ClusterPolicy", ("spec", "gfd"), GONE),
+    ("DeviceClass", ("spec", "extendedResource"), "example.org/gpu"),
+    ("NodeFeatureRule", ("spec", "rules", 0, "matchFeatures", 0, "feature"), GONE),
+    ("SriovNetworkNodePolicy", ("spec", "numVfs"), GONE),
+    ("SriovNetworkNodePolicy", ("spec", "priority"), 100),
+    ("Queue", ("spec", "weight"), 0),
+    ("Job", ("spec", "tasks", 0, "template", "spec", "containers", 0, "imagePullSecret"), "a"),
+    ("JobSet", (*JOB_POD, "metadata", "annotation"), {}),
+    ("JobSet", (*JOB_POD, "spec", "containers", 0, "resources", "limits", "memory"), "64GB"),
+    ("TrainJob", ("spec", "podTemplateOverrides"), []),
+    ("PrometheusRule", ("spec", "groups", 0, "rules", 0, "for"), "5 minutes"),
 ]
 
 
@@ -195,6 +183,10 @@ def test_list_keys_and_many_objects() -> None:
     assert [(i, f.path) for i, f in check_objects([*OBJECTS, twice])] == [
         (len(OBJECTS), (*ports, 1))
     ]
+    job_ports = (*JOB_POD, "spec", "containers", 0, "ports")
+    by_default = [{"containerPort": 80}, {"containerPort": 80, "protocol": "TCP"}]
+    (fault,) = check_object(changed(BY_KIND["JobSet"], job_ports, by_default))
+    assert fault.path == (*job_ports, 1)
 
 
 def test_both_engines_find_the_same_faults() -> None:
@@ -216,47 +208,6 @@ def test_every_kind_compiles_and_refuses_an_unknown_field() -> None:
         obj = {"apiVersion": api_version, "kind": short, "metadata": {"name": "a", **where}}
         assert ("unknown",) not in {f.path for f in check_object(obj)}
         assert ("unknown",) in {f.path for f in check_object({**obj, "unknown": 1})}, name
-
-
-def test_crds_are_good_objects_and_carry_what_cluster_api_needs() -> None:
-    manifests = load_crds()
-    assert check_objects(manifests) == []
-    for crd in manifests:
-        group = crd["spec"]["group"]
-        contract = re.fullmatch(
-            r"(bootstrap|controlplane|infrastructure)\.cluster\.x-k8s\.io", group
-        )
-        assert bool(crd["metadata"].get("labels")) == bool(contract)
-
-
-def test_data_is_up_to_date() -> None:
-    try:
-        files = crds.generate(crds.upstream_path())
-    except crds.SourceError as error:
-        pytest.skip(str(error))
-    assert crds.differences(files) == [], "run: python -m tools.crds"
-
-
-def test_the_generator_says_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORESITE_UPSTREAM", str(tmp_path))
-    assert crds.main(["--check"]) == 2  # nothing there
-    source = {"file": "crds/metal3-ipam/ippools.yaml", "crd": "ippools.ipam.metal3.io"}
-    (tmp_path / source["file"]).parent.mkdir(parents=True)
-    (tmp_path / source["file"]).write_text("another file")
-    with pytest.raises(crds.SourceError, match="sha256"):
-        crds.crd_document({**source, "sha256": "0"}, tmp_path)
-    monkeypatch.setattr(crds, "ROOT", tmp_path)
-    monkeypatch.setattr(crds, "DATA", tmp_path / "data")
-    crds.write({tmp_path / "data" / "a.json": b"{}", tmp_path / "data" / "b.json": b"{}"})
-    assert crds.differences({tmp_path / "data" / "a.json": b"[]"}) == ["data/a.json", "data/b.json"]
-    assert yaml.load("a: =", crds._Loader) == {"a": "="}
-
-
-def test_data_holds_no_texts() -> None:
-    for file in {kind.file for kind in store.kinds().values()}:
-        for path, node in nodes(store.read(file)):
-            if path and path[-1] in ("description", "message", "messageExpression", "title"):
-                assert not isinstance(node, str), (file, path)
 
 
 def test_compact_form_loses_no_rule_in_silence() -> None:

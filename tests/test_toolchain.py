@@ -1,6 +1,9 @@
 """The toolchain's decisions, with made-up tools on PATH; nothing here builds anything real."""
 
+import dataclasses
 import errno
+import hashlib
+import lzma
 import os
 import re
 import shutil
@@ -28,7 +31,8 @@ from tools.toolchain import (
 )
 from tools.toolchain import console as console_module
 from tools.toolchain.build import check_space
-from tools.toolchain.cache import filling, writing
+from tools.toolchain.cache import filling, platform_tag, writing
+from tools.toolchain.given import Given, given, obtain
 from tools.toolchain.installed import find_installed
 from tools.toolchain.pairs import mismatch
 from tools.toolchain.parts import TOOLS, cache_key, sources
@@ -110,6 +114,10 @@ def machine(tmp_path: Path) -> Machine:
         ("capi-core", "sigs.k8s.io/cluster-api"),
         ("capi-kubeadm-control-plane", "sigs.k8s.io/cluster-api"),
         ("capi-kubeadm-bootstrap", "sigs.k8s.io/cluster-api"),
+        ("kube-scheduler", "k8s.io/kubernetes"),
+        ("kube-controller-manager", "k8s.io/kubernetes"),
+        ("kubelet", "k8s.io/kubernetes"),
+        ("kwok", "sigs.k8s.io/kwok"),
     ],
 )
 def test_the_table_and_the_go_modules_name_the_same_versions(part: str, module: str) -> None:
@@ -407,6 +415,77 @@ def test_a_terminal_gets_one_line_that_changes(monkeypatch: pytest.MonkeyPatch) 
     console.tick("etcd: 10 s")
     console.say("built")
     assert stream.getvalue() == "etcd: 10 s\r          \rbuilt\n"
+
+
+# Executables that are given
+
+
+GIVEN_TEXT = b"#!/bin/sh\n" * 1000
+GIVEN = Given(
+    "given-tool",
+    Version(1, 2, 3),
+    "given",
+    hashlib.sha256(GIVEN_TEXT).hexdigest(),
+    platform_tag(),
+    "https://example.com/given-tool",
+    "0123abc",
+)
+
+
+@pytest.fixture
+def upstream(machine: Machine) -> Path:
+    """The folder that given executables are taken from."""
+    folder = machine.bin.parent / "upstream" / "bin"
+    folder.mkdir(parents=True)
+    machine.env["FORESITE_UPSTREAM"] = str(folder.parent)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [("given-tool", GIVEN_TEXT), ("given-tool.xz", lzma.compress(GIVEN_TEXT))],
+)
+def test_what_is_given_is_kept(
+    machine: Machine, upstream: Path, file: str, content: bytes
+) -> None:
+    (upstream / file).write_bytes(content)
+    tool = obtain(GIVEN, machine.env)
+    assert tool and tool.path.read_bytes() == GIVEN_TEXT and os.access(tool.path, os.X_OK)
+    (upstream / file).unlink()
+    assert obtain(GIVEN, machine.env) == tool, "a later checkout has it without its source"
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [
+        ("given-tool", b"another", "is not the pinned given-tool 1.2.3"),
+        ("given-tool.xz", lzma.compress(GIVEN_TEXT)[:-20], "cannot be unpacked"),
+        ("given-tool.xz", b"no xz", "cannot be unpacked"),
+    ],
+)
+def test_what_is_not_the_pinned_file_is_refused(
+    machine: Machine, upstream: Path, file: str, content: bytes, words: str
+) -> None:
+    (upstream / file).write_bytes(content)
+    with pytest.raises(ToolchainError, match=words) as caught:
+        obtain(GIVEN, machine.env)
+    assert GIVEN.source in caught.value.fix and machine.kept() == []
+
+
+def test_what_is_given_for_another_platform_is_not_taken(machine: Machine, upstream: Path) -> None:
+    (upstream / "given-tool").write_bytes(GIVEN_TEXT)
+    assert obtain(dataclasses.replace(GIVEN, platform="plan9-mips"), machine.env) is None
+
+
+def test_what_is_not_at_hand_is_told_and_fails_only_who_needs_it(
+    machine: Machine, upstream: Path
+) -> None:
+    code, text = machine.run("ensure", "given")
+    assert code == 0
+    for each in given().values():
+        assert f"{each.name} {each.version}: not at hand; build it from {each.source}" in text
+    code, text = machine.run("where", "given")
+    assert code == 2 and "FORESITE_UPSTREAM" in text and "kube-scheduler-gang" in text
 
 
 # The environment

@@ -4,7 +4,7 @@
 writes each with its source and hash in the form of :mod:`schemas.objects.dialect`, without texts.
 ``--check`` writes nothing and says whether the files on disk are what would be written.
 
-To add a kind, extend :data:`CRDS` or :data:`KUBERNETES_KINDS` and run the command.
+To add a kind, extend :mod:`tools.kinds` and run the command.
 
 Exit codes: 0 done or up to date, 1 the files differ, 2 a source is absent or not what was pinned.
 """
@@ -20,50 +20,27 @@ from typing import Any
 
 import yaml
 
-from schemas.objects.dialect import INT_OR_STRING, OPEN, UnknownFact, compact, dump
+from schemas.objects.dialect import (
+    INT_OR_STRING,
+    OPEN,
+    UnknownFact,
+    compact,
+    dump,
+    expand,
+    share,
+)
+from tools.kinds import CRDS, KUBERNETES, native_kinds, native_scope
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "schemas" / "objects" / "data"
-
-CRDS = {
-    "cluster-api": (
-        "clusterresourcesetbindings.addons clusterresourcesets.addons clusters"
-        " kubeadmconfigs.bootstrap kubeadmconfigtemplates.bootstrap"
-        " kubeadmcontrolplanes.controlplane machinedeployments machinehealthchecks machines"
-        " machinesets"
-    ),
-    "cluster-api-provider-metal3": "*",
-    "baremetal-operator": "*",
-    "metal3-ipam": "*",
-}
-"""Folder of upstream's crds/ -> the CRDs to take, by the head of their name; ``*`` is all."""
 
 CONTRACT_GROUPS = {f"{x}.cluster.x-k8s.io" for x in ("bootstrap", "controlplane", "infrastructure")}
 CONTRACT_LABELS = {f"cluster.x-k8s.io/{v}": v for v in ("v1beta1", "v1beta2")}
 """Cluster API's references carry no version: it finds one by these labels on the CRD. Upstream adds
 them by kustomize, so the raw files lack them."""
 
-KUBERNETES = "1.34"
-ADMISSION = "admissionregistration.k8s.io"
-KUBERNETES_KINDS = {
-    "v1": "ConfigMap LimitRange Namespace ResourceQuota Secret Service ServiceAccount",
-    f"{ADMISSION}/v1": "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding",
-    f"{ADMISSION}/v1beta1": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding",
-    "apiextensions.k8s.io/v1": "CustomResourceDefinition",
-    "apps/v1": "DaemonSet Deployment StatefulSet",
-    "batch/v1": "Job",
-    "networking.k8s.io/v1": "NetworkPolicy",
-    "node.k8s.io/v1": "RuntimeClass",
-    "policy/v1": "PodDisruptionBudget",
-    "rbac.authorization.k8s.io/v1": "ClusterRole ClusterRoleBinding Role RoleBinding",
-    "scheduling.k8s.io/v1": "PriorityClass",
-}
-CLUSTER_SCOPED = (
-    "ClusterRole ClusterRoleBinding CustomResourceDefinition MutatingAdmissionPolicy"
-    " MutatingAdmissionPolicyBinding Namespace PriorityClass RuntimeClass ValidatingAdmissionPolicy"
-    " ValidatingAdmissionPolicyBinding"
-)
-"""The definitions do not say a kind's scope, so it stands here."""
+LARGE = 40_000
+"""Characters of a CRD from which on an API server takes long to serve it: those with whole pods."""
 
 FIELDS = {"properties", "additionalProperties"}
 QUANTITY = {"type": ["string", "number", "null"], "format": "quantity"}
@@ -98,22 +75,21 @@ def pinned(upstream: Path) -> list[dict[str, Any]]:
         lock = json.loads((upstream / "crds.lock.json").read_text("utf-8"))
     except OSError as error:
         raise SourceError(f"no CRDs under {upstream}: set FORESITE_UPSTREAM ({error})") from error
-    wanted = [
-        entry
-        for project, heads in CRDS.items()
-        for entry in lock
-        if entry["file"].split("/")[1] == project
-        and (heads == "*" or _head(entry) in heads.split())
-    ]
-    missing = set(" ".join(CRDS.values()).split()) - {"*"} - {_head(entry) for entry in wanted}
+    wanted = {project: heads.split() for project, heads in CRDS.items()}
+    found = [(*_heads(entry), entry) for entry in lock]
+    chosen = [e for project, head, e in found if {head, "*"} & set(wanted.get(project, ()))]
+    missing = {(project, head) for project in wanted for head in wanted[project]}
+    missing -= {(project, name) for project, head, _ in found for name in (head, "*")}
     if missing:
-        raise SourceError(f"not in {upstream}/crds.lock.json: {', '.join(sorted(missing))}")
-    return sorted(wanted, key=lambda entry: str(entry["crd"]))
+        names = ", ".join("/".join(pair) for pair in sorted(missing))
+        raise SourceError(f"not in {upstream}/crds.lock.json: {names}")
+    return sorted(chosen, key=lambda entry: str(entry["crd"]))
 
 
-def _head(entry: dict[str, Any]) -> str:
-    """``kubeadmconfigs.bootstrap`` of ``kubeadmconfigs.bootstrap.cluster.x-k8s.io``."""
-    return str(entry["crd"]).removesuffix(".cluster.x-k8s.io")
+def _heads(entry: dict[str, Any]) -> tuple[str, str]:
+    """Project and plural: ``cluster-api`` and ``kubeadmconfigs`` of
+    ``crds/cluster-api/kubeadmconfigs.bootstrap.cluster.x-k8s.io.yaml``."""
+    return str(entry["file"]).split("/")[1], str(entry["crd"]).partition(".")[0]
 
 
 def crd_document(entry: dict[str, Any], upstream: Path) -> dict[str, Any]:
@@ -195,11 +171,6 @@ def _kinds(raw: dict[str, Any]) -> dict[str, str]:
         raise SourceError(f"Kubernetes {KUBERNETES} has no {error}") from error
 
 
-def native_kinds() -> list[str]:
-    """The wanted kinds of Kubernetes itself as ``apiVersion/Kind``."""
-    return [f"{api}/{kind}" for api, kinds in KUBERNETES_KINDS.items() for kind in kinds.split()]
-
-
 def _reach(raw: dict[str, Any], kinds: dict[str, str]) -> set[str]:
     """Every definition that the kinds need."""
     seen: set[str] = set()
@@ -232,21 +203,37 @@ def _definition(name: str, raw: dict[str, Any]) -> dict[str, Any]:
 # --- files ------------------------------------------------------------------------------------
 
 
-def _scope(kind: str) -> str:
-    return "Cluster" if kind.rpartition("/")[2] in CLUSTER_SCOPED.split() else "Namespaced"
-
-
 def documents(upstream: Path) -> dict[str, Any]:
     """File name under ``data/`` -> what it holds, with an index of the kinds."""
     crds = {f"crds/{e['crd']}.json": crd_document(e, upstream) for e in pinned(upstream)}
     native = "kubernetes.json"
-    index = [{"kind": kind, "scope": _scope(kind), "file": native} for kind in native_kinds()]
-    for file, crd in crds.items():
-        version = crd["versions"][0]["name"]
-        kind = f"{crd['group']}/{version}/{crd['names']['kind']}"
-        index.append({"kind": kind, "scope": crd["scope"], "file": file})
-    index.sort(key=lambda row: row["kind"])
-    return {"index.json": index, native: kubernetes_document(), **crds}
+    rows = [{"kind": kind, "scope": native_scope(kind), "file": native} for kind in native_kinds()]
+    rows += [_row(file, crd) for file, crd in crds.items()]
+    rows.sort(key=lambda row: str(row["kind"]))
+    return {"index.json": rows, native: kubernetes_document(), **_without_repetition(crds)}
+
+
+def _row(file: str, crd: dict[str, Any]) -> dict[str, Any]:
+    """A CRD's line in the index."""
+    kind = f"{crd['group']}/{crd['versions'][0]['name']}/{crd['names']['kind']}"
+    large = {"large": True} if len(json.dumps(crd)) >= LARGE else {}
+    return {"kind": kind, "scope": crd["scope"], "file": file, **large}
+
+
+def _without_repetition(crds: dict[str, Any]) -> dict[str, Any]:
+    """The CRDs, and the file of what their schemas repeat."""
+    places = [crd["versions"][0]["schema"] for crd in crds.values()]
+    schemas = [place["openAPIV3Schema"] for place in places]
+    shorter, repeated = share(schemas)
+
+    def whole(name: str) -> dict[str, Any]:
+        return expand(repeated[name], whole)
+
+    for place, schema, before in zip(places, shorter, schemas, strict=True):
+        if expand(schema, whole) != before:
+            raise SourceError("two schemas have the same name in repeated.json: lengthen the names")
+        place["openAPIV3Schema"] = schema
+    return {**crds, "repeated.json": repeated}
 
 
 def generate(upstream: Path) -> dict[Path, bytes]:

@@ -24,6 +24,7 @@ from schemas.nodelabels import (
     RACK_LABEL,
     RAILS_LABEL,
     REGION_LABEL,
+    SRIOV_LABEL,
     ZONE_LABEL,
 )
 from schemas.site import Site
@@ -41,6 +42,7 @@ _KNOWN = frozenset(
         POOL_LABEL,
         ACCELERATOR_LABEL,
         RAILS_LABEL,
+        SRIOV_LABEL,
         REGION_LABEL,
         ZONE_LABEL,
         HOSTNAME_LABEL,
@@ -232,10 +234,11 @@ def _tolerates(toleration: Json, taint: Json) -> bool:
 
 def _asks_for_names(pod_spec: Json) -> bool:
     """Whether a spec tells hosts of one rack apart."""
-    return bool(pod_spec.get("nodeName")) or HOSTNAME_LABEL in set(_asked(pod_spec))
+    return bool(pod_spec.get("nodeName")) or HOSTNAME_LABEL in set(asked(pod_spec))
 
 
-def _asked(pod_spec: Json) -> Iterator[str]:
+def asked(pod_spec: Json) -> Iterator[str]:
+    """The labels of nodes that pods of a spec ask for."""
     yield from mapping(pod_spec, "nodeSelector")
     for term in _terms(pod_spec) or []:
         yield from (str(each.get("key")) for each in items(term, "matchExpressions"))

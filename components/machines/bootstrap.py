@@ -8,6 +8,7 @@ rule template-mark sees to URLs.
 from typing import Any
 
 from components.dump import dump
+from schemas.gates import kubelet_gates
 from schemas.nodelabels import kubelet_argument, synced
 from schemas.release import OsFamily
 from schemas.site import Site
@@ -74,7 +75,7 @@ def machine_labels(site: Site, pool: Pool) -> dict[str, str]:
 def files(site: Site, pool: Pool) -> list[Json]:
     """The files that a pool's hosts have before they join."""
     boot = site.first_boot(pool)
-    found = [_file(f"{PATCHES}/kubeletconfiguration+strategic.yaml", dump(kubelet(pool)))]
+    found = [_file(f"{PATCHES}/kubeletconfiguration+strategic.yaml", dump(kubelet(site, pool)))]
     if site.file.sources.registry_mirror:
         found.append(
             _file(
@@ -99,6 +100,11 @@ def files(site: Site, pool: Pool) -> list[Json]:
 
 def _file(path: str, content: str) -> Json:
     return {"path": path, "owner": "root:root", "permissions": "0644", "content": content}
+
+
+def private_file(path: str, content: str) -> Json:
+    """A file that only root reads, such as those of the control plane's static pods."""
+    return {**_file(path, content), "permissions": "0600"}
 
 
 def commands(site: Site, pool: Pool) -> list[str]:
@@ -143,14 +149,14 @@ def proxy_unit(site: Site, proxy: Proxy) -> str:
     )
 
 
-def kubelet(pool: Pool) -> Json:
+def kubelet(site: Site, pool: Pool) -> Json:
     """The pool's KubeletConfiguration, as a patch that kubeadm applies.
 
     All of evictionHard is written, because the kubelet drops its defaults once one is given
     (kubelet.config.k8s.io/v1beta1, evictionHard).
     """
     settings = pool.kubelet
-    return {
+    found: Json = {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
         "containerLogMaxSize": settings.container_log_max_size,
@@ -166,3 +172,7 @@ def kubelet(pool: Pool) -> Json:
         "maxPods": settings.max_pods,
         "systemReserved": {"cpu": settings.reserved_cpu, "memory": settings.reserved_memory},
     }
+    gates = kubelet_gates(site, pool)
+    if gates:
+        found["featureGates"] = gates
+    return found

@@ -1,8 +1,14 @@
 """The control plane: a KubeadmControlPlane, and the virtual IP that its hosts announce."""
 
 from components.dump import dump
-from components.machines.bootstrap import kubeadm_config, machine_labels, registration
+from components.machines.bootstrap import (
+    kubeadm_config,
+    machine_labels,
+    private_file,
+    registration,
+)
 from components.machines.names import CONTROL_PLANE_API, INFRASTRUCTURE_API, group, metadata
+from components.machines.scheduler import SCHEDULER_CONFIG, cluster_configuration, scheduler_file
 from components.machines.templates import machine_template
 from components.machines.workers import deletion
 from components.manifest import Json, Manifest, pruned
@@ -69,13 +75,11 @@ def _spec(site: Site, pool: Pool, template: Manifest) -> Json:
 def _config(site: Site, pool: Pool) -> Json:
     joining = registration(site, pool)
     config = kubeadm_config(site, pool)
+    scheduler = scheduler_file(site)
+    if scheduler:
+        config["files"] = [*config["files"], private_file(SCHEDULER_CONFIG, scheduler)]
     if site.file.cluster.virtual_ip is VirtualIp.ARP:
-        manifest = {
-            "path": KUBE_VIP_MANIFEST,
-            "owner": "root:root",
-            "permissions": "0600",
-            "content": dump(kube_vip(site)),
-        }
+        manifest = private_file(KUBE_VIP_MANIFEST, dump(kube_vip(site)))
         config["files"] = [*config["files"], manifest]
         # Until kubeadm 1.34.8 and 1.35.5 admin.conf gets its rights through the very address that
         # kube-vip is to announce (kubernetes/kubernetes#138449); the first machine starts with
@@ -87,7 +91,14 @@ def _config(site: Site, pool: Pool) -> Json:
         config["postKubeadmCommands"] = [_swap("super-admin", "admin")]
     if not config["preKubeadmCommands"]:
         del config["preKubeadmCommands"]
-    return pruned({**config, "initConfiguration": joining, "joinConfiguration": joining})
+    return pruned(
+        {
+            **config,
+            "clusterConfiguration": cluster_configuration(site),
+            "initConfiguration": joining,
+            "joinConfiguration": joining,
+        }
+    )
 
 
 def _swap(old: str, new: str) -> str:

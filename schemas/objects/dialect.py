@@ -1,18 +1,27 @@
-"""The compact form that schemas are stored in: every structural fact, no texts.
+"""The compact form that schemas are stored in: every structural fact, no texts, nothing twice.
 
 Owns which keywords and formats exist. What is not known here is refused when the files are
 generated, so that no rule of a later CRD is lost in silence.
 """
 
+import hashlib
 import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 Schema = dict[str, Any]
 """A schema in OpenAPI's dialect, as CRDs have it, or in JSON Schema's."""
 
 WIDTH = 100
+WORTH_SHARING = 200
+"""Characters from which on a schema that CRDs repeat is stored once, beside them."""
+
+REF = "$ref"
 LISTS_OF_SCHEMAS = ("allOf", "anyOf", "oneOf")
-SCHEMAS = ("additionalProperties", "items", "not")
+NESTED = ("additionalProperties", "items")
+"""What describes values inside a value; ``not`` only adds conditions to what is described."""
+SCHEMAS = (*NESTED, "not")
 
 BOUNDS = frozenset(
     (
@@ -44,7 +53,7 @@ RULES = "x-kubernetes-validations"
 
 OTHER_FACTS = frozenset(
     (
-        "$ref",
+        REF,
         "default",
         "format",
         "nullable",
@@ -126,6 +135,64 @@ def _rule(rule: dict[str, Any], where: str) -> dict[str, Any]:
     if "\n" in rule["rule"]:
         raise UnknownFact(f"{where}: a rule of several lines needs a message of its own")
     return {key: rule[key] for key in RULE_FACTS if key in rule}
+
+
+def share(schemas: Iterable[Schema]) -> tuple[list[Schema], dict[str, Schema]]:
+    """The schemas with what they repeat replaced by references, and that by name.
+
+    CRDs that embed pods repeat each other, and themselves for each kind of container. Names come
+    from what they stand for, so that they stay when other schemas change.
+    """
+    every = list(schemas)
+    uses: Counter[str] = Counter()
+    for schema in every:
+        _count(schema, uses)
+    shared: dict[str, Schema] = {}
+
+    def shorter(node: Schema) -> Schema:
+        text = _text(node)
+        if uses[text] < 2 or len(text) < WORTH_SHARING:
+            return _with_parts(node, shorter)
+        name = hashlib.sha256(text.encode()).hexdigest()[:8]
+        if name not in shared:
+            shared[name] = _with_parts(node, shorter)
+        return {REF: name}
+
+    return [_with_parts(schema, shorter) for schema in every], dict(sorted(shared.items()))
+
+
+def expand(schema: Schema, find: Callable[[str], Schema]) -> Schema:
+    """The schema with each reference of :func:`share` replaced by what ``find`` gives for it."""
+    if REF in schema:
+        return find(schema[REF])
+    return _with_parts(schema, lambda part: expand(part, find))
+
+
+def _count(schema: Schema, uses: Counter[str]) -> None:
+    """How often each schema is part of a different one: what repeats as a whole counts once."""
+    for part in _parts(schema):
+        uses[_text(part)] += 1
+        if uses[_text(part)] == 1:
+            _count(part, uses)
+
+
+def _parts(schema: Schema) -> Iterator[Schema]:
+    yield from schema.get("properties", {}).values()
+    yield from (schema[key] for key in NESTED if isinstance(schema.get(key), dict))
+
+
+def _with_parts(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
+    result = dict(schema)
+    if "properties" in schema:
+        result["properties"] = {name: change(part) for name, part in schema["properties"].items()}
+    for key in NESTED:
+        if isinstance(schema.get(key), dict):
+            result[key] = change(schema[key])
+    return result
+
+
+def _text(schema: Schema) -> str:
+    return json.dumps(schema, sort_keys=True)
 
 
 def dump(node: Any, indent: int = 0) -> str:

@@ -6,10 +6,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from schemas.objects.dialect import Schema
+from schemas.objects.dialect import Schema, expand
 
 DATA = Path(__file__).resolve().parent / "data"
 NATIVE = "kubernetes.json"
+REPEATED = "repeated.json"
+"""What CRDs repeat, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +19,14 @@ class Kind:
     """A kind that there is a schema of.
 
     ``name`` is ``apiVersion/kind``, ``scope`` is ``Namespaced`` or ``Cluster``, ``file`` is where
-    its schema lies under ``data/``.
+    its schema lies under ``data/``. ``large`` are CRDs that hold whole pods: reading one is cheap,
+    but an API server works on each for a third of a second.
     """
 
     name: str
     scope: str
     file: str
+    large: bool = False
 
     @property
     def native(self) -> bool:
@@ -33,18 +37,32 @@ class Kind:
 @cache
 def kinds() -> dict[str, Kind]:
     """Every known kind by ``apiVersion/kind``."""
-    return {row["kind"]: Kind(row["kind"], row["scope"], row["file"]) for row in read("index.json")}
+    rows = read("index.json")
+    return {
+        row["kind"]: Kind(row["kind"], row["scope"], row["file"], row.get("large", False))
+        for row in rows
+    }
 
 
 @cache
 def document(file: str) -> dict[str, Any]:
-    """One generated file, shared between callers: never change it."""
-    return read(file)  # type: ignore[no-any-return]
+    """One generated file, its schemas whole, shared between callers: never change it."""
+    stored: dict[str, Any] = read(file)
+    for version in stored.get("versions", ()):
+        schema = version["schema"]
+        schema["openAPIV3Schema"] = expand(schema["openAPIV3Schema"], _repeated)
+    return stored
 
 
 def read(file: str) -> Any:
-    """One generated file, parsed anew."""
+    """One generated file as it is, parsed anew."""
     return json.loads((DATA / file).read_bytes())
+
+
+@cache
+def _repeated(name: str) -> Schema:
+    """What CRDs repeat, whole; each once, as expanding it anew would cost more than reading it."""
+    return expand(document(REPEATED)[name], _repeated)
 
 
 def definitions() -> dict[str, Schema]:

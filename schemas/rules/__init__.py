@@ -8,14 +8,20 @@ those between sites.
 from collections.abc import Iterator
 
 from schemas.rules import (
+    accelerators,
     addresses,
     files,
     hosts,
     identity,
     kubelet,
+    networkdevices,
     networks,
     pools,
+    promises,
     rollouts,
+    schedulers,
+    serving,
+    teams,
     versions,
 )
 from schemas.rules.finding import Finding, HostCell, TextPlace, attempt
@@ -44,6 +50,37 @@ SITE_RULES = (
     versions.versions,
     files.pod_network,
     files.certificates,
+    accelerators.known,
+    accelerators.prefix,
+    accelerators.resources,
+    accelerators.images,
+    serving.ways,
+    serving.volcano,
+    serving.gpu_operator,
+    schedulers.backend_names,
+    schedulers.backend_pools,
+    schedulers.backends_of_models,
+    schedulers.backend_kinds,
+    schedulers.plugins,
+    schedulers.gang_times,
+    schedulers.canaries,
+    schedulers.replicas,
+    schedulers.scheduling_namespace,
+    networkdevices.prefix,
+    networkdevices.device_resources,
+    networkdevices.pools_agree,
+    networkdevices.addresses,
+    teams.tiers,
+    teams.team_names,
+    teams.namespaces,
+    teams.team_priorities,
+    teams.storage,
+    promises.limited_models,
+    promises.off_peak_hours,
+    promises.off_peak_used,
+    promises.limits_held,
+    promises.overcommitted,
+    promises.off_peak_there,
 )
 ZONE_RULES = (networks.zone_size, addresses.gateway)
 POOL_RULES = (
@@ -63,6 +100,10 @@ POOL_RULES = (
     kubelet.processors,
     kubelet.labels,
     kubelet.taints,
+    networkdevices.device_names,
+    networkdevices.device_interfaces,
+    networkdevices.functions,
+    networkdevices.device_images,
 )
 
 

@@ -1,11 +1,32 @@
-"""Rules on accelerators: every card has a record, every resource one name and one meaning."""
+"""Rules on accelerators: every card has a record and its programs an image, every resource has one
+meaning.
+
+How the cards get to pods is judged beside this (serving.py).
+"""
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from schemas.accelerators import AcceleratorModel
+from schemas.accelerators import AcceleratorModel, AcceleratorSettings, Program
 from schemas.codes import Code
-from schemas.rules.finding import Finding
+from schemas.gates import operated
+from schemas.nearest import nearest
+from schemas.rules.finding import Finding, Path
+from schemas.site import Site
 from schemas.sitefile import SiteFile
+from schemas.vocabulary import ModelBy
+
+OPERATOR_IMAGE = "nvidia-gpu-operator"
+OPERATOR: Path = ("accelerators", "gpu_operator")
+_KUBERNETES = ("kubernetes.io", "k8s.io")
+
+
+class Served(NamedTuple):
+    """A model that the site has and that is known, where a pool of it is, and its record."""
+
+    model: str
+    place: Path
+    record: AcceleratorModel
 
 
 def own_models(file: SiteFile, catalogue: Mapping[str, AcceleratorModel]) -> Iterator[Finding]:
@@ -19,3 +40,155 @@ def own_models(file: SiteFile, catalogue: Mapping[str, AcceleratorModel]) -> Ite
                 "give this one another name, so that every site means the same by it",
                 key=True,
             )
+
+
+def known(site: Site) -> Iterator[Finding]:
+    """Every card of the site has a record, in the catalogue or in the site's file."""
+    settings = site.file.accelerators
+    if settings is None:
+        return
+    for model, place in _places(site).items():
+        if model in site.accelerators:
+            continue
+        near = nearest(model, sorted(site.accelerators)) if place[0] == "hardware" else None
+        missing = f"add {model} under accelerators.models"
+        yield Finding(
+            Code.ACCELERATOR_UNKNOWN,
+            place,
+            f"there is no accelerator model {model}, which these hosts have",
+            f"write {near}, or {missing}" if near else missing,
+        )
+    for model in settings.names:
+        if model not in site.accelerators:
+            near = nearest(model, sorted(site.accelerators))
+            yield Finding(
+                Code.ACCELERATOR_UNKNOWN,
+                ("accelerators", "names", model),
+                f"there is no accelerator model {model}",
+                f"write {near}" if near else "remove it, or add it under accelerators.models",
+                key=True,
+            )
+
+
+def prefix(site: Site) -> Iterator[Finding]:
+    """The site's resources are in a domain where nobody else names any."""
+    settings = site.file.accelerators
+    if settings is None:
+        return
+    domain = settings.prefix
+    taken = next((each for each in (*_KUBERNETES, "nvidia.com") if _within(domain, each)), None)
+    if taken:
+        yield Finding(
+            Code.RESOURCE_CLASH,
+            ("accelerators", "prefix"),
+            f"resources in {taken} are named by others",
+            "write a domain of your own, such as that of the site's users",
+        )
+
+
+def resources(site: Site) -> Iterator[Finding]:
+    """No resource means two things: two models, or a model and what another's plugin makes."""
+    settings = site.file.accelerators
+    if settings is None:
+        return
+    meaning = {each.record.plugin.resource: f"the plugin of {each.model}" for each in served(site)}
+    taken: dict[str, str] = {}
+    for each in served(site):
+        mine = site.resource(each.model)
+        own = mine == each.record.plugin.resource
+        other = taken.get(mine) or (None if own else meaning.get(mine))
+        if other:
+            place, key = _named(settings, each)
+            yield Finding(
+                Code.RESOURCE_CLASH,
+                place,
+                f"{mine} would mean {each.model}, and it means {other}",
+                f"give {each.model} another name under accelerators.names",
+                key=key,
+            )
+        taken.setdefault(mine, each.model)
+
+
+def images(site: Site) -> Iterator[Finding]:
+    """It is known which program makes the cards a resource, and which one watches them."""
+    settings = site.file.accelerators
+    if settings is None:
+        return
+    there = site.release.images
+    for each in served(site):
+        if operated(site, each.model):
+            continue
+        plugged = settings.model_by is ModelBy.ADMISSION
+        programs: list[tuple[str, str, Program | None]] = [
+            ("plugin", "device-plugin", each.record.plugin if plugged else None),
+            ("exporter", "exporter", each.record.exporter),
+        ]
+        for field, part, program in programs:
+            name = f"{each.record.vendor}-{part}"
+            if program and program.image is None and name not in there:
+                yield _without_image(settings, each, field, name)
+    if settings.gpu_operator and OPERATOR_IMAGE not in there and operated_models(site):
+        yield Finding(
+            Code.IMAGE_UNKNOWN,
+            OPERATOR,
+            f"release {site.release.release} has no image {OPERATOR_IMAGE}",
+            "add it to the release, or name a release that has it",
+        )
+
+
+def _without_image(
+    settings: AcceleratorSettings, each: Served, field: str, name: str
+) -> Finding:
+    own = each.model in settings.models
+    place = ("accelerators", "models", each.model, field) if own else each.place
+    fix = f"write image: in {field}" if own else f"add the image {name} to the release"
+    return Finding(
+        Code.IMAGE_UNKNOWN,
+        place,
+        f"nothing says which {field} {each.model} has: the release has no image {name}",
+        fix,
+    )
+
+
+def _places(site: Site) -> dict[str, Path]:
+    """The models of the site's hosts, each with the place that says so first."""
+    found: dict[str, Path] = {}
+    for index, pool in enumerate(site.file.pools):
+        model = site.model(pool)
+        if model and pool.hardware in site.file.hardware:
+            found.setdefault(model, ("hardware", pool.hardware, "accelerators", "model"))
+        elif model:
+            found.setdefault(model, ("pools", index, "hardware"))
+    return found
+
+
+def served(site: Site) -> list[Served]:
+    """The models that the site has and that are known."""
+    return [
+        Served(model, place, site.accelerators[model])
+        for model, place in _places(site).items()
+        if model in site.accelerators
+    ]
+
+
+def all_known(site: Site) -> bool:
+    """Whether every model of the site's hosts is known: without, little follows."""
+    return all(model in site.accelerators for model in _places(site))
+
+
+def operated_models(site: Site) -> list[Served]:
+    """The models that the GPU operator serves."""
+    return [each for each in served(site) if operated(site, each.model)]
+
+
+def _named(settings: AcceleratorSettings, each: Served) -> tuple[Path, bool]:
+    """Where a model gets its name: an entry of names, its own key, or the pool that has it."""
+    if each.model in settings.names:
+        return ("accelerators", "names", each.model), False
+    if each.model in settings.models:
+        return ("accelerators", "models", each.model), True
+    return each.place, False
+
+
+def _within(domain: str, other: str) -> bool:
+    return domain == other or domain.endswith(f".{other}")

@@ -17,7 +17,8 @@ LARGEST_PODS, LARGEST_SERVICES = 8, 12
 
 def networks(site: Site) -> Iterator[Finding]:
     """No two networks of a site overlap."""
-    everything = [(name, place, IPv4Network(text)) for name, place, text in _networks(site) if text]
+    every = site_networks(site)
+    everything = [(name, place, IPv4Network(text)) for name, place, text in every if text]
     for (name, _, network), (other_name, place, other) in combinations(everything, 2):
         if network.overlaps(other):
             yield Finding(
@@ -28,7 +29,7 @@ def networks(site: Site) -> Iterator[Finding]:
             )
 
 
-def _networks(site: Site) -> Iterator[tuple[str, Path, str | None]]:
+def site_networks(site: Site) -> Iterator[tuple[str, Path, str | None]]:
     """What each network is for, its place, and the network, None for one that is not known."""
     cluster = getattr(site.file, "cluster", None)
     yield "pods", ("cluster", "pods"), getattr(cluster, "pods", None)

@@ -129,7 +129,7 @@ def _unpack(found: Path, target: Path, wanted: Given) -> None:
     with target.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != wanted.sha256:
-        message = f"{found} is not the pinned {wanted.name} {wanted.version}: its sha256 is {digest}"
+        message = f"{found} is not the pinned {wanted.name} {wanted.version} but {digest}"
         raise ToolchainError(message, how_to_get(wanted))
     target.chmod(0o755)
 

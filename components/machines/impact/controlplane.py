@@ -18,6 +18,7 @@ from components.impact.vocabulary import (
 )
 from components.machines.impact.anykind import gone, metadata_rules, of_field, refused, removal
 from components.machines.impact.concerned import capped, dotted, members, number, value
+from components.machines.impact.labels import relabelled
 from components.machines.impact.scale import DELETE_MACHINE, scaled, settled
 from components.machines.impact.templates import because
 from components.machines.impact.versions import PREFLIGHT, parsed
@@ -166,6 +167,7 @@ RULES = [
         path("spec.machineTemplate"),
         harmless("goes to each Machine in place: none is replaced for it", COMPARED),
     ),
+    Rule(KIND, path("spec.machineTemplate.metadata.labels"), relabelled),
     *(
         Rule(KIND, path(f"spec.{each}"), harmless("acts on what comes, on no machine now", _SCALE))
         for each in ("rollout", "remediation", "machineNaming")

@@ -22,6 +22,7 @@ from components.machines.impact.concerned import (
     place,
     value,
 )
+from components.machines.impact.labels import relabelled
 from components.machines.impact.scale import DELETE_MACHINE, scaled, settled
 from components.machines.impact.templates import because
 from components.machines.impact.versions import PREFLIGHT, hold
@@ -181,6 +182,7 @@ RULES = [
         path("spec.template.metadata"),
         _in_place("labels and annotations go to each Machine, and some labels to its node"),
     ),
+    Rule(KIND, path("spec.template.metadata.labels"), relabelled),
     Rule(KIND, path("spec.replicas"), _replicas),
     Rule(
         KIND,

@@ -1,0 +1,125 @@
+"""How fast gangs start beside single pods: the gang scheduler and the default one, side by side.
+
+``python -m bench.scheduling`` brings up the twin of a site (a real control plane, real schedulers,
+KWOK nodes) and gives each scheduler the same pods in turn: all pods are known before the first is
+timed, which is how a gang is always found. What is timed goes from the moment that lets them start
+(for the gang a passing pod, for the default scheduler the removal of its scheduling gates is not
+the same work, so there the first bind) to the last bind.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from bench import machine
+from bench.offline import OUT
+from schemas.load import load_site
+from tests.twin.pods import Shape, gang, pod
+from tests.twin.schedulers import DEFAULT, GANG
+from tests.twin.world import World, world
+
+ROOT = Path(__file__).resolve().parent.parent
+SITE = "tokyo-1"
+SIZES = (8, 64, 512)
+SCHEDULERS = (DEFAULT, GANG)
+SHAPE: Shape = {
+    "requests": {"cpu": "4", "nvidia.com/gpu": "2"},
+    "tolerations": [{"operator": "Exists"}],
+}
+"""What each pod asks for: 2,000 GPUs hold 1,000 of them."""
+
+
+@dataclass(slots=True)
+class Rounds:
+    """Of one scheduler and size, each round: seconds from the first pod's creation to the last
+    bind, and from the first bind to the last."""
+
+    whole: list[float] = field(default_factory=list)
+    binding: list[float] = field(default_factory=list)
+
+    def as_dict(self, size: int) -> dict[str, float | int]:
+        """The medians, with the pods bound per second of each."""
+        whole, binding = median(self.whole), median(self.binding)
+        return {
+            "rounds": len(self.whole),
+            "from creation": round(whole, 3),
+            "first to last bind": round(binding, 3),
+            "pods per second, from creation": round(size / whole, 1),
+            "pods per second, binding": round((size - 1) / max(binding, 1e-3), 1),
+        }
+
+
+def measured(here: World, scheduler: str, size: int, rounds: Rounds) -> None:
+    """Start ``size`` pods with a scheduler, note the times, and clear the site again."""
+    namespace = here.t.namespace("bench")
+    shape: Shape = {**SHAPE, "scheduler": scheduler}
+    if scheduler == GANG:
+        pods = gang("job", namespace, size, **shape)
+    else:
+        pods = [pod(f"job-{number}", namespace, **shape) for number in range(size)]
+
+    def done() -> bool:
+        return len(here.watch.bound(namespace)) == size
+
+    started = time.monotonic()
+    here.run(pods)
+    if scheduler == GANG:
+        here.jostle(GANG, f"{size} pods", done, seconds=300)
+    else:
+        here.watch.until(f"{size} pods", done, seconds=300)
+    binds = here.watch.binds(namespace)
+    rounds.whole.append(binds[-1].seconds - started)
+    rounds.binding.append(binds[-1].seconds - binds[0].seconds)
+    here.clear(namespace)
+
+
+def table(results: dict[str, dict[int, Rounds]]) -> Iterable[str]:
+    """The results as a Markdown table, with the gang scheduler's ratio to the default one."""
+    yield "| pods | scheduler | from creation | first to last bind | bound per second |"
+    yield "|---|---|---|---|---|"
+    for size in SIZES:
+        base = median(results[DEFAULT][size].whole)
+        for name in SCHEDULERS:
+            rounds = results[name][size]
+            whole, binding = median(rounds.whole), median(rounds.binding)
+            ratio = f"{whole / base:.2f}"
+            rate = (size - 1) / max(binding, 1e-3)
+            yield f"| {size} | {name} | {whole:.2f} s ({ratio}) | {binding:.2f} s | {rate:.0f} |"
+
+
+def main() -> None:
+    """Measure, and write the table and the figures to bench/out/."""
+    parser = argparse.ArgumentParser(prog="python -m bench.scheduling", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="of each size and scheduler")
+    arguments = parser.parse_args()
+    site = load_site(ROOT, SITE).site
+    if site is None:
+        sys.exit(f"{SITE} has problems: run `foresite check`")
+    results = {name: {size: Rounds() for size in SIZES} for name in SCHEDULERS}
+    with tempfile.TemporaryDirectory() as directory, world(Path(directory), site) as here:
+        if why := here.absent.get(GANG):
+            sys.exit(why)
+        for number in range(arguments.rounds):
+            for size in SIZES:
+                for name in SCHEDULERS:
+                    measured(here, name, size, results[name][size])
+            print(f"round {number + 1} of {arguments.rounds} done", file=sys.stderr, flush=True)
+    lines = [machine.description(), "", *table(results)]
+    figures = {
+        name: {size: rounds.as_dict(size) for size, rounds in sizes.items()}
+        for name, sizes in results.items()
+    }
+    OUT.mkdir(parents=True, exist_ok=True)
+    (OUT / "scheduling.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    (OUT / "scheduling.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

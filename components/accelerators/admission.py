@@ -1,0 +1,299 @@
+"""The policies by which the API server turns the resource of a model into a device, and refuses
+what could not work or would pass the limits by.
+
+A pod keeps the resource that it asks for, as limits count it; beside it comes the plugin's, and the
+label of the model's nodes. Where that did not happen the pod is refused, so a cluster without the
+feature gate hands out nothing instead of anything. Templates of jobs are judged too: else a job
+would be taken, and its pods refused one by one where nobody looks.
+
+Sources: Kubernetes 1.34, api admissionregistration/v1 and v1beta1 (MutatingAdmissionPolicy, KEP
+3962), apiserver pkg/cel (JSONPatch, transformList).
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from components.accelerators.demands import (
+    COUNT,
+    HAS,
+    LIMITS,
+    asks_for_a_model,
+    claimable,
+    direct,
+    literal,
+    nodes,
+    runtimes,
+    variables,
+)
+from components.accelerators.deviceclasses import class_name
+from components.accelerators.names import metadata
+from components.manifest import Json, Manifest, Target
+from schemas.gates import mutated_models, mutating_api
+from schemas.nodelabels import ACCELERATOR_LABEL, OWN_DOMAIN, TEAM_LABEL
+from schemas.site import Site
+
+STABLE = "admissionregistration.k8s.io/v1"
+MODELS = f"accelerator-models.{OWN_DOMAIN}"
+BY_MODEL = f"accelerators-by-model.{OWN_DOMAIN}"
+TEMPLATES = f"accelerator-templates.{OWN_DOMAIN}"
+CLAIMS = f"accelerator-claims.{OWN_DOMAIN}"
+TEAMS: Json = {
+    "namespaceSelector": {"matchExpressions": [{"key": TEAM_LABEL, "operator": "Exists"}]}
+}
+"""The namespaces whose pods are held to limits; elsewhere a plugin's resource may be named."""
+
+
+class Judged(NamedTuple):
+    """What a validating policy is about: which writes, under which condition, by which rules."""
+
+    name: str
+    constraints: Json
+    variables: list[Json]
+    validations: list[Json]
+    condition: Json | None = None
+
+
+def policies(site: Site) -> list[Manifest]:
+    """The mutating policy where models need one, then those that refuse, each with its binding."""
+    judged = [_models(site), _by_model(site), _templates(site)]
+    if claimable(site)[0]:
+        judged.append(_claims(site))
+    return [*mutating(site), *(made for each in judged for made in _validating(site, each))]
+
+
+def mutating_name(site: Site) -> str:
+    """The name of the mutating policy, one for each API: Pulumi takes the same policy in another
+    API for another object, and would delete the new one with the old one's name."""
+    return f"accelerators-{mutating_api(site).partition('/')[2]}.{OWN_DOMAIN}"
+
+
+def mutating(site: Site) -> list[Manifest]:
+    """The policy that completes pods, and its binding."""
+    if not mutated_models(site):
+        return []
+    name = mutating_name(site)
+    spec: Json = {
+        "failurePolicy": "Fail",
+        "reinvocationPolicy": "IfNeeded",
+        "matchConstraints": {"resourceRules": [_rule("", ["pods"], ["CREATE"])]},
+        "matchConditions": [asks_for_a_model(site)],
+        "variables": [
+            *variables(site, "object.spec"),
+            {"name": "node", "expression": literal(nodes(site))},
+            {"name": "runtime", "expression": literal(runtimes(site))},
+        ],
+        "mutations": [
+            {"patchType": "JSONPatch", "jsonPatch": {"expression": each}}
+            for each in (_place(), _runtime(), _devices())
+        ],
+    }
+    kinds = (("MutatingAdmissionPolicy", spec), ("MutatingAdmissionPolicyBinding", _bound(name)))
+    return [_object(site, mutating_api(site), kind, name, each) for kind, each in kinds]
+
+
+def _place() -> str:
+    """Sends the pod to nodes of its model, unless it names some itself."""
+    key = literal(ACCELERATOR_LABEL)
+    patch = "JSONPatch{op: 'add', path: '/spec/nodeSelector"
+    return (
+        f"variables.model == '' || {key} in object.spec.?nodeSelector.orValue({{}}) ? [] :\n"
+        f"(has(object.spec.nodeSelector) ? [] : [{patch}', value: {{}}}}]) +\n"
+        f"[{patch}/' + jsonpatch.escapeKey({key}), value: variables.node[variables.model]}}]"
+    )
+
+
+def _runtime() -> str:
+    """Gives the pod the container runtime of its model, unless it names one itself."""
+    return (
+        "!(variables.model in variables.runtime) || has(object.spec.runtimeClassName) ? [] :\n"
+        "[JSONPatch{op: 'add', path: '/spec/runtimeClassName', "
+        "value: variables.runtime[variables.model]}]"
+    )
+
+
+def _devices() -> str:
+    """Asks for as many of the plugin's resource, in each container that asks for the model."""
+    parts = [
+        f"{there}.transformList(i, c, variables.model in c.?resources.?{field}.orValue({{}}) && "
+        f"!(variables.made in c.resources.{field}),\n"
+        f"JSONPatch{{op: 'add', path: '/spec/{path}/' + string(i) + '/resources/{field}/' + "
+        f"jsonpatch.escapeKey(variables.made), value: c.resources.{field}[variables.model]}})"
+        for there, path in (
+            ("object.spec.containers", "containers"),
+            ("variables.inits", "initContainers"),
+        )
+        for field in ("limits", "requests")
+    ]
+    return "variables.made == '' ? [] :\n" + " +\n".join(parts)
+
+
+def _models(site: Site) -> Judged:
+    """Pods that ask for a model, in every namespace."""
+    rules = [*_sensible(), *(_completed() if mutated_models(site) else [])]
+    return Judged(
+        MODELS,
+        {"resourceRules": [_rule("", ["pods"], ["CREATE"])]},
+        [*variables(site, "object.spec"), {"name": "node", "expression": literal(nodes(site))}],
+        rules,
+        asks_for_a_model(site),
+    )
+
+
+def _by_model(site: Site) -> Judged:
+    """Pods of teams, which ask by model and in no other way."""
+    constraints = {**TEAMS, "resourceRules": [_rule("", ["pods"], ["CREATE"])]}
+    return Judged(BY_MODEL, constraints, variables(site, "object.spec"), [_direct(site, made=True)])
+
+
+def _templates(site: Site) -> Judged:
+    """Templates of teams' pods; a change of anything but the spec is not judged."""
+    spec = (
+        "has(object.spec.jobTemplate) ? object.spec.jobTemplate.spec.template.spec : "
+        "object.spec.template.spec"
+    )
+    writes = ["CREATE", "UPDATE"]
+    rules = [
+        _rule("batch", ["jobs", "cronjobs"], writes),
+        _rule("apps", ["deployments", "statefulsets", "daemonsets"], writes),
+    ]
+    changed = {
+        "name": "the-spec-is-new",
+        "expression": "oldObject == null || object.spec != oldObject.spec",
+    }
+    return Judged(
+        TEMPLATES,
+        {**TEAMS, "resourceRules": rules},
+        variables(site, spec),
+        [*_sensible(), _direct(site, made=False)],
+        changed,
+    )
+
+
+def _claims(site: Site) -> Judged:
+    """Claims of teams, which limits by model do not count. Schedulers make claims for pods; they
+    are known by their right to bind these."""
+    names, drivers = claimable(site)
+    found = {
+        "classes": literal(sorted([*(class_name(each) for each in names), *drivers])),
+        "spec": "object.kind == 'ResourceClaimTemplate' ? object.spec.spec : object.spec",
+        "requests": "variables.spec.?devices.?requests.orValue([])",
+        "names": f"{literal(names)}.join(', ')",
+    }
+    kinds = ["resourceclaims", "resourceclaimtemplates"]
+    binds = (
+        "authorizer.group('').resource('pods').subresource('binding')"
+        ".namespace(object.metadata.namespace).check('create').allowed()"
+    )
+    refused = _deny(
+        "!variables.requests.exists(q, q.?exactly.?deviceClassName.orValue('') in "
+        "variables.classes || q.?firstAvailable.orValue([]).exists(s, "
+        "s.deviceClassName in variables.classes))",
+        "'ask for accelerators by model, in the limits of a container: ' + variables.names",
+    )
+    return Judged(
+        CLAIMS,
+        {**TEAMS, "resourceRules": [_rule("resource.k8s.io", kinds, ["CREATE"], ["*"])]},
+        [{"name": name, "expression": text} for name, text in found.items()],
+        [refused],
+        {"name": "no-scheduler", "expression": f"!{binds}"},
+    )
+
+
+def _sensible() -> list[Json]:
+    """What could not work on any host of the site, whoever asks for it."""
+    sum_of = f"variables.running.filter(c, {HAS}).map(c, {COUNT}).sum()"
+    most = "variables.most[variables.model]"
+    return [
+        _deny(
+            "variables.unknown == ''",
+            "'no such accelerator at this site: ' + variables.unknown + '; it has ' + "
+            "variables.names",
+        ),
+        _deny(
+            "variables.asked.size() <= 1",
+            "'a host has one model of accelerator, and this asks for ' + "
+            "variables.asked.join(' and ')",
+        ),
+        _deny(
+            f"variables.model == '' || ({sum_of} <= {most} && "
+            f"!variables.inits.exists(c, {HAS} && {COUNT} > {most}))",
+            f"'the largest host has ' + string({most}) + ' of ' + variables.model",
+        ),
+        _deny(
+            "variables.model == '' || variables.spec.?nodeName.orValue('') == ''",
+            "'spec.nodeName passes the scheduler by, and with it the limits: use a nodeSelector "
+            "on kubernetes.io/hostname'",
+        ),
+    ]
+
+
+def _completed() -> list[Json]:
+    """What the mutating policy adds has to be there."""
+    key = literal(ACCELERATOR_LABEL)
+    asked = f"variables.spec.?nodeSelector[?{key}].orValue('')"
+    return [
+        _deny(
+            f"variables.made == '' || !variables.all.exists(c, {HAS} && "
+            f"!(variables.made in {LIMITS}))",
+            "variables.model + ' was not turned into ' + variables.made + ': is the feature gate "
+            "MutatingAdmissionPolicy of the API server on?'",
+        ),
+        _deny(
+            f"variables.model == '' || {asked} == variables.node[variables.model]",
+            f"variables.model + ' is on nodes with {ACCELERATOR_LABEL}: ' + "
+            f"variables.node[variables.model] + ', but the nodeSelector says \"' + {asked} + '\"'",
+        ),
+    ]
+
+
+def _direct(site: Site, *, made: bool) -> Json:
+    """No device but through a model; ``made``: what the mutating policy added counts as asked for
+    by model, as often as the model itself."""
+    same = f"quantity({LIMITS}[r]).compareTo(quantity({LIMITS}[variables.model])) == 0"
+    added = f" && !(r == variables.made && {HAS} && {same})" if made else ""
+    return _deny(
+        f"variables.asked.size() > 1 || !variables.all.exists(c, {LIMITS}.exists(r, "
+        f"{direct(site)}{added}))",
+        "'ask for accelerators by model: ' + variables.names",
+    )
+
+
+def _validating(site: Site, judged: Judged) -> list[Manifest]:
+    conditions = {"matchConditions": [judged.condition]} if judged.condition else {}
+    spec: Json = {
+        "failurePolicy": "Fail",
+        "matchConstraints": judged.constraints,
+        **conditions,
+        "variables": judged.variables,
+        "validations": judged.validations,
+    }
+    binding = {**_bound(judged.name), "validationActions": ["Deny"]}
+    kinds = (
+        ("ValidatingAdmissionPolicy", spec),
+        ("ValidatingAdmissionPolicyBinding", binding),
+    )
+    return [_object(site, STABLE, kind, judged.name, each) for kind, each in kinds]
+
+
+def _bound(name: str) -> Json:
+    return {"policyName": name}
+
+
+def _deny(expression: str, message: str) -> Json:
+    return {"expression": expression, "messageExpression": message, "reason": "Forbidden"}
+
+
+def _rule(
+    group: str, kinds: Iterable[str], operations: list[str], versions: list[str] | None = None
+) -> Json:
+    return {
+        "apiGroups": [group],
+        "apiVersions": versions or ["v1"],
+        "operations": operations,
+        "resources": list(kinds),
+    }
+
+
+def _object(site: Site, api: str, kind: str, name: str, spec: Json) -> Manifest:
+    body = {"apiVersion": api, "kind": kind, "metadata": metadata(site, name), "spec": spec}
+    return Manifest(f"{kind}/{name.partition('.')[0]}", body, target=Target.SITE)

@@ -1,0 +1,142 @@
+"""What a pod asks for, as the policies of admission read it: variables and conditions in CEL.
+
+Every expression reads ``variables.spec``, the spec of a pod or of a pod template. The maps that say
+what a site has are written into the policies, so that no other object has to be there first.
+
+Sources: Kubernetes 1.34, apiserver pkg/cel (optional fields, quantities) and
+pkg/apis/core/v1/helper/helpers.go (extended resources; requests are the limits).
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+
+from components.accelerators.names import served
+from components.manifest import Json
+from schemas.gates import mutated_models, pod_runtime
+from schemas.site import Site
+from schemas.vocabulary import ModelBy
+
+LIMITS = "c.?resources.?limits.orValue({})"
+HAS = f"variables.model in {LIMITS}"
+COUNT = f"quantity({LIMITS}[variables.model]).asInteger()"
+IMPLICIT = "deviceclass.resource.kubernetes.io/"
+"""What the resource of a device class starts with that has no name of its own (KEP-5004)."""
+
+
+def literal(value: Mapping[str, str | int] | Iterable[str] | str) -> str:
+    """A map, a list or a text as CEL has it."""
+    if isinstance(value, str | Mapping):
+        return json.dumps(value)
+    return json.dumps(list(value))
+
+
+def variables(site: Site, spec: str) -> list[Json]:
+    """What the site has, and which of it a pod asks for; ``spec``: where the pod's spec is."""
+    mine = resources(site)
+    containers, inits = "variables.spec.containers", "variables.spec.?initContainers.orValue([])"
+    sidecars = f"{inits}.filter(c, c.?restartPolicy.orValue('') == 'Always')"
+    unknown = (
+        f"{LIMITS}.filter(r, r.startsWith({literal(prefix(site))}) && !(r in variables.most) && "
+        "!(r in variables.others))"
+    )
+    found = {
+        "spec": spec,
+        "models": literal(list(mine)),
+        "most": literal(most(site)),
+        "plugin": literal(plugins(site)),
+        "others": literal(other_resources(site)),
+        "inits": inits,
+        "all": f"{containers} + variables.inits",
+        "running": f"{containers} + {sidecars}",
+        "asked": f"variables.models.filter(r, variables.all.exists(c, r in {LIMITS}))",
+        "model": "variables.asked.size() == 1 ? variables.asked[0] : ''",
+        "made": "variables.model in variables.plugin ? variables.plugin[variables.model] : ''",
+        "unknown": (
+            f"variables.all.map(c, {unknown}.join(', ')).filter(s, s != '').join(', ')"
+        ),
+        "names": "variables.models.join(', ')",
+    }
+    return [{"name": name, "expression": text} for name, text in found.items()]
+
+
+def asks_for_a_model(site: Site) -> Json:
+    """The condition that a pod asks for anything below the site's prefix."""
+    text = f"{LIMITS}.exists(r, r.startsWith({literal(prefix(site))}))"
+    every = "(object.spec.containers + object.spec.?initContainers.orValue([]))"
+    return {"name": "asks-for-a-model", "expression": f"{every}.exists(c, {text})"}
+
+
+def prefix(site: Site) -> str:
+    """What the resources of the site's models start with."""
+    settings = site.file.accelerators
+    return f"{settings.prefix}/" if settings else ""
+
+
+def resources(site: Site) -> dict[str, str]:
+    """The models by the resource that is asked for, sorted by it."""
+    return dict(sorted((site.resource(each), each) for each in site.models()))
+
+
+def most(site: Site) -> dict[str, int]:
+    """How many cards of a model the largest host has, by resource."""
+    found: dict[str, int] = {}
+    for each in served(site):
+        name = site.resource(each.model)
+        found[name] = max(found.get(name, 0), each.cards)
+    return dict(sorted(found.items()))
+
+
+def plugins(site: Site) -> dict[str, str]:
+    """The plugin's resource behind each one that no node has; none in the way of DRA."""
+    nominal = site.nominal_resources()
+    return {
+        name: site.accelerators[model].plugin.resource
+        for name, model in resources(site).items()
+        if name in nominal
+    }
+
+
+def runtimes(site: Site) -> dict[str, str]:
+    """The RuntimeClass that pods of a resource get, where they need one."""
+    found = {name: pod_runtime(site, model) for name, model in resources(site).items()}
+    return {name: runtime for name, runtime in found.items() if runtime}
+
+
+def nodes(site: Site) -> dict[str, str]:
+    """The model that nodes are labelled with, by resource, where admission sends pods there."""
+    return resources(site) if mutated_models(site) else {}
+
+
+def other_resources(site: Site) -> list[str]:
+    """Resources below the site's prefix that are no models': network devices', plugins' own."""
+    network = site.file.network_devices.prefix
+    devices = (each.name for pool in site.file.pools for each in pool.network_devices.sriov)
+    names = {f"{network}/{each}" for each in devices} | _plugin_resources(site)
+    mine = resources(site)
+    return sorted(each for each in names if each.startswith(prefix(site)) and each not in mine)
+
+
+def direct(site: Site) -> str:
+    """Whether ``r`` is a resource of a device plugin or of a DRA driver's own class, so that it
+    passes the limits by model: anything of a plugin's domain, in the site's own its exact name."""
+    mine, every = prefix(site), _plugin_resources(site) - set(resources(site))
+    domains = {f"{each.partition('/')[0]}/" for each in every} - {mine}
+    exact = sorted(each for each in every if each.startswith(mine))
+    starts = [f"r.startsWith({literal(each)})" for each in (*sorted(domains), IMPLICIT)]
+    named = [f"r in {literal(exact)}"] if exact else []
+    network = f"{site.file.network_devices.prefix}/"
+    spared = [f"!r.startsWith({literal(network)})"] if network in domains else []
+    return " && ".join([*spared, f"({' || '.join((*starts, *named))})"])
+
+
+def claimable(site: Site) -> tuple[list[str], list[str]]:
+    """In the way of DRA: the classes of the models, and the drivers of their cards."""
+    settings = site.file.accelerators
+    if settings is None or settings.model_by is not ModelBy.DRA:
+        return [], []
+    drivers = {each.record.dra.driver for each in served(site) if each.record.dra}
+    return sorted(resources(site)), sorted(drivers)
+
+
+def _plugin_resources(site: Site) -> set[str]:
+    return {each.record.plugin.resource for each in served(site)}

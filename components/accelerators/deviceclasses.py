@@ -1,0 +1,40 @@
+"""Device classes: a model's cards as its DRA driver shows them, under the model's own resource.
+
+Sources: KEP-5004 and Kubernetes 1.34, api resource/v1, DeviceClassSpec.
+"""
+
+from components.accelerators.names import metadata, served
+from components.manifest import Json, Manifest, Target
+from schemas.site import Site
+from schemas.vocabulary import ModelBy
+
+
+def class_name(resource: str) -> str:
+    """The name of the class behind a resource: one that no driver's chart brings."""
+    domain, _, name = resource.partition("/")
+    return f"{name}.{domain}"
+
+
+def device_classes(site: Site) -> list[Manifest]:
+    """A DeviceClass for each model, where DRA drivers hand the cards out."""
+    settings = site.file.accelerators
+    if settings is None or settings.model_by is not ModelBy.DRA:
+        return []
+    records = {each.model: each.record for each in served(site)}
+    found = []
+    for model, record in records.items():
+        if record.dra is None:
+            continue  # the rules say so at its place
+        chosen = [f"device.driver == '{record.dra.driver}'", *record.dra.expressions]
+        spec: Json = {
+            "extendedResourceName": site.resource(model),
+            "selectors": [{"cel": {"expression": each}} for each in chosen],
+        }
+        body = {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "DeviceClass",
+            "metadata": metadata(site, class_name(site.resource(model))),
+            "spec": spec,
+        }
+        found.append(Manifest(f"DeviceClass/{model}", body, target=Target.SITE))
+    return found

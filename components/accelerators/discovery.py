@@ -1,0 +1,75 @@
+"""What nodes show and what they should show: for a person, and for fault detection to compare.
+
+Node feature discovery counts the cards of each model on the PCI bus and labels the node with it,
+whether a driver or a plugin sees them or not; how many there should be is in a ConfigMap for each
+pool. A node without a card of the model has no such label.
+
+Sources: node-feature-discovery 0.19.0, pkg/apis/nfd/nodefeaturerule/rule.go (a template sees the
+devices that matched) and pkg/nfd-master/nfd-master.go (domains of labels).
+"""
+
+from components.accelerators.names import NAMESPACE, Served, metadata, served
+from components.manifest import Json, Manifest, Target
+from schemas.accelerators import AcceleratorModel, Pci
+from schemas.nodelabels import OWN_DOMAIN
+from schemas.site import Site
+
+SEEN_DOMAIN = f"seen.{OWN_DOMAIN}"
+
+
+def seen_label(model: str) -> str:
+    """The label of a node that says how many cards of a model its PCI bus shows."""
+    return f"{SEEN_DOMAIN}/{model}"
+
+
+def discovery(site: Site) -> list[Manifest]:
+    """A NodeFeatureRule for each model, and a ConfigMap for each pool."""
+    records = {each.model: each.record for each in served(site)}
+    rules = [_rule(site, model, record) for model, record in records.items()]
+    return [*rules, *(_expected(site, each) for each in served(site))]
+
+
+def _rule(site: Site, model: str, record: AcceleratorModel) -> Manifest:
+    body = {
+        "apiVersion": "nfd.k8s-sigs.io/v1alpha1",
+        "kind": "NodeFeatureRule",
+        "metadata": metadata(site, f"accelerator-{model}"),
+        "spec": {
+            "rules": [
+                {
+                    "name": model,
+                    "labelsTemplate": f"{seen_label(model)}={{{{ len .pci.device }}}}",
+                    "matchFeatures": [
+                        {"feature": "pci.device", "matchExpressions": _asked(record.pci)}
+                    ],
+                }
+            ]
+        },
+    }
+    return Manifest(f"NodeFeatureRule/{model}", body, target=Target.SITE)
+
+
+def _asked(pci: Pci) -> Json:
+    found: Json = {
+        "class": {"op": "In", "value": list(pci.classes)},
+        "vendor": {"op": "In", "value": [pci.vendor]},
+    }
+    if pci.devices:
+        found["device"] = {"op": "In", "value": list(pci.devices)}
+    return found
+
+
+def _expected(site: Site, each: Served) -> Manifest:
+    """What each host of a pool should show."""
+    body = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(site, f"expected-devices-{each.pool.name}", NAMESPACE),
+        "data": {
+            "count": str(each.cards),
+            "model": each.model,
+            "resource": site.resource(each.model),
+            "seen-label": seen_label(each.model),
+        },
+    }
+    return Manifest(f"ConfigMap/expected-devices/{each.pool.name}", body, target=Target.SITE)

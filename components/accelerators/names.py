@@ -1,0 +1,41 @@
+"""Names that the parts of the component share, and the pools that it serves."""
+
+from typing import NamedTuple
+
+from components.manifest import Json, labels
+from schemas.accelerators import AcceleratorModel, Program
+from schemas.site import Site
+from schemas.sitefile import Pool
+
+COMPONENT = "accelerators"
+NAMESPACE = "accelerators"
+
+
+class Served(NamedTuple):
+    """A pool with accelerators: their model's name and record, and the cards of a host."""
+
+    pool: Pool
+    model: str
+    record: AcceleratorModel
+    cards: int
+
+
+def served(site: Site) -> list[Served]:
+    """The pools with accelerators that the site serves, in the order of the file."""
+    found = []
+    for pool in site.file.pools:
+        model, accelerators = site.model(pool), site.profile(pool).accelerators
+        if model and accelerators:
+            found.append(Served(pool, model, site.accelerators[model], accelerators.count))
+    return found
+
+
+def image(site: Site, record: AcceleratorModel, program: Program, part: str) -> str:
+    """A program's image: the record's own, or the release's of this vendor and part."""
+    return program.image or site.release.images[f"{record.vendor}-{part}"]
+
+
+def metadata(site: Site, name: str, namespace: str | None = None) -> Json:
+    """The metadata of an object of the component."""
+    where = {"namespace": namespace} if namespace else {}
+    return {"name": name, **where, "labels": labels(site.name, COMPONENT)}

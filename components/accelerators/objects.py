@@ -1,0 +1,27 @@
+"""Every object of a site's accelerators, on its own cluster, in a fixed order."""
+
+from components.accelerators.admission import policies
+from components.accelerators.deviceclasses import device_classes
+from components.accelerators.discovery import discovery
+from components.accelerators.names import COMPONENT, NAMESPACE, served
+from components.accelerators.operator import operator
+from components.accelerators.plugins import daemons
+from components.daemons import namespace
+from components.manifest import Manifest, annotated
+from schemas.site import Site
+
+
+def objects(site: Site) -> list[Manifest]:
+    """The objects of the component; none where the site serves no accelerators."""
+    if not served(site):
+        return []
+    return annotated(
+        [
+            namespace(site, NAMESPACE, COMPONENT),
+            *daemons(site),
+            *operator(site),
+            *discovery(site),
+            *device_classes(site),
+            *policies(site),
+        ]
+    )

@@ -1,0 +1,133 @@
+"""What NVIDIA's GPU operator is told: a ClusterPolicy, and an NVIDIADriver for each pool.
+
+Written for the operator's 26.3, where the ClusterPolicy says for all pools how drivers are renewed.
+From 26.7 on each NVIDIADriver would say it, and one that does not is renewed by itself.
+
+Sources: NVIDIA/gpu-operator 26.3.3, api/nvidia/v1/clusterpolicy_types.go (an image without
+repository and version is taken as it is), api/nvidia/v1alpha1/nvidiadriver_types.go (a driver's tag
+is its version and the node's operating system, so it cannot be a digest),
+controllers/upgrade_controller.go; NVIDIA/k8s-operator-libs, pkg/upgrade (vendored there).
+"""
+
+from components.accelerators.names import COMPONENT, Served, metadata, served
+from components.daemons import MAX_UNAVAILABLE, namespace
+from components.manifest import Json, Manifest, Target, pruned
+from schemas.accelerators import GpuOperator
+from schemas.gates import operated
+from schemas.nodelabels import POOL_LABEL
+from schemas.site import Site
+from schemas.vocabulary import ModelBy
+
+DRIVER_REPOSITORY, DRIVER_IMAGE = "nvcr.io/nvidia", "driver"
+EVERYWHERE = [{"operator": "Exists"}]
+"""As for every part that a node needs to become healthy again: no taint keeps it off."""
+JOBS = "batch.kubernetes.io/job-name"
+"""The label of a Job's pods (Kubernetes 1.34, batch/v1, JobNameLabel)."""
+
+
+def operator(site: Site) -> list[Manifest]:
+    """The objects that the GPU operator reads, and its namespace; none where it serves no pool."""
+    settings = site.file.accelerators
+    pools = [each for each in served(site) if operated(site, each.model)]
+    if settings is None or settings.gpu_operator is None or not pools:
+        return []
+    chosen = settings.gpu_operator
+    drivers = [_driver(site, each) for each in pools] if chosen.drivers else []
+    return [
+        namespace(site, chosen.namespace, COMPONENT),
+        _policy(site, chosen, pools),
+        *drivers,
+    ]
+
+
+def _policy(site: Site, chosen: GpuOperator, pools: list[Served]) -> Manifest:
+    settings = site.file.accelerators
+    plugs = settings is not None and settings.model_by is ModelBy.ADMISSION
+    exports = any(each.record.exporter for each in pools)
+    spec: Json = {
+        "operator": {"runtimeClass": _runtime_class(pools)},
+        "daemonsets": {
+            "priorityClassName": "system-node-critical",
+            "tolerations": EVERYWHERE,
+            "updateStrategy": "RollingUpdate",
+            "rollingUpdate": {"maxUnavailable": MAX_UNAVAILABLE},
+        },
+        "driver": _drivers(chosen, pools),
+        "toolkit": _part(site, "container-toolkit"),
+        # With a DRA driver the same cards would be handed out twice.
+        "devicePlugin": _part(site, "device-plugin") if plugs else {"enabled": False},
+        "gfd": _part(site, "device-plugin"),
+        "dcgmExporter": {
+            **(_part(site, "exporter") if exports else {"enabled": False}),
+            "serviceMonitor": {"enabled": False},
+        },
+        "validator": {"image": site.release.images.get("nvidia-gpu-operator")},
+        "cdi": {"enabled": True},
+        "mig": {"strategy": "none"},
+        "dcgm": {"enabled": False},
+        "migManager": {"enabled": False},
+        "nodeStatusExporter": {"enabled": False},
+        "sandboxWorkloads": {"enabled": False},
+    }
+    body = {
+        "apiVersion": "nvidia.com/v1",
+        "kind": "ClusterPolicy",
+        "metadata": metadata(site, "cluster-policy"),
+        "spec": pruned(spec),
+    }
+    return Manifest("ClusterPolicy", body, target=Target.SITE, protect=True)
+
+
+def _part(site: Site, name: str) -> Json:
+    """A part of the operator with the release's image; without one the operator's own default."""
+    return {"enabled": True, "image": site.release.images.get(f"nvidia-{name}")}
+
+
+def _runtime_class(pools: list[Served]) -> str:
+    """The RuntimeClass that the operator makes: the models' own, or its default."""
+    names = sorted({each.record.runtime_class for each in pools if each.record.runtime_class})
+    return names[0] if names else "nvidia"
+
+
+def _drivers(chosen: GpuOperator, pools: list[Served]) -> Json:
+    """Whether drivers are installed, and how they are renewed.
+
+    A host is cordoned; Jobs on it may end within the longest time that the pools' drains wait, then
+    the pods with GPUs are evicted. A policy without ``drain`` or ``podDeletion`` stops the operator
+    half way.
+    """
+    if not chosen.drivers:
+        return {"enabled": False}
+    if chosen.max_parallel_upgrades == 0:
+        policy: Json = {"autoUpgrade": False}
+    else:
+        patience = max(each.pool.rollout.drain_timeout_seconds for each in pools)
+        policy = {
+            "autoUpgrade": True,
+            "maxParallelUpgrades": chosen.max_parallel_upgrades,
+            "waitForCompletion": {"podSelector": JOBS, "timeoutSeconds": patience},
+            "podDeletion": {"force": True, "deleteEmptyDir": True, "timeoutSeconds": patience},
+            "drain": {"enable": False},
+        }
+    return {"enabled": True, "useNvidiaDriverCRD": True, "upgradePolicy": policy}
+
+
+def _driver(site: Site, each: Served) -> Manifest:
+    """The driver of a pool, at its model's version: new branches drop old cards."""
+    spec: Json = {
+        "driverType": "gpu",
+        "repository": DRIVER_REPOSITORY,
+        "image": DRIVER_IMAGE,
+        "version": each.record.driver,
+        "manager": {"image": site.release.images.get("nvidia-driver-manager")},
+        "nodeSelector": {POOL_LABEL: each.pool.name},
+        "priorityClassName": "system-node-critical",
+        "tolerations": EVERYWHERE,
+    }
+    body = {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "NVIDIADriver",
+        "metadata": metadata(site, each.pool.name),
+        "spec": pruned(spec),
+    }
+    return Manifest(f"NVIDIADriver/{each.pool.name}", body, target=Target.SITE, protect=True)

@@ -1,0 +1,123 @@
+"""Device plugins and exporters: a DaemonSet of each for each pool, whoever makes the cards.
+
+Sources: Kubernetes 1.34, api pkg/apis/deviceplugin/v1beta1/constants.go (DevicePluginPath) and
+pkg/kubelet/apis/podresources/constants.go; NVIDIA/k8s-device-plugin 0.20.0, deployments/static and
+deployments/container/Dockerfile; NVIDIA/dcgm-exporter 4.5.3-4.8.2, dcgm-exporter.yaml.
+"""
+
+from components.accelerators.names import COMPONENT, NAMESPACE, Served, image, metadata, served
+from components.daemons import Daemon, host_path, on_pool
+from components.manifest import Json, Manifest, Target, pruned
+from schemas.accelerators import Exporter, Program
+from schemas.gates import operated
+from schemas.site import Site
+from schemas.vocabulary import ModelBy
+
+PLUGINS = "/var/lib/kubelet/device-plugins"
+"""Where a device plugin's socket meets the kubelet's."""
+POD_RESOURCES = "/var/lib/kubelet/pod-resources"
+"""Where the kubelet tells which pod has which device."""
+PLUGIN, EXPORTER = "device-plugin", "exporter"
+
+
+def daemons(site: Site) -> list[Manifest]:
+    """The DaemonSets of all pools that the GPU operator does not serve, and what they run in.
+
+    No device plugin where a DRA driver hands the cards out: they would be handed out twice.
+    """
+    settings = site.file.accelerators
+    plugs = settings is not None and settings.model_by is ModelBy.ADMISSION
+    found = []
+    for each in served(site):
+        if operated(site, each.model):
+            continue
+        if plugs:
+            found.append(_plugin(site, each))
+        if each.record.exporter:
+            found.append(_exporter(site, each, each.record.exporter))
+    return [*runtime_classes(site), *found]
+
+
+def runtime_classes(site: Site) -> list[Manifest]:
+    """The container runtimes that pods of the models need; the GPU operator makes its own."""
+    names = {
+        each.record.runtime_class for each in served(site) if not operated(site, each.model)
+    }
+    return [
+        Manifest(
+            f"RuntimeClass/{name}",
+            {
+                "apiVersion": "node.k8s.io/v1",
+                "kind": "RuntimeClass",
+                "metadata": metadata(site, name),
+                "handler": name,
+            },
+            target=Target.SITE,
+        )
+        for name in sorted(filter(None, names))
+    ]
+
+
+def _plugin(site: Site, each: Served) -> Manifest:
+    """The device plugin of a pool."""
+    container = {
+        **_container(PLUGIN, image(site, each.record, each.record.plugin, PLUGIN)),
+        **_program(each.record.plugin),
+    }
+    mounts = [{"name": "plugins", "mountPath": PLUGINS}]
+    volumes = [host_path("plugins", PLUGINS, "Directory")]
+    return _on_pool(site, each, each.record.plugin, container, (mounts, volumes))
+
+
+def _exporter(site: Site, each: Served, program: Exporter) -> Manifest:
+    """The exporter of a pool; it may ask the kubelet which pod has which card."""
+    container = {
+        **_container(EXPORTER, image(site, each.record, program, EXPORTER)),
+        **_program(program),
+        "ports": [{"name": "metrics", "containerPort": program.port}],
+    }
+    node = {"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}
+    container["env"] = [*(container["env"] or []), node]
+    mounts = [{"name": "pod-resources", "mountPath": POD_RESOURCES, "readOnly": True}]
+    volumes = [host_path("pod-resources", POD_RESOURCES, "Directory")]
+    scraped = {"prometheus.io/scrape": "true", "prometheus.io/port": str(program.port)}
+    return _on_pool(site, each, program, container, (mounts, volumes), scraped)
+
+
+def _container(name: str, reference: str) -> Json:
+    return {"name": name, "image": reference, "imagePullPolicy": "IfNotPresent"}
+
+
+def _program(program: Program) -> Json:
+    """What a record says of a container, with no more rights than it says."""
+    rights = {"add": list(program.capabilities) or None, "drop": ["ALL"]}
+    limited = {"allowPrivilegeEscalation": False, "capabilities": pruned(rights)}
+    return {
+        "args": list(program.args) or None,
+        "env": [{"name": name, "value": value} for name, value in program.env.items()] or None,
+        "securityContext": {"privileged": True} if program.privileged else limited,
+    }
+
+
+def _on_pool(
+    site: Site,
+    each: Served,
+    program: Program,
+    container: Json,
+    seen: tuple[list[Json], list[Json]],
+    annotations: dict[str, str] | None = None,
+) -> Manifest:
+    """A DaemonSet of one container, which sees what ``seen`` mounts and the record's own paths."""
+    mounts, volumes = seen
+    paths = {f"host-{index}": path for index, path in enumerate(program.host_paths)}
+    mounts = [*mounts, *({"name": name, "mountPath": path} for name, path in paths.items())]
+    daemon = Daemon(
+        name=str(container["name"]),
+        namespace=NAMESPACE,
+        component=COMPONENT,
+        containers=[pruned({**container, "volumeMounts": mounts})],
+        volumes=[*volumes, *(host_path(name, path) for name, path in paths.items())],
+        pod={"runtimeClassName": each.record.runtime_class},
+        annotations=annotations or {},
+    )
+    return on_pool(site, each.pool, daemon)

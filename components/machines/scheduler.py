@@ -1,0 +1,78 @@
+"""Arguments of the control plane's own components, where accelerators need some.
+
+The default kube-scheduler looks for every resource that a pod asks for on nodes. Those that
+admission alone knows are on none, so it is told to ignore exactly these.
+"""
+
+from typing import Any
+
+from components.dump import dump
+from schemas.gates import api_server_gates, gate_list, runtime_config, scheduler_gates
+from schemas.site import Site
+from schemas.vocabulary import BackendKind
+
+Json = dict[str, Any]
+SCHEDULER_CONFIG = "/etc/kubernetes/scheduler-config.yaml"
+
+
+def cluster_configuration(site: Site) -> Json:
+    """The ClusterConfiguration of kubeadm; empty where its defaults do."""
+    server = {
+        "feature-gates": gate_list(api_server_gates(site)),
+        "runtime-config": ",".join(runtime_config(site)),
+    }
+    ignored = ignored_resources(site)
+    scheduler = {
+        "config": SCHEDULER_CONFIG if ignored else "",
+        "feature-gates": gate_list(scheduler_gates(site)),
+    }
+    parts = {"apiServer": _arguments(server), "scheduler": _arguments(scheduler)}
+    if ignored:
+        parts["scheduler"]["extraVolumes"] = [
+            {
+                "name": "scheduler-config",
+                "hostPath": SCHEDULER_CONFIG,
+                "mountPath": SCHEDULER_CONFIG,
+                "readOnly": True,
+                "pathType": "File",
+            }
+        ]
+    return {name: part for name, part in parts.items() if part}
+
+
+def scheduler_file(site: Site) -> str | None:
+    """The content of the default kube-scheduler's configuration file; None where it needs none.
+
+    kubeadm's arguments name a kubeconfig, which is not read once a file is given
+    (Kubernetes 1.34, cmd/kube-scheduler/app/options/options.go).
+    """
+    ignored = ignored_resources(site)
+    if not ignored:
+        return None
+    fit = {"name": "NodeResourcesFit", "args": {"ignoredResources": list(ignored)}}
+    return dump(
+        {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "clientConnection": {"kubeconfig": "/etc/kubernetes/scheduler.conf"},
+            "leaderElection": {"leaderElect": True},
+            "profiles": [{"schedulerName": "default-scheduler", "pluginConfig": [fit]}],
+        }
+    )
+
+
+def ignored_resources(site: Site) -> tuple[str, ...]:
+    """The resources that no node has and that pods of the default scheduler ask for: those on
+    pools without a backend, and on pools whose jobs Kueue admits. Sorted."""
+    nominal = set(site.nominal_resources())
+    mine = set()
+    for pool in site.file.pools:
+        backend, model = site.backend(pool), site.model(pool)
+        if model and (backend is None or backend.kind is BackendKind.KUEUE):
+            mine.add(site.resource(model))
+    return tuple(sorted(nominal & mine))
+
+
+def _arguments(given: dict[str, str]) -> Json:
+    found = [{"name": name, "value": value} for name, value in given.items() if value]
+    return {"extraArgs": found} if found else {}

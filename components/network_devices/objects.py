@@ -1,0 +1,29 @@
+"""The network devices of a site: device plugins that Foresite runs, and what the operator is told.
+
+A namespace of our own holds the plugins; what the SR-IOV network operator reads lies in its own,
+which comes with the operator.
+"""
+
+from components import daemons
+from components.manifest import Manifest, annotated
+from components.network_devices.names import COMPONENT, NAMESPACE
+from components.network_devices.operator import operator
+from components.network_devices.plugins import rdma_plugin, sriov_plugin
+from schemas.site import Site
+from schemas.vocabulary import SriovBy
+
+
+def objects(site: Site) -> list[Manifest]:
+    """The objects of the network devices, in the order of the pools; none where no pool has any."""
+    by_plugin = site.file.network_devices.sriov_by is SriovBy.DEVICE_PLUGIN
+    found: list[Manifest] = []
+    for pool in site.file.pools:
+        if pool.network_devices.rdma:
+            found += rdma_plugin(site, pool)
+        if pool.network_devices.sriov and by_plugin:
+            found += sriov_plugin(site, pool)
+    if found:
+        found.insert(0, daemons.namespace(site, NAMESPACE, COMPONENT))
+    if not by_plugin:
+        found += operator(site)
+    return annotated(found)

@@ -1,0 +1,121 @@
+"""What the SR-IOV network operator is told: how to divide interfaces, at which pace, for whom.
+
+It reads policies and networks in its own namespace alone (main.go, DefaultNamespaces), and makes
+the networks' attachments in the namespaces that they name.
+
+Source: sriov-network-operator 1.6.0, api/v1, controllers, pkg/webhook.
+"""
+
+import json
+
+from components.manifest import Json, Manifest, Target, labels, pruned
+from components.network_devices.names import COMPONENT, OPERATOR_API
+from components.rdma import network_name
+from schemas.networkdevices import Sriov
+from schemas.nodelabels import POOL_LABEL, SRIOV_LABEL
+from schemas.site import Site
+from schemas.sitefile import Pool
+from schemas.vocabulary import LinkType, SriovBy
+
+LINK_TYPES = {LinkType.ETHERNET: "eth", LinkType.INFINIBAND: "ib"}
+LOWEST_PRIORITY = 99
+"""What the operator's webhook would write: a policy that a person makes by hand goes before."""
+
+
+def operator(site: Site) -> list[Manifest]:
+    """The objects in the operator's namespace; none where no pool divides interfaces."""
+    pools = [pool for pool in site.file.pools if pool.network_devices.sriov]
+    if not pools:
+        return []
+    found = [_settings(site)]
+    for pool in pools:
+        found.append(_pace(site, pool))
+        found += [_policy(site, pool, each) for each in pool.network_devices.sriov]
+    # A resource of several pools is one network: the rules see to it that they agree.
+    resources = {each.name: each for pool in pools for each in pool.network_devices.sriov}
+    teams = site.file.scheduling.teams if site.file.scheduling else []
+    spaces = dict.fromkeys(space for team in teams for space in team.namespaces)
+    return found + [_network(site, each, space) for each in resources.values() for space in spaces]
+
+
+def _settings(site: Site) -> Manifest:
+    """The operator's settings. Its chart makes none unless it is told to, and without any the
+    operator does nothing; the nodes that it looks for by default have a label that kubeadm does
+    not set. Drains stay on: else functions would be taken from pods that use them.
+
+    Kept when the last policy goes: the operator needs it to take the functions back, and all that
+    runs on hosts for it is deleted with it.
+    """
+    serves = site.file.network_devices.operator_webhooks
+    spec: Json = {
+        "configDaemonNodeSelector": {SRIOV_LABEL: SriovBy.OPERATOR.value},
+        "configurationMode": "daemon",
+        "disableDrain": False,
+        "enableInjector": serves,
+        "enableOperatorWebhook": serves,
+    }
+    made = _object(site, "SriovOperatorConfig", "default", spec)
+    return Manifest("SriovOperatorConfig/default", made, target=Target.SITE, keep=True)
+
+
+def _pace(site: Site, pool: Pool) -> Manifest:
+    """How many hosts of a pool are drained at a time; nodes may be in one such object only."""
+    spec: Json = {
+        "nodeSelector": {"matchLabels": {POOL_LABEL: pool.name}},
+        "maxUnavailable": site.file.network_devices.max_unavailable,
+    }
+    made = _object(site, "SriovNetworkPoolConfig", pool.name, spec)
+    return Manifest(f"SriovNetworkPoolConfig/{pool.name}", made, target=Target.SITE)
+
+
+def _policy(site: Site, pool: Pool, sriov: Sriov) -> Manifest:
+    """How the interfaces of a resource are divided. All that the webhook would fill in is written,
+    so that it changes nothing."""
+    spec = pruned(
+        {
+            "resourceName": sriov.name,
+            "nodeSelector": {POOL_LABEL: pool.name},
+            "nicSelector": {"pfNames": sorted(sriov.interfaces)},
+            "numVfs": sriov.functions,
+            "priority": LOWEST_PRIORITY,
+            "deviceType": sriov.driver.value,
+            "isRdma": sriov.rdma,
+            "linkType": LINK_TYPES[sriov.link],
+            "mtu": sriov.mtu,
+        }
+    )
+    # A resource's name holds no two dashes, so where the pool's ends is certain.
+    name = f"{pool.name}--{sriov.name.replace('_', '-')}"
+    made = _object(site, "SriovNetworkNodePolicy", name, spec)
+    logical = f"SriovNetworkNodePolicy/{pool.name}/{sriov.name}"
+    return Manifest(logical, made, target=Target.SITE)
+
+
+def _network(site: Site, sriov: Sriov, namespace: str) -> Manifest:
+    """The network that pods of a namespace join with a function."""
+    infiniband = sriov.link is LinkType.INFINIBAND
+    kind = "SriovIBNetwork" if infiniband else "SriovNetwork"
+    ipam = {"type": "whereabouts", "range": sriov.addresses} if sriov.addresses else {}
+    spec = pruned(
+        {
+            "resourceName": sriov.name,
+            "networkNamespace": namespace,
+            "ipam": json.dumps(ipam),
+            "vlan": None if infiniband else sriov.vlan,
+        }
+    )
+    made = _object(site, kind, network_name(sriov, namespace), spec)
+    return Manifest(f"{kind}/{sriov.name}/{namespace}", made, target=Target.SITE)
+
+
+def _object(site: Site, kind: str, name: str, spec: Json) -> Json:
+    return {
+        "apiVersion": OPERATOR_API,
+        "kind": kind,
+        "metadata": {
+            "name": name,
+            "namespace": site.file.network_devices.operator_namespace,
+            "labels": labels(site.name, COMPONENT),
+        },
+        "spec": spec,
+    }

@@ -1,0 +1,151 @@
+"""The device plugins that Foresite runs on a pool: a ConfigMap and a DaemonSet each.
+
+Both read their configuration when they start and never again (a SIGHUP of the RDMA plugin restarts
+its servers with what it read), so a hash of it on the pods renews them when it changes.
+
+Sources: k8s-rdma-shared-dev-plugin 1.5.3, cmd/k8s-rdma-shared-dp/main.go,
+pkg/resources/resources_manager.go, deployment/k8s/base; sriov-network-device-plugin 3.11.0,
+cmd/sriovdp, pkg/resources/deviceSelectors.go, deployments/sriovdp-daemonset.yaml.
+"""
+
+import json
+from typing import Any, NamedTuple
+
+from components.daemons import Daemon, host_path, on_pool
+from components.manifest import Json, Manifest, Target, hashed, labels, pruned
+from components.network_devices.names import COMPONENT, NAMESPACE, RDMA_PLUGIN, SRIOV_PLUGIN
+from components.rdma import RDMA_PREFIX
+from schemas.networkdevices import Rdma, Sriov
+from schemas.nodelabels import OWN_DOMAIN, POOL_LABEL
+from schemas.site import Site
+from schemas.sitefile import Pool
+from schemas.vocabulary import LinkType, VirtualFunctionDriver
+
+CONFIG_HASH = f"{OWN_DOMAIN}/config"
+"""The annotation of pods that says which configuration they started with."""
+CONFIG_FILE = "config.json"
+LINK_TYPES = {LinkType.ETHERNET: "ether", LinkType.INFINIBAND: "infiniband"}
+"""As the kernel calls them (IFLA_INFO, EncapType of vishvananda/netlink), and so both plugins."""
+LOOKS_AGAIN_SECONDS = 60
+"""How often the RDMA plugin looks for cards: one that a driver brings late is found."""
+KUBELET = "/var/lib/kubelet"
+SOCKETS = (
+    host_path("device-plugins", f"{KUBELET}/device-plugins"),
+    host_path("plugins-registry", f"{KUBELET}/plugins_registry"),
+)
+"""Where both find the kubelet: by plugins_registry if it is there, else by device-plugins."""
+
+
+class Plugin(NamedTuple):
+    """What tells one plugin from the other: its image's arguments, the folder that it reads
+    ``config.json`` in, and the paths of the host that it sees besides the kubelet's."""
+
+    name: str
+    args: tuple[str, ...]
+    folder: str
+    paths: tuple[Json, ...]
+
+
+RDMA = Plugin(RDMA_PLUGIN, (), "/k8s-rdma-shared-dev-plugin", (host_path("devices", "/dev"),))
+SRIOV = Plugin(
+    SRIOV_PLUGIN,
+    ("--log-level=2",),
+    "/etc/pcidp",
+    # Multus reads there which device a pod was given.
+    (host_path("device-info", "/var/run/k8s.cni.cncf.io/devinfo/dp", "DirectoryOrCreate"),),
+)
+
+
+def rdma_plugin(site: Site, pool: Pool) -> list[Manifest]:
+    """The RDMA shared device plugin on a pool."""
+    resources = [found for each in pool.network_devices.rdma for found in _shared(each)]
+    config = {"periodicUpdateInterval": LOOKS_AGAIN_SECONDS, "configList": resources}
+    return _plugin(site, pool, RDMA, config)
+
+
+def _shared(rdma: Rdma) -> list[Json]:
+    return [
+        {
+            "resourceName": name,
+            "resourcePrefix": RDMA_PREFIX,
+            "rdmaHcaMax": rdma.share,
+            "selectors": {"ifNames": sorted(interfaces), "linkTypes": [LINK_TYPES[rdma.link]]},
+        }
+        for name, interfaces in rdma.resources().items()
+    ]
+
+
+def sriov_plugin(site: Site, pool: Pool) -> list[Manifest]:
+    """The SR-IOV device plugin on a pool whose OS image makes the functions."""
+    prefix = site.file.network_devices.prefix
+    resources = [_divided(each, prefix) for each in pool.network_devices.sriov]
+    return _plugin(site, pool, SRIOV, {"resourceList": resources})
+
+
+def _divided(sriov: Sriov, prefix: str) -> Json:
+    """A resource's devices, as functions 0 to n-1 of its interfaces: an interface that is not
+    divided yet would count as a device itself."""
+    driven = sriov.driver is VirtualFunctionDriver.NETDEVICE
+    functions = f"0-{sriov.functions - 1}"
+    return {
+        "resourceName": sriov.name,
+        "resourcePrefix": prefix,
+        "selectors": pruned(
+            {
+                "pfNames": [f"{name}#{functions}" for name in sorted(sriov.interfaces)],
+                "isRdma": sriov.rdma or None,
+                # The link of a function without a driver of the kernel cannot be told.
+                "linkTypes": [LINK_TYPES[sriov.link]] if driven else None,
+                "drivers": None if driven else [sriov.driver.value],
+            }
+        ),
+    }
+
+
+def _sorted(value: Any) -> Any:
+    if not isinstance(value, list):
+        return value
+    return sorted(value, key=lambda resource: str(resource["resourceName"]))
+
+
+def _plugin(site: Site, pool: Pool, plugin: Plugin, config: Json) -> list[Manifest]:
+    # In the order of their names, so that nothing restarts where lines of a site file swap places.
+    config = {key: _sorted(value) for key, value in config.items()}
+    text = json.dumps(config, indent=2) + "\n"
+    name = f"{plugin.name}-{pool.name}"
+    body = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": name,
+            "namespace": NAMESPACE,
+            "labels": {**labels(site.name, COMPONENT), POOL_LABEL: pool.name},
+        },
+        "data": {CONFIG_FILE: text},
+    }
+    volumes = (*SOCKETS, *plugin.paths)
+    container: dict[str, Any] = {
+        "name": plugin.name,
+        "image": site.release.images[plugin.name],
+        "args": list(plugin.args) or None,
+        "resources": {"requests": {"cpu": "10m", "memory": "50Mi"}},
+        "securityContext": {"privileged": True},
+        "volumeMounts": [
+            *({"name": each["name"], "mountPath": each["hostPath"]["path"]} for each in volumes),
+            {"name": "config", "mountPath": plugin.folder, "readOnly": True},
+        ],
+    }
+    daemon = Daemon(
+        plugin.name,
+        NAMESPACE,
+        COMPONENT,
+        [pruned(container)],
+        [*volumes, {"name": "config", "configMap": {"name": name}}],
+        # Interfaces are found by name, and only the host's network has them.
+        pod={"hostNetwork": True},
+        annotations={CONFIG_HASH: hashed(plugin.name, config)},
+    )
+    return [
+        Manifest(f"ConfigMap/{plugin.name}/{pool.name}", body, target=Target.SITE),
+        on_pool(site, pool, daemon),
+    ]

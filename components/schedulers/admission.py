@@ -1,0 +1,80 @@
+"""Admission policies on what teams create: the pod itself, and the template of a Job, so that a
+person hears of a mistake at once and not from the events of a Job without pods.
+
+Source: Kubernetes 1.34, pkg/apis/admissionregistration and apiserver pkg/admission/plugin/policy.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from components.manifest import Json, Manifest, Target
+from components.schedulers.names import DEFAULT_SCHEDULER, metadata
+from schemas.nodelabels import OWN_DOMAIN, TEAM_LABEL
+from schemas.site import Site
+
+ADMISSION = "admissionregistration.k8s.io/v1"
+VARIABLES = {
+    # ``dyn``: the checker of types would look for a template in a Pod, and warn.
+    "template": "dyn(object).kind == 'Job' ? dyn(object).spec.template : dyn(object)",
+    "annotations": "variables.template.?metadata.?annotations.orValue({})",
+    "scheduler": f"variables.template.spec.?schedulerName.orValue('{DEFAULT_SCHEDULER}')",
+}
+"""What every policy here looks at: the pod, what it says of gangs, and its scheduler."""
+
+
+class Check(NamedTuple):
+    """What must hold, and what a person is told where it does not: a sentence, or an expression
+    that makes one."""
+
+    expression: str
+    message: str
+    computed: bool = False
+
+
+def policy(
+    site: Site, name: str, variables: Mapping[str, str], checks: list[Check]
+) -> list[Manifest]:
+    """A policy with its binding, on what is created in namespaces of teams."""
+    full = f"{name}.{OWN_DOMAIN}"
+    every = {**VARIABLES, **variables}
+    rules = [
+        {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]},
+        {"apiGroups": ["batch"], "apiVersions": ["v1"], "resources": ["jobs"]},
+    ]
+    spec = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {
+            "namespaceSelector": {
+                "matchExpressions": [{"key": TEAM_LABEL, "operator": "Exists"}]
+            },
+            "resourceRules": [{**rule, "operations": ["CREATE"]} for rule in rules],
+        },
+        "variables": [{"name": key, "expression": text} for key, text in every.items()],
+        "validations": [_validation(check) for check in checks],
+    }
+    binding = {"policyName": full, "validationActions": ["Deny"]}
+    return [
+        _object(site, "ValidatingAdmissionPolicy", full, spec),
+        _object(site, "ValidatingAdmissionPolicyBinding", full, binding),
+    ]
+
+
+def _validation(check: Check) -> Json:
+    key = "messageExpression" if check.computed else "message"
+    return {"expression": check.expression, key: check.message}
+
+
+def _object(site: Site, kind: str, name: str, spec: Json) -> Manifest:
+    body = {
+        "apiVersion": ADMISSION,
+        "kind": kind,
+        "metadata": metadata(site, name),
+        "spec": spec,
+    }
+    return Manifest(f"{kind}/{name}", body, target=Target.SITE)
+
+
+def literal(value: Any) -> str:
+    """A text, a list or a map of texts in CEL, which writes them as JSON does."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,101 @@
+"""The KubeSchedulerConfiguration of a scheduler: its profile, its plugins and what they are told.
+
+Sources: Kubernetes 1.34, kube-scheduler config/v1/types.go and pkg/scheduler/apis/config;
+pfnet/scheduler-plugins f63b46e, plugins/gang/plugin_config.go; pfnet/kube-throttler 1.7.4,
+pkg/scheduler_plugin/plugin_args.go. Both plugins ignore arguments that they do not know, so these
+are spelled as their code reads them: the README of the gang plugin has other spellings.
+"""
+
+from components.gang import NAME, key
+from components.manifest import Json
+from components.schedulers.names import HEALTH_PORT, scheduling
+from schemas.nodelabels import POOL_LABEL
+from schemas.scheduling import Backend, Gang, KubeScheduler
+from schemas.site import Site
+
+REQUESTS_PER_SECOND = 200
+"""Four times Kubernetes' own: the gang plugin writes each pod's position besides binding it, and a
+gang of hundreds of pods is bound at once."""
+
+
+def configuration(site: Site, backend: Backend, scheduler: KubeScheduler) -> Json:
+    """The configuration of a backend's scheduler."""
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "clientConnection": {"qps": REQUESTS_PER_SECOND, "burst": 2 * REQUESTS_PER_SECOND},
+        "enableProfiling": False,
+        "enableContentionProfiling": False,
+        # The gang plugin acts on what its informers say, not on whether it leads: without this a
+        # standby deletes gangs and writes positions too.
+        "delayCacheUntilActive": True,
+        "leaderElection": {
+            "leaderElect": True,
+            "resourceName": backend.name,
+            "resourceNamespace": scheduling(site).namespace,
+        },
+        "profiles": [profile(site, backend, scheduler)],
+    }
+
+
+def profile(site: Site, backend: Backend, scheduler: KubeScheduler) -> Json:
+    """The one profile. Plugins come behind the default ones: the gang plugin must only see a pod
+    fail after preemption has had its turn (plugins/gang/plugin.go, PostFilter)."""
+    plugins = [plugin_config(scheduler, backend, name) for name in plugin_names(scheduler)]
+    enabled = [{"name": name} for name in plugin_names(scheduler)]
+    return {
+        "schedulerName": backend.name,
+        "plugins": {"multiPoint": {"enabled": enabled}},
+        "pluginConfig": [*_resources(site, backend), _on_its_pools(backend), *plugins],
+    }
+
+
+def plugin_names(scheduler: KubeScheduler) -> list[str]:
+    """The plugins besides the default ones: first who may go, then who goes together."""
+    found = {"kube-throttler": scheduler.throttler, "gang": scheduler.gang}
+    return [name for name, settings in found.items() if settings is not None]
+
+
+def plugin_config(scheduler: KubeScheduler, backend: Backend, name: str) -> Json:
+    """What a plugin is told."""
+    if name == "gang" and scheduler.gang is not None:
+        return {"name": name, "args": gang_arguments(backend, scheduler.gang)}
+    return {"name": name, "args": throttler_arguments(backend, scheduler)}
+
+
+def gang_arguments(backend: Backend, gang: Gang) -> Json:
+    """Arguments of the gang plugin; it only knows pods of the scheduler that it is told."""
+    return {
+        "gangAnnotationPrefix": gang.annotation_prefix,
+        "schedulerName": backend.name,
+        "gangScheduleTimeoutSecondLimit": gang.timeout_limit_seconds,
+        "gangScheduleDefaultTimeoutSecond": gang.timeout_seconds,
+        "gangScheduleTimeoutJitterSecond": gang.jitter_seconds,
+        "healthCheckAddr": f":{HEALTH_PORT}",
+    }
+
+
+def throttler_arguments(backend: Backend, scheduler: KubeScheduler) -> Json:
+    """Arguments of kube-throttler; with gangs it counts a whole one before it lets any pod go."""
+    found: Json = {"name": scheduler.throttler, "targetSchedulerName": backend.name}
+    if scheduler.gang is not None:
+        found["groupNameAnnotation"] = key(scheduler.gang, NAME)
+    return found
+
+
+def _resources(site: Site, backend: Backend) -> list[Json]:
+    """No node has the models' own resources: admission adds the device plugin's beside them. A pod
+    that asks for a model of other pools stays pending."""
+    models = {site.model(pool) for pool in site.file.pools if pool.name in backend.pools}
+    mine = {site.resource(model) for model in models if model}
+    ignored = sorted(mine & set(site.nominal_resources()))
+    if not ignored:
+        return []
+    return [{"name": "NodeResourcesFit", "args": {"ignoredResources": ignored}}]
+
+
+def _on_its_pools(backend: Backend) -> Json:
+    """Two schedulers that count one node's devices would each give them away."""
+    term = {"matchExpressions": [{"key": POOL_LABEL, "operator": "In", "values": backend.pools}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    return {"name": "NodeAffinity", "args": {"addedAffinity": required}}

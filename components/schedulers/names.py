@@ -1,0 +1,60 @@
+"""What the objects of schedulers are called, and the labels by which they find each other."""
+
+from components.manifest import Json, labels
+from schemas.scheduling import Backend, KubeScheduler, Scheduling
+from schemas.site import Site
+from schemas.vocabulary import BackendKind
+
+COMPONENT = "schedulers"
+NAME_LABEL = "app.kubernetes.io/name"
+INSTANCE_LABEL = "app.kubernetes.io/instance"
+SCHEDULER = "kube-scheduler"
+METRICS_PORT = 10259
+"""Where a kube-scheduler serves metrics and health, by TLS (its default)."""
+HEALTH_PORT = 10260
+"""Where the gang plugin serves its own health, and Go's profiles with it."""
+CONFIG_DIRECTORY = "/etc/kubernetes/scheduler"
+CONFIG_FILE = "config.yaml"
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+def run_here(site: Site) -> list[tuple[Backend, KubeScheduler]]:
+    """The backends whose scheduler Foresite runs, with its settings, in the order of the file."""
+    return [
+        (each, each.scheduler)
+        for each in scheduling(site).backends
+        if each.kind is BackendKind.KUBE_SCHEDULER and each.scheduler is not None
+    ]
+
+
+def scheduling(site: Site) -> Scheduling:
+    """How pods of the site are scheduled; nothing is said where the file says nothing."""
+    return site.file.scheduling or Scheduling()
+
+
+def scheduler_name(backend: Backend | None) -> str:
+    """What pods of a backend's pools write as schedulerName; Kueue only says when they start."""
+    owned = backend is not None and backend.kind is not BackendKind.KUEUE
+    return backend.name if backend is not None and owned else DEFAULT_SCHEDULER
+
+
+def chosen(backend: Backend) -> dict[str, str]:
+    """The labels by which a backend's scheduler pods are selected; they can never change."""
+    return {NAME_LABEL: SCHEDULER, INSTANCE_LABEL: backend.name}
+
+
+def metadata(site: Site, name: str, namespace: str = "", **more: str) -> Json:
+    """The metadata of an object, cluster-wide where no namespace is given."""
+    where = {"namespace": namespace} if namespace else {}
+    return {"name": name, **where, "labels": {**labels(site.name, COMPONENT), **more}}
+
+
+def own(site: Site, backend: Backend, suffix: str = "") -> Json:
+    """The metadata of an object of one backend, in the namespace of the schedulers."""
+    space = scheduling(site).namespace
+    return metadata(site, backend.name + suffix, space, **chosen(backend))
+
+
+def shared_name(backend: Backend, part: str) -> str:
+    """The name of a cluster-wide object of a backend: apart from those of anybody else."""
+    return f"foresite:scheduler:{backend.name}:{part}"

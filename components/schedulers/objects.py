@@ -1,0 +1,37 @@
+"""The schedulers of a site, in a fixed order; none where the site has no backends."""
+
+from components import daemons
+from components.manifest import Manifest, annotated
+from components.schedulers.canary import canary, priority_class
+from components.schedulers.gangpolicies import gang_policies
+from components.schedulers.names import COMPONENT, run_here, scheduling
+from components.schedulers.policies import scheduler_policies
+from components.schedulers.rights import rights
+from components.schedulers.workload import workload
+from schemas.site import Site
+
+
+def objects(site: Site) -> list[Manifest]:
+    """Every object of the site's schedulers, on its own cluster."""
+    found = [*schedulers(site), *gang_policies(site), *scheduler_policies(site)]
+    return annotated(found)
+
+
+def schedulers(site: Site) -> list[Manifest]:
+    """The schedulers that Foresite runs, in a namespace of their own.
+
+    That holds no team's pods: whoever may make pods there may use a scheduler's account.
+    """
+    backends = run_here(site)
+    if not backends:
+        return []
+    space = scheduling(site).namespace
+    found = [daemons.namespace(site, space, COMPONENT, level="restricted")]
+    if any(scheduler.gang for _, scheduler in backends):
+        found.append(priority_class(site))
+    for backend, scheduler in backends:
+        found += rights(site, backend, scheduler)
+        found += workload(site, backend, scheduler)
+        if scheduler.gang is not None:
+            found.append(canary(site, backend))
+    return found

@@ -1,0 +1,226 @@
+"""A scheduler as it runs: a Deployment on the control plane, with what watches and guards it.
+
+On the control plane, as a pool that a scheduler serves is drained and re-imaged with its pods, and
+as jobs cannot starve it there. One replica leads; the others hold nothing until it goes.
+"""
+
+import hashlib
+
+from components.dump import dump
+from components.impact.placement import CONTROL_PLANE_LABEL, HOSTNAME_LABEL, node_taints
+from components.manifest import Json, Manifest, Target, labels, pruned
+from components.schedulers.configuration import configuration
+from components.schedulers.names import (
+    COMPONENT,
+    CONFIG_DIRECTORY,
+    CONFIG_FILE,
+    HEALTH_PORT,
+    METRICS_PORT,
+    SCHEDULER,
+    chosen,
+    own,
+)
+from schemas.gates import gate_list
+from schemas.scheduling import Backend, KubeScheduler
+from schemas.site import Site
+from schemas.sitefile import Pool
+from schemas.vocabulary import ModelBy
+
+CONFIG_ANNOTATION = "foresite.dev/configuration"
+"""SHA-256 of the configuration: a scheduler reads it when it starts, so a change restarts it."""
+NOBODY = 65532
+SECURITY: Json = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+POD_SECURITY: Json = {
+    "runAsNonRoot": True,
+    "runAsUser": NOBODY,
+    "runAsGroup": NOBODY,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+"""Together what the Pod Security Standard "restricted" asks for."""
+RESOURCES: Json = {
+    # Some 300 MiB at 400 nodes and some thousand pods; the limit keeps a leak away from etcd.
+    "requests": {"cpu": "250m", "memory": "512Mi"},
+    "limits": {"memory": "2Gi"},
+}
+
+
+def workload(site: Site, backend: Backend, scheduler: KubeScheduler) -> list[Manifest]:
+    """Everything that makes a scheduler run, in the namespace of the schedulers."""
+    text = dump(configuration(site, backend, scheduler))
+    config = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": own(site, backend),
+        "data": {CONFIG_FILE: text},
+    }
+    made = (config, deployment(site, backend, text), *_guards(site, backend))
+    return [Manifest(f"{body['kind']}/{backend.name}", body, target=Target.SITE) for body in made]
+
+
+def deployment(site: Site, backend: Backend, text: str) -> Json:
+    """The Deployment of a scheduler that reads ``text`` as its configuration."""
+    scheduler = backend.scheduler
+    if scheduler is None:
+        raise ValueError(f"Foresite runs no scheduler for {backend.name}")
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    template = {
+        "metadata": {
+            "labels": {**labels(site.name, COMPONENT), **chosen(backend)},
+            "annotations": {CONFIG_ANNOTATION: digest},
+        },
+        "spec": _pod(site, backend, scheduler),
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": own(site, backend),
+        "spec": {
+            "replicas": scheduler.replicas,
+            "selector": {"matchLabels": chosen(backend)},
+            # No host has room for one more: replicas stay apart.
+            "strategy": {
+                "type": "RollingUpdate",
+                "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1},
+            },
+            "template": template,
+        },
+    }
+
+
+def _pod(site: Site, backend: Backend, scheduler: KubeScheduler) -> Json:
+    apart = {"labelSelector": {"matchLabels": chosen(backend)}, "topologyKey": HOSTNAME_LABEL}
+    return {
+        "serviceAccountName": backend.name,
+        "automountServiceAccountToken": True,
+        "priorityClassName": "system-cluster-critical",
+        "nodeSelector": {CONTROL_PLANE_LABEL: ""},
+        "tolerations": tolerations([site.control_plane]),
+        "affinity": {
+            "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}
+        },
+        "securityContext": POD_SECURITY,
+        "containers": [_container(site, scheduler)],
+        "volumes": [{"name": "configuration", "configMap": {"name": backend.name}}],
+    }
+
+
+def tolerations(pools: list[Pool]) -> list[Json]:
+    """What pods that belong on some pools must tolerate: the taints of all of them, once each."""
+    found = []
+    for pool in pools:
+        for taint in node_taints(pool):
+            exact = {"operator": "Equal", "value": taint["value"]} if taint["value"] else {}
+            one = {"key": taint["key"], "effect": taint["effect"], **(exact or _EXISTS)}
+            found += [one] if one not in found else []
+    return found
+
+
+_EXISTS = {"operator": "Exists"}
+
+
+def _container(site: Site, scheduler: KubeScheduler) -> Json:
+    return pruned(
+        {
+            "name": SCHEDULER,
+            "image": scheduler.image,
+            "command": list(scheduler.command) or None,
+            "args": _flags(site),
+            "ports": _ports(scheduler),
+            **_probes(scheduler),
+            "resources": RESOURCES,
+            "securityContext": SECURITY,
+            "volumeMounts": [
+                {"name": "configuration", "mountPath": CONFIG_DIRECTORY, "readOnly": True}
+            ],
+        }
+    )
+
+
+def _flags(site: Site) -> list[str]:
+    gates = feature_gates(site)
+    flags = [f"--config={CONFIG_DIRECTORY}/{CONFIG_FILE}", "--v=2"]
+    return [*flags, f"--feature-gates={gate_list(gates)}"] if gates else flags
+
+
+def feature_gates(site: Site) -> dict[str, bool]:
+    """Feature gates without which a scheduler finds none of the site's devices.
+
+    Said whatever the site's version of Kubernetes, as the image may be built of an older one, in
+    which DRAExtendedResource is off by default (Kubernetes 1.34, pkg/features/kube_features.go).
+    """
+    settings = site.file.accelerators
+    by_dra = settings is not None and settings.model_by is ModelBy.DRA
+    return {"DRAExtendedResource": True} if by_dra and site.models() else {}
+
+
+def _ports(scheduler: KubeScheduler) -> list[Json]:
+    found = [{"name": "metrics", "containerPort": METRICS_PORT}]
+    if scheduler.gang is not None:
+        found.append({"name": "gang-health", "containerPort": HEALTH_PORT})
+    return found
+
+
+def _probes(scheduler: KubeScheduler) -> Json:
+    """When a scheduler counts as working, and when it is restarted.
+
+    /readyz is of no use: a standby answers 500 until it leads and has filled its caches
+    (cmd/kube-scheduler/app/server.go, sched-handler-sync), and an update would wait for it. The
+    gang plugin's health hangs with its locks, so a probe finds that after 90 s; the plugin itself
+    gives up after three minutes.
+    """
+    alive = {"httpGet": {"path": "/livez", "port": "metrics", "scheme": "HTTPS"}}
+    locks = {"httpGet": {"path": "/gang-healthz", "port": "gang-health"}}
+    every = {"periodSeconds": 15, "timeoutSeconds": 15, "failureThreshold": 6}
+    return {
+        "startupProbe": {**alive, "periodSeconds": 5, "failureThreshold": 24},
+        "livenessProbe": {**(locks if scheduler.gang else alive), **every},
+        "readinessProbe": {**alive, "periodSeconds": 10, "timeoutSeconds": 5},
+    }
+
+
+def _guards(site: Site, backend: Backend) -> list[Json]:
+    """What keeps a replica running through drains, finds its metrics, and shuts its other ports.
+
+    The binary serves Go's profiles to whoever asks, on 6060 and beside the gang plugin's health
+    (cmd/kube-scheduler/scheduler.go). Probes come from the pod's own node, which no policy shuts
+    out (Kubernetes, networking/v1, NetworkPolicy).
+    """
+    selected = {"matchLabels": chosen(backend)}
+    port = {"name": "metrics", "port": METRICS_PORT}
+    return [
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": own(site, backend),
+            "spec": {
+                "maxUnavailable": 1,
+                "selector": selected,
+                "unhealthyPodEvictionPolicy": "AlwaysAllow",
+            },
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": own(site, backend),
+            "spec": {
+                "clusterIP": "None",
+                "selector": chosen(backend),
+                "ports": [{**port, "targetPort": "metrics"}],
+                "publishNotReadyAddresses": True,
+            },
+        },
+        {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "NetworkPolicy",
+            "metadata": own(site, backend),
+            "spec": {
+                "podSelector": selected,
+                "policyTypes": ["Ingress"],
+                "ingress": [{"ports": [{"port": METRICS_PORT, "protocol": "TCP"}]}],
+            },
+        },
+    ]

@@ -1,0 +1,154 @@
+"""Limits by team and model where Kueue admits jobs.
+
+The cohort has what the site has, and each team's queue may borrow of it as much as the team is
+promised. So no team goes beyond its promise, and even where more is promised than there is, no job
+is admitted that would not fit; then lower tiers make way, of whichever team.
+
+Sources: Kueue 0.19.2, apis/kueue/v1beta2, pkg/cache/scheduler/resource_node.go (available),
+pkg/scheduler/preemption/classical, pkg/controller/constants (DefaultLocalQueueName).
+"""
+
+from collections.abc import Iterator
+
+from components.impact.placement import KEEPS_PODS_OUT, node_taints
+from components.manifest import Json, Manifest, Target
+from components.rdma import needs
+from components.teams.names import metadata, of_team, scheduling
+from schemas.allotment import Holder, held, supply
+from schemas.nodelabels import ACCELERATOR_LABEL
+from schemas.scheduling import Team
+from schemas.site import Site
+from schemas.vocabulary import BackendKind
+
+API = "kueue.x-k8s.io/v1beta2"
+LOCAL_QUEUE = "default"
+"""The queue of a namespace's jobs that name none, by Kueue's own rule."""
+ANY_NODE = "any.node"
+"""The flavour of what is not limited; names of models have no dots."""
+UNLIMITED = {"cpu": "1M", "memory": "1Pi", "ephemeral-storage": "1Pi"}
+UNLIMITED_DEVICES = "1M"
+"""More than any site has. A queue refuses jobs that ask for what it does not cover, so it has to
+cover also what is not limited."""
+
+
+def queues(site: Site) -> list[Manifest]:
+    """Flavours, the cohort, each team's queues, and tiers; nothing where Kueue serves no model."""
+    models = held(site, Holder.KUEUE)
+    if not models:
+        return []
+    teams = scheduling(site).teams
+    return [
+        *(_flavor(site, model) for model in models),
+        _made(site, "ResourceFlavor", ANY_NODE, {"spec": {}}),
+        _cohort(site, models),
+        *(_cluster_queue(site, team, models) for team in teams),
+        *(_local_queue(site, team, name) for team in teams for name in team.namespaces),
+        *_tiers(site),
+    ]
+
+
+def _made(site: Site, kind: str, name: str, fields: Json) -> Manifest:
+    body = {"apiVersion": API, "kind": kind, "metadata": metadata(site, name), **fields}
+    return Manifest(f"{kind}/{name}", body, target=Target.SITE)
+
+
+def _flavor(site: Site, model: str) -> Manifest:
+    """The nodes of a model, with the tolerations that pods need there."""
+    taints = {
+        (taint["key"], taint["value"], taint["effect"]): taint
+        for pool in site.pools_with(model)
+        for taint in node_taints(pool)
+        if taint["effect"] in KEEPS_PODS_OUT
+    }
+    spec: Json = {"nodeLabels": {ACCELERATOR_LABEL: model}}
+    if taints:
+        spec["tolerations"] = [_toleration(each) for each in taints.values()]
+    return _made(site, "ResourceFlavor", model, {"spec": spec})
+
+
+def _toleration(taint: Json) -> Json:
+    found = {"key": taint["key"], "operator": "Equal", "effect": taint["effect"]}
+    return {**found, "value": taint["value"]} if taint["value"] else found
+
+
+def _cohort(site: Site, models: tuple[str, ...]) -> Manifest:
+    """What all teams have together: the devices of all machines, and no limit of the rest."""
+    groups = [
+        _group(model, [{"name": site.resource(model), "nominalQuota": str(_devices(site, model))}])
+        for model in models
+    ]
+    every = [{"name": name, "nominalQuota": much} for name, much in _covered(site).items()]
+    spec = {"resourceGroups": [*groups, _group(ANY_NODE, every)]}
+    return _made(site, "Cohort", site.name, {"spec": spec})
+
+
+def _devices(site: Site, model: str) -> int:
+    return supply(site, model).devices
+
+
+def _group(flavor: str, resources: list[Json]) -> Json:
+    names = [each["name"] for each in resources]
+    return {"coveredResources": names, "flavors": [{"name": flavor, "resources": resources}]}
+
+
+def _covered(site: Site) -> dict[str, str]:
+    """What jobs may ask for besides the models, without a limit: network devices, and the plugins'
+    own resources, which admission adds to pods."""
+    backends = [b for b in scheduling(site).backends if b.kind is BackendKind.KUEUE]
+    names = {name for backend in backends for name in backend.pools}
+    found = dict(UNLIMITED)
+    for pool in (pool for pool in site.file.pools if pool.name in names):
+        found |= dict.fromkeys(needs(site, pool, "").resources, UNLIMITED_DEVICES)
+        prefix = site.file.network_devices.prefix
+        for function in pool.network_devices.sriov:
+            found[f"{prefix}/{function.name}"] = UNLIMITED_DEVICES
+        model = site.model(pool)
+        if model and site.accelerators[model].plugin.resource != site.resource(model):
+            found[site.accelerators[model].plugin.resource] = UNLIMITED_DEVICES
+    return found
+
+
+def _cluster_queue(site: Site, team: Team, models: tuple[str, ...]) -> Manifest:
+    groups = [
+        _group(
+            model,
+            [
+                {
+                    "name": site.resource(model),
+                    "nominalQuota": "0",
+                    "borrowingLimit": str(team.accelerators.get(model, 0)),
+                }
+            ],
+        )
+        for model in models
+    ]
+    rest = [{"name": name, "nominalQuota": "0"} for name in _covered(site)]
+    spec = {
+        "cohortName": site.name,
+        "namespaceSelector": of_team(team),
+        # A job that does not fit lets smaller ones go first, as on a kube-scheduler.
+        "queueingStrategy": "BestEffortFIFO",
+        "preemption": {
+            "withinClusterQueue": "LowerPriority",
+            "reclaimWithinCohort": "LowerPriority",
+            "borrowWithinCohort": {"policy": "LowerPriority"},
+        },
+        "resourceGroups": [*groups, _group(ANY_NODE, rest)],
+    }
+    return _made(site, "ClusterQueue", team.name, {"spec": spec})
+
+
+def _local_queue(site: Site, team: Team, namespace: str) -> Manifest:
+    body = {
+        "apiVersion": API,
+        "kind": "LocalQueue",
+        "metadata": metadata(site, LOCAL_QUEUE, namespace),
+        "spec": {"clusterQueue": team.name},
+    }
+    return Manifest(f"LocalQueue/{namespace}", body, target=Target.SITE)
+
+
+def _tiers(site: Site) -> Iterator[Manifest]:
+    """The tiers once more, for the label by which a job may name one for its queue alone."""
+    for tier in scheduling(site).priorities:
+        yield _made(site, "WorkloadPriorityClass", tier.name, {"value": tier.value})

@@ -1,0 +1,103 @@
+"""Limits by team and model where a kube-scheduler places pods: throttles, or quotas without one.
+
+Sources: pfnet/kube-throttler 1.7.4, pkg/apis/schedule/v1alpha1. Its README spells selectorTerms in
+another way, and says that an override is merged with the threshold: in truth one that is active
+takes its place, and what it does not name has no limit (throttle_types.go, CalculateThreshold).
+"""
+
+from datetime import datetime
+
+from components.manifest import Json, Manifest, Target
+from components.teams.names import metadata, of_team, scheduling
+from schemas.allotment import Holder, backend_of, held
+from schemas.offpeak import windows
+from schemas.scheduling import Team
+from schemas.site import Site
+
+ACCELERATORS = "accelerators"
+
+
+def throttles(site: Site) -> list[Manifest]:
+    """For each throttler a throttle of each team, for all the team's namespaces together."""
+    throttled = held(site, Holder.THROTTLE)
+    made = []
+    for backend in scheduling(site).backends:
+        models = [model for model in throttled if backend_of(site, model) is backend]
+        name = backend.scheduler.throttler if backend.scheduler else None
+        if models and name:
+            made += [
+                _throttle(site, team, (backend.name, name), models)
+                for team in scheduling(site).teams
+            ]
+    return made
+
+
+def _throttle(site: Site, team: Team, names: tuple[str, str], models: list[str]) -> Manifest:
+    """``names`` are the backend's and the throttler's."""
+    backend, throttler = names
+    # An empty selector of pods means all of them; none at all would mean no pod.
+    term: Json = {"namespaceSelector": of_team(team), "podSelector": {}}
+    spec: Json = {
+        "throttlerName": throttler,
+        "selector": {"selectorTerms": [term]},
+        "threshold": _threshold(site, models, team.accelerators),
+    }
+    overrides = _overrides(site, team, models)
+    if overrides:
+        spec["temporaryThresholdOverrides"] = overrides
+    body = {
+        "apiVersion": "schedule.k8s.everpeace.github.com/v1alpha1",
+        "kind": "ClusterThrottle",
+        # Names of teams have no dots, so no two throttles have one name.
+        "metadata": metadata(site, f"{team.name}.{backend}"),
+        "spec": spec,
+    }
+    return Manifest(f"ClusterThrottle/{team.name}/{backend}", body, target=Target.SITE)
+
+
+def _threshold(site: Site, models: list[str], given: dict[str, int]) -> Json:
+    """All models of a throttler: one that is not named would have no limit."""
+    return {"resourceRequests": {site.resource(m): str(given.get(m, 0)) for m in models}}
+
+
+def _overrides(site: Site, team: Team, models: list[str]) -> list[Json]:
+    """The limits off-peak, each with every model, also those that stay as they are."""
+    off_peak = scheduling(site).off_peak
+    if off_peak is None or not any(model in team.off_peak for model in models):
+        return []
+    threshold = _threshold(site, models, {**team.accelerators, **team.off_peak})
+    return [
+        {"begin": _written(each.begin), "end": _written(each.end), "threshold": threshold}
+        for each in windows(off_peak)
+    ]
+
+
+def _written(moment: datetime) -> str:
+    """A moment as RFC 3339 has it."""
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def quotas(site: Site) -> list[Manifest]:
+    """For each namespace of a team a quota of the models that no throttler limits.
+
+    A rule sees to it that a team with a promise of such a model has one namespace alone.
+    """
+    models = held(site, Holder.QUOTA)
+    if not models:
+        return []
+    return [
+        _quota(site, team, namespace, models)
+        for team in scheduling(site).teams
+        for namespace in team.namespaces
+    ]
+
+
+def _quota(site: Site, team: Team, namespace: str, models: tuple[str, ...]) -> Manifest:
+    hard = {f"requests.{site.resource(m)}": str(team.accelerators.get(m, 0)) for m in models}
+    body = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": metadata(site, ACCELERATORS, namespace),
+        "spec": {"hard": hard},
+    }
+    return Manifest(f"ResourceQuota/{namespace}/accelerators", body, target=Target.SITE)

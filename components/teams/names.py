@@ -1,0 +1,37 @@
+"""What the objects of teams are called, and how a team's are told from others'."""
+
+from components.manifest import Json, labels
+from schemas.nodelabels import OWN_DOMAIN, TEAM_LABEL
+from schemas.scheduling import Scheduling, Team
+from schemas.site import Site
+
+COMPONENT = "teams"
+TIERS_ANNOTATION = f"{OWN_DOMAIN}/priorities"
+"""On a team's namespace: the tiers that it may use, with commas between them."""
+
+
+def scheduling(site: Site) -> Scheduling:
+    """How pods of the site are scheduled; nothing is said where the file says nothing."""
+    return site.file.scheduling or Scheduling()
+
+
+def metadata(site: Site, name: str, namespace: str = "") -> Json:
+    """The metadata of an object, cluster-wide where no namespace is given."""
+    where = {"namespace": namespace} if namespace else {}
+    return {"name": name, **where, "labels": labels(site.name, COMPONENT)}
+
+
+def of_team(team: Team) -> Json:
+    """Selects the namespaces of a team."""
+    return {"matchLabels": {TEAM_LABEL: team.name}}
+
+
+def of_any_team() -> Json:
+    """Selects the namespaces of all teams."""
+    return {"matchExpressions": [{"key": TEAM_LABEL, "operator": "Exists"}]}
+
+
+def tiers_of(site: Site, team: Team) -> list[str]:
+    """The tiers that a team may use, the default one among them, in the order of the site's."""
+    tiers = scheduling(site).priorities
+    return [tier.name for tier in tiers if tier.default or tier.name in team.priorities]

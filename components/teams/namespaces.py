@@ -1,0 +1,93 @@
+"""The namespaces of teams: to whom they belong, what pods in them may be, and their disk space."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+from components import daemons
+from components.manifest import Json, Manifest, Target
+from components.rdma import needs
+from components.teams.names import COMPONENT, TIERS_ANNOTATION, metadata, scheduling, tiers_of
+from schemas.allotment import Holder, held, usable_pools
+from schemas.nodelabels import OWN_DOMAIN, TEAM_LABEL
+from schemas.scheduling import Team
+from schemas.site import Site
+
+RDMA_LABEL = f"{OWN_DOMAIN}/rdma"
+"""On a team's namespace: what RDMA lets its pods do beyond Pod Security's baseline."""
+QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
+"""The queue of a namespace's PodGroups that name none (Volcano 1.15.1, mutate_podgroup.go)."""
+EPHEMERAL_STORAGE = "ephemeral-storage"
+
+
+class Rdma(StrEnum):
+    """What a team's pods need for RDMA."""
+
+    IPC_LOCK = "ipc-lock"
+    """To lock memory."""
+    HOST_NETWORK = "host-network"
+    """Also the network of their host: addresses of RoCE belong to its interfaces."""
+
+
+def namespaces(site: Site) -> list[Manifest]:
+    """The namespaces of all teams. Protected: everything in them goes with them."""
+    return [each for team in scheduling(site).teams for each in _namespaces(site, team)]
+
+
+def _namespaces(site: Site, team: Team) -> Iterator[Manifest]:
+    rdma = rdma_of(site, team)
+    # Pod Security has no level between baseline, which refuses to add IPC_LOCK, and privileged,
+    # which refuses nothing: where RDMA needs more, a policy says what baseline says (podrules.py).
+    level = "privileged" if rdma else "baseline"
+    more = {TEAM_LABEL: team.name, **({RDMA_LABEL: rdma.value} if rdma else {})}
+    notes = annotations(site, team)
+    for name in team.namespaces:
+        made = daemons.namespace(site, name, COMPONENT, level)
+        given = made.body["metadata"]
+        ours = {**given, "labels": {**given["labels"], **more}}
+        if notes:
+            ours["annotations"] = notes
+        yield made._replace(body={**made.body, "metadata": ours})
+
+
+def annotations(site: Site, team: Team) -> dict[str, str]:
+    """What policies and Volcano read on a team's namespace."""
+    found = {}
+    if held(site, Holder.KUEUE):
+        found[TIERS_ANNOTATION] = ",".join(tiers_of(site, team))
+    if held(site, Holder.VOLCANO):
+        found[QUEUE_ANNOTATION] = team.name
+    return found
+
+
+def rdma_of(site: Site, team: Team) -> Rdma | None:
+    """What a team's pods need for RDMA on the pools that it can use; None for nothing."""
+    found = [needs(site, pool, team.namespaces[0]) for pool in usable_pools(site, team)]
+    if any(each.host_network for each in found):
+        return Rdma.HOST_NETWORK
+    return Rdma.IPC_LOCK if any(each.capabilities for each in found) else None
+
+
+def limit_ranges(site: Site) -> list[Manifest]:
+    """Space on disk for containers of each namespace that say nothing, and at most."""
+    return [
+        _limit_range(site, team, name)
+        for team in scheduling(site).teams
+        for name in team.namespaces
+    ]
+
+
+def _limit_range(site: Site, team: Team, namespace: str) -> Manifest:
+    given = team.ephemeral_storage or scheduling(site).ephemeral_storage
+    limits: Json = {
+        "type": "Container",
+        "defaultRequest": {EPHEMERAL_STORAGE: given.request},
+        "default": {EPHEMERAL_STORAGE: given.limit},
+        "max": {EPHEMERAL_STORAGE: given.max},
+    }
+    body = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": metadata(site, EPHEMERAL_STORAGE, namespace),
+        "spec": {"limits": [limits]},
+    }
+    return Manifest(f"LimitRange/{namespace}", body, target=Target.SITE)

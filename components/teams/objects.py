@@ -1,0 +1,26 @@
+"""The teams of a site, in a fixed order; nothing where the site has none."""
+
+from components.manifest import Manifest, annotated
+from components.teams import kueue, volcano
+from components.teams.limits import quotas, throttles
+from components.teams.namespaces import limit_ranges, namespaces
+from components.teams.policies import policies
+from components.teams.tiers import priority_classes, tier_quotas
+from schemas.site import Site
+
+
+def objects(site: Site) -> list[Manifest]:
+    """Every object of the site's teams, on its own cluster."""
+    return annotated(
+        [
+            *namespaces(site),
+            *policies(site),
+            *priority_classes(site),
+            *tier_quotas(site),
+            *limit_ranges(site),
+            *quotas(site),
+            *throttles(site),
+            *kueue.queues(site),
+            *volcano.queues(site),
+        ]
+    )

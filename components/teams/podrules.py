@@ -1,0 +1,140 @@
+"""What pods of teams may be: Pod Security's baseline, and what RDMA needs beyond it.
+
+Pod Security has no exceptions by capability. A namespace whose pods lock memory would have to be
+privileged, and so open to anything; here each rule of the baseline is one expression, and those
+that RDMA needs more of look at the namespace's label.
+
+Source: Kubernetes 1.34, pod-security-admission policy/check_*.go, level baseline, version 1.34.
+"""
+
+from components.teams.namespaces import RDMA_LABEL, Rdma
+
+Rule = tuple[str, str]
+"""A CEL expression that must hold, and what a person reads where it does not."""
+
+CAPABILITIES = (
+    "AUDIT_WRITE",
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FOWNER",
+    "FSETID",
+    "KILL",
+    "MKNOD",
+    "NET_BIND_SERVICE",
+    "SETFCAP",
+    "SETGID",
+    "SETPCAP",
+    "SETUID",
+    "SYS_CHROOT",
+)
+"""Those that the baseline lets containers add; runtimes give most of them anyway."""
+SYSCTLS = (
+    "kernel.shm_rmid_forced",
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.ip_local_reserved_ports",
+    "net.ipv4.ip_unprivileged_port_start",
+    "net.ipv4.ping_group_range",
+    "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_keepalive_intvl",
+    "net.ipv4.tcp_keepalive_probes",
+    "net.ipv4.tcp_keepalive_time",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_syncookies",
+    "net.ipv4.tcp_wmem",
+)
+SELINUX_TYPES = ("", "container_t", "container_init_t", "container_kvm_t", "container_engine_t")
+_APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
+
+VARIABLES = {
+    "rdma": f"namespaceObject.metadata.?labels[?'{RDMA_LABEL}'].orValue('')",
+    "containers": (
+        "dyn(object.spec.containers) + dyn(object.spec.?initContainers.orValue([]))"
+        " + dyn(object.spec.?ephemeralContainers.orValue([]))"
+    ),
+    # What a container says of its security, and the pod of all of them.
+    "contexts": (
+        "variables.containers.filter(c, has(c.securityContext)).map(c, c.securityContext)"
+        " + (has(object.spec.securityContext) ? [dyn(object.spec.securityContext)] : [])"
+    ),
+    "hostNetwork": "object.spec.?hostNetwork.orValue(false)",
+    "probes": (
+        "variables.containers.filter(c, has(c.livenessProbe)).map(c, c.livenessProbe)"
+        " + variables.containers.filter(c, has(c.readinessProbe)).map(c, c.readinessProbe)"
+        " + variables.containers.filter(c, has(c.startupProbe)).map(c, c.startupProbe)"
+        " + variables.containers.filter(c, has(c.lifecycle) && has(c.lifecycle.postStart))"
+        ".map(c, c.lifecycle.postStart)"
+        " + variables.containers.filter(c, has(c.lifecycle) && has(c.lifecycle.preStop))"
+        ".map(c, c.lifecycle.preStop)"
+    ),
+}
+"""What the rules refer to, in this order."""
+
+
+def _one_of(values: tuple[str, ...]) -> str:
+    return f"[{', '.join(repr(each) for each in values)}]"
+
+
+RULES: tuple[Rule, ...] = (
+    (
+        f"!variables.hostNetwork || variables.rdma == '{Rdma.HOST_NETWORK}'",
+        "hostNetwork is not allowed",
+    ),
+    (
+        "!object.spec.?hostPID.orValue(false) && !object.spec.?hostIPC.orValue(false)",
+        "hostPID and hostIPC are not allowed",
+    ),
+    # With the host's network each port is one of the host.
+    (
+        ("variables.hostNetwork || variables.containers.all(c,"
+        " c.?ports.orValue([]).all(p, p.?hostPort.orValue(0) == 0))"),
+        "hostPort is not allowed",
+    ),
+    (
+        "variables.contexts.all(s, !s.?privileged.orValue(false))",
+        "privileged containers are not allowed",
+    ),
+    (
+        ("variables.contexts.all(s, s.?capabilities.?add.orValue([]).all(x,"
+        f" x in {_one_of(CAPABILITIES)} || (x == 'IPC_LOCK' && variables.rdma != '')))"),
+        "a capability that containers add is not allowed; IPC_LOCK is where a team can use RDMA",
+    ),
+    (
+        "object.spec.?volumes.orValue([]).all(v, !has(v.hostPath))",
+        "hostPath volumes are not allowed",
+    ),
+    (
+        "variables.contexts.all(s, s.?procMount.orValue('Default') == 'Default')",
+        "procMount must be Default",
+    ),
+    (
+        "variables.contexts.all(s, s.?seccompProfile.?type.orValue('') != 'Unconfined')",
+        "seccompProfile Unconfined is not allowed",
+    ),
+    (
+        ("variables.contexts.all(s, s.?appArmorProfile.?type.orValue('') != 'Unconfined')"
+        " && object.metadata.?annotations.orValue({}).all(k,"
+        f" !k.startsWith('{_APPARMOR}') || object.metadata.annotations[k]"
+        " in ['', 'runtime/default'] || object.metadata.annotations[k].startsWith('localhost/'))"),
+        "an AppArmor profile other than the runtime's or one of the host's is not allowed",
+    ),
+    (
+        ("variables.contexts.all(s, s.?seLinuxOptions.?type.orValue('')"
+        f" in {_one_of(SELINUX_TYPES)} && s.?seLinuxOptions.?user.orValue('') == ''"
+        " && s.?seLinuxOptions.?role.orValue('') == '')"),
+        "SELinux user, role and other types than a container's are not allowed",
+    ),
+    (
+        ("object.spec.?securityContext.?sysctls.orValue([]).all(x,"
+        f" x.name in {_one_of(SYSCTLS)})"),
+        "a sysctl that is not safe for the node is not allowed",
+    ),
+    (
+        "variables.contexts.all(s, !s.?windowsOptions.?hostProcess.orValue(false))",
+        "hostProcess is not allowed",
+    ),
+    (
+        ("variables.probes.all(p, p.?httpGet.?host.orValue('') == ''"
+        " && p.?tcpSocket.?host.orValue('') == '')"),
+        "probes and lifecycle hooks must not name a host",
+    ),
+)

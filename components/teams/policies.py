@@ -1,0 +1,101 @@
+"""Policies in the namespaces of teams: what pods may be, and what may be put into a queue.
+
+Sources: Kubernetes 1.34, apiserver pkg/admission/plugin/policy; Kueue 0.19.2,
+apis/kueue/v1beta2/workload_types.go (a Workload's priority is the job's choice, and counts before
+any pod is there that a quota could refuse); Volcano 1.15.1, PodGroup (any queue may be named).
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from components.manifest import Json, Manifest, Target, pruned
+from components.teams.names import TIERS_ANNOTATION, metadata, of_any_team, scheduling
+from components.teams.podrules import RULES, VARIABLES, Rule
+from schemas.allotment import Holder, held
+from schemas.nodelabels import OWN_DOMAIN, TEAM_LABEL
+from schemas.site import Site
+
+ADMISSION = "admissionregistration.k8s.io/v1"
+
+
+class Judged(NamedTuple):
+    """Which writes a policy judges: the API group and version, and operations by resource."""
+
+    group: str
+    version: str
+    writes: Mapping[str, Sequence[str]]
+
+
+PODS = "pods.teams"
+TIERS = "tiers.teams"
+QUEUES = "queues.teams"
+# Of a pod that runs nothing changes that is judged, but that containers are added to it; its
+# controllers have to be able to write it still when it is judged in another way.
+NEW_PODS = Judged("", "v1", {"pods": ["CREATE"], "pods/ephemeralcontainers": ["UPDATE"]})
+_ANY_WRITE = ("CREATE", "UPDATE")
+WORKLOADS = Judged("kueue.x-k8s.io", "v1beta2", {"workloads": _ANY_WRITE})
+POD_GROUPS = Judged("scheduling.volcano.sh", "v1beta1", {"podgroups": _ANY_WRITE})
+
+TIER_RULE: Rule = (
+    ("!has(object.spec.priorityClassRef)"
+    " || (oldObject != null && oldObject.spec.?priorityClassRef == object.spec.?priorityClassRef)"
+    " || object.spec.priorityClassRef.name"
+    f" in namespaceObject.metadata.?annotations[?'{TIERS_ANNOTATION}'].orValue('').split(',')"),
+    "the job names a tier of priority that is not the team's",
+)
+QUEUE_RULE: Rule = (
+    f"object.spec.?queue.orValue('default') == namespaceObject.metadata.labels['{TEAM_LABEL}']",
+    "the job names a queue that is not the team's",
+)
+
+
+def policies(site: Site) -> list[Manifest]:
+    """The policies, each with its binding to the namespaces of teams; none without teams."""
+    if not scheduling(site).teams:
+        return []
+    found = _policy(site, PODS, NEW_PODS, RULES, VARIABLES)
+    if held(site, Holder.KUEUE):
+        found += _policy(site, TIERS, WORKLOADS, [TIER_RULE])
+    if held(site, Holder.VOLCANO):
+        found += _policy(site, QUEUES, POD_GROUPS, [QUEUE_RULE])
+    return found
+
+
+def _policy(
+    site: Site,
+    name: str,
+    judged: Judged,
+    rules: Sequence[Rule],
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> list[Manifest]:
+    constraints = {
+        "resourceRules": [
+            {
+                "apiGroups": [judged.group],
+                "apiVersions": [judged.version],
+                "operations": list(operations),
+                "resources": [resource],
+            }
+            for resource, operations in judged.writes.items()
+        ]
+    }
+    spec: Json = {
+        "failurePolicy": "Fail",
+        "matchConstraints": constraints,
+        "variables": [{"name": key, "expression": text} for key, text in variables.items()] or None,
+        "validations": [{"expression": text, "message": message} for text, message in rules],
+    }
+    binding: Json = {
+        "policyName": f"{name}.{OWN_DOMAIN}",
+        "validationActions": ["Deny"],
+        "matchResources": {"namespaceSelector": of_any_team()},
+    }
+    kinds = {"ValidatingAdmissionPolicy": spec, "ValidatingAdmissionPolicyBinding": binding}
+    return [_made(site, kind, name, pruned(each)) for kind, each in kinds.items()]
+
+
+def _made(site: Site, kind: str, name: str, spec: Json) -> Manifest:
+    names = metadata(site, f"{name}.{OWN_DOMAIN}")
+    body = {"apiVersion": ADMISSION, "kind": kind, "metadata": names, "spec": spec}
+    return Manifest(f"{kind}/{name}", body, target=Target.SITE)

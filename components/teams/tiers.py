@@ -1,0 +1,57 @@
+"""Tiers of priority, and what keeps a team out of those that are not its own.
+
+Sources: Kubernetes 1.34, plugin/pkg/admission/priority (before quotas, it writes the default tier
+into a pod that names none), pkg/quota/v1/evaluator/core/pods.go (podMatchesScopeFunc).
+"""
+
+from collections.abc import Iterator
+
+from components.manifest import Json, Manifest, Target
+from components.teams.names import metadata, scheduling, tiers_of
+from schemas.scheduling import Priority, Team
+from schemas.site import Site
+
+SCOPE = "PriorityClass"
+OTHER_TIERS = "other-priorities"
+"""The quota of tiers that are not a team's: whoever is refused reads its name."""
+
+
+def priority_classes(site: Site) -> list[Manifest]:
+    """A PriorityClass for each tier."""
+    return [_priority_class(site, tier) for tier in scheduling(site).priorities]
+
+
+def _priority_class(site: Site, tier: Priority) -> Manifest:
+    body = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": metadata(site, tier.name),
+        "value": tier.value,
+        "globalDefault": tier.default,
+        "preemptionPolicy": "PreemptLowerPriority" if tier.preempts else "Never",
+    }
+    return Manifest(f"PriorityClass/{tier.name}", body, target=Target.SITE)
+
+
+def tier_quotas(site: Site) -> list[Manifest]:
+    """For each namespace of a team a quota of no pod of any tier but its own.
+
+    It names the tiers that are allowed, not those that are not: Kubernetes' own and those that
+    others make are refused too.
+    """
+    return [each for team in scheduling(site).teams for each in _quotas(site, team)]
+
+
+def _quotas(site: Site, team: Team) -> Iterator[Manifest]:
+    names = tiers_of(site, team)
+    expressions: list[Json] = [{"scopeName": SCOPE, "operator": "Exists"}]
+    if names:
+        expressions.append({"scopeName": SCOPE, "operator": "NotIn", "values": names})
+    for namespace in team.namespaces:
+        body = {
+            "apiVersion": "v1",
+            "kind": "ResourceQuota",
+            "metadata": metadata(site, OTHER_TIERS, namespace),
+            "spec": {"hard": {"pods": "0"}, "scopeSelector": {"matchExpressions": expressions}},
+        }
+        yield Manifest(f"ResourceQuota/{namespace}/priorities", body, target=Target.SITE)

@@ -1,0 +1,29 @@
+"""Limits by team and model where Volcano admits jobs: a queue for each team.
+
+Sources: Volcano 1.15.1, pkg/scheduler/plugins/proportion and capacity: what a queue's capability
+does not name has no limit but the cluster's, and 0 is a limit.
+"""
+
+from components.manifest import Manifest, Target
+from components.teams.names import metadata, scheduling
+from schemas.allotment import Holder, held
+from schemas.scheduling import Team
+from schemas.site import Site
+
+
+def queues(site: Site) -> list[Manifest]:
+    """Each team's queue; none where Volcano serves no model."""
+    models = held(site, Holder.VOLCANO)
+    return [_queue(site, team, models) for team in scheduling(site).teams] if models else []
+
+
+def _queue(site: Site, team: Team, models: tuple[str, ...]) -> Manifest:
+    capability = {site.resource(m): str(team.accelerators.get(m, 0)) for m in models}
+    body = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "Queue",
+        "metadata": metadata(site, team.name),
+        # What a team is promised is its own: no other queue takes it back.
+        "spec": {"weight": 1, "reclaimable": False, "capability": capability},
+    }
+    return Manifest(f"Queue/{team.name}", body, target=Target.SITE)

@@ -1,0 +1,1 @@
+"""Job templates: what researchers fill in, consistent with everything that the site says."""

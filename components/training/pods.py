@@ -1,0 +1,115 @@
+"""The pods of a job: workers, which have accelerators, and helpers, which have none.
+
+All pods of a job say the same of their gang, as their templates take it from one place. Requests
+and limits are equal: for accelerators they have to be, and a pod whose cores and memory are its own
+is evicted last.
+"""
+
+from components import rdma
+from components.manifest import Json, pruned
+from components.training.room import SERVER_CPU, SERVER_MEMORY
+from components.training.setting import (
+    Setting,
+    helper_pool,
+    placing,
+    scheduler_name,
+    tolerations,
+)
+from components.training.stopping import GRACE_SECONDS, wrapped
+from schemas.nodelabels import POOL_LABEL
+
+SHARED_MEMORY: Json = {"name": rdma.SHARED_MEMORY, "emptyDir": {"medium": "Memory"}}
+"""/dev/shm, in which libraries pass data between processes; the runtime's own has 64 MiB. It counts
+as the container's memory, and its limit is the container's."""
+SHARED_MEMORY_MOUNT: Json = {"name": rdma.SHARED_MEMORY, "mountPath": "/dev/shm"}  # noqa: S108
+INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+
+
+def resources(setting: Setting) -> Json:
+    """What a worker's container asks for."""
+    sizes = {
+        "cpu": setting.cpu,
+        "memory": setting.memory,
+        setting.resource: str(setting.per_worker),
+        **setting.needs.resources,
+    }
+    return _with_storage(setting, sizes)
+
+
+def helper_resources(
+    setting: Setting, cpu: str = SERVER_CPU, memory: str = SERVER_MEMORY
+) -> Json:
+    """What the container of a pod without accelerators asks for."""
+    return _with_storage(setting, {"cpu": cpu, "memory": memory})
+
+
+def _with_storage(setting: Setting, sizes: Json) -> Json:
+    request, limit = setting.storage
+    return {
+        "requests": {**sizes, "ephemeral-storage": request},
+        "limits": {**sizes, "ephemeral-storage": limit},
+    }
+
+
+def container(setting: Setting, name: str, env: list[Json] | None = None) -> Json:
+    """A worker's container, without what tells one template from another."""
+    capabilities = setting.needs.capabilities
+    return pruned(
+        {
+            "name": name,
+            "image": setting.request.image,
+            "command": wrapped(list(setting.request.command)) if setting.request.command else None,
+            "env": env or None,
+            "resources": resources(setting),
+            "securityContext": {"capabilities": {"add": capabilities} if capabilities else None},
+            "volumeMounts": [SHARED_MEMORY_MOUNT],
+        }
+    )
+
+
+def worker(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
+    """The template of a worker with one container and the annotations of its gang."""
+    network = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+    spec: Json = {
+        **_common(setting),
+        **placing(setting.site, setting.request.model, setting.pools),
+        "tolerations": tolerations(setting.pools) or None,
+        **(network if setting.needs.host_network else {}),
+        "containers": [box],
+        "volumes": [SHARED_MEMORY],
+    }
+    metadata = {"annotations": {**setting.needs.annotations, **gang}}
+    return pruned({"metadata": metadata, "spec": spec})
+
+
+def helper(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
+    """The template of a pod without accelerators, such as a parameter server."""
+    pool = helper_pool(setting.site, setting.request)
+    spec: Json = {
+        **_common(setting),
+        "nodeSelector": {POOL_LABEL: pool.name} if pool else None,
+        "tolerations": (tolerations([pool]) if pool else []) or None,
+        "containers": [box],
+    }
+    return pruned({"metadata": {"annotations": gang}, "spec": spec})
+
+
+def _common(setting: Setting) -> Json:
+    return {
+        "schedulerName": scheduler_name(setting.backend),
+        "priorityClassName": setting.request.priority,
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": GRACE_SECONDS,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+    }
+
+
+def value(name: str, text: str | int) -> Json:
+    """An environment variable."""
+    return {"name": name, "value": str(text)}
+
+
+def index(name: str) -> Json:
+    """An environment variable that is the index of the pod in its Job."""
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": INDEX_FIELD}}}

@@ -1,0 +1,81 @@
+"""What a researcher asks for, and the refusal that says what to write instead."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Template(StrEnum):
+    """How the pods of a job work together; ``does`` says it in a line."""
+
+    does: str
+
+    def __new__(cls, value: str, does: str) -> "Template":
+        """Make a member of its value, with what it does beside it."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.does = does
+        return member
+
+    ALL_REDUCE = "all-reduce", "equal workers, as for torchrun; a plain Job"
+    ALL_REDUCE_TRAINJOB = (
+        "all-reduce-trainjob",
+        "the same by Kubeflow Trainer, which starts a job that fails again, whole",
+    )
+    PARAMETER_SERVER = (
+        "parameter-server",
+        "workers and parameter servers with TF_CONFIG, all at once; a JobSet",
+    )
+    MPI = "mpi", "workers on which mpirun starts processes, by Kubeflow Trainer"
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """A template, filled in; None where the site's or the template's default shall hold.
+
+    ``per_worker`` are accelerators (default: all of a host). ``servers`` are parameter servers.
+    ``cpu``, ``memory`` and ``storage`` (on the host's disk) are quantities of one worker.
+    ``timeout`` is how long a gang may hold what it has found, in seconds. ``command`` replaces the
+    image's entry point; with MPI it is what each process runs.
+    """
+
+    template: Template
+    model: str
+    workers: int
+    image: str
+    team: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+    per_worker: int | None = None
+    servers: int | None = None
+    cpu: str | None = None
+    memory: str | None = None
+    storage: str | None = None
+    priority: str | None = None
+    timeout: int | None = None
+    rdma: bool = False
+    command: tuple[str, ...] = ()
+
+    @property
+    def job(self) -> str:
+        """The job's name; a template's own where none is given."""
+        return self.template.value if self.name is None else self.name
+
+    @property
+    def server_count(self) -> int:
+        """Parameter servers: one where nothing is said."""
+        if self.template is not Template.PARAMETER_SERVER:
+            return 0
+        return 1 if self.servers is None else self.servers
+
+
+class Refusal(NamedTuple):
+    """Why a job is not written: the option (``--workers``), what is wrong, what to write."""
+
+    option: str
+    message: str
+    fix: str
+
+    def __str__(self) -> str:
+        """The refusal for a person."""
+        return f"{self.option}: {self.message}\n  fix: {self.fix}"

@@ -1,0 +1,72 @@
+"""How a job's pods come to start together, by whoever decides that on their pools.
+
+- A kube-scheduler with the gang plugin reads annotations, the same on all pods.
+- Volcano reads a PodGroup that the pods name; the queue is the team's.
+- Kueue reads a label on the job, and starts it by taking ``suspend`` off.
+- Without any of these pods start one by one.
+
+Sources: pfnet/scheduler-plugins f63b46e, plugins/gang/annotation.go; Volcano 1.15.1,
+pkg/controllers/podgroup/pg_controller_handler.go (a pod that names a group gets no other); Kueue
+0.19.2, pkg/controller/constants.
+"""
+
+from components import gang
+from components.manifest import Json
+from components.training.setting import Setting
+from schemas.vocabulary import BackendKind
+
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+LOCAL_QUEUE = "default"
+"""The queue that every namespace of a team has."""
+GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
+
+
+def _by(setting: Setting, kind: BackendKind) -> bool:
+    return setting.backend is not None and setting.backend.kind is kind
+
+
+def gang_name(setting: Setting, kind: str) -> str:
+    """The gang of a job: two jobs of one name and different kinds are two gangs."""
+    return f"{kind.lower()}-{setting.name}"
+
+
+def annotations(setting: Setting, kind: str, size: int) -> dict[str, str]:
+    """The annotations of each pod of a gang of ``size`` pods; none for one pod alone."""
+    if size < 2:
+        return {}
+    if _by(setting, BackendKind.VOLCANO):
+        return {GROUP_ANNOTATION: setting.name}
+    if setting.gang is None:
+        return {}
+    name = gang_name(setting, kind)
+    return gang.annotations(setting.gang, name, size, setting.request.timeout)
+
+
+def labels(setting: Setting) -> dict[str, str]:
+    """The labels of the job itself."""
+    return {QUEUE_LABEL: LOCAL_QUEUE} if _by(setting, BackendKind.KUEUE) else {}
+
+
+def suspended(setting: Setting) -> Json:
+    """Whether the job waits until a queue starts it: what its spec says of that."""
+    return {"suspend": True} if _by(setting, BackendKind.KUEUE) else {}
+
+
+def groups(setting: Setting, size: int) -> list[Json]:
+    """The PodGroup that has to be there before the pods."""
+    if size < 2 or not _by(setting, BackendKind.VOLCANO):
+        return []
+    devices = setting.request.workers * setting.per_worker
+    spec: Json = {"minMember": size, "minResources": {setting.resource: str(devices)}}
+    if setting.team is not None:
+        spec["queue"] = setting.team.name
+    if setting.request.priority is not None:
+        spec["priorityClassName"] = setting.request.priority
+    return [
+        {
+            "apiVersion": "scheduling.volcano.sh/v1beta1",
+            "kind": "PodGroup",
+            "metadata": {"name": setting.name, "namespace": setting.namespace},
+            "spec": spec,
+        }
+    ]

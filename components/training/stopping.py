@@ -1,0 +1,102 @@
+"""How a job ends and comes back: a gang goes as a whole, and returns as a whole.
+
+The gang scheduler deletes all pods of a gang as soon as one of them is deleted, preempted or
+evicted. What the Job controller makes of that depends on how each pod ends:
+
+- A deleted pod ends with its container's exit code. Only the pod that was preempted has the
+  condition DisruptionTarget; the others were just deleted, so for them only the code can say that
+  it was no fault of theirs.
+- That code is not 143 by itself: a process that handles no signals and runs as process 1 ignores
+  SIGTERM and is killed (137, as if it had run out of memory); torchrun ends with 1; sshd with 0,
+  which would count as a success. So ``SCRIPT`` runs the command and ends with 143 when told to.
+- A worker whose neighbour is gone may fail before its own SIGTERM comes. So the script waits a
+  little before it ends with an error.
+
+A plain Job then ignores such ends and makes the pods again. Its limit is by index: the limit for
+the whole Job would make them wait 10 s x 2^(pods - 1), up to 10 minutes, as each pod of the gang
+counts there (Kubernetes 1.34, pkg/controller/job: backoff_utils.go, newBackoffRecord;
+job_controller.go, manageJob). A JobSet fails its Job instead and starts all of its Jobs again at
+once, without counting it (JobSet 0.12, pkg/controllers/failure_policy.go).
+
+Sources besides: pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go (AddOrUpdate); Kubernetes
+1.34, pkg/controller/job/pod_failure_policy.go.
+"""
+
+from components.manifest import Json
+
+STOPPED = 143
+"""128 and SIGTERM: the container was told to stop."""
+GRACE_SECONDS = 60
+"""From SIGTERM to the end: time to write a checkpoint."""
+MARGIN_SECONDS = 5
+"""Before that the script ends the command itself: a container that is killed has no code 143."""
+LINGER_SECONDS = 15
+"""How long an error is held back: as long as a gang's deletion takes to reach its last pod."""
+RESTARTS = 3
+"""How often a JobSet whose own pods fail starts again."""
+LAUNCHER_RESTARTS = 10
+"""The same with MPI: mpirun fails when its workers are stopped, and may do so before them."""
+
+SCRIPT = f"""\
+trap 'kill -TERM "$child" 2>/dev/null
+(sleep {GRACE_SECONDS - MARGIN_SECONDS}; kill -KILL "$child") >/dev/null 2>&1 &
+wait "$child"; exit {STOPPED}' TERM
+"$@" &
+child=$!
+wait "$child"; code=$?
+[ "$code" = 0 ] || {{ sleep {LINGER_SECONDS} & wait "$!"; }}
+exit "$code"
+"""
+"""Runs its arguments. On SIGTERM it tells them, and ends with 143 once they have ended."""
+
+
+def wrapped(command: list[str]) -> list[str]:
+    """The command, run by ``SCRIPT``."""
+    return ["/bin/sh", "-c", SCRIPT, "job", *command]
+
+
+def _rules(action: str) -> Json:
+    disrupted = [{"type": "DisruptionTarget", "status": "True"}]
+    stopped = {"operator": "In", "values": [STOPPED]}
+    return {
+        "rules": [
+            {"action": action, "onPodConditions": disrupted},
+            {"action": action, "onExitCodes": stopped},
+        ]
+    }
+
+
+def returning(pods: int) -> Json:
+    """How a plain Job of so many pods ends: it makes pods again that were stopped, and fails, whole,
+    with the first that fails by itself."""
+    return {
+        "parallelism": pods,
+        "completions": pods,
+        "completionMode": "Indexed",
+        "backoffLimitPerIndex": 0,
+        "maxFailedIndexes": 0,
+        "podReplacementPolicy": "Failed",
+        "podFailurePolicy": _rules("Ignore"),
+    }
+
+
+def failing(pods: int | None = None) -> Json:
+    """How a Job of a JobSet ends: with the first pod that was stopped or failed."""
+    count = {} if pods is None else {"parallelism": pods, "completions": pods}
+    return {
+        **count,
+        "completionMode": "Indexed",
+        "backoffLimit": 0,
+        "podReplacementPolicy": "Failed",
+        "podFailurePolicy": _rules("FailJob"),
+    }
+
+
+def restarting(restarts: int = RESTARTS) -> Json:
+    """The failure policy of a JobSet: all of its Jobs start again; only faults are counted."""
+    stopped = {
+        "name": "stopped",
+        "action": "RestartJobSetAndIgnoreMaxRestarts",
+        "onJobFailureReasons": ["PodFailurePolicy"],
+    }
+    return {"maxRestarts": restarts, "rules": [stopped]}

@@ -1,0 +1,107 @@
+"""All programs beside the API server: each with a kubeconfig of its own, ended together."""
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from controlplane.access import Access, read_kubeconfig, write_kubeconfig
+from controlplane.client import Client, Manifest
+from controlplane.errors import ApiError, ControlPlaneError
+from controlplane.server import ControlPlane
+from controlplane.twin.held import held
+from controlplane.twin.kwok import NAME as KWOK
+from controlplane.twin.kwok import kwok
+from controlplane.twin.manager import NAME as MANAGER
+from controlplane.twin.manager import controller_manager
+from controlplane.twin.process import Process, Program
+from controlplane.twin.schedulers import Scheduler, scheduler_program
+from tools.toolchain import Tools
+
+_TOKEN_SECONDS = 86_400
+
+
+class Programs:
+    """The programs of one control plane; ``client`` has all rights on it."""
+
+    def __init__(self, plane: ControlPlane, client: Client, gates: Mapping[str, bool]) -> None:
+        self._directory, self._client, self._gates = plane.directory, client, gates
+        self._owner = read_kubeconfig(plane.kubeconfig())
+        self._held = contextlib.ExitStack()
+        self.processes: dict[str, Process] = {}
+
+    def start(self, tools: Tools, schedulers: Iterable[Scheduler]) -> None:
+        """Start the controller manager, KWOK and ``schedulers`` at once; wait until all work."""
+        manager, nodes = tools[MANAGER].path, tools[KWOK].path
+        self._run(
+            [
+                controller_manager(
+                    manager, self._directory, self._kubeconfig(MANAGER), self._gates
+                ),
+                kwok(nodes, self._directory, self._kubeconfig(KWOK)),
+                *map(self._scheduler, schedulers),
+            ]
+        )
+
+    def add(self, scheduler: Scheduler) -> None:
+        """Start one more scheduler, and wait until it works; it is forgotten where it does not."""
+        program = self._scheduler(scheduler)
+        try:
+            self._run([program])
+        except ControlPlaneError:
+            self.end(program.name)
+            raise
+
+    def end(self, name: str) -> None:
+        """End one of them, which counts as never started from then on."""
+        self.processes.pop(name).stop()
+
+    def stop(self) -> None:
+        """End all of them."""
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(Process.stop, self.processes.values()))
+        self._held.close()
+
+    def _run(self, programs: Iterable[Program]) -> None:
+        started = []
+        for program in programs:
+            if program.name in self.processes:
+                fix = "give each scheduler another name"
+                raise ControlPlaneError(f"two programs are called {program.name}", fix)
+            process = self.processes[program.name] = Process(program, self._directory)
+            process.start()
+            started.append(process)
+        for process in started:
+            process.wait()
+
+    def _scheduler(self, scheduler: Scheduler) -> Program:
+        access = self._owner
+        if scheduler.account:
+            access = replace(access, token=_token(self._client, *scheduler.account))
+        self._held.enter_context(held(scheduler.held_ports))
+        path = self._kubeconfig(scheduler.name, access)
+        return scheduler_program(scheduler, self._directory, path, self._gates)
+
+    def _kubeconfig(self, name: str, access: Access | None = None) -> Path:
+        """A program's own kubeconfig, with all rights unless ``access`` has fewer."""
+        path = self._directory / f"{name}.kubeconfig"
+        write_kubeconfig(path, access or self._owner, [name])
+        return path
+
+
+def _token(client: Client, namespace: str, account: str) -> str:
+    """A token of a service account, which has to exist."""
+    request: Manifest = {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenRequest",
+        "spec": {"expirationSeconds": _TOKEN_SECONDS},
+    }
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
+    try:
+        token: str = client.request("POST", path, request)["status"]["token"]
+    except ApiError as error:
+        fix = "give the twin the ServiceAccount and its namespace among its objects"
+        message = f"no token for the service account {namespace}/{account}: {error}"
+        raise ControlPlaneError(message, fix) from error
+    return token

@@ -1,0 +1,99 @@
+"""What a control plane and its kubelets must be told so that accelerators can be asked for by
+model: feature gates and APIs that are off in the Kubernetes version of a site.
+
+Sources: Kubernetes 1.34.3, 1.35.4, 1.36.1 and 1.37.1, pkg/features/kube_features.go (gates),
+pkg/controlplane/instance.go (beta APIs are off), and who reads DRAExtendedResource:
+pkg/registry/resource/deviceclass and pkg/api/pod (API server), pkg/scheduler, pkg/kubelet/cm/dra.
+"""
+
+from collections.abc import Mapping
+
+from schemas.primitives import KubernetesVersion, minor
+from schemas.site import Site
+from schemas.sitefile import Pool
+from schemas.vocabulary import ModelBy
+
+OLDEST = 34
+"""The first minor with MutatingAdmissionPolicy in a beta API, and with resource.k8s.io/v1."""
+_ON_BY_DEFAULT = {"MutatingAdmissionPolicy": 36, "DRAExtendedResource": 36}
+"""Minor versions from which the gates are on by themselves."""
+_BETA_ADMISSION = "admissionregistration.k8s.io/v1beta1"
+
+
+def api_server_gates(site: Site) -> dict[str, bool]:
+    """Feature gates of the site's API server."""
+    version = site.file.cluster.kubernetes
+    found = _needed("MutatingAdmissionPolicy", version) if mutated_models(site) else {}
+    return found | (_needed("DRAExtendedResource", version) if _by_dra(site) else {})
+
+
+def runtime_config(site: Site) -> tuple[str, ...]:
+    """APIs that the site's API server has to serve besides the usual ones, as ``api=true``."""
+    beta = mutating_api(site) == _BETA_ADMISSION
+    return (f"{_BETA_ADMISSION}=true",) if mutated_models(site) and beta else ()
+
+
+def scheduler_gates(site: Site) -> dict[str, bool]:
+    """Feature gates of the site's default kube-scheduler."""
+    if not _by_dra(site):
+        return {}
+    return _needed("DRAExtendedResource", site.file.cluster.kubernetes)
+
+
+def kubelet_gates(site: Site, pool: Pool) -> dict[str, bool]:
+    """Feature gates of the kubelets of a pool: those with accelerators hand them to pods."""
+    if not _by_dra(site) or site.model(pool) is None:
+        return {}
+    return _needed("DRAExtendedResource", site.version(pool))
+
+
+def gate_list(gates: Mapping[str, bool]) -> str:
+    """Feature gates as the ``feature-gates`` argument of a component takes them."""
+    return ",".join(f"{name}={str(on).lower()}" for name, on in sorted(gates.items()))
+
+
+def mutating_api(site: Site) -> str:
+    """The API that serves MutatingAdmissionPolicy in the site's Kubernetes version."""
+    stable = minor(site.file.cluster.kubernetes) >= _ON_BY_DEFAULT["MutatingAdmissionPolicy"]
+    return "admissionregistration.k8s.io/v1" if stable else _BETA_ADMISSION
+
+
+def mutated_models(site: Site) -> tuple[str, ...]:
+    """The models whose pods admission completes: with the plugin's resource where the model's own
+    is not it, and with the container runtime where the model needs one."""
+    settings = site.file.accelerators
+    if settings is None or settings.model_by is not ModelBy.ADMISSION:
+        return ()
+    return tuple(
+        model
+        for model in site.models()
+        if site.accelerators[model].plugin.resource != site.resource(model)
+        or pod_runtime(site, model)
+    )
+
+
+def pod_runtime(site: Site, model: str) -> str | None:
+    """The RuntimeClass that pods of a model need; None where their devices come by CDI, from the
+    GPU operator or a DRA driver."""
+    settings = site.file.accelerators
+    by_cdi = settings is None or settings.model_by is ModelBy.DRA
+    return None if by_cdi or operated(site, model) else site.accelerators[model].runtime_class
+
+
+def operated(site: Site, model: str) -> bool:
+    """Whether the GPU operator serves a model, in place of plain DaemonSets."""
+    settings = site.file.accelerators
+    there = settings is not None and settings.gpu_operator is not None
+    return there and site.accelerators[model].vendor == GPU_OPERATOR_VENDOR
+
+
+GPU_OPERATOR_VENDOR = "nvidia"
+
+
+def _by_dra(site: Site) -> bool:
+    settings = site.file.accelerators
+    return settings is not None and settings.model_by is ModelBy.DRA and bool(site.models())
+
+
+def _needed(gate: str, version: KubernetesVersion) -> dict[str, bool]:
+    return {gate: True} if OLDEST <= minor(version) < _ON_BY_DEFAULT[gate] else {}

@@ -1,0 +1,122 @@
+"""Rules on how accelerators get to pods: the chosen way can hand out every card of the site.
+
+Sources: those of schemas/gates.py; NVIDIA/k8s-operator-libs, pkg/upgrade, and NVIDIA/gpu-operator
+26.3.3, cmd/gpu-operator/main.go (the operator knows pods with GPUs by the resource nvidia.com/gpu);
+Volcano 1.15, pkg/scheduler (every resource that a pod asks for is looked for on nodes).
+"""
+
+from collections.abc import Iterator
+
+from schemas.codes import Code
+from schemas.gates import OLDEST, mutated_models
+from schemas.primitives import minor
+from schemas.rules.accelerators import (
+    OPERATOR,
+    OPERATOR_IMAGE,
+    all_known,
+    operated_models,
+    served,
+)
+from schemas.rules.finding import Finding
+from schemas.site import Site
+from schemas.vocabulary import BackendKind, ModelBy
+
+OPERATOR_SERIES = "v26.3."
+"""The operator's versions that objects are written for; in 26.7 an NVIDIADriver of theirs would be
+renewed by itself (NVIDIA/gpu-operator 26.7.0, GetUpgradePolicyWithDefaults)."""
+
+
+def ways(site: Site) -> Iterator[Finding]:
+    """The chosen way can hand out every card of the site, at its Kubernetes version."""
+    settings = site.file.accelerators
+    if settings is None:
+        return
+    by_dra = settings.model_by is ModelBy.DRA
+    lacking = [each.model for each in served(site) if by_dra and each.record.dra is None]
+    if lacking:
+        yield Finding(
+            Code.ACCELERATOR_UNSERVED,
+            ("accelerators", "model_by"),
+            f"{', '.join(lacking)} has no DRA driver",
+            "write admission, or dra: in the model where it has one",
+        )
+    if by_dra or (not lacking and all_known(site) and mutated_models(site)):
+        yield from _too_old(site, by_dra=by_dra)
+
+
+def _too_old(site: Site, *, by_dra: bool) -> Iterator[Finding]:
+    cluster = site.file.cluster
+    fields = {"kubernetes": cluster.kubernetes, "workers": cluster.workers if by_dra else None}
+    for field, version in fields.items():
+        if version and minor(version) < OLDEST:
+            what = "resource.k8s.io/v1" if by_dra else "MutatingAdmissionPolicy in a beta API"
+            yield Finding(
+                Code.ACCELERATOR_UNSERVED,
+                ("cluster", field),
+                f"Kubernetes {version} has no {what}",
+                f"write a version from v1.{OLDEST} on, or remove accelerators",
+            )
+
+
+def volcano(site: Site) -> Iterator[Finding]:
+    """Volcano looks for every resource of a pod on nodes, also for those that no node has."""
+    if not all_known(site) or site.file.scheduling is None:
+        return
+    nominal = set(site.nominal_resources())
+    for index, backend in enumerate(site.file.scheduling.backends):
+        pools = [pool for pool in site.file.pools if pool.name in backend.pools]
+        models = dict.fromkeys(model for pool in pools if (model := site.model(pool)))
+        mine = [each for each in models if site.resource(each) in nominal]
+        if backend.kind is BackendKind.VOLCANO and mine:
+            yield Finding(
+                Code.ACCELERATOR_UNSERVED,
+                ("scheduling", "backends", index, "kind"),
+                f"Volcano would look for {site.resource(mine[0])} on nodes, and none has it",
+                "choose another backend for these pools, or accelerators.model_by: dra",
+            )
+
+
+def gpu_operator(site: Site) -> Iterator[Finding]:
+    """The GPU operator has pools to serve, at a version that is known, with drivers to install."""
+    settings = site.file.accelerators
+    if settings is None or settings.gpu_operator is None or not all_known(site):
+        return
+    mine = operated_models(site)
+    if not mine:
+        yield Finding(
+            Code.ACCELERATOR_UNSERVED,
+            OPERATOR,
+            "no pool has accelerators of NVIDIA",
+            "remove gpu_operator",
+        )
+        return
+    yield from _operator_version(site)
+    for each in mine:
+        if settings.gpu_operator.drivers and each.record.driver is None:
+            yield Finding(
+                Code.ACCELERATOR_UNSERVED,
+                OPERATOR,
+                f"nothing says which driver {each.model} needs",
+                "write driver: in the model, or drivers: false where the OS image brings one",
+            )
+    if settings.model_by is ModelBy.DRA and settings.gpu_operator.max_parallel_upgrades:
+        yield Finding(
+            Code.ACCELERATOR_UNSERVED,
+            (*OPERATOR, "max_parallel_upgrades"),
+            "the operator would not find the pods that have cards by DRA, and be stuck on its "
+            "first host",
+            "write 0",
+        )
+
+
+def _operator_version(site: Site) -> Iterator[Finding]:
+    reference = site.release.images.get(OPERATOR_IMAGE, "")
+    tag = reference.partition("@")[0].rpartition(":")[2]
+    if tag and not tag.startswith(OPERATOR_SERIES):
+        yield Finding(
+            Code.ACCELERATOR_UNSERVED,
+            OPERATOR,
+            f"release {site.release.release} has the GPU operator {tag}, and these objects are "
+            f"for {OPERATOR_SERIES.rstrip('.')}",
+            "name a release with that operator, or remove gpu_operator",
+        )

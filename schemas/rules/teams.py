@@ -1,0 +1,148 @@
+"""Rules on tiers of priority, teams and their namespaces: each name once, and each one known.
+
+Sources: Kubernetes 1.34, pkg/apis/scheduling/validation/validation.go (names of tiers),
+plugin/pkg/admission/priority (one default), plugin/pkg/admission/limitranger (space on disk).
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from schemas.codes import Code
+from schemas.nearest import nearest
+from schemas.rules.finding import Finding, Path
+from schemas.rules.kubelet import SMALLEST_MEMORY, quantity
+from schemas.scheduling import EphemeralStorage, Scheduling, Team
+from schemas.site import Site
+from schemas.vocabulary import BackendKind
+
+_SYSTEM_TIERS = "system-"
+_VOLCANOS_QUEUES = ("default", "root")
+_RESERVED_NAMESPACES = re.compile(r"default|cert-manager|kube-.*|.*-system")
+"""Namespaces of Kubernetes and of the programs that a cluster runs."""
+
+
+def teams_of(site: Site) -> list[tuple[Path, Team]]:
+    """The teams of a site, each with its place."""
+    scheduling = site.file.scheduling
+    teams = scheduling.teams if scheduling else []
+    return [(("scheduling", "teams", index), team) for index, team in enumerate(teams)]
+
+
+def tiers(site: Site) -> Iterator[Finding]:
+    """Each tier has a name and a value of its own, and pods that name none have one default."""
+    seen: dict[object, str] = {}
+    default = ""
+    for index, tier in enumerate(_scheduling(site).priorities):
+        place: Path = ("scheduling", "priorities", index)
+        yield from _tier_name(place, tier.name, seen)
+        if tier.value in seen:
+            message = f"{tier.name} and {seen[tier.value]} both have the value {tier.value}"
+            fix = "give each a value of its own: pods of equal value go first by their age"
+            yield Finding(Code.PRIORITY_CLASH, (*place, "value"), message, fix)
+        if tier.default and default:
+            message = f"{tier.name} is a second default, besides {default}"
+            yield Finding(Code.PRIORITY_CLASH, (*place, "default"), message, "write false")
+        seen |= {tier.value: tier.name, tier.name: tier.name}
+        default = default or (tier.name if tier.default else "")
+
+
+def _tier_name(place: Path, name: str, seen: Iterable[object]) -> Iterator[Finding]:
+    if name in seen:
+        message = f"there are two tiers of priority named {name}"
+        fix = "give this one another name, or remove it"
+        yield Finding(Code.DUPLICATE_NAME, (*place, "name"), message, fix)
+    if name.startswith(_SYSTEM_TIERS):
+        message = f"{name} begins with {_SYSTEM_TIERS}, as only Kubernetes' own tiers may"
+        yield Finding(Code.RESERVED_NAME, (*place, "name"), message, "give it another name")
+
+
+def team_names(site: Site) -> Iterator[Finding]:
+    """No two teams have one name, and none that of a queue which Volcano has by itself."""
+    seen = set()
+    kinds = {backend.kind for backend in _scheduling(site).backends}
+    for place, team in teams_of(site):
+        if team.name in _VOLCANOS_QUEUES and BackendKind.VOLCANO in kinds:
+            message = f"{team.name} is a queue of Volcano's own"
+            yield Finding(Code.RESERVED_NAME, (*place, "name"), message, "give it another name")
+        if team.name in seen:
+            message = f"there are two teams named {team.name}"
+            fix = "give this one another name, or join the two"
+            yield Finding(Code.DUPLICATE_NAME, (*place, "name"), message, fix)
+        seen.add(team.name)
+
+
+def namespaces(site: Site) -> Iterator[Finding]:
+    """A namespace belongs to one team, and to nobody else; rules on schedulers look at theirs."""
+    owners: dict[str, str] = {}
+    taken = dict(_taken(site))
+    for place, team in teams_of(site):
+        for index, name in enumerate(team.namespaces):
+            here = (*place, "namespaces", index)
+            if name in taken or _RESERVED_NAMESPACES.fullmatch(name):
+                message = f"namespace {name} is {taken.get(name, 'of Kubernetes or its programs')}"
+                fix = "give the team another one: whoever may make pods there could use its rights"
+                yield Finding(Code.RESERVED_NAME, here, message, fix)
+            if owners.get(name) == team.name:
+                message = f"namespace {name} is there twice"
+                yield Finding(Code.DUPLICATE_NAME, here, message, "remove one of the two")
+            elif name in owners:
+                message = f"namespace {name} belongs to team {owners[name]} already"
+                fix = "give this team a namespace of its own, or join the two teams"
+                yield Finding(Code.TEAM_CLASH, here, message, fix)
+            owners.setdefault(name, team.name)
+
+
+def _taken(site: Site) -> Iterator[tuple[str, str]]:
+    """Namespaces of the site's own programs, each with whose it is."""
+    accelerators = site.file.accelerators
+    if accelerators and accelerators.gpu_operator:
+        yield accelerators.gpu_operator.namespace, "the GPU operator's"
+    yield site.file.network_devices.operator_namespace, "the SR-IOV network operator's"
+
+
+def team_priorities(site: Site) -> Iterator[Finding]:
+    """The tiers of a team are tiers of the site, each named once."""
+    known = [tier.name for tier in _scheduling(site).priorities]
+    for place, team in teams_of(site):
+        for index, name in enumerate(team.priorities):
+            here = (*place, "priorities", index)
+            if name not in known:
+                message = f"there is no tier of priority {name}"
+                near = nearest(name, known)
+                others = f"write one of {', '.join(known)}" if known else "add it to priorities"
+                fix = f"write {near}" if near else others
+                yield Finding(Code.UNKNOWN_PRIORITY, here, message, fix)
+            elif name in team.priorities[:index]:
+                message = f"tier {name} is there twice"
+                yield Finding(Code.DUPLICATE_NAME, here, message, "remove one of the two")
+
+
+def storage(site: Site) -> Iterator[Finding]:
+    """What a container asks for by default it may also use, and what it may use it may ask for."""
+    if site.file.scheduling is None:
+        return
+    yield from _storage(("scheduling", "ephemeral_storage"), site.file.scheduling.ephemeral_storage)
+    for place, team in teams_of(site):
+        if team.ephemeral_storage is not None:
+            yield from _storage((*place, "ephemeral_storage"), team.ephemeral_storage)
+
+
+def _storage(place: Path, given: EphemeralStorage) -> Iterator[Finding]:
+    sizes = {name: getattr(given, name) for name in ("request", "limit", "max")}
+    for name, text in sizes.items():
+        if quantity(text) < SMALLEST_MEMORY:
+            message = f"{text} is {quantity(text):g} bytes on disk"
+            fix = "write it with its unit, such as 10Gi"
+            yield Finding(Code.OUT_OF_BOUNDS, (*place, name), message, fix)
+            return
+    for less, more in (("request", "limit"), ("limit", "max")):
+        if quantity(sizes[less]) > quantity(sizes[more]):
+            # Of the two the one that the file says is at fault.
+            name, other = (less, more) if less in given.model_fields_set else (more, less)
+            message = f"{less}: {sizes[less]} is more than {more}: {sizes[more]}"
+            fix = f"write {sizes[other]} or {'less' if name == less else 'more'}"
+            yield Finding(Code.STORAGE_LIMITS, (*place, name), message, fix)
+
+
+def _scheduling(site: Site) -> Scheduling:
+    return site.file.scheduling or Scheduling()

@@ -1,0 +1,70 @@
+"""tokyo-1 with teams, as tests want them: v100 by a throttler, a100 by what a test says, h100 by
+the default scheduler."""
+
+from typing import Any
+
+from components.manifest import Json, Manifest
+from components.teams.objects import objects
+from schemas.rules import site_findings
+from schemas.rules.finding import Finding
+from schemas.site import Site
+from tests.scheduling_site import A100, H100, IMAGE, PREFIX, V100
+from tests.scheduling_site import site as with_backends
+
+GANG, THROTTLER = "gang-scheduler", "gpu"
+V, A, H = "v100-sxm2-32gb", "a100-sxm4-80gb", "h100-sxm5-80gb"
+RESOURCES = {V: V100, A: A100, H: H100}
+THROTTLED: Json = {
+    "name": GANG,
+    "kind": "kube-scheduler",
+    "pools": ["v100", "cpu"],
+    "scheduler": {"image": IMAGE, "throttler": THROTTLER, "gang": {"annotation_prefix": PREFIX}},
+}
+KUEUE: Json = {"name": "kueue", "kind": "kueue", "pools": ["a100"]}
+VOLCANO: Json = {"name": "volcano", "kind": "volcano", "pools": ["a100"]}
+VISION: Json = {
+    "name": "vision",
+    "namespaces": ["vision", "vision-dev"],
+    "accelerators": {V: 400},
+    "off_peak": {V: 600},
+    "priorities": ["project"],
+}
+LANGUAGE: Json = {
+    "name": "language",
+    "namespaces": ["language"],
+    "accelerators": {V: 500, A: 600},
+    "priorities": ["low"],
+}
+TIERS: list[Json] = [
+    {"name": "project", "value": 1000},
+    {"name": "normal", "value": 100, "default": True},
+    {"name": "low", "value": 10, "preempts": False},
+]
+NIGHTS: Json = {"time_zone": "Asia/Tokyo", "first_day": "2026-12-01", "last_day": "2026-12-31"}
+
+
+def site(*backends: Json, **scheduling: Any) -> Site:
+    """tokyo-1 with these backends besides the throttled one; fields of scheduling as given."""
+    given = {"priorities": TIERS, "teams": [VISION, LANGUAGE], "off_peak": NIGHTS, **scheduling}
+    return with_backends(THROTTLED, *backends, **given)
+
+
+def by_name(made: Site) -> dict[str, Manifest]:
+    """The objects of a site's teams by their logical names."""
+    return {each.name: each for each in objects(made)}
+
+
+def spec(made: Site, name: str) -> Json:
+    """What an object of a site's teams says."""
+    found: Json = by_name(made)[name].body["spec"]
+    return found
+
+
+def findings(made: Site) -> list[Finding]:
+    """What the rules say of a site's teams, tiers and limits."""
+    return [
+        each
+        for each in site_findings(made)
+        if isinstance(each.place, tuple) and each.place[:1] == ("scheduling",)
+    ]
+

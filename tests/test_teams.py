@@ -1,0 +1,338 @@
+"""What a site's teams become: namespaces, tiers, limits and queues, each as its holder reads it."""
+
+from typing import Any
+
+import pytest
+
+from components.manifest import Json, Target
+from components.rdma import needs
+from components.teams.kueue import UNLIMITED
+from components.teams.objects import objects
+from schemas.objects import check_object
+from schemas.site import Site
+from tests.golden import with_file, with_pool
+from tests.scheduling_site import A100, ACCELERATORS, H100, IMAGE, V100
+from tests.scheduling_site import site as with_backends
+from tests.teams_site import (
+    GANG,
+    KUEUE,
+    LANGUAGE,
+    NIGHTS,
+    RESOURCES,
+    TIERS,
+    VISION,
+    VOLCANO,
+    A,
+    H,
+    V,
+    by_name,
+    findings,
+    site,
+    spec,
+)
+
+ONE_NAMESPACE = {**VISION, "namespaces": ["vision"]}
+INFINIBAND: Json = {"name": "hca", "interfaces": ["ib0", "ib1"]}
+SITES: dict[str, Site] = {
+    "throttler": site(),
+    "kueue": site(KUEUE),
+    # Volcano looks for a model's own resource on nodes, which only a DRA driver's has there.
+    "volcano": site(VOLCANO, accelerators={**ACCELERATORS, "model_by": "dra"}),
+    "no tiers": site(priorities=[], teams=[{**VISION, "priorities": []}]),
+    "no hours": site(off_peak=None, teams=[LANGUAGE]),
+    "tiers alone": site(teams=[], off_peak=None),
+}
+
+
+def throttled(name: str, *pools: str) -> Json:
+    """A kube-scheduler with a throttler, of the same name both."""
+    scheduler = {"image": IMAGE, "throttler": name}
+    return {"name": name, "kind": "kube-scheduler", "pools": list(pools), "scheduler": scheduler}
+
+
+def with_rdma(made: Site, pool: str, **rdma: Any) -> Site:
+    """A site one of whose pools shares RDMA cards."""
+    given = made.file.pools[0].network_devices.model_validate({"rdma": [{**INFINIBAND, **rdma}]})
+    return with_pool(made, pool, network_devices=given)
+
+
+def labels(made: Site, name: str) -> dict[str, str]:
+    found: dict[str, str] = by_name(made)[name].body["metadata"]["labels"]
+    return found
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_every_object_is_one_that_its_schema_takes(name: str) -> None:
+    made = objects(SITES[name])
+    assert [(m.name, list(check_object(m.body))) for m in made if check_object(m.body)] == []
+    assert len({m.name for m in made}) == len({m.key for m in made}) == len(made) > 0
+    assert {m.target for m in made} == {Target.SITE}
+    assert findings(SITES[name]) == []
+
+
+def test_a_site_that_says_nothing_has_nothing() -> None:
+    assert objects(with_file(site(), scheduling=None)) == []
+
+
+# --- namespaces ---
+
+
+def test_a_namespace_is_its_teams_and_is_never_deleted() -> None:
+    made = by_name(site())
+    owners = {
+        name: made[f"Namespace/{name}"].body["metadata"]["labels"]["foresite.dev/team"]
+        for name in ("vision", "vision-dev", "language")
+    }
+    assert owners == {"vision": "vision", "vision-dev": "vision", "language": "language"}
+    assert all(m.protect for m in made.values() if m.kind == "Namespace")
+
+
+ENFORCED, BEYOND = "pod-security.kubernetes.io/enforce", "foresite.dev/rdma"
+
+
+@pytest.mark.parametrize(
+    ("pool", "rdma", "vision", "language"),
+    [
+        # vision is promised v100 alone; a pool without accelerators is everybody's
+        ("v100", {}, "ipc-lock", "ipc-lock"),
+        ("a100", {}, None, "ipc-lock"),
+        ("h100", {}, None, None),
+        ("cpu", {}, "ipc-lock", "ipc-lock"),
+        ("control", {}, None, None),
+        ("a100", {"link": "ethernet"}, None, "host-network"),
+    ],
+)
+def test_pods_may_do_what_the_rdma_of_their_pools_needs(
+    pool: str, rdma: Json, vision: str | None, language: str | None
+) -> None:
+    made = with_rdma(site(), pool, **rdma)
+    (changed,) = [each for each in made.file.pools if each.name == pool]
+    need = needs(made, changed, "vision")
+    assert need.capabilities == ["IPC_LOCK"], "what the namespaces have to allow has changed"
+    assert need.host_network == (rdma.get("link") == "ethernet")
+    for namespace, beyond in (("vision", vision), ("vision-dev", vision), ("language", language)):
+        found = labels(made, f"Namespace/{namespace}")
+        assert found.get(BEYOND) == beyond
+        # Pod Security's baseline refuses both, so it steps back where the policy steps in.
+        assert found[ENFORCED] == ("privileged" if beyond else "baseline")
+
+
+def test_a_team_may_do_more_where_it_is_promised_a_model_at_night_alone() -> None:
+    night = {**VISION, "accelerators": {}, "off_peak": {V: 8}}
+    found = labels(with_rdma(site(teams=[night]), "v100"), "Namespace/vision")
+    assert found[BEYOND] == "ipc-lock"
+
+
+def test_the_policy_for_pods_is_there_before_any_namespace_needs_it() -> None:
+    made = [m.name for m in objects(site())]
+    assert "ValidatingAdmissionPolicy/pods.teams" in made
+    assert "ValidatingAdmissionPolicyBinding/pods.teams" in made
+
+
+def test_disk_space_is_the_teams_or_the_sites() -> None:
+    own = {"request": "1Gi", "limit": "2Gi", "max": "3Gi"}
+    made = site(
+        teams=[{**VISION, "ephemeral_storage": own}, LANGUAGE],
+        ephemeral_storage={"request": "20Gi"},
+    )
+    (vision,) = spec(made, "LimitRange/vision")["limits"]
+    (language,) = spec(made, "LimitRange/language")["limits"]
+    sizes = [
+        [limit[key]["ephemeral-storage"] for key in ("defaultRequest", "default", "max")]
+        for limit in (vision, language)
+    ]
+    assert sizes == [["1Gi", "2Gi", "3Gi"], ["20Gi", "50Gi", "200Gi"]]
+    assert {vision["type"], language["type"]} == {"Container"}
+
+
+# --- tiers ---
+
+
+def test_a_tier_is_called_what_pods_write() -> None:
+    made = by_name(site())
+    classes = [made[f"PriorityClass/{name}"].body for name in ("project", "normal", "low")]
+    assert [each["metadata"]["name"] for each in classes] == ["project", "normal", "low"]
+    assert [each["value"] for each in classes] == [1000, 100, 10]
+    assert [each["globalDefault"] for each in classes] == [False, True, False]
+    policies = [each["preemptionPolicy"] for each in classes]
+    assert policies == ["PreemptLowerPriority", "PreemptLowerPriority", "Never"]
+
+
+@pytest.mark.parametrize(
+    ("tiers", "own", "allowed"),
+    [
+        (TIERS, ["project"], ["project", "normal"]),
+        (TIERS, [], ["normal"]),
+        (TIERS[:1], [], None),
+    ],
+)
+def test_a_team_is_kept_to_its_tiers(
+    tiers: list[Json], own: list[str], allowed: list[str] | None
+) -> None:
+    made = site(priorities=tiers, teams=[{**VISION, "priorities": own}])
+    for namespace in ("vision", "vision-dev"):
+        found = spec(made, f"ResourceQuota/{namespace}/priorities")
+        assert found["hard"] == {"pods": "0"}
+        some, *others = found["scopeSelector"]["matchExpressions"]
+        assert some == {"scopeName": "PriorityClass", "operator": "Exists"}
+        expected = {"scopeName": "PriorityClass", "operator": "NotIn", "values": allowed}
+        assert others == ([expected] if allowed else [])
+
+
+# --- throttles and quotas ---
+
+
+def test_a_throttle_is_for_all_of_a_teams_namespaces_and_pods() -> None:
+    found = spec(site(), f"ClusterThrottle/vision/{GANG}")
+    (term,) = found["selector"]["selectorTerms"]
+    assert term["namespaceSelector"] == {"matchLabels": {"foresite.dev/team": "vision"}}
+    assert term["podSelector"] == {}
+    assert found["throttlerName"] == "gpu"
+
+
+def test_a_throttle_names_every_model_of_its_throttler() -> None:
+    made = site(throttled("other", "a100", "h100"))
+    vision = spec(made, "ClusterThrottle/vision/other")["threshold"]["resourceRequests"]
+    language = spec(made, "ClusterThrottle/language/other")["threshold"]["resourceRequests"]
+    assert vision == {A100: "0", H100: "0"}
+    assert language == {A100: "600", H100: "0"}
+    assert "temporaryThresholdOverrides" not in spec(made, "ClusterThrottle/vision/other")
+
+
+def test_every_override_names_every_model() -> None:
+    """kube-throttler puts it in place of the threshold: what it leaves out would be unlimited."""
+    team = {**VISION, "accelerators": {V: 400, A: 8}}
+    made = with_backends(
+        throttled(GANG, "v100", "a100"), teams=[team], priorities=TIERS, off_peak=NIGHTS
+    )
+    found = spec(made, f"ClusterThrottle/vision/{GANG}")
+    assert found["threshold"]["resourceRequests"] == {V100: "400", A100: "8"}
+    overrides = found["temporaryThresholdOverrides"]
+    assert overrides
+    thresholds = [each["threshold"]["resourceRequests"] for each in overrides]
+    assert thresholds == [{V100: "600", A100: "8"}] * len(overrides)
+    # The night of the last day ends on the morning after, 08:00 in Tokyo.
+    assert overrides[0]["begin"] == "2026-12-01T13:00:00Z"
+    assert overrides[-1]["end"] == "2026-12-31T23:00:00Z"
+
+
+def test_without_a_throttler_each_namespace_has_a_quota() -> None:
+    made = site()
+    hard = {
+        name: spec(made, f"ResourceQuota/{name}/accelerators")["hard"]
+        for name in ("vision", "vision-dev", "language")
+    }
+    nothing = {f"requests.{A100}": "0", f"requests.{H100}": "0"}
+    assert hard == {
+        "vision": nothing,
+        "vision-dev": nothing,
+        "language": {f"requests.{A100}": "600", f"requests.{H100}": "0"},
+    }
+
+
+@pytest.mark.parametrize("name", ["throttler", "kueue", "volcano"])
+def test_each_model_of_each_team_is_limited_in_one_way(name: str) -> None:
+    made = SITES[name]
+    for team in ("vision", "language"):
+        ways = [resource for m in objects(made) for resource in _limited(m.body, team)]
+        assert sorted(set(ways)) == sorted(RESOURCES[model] for model in (V, A, H))
+        per_namespace = 2 if team == "vision" else 1
+        quotas = [each for each in ways if each == H100]
+        assert len(quotas) == per_namespace
+
+
+def _limited(body: Json, team: str) -> list[str]:
+    """The models that an object limits for a team."""
+    metadata, given = body["metadata"], body.get("spec", {})
+    if body["kind"] == "ClusterThrottle" and metadata["name"].startswith(f"{team}."):
+        return list(given["threshold"]["resourceRequests"])
+    if body["kind"] == "ResourceQuota" and metadata["namespace"].startswith(team):
+        return [key.removeprefix("requests.") for key in given["hard"] if key != "pods"]
+    if body["kind"] == "ClusterQueue" and metadata["name"] == team:
+        groups = [group["coveredResources"] for group in given["resourceGroups"]]
+        return [name for names in groups for name in names if name in RESOURCES.values()]
+    if body["kind"] == "Queue" and metadata["name"] == team:
+        return list(given["capability"])
+    return []
+
+
+# --- Kueue and Volcano ---
+
+
+def quota(made: Site, name: str, resource: str) -> Json:
+    """The quota of a resource in a cohort or a queue of a cluster."""
+    (found,) = [
+        each
+        for group in spec(made, name)["resourceGroups"]
+        for flavor in group["flavors"]
+        for each in flavor["resources"]
+        if each["name"] == resource
+    ]
+    return dict(found)
+
+
+def test_a_queue_borrows_what_its_team_is_promised_of_what_the_site_has() -> None:
+    made = site(KUEUE)
+    # 80 hosts with 8 each, none of them a spare
+    assert quota(made, "Cohort/tokyo-1", A100)["nominalQuota"] == "640"
+    for team, promised in (("vision", "0"), ("language", "600")):
+        found = quota(made, f"ClusterQueue/{team}", A100)
+        assert (found["nominalQuota"], found["borrowingLimit"]) == ("0", promised)
+        assert spec(made, f"ClusterQueue/{team}")["cohortName"] == "tokyo-1"
+
+
+def test_a_queue_covers_what_jobs_ask_for_besides() -> None:
+    """One that does not admits no job that asks for it: LimitRanges add space on disk to all."""
+    made = with_rdma(site(KUEUE), "a100", by_rail=True)
+    others = {*UNLIMITED, "nvidia.com/gpu", "rdma/hca_rail0", "rdma/hca_rail1"}
+    for name in ("Cohort/tokyo-1", "ClusterQueue/vision"):
+        groups = spec(made, name)["resourceGroups"]
+        assert {each for group in groups for each in group["coveredResources"]} == {A100, *others}
+        for group in groups:
+            for flavor in group["flavors"]:
+                assert [r["name"] for r in flavor["resources"]] == group["coveredResources"]
+    assert all("borrowingLimit" not in quota(made, "ClusterQueue/vision", r) for r in others)
+
+
+def test_a_flavor_is_the_nodes_of_a_model() -> None:
+    made = site({**KUEUE, "pools": ["a100", "h100"]})
+    assert spec(made, f"ResourceFlavor/{A}") == {
+        "nodeLabels": {"node.cluster.x-k8s.io/accelerator": A}
+    }
+    (toleration,) = spec(made, f"ResourceFlavor/{H}")["tolerations"]
+    reserved = {"key": "example.com/reserved", "value": "large-jobs", "effect": "NoSchedule"}
+    assert toleration == {"operator": "Equal", **reserved}
+
+
+def test_only_a_teams_namespaces_use_its_queue() -> None:
+    made = by_name(site(KUEUE))
+    selector = made["ClusterQueue/vision"].body["spec"]["namespaceSelector"]
+    assert selector == {"matchLabels": {"foresite.dev/team": "vision"}}
+    queues = {m.key[2]: m.body for m in made.values() if m.kind == "LocalQueue"}
+    named = {name: body["spec"]["clusterQueue"] for name, body in queues.items()}
+    assert named == {"vision": "vision", "vision-dev": "vision", "language": "language"}
+    # By this name Kueue gives it to jobs that name none.
+    assert {body["metadata"]["name"] for body in queues.values()} == {"default"}
+
+
+def test_a_teams_tiers_stand_where_the_policy_of_its_jobs_reads_them() -> None:
+    made = by_name(site(KUEUE))
+    notes = made["Namespace/vision-dev"].body["metadata"]["annotations"]
+    assert notes["foresite.dev/priorities"].split(",") == ["project", "normal"]
+    assert made["WorkloadPriorityClass/low"].body["value"] == 10
+
+
+def test_a_queue_of_volcano_has_what_its_team_is_promised() -> None:
+    made = by_name(SITES["volcano"])
+    for team, promised in (("vision", "0"), ("language", "600")):
+        assert made[f"Queue/{team}"].body["spec"]["capability"] == {A100: promised}
+        notes = made[f"Namespace/{team}"].body["metadata"]["annotations"]
+        assert notes["scheduling.volcano.sh/queue-name"] == team
+
+
+def test_the_same_file_gives_the_same_objects() -> None:
+    first, second = (
+        site(teams=[ONE_NAMESPACE, LANGUAGE], off_peak={**NIGHTS, "last_day": "2027-06-30"})
+        for _ in range(2)
+    )
+    assert objects(first) == objects(second)

@@ -1,0 +1,65 @@
+"""Which kinds the stored schemas cover; :mod:`tools.crds` makes them."""
+
+CRDS = {
+    "cluster-api": (
+        "clusterresourcesetbindings clusterresourcesets clusters kubeadmconfigs"
+        " kubeadmconfigtemplates kubeadmcontrolplanes machinedeployments machinehealthchecks"
+        " machines machinesets"
+    ),
+    "cluster-api-provider-metal3": "*",
+    "baremetal-operator": "*",
+    "metal3-ipam": "*",
+    "gpu-operator": "*",
+    "jobset": "*",
+    "kube-throttler": "*",
+    "kubeflow-trainer": "*",
+    "kueue": (
+        "clusterqueues cohorts localqueues resourceflavors topologies workloadpriorityclasses"
+    ),
+    "node-feature-discovery": "nodefeaturerules",
+    "nvidia-dra-driver-gpu": "computedomains",
+    "prometheus-operator": "podmonitors prometheusrules servicemonitors",
+    "sriov-network-operator": (
+        "sriovibnetworks sriovnetworknodepolicies sriovnetworkpoolconfigs sriovnetworks"
+        " sriovoperatorconfigs"
+    ),
+    "volcano": "jobs podgroups queues",
+}
+"""Folder of upstream's crds/ -> the CRDs to take, by their plural; ``*`` is all. What only
+controllers write is left out where it can be told."""
+
+KUBERNETES = "1.34"
+"""The minor whose definitions are taken: the oldest that a release offers. Later ones know all of
+its fields, and a field that they add would be dropped by a server of this one."""
+
+ADMISSION = "admissionregistration.k8s.io"
+KUBERNETES_KINDS = {
+    "v1": "ConfigMap LimitRange Namespace Pod ResourceQuota Secret Service ServiceAccount",
+    f"{ADMISSION}/v1": "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding",
+    f"{ADMISSION}/v1beta1": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding",
+    "apiextensions.k8s.io/v1": "CustomResourceDefinition",
+    "apps/v1": "DaemonSet Deployment StatefulSet",
+    "batch/v1": "CronJob Job",
+    "networking.k8s.io/v1": "NetworkPolicy",
+    "node.k8s.io/v1": "RuntimeClass",
+    "policy/v1": "PodDisruptionBudget",
+    "rbac.authorization.k8s.io/v1": "ClusterRole ClusterRoleBinding Role RoleBinding",
+    "resource.k8s.io/v1": "DeviceClass ResourceClaimTemplate",
+    "scheduling.k8s.io/v1": "PriorityClass",
+}
+CLUSTER_SCOPED = (
+    "ClusterRole ClusterRoleBinding CustomResourceDefinition DeviceClass MutatingAdmissionPolicy"
+    " MutatingAdmissionPolicyBinding Namespace PriorityClass RuntimeClass ValidatingAdmissionPolicy"
+    " ValidatingAdmissionPolicyBinding"
+)
+"""The definitions do not say a kind's scope, so it stands here."""
+
+
+def native_kinds() -> list[str]:
+    """The wanted kinds of Kubernetes itself as ``apiVersion/Kind``."""
+    return [f"{api}/{kind}" for api, kinds in KUBERNETES_KINDS.items() for kind in kinds.split()]
+
+
+def native_scope(kind: str) -> str:
+    """``Cluster`` or ``Namespaced`` for an ``apiVersion/Kind`` of Kubernetes itself."""
+    return "Cluster" if kind.rpartition("/")[2] in CLUSTER_SCOPED.split() else "Namespaced"
