@@ -28,13 +28,14 @@ def parser() -> argparse.ArgumentParser:
     explain = commands.add_parser("explain", help="say what a value is, whence, and where it goes")
     explain.add_argument("site", metavar="SITE")
     explain.add_argument("path", metavar="PATH", help="such as pools.v100.rollout.max_unavailable")
+    _job(commands.add_parser("job", help="write a training job for a site's accelerators"))
     up = commands.add_parser("up", help="check a site, and run pulumi up for it")
     up.add_argument("site", metavar="SITE")
     up.add_argument("--trial", action="store_true", help="on the embedded API server")
     up.add_argument("--preview", action="store_true", help="only say what would be done")
     _in_ci(commands.add_parser)
     for name, command in commands.choices.items():
-        if name not in ("preview", "opinion", "request", "comment"):
+        if name not in ("job", "preview", "opinion", "request", "comment"):
             command.add_argument("--format", choices=("text", "json"), default="text")
     return found
 
@@ -94,3 +95,32 @@ def _preview(command: argparse.ArgumentParser) -> None:
     )
     add("--allow", action="append", default=[], metavar="remove=N", help="losses that are meant")
     add("--request", type=Path, metavar="FILE", help="text where Foresite-Allow: remove=N counts")
+
+
+def _job(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("site", metavar="SITE")
+    add("template", nargs="?", metavar="TEMPLATE", help="default: say what there is to choose from")
+    add("--team", help="whose job it is, where the site has teams")
+    add("--namespace", help="default: the team's first")
+    add("--name", help="default: the template's")
+    add("--model", help="of the accelerators, such as v100-sxm2-32gb")
+    add("--workers", type=int, metavar="N")
+    add("--per-worker", type=int, metavar="N", help="accelerators each; default: all of a host")
+    add("--servers", type=int, metavar="N", help="parameter servers; default: 1")
+    add("--cpu", metavar="SIZE", help="of a worker; default: its share of a host")
+    add("--memory", metavar="SIZE", help="of a worker, such as 64Gi; default: its share of a host")
+    add("--storage", metavar="SIZE", help="on the host's disk; default: as the site says")
+    add("--image", help="of workers and parameter servers")
+    add("--priority", metavar="TIER", help="default: the site's default tier")
+    add("--timeout", type=int, metavar="SECONDS", help="for which a gang holds what it has found")
+    add("--rdma", action="store_true", help="with the fast network of the model's hosts")
+    add("--format", choices=("yaml", "json"), default="yaml")
+    add(
+        "--command",
+        dest="words",
+        nargs=argparse.REMAINDER,
+        default=[],
+        metavar="WORD",
+        help="what a worker runs, and the last option; default: what the image says",
+    )

@@ -231,7 +231,7 @@ ImageReference = Annotated[
     str,
     Field(
         pattern=r"^[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)+:[A-Za-z0-9._-]+@sha256:[0-9a-f]{64}$",
-        examples=["registry.example/project/image:v1.2.3@sha256:<64 hexadecimal digits>"],
+        examples=["registry.example/project/image:v1.2.3@sha256:…"],
     ),
 ]
 """A container image with its tag, for people, and its digest, for machines."""

@@ -3,6 +3,7 @@
 import functools
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -146,7 +147,7 @@ def operated_by(images: Mapping[str, str] = OPERATOR_IMAGES, **chosen: Any) -> S
     operator = type(settings).model_validate({**SETTINGS, "gpu_operator": chosen}).gpu_operator
     changed = settings.model_copy(update={"gpu_operator": operator})
     file = plain.file.model_copy(update={"accelerators": changed})
-    return Site(file, plain.hosts, release, plain.hardware, plain.texts, plain.accelerators)
+    return replace(plain, file=file, release=release)
 
 
 def bodies(of: Site, kind: str) -> dict[str, Json]:

@@ -281,14 +281,13 @@ TOKYO = [
     ("first_boot.dns[0]", "dns: [10.16.0.2,", "dns: [10.16.0.4,"),
     ("first_boot.ssh.user", "user: ops", "user: admin"),
     ("first_boot.proxy.http", ":3128", ":3129"),
-    ("pools.v100.spares", "spares: 2", "spares: 3", "spares: 54"),
+    ("pools.cpu.spares", "cpu, hardware: cpu-1u", "cpu, hardware: cpu-1u, spares: 1",
+     "cpu, hardware: cpu-1u, spares: 50"),
     ("pools.v100.rollout.max_surge", "max_surge: 2", "max_surge: 1"),
     ("pools.a100.rollout.by_zone", "by_zone: true", "by_zone: false"),
     ("pools.h100.rollout.drain_timeout_seconds", "14400", "7200"),
     ("pools.h100.taints[0].effect", "NoSchedule", "NoExecute", "PreferNoSchedule"),
     ("pools.h100.taints[0].value", "large-jobs", "small-jobs"),
-    ("pools.h100.hardware", "h100-sxm5-80gb-x8", "a100-sxm4-80gb-x8", "cpu-1u", "mncore2-x8",
-     "t4-pcie-16gb-x1", "v100-sxm2-32gb-x8"),
     *(
         (f"pools.h100.{path}", "    hardware: h100", f"    {text}\n    hardware: h100")
         for path, text in (
@@ -305,6 +304,9 @@ TSUKUBA = [
     ("pools.mncore2.health_check.reboot_retries", "retries: 2", "retries: 3"),
 ]
 EDGE = [
+    ("pools.gpu.hardware", "hardware: a100-sxm4-80gb-x8", *(
+        f"hardware: {name}" for name in ("h100-sxm5-80gb-x8", "cpu-1u", "mncore2-x8", "disk-4u",
+                                         "t4-pcie-16gb-x1", "v100-sxm2-32gb-x8"))),
     ("pools.gpu.labels.node-role.kubernetes.io/gpu", 'gpu: ""', "gpu: x"),
     ("pools.gpu.labels.example.com/fabric", "rail-1", "rail-2"),
     ("cluster.workers", "workers: v1.34.3", "workers: v1.34.8"),

@@ -43,7 +43,7 @@ RDMA_CONFIG: Name = (COMPONENT, "ConfigMap/rdma-shared-device-plugin/v100")
 RDMA: Name = (COMPONENT, "DaemonSet/rdma-shared-device-plugin/v100")
 CONFIG: Name = (COMPONENT, "ConfigMap/sriov-device-plugin/v100")
 PLUGIN: Name = (COMPONENT, "DaemonSet/sriov-device-plugin/v100")
-IMAGE = {"sriov_by": "device-plugin"}
+IMAGE: dict[str, Any] = {"sriov_by": "device-plugin"}
 TWO = ["ens1f0", "ens1f1"]
 OTHER = {**CARD, "name": "other", "interfaces": ["ens2f0"]}
 

@@ -187,6 +187,13 @@ def test_a_scheduler_that_cannot_start_is_an_error_with_its_last_words(world: Wo
     world.t.check()
 
 
+@pytest.mark.parametrize("name", ["kube-scheduler", "etcd"])
+def test_a_name_that_is_taken_is_an_error(world: World, name: str) -> None:
+    with pytest.raises(ControlPlaneError, match=f"two programs are called {name}"):
+        world.t.start(Scheduler(name, Path("/bin/true"), PLAIN_CONFIG))
+    world.t.check()
+
+
 def test_an_account_that_does_not_exist_is_an_error(world: World) -> None:
     absent = Scheduler("nobody", Path("/bin/true"), PLAIN_CONFIG, account=("default", "nobody"))
     with pytest.raises(ControlPlaneError, match="default/nobody") as caught:

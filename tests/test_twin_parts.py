@@ -96,11 +96,12 @@ def test_a_twin_has_what_it_asks_for_and_others_have_what_they_had(tmp_path: Pat
 # Ports that are held
 
 
-def test_a_held_port_cannot_be_listened_on_from_outside() -> None:
+@pytest.mark.parametrize("address", ["0.0.0.0", "::"])
+def test_nobody_listens_on_every_interface_where_a_port_is_held(address: str) -> None:
     port = free_port()
     with held([port]), held([port]), pytest.raises(OSError, match="in use"):
-        listen(port)
-    listen(port)
+        listen(address, port)
+    listen(address, port)
 
 
 def test_a_port_that_somebody_has_is_held_already() -> None:
@@ -109,8 +110,11 @@ def test_a_port_that_somebody_has_is_held_already() -> None:
         pass
 
 
-def listen(port: int) -> None:
-    with socket.create_server(("0.0.0.0", port)):
+def listen(address: str, port: int) -> None:
+    """Listen for an instant; on ``::`` for both versions of IP, as Go does."""
+    six = ":" in address
+    family = socket.AF_INET6 if six else socket.AF_INET
+    with socket.create_server((address, port), family=family, dualstack_ipv6=six):
         pass
 
 

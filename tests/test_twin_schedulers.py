@@ -6,12 +6,13 @@ import json
 import os
 import signal
 import subprocess
+import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import yaml
@@ -33,6 +34,7 @@ from tests.twin.world import world as running
 from tools.toolchain import ToolchainError, locate
 from tools.toolchain.given import find
 
+T = TypeVar("T")
 pytestmark = pytest.mark.scheduling
 SPACE = "scheduling"
 PPROF = 6060
@@ -152,9 +154,17 @@ def leader(here: World) -> str:
     def ready() -> list[str]:
         return [name for name in REPLICAS if answer(here, name, "/readyz") == 200]
 
-    found: list[str] = here.watch.until("a leader", ready)
-    assert len(found) == 1
-    return found[0]
+    (found,) = eventually("a leader", ready)
+    return found
+
+
+def eventually(what: str, done: Callable[[], T], seconds: float = 60.0) -> T:
+    """What ``done()`` gives when it is true: of things that a watch of pods does not see."""
+    deadline = time.monotonic() + seconds
+    while not (found := done()):
+        assert time.monotonic() < deadline, what
+        time.sleep(0.2)
+    return found
 
 
 def answer(here: World, name: str, path: str) -> int:
@@ -232,7 +242,7 @@ def finished(here: World, run: Json) -> None:
         return found is not None and found["status"].get("succeeded") == wanted
 
     try:
-        here.watch.until("the canary's end", succeeded, 90)
+        eventually("the canary's end", succeeded, 90)
     finally:
         here.t.client.delete("batch/v1", "Job", name, SPACE)
 
@@ -320,7 +330,7 @@ def test_when_the_leader_goes_the_standby_takes_over(
     assert pid
     os.kill(pid, signal.SIGTERM)
     (second,) = [name for name in REPLICAS if name != first]
-    here.watch.until("another leader", lambda: answer(here, second, "/readyz") == 200)
+    eventually("another leader", lambda: answer(here, second, "/readyz") == 200)
     here.jostle(GANG_SCHEDULER, "the new gang", lambda: len(here.watch.bound(space)) == 4)
     assert here.watch.deletions(space) == []
 
@@ -348,7 +358,11 @@ def test_a_scheduler_reads_the_configuration_as_it_is_meant(
     """What it takes the file for, written down by itself: types and defaults are Kubernetes' own,
     and a field that it does not know is an error."""
     body = yaml.safe_load(by_name(made)[f"ConfigMap/{backend}"].body["data"]["config.yaml"])
-    body["clientConnection"]["kubeconfig"] = str(here.t.kubeconfig)
+    kubeconfig = str(here.t.kubeconfig)
+    body["clientConnection"]["kubeconfig"] = kubeconfig
+    for each in body["profiles"][0]["pluginConfig"]:
+        # In a cluster it finds the API server by itself.
+        each["args"] |= {"kubeconfig": kubeconfig} if each["name"] == "kube-throttler" else {}
     given, taken = tmp_path / "given.yaml", tmp_path / "taken.yaml"
     given.write_text(json.dumps(body))
     command = [str(program(binary)), *(["kube-scheduler"] if binary == "kube-throttler" else [])]

@@ -87,10 +87,11 @@ def hosts_of_pods(side: Side, pod_spec: Json) -> tuple[str, ...]:
     return tuple(name for name, fit in fits(side, pod_spec).items() if fit is not Fit.NO)
 
 
-def fits(side: Side, pod_spec: Json) -> dict[str, Fit]:
-    """Each host of the site by name, and whether such a pod runs there."""
+def fits(side: Side, pod_spec: Json, given: frozenset[str] = frozenset()) -> dict[str, Fit]:
+    """Each host of the site by name, and whether such a pod runs there; ``given`` are labels that
+    Git decides on besides those that it sets on this side."""
     site, found = side.site, {}
-    known = _known_keys(site)
+    known = _known_keys(site) | given
     by_name = _asks_for_names(pod_spec)
     seen: dict[tuple[str, ...], Fit] = {}
     pools = {pool.name: pool for pool in site.file.pools}

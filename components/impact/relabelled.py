@@ -34,11 +34,12 @@ def moved(site: SiteChange, hosts: Iterable[str], keys: set[str]) -> Iterator[Mo
     """
     if site.before is None or site.after is None:
         return
-    before, mine = _selecting(site.before), set(hosts)
+    before, mine, given = _selecting(site.before), set(hosts), frozenset(keys)
     for name, (manifest, spec) in _selecting(site.after).items():
         if name not in before or _changes(site, name) or not keys.intersection(asked(spec)):
             continue
-        old, new = fits(site.before, before[name][1]), fits(site.after, spec)
+        old = fits(site.before, before[name][1], given)
+        new = fits(site.after, spec, given)
         found = {
             host: Fit.MAYBE if Fit.MAYBE in (old[host], fit) else Fit.YES
             for host, fit in new.items()

@@ -19,8 +19,8 @@ from components.training.stopping import GRACE_SECONDS, wrapped
 from schemas.nodelabels import POOL_LABEL
 
 SHARED_MEMORY: Json = {"name": rdma.SHARED_MEMORY, "emptyDir": {"medium": "Memory"}}
-"""/dev/shm, in which libraries pass data between processes; the runtime's own has 64 MiB. It counts
-as the container's memory, and its limit is the container's."""
+"""Libraries pass data between processes in it; the runtime's own has 64 MiB. It counts as the
+container's memory, and its limit is the container's."""
 SHARED_MEMORY_MOUNT: Json = {"name": rdma.SHARED_MEMORY, "mountPath": "/dev/shm"}  # noqa: S108
 INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 

@@ -67,8 +67,8 @@ def _rules(action: str) -> Json:
 
 
 def returning(pods: int) -> Json:
-    """How a plain Job of so many pods ends: it makes pods again that were stopped, and fails, whole,
-    with the first that fails by itself."""
+    """How a plain Job of so many pods ends: it makes pods again that were stopped, and fails with
+    the first that fails by itself."""
     return {
         "parallelism": pods,
         "completions": pods,

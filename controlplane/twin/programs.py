@@ -29,6 +29,7 @@ class Programs:
         self._directory, self._client, self._gates = plane.directory, client, gates
         self._owner = read_kubeconfig(plane.kubeconfig())
         self._held = contextlib.ExitStack()
+        self._names = {"etcd", "kube-apiserver", MANAGER, KWOK}
         self.processes: dict[str, Process] = {}
 
     def start(self, tools: Tools, schedulers: Iterable[Scheduler]) -> None:
@@ -56,6 +57,7 @@ class Programs:
     def end(self, name: str) -> None:
         """End one of them, which counts as never started from then on."""
         self.processes.pop(name).stop()
+        self._names.discard(name)
 
     def stop(self) -> None:
         """End all of them."""
@@ -66,9 +68,6 @@ class Programs:
     def _run(self, programs: Iterable[Program]) -> None:
         started = []
         for program in programs:
-            if program.name in self.processes:
-                fix = "give each scheduler another name"
-                raise ControlPlaneError(f"two programs are called {program.name}", fix)
             process = self.processes[program.name] = Process(program, self._directory)
             process.start()
             started.append(process)
@@ -76,10 +75,14 @@ class Programs:
             process.wait()
 
     def _scheduler(self, scheduler: Scheduler) -> Program:
+        if scheduler.name in self._names:
+            fix = "give each scheduler another name"
+            raise ControlPlaneError(f"two programs are called {scheduler.name}", fix)
         access = self._owner
         if scheduler.account:
             access = replace(access, token=_token(self._client, *scheduler.account))
         self._held.enter_context(held(scheduler.held_ports))
+        self._names.add(scheduler.name)
         path = self._kubeconfig(scheduler.name, access)
         return scheduler_program(scheduler, self._directory, path, self._gates)
 

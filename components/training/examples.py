@@ -1,0 +1,175 @@
+"""Ready examples in every namespace of a team: what a researcher gets by kubectl alone.
+
+    kubectl get configmap job-templates -o go-template='{{index .data "all-reduce.v100.yaml"}}'
+
+One for each template and model that the team is promised: two workers where the promise allows it,
+with RDMA where the model's hosts have it.
+"""
+
+from collections.abc import Iterator
+
+from components.dump import dump_all
+from components.manifest import Json, Manifest, Target, labels
+from components.training.fitting import promised
+from components.training.made import Made, make
+from components.training.request import JobRequest, Template
+from components.training.room import room
+from components.training.setting import pools_of, resolved, scheduling
+from schemas.scheduling import Team
+from schemas.site import Site
+from schemas.vocabulary import BackendKind
+
+COMPONENT = "training"
+NAME = "job-templates"
+IMAGE = "registry.example/train:1"
+MOST_BYTES = 900_000
+"""Of one ConfigMap's texts: the API server takes 1 MiB in all (Kubernetes 1.34,
+pkg/apis/core/validation, MaxSecretSize)."""
+COMMANDS = {Template.MPI: ("python", "train.py"), Template.PARAMETER_SERVER: ("python", "train.py")}
+WORKERS = 2
+_COUNTS = {
+    Template.ALL_REDUCE: "completions, parallelism, WORLD_SIZE, PET_NNODES",
+    Template.ALL_REDUCE_TRAINJOB: "numNodes",
+    Template.PARAMETER_SERVER: "completions, parallelism, the hosts in both TF_CONFIG",
+    Template.MPI: "completions, parallelism, numNodes, -np",
+}
+_DEVICES = {
+    Template.ALL_REDUCE: ", WORLD_SIZE, PET_NPROC_PER_NODE",
+    Template.ALL_REDUCE_TRAINJOB: ", numProcPerNode",
+    Template.PARAMETER_SERVER: "",
+    Template.MPI: ", numProcPerNode (twice), -np",
+}
+_NAMES = {
+    Template.ALL_REDUCE: "the Service's, its selector, subdomain, MASTER_ADDR",
+    Template.ALL_REDUCE_TRAINJOB: "",
+    Template.PARAMETER_SERVER: "the hosts in both TF_CONFIG",
+    Template.MPI: "the TrainingRuntime's, runtimeRef",
+}
+
+
+def examples(site: Site) -> list[Manifest]:
+    """The ConfigMaps of all namespaces of teams."""
+    return [
+        made
+        for team in scheduling(site).teams
+        for namespace in team.namespaces
+        for made in _config_maps(site, team, namespace)
+    ]
+
+
+def _config_maps(site: Site, team: Team, namespace: str) -> Iterator[Manifest]:
+    """As many as it takes for none to be too large; one for what a site has in practice."""
+    texts = dict(_texts(site, team, namespace))
+    for number, part in enumerate(_parts(texts), start=1):
+        name = NAME if number == 1 else f"{NAME}-{number}"
+        body = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": name,
+                "namespace": namespace,
+                "labels": labels(site.name, COMPONENT),
+            },
+            "data": part,
+        }
+        yield Manifest(f"ConfigMap/{namespace}/{name}", body, target=Target.SITE)
+
+
+def _parts(texts: dict[str, str]) -> Iterator[dict[str, str]]:
+    part: dict[str, str] = {}
+    size = 0
+    for key, text in texts.items():
+        more = len(key) + len(text.encode())
+        if part and size + more > MOST_BYTES:
+            yield part
+            part, size = {}, 0
+        part[key], size = text, size + more
+    if part:
+        yield part
+
+
+def _texts(site: Site, team: Team, namespace: str) -> Iterator[tuple[str, str]]:
+    for model in site.models():
+        if not promised(team, model):
+            continue
+        for template in Template:
+            found = example(site, team, namespace, template, model)
+            if found is not None:
+                request, made = found
+                text = header(site, request, made) + dump_all(made.objects)
+                yield f"{template}.{model}.yaml", text
+
+
+def example(
+    site: Site, team: Team, namespace: str, template: Template, model: str
+) -> tuple[JobRequest, Made] | None:
+    """An example that the site can run: the largest workers of which two may run, or else one.
+
+    None where the site has no machine for the smallest.
+    """
+    for request in _requests(site, team, namespace, template, model):
+        found = make(site, request)
+        if isinstance(found, Made):
+            return request, found
+    return None
+
+
+def _requests(
+    site: Site, team: Team, namespace: str, template: Template, model: str
+) -> Iterator[JobRequest]:
+    """Examples from the best to the least."""
+    pools = site.pools_with(model)
+    most = max((room(site, pool).accelerators for pool in pools), default=0)
+    for rdma in (True, False):
+        for workers in (WORKERS, 1):
+            for per_worker in range(most, 0, -1):
+                request = JobRequest(
+                    template,
+                    model,
+                    workers,
+                    IMAGE,
+                    team.name,
+                    namespace,
+                    per_worker=per_worker,
+                    rdma=rdma,
+                    command=COMMANDS.get(template, ("torchrun", "train.py")),
+                )
+                if not rdma or pools_of(site, request):
+                    yield request
+
+
+def header(site: Site, request: JobRequest, made: Made) -> str:
+    """Comments on top of an example: what it is, and what is changed together."""
+    setting = resolved(site, request)
+    backend = setting.backend
+    counts = [_COUNTS[request.template]]
+    names = [each for each in (_NAMES[request.template],) if each]
+    if setting.gang is not None:
+        counts.append(f"{setting.gang.annotation_prefix}-size")
+        names.append(f"{setting.gang.annotation_prefix}-name")
+    elif backend is not None and backend.kind is BackendKind.VOLCANO:
+        counts.append("minMember, minResources")
+        names.append("the PodGroup's, scheduling.k8s.io/group-name")
+    together = ", ".join(names)
+    options = f"--team {request.team} --model {request.model} --workers N --image IMAGE"
+    devices = f"{setting.resource} in requests and limits{_DEVICES[request.template]}"
+    lines = [
+        *made.notes,
+        "Change together what says the same, or have all of it written for your numbers:",
+        f"  foresite job {site.name} {request.template} {options}",
+        f"- image; the command after {made_by(request)}",
+        f"- the number of workers: {', '.join(counts)}",
+        f"- accelerators of a worker: {devices}; cpu and memory with them",
+        f"- the name: metadata.name{f', {together}' if together else ''}",
+    ]
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def made_by(request: JobRequest) -> str:
+    """The word in the list of the command that stands before the program's own."""
+    return "mpirun" if request.template is Template.MPI else "job"
+
+
+def documents(objects: list[Json], notes: list[str]) -> str:
+    """A job as YAML, with its notes on top."""
+    return "".join(f"# {note}\n" for note in notes) + dump_all(objects)

@@ -1,0 +1,83 @@
+"""all-reduce: equal workers in one plain Job, found by name through a headless Service.
+
+Sources: Kubernetes 1.34, pkg/controller/job (a pod of an Indexed Job has the host name
+<job>-<index>); PyTorch 2, torch/distributed/argparse_util.py (torchrun reads PET_*).
+"""
+
+import hashlib
+
+from components.manifest import Json, pruned
+from components.training import starting
+from components.training.pods import container, index, value, worker
+from components.training.setting import Setting
+from components.training.stopping import returning
+
+PORT = 29500
+"""Where the first worker listens: torchrun's own."""
+_FIRST_PORT, _PORTS = 20_000, 10_000
+"""Ports below those that Linux gives to connections that go out."""
+
+
+def manifests(setting: Setting) -> list[Json]:
+    """The job's objects, in the order in which they are to be made."""
+    workers = setting.request.workers
+    box = container(setting, "worker", _environment(setting))
+    template = worker(setting, box, starting.annotations(setting, "Job", workers))
+    template["spec"]["subdomain"] = setting.name
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata(setting),
+        "spec": {**starting.suspended(setting), **returning(workers), "template": template},
+    }
+    return [*starting.groups(setting, workers), _service(setting), job]
+
+
+def metadata(setting: Setting) -> Json:
+    """The metadata of the object that a queue starts."""
+    return pruned(
+        {
+            "name": setting.name,
+            "namespace": setting.namespace,
+            "labels": starting.labels(setting),
+        }
+    )
+
+
+def port(setting: Setting) -> int:
+    """Where workers listen. With the network of their host a port is the host's, so each job has
+    another."""
+    if not setting.needs.host_network:
+        return PORT
+    digest = hashlib.sha256(f"{setting.namespace}/{setting.name}".encode()).digest()
+    return _FIRST_PORT + int.from_bytes(digest[:4], "big") % _PORTS
+
+
+def _environment(setting: Setting) -> list[Json]:
+    """What torchrun and torch.distributed read; further variables are of use to others."""
+    workers, each = setting.request.workers, setting.per_worker
+    return [
+        value("MASTER_ADDR", f"{setting.name}-0.{setting.name}"),
+        value("MASTER_PORT", port(setting)),
+        value("WORLD_SIZE", workers * each),
+        index("NODE_RANK"),
+        value("PET_NNODES", workers),
+        value("PET_NPROC_PER_NODE", each),
+        value("PET_NODE_RANK", "$(NODE_RANK)"),
+        value("PET_MASTER_ADDR", "$(MASTER_ADDR)"),
+        value("PET_MASTER_PORT", "$(MASTER_PORT)"),
+    ]
+
+
+def _service(setting: Setting) -> Json:
+    """Makes the workers' names known also before they are ready: they wait for one another."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": setting.name, "namespace": setting.namespace},
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {"batch.kubernetes.io/job-name": setting.name},
+        },
+    }

@@ -1,0 +1,84 @@
+"""parameter-server: two Jobs of one JobSet, whose pods are one gang.
+
+Parameter servers and workers have to be there together, so neither Job waits for the other
+(dependsOn would: the workers' pods would only be made once the servers run, and the gang would
+never be whole). The job is done when the workers are; servers do not end by themselves.
+
+Sources: JobSet 0.12, pkg/controllers/jobset_controller.go (a pod's host name is
+<jobset>-<replicated job>-0-<index>, its domain the JobSet's name); TensorFlow 2,
+python/distribute/cluster_resolver/tfconfig_cluster_resolver.py.
+"""
+
+import json
+
+from components.manifest import Json
+from components.training import starting
+from components.training.job import metadata, port
+from components.training.pods import (
+    container,
+    helper,
+    helper_resources,
+    index,
+    value,
+    worker,
+)
+from components.training.setting import Setting
+from components.training.stopping import failing, restarting
+
+SERVER, WORKER = "ps", "worker"
+"""The replicated jobs: what TF_CONFIG calls their tasks too."""
+INDEX = "TASK_INDEX"
+
+
+def manifests(setting: Setting) -> list[Json]:
+    """The job's objects, in the order in which they are to be made."""
+    servers, workers = setting.request.server_count, setting.request.workers
+    gang = starting.annotations(setting, "JobSet", servers + workers)
+    server = container(setting, SERVER, _environment(setting, SERVER))
+    server["resources"] = helper_resources(setting)
+    for rdma_only in ("securityContext", "volumeMounts"):
+        server.pop(rdma_only, None)
+    box = container(setting, WORKER, _environment(setting, WORKER))
+    body = {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": metadata(setting),
+        "spec": {
+            **starting.suspended(setting),
+            "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
+            "successPolicy": {"operator": "All", "targetReplicatedJobs": [WORKER]},
+            "failurePolicy": restarting(),
+            "replicatedJobs": [
+                replicated(SERVER, servers, helper(setting, server, gang)),
+                replicated(WORKER, workers, worker(setting, box, gang)),
+            ],
+        },
+    }
+    return [*starting.groups(setting, servers + workers), body]
+
+
+def replicated(name: str, pods: int, template: Json) -> Json:
+    """A Job of so many pods, in a JobSet."""
+    return {
+        "name": name,
+        "replicas": 1,
+        "template": {"spec": {**failing(pods), "template": template}},
+    }
+
+
+def tf_config(setting: Setting, kind: str) -> str:
+    """TF_CONFIG of a kind of task; the kubelet puts the pod's index in."""
+    counts = {SERVER: setting.request.server_count, WORKER: setting.request.workers}
+    cluster = {
+        part: [
+            f"{setting.name}-{part}-0-{number}.{setting.name}:{port(setting)}"
+            for number in range(count)
+        ]
+        for part, count in counts.items()
+    }
+    text = json.dumps({"cluster": cluster, "task": {"type": kind, "index": 0}})
+    return text.replace('"index": 0', f'"index": $({INDEX})')
+
+
+def _environment(setting: Setting, kind: str) -> list[Json]:
+    return [index(INDEX), value("TF_CONFIG", tf_config(setting, kind))]

@@ -1,0 +1,125 @@
+"""mpi: workers with an SSH server, and a launcher whose mpirun starts processes on them.
+
+The launcher is made once the workers are ready, so it is not of their gang: a gang that counts it
+would wait for a pod that waits for the gang. The runtime is the job's own: a TrainJob can give an
+image to its launcher only, and workers need the same one.
+
+The image has Open MPI, an SSH server and a shell, and runs as root: a container that is not root's
+has no IPC_LOCK, which RDMA needs. Keys come from Trainer; they are copied, as ssh refuses keys that
+a group may read.
+
+Sources: Kubeflow Trainer 2.2.0, pkg/runtime/framework/plugins/mpi/mpi.go (hostfile, keys, number of
+workers), pkg/runtime/core/trainingruntime.go (numNodes of a runtime counts launchers, that of a
+TrainJob workers); OpenSSH, authfile.c (sshkey_perm_ok) and sshd.c (0 on SIGTERM).
+"""
+
+from components.manifest import Json
+from components.training import starting
+from components.training.job import metadata
+from components.training.jobset import replicated
+from components.training.pods import container, helper, helper_resources, value, worker
+from components.training.room import LAUNCHER_CPU, LAUNCHER_MEMORY
+from components.training.setting import Setting
+from components.training.stopping import LAUNCHER_RESTARTS, restarting, wrapped
+from components.training.trainjob import API, NODE, STEP_LABEL, reference
+
+LAUNCHER = "launcher"
+KEYS = "/etc/mpi-ssh"
+SSH_PORT = 2222
+"""Not that of SSH: with the host's network that is taken by the host's own server."""
+
+COPY_KEYS = f"""\
+mkdir -p /root/.ssh /run/sshd
+chmod 700 /root/.ssh
+cp {KEYS}/id_rsa {KEYS}/authorized_keys /root/.ssh/
+chmod 600 /root/.ssh/id_rsa /root/.ssh/authorized_keys
+"""
+SERVE = f"""\
+set -e
+{COPY_KEYS}\
+exec /usr/sbin/sshd -D -e -p {SSH_PORT} -h /root/.ssh/id_rsa -o PermitRootLogin=prohibit-password
+"""
+"""What a worker runs; its host key is the job's own key, as nothing else knows it."""
+LAUNCH = f"""\
+set -e
+{COPY_KEYS}\
+printf '%s\\n' 'Host *' 'Port {SSH_PORT}' 'StrictHostKeyChecking no' \\
+  'UserKnownHostsFile /dev/null' 'LogLevel ERROR' > /root/.ssh/config
+exec mpirun "$@"
+"""
+"""What the launcher runs. The hostfile's place comes in the environment, from Trainer."""
+
+
+def manifests(setting: Setting) -> list[Json]:
+    """The job's objects, in the order in which they are to be made."""
+    workers = setting.request.workers
+    runtime = {
+        "apiVersion": API,
+        "kind": "TrainingRuntime",
+        "metadata": {"name": setting.name, "namespace": setting.namespace},
+        "spec": _runtime(setting),
+    }
+    trainer = {
+        "image": setting.request.image,
+        "command": _launch(setting),
+        "numNodes": workers,
+        "numProcPerNode": setting.per_worker,
+    }
+    spec = {
+        **starting.suspended(setting),
+        "runtimeRef": reference("TrainingRuntime", setting.name),
+        "trainer": trainer,
+    }
+    job = {"apiVersion": API, "kind": "TrainJob", "metadata": metadata(setting), "spec": spec}
+    return [*starting.groups(setting, workers), runtime, job]
+
+
+def _runtime(setting: Setting) -> Json:
+    policy = {
+        "numProcPerNode": setting.per_worker,
+        "mpiImplementation": "OpenMPI",
+        "sshAuthMountPath": KEYS,
+        "runLauncherAsNode": False,
+    }
+    launcher = replicated(LAUNCHER, 1, _launcher(setting))
+    launcher["dependsOn"] = [{"name": NODE, "status": "Ready"}]
+    launcher["template"]["metadata"] = {"labels": {STEP_LABEL: "trainer"}}
+    return {
+        # Of the launcher; that of the workers is the TrainJob's.
+        "mlPolicy": {"numNodes": 1, "mpi": policy},
+        "template": {
+            "spec": {
+                "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
+                "successPolicy": {"operator": "All", "targetReplicatedJobs": [LAUNCHER]},
+                "failurePolicy": restarting(LAUNCHER_RESTARTS),
+                "replicatedJobs": [
+                    replicated(NODE, setting.request.workers, _worker(setting)),
+                    launcher,
+                ],
+            }
+        },
+    }
+
+
+def _worker(setting: Setting) -> Json:
+    box = container(setting, NODE)
+    box["command"] = wrapped(["/bin/sh", "-c", SERVE])
+    box["readinessProbe"] = {"tcpSocket": {"port": SSH_PORT}}
+    gang = starting.annotations(setting, "TrainJob", setting.request.workers)
+    return worker(setting, box, gang)
+
+
+def _launcher(setting: Setting) -> Json:
+    box = {
+        "name": NODE,
+        "image": setting.request.image,
+        "env": [value("OMPI_ALLOW_RUN_AS_ROOT", 1), value("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", 1)],
+        "resources": helper_resources(setting, LAUNCHER_CPU, LAUNCHER_MEMORY),
+    }
+    return helper(setting, box, {})
+
+
+def _launch(setting: Setting) -> list[str]:
+    processes = setting.request.workers * setting.per_worker
+    arguments = ["-np", str(processes), *setting.request.command]
+    return wrapped(["/bin/sh", "-c", LAUNCH, "mpirun", *arguments])

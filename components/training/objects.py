@@ -1,0 +1,40 @@
+"""The job templates of a site, in a fixed order; nothing where it has no teams."""
+
+from collections.abc import Iterator
+
+from components.manifest import Json, Manifest, Target, annotated, labels
+from components.training.examples import COMPONENT, IMAGE, examples
+from components.training.fitting import promised
+from components.training.request import JobRequest, Template
+from components.training.setting import pools_of, resolved, scheduling
+from components.training.trainjob import API, runtime_name, runtime_spec
+from schemas.site import Site
+
+
+def objects(site: Site) -> list[Manifest]:
+    """Runtimes for each model that a team is promised, and ready examples for each team."""
+    return annotated([*runtimes(site), *examples(site)])
+
+
+def runtimes(site: Site) -> Iterator[Manifest]:
+    """The ClusterTrainingRuntimes that TrainJobs name: for each model one, and one with RDMA where
+    its hosts have it. Workers have all of a host there unless the TrainJob says otherwise."""
+    teams = scheduling(site).teams
+    for model in site.models():
+        if not any(promised(team, model) for team in teams):
+            continue
+        for rdma in (False, True):
+            request = JobRequest(Template.ALL_REDUCE_TRAINJOB, model, 1, IMAGE, rdma=rdma)
+            if not rdma or pools_of(site, request):
+                name = runtime_name(model, rdma=rdma)
+                yield _runtime(site, name, runtime_spec(resolved(site, request)))
+
+
+def _runtime(site: Site, name: str, spec: Json) -> Manifest:
+    body = {
+        "apiVersion": API,
+        "kind": "ClusterTrainingRuntime",
+        "metadata": {"name": name, "labels": labels(site.name, COMPONENT)},
+        "spec": spec,
+    }
+    return Manifest(f"ClusterTrainingRuntime/{name}", body, target=Target.SITE)

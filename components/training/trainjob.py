@@ -1,0 +1,111 @@
+"""all-reduce-trainjob: a TrainJob on a runtime of the site.
+
+A ClusterTrainingRuntime says what all jobs on a model have in common: the scheduler, where workers
+go, and how a job comes back. It has no podGroupPolicy: that is for other schedulers' gangs. What is
+one job's own, its gang above all, comes by a patch of the TrainJob. A patch cannot name a tier of
+priority, so a job that does has a runtime of its own, in its namespace.
+
+Sources: Kubeflow Trainer 2.2.0, pkg/apis/trainer/v1alpha1/trainjob_types.go (PodSpecPatch),
+pkg/runtime/core/trainingruntime.go, pkg/runtime/framework/plugins/torch; also 2.3.0.
+"""
+
+from components.manifest import Json, hashed, pruned
+from components.training import starting
+from components.training.job import metadata
+from components.training.pods import container, resources, worker
+from components.training.setting import Setting
+from components.training.stopping import failing, restarting
+
+API = "trainer.kubeflow.org/v1alpha1"
+NODE = "node"
+"""What Trainer calls a worker: the replicated job and its container."""
+STEP_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
+MANAGER = "foresite.dev/job"
+"""Whose patch it is: Kueue writes one of its own beside it."""
+_LONGEST = 63
+
+
+def manifests(setting: Setting) -> list[Json]:
+    """The job's objects, in the order in which they are to be made."""
+    workers = setting.request.workers
+    own = setting.request.priority is not None
+    runtime = {
+        "apiVersion": API,
+        "kind": "TrainingRuntime",
+        "metadata": {"name": setting.name, "namespace": setting.namespace},
+        "spec": runtime_spec(setting),
+    }
+    found = starting.groups(setting, workers)
+    return [*found, *([runtime] if own else []), _train_job(setting, own=own)]
+
+
+def runtime_name(model: str, *, rdma: bool) -> str:
+    """The ClusterTrainingRuntime of a model, with RDMA or without."""
+    name = f"all-reduce-{model}{'-rdma' if rdma else ''}"
+    return name if len(name) <= _LONGEST else hashed(name[: _LONGEST - 9], {"name": name})
+
+
+def runtime_spec(setting: Setting) -> Json:
+    """What all jobs on a model have in common; sizes are defaults, which a TrainJob replaces."""
+    box = container(setting, NODE)
+    for own in ("image", "command"):
+        box.pop(own, None)
+    pod = worker(setting, box, {})
+    node = {
+        "name": NODE,
+        "replicas": 1,
+        "template": {
+            "metadata": {"labels": {STEP_LABEL: "trainer"}},
+            "spec": {**failing(), "template": pod},
+        },
+    }
+    return {
+        "mlPolicy": {"numNodes": 1, "torch": {}},
+        "template": {
+            "spec": {
+                "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
+                "failurePolicy": restarting(),
+                "replicatedJobs": [node],
+            }
+        },
+    }
+
+
+def _train_job(setting: Setting, *, own: bool) -> Json:
+    request = setting.request
+    box = container(setting, NODE)
+    kind = "TrainingRuntime" if own else "ClusterTrainingRuntime"
+    name = setting.name if own else runtime_name(request.model, rdma=request.rdma)
+    trainer = {
+        "image": request.image,
+        "command": box.get("command"),
+        "numNodes": request.workers,
+        "numProcPerNode": setting.per_worker,
+        # Trainer 2.2 puts these in place of the runtime's, so they are complete.
+        "resourcesPerNode": resources(setting),
+    }
+    gang = starting.annotations(setting, "TrainJob", request.workers)
+    spec = {
+        **starting.suspended(setting),
+        "runtimeRef": reference(kind, name),
+        "trainer": pruned(trainer),
+        "runtimePatches": [_patch(gang)] if gang else None,
+    }
+    return pruned(
+        {"apiVersion": API, "kind": "TrainJob", "metadata": metadata(setting), "spec": spec}
+    )
+
+
+def reference(kind: str, name: str) -> Json:
+    """The runtime that a TrainJob uses."""
+    return {"apiGroup": "trainer.kubeflow.org", "kind": kind, "name": name}
+
+
+def _patch(gang: dict[str, str]) -> Json:
+    """The gang's annotations on the workers' pods."""
+    pod = {"metadata": {"annotations": gang}}
+    job = {"name": NODE, "template": {"spec": {"template": pod}}}
+    return {
+        "manager": MANAGER,
+        "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [job]}}},
+    }
