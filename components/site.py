@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from components.accelerators import impact as accelerators_impact
 from components.accelerators import objects as accelerators
 from components.impact import kubernetes
 from components.impact.rules import Rules
@@ -17,6 +18,8 @@ from components.schedulers import impact as schedulers_impact
 from components.schedulers import objects as schedulers
 from components.teams import impact as teams_impact
 from components.teams import objects as teams
+from components.training import impact as training_impact
+from components.training import objects as training
 from schemas.site import Site
 
 COMPONENTS: dict[str, Callable[[Site], list[Manifest]]] = {
@@ -26,16 +29,18 @@ COMPONENTS: dict[str, Callable[[Site], list[Manifest]]] = {
     "network-devices": network_devices.objects,
     "teams": teams.objects,
     "schedulers": schedulers.objects,
+    "training": training.objects,
 }
 """Each component by name, with the pure function that makes its objects."""
 
 RULES: dict[str, Rules] = {
     "machines": Rules((*machines_impact.RULES, *kubernetes.RULES)),
     "pod-network": Rules((*pod_network_impact.RULES, *kubernetes.RULES)),
-    "accelerators": Rules(kubernetes.RULES),
+    "accelerators": Rules((*accelerators_impact.RULES, *kubernetes.RULES)),
     "network-devices": Rules((*network_devices_impact.RULES, *kubernetes.RULES)),
     "teams": Rules((*teams_impact.RULES, *kubernetes.RULES)),
     "schedulers": Rules((*schedulers_impact.RULES, *kubernetes.RULES)),
+    "training": Rules((*training_impact.RULES, *kubernetes.RULES)),
 }
 """What a change of a component's objects does to machines: its own rules, then Kubernetes'."""
 

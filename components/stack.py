@@ -12,6 +12,7 @@ from components.schedulers.component import Schedulers
 from components.shell import placement
 from components.site import site_objects
 from components.teams.component import Teams
+from components.training.component import Training
 from schemas.site import Site
 
 SHELLS = {
@@ -21,6 +22,7 @@ SHELLS = {
     "network-devices": NetworkDevices,
     "teams": Teams,
     "schedulers": Schedulers,
+    "training": Training,
 }
 """Each component by name, as Pulumi registers it, in the order of components/site.py."""
 

@@ -1,64 +1,31 @@
 """What a real API server makes of pods that ask for accelerators, with the policies of a site."""
 
-import contextlib
-import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import pytest
 
 from components.accelerators.objects import objects
-from components.manifest import Json, Manifest
-from controlplane import ApiError, Client, ControlPlane
-from controlplane.crds import install_crds
-from schemas.accelerators import AcceleratorSettings
-from schemas.hardware import Accelerators
-from schemas.nodelabels import ACCELERATOR_LABEL, TEAM_LABEL
-from schemas.objects import load_crds
-from schemas.site import Site
-from tests.accelerator_sites import H100, MNCORE, T4, V100, by_dra, operated_by, site
+from components.manifest import Json
+from controlplane import Client, ControlPlane
+from schemas.nodelabels import ACCELERATOR_LABEL
+from tests.accelerator_pods import (
+    PLATFORM,
+    PLUGIN,
+    TEAM,
+    answer,
+    apply,
+    in_force,
+    job,
+    namespaces,
+    pod,
+    refused,
+    remove,
+    stored,
+    until,
+)
+from tests.accelerator_sites import H100, MNCORE, T4, V100, site
 
 pytestmark = pytest.mark.controlplane
-
-PLUGIN = "nvidia.com/gpu"
-TEAM, PLATFORM = "accelerator-team", "accelerator-platform"
-"""A namespace of a team, and one of administrators."""
-SECONDS = 30.0
-
-
-def namespace(name: str, **labels: str) -> Json:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-
-
-def apply(client: Client, manifests: list[Manifest], dry_run: bool = False) -> None:
-    """Apply every object strictly, namespaces first."""
-    spaces = [each.body for each in manifests if each.kind == "Namespace"]
-    for each in spaces:
-        client.apply(each)
-    rest = [each.body for each in manifests if each.kind != "Namespace"]
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda each: client.apply(each, dry_run=dry_run), rest))
-
-
-@pytest.mark.parametrize(
-    "made",
-    [
-        site(),
-        by_dra(),
-        operated_by(),
-        operated_by(max_parallel_upgrades=2),
-        operated_by(drivers=False),
-    ],
-    ids=["plugins", "dra", "operator", "renewing operator", "operator without drivers"],
-)
-def test_every_object_passes_a_strict_dry_run(api: ControlPlane, made: Site) -> None:
-    manifests = objects(made)
-    with api.client() as client:
-        kinds = {"/".join(each.key[:2]) for each in manifests}
-        install_crds(client, load_crds(kinds))
-        apply(client, manifests, dry_run=True)
 
 
 @pytest.fixture(scope="module")
@@ -67,76 +34,11 @@ def policed(api: ControlPlane) -> Iterator[Client]:
     kinds = ("RuntimeClass", "AdmissionPolicy", "AdmissionPolicyBinding")
     made = [each for each in objects(site()) if each.kind.endswith(kinds)]
     with api.client() as client:
-        client.apply(namespace(TEAM, **{TEAM_LABEL: "vision"}))
-        client.apply(namespace(PLATFORM))
+        namespaces(client)
         apply(client, made)
         in_force(client)
         yield client
-        for each in made:
-            client.delete(each.key[0], each.kind, each.key[3])
-
-
-def in_force(client: Client) -> None:
-    """Wait until the API server has read the policies, each by what it alone does."""
-    deadline = time.monotonic() + SECONDS
-    asked = {"limits": {PLUGIN: "1"}}
-    probes: tuple[tuple[Json, Callable[[Json | str], bool]], ...] = (
-        (pod({"limits": {V100: "1"}}), lambda answer: isinstance(answer, dict)),
-        (pod({"limits": {"preferred.jp/none": "1"}}), lambda answer: isinstance(answer, str)),
-        (pod(asked), lambda answer: isinstance(answer, str)),
-        (job(pod(asked)["spec"]), lambda answer: isinstance(answer, str)),
-    )
-    for body, right in probes:
-        while not right(answer(client, body)):
-            assert time.monotonic() < deadline, answer(client, body)
-            time.sleep(0.1)
-
-
-def pod(*containers: Json, space: str = TEAM, **spec: Any) -> Json:
-    """A pod whose containers have these resources; those with ``init`` are init containers."""
-    made: dict[str, list[Json]] = {"containers": [], "initContainers": []}
-    for number, resources in enumerate(containers):
-        more = dict(resources)
-        kind = "initContainers" if more.pop("init", False) else "containers"
-        always = {"restartPolicy": "Always"} if more.pop("sidecar", False) else {}
-        container = {"name": f"c{number}", "image": "registry.example/a:1", "resources": more}
-        made[kind].append({**container, **always})
-    if not made["containers"]:
-        made["containers"].append({"name": "main", "image": "registry.example/a:1"})
-    body = {"restartPolicy": "Never", **{k: v for k, v in made.items() if v}, **spec}
-    metadata = {"name": "asks", "namespace": space}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": body}
-
-
-def job(spec: Json) -> Json:
-    metadata = {"name": "asks", "namespace": TEAM}
-    body = {"template": {"spec": spec}}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": body}
-
-
-def answer(client: Client, body: Json) -> Json | str:
-    """The object as the API server would store it, or why it refuses."""
-    group = "api/v1" if body["apiVersion"] == "v1" else f"apis/{body['apiVersion']}"
-    plural = f"{body['kind'].lower()}s"
-    space = body["metadata"]["namespace"]
-    path = f"/{group}/namespaces/{space}/{plural}?dryRun=All&fieldValidation=Strict"
-    try:
-        return client.request("POST", path, body)
-    except ApiError as error:
-        return str(error)
-
-
-def stored(client: Client, body: Json) -> Json:
-    found = answer(client, body)
-    assert isinstance(found, dict), found
-    spec: Json = found["spec"]
-    return spec
-
-
-def refused(client: Client, body: Json) -> str:
-    found = answer(client, body)
-    assert isinstance(found, str), found["spec"]
-    return found
+        remove(client, made)
 
 
 def limits(**counts: str) -> Json:
@@ -286,69 +188,9 @@ def test_without_the_mutating_policy_nothing_gets_through(policed: Client) -> No
     (bound,) = (e for e in objects(site()) if e.kind == "MutatingAdmissionPolicyBinding")
     policed.delete(bound.key[0], bound.kind, bound.key[3])
     try:
-        deadline = time.monotonic() + SECONDS
-        while isinstance(found := answer(policed, pod(limits(v100="1"))), dict):
-            assert time.monotonic() < deadline, "the binding is still in force"
-            time.sleep(0.1)
+        asked = pod(limits(v100="1"))
+        found = until(lambda: answer(policed, asked), lambda said: isinstance(said, str))
         assert "is the feature gate MutatingAdmissionPolicy of the API server on?" in found
     finally:
         policed.apply(bound.body)
         in_force(policed)
-
-
-def test_twenty_models_are_within_what_a_policy_may_cost(api: ControlPlane) -> None:
-    """The API server adds up what expressions cost when a policy is made, and when it runs."""
-    many = site_of_many(20)
-    with api.client() as client, contextlib.ExitStack() as stack:
-        client.apply(namespace(TEAM, **{TEAM_LABEL: "vision"}))
-        made = [each for each in objects(many) if "AdmissionPolicy" in each.kind]
-        for each in made:
-            client.apply(each.body)
-            stack.callback(client.delete, each.key[0], each.kind, each.key[3])
-        name = many.resource("board-19")
-        containers = [{"limits": {name: "1"}} for _ in range(8)]
-        deadline = time.monotonic() + SECONDS
-        while isinstance(found := answer(client, pod(*containers)), str):
-            assert time.monotonic() < deadline, found
-            time.sleep(0.1)
-        last = found["spec"]["containers"][-1]["resources"]["limits"]
-        assert last == {name: "1", PLUGIN: "1"}
-
-
-def site_of_many(count: int) -> Site:
-    """The site with so many models, each on the hosts of one pool of its own."""
-    own = {
-        f"board-{n:02}": {
-            "description": "a board",
-            "vendor": "acme",
-            "pci": {"vendor": "1ee7"},
-            "plugin": {
-                "resource": PLUGIN,
-                "image": f"registry.example/a:1@sha256:{'ab' * 32}",
-            },
-        }
-        for n in range(count)
-    }
-    plain = site()
-    settings = AcceleratorSettings.model_validate(
-        {"prefix": "accelerators.research.example.com", "models": own}
-    )
-    host = plain.hardware["mncore2-x8"]
-    hardware = {
-        f"host-{name}": host.model_copy(update={"accelerators": Accelerators(model=name, count=8)})
-        for name in own
-    }
-    (pool,) = (each for each in plain.file.pools if each.name == "mncore")
-    pools = [
-        pool.model_copy(update={"name": f"p-{name}", "hardware": f"host-{name}"}) for name in own
-    ]
-    control = [each for each in plain.file.pools if each.name == "control"]
-    file = plain.file.model_copy(
-        update={"pools": [*control, *pools], "accelerators": settings}
-    )
-    return replace(
-        plain,
-        file=file,
-        hardware={**plain.hardware, **hardware},
-        accelerators={**plain.accelerators, **settings.models},
-    )

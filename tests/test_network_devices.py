@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from schemas.objects import check_object
 from schemas.site import Site
 from schemas.sitefile import Pool
 from tests.network_device_sites import CARD, DIVIDED, RAILS, SHARED, card, site
+from tests.repository import ROOT
 
 EVERYTHING = {
     "v100": {**SHARED, "sriov": [{**CARD, "addresses": "10.128.0.0/16", "vlan": 7, "mtu": 9000}]},
@@ -334,6 +336,31 @@ def test_pods_join_the_networks_of_their_namespace() -> None:
         joined = needs(found, pool_of(found, "a100"), space).annotations
         assert joined == {NETWORKS_ANNOTATION: names[space, "ib_vf"]}
     assert needs(found, pool_of(found, "a100")).annotations == {}
+
+
+def documented(kind: str) -> list[Json]:
+    """The YAML of the page on network devices that has a key."""
+    text = (ROOT / "docs/network-devices.md").read_text("utf-8")
+    blocks = re.findall(r"^```yaml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    found = [yaml.safe_load(block) for block in blocks]
+    return [each for each in found if kind in each]
+
+
+def test_the_documented_pods_ask_for_all_that_the_documented_pools_have() -> None:
+    (example,) = documented("pools")
+    found = site({each["name"]: each["network_devices"] for each in example["pools"]})
+    pods = documented("spec")
+    assert len(pods) == len(example["pools"])
+    for each, pod in zip(example["pools"], pods, strict=True):
+        metadata, spec = pod["metadata"], pod["spec"]
+        asked = needs(found, pool_of(found, each["name"]), metadata.get("namespace", "vision"))
+        (container,) = spec["containers"]
+        assert container["resources"]["limits"] == asked.resources
+        assert container["securityContext"]["capabilities"]["add"] == asked.capabilities
+        assert container["volumeMounts"] == asked.mounts
+        assert spec["volumes"] == asked.volumes
+        assert metadata.get("annotations", {}) == asked.annotations
+        assert spec.get("hostNetwork", False) is asked.host_network
 
 
 def test_pods_lock_memory_and_share_more_of_it_than_64_megabytes() -> None:

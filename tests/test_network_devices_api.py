@@ -1,11 +1,8 @@
 """Objects of network devices, and pods that use them, on the real API server with the real CRDs."""
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from components.daemons import namespace
 from components.manifest import Json
@@ -14,8 +11,7 @@ from components.rdma import needs
 from controlplane import ApiError, Client, ControlPlane
 from schemas.site import Site
 from tests.network_device_sites import SHARED, site
-from tests.repository import ROOT
-from tests.test_network_devices import EVERYTHING, WAYS, pool_of
+from tests.test_network_devices import EVERYTHING, WAYS, documented, pool_of
 
 pytestmark = pytest.mark.controlplane
 TEAM = "network-devices-team"
@@ -92,15 +88,8 @@ def test_resources_of_a_quotas_domain_are_refused(client: Client) -> None:
     assert "requests.example.com/fabric" in refusal(client, found)
 
 
-def documented() -> list[Json]:
-    """The Kubernetes objects in the page on network devices."""
-    text = Path(ROOT / "docs/network-devices.md").read_text("utf-8")
-    blocks = re.findall(r"^```yaml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    return [body for block in blocks if "apiVersion" in (body := yaml.safe_load(block))]
-
-
 def test_the_documented_pods_are_taken(client: Client) -> None:
-    bodies = documented()
+    bodies = documented("spec")
     assert {each["kind"] for each in bodies} == {"Pod"}
     for body in bodies:
         body["metadata"]["namespace"] = TEAM

@@ -19,6 +19,7 @@ from components.impact.vocabulary import (
     Side,
     SiteChange,
 )
+from components.machines.rollout import capacity
 from components.network_devices.impact import RULES
 from components.network_devices.names import COMPONENT
 from components.network_devices.objects import objects
@@ -134,6 +135,28 @@ def test_the_pace_is_that_of_the_pool(pace: int, words: str) -> None:
     found = of_v100(card(), card(functions=16, mtu=9000), max_unavailable=pace)
     told = effects(found, POLICY)
     assert len(told) == 2 and all(words in each.why for each in told)
+    assert {each.at_once for each in told} == {pace}
+
+
+@pytest.mark.parametrize(
+    ("after", "pace", "out"),
+    [
+        # Two fields of a policy, and two policies, are one operator's work.
+        (card(functions=16, mtu=9000), 4, 4),
+        ({"sriov": [{**CARD, "functions": 16}, OTHER]}, 4, 4),
+        (card(functions=16), 100, 100),
+        # Nothing holds back who gets a function that another pod has.
+        ({"sriov": [{**CARD, "name": "renamed"}]}, 4, MOST),
+        (card(vlan=7), 4, 0),
+    ],
+)
+def test_so_many_accelerators_are_out_at_worst(after: Any, pace: int, out: int) -> None:
+    found = of_v100(card(), after, max_unavailable=pace)
+    told = [each for name in found.changes for each in effects(found, name)]
+    ledgers = {each.model: each for each in capacity(found, told, ())}
+    v100 = ledgers["v100-sxm2-32gb"]
+    assert (v100.hosts_out, v100.accelerators_out) == (out, 8 * out)
+    assert all(each.hosts_out == 0 for model, each in ledgers.items() if each is not v100)
 
 
 def test_the_last_policy_of_a_pool_may_leave_its_functions_there() -> None:

@@ -42,7 +42,7 @@ CARDS = ["ibs0", "ibs1"]
     [
         EVERYTHING,
         # Shares are no devices of their own, and functions have RDMA devices beside the card's.
-        {"v100": {"rdma": [{"name": "a", "interfaces": CARDS}, {"name": "b", "interfaces": CARDS}]}},
+        {"v100": {"rdma": [{"name": name, "interfaces": CARDS} for name in "ab"]}},
         {"v100": {"rdma": [{"name": "a", "interfaces": ["ens1f0"]}], **DIVIDED}},
         # The domains differ: rdma/fabric and openshift.io/fabric.
         {"v100": {"rdma": [{"name": "fabric", "interfaces": CARDS}], **DIVIDED}},

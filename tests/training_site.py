@@ -106,3 +106,35 @@ def refused(site: Site, wanted: JobRequest) -> list[Refusal]:
     found = make(site, wanted)
     assert not isinstance(found, Made)
     return found
+
+
+def _without_hours(team: Json) -> Json:
+    return {key: value for key, value in team.items() if key != "off_peak"}
+
+
+@functools.cache
+def sites() -> dict[str, Site]:
+    """A site for each kind of scheduler; ``mncore2`` is what Volcano serves."""
+    plain = [_without_hours(each) for each in TEAMS]
+    boards = [
+        {"name": "vision", "namespaces": ["vision"], "priorities": ["high"], "accelerators": {
+            MNCORE: 8
+        }}
+    ]
+    network = pools(h100=RDMA, mncore=RDMA)
+    queued = scheduling(KUEUE, off_peak=None, teams=plain)
+    grouped = scheduling(VOLCANO, off_peak=None, teams=boards, overcommit_percent=None)
+    return {
+        "gang": gangs(),
+        "throttled": accelerators(pools=network, scheduling=scheduling(THROTTLED)),
+        "kueue": accelerators(pools=network, scheduling=queued),
+        "volcano": accelerators(pools=network, scheduling=grouped),
+        "default": accelerators(pools=network),
+    }
+
+
+def fitting(kind: str, template: Template, **changed: Any) -> JobRequest:
+    """A job that is right on one of ``sites``, on hosts with RDMA."""
+    where: Json = {"namespace": "vision", "team": None} if kind == "default" else {}
+    model = MNCORE if kind == "volcano" else H100
+    return request(template, **{"model": model, "per_worker": 4, **where, **changed})

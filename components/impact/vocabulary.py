@@ -151,7 +151,8 @@ class Effect(NamedTuple):
     """What one change of one field (or of a whole object, ``path`` empty) does.
 
     ``hosts`` are the names of those concerned, none where no machine notices. ``at_most``: only so
-    many of them, and Git does not say which. ``why`` is a sentence for the reviewer: what will
+    many of them, and Git does not say which. ``at_once``: so many of a pool are out at a time, as
+    whoever does it keeps to a pace. ``why`` is a sentence for the reviewer: what will
     happen and because of which behaviour. ``action`` is given where the effect says what becomes of
     the object itself. ``source`` is where the rule is from: project, version, file, or KEP.
     """
@@ -164,6 +165,7 @@ class Effect(NamedTuple):
     hosts: tuple[str, ...] = ()
     at_most: int | None = None
     action: Action | None = None
+    at_once: int | None = None
 
 
 class Ledger(NamedTuple):

@@ -7,6 +7,7 @@ replicas - maxUnavailable machines available, never more than replicas + maxSurg
 needs free hosts, which Cluster API does not know of: without one the new Machine waits for ever.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import ceil
 from typing import NamedTuple
@@ -168,11 +169,13 @@ def capacity(
 ) -> tuple[Ledger, ...]:
     """Hosts and accelerators of each model, and what is out when all pools are at their worst.
 
-    Counts what rollouts take out at a time, what is removed, and hosts of which nothing is known.
+    Counts what rollouts and operators take out at a time, what is removed, and hosts of which
+    nothing is known.
     """
     side = site.sides[0]
     effects = list(effects)
-    lost = [each for each in effects if each.impact in _OUT]
+    gone = [each for each in effects if each.impact in _OUT]
+    lost = [each for each in gone if each.at_once is None]
     certain = {host for each in lost if each.at_most is None for host in each.hosts}
     out = {
         pool.name: sum(host.name in certain for host in side.site.hosts_of(pool))
@@ -187,7 +190,23 @@ def capacity(
         # Those that a rollout deletes and does not replace are those that it takes out.
         if each.at_most is not None and pool in out and each.name not in rolled:
             out[pool] += each.at_most
+    for (pool, _), number in _paced(side.site, gone).items():
+        out[pool] += number
     return tuple(_ledgers(side.site, out))
+
+
+def _paced(site: Site, effects: Iterable[Effect]) -> dict[tuple[str, str], int]:
+    """Hosts of each pool that a component's operator has out at a time, whatever it has to do;
+    operators do not look at each other's."""
+    found: dict[tuple[str, str], int] = {}
+    pools = {host.name: host.pool for host in site.hosts}
+    for each in effects:
+        if each.at_once is None:
+            continue
+        for pool, count in Counter(pools[name] for name in each.hosts if name in pools).items():
+            key = pool, each.name[0]
+            found[key] = max(found.get(key, 0), min(each.at_once, count))
+    return found
 
 
 def _ledgers(site: Site, out: dict[str, int]) -> Iterator[Ledger]:

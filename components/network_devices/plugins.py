@@ -111,7 +111,6 @@ def _sorted(value: Any) -> Any:
 def _plugin(site: Site, pool: Pool, plugin: Plugin, config: Json) -> list[Manifest]:
     # In the order of their names, so that nothing restarts where lines of a site file swap places.
     config = {key: _sorted(value) for key, value in config.items()}
-    text = json.dumps(config, indent=2) + "\n"
     name = f"{plugin.name}-{pool.name}"
     body = {
         "apiVersion": "v1",
@@ -121,26 +120,14 @@ def _plugin(site: Site, pool: Pool, plugin: Plugin, config: Json) -> list[Manife
             "namespace": NAMESPACE,
             "labels": {**labels(site.name, COMPONENT), POOL_LABEL: pool.name},
         },
-        "data": {CONFIG_FILE: text},
-    }
-    volumes = (*SOCKETS, *plugin.paths)
-    container: dict[str, Any] = {
-        "name": plugin.name,
-        "image": site.release.images[plugin.name],
-        "args": list(plugin.args) or None,
-        "resources": {"requests": {"cpu": "10m", "memory": "50Mi"}},
-        "securityContext": {"privileged": True},
-        "volumeMounts": [
-            *({"name": each["name"], "mountPath": each["hostPath"]["path"]} for each in volumes),
-            {"name": "config", "mountPath": plugin.folder, "readOnly": True},
-        ],
+        "data": {CONFIG_FILE: json.dumps(config, indent=2) + "\n"},
     }
     daemon = Daemon(
         plugin.name,
         NAMESPACE,
         COMPONENT,
-        [pruned(container)],
-        [*volumes, {"name": "config", "configMap": {"name": name}}],
+        [_container(site, plugin)],
+        [*SOCKETS, *plugin.paths, {"name": "config", "configMap": {"name": name}}],
         # Interfaces are found by name, and only the host's network has them.
         pod={"hostNetwork": True},
         annotations={CONFIG_HASH: hashed(plugin.name, config)},
@@ -149,3 +136,20 @@ def _plugin(site: Site, pool: Pool, plugin: Plugin, config: Json) -> list[Manife
         Manifest(f"ConfigMap/{plugin.name}/{pool.name}", body, target=Target.SITE),
         on_pool(site, pool, daemon),
     ]
+
+
+def _container(site: Site, plugin: Plugin) -> Json:
+    paths = ((each["name"], each["hostPath"]["path"]) for each in (*SOCKETS, *plugin.paths))
+    return pruned(
+        {
+            "name": plugin.name,
+            "image": site.release.images[plugin.name],
+            "args": list(plugin.args) or None,
+            "resources": {"requests": {"cpu": "10m", "memory": "50Mi"}},
+            "securityContext": {"privileged": True},
+            "volumeMounts": [
+                *({"name": name, "mountPath": path} for name, path in paths),
+                {"name": "config", "mountPath": plugin.folder, "readOnly": True},
+            ],
+        }
+    )

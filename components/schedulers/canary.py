@@ -12,6 +12,8 @@ from components.schedulers.names import (
     INSTANCE_LABEL,
     NAME_LABEL,
     metadata,
+    on_pools,
+    pools_of,
     scheduling,
 )
 from components.schedulers.workload import POD_SECURITY, SECURITY, tolerations
@@ -85,7 +87,6 @@ def _job(site: Site, backend: Backend) -> Json:
 
 def _pod(site: Site, backend: Backend) -> Json:
     """A pod that fits every node with room for one more: it asks for nothing."""
-    pools = [pool for pool in site.file.pools if pool.name in backend.pools]
     container = {
         "name": "canary",
         "image": site.release.images[IMAGE],
@@ -103,7 +104,9 @@ def _pod(site: Site, backend: Backend) -> Json:
         "enableServiceLinks": False,
         "priorityClassName": PRIORITY_CLASS,
         "terminationGracePeriodSeconds": 0,
-        "tolerations": tolerations(pools),
+        # Its scheduler would place it there anyhow; so whoever reads it sees where it runs.
+        "affinity": on_pools(site, backend),
+        "tolerations": tolerations(pools_of(site, backend)),
         "securityContext": POD_SECURITY,
         "containers": [container],
     }

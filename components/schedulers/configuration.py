@@ -8,8 +8,7 @@ are spelled as their code reads them: the README of the gang plugin has other sp
 
 from components.gang import NAME, key
 from components.manifest import Json
-from components.schedulers.names import HEALTH_PORT, scheduling
-from schemas.nodelabels import POOL_LABEL
+from components.schedulers.names import HEALTH_PORT, on_pools, pools_of, scheduling
 from schemas.scheduling import Backend, Gang, KubeScheduler
 from schemas.site import Site
 
@@ -46,7 +45,7 @@ def profile(site: Site, backend: Backend, scheduler: KubeScheduler) -> Json:
     return {
         "schedulerName": backend.name,
         "plugins": {"multiPoint": {"enabled": enabled}},
-        "pluginConfig": [*_resources(site, backend), _on_its_pools(backend), *plugins],
+        "pluginConfig": [*_resources(site, backend), _on_its_pools(site, backend), *plugins],
     }
 
 
@@ -86,7 +85,7 @@ def throttler_arguments(backend: Backend, scheduler: KubeScheduler) -> Json:
 def _resources(site: Site, backend: Backend) -> list[Json]:
     """No node has the models' own resources: admission adds the device plugin's beside them. A pod
     that asks for a model of other pools stays pending."""
-    models = {site.model(pool) for pool in site.file.pools if pool.name in backend.pools}
+    models = {site.model(pool) for pool in pools_of(site, backend)}
     mine = {site.resource(model) for model in models if model}
     ignored = sorted(mine & set(site.nominal_resources()))
     if not ignored:
@@ -94,8 +93,7 @@ def _resources(site: Site, backend: Backend) -> list[Json]:
     return [{"name": "NodeResourcesFit", "args": {"ignoredResources": ignored}}]
 
 
-def _on_its_pools(backend: Backend) -> Json:
+def _on_its_pools(site: Site, backend: Backend) -> Json:
     """Two schedulers that count one node's devices would each give them away."""
-    term = {"matchExpressions": [{"key": POOL_LABEL, "operator": "In", "values": backend.pools}]}
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
-    return {"name": "NodeAffinity", "args": {"addedAffinity": required}}
+    added = on_pools(site, backend)["nodeAffinity"]
+    return {"name": "NodeAffinity", "args": {"addedAffinity": added}}

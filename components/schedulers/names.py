@@ -1,8 +1,10 @@
 """What the objects of schedulers are called, and the labels by which they find each other."""
 
 from components.manifest import Json, labels
+from schemas.nodelabels import POOL_LABEL
 from schemas.scheduling import Backend, KubeScheduler, Scheduling
 from schemas.site import Site
+from schemas.sitefile import Pool
 from schemas.vocabulary import BackendKind
 
 COMPONENT = "schedulers"
@@ -19,17 +21,35 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 
 def run_here(site: Site) -> list[tuple[Backend, KubeScheduler]]:
-    """The backends whose scheduler Foresite runs, with its settings, in the order of the file."""
+    """The backends whose scheduler Foresite runs, with its settings."""
     return [
         (each, each.scheduler)
-        for each in scheduling(site).backends
+        for each in backends(site)
         if each.kind is BackendKind.KUBE_SCHEDULER and each.scheduler is not None
     ]
+
+
+def backends(site: Site) -> list[Backend]:
+    """The backends by name: their order in the file means nothing, and changes no object."""
+    return sorted(scheduling(site).backends, key=lambda each: each.name)
+
+
+def pools_of(site: Site, backend: Backend) -> list[Pool]:
+    """The pools of a backend, in the order of the site: theirs in the backend means nothing."""
+    return [pool for pool in site.file.pools if pool.name in backend.pools]
 
 
 def scheduling(site: Site) -> Scheduling:
     """How pods of the site are scheduled; nothing is said where the file says nothing."""
     return site.file.scheduling or Scheduling()
+
+
+def on_pools(site: Site, backend: Backend) -> Json:
+    """The affinity of what runs on the pools of a backend alone."""
+    names = [pool.name for pool in pools_of(site, backend)]
+    term = {"matchExpressions": [{"key": POOL_LABEL, "operator": "In", "values": names}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    return {"nodeAffinity": required}
 
 
 def scheduler_name(backend: Backend | None) -> str:

@@ -6,7 +6,7 @@ that place pods on one node would each give its devices away.
 
 from components.manifest import Manifest
 from components.schedulers.admission import Check, literal, policy
-from components.schedulers.names import DEFAULT_SCHEDULER, scheduler_name, scheduling
+from components.schedulers.names import DEFAULT_SCHEDULER, backends, pools_of, scheduler_name
 from schemas.nodelabels import POOL_LABEL
 from schemas.scheduling import Backend
 from schemas.site import Site
@@ -15,7 +15,7 @@ from schemas.vocabulary import BackendKind
 
 def scheduler_policies(site: Site) -> list[Manifest]:
     """The policy, where some pools have a scheduler of their own."""
-    owning = [each for each in scheduling(site).backends if each.kind is not BackendKind.KUEUE]
+    owning = [each for each in backends(site) if each.kind is not BackendKind.KUEUE]
     if not owning:
         return []
     return policy(site, SCHEDULERS, _variables(site), _checks(site, owning))
@@ -27,7 +27,7 @@ SCHEDULERS = "schedulers"
 def served_models(site: Site) -> dict[str, str]:
     """The scheduler of each model, by the resource that pods ask for."""
     found = {each: scheduler_name(site.backend_of(each)) for each in site.models()}
-    return {site.resource(model): name for model, name in found.items()}
+    return dict(sorted((site.resource(model), name) for model, name in found.items()))
 
 
 def _variables(site: Site) -> dict[str, str]:
@@ -71,7 +71,7 @@ def _checks(site: Site, owning: list[Backend]) -> list[Check]:
             f"the default scheduler must keep off pools of other schedulers: write nodeSelector "
             f"{POOL_LABEL}: {' or '.join(free) or 'none is left'}; or write {either}",
         ),
-        *(_on_own_pools(each) for each in owning),
+        *(_on_own_pools(site, each) for each in owning),
         Check(
             "variables.template.spec.?nodeName.orValue('') == ''",
             "leave nodeName out: it goes past every scheduler and every limit",
@@ -82,15 +82,16 @@ def _checks(site: Site, owning: list[Backend]) -> list[Check]:
 _SAYS = "schedulerName: "
 
 
-def _on_own_pools(backend: Backend) -> Check:
+def _on_own_pools(site: Site, backend: Backend) -> Check:
     """A pool that is named is one of the scheduler's; Volcano must be told, as nothing of it keeps
     to pools. A pod that asks for a model goes to that model's pools."""
     bound = backend.kind is BackendKind.VOLCANO
     unsaid = "variables.asked.size() > 0" if bound else "true"
-    mine = f"variables.pool in {literal(backend.pools)}"
+    names = [pool.name for pool in pools_of(site, backend)]
+    mine = f"variables.pool in {literal(names)}"
     return Check(
         f"variables.scheduler != {literal(backend.name)} || "
         f"(variables.pool == '' ? {unsaid} : {mine})",
         f"{backend.name} places pods on its own pools alone: write nodeSelector {POOL_LABEL}: "
-        f"{' or '.join(backend.pools)}" + ("" if bound else ", or none"),
+        f"{' or '.join(names)}" + ("" if bound else ", or none"),
     )

@@ -19,6 +19,7 @@ from components.training.setting import (
     helper_pool,
     per_worker_of,
     pools_of,
+    scheduling,
     shares,
     storage_of,
     team_of,
@@ -63,8 +64,8 @@ def machines(site: Site, request: JobRequest) -> Iterator[Refusal]:
     per_worker = per_worker_of(site, request)
     cpu, memory = shares(site, request)
     pools = pools_of(site, request)
-    if per_worker > max(accelerators(site, pool) for pool in pools):
-        return
+    if list(room_of_worker(site, request)):
+        return  # then more machines are no help
     found = sum(
         site.replicas(pool) * workers_on(room(site, pool), per_worker, cpu, memory)
         for pool in pools
@@ -112,6 +113,11 @@ def promises(site: Site, request: JobRequest) -> Iterator[Refusal]:
         whole = most // per_worker
         fix = f"write at most {whole}" if whole else f"write --per-worker {most} or less"
         yield Refusal("--workers", message, fix)
+
+
+def shared(site: Site, model: str) -> bool:
+    """Whether some team may use a model: then the site has runtimes for it."""
+    return any(promised(team, model) for team in scheduling(site).teams)
 
 
 def promised(team: Team, model: str) -> int:

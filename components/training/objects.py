@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from components.manifest import Json, Manifest, Target, annotated, labels
 from components.training.examples import COMPONENT, IMAGE, examples
-from components.training.fitting import promised
+from components.training.fitting import shared
 from components.training.request import JobRequest, Template
-from components.training.setting import pools_of, resolved, scheduling
+from components.training.setting import pools_of, resolved
 from components.training.trainjob import API, runtime_name, runtime_spec
 from schemas.site import Site
 
@@ -19,9 +19,8 @@ def objects(site: Site) -> list[Manifest]:
 def runtimes(site: Site) -> Iterator[Manifest]:
     """The ClusterTrainingRuntimes that TrainJobs name: for each model one, and one with RDMA where
     its hosts have it. Workers have all of a host there unless the TrainJob says otherwise."""
-    teams = scheduling(site).teams
     for model in site.models():
-        if not any(promised(team, model) for team in teams):
+        if not shared(site, model):
             continue
         for rdma in (False, True):
             request = JobRequest(Template.ALL_REDUCE_TRAINJOB, model, 1, IMAGE, rdma=rdma)

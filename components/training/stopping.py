@@ -37,17 +37,22 @@ RESTARTS = 3
 LAUNCHER_RESTARTS = 10
 """The same with MPI: mpirun fails when its workers are stopped, and may do so before them."""
 
-SCRIPT = f"""\
+def script(patience: int, linger: int) -> str:
+    """A shell script that runs its arguments. On SIGTERM it tells them, and ends with 143 once they
+    have ended, or after ``patience`` seconds; an error of theirs it holds back for ``linger``."""
+    return f"""\
 trap 'kill -TERM "$child" 2>/dev/null
-(sleep {GRACE_SECONDS - MARGIN_SECONDS}; kill -KILL "$child") >/dev/null 2>&1 &
+(sleep {patience}; kill -KILL "$child") >/dev/null 2>&1 &
 wait "$child"; exit {STOPPED}' TERM
 "$@" &
 child=$!
 wait "$child"; code=$?
-[ "$code" = 0 ] || {{ sleep {LINGER_SECONDS} & wait "$!"; }}
+[ "$code" = 0 ] || {{ sleep {linger} & wait "$!"; }}
 exit "$code"
 """
-"""Runs its arguments. On SIGTERM it tells them, and ends with 143 once they have ended."""
+
+
+SCRIPT = script(GRACE_SECONDS - MARGIN_SECONDS, LINGER_SECONDS)
 
 
 def wrapped(command: list[str]) -> list[str]:

@@ -3,7 +3,8 @@
 A ClusterTrainingRuntime says what all jobs on a model have in common: the scheduler, where workers
 go, and how a job comes back. It has no podGroupPolicy: that is for other schedulers' gangs. What is
 one job's own, its gang above all, comes by a patch of the TrainJob. A patch cannot name a tier of
-priority, so a job that does has a runtime of its own, in its namespace.
+priority, so a job that does has a runtime of its own, in its namespace; so have jobs of a site
+without teams, for which no runtimes are made.
 
 Sources: Kubeflow Trainer 2.2.0, pkg/apis/trainer/v1alpha1/trainjob_types.go (PodSpecPatch),
 pkg/runtime/core/trainingruntime.go, pkg/runtime/framework/plugins/torch; also 2.3.0.
@@ -11,6 +12,7 @@ pkg/runtime/core/trainingruntime.go, pkg/runtime/framework/plugins/torch; also 2
 
 from components.manifest import Json, hashed, pruned
 from components.training import starting
+from components.training.fitting import shared
 from components.training.job import metadata
 from components.training.pods import container, resources, worker
 from components.training.setting import Setting
@@ -28,7 +30,7 @@ _LONGEST = 63
 def manifests(setting: Setting) -> list[Json]:
     """The job's objects, in the order in which they are to be made."""
     workers = setting.request.workers
-    own = setting.request.priority is not None
+    own = setting.request.priority is not None or not shared(setting.site, setting.request.model)
     runtime = {
         "apiVersion": API,
         "kind": "TrainingRuntime",

@@ -26,9 +26,7 @@ _REFUSED = (
     "scheme and path are part of the BMC's address, which does not change"
 )
 _CPU_DISK = "memory_gib: 512\n    root_disk: {device_name: /dev/nvme0n1, rotational: false}"
-_MNCORE_DISK = (
-    "preferred-networks, count: 8}\n    root_disk: {device_name: /dev/nvme0n1, rotational: false}"
-)
+_MNCORE_DISK = "mncore2, count: 8}\n    root_disk: {device_name: /dev/nvme0n1, rotational: false}"
 _OWN = """\
 hardware:
   own-1u:

@@ -46,6 +46,7 @@ _FIRST_ONLY = "nodeRegistration patches skipPhases timeouts bootstrapTokens loca
 """Those of the initConfiguration that may change: only the machine that ran ``kubeadm init`` is
 compared by them."""
 _UNCOMPARED = ("clusterConfiguration.dns", "joinConfiguration.discovery")
+_REFUSED = refused("the webhook refuses: this cannot be changed later", _WEBHOOK)
 ROLLING_FIELDS = (path("spec.version"), _REFERENCE, _CONFIG)
 
 
@@ -79,6 +80,17 @@ def _config(site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
         why = f"{effect.why}; the machine that ran kubeadm init, if it still is there, may stay"
         effect = effect._replace(why=why)
     yield effect
+
+
+@of_field
+def _cluster(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """The ClusterConfiguration as a whole: what comes is judged by its fields; that all of it goes
+    is a change that the webhook does not list."""
+    known = set(_MUTABLE["clusterConfiguration"].split())
+    if field.before is ABSENT and isinstance(field.after, dict) and set(field.after) <= known:
+        yield _roll(site, change, field, f"{dotted(field.path)} is new")
+    else:
+        yield from _REFUSED(site, change, field)
 
 
 @of_field
@@ -182,7 +194,8 @@ RULES = [
         Rule(KIND, (*_CONFIG, *path(each)), harmless("no machine is compared by it", COMPARED))
         for each in _UNCOMPARED
     ),
-    Rule(KIND, _CONFIG, refused("the webhook refuses: this cannot be changed later", _WEBHOOK)),
+    Rule(KIND, (*_CONFIG, "clusterConfiguration"), _cluster),
+    Rule(KIND, _CONFIG, _REFUSED),
     Rule(KIND, (), _whole, whole=True),
 ]
 """The rules of the control plane."""

@@ -42,7 +42,10 @@ def on_hosts(
     impact: Impact,
     words: tuple[str, str],
 ) -> Effect:
-    """An effect on the hosts of the object's pool, spares aside; ``words`` are why and source."""
+    """An effect on the hosts of the object's pool, spares aside; ``words`` are why and source.
+
+    The operator takes hosts out at its pace, whatever several of its policies ask for.
+    """
     why, source = words
     hosts = staying(site, pool_name(change))
     count = running(site.side, hosts)
@@ -50,12 +53,19 @@ def on_hosts(
         why = f"{why}; but no host of the pool runs yet"
         return effect(change, field, Impact.NONE, why, source)
     at_most = count if count < len(hosts) else None
-    return effect(change, field, impact, why, source)._replace(hosts=hosts, at_most=at_most)
+    at_once = at_a_time(site) if impact in (Impact.DRAIN, Impact.REBOOT) else None
+    found = effect(change, field, impact, why, source)
+    return found._replace(hosts=hosts, at_most=at_most, at_once=at_once)
+
+
+def at_a_time(site: SiteChange) -> int:
+    """How many hosts of a pool the operator drains at a time."""
+    return site.side.site.file.network_devices.max_unavailable
 
 
 def pace(site: SiteChange) -> str:
-    """How many hosts of a pool the operator drains at a time."""
-    return f"{site.side.site.file.network_devices.max_unavailable} at a time"
+    """The same for a person."""
+    return f"{at_a_time(site)} at a time"
 
 
 def spec(change: ObjectChange) -> tuple[Json, Json]:
