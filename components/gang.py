@@ -1,7 +1,8 @@
 """The annotations of a gang, made in one place: all pods of a gang must say exactly the same.
 
-Source: pfnet/scheduler-plugins at f63b46e, plugins/gang (gangs.go, annotations): a pod whose size
-is missing, no number or 1 counts as no gang, silently; pods that say different things never start.
+Source: pfnet/scheduler-plugins f63b46e, plugins/gang (annotation.go, name_spec.go, gang.go): a pod
+whose size is missing, no number or 1 counts as no gang, silently; pods that say different things
+never start.
 """
 
 from schemas.scheduling import Gang

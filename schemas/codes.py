@@ -58,7 +58,7 @@ class Code(StrEnum):
     UNKNOWN_HARDWARE = "unknown-hardware", "disks, accelerators and times of the host are not known"
     UNKNOWN_OS = "unknown-os", "there is no image that the hosts could boot"
     OS_IMAGE_MISSING = "os-image-missing", "a host would be wiped and then have nothing to boot"
-    UNKNOWN_POOL = "unknown-pool", "the host would belong to no machine"
+    UNKNOWN_POOL = "unknown-pool", "what names it would be meant for no machine"
     UNKNOWN_ZONE = "unknown-zone", "the host would get no address"
     DUPLICATE_NAME = "duplicate-name", "two objects with one name overwrite each other in turn"
     RESERVED_NAME = "reserved-name", "the name would clash with one that is needed elsewhere"
@@ -134,7 +134,7 @@ class Code(StrEnum):
         "scheduler-meaningless",
         "the setting promises what no scheduler will do",
     )
-    GANG_TIMEOUT = "gang-timeout", "the scheduler would cut the time without a word"
+    GANG_TIMEOUT = "gang-timeout", "gangs would wait for another time than the file says"
     UNKNOWN_PRIORITY = "unknown-priority", "the API server refuses pods of a tier that is not there"
     PRIORITY_CLASH = "priority-clash", "which pods go first would be left to chance"
     TEAM_CLASH = "team-clash", "two teams would share what each was promised alone"

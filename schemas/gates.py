@@ -42,7 +42,8 @@ def scheduler_gates(site: Site) -> dict[str, bool]:
 
 def kubelet_gates(site: Site, pool: Pool) -> dict[str, bool]:
     """Feature gates of the kubelets of a pool: those with accelerators hand them to pods."""
-    if not _by_dra(site) or site.model(pool) is None:
+    model = site.model(pool)
+    if model is None or not handed_by_dra(site, model):
         return {}
     return _needed("DRAExtendedResource", site.version(pool))
 
@@ -80,6 +81,14 @@ def pod_runtime(site: Site, model: str) -> str | None:
     return None if by_cdi or operated(site, model) else site.accelerators[model].runtime_class
 
 
+def handed_by_dra(site: Site, model: str) -> bool:
+    """Whether a DRA driver hands out the cards of a model: else its device plugin does, as also
+    where the site's way is DRA and the model has no driver for it."""
+    settings = site.file.accelerators
+    chosen = settings is not None and settings.model_by is ModelBy.DRA
+    return chosen and model in site.accelerators and site.accelerators[model].dra is not None
+
+
 def operated(site: Site, model: str) -> bool:
     """Whether the GPU operator serves a model, in place of plain DaemonSets."""
     settings = site.file.accelerators
@@ -91,8 +100,7 @@ GPU_OPERATOR_VENDOR = "nvidia"
 
 
 def _by_dra(site: Site) -> bool:
-    settings = site.file.accelerators
-    return settings is not None and settings.model_by is ModelBy.DRA and bool(site.models())
+    return any(handed_by_dra(site, model) for model in site.models())
 
 
 def _needed(gate: str, version: KubernetesVersion) -> dict[str, bool]:

@@ -71,6 +71,17 @@ class Backend(Model):
     """The scheduler that Foresite runs (kind kube-scheduler)."""
 
 
+DEFAULT_SCHEDULER = "default-scheduler"
+"""The scheduler of pods that name none."""
+
+
+def scheduler_name(backend: Backend | None) -> str:
+    """What pods of a backend's pools write as schedulerName; Kueue only says when they start."""
+    if backend is None or backend.kind is BackendKind.KUEUE:
+        return DEFAULT_SCHEDULER
+    return backend.name
+
+
 class Priority(Model):
     """A tier of priority."""
 

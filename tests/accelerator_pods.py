@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from components.manifest import Json, Manifest
@@ -47,7 +48,7 @@ def in_force(client: Client) -> None:
     asked = {"limits": {PLUGIN: "1"}}
     until(lambda: answer(client, pod({"limits": {V100: "1"}})), lambda said: PLUGIN in limits(said))
     for body in (pod({"limits": {"preferred.jp/none": "1"}}), pod(asked), job(pod(asked)["spec"])):
-        until(lambda body=body: answer(client, body), lambda said: isinstance(said, str))
+        until(partial(answer, client, body), lambda said: isinstance(said, str))
 
 
 def limits(said: Json | str) -> Json:

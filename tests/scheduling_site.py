@@ -4,6 +4,8 @@ import functools
 from dataclasses import replace
 from typing import Any
 
+import yaml
+
 from components.manifest import Json, Manifest
 from components.schedulers.objects import objects
 from schemas.accelerators import AcceleratorSettings
@@ -71,3 +73,30 @@ def with_scheduler(backend: Json = GANG, **settings: Any) -> Json:
 def by_name(made: Site) -> dict[str, Manifest]:
     """The objects of a site's schedulers by their logical names."""
     return {each.name: each for each in objects(made)}
+
+
+def config(made: Site, backend: str) -> Json:
+    """What a scheduler reads."""
+    text = by_name(made)[f"ConfigMap/{backend}"].body["data"]["config.yaml"]
+    found: Json = yaml.safe_load(text)
+    return found
+
+
+def arguments(made: Site, backend: str) -> dict[str, Json]:
+    (profile,) = config(made, backend)["profiles"]
+    return {each["name"]: each["args"] for each in profile["pluginConfig"]}
+
+
+def template(made: Site, backend: str) -> Json:
+    found: Json = by_name(made)[f"Deployment/{backend}"].body["spec"]["template"]
+    return found
+
+
+def container(made: Site, backend: str) -> Json:
+    (found,) = template(made, backend)["spec"]["containers"]
+    return dict(found)
+
+
+def canary(made: Site, backend: str = GANG_SCHEDULER) -> Json:
+    found: Json = by_name(made)[f"CronJob/{backend}"].body["spec"]["jobTemplate"]["spec"]
+    return found

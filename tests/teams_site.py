@@ -8,6 +8,7 @@ from components.teams.objects import objects
 from schemas.rules import site_findings
 from schemas.rules.finding import Finding
 from schemas.site import Site
+from tests.golden import with_pool
 from tests.scheduling_site import A100, H100, IMAGE, PREFIX, V100
 from tests.scheduling_site import site as with_backends
 
@@ -40,6 +41,7 @@ TIERS: list[Json] = [
     {"name": "normal", "value": 100, "default": True},
     {"name": "low", "value": 10, "preempts": False},
 ]
+INFINIBAND: Json = {"name": "hca", "interfaces": ["ib0", "ib1"]}
 NIGHTS: Json = {"time_zone": "Asia/Tokyo", "first_day": "2026-12-01", "last_day": "2026-12-31"}
 
 
@@ -62,9 +64,10 @@ def spec(made: Site, name: str) -> Json:
 
 def findings(made: Site) -> list[Finding]:
     """What the rules say of a site's teams, tiers and limits."""
-    return [
-        each
-        for each in site_findings(made)
-        if isinstance(each.place, tuple) and each.place[:1] == ("scheduling",)
-    ]
+    return [each for each in site_findings(made) if each.place[:1] == ("scheduling",)]
 
+
+def with_rdma(made: Site, pool: str, **rdma: Any) -> Site:
+    """A site one of whose pools shares RDMA cards."""
+    given = made.file.pools[0].network_devices.model_validate({"rdma": [{**INFINIBAND, **rdma}]})
+    return with_pool(made, pool, network_devices=given)

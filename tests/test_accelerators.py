@@ -1,5 +1,6 @@
 """What serves the accelerators of a site: plugins, exporters, labels, the operator, classes."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -165,6 +166,25 @@ def test_with_dra_a_card_is_handed_out_once() -> None:
     assert daemons.keys() == {f"exporter-{pool}" for pool in POOLS}
     kinds = {each.kind for each in objects(of)}
     assert "MutatingAdmissionPolicy" not in kinds
+
+
+def test_with_dra_a_card_without_a_driver_for_it_keeps_its_plugin() -> None:
+    own = {name: {k: v for k, v in each.items() if k != "dra"} for name, each in OWN.items()}
+    of = site({**SETTINGS, "model_by": "dra", "models": own})
+    plugins = {name for name in bodies(of, "DaemonSet") if name.startswith("device-plugin")}
+    assert plugins == {"device-plugin-mncore"}
+    names = {body["spec"]["extendedResourceName"] for body in bodies(of, "DeviceClass").values()}
+    assert names == {V100, H100, T4}
+    claims = bodies(of, "ValidatingAdmissionPolicy")["accelerator-claims.foresite.dev"]
+    (classes,) = (e for e in claims["spec"]["variables"] if e["name"] == "classes")
+    assert "mncore2.preferred.jp" not in classes["expression"]
+
+
+def test_no_device_breaks_an_expression_of_the_catalogue() -> None:
+    """The scheduler stops at an error, for every pod of the class."""
+    for record in site().accelerators.values():
+        for text in record.dra.expressions if record.dra else ():
+            assert not re.search(r"\]\.(?!\?)", text)
 
 
 def test_with_dra_a_class_bears_each_models_resource() -> None:

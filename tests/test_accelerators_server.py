@@ -21,7 +21,13 @@ from tests.accelerator_pods import (
     remove,
     until,
 )
-from tests.accelerator_sites import by_dra, operated_by, site
+from tests.accelerator_sites import FILE, by_dra, operated_by, site
+
+EVERY_MODEL = [
+    {**each, "hardware": "a100-sxm4-80gb-x8"} if each["name"] == "cpu" else each
+    for each in FILE["pools"]
+]
+"""Pools with every model that the catalogue has: what a class may cost is judged by the server."""
 
 pytestmark = pytest.mark.controlplane
 
@@ -31,11 +37,12 @@ pytestmark = pytest.mark.controlplane
     [
         site(),
         by_dra(),
+        by_dra(pools=EVERY_MODEL),
         operated_by(),
         operated_by(max_parallel_upgrades=2),
         operated_by(drivers=False),
     ],
-    ids=["plugins", "dra", "operator", "renewing operator", "operator without drivers"],
+    ids=["plugins", "dra", "catalogue by dra", "operator", "renewing operator", "no drivers"],
 )
 def test_every_object_passes_a_strict_dry_run(api: ControlPlane, made: Site) -> None:
     manifests = objects(made)

@@ -1,16 +1,14 @@
 """What a site's teams become: namespaces, tiers, limits and queues, each as its holder reads it."""
 
-from typing import Any
 
 import pytest
 
 from components.manifest import Json, Target
 from components.rdma import needs
-from components.teams.kueue import UNLIMITED
 from components.teams.objects import objects
 from schemas.objects import check_object
 from schemas.site import Site
-from tests.golden import with_file, with_pool
+from tests.golden import with_file
 from tests.scheduling_site import A100, ACCELERATORS, H100, IMAGE, V100
 from tests.scheduling_site import site as with_backends
 from tests.teams_site import (
@@ -29,10 +27,10 @@ from tests.teams_site import (
     findings,
     site,
     spec,
+    with_rdma,
 )
 
 ONE_NAMESPACE = {**VISION, "namespaces": ["vision"]}
-INFINIBAND: Json = {"name": "hca", "interfaces": ["ib0", "ib1"]}
 SITES: dict[str, Site] = {
     "throttler": site(),
     "kueue": site(KUEUE),
@@ -48,12 +46,6 @@ def throttled(name: str, *pools: str) -> Json:
     """A kube-scheduler with a throttler, of the same name both."""
     scheduler = {"image": IMAGE, "throttler": name}
     return {"name": name, "kind": "kube-scheduler", "pools": list(pools), "scheduler": scheduler}
-
-
-def with_rdma(made: Site, pool: str, **rdma: Any) -> Site:
-    """A site one of whose pools shares RDMA cards."""
-    given = made.file.pools[0].network_devices.model_validate({"rdma": [{**INFINIBAND, **rdma}]})
-    return with_pool(made, pool, network_devices=given)
 
 
 def labels(made: Site, name: str) -> dict[str, str]:
@@ -249,85 +241,12 @@ def _limited(body: Json, team: str) -> list[str]:
     if body["kind"] == "ResourceQuota" and metadata["namespace"].startswith(team):
         return [key.removeprefix("requests.") for key in given["hard"] if key != "pods"]
     if body["kind"] == "ClusterQueue" and metadata["name"] == team:
-        groups = [group["coveredResources"] for group in given["resourceGroups"]]
-        return [name for names in groups for name in names if name in RESOURCES.values()]
+        flavors = [flavor for group in given["resourceGroups"] for flavor in group["flavors"]]
+        quotas = [quota for flavor in flavors for quota in flavor["resources"]]
+        return [quota["name"] for quota in quotas if "borrowingLimit" in quota]
     if body["kind"] == "Queue" and metadata["name"] == team:
         return list(given["capability"])
     return []
-
-
-# --- Kueue and Volcano ---
-
-
-def quota(made: Site, name: str, resource: str) -> Json:
-    """The quota of a resource in a cohort or a queue of a cluster."""
-    (found,) = [
-        each
-        for group in spec(made, name)["resourceGroups"]
-        for flavor in group["flavors"]
-        for each in flavor["resources"]
-        if each["name"] == resource
-    ]
-    return dict(found)
-
-
-def test_a_queue_borrows_what_its_team_is_promised_of_what_the_site_has() -> None:
-    made = site(KUEUE)
-    # 80 hosts with 8 each, none of them a spare
-    assert quota(made, "Cohort/tokyo-1", A100)["nominalQuota"] == "640"
-    for team, promised in (("vision", "0"), ("language", "600")):
-        found = quota(made, f"ClusterQueue/{team}", A100)
-        assert (found["nominalQuota"], found["borrowingLimit"]) == ("0", promised)
-        assert spec(made, f"ClusterQueue/{team}")["cohortName"] == "tokyo-1"
-
-
-def test_a_queue_covers_what_jobs_ask_for_besides() -> None:
-    """One that does not admits no job that asks for it: LimitRanges add space on disk to all."""
-    made = with_rdma(site(KUEUE), "a100", by_rail=True)
-    others = {*UNLIMITED, "nvidia.com/gpu", "rdma/hca_rail0", "rdma/hca_rail1"}
-    for name in ("Cohort/tokyo-1", "ClusterQueue/vision"):
-        groups = spec(made, name)["resourceGroups"]
-        assert {each for group in groups for each in group["coveredResources"]} == {A100, *others}
-        for group in groups:
-            for flavor in group["flavors"]:
-                assert [r["name"] for r in flavor["resources"]] == group["coveredResources"]
-    assert all("borrowingLimit" not in quota(made, "ClusterQueue/vision", r) for r in others)
-
-
-def test_a_flavor_is_the_nodes_of_a_model() -> None:
-    made = site({**KUEUE, "pools": ["a100", "h100"]})
-    assert spec(made, f"ResourceFlavor/{A}") == {
-        "nodeLabels": {"node.cluster.x-k8s.io/accelerator": A}
-    }
-    (toleration,) = spec(made, f"ResourceFlavor/{H}")["tolerations"]
-    reserved = {"key": "example.com/reserved", "value": "large-jobs", "effect": "NoSchedule"}
-    assert toleration == {"operator": "Equal", **reserved}
-
-
-def test_only_a_teams_namespaces_use_its_queue() -> None:
-    made = by_name(site(KUEUE))
-    selector = made["ClusterQueue/vision"].body["spec"]["namespaceSelector"]
-    assert selector == {"matchLabels": {"foresite.dev/team": "vision"}}
-    queues = {m.key[2]: m.body for m in made.values() if m.kind == "LocalQueue"}
-    named = {name: body["spec"]["clusterQueue"] for name, body in queues.items()}
-    assert named == {"vision": "vision", "vision-dev": "vision", "language": "language"}
-    # By this name Kueue gives it to jobs that name none.
-    assert {body["metadata"]["name"] for body in queues.values()} == {"default"}
-
-
-def test_a_teams_tiers_stand_where_the_policy_of_its_jobs_reads_them() -> None:
-    made = by_name(site(KUEUE))
-    notes = made["Namespace/vision-dev"].body["metadata"]["annotations"]
-    assert notes["foresite.dev/priorities"].split(",") == ["project", "normal"]
-    assert made["WorkloadPriorityClass/low"].body["value"] == 10
-
-
-def test_a_queue_of_volcano_has_what_its_team_is_promised() -> None:
-    made = by_name(SITES["volcano"])
-    for team, promised in (("vision", "0"), ("language", "600")):
-        assert made[f"Queue/{team}"].body["spec"]["capability"] == {A100: promised}
-        notes = made[f"Namespace/{team}"].body["metadata"]["annotations"]
-        assert notes["scheduling.volcano.sh/queue-name"] == team
 
 
 def test_the_same_file_gives_the_same_objects() -> None:

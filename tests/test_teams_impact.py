@@ -24,8 +24,7 @@ from tests.golden import with_file
 from tests.impact_cases import fields, said
 from tests.impact_rows import nothing
 from tests.scheduling_site import ACCELERATORS
-from tests.teams_site import KUEUE, LANGUAGE, NIGHTS, TIERS, VISION, VOLCANO, A, V, site
-from tests.test_teams import with_rdma
+from tests.teams_site import KUEUE, LANGUAGE, NIGHTS, TIERS, VISION, VOLCANO, A, V, site, with_rdma
 
 TABLE = Rules((*RULES, *KUBERNETES))
 DRA = {**ACCELERATORS, "model_by": "dra"}
@@ -136,7 +135,7 @@ def test_no_host_notices_that_a_team_comes(kind: str) -> None:
     robots = {"name": "robots", "namespaces": ["robots"], "accelerators": {V: 8}}
     made = change(BEFORE[kind], after(kind, teams=[VISION, LANGUAGE, robots]))
     found = effects(made)
-    assert {"Namespace/robots", "LimitRange/robots", "ResourceQuota/robots/priorities"} <= set(found)
+    assert {"Namespace/robots", "LimitRange/robots", "ResourceQuota/robots/priorities"} <= {*found}
     assert all(said(made, each) == {nothing()} for each in found.values())
 
 

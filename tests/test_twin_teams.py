@@ -5,6 +5,8 @@ model as researchers do, and for the plugin's resource beside it as admission ad
 """
 
 import datetime as dt
+import itertools
+import time
 from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
@@ -41,8 +43,8 @@ GPU = "nvidia.com/gpu"
 
 
 def made(team: Json, off_peak: Json | None = None) -> Site:
-    """A site with one team, of two namespaces where it says nothing else."""
-    whole = {"name": "vision", "namespaces": ["vision", "vision-dev"], **team}
+    """A site with one team."""
+    whole = {"name": "vision", "namespaces": ["vision"], **team}
     return with_backends(BACKEND, teams=[whole], priorities=TIERS, off_peak=off_peak)
 
 
@@ -59,8 +61,7 @@ def throttler(world: World) -> Iterator[World]:
     assert backend.scheduler
     config = configuration(site, backend, backend.scheduler)
     assert config["profiles"][0]["pluginConfig"][0]["args"]["ignoredResources"]
-    # What is not a part of this: whose lease it is.
-    config = {key: value for key, value in config.items() if key != "leaderElection"}
+    config.pop("leaderElection")  # whose lease it is, is no part of this
     files = {"kube-throttler": {"kubeconfig": "{kubeconfig}"}}
     world.t.start(
         Scheduler(THROTTLED, binary, config, command=("kube-scheduler",), plugin_args=files)
@@ -70,51 +71,69 @@ def throttler(world: World) -> Iterator[World]:
 
 
 class Teams:
-    """Puts a site's teams into the cluster, and takes them out again."""
+    """Puts a site's team into the cluster, in namespaces of its own, and takes it out again."""
+
+    numbers = itertools.count()
 
     def __init__(self, world: World) -> None:
         self.world = world
+        number = next(self.numbers)
+        self.space, self.other = self.spaces = (f"vision-{number}", f"vision-dev-{number}")
         self.bodies: list[Json] = []
+
+    def site(self, hours: Json | None = None, **team: Any) -> Site:
+        """A site with the team, and ``hours`` that are off-peak."""
+        return made({"namespaces": [*self.spaces], **team}, hours)
 
     def apply(self, site: Site, *edits: Json) -> None:
         """The teams of a site, ``edits`` in place of objects of the same name."""
-        mine = {each.key: each.body for each in objects(site)}
-        for edit in edits:
-            metadata = edit["metadata"]
-            mine[edit["apiVersion"], edit["kind"], "", metadata["name"]] = edit
-        self.bodies = list(mine.values())
+        names = [(edit["kind"], edit["metadata"]["name"]) for edit in edits]
+        kept = [each.body for each in objects(site) if (each.kind, each.key[3]) not in names]
+        self.bodies = [*kept, *edits]
         for body in self.bodies:
             self.world.t.client.apply(body)
-        self.world.watch.until("service accounts and quotas", self._counted)
+        deadline = time.monotonic() + 60
+        while not all(map(self._usable, self.bodies)):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
 
-    def _counted(self) -> bool:
-        """Until a quota has been counted it lets no pod in, and a pod needs an account."""
-        client = self.world.t.client
-        for body in self.bodies:
-            where = (body["metadata"]["name"], body["metadata"].get("namespace"))
-            if body["kind"] == "ResourceQuota":
-                found = client.get("v1", "ResourceQuota", *where)
-                if not found or found.get("status", {}).get("hard") != body["spec"]["hard"]:
-                    return False
-            if body["kind"] == "Namespace" and not client.get(
-                "v1", "ServiceAccount", "default", where[0]
-            ):
-                return False
-        return True
+    def _usable(self, body: Json) -> bool:
+        """A quota that nobody has counted lets no pod in, and a pod needs an account."""
+        client, metadata = self.world.t.client, body["metadata"]
+        if body["kind"] == "Namespace":
+            return client.get("v1", "ServiceAccount", "default", metadata["name"]) is not None
+        if body["kind"] != "ResourceQuota":
+            return True
+        found = client.get("v1", "ResourceQuota", metadata["name"], metadata["namespace"]) or {}
+        return bool(found.get("status", {}).get("hard") == body["spec"]["hard"])
 
     def remove(self) -> None:
         for body in self.bodies:
-            if body["kind"] == "Namespace":
-                self.world.clear(body["metadata"]["name"])
-        for body in self.bodies:
             metadata = body["metadata"]
-            if body["kind"] != "Namespace" and "namespace" not in metadata:
+            if body["kind"] == "Namespace":
+                self.world.clear(metadata["name"])
+            elif "namespace" not in metadata:
                 self.world.t.client.delete(body["apiVersion"], body["kind"], metadata["name"])
-        gone = [b["metadata"]["name"] for b in self.bodies if b["kind"] == "Namespace"]
-        self.world.watch.until(
-            "the end of the namespaces",
-            lambda: not any(self.world.t.client.get("v1", "Namespace", name) for name in gone),
-        )
+
+    def bound(self) -> set[str]:
+        """The team's pods that have a node."""
+        return {name for space in self.spaces for name in self.world.watch.bound(space)}
+
+    def settle(self, bound: int, held: int) -> None:
+        """Wait until so many of the team's pods are bound, and so many held by the throttle."""
+
+        def done() -> bool:
+            refused = [why for each in self.spaces for why in watch.refused(each).values()]
+            throttled = [why for why in refused if "clusterthrottle" in why]
+            return len(self.bound()) == bound and len(throttled) == held
+
+        watch = self.world.watch
+        watch.until(f"{bound} bound and {held} held", done)
+
+    def worker(self, name: str, resource: str = A100, count: int = 8) -> Json:
+        """A pod that asks for a model, as admission leaves it."""
+        both = {resource: str(count), GPU: str(count)}
+        return pod(name, self.space, scheduler=THROTTLED, requests=both, tolerations=[RESERVED])
 
 
 @pytest.fixture
@@ -124,46 +143,16 @@ def teams(world: World) -> Iterator[Teams]:
     found.remove()
 
 
-def worker(name: str, namespace: str = "vision", resource: str = A100, count: int = 8) -> Json:
-    """A pod that asks for a model, as admission leaves it."""
-    both = {resource: str(count), GPU: str(count)}
-    return pod(name, namespace, scheduler=THROTTLED, requests=both, tolerations=[RESERVED])
-
-
-def bound(world: World) -> set[str]:
-    return {name for space in ("vision", "vision-dev") for name in world.watch.bound(space)}
-
-
-def settles(world: World, count: int, held: int) -> None:
-    """So many pods are bound, and so many are held by the throttle."""
-
-    def done() -> bool:
-        refused = {
-            name: why
-            for space in ("vision", "vision-dev")
-            for name, why in world.watch.refused(space).items()
-        }
-        throttled = [name for name, why in refused.items() if "clusterthrottle" in why]
-        return len(bound(world)) == count and len(throttled) == held
-
-    world.watch.until(f"{count} bound and {held} held", done)
-
-
-def hours(world_now: dt.datetime, start: float, end: float) -> Json:
-    """Off-peak hours, so many hours from now until then, on each day around today."""
-    clocks = [f"{world_now + dt.timedelta(hours=each):%H:%M}" for each in (start, end)]
-    days = [f"{world_now + dt.timedelta(days=each):%Y-%m-%d}" for each in (-2, 2)]
-    return {
-        "time_zone": "UTC", "weekends": False, "start": clocks[0], "end": clocks[1],
-        "first_day": days[0], "last_day": days[1],
-    }  # fmt: skip
+def around(start: float, end: float) -> Json:
+    """Off-peak hours from so many hours from now until so many, on each day around today."""
+    now = dt.datetime.now(dt.UTC)
+    clocks = [f"{now + dt.timedelta(hours=each):%H:%M}" for each in (start, end)]
+    days = [f"{now + dt.timedelta(days=each):%Y-%m-%d}" for each in (-2, 2)]
+    zone: Json = {"time_zone": "UTC", "weekends": False, "start": clocks[0], "end": clocks[1]}
+    return {**zone, "first_day": days[0], "last_day": days[1]}
 
 
 NOW, LATER = (-2, 2), (3, 5)
-
-
-def now() -> dt.datetime:
-    return dt.datetime.now(dt.UTC)
 
 
 # --- limits ---
@@ -172,80 +161,70 @@ def now() -> dt.datetime:
 def test_a_team_is_held_at_its_limit_over_all_its_namespaces(
     throttler: World, teams: Teams
 ) -> None:
-    teams.apply(made({"accelerators": {A: 24}}))
-    throttler.run([worker(f"a-{n}") for n in range(3)])
-    throttler.run([worker(f"b-{n}", "vision-dev") for n in range(2)])
-    settles(throttler, count=3, held=2)
+    teams.apply(teams.site(accelerators={A: 24}))
+    pods = [teams.worker(f"a-{number}") for number in range(5)]
+    for each in pods[3:]:
+        each["metadata"]["namespace"] = teams.other
+    throttler.run(pods)
+    teams.settle(bound=3, held=2)
     # What ends makes room.
-    (first, *_) = sorted(throttler.watch.bound("vision"))
-    throttler.t.client.delete("v1", "Pod", first, "vision")
-    settles(throttler, count=3, held=1)
+    first = min(teams.bound())
+    space = teams.space if first in throttler.watch.bound(teams.space) else teams.other
+    throttler.t.client.delete("v1", "Pod", first, space)
+    teams.settle(bound=3, held=1)
 
 
 def test_a_team_gets_nothing_of_a_model_that_it_is_not_promised(
     throttler: World, teams: Teams
 ) -> None:
-    teams.apply(made({"accelerators": {A: 8}}))
-    throttler.run([worker("a"), worker("h", resource=H100, count=1)])
-    settles(throttler, count=1, held=1)
-    assert bound(throttler) == {"a"}
+    teams.apply(teams.site(accelerators={A: 8}))
+    throttler.run([teams.worker("a"), teams.worker("h", resource=H100, count=1)])
+    teams.settle(bound=1, held=1)
+    assert teams.bound() == {"a"}
 
 
 def test_another_limit_evicts_nobody_and_lets_the_next_in(throttler: World, teams: Teams) -> None:
-    teams.apply(made({"accelerators": {A: 16}}))
-    throttler.run([worker(f"a-{n}") for n in range(3)])
-    settles(throttler, count=2, held=1)
-    before = bound(throttler)
-    teams.apply(made({"accelerators": {A: 8}}))
-    throttler.run([worker("late")])
-    settles(throttler, count=2, held=2)
-    assert bound(throttler) == before
-    teams.apply(made({"accelerators": {A: 32}}))
-    settles(throttler, count=4, held=0)
+    teams.apply(teams.site(accelerators={A: 16}))
+    throttler.run([teams.worker(f"a-{number}") for number in range(3)])
+    teams.settle(bound=2, held=1)
+    before = teams.bound()
+    teams.apply(teams.site(accelerators={A: 8}))
+    throttler.run([teams.worker("late")])
+    teams.settle(bound=2, held=2)
+    assert teams.bound() == before
+    teams.apply(teams.site(accelerators={A: 32}))
+    teams.settle(bound=4, held=0)
 
 
 @pytest.mark.parametrize(("when", "count"), [(NOW, 3), (LATER, 1)])
 def test_off_peak_another_limit_holds(
     throttler: World, teams: Teams, when: tuple[float, float], count: int
 ) -> None:
-    team = {"accelerators": {A: 8}, "off_peak": {A: 24}}
-    teams.apply(made(team, hours(now(), *when)))
-    throttler.run([worker(f"a-{n}") for n in range(4)])
-    settles(throttler, count=count, held=4 - count)
+    teams.apply(teams.site(around(*when), accelerators={A: 8}, off_peak={A: 24}))
+    throttler.run([teams.worker(f"a-{number}") for number in range(4)])
+    teams.settle(bound=count, held=4 - count)
 
 
+@pytest.mark.parametrize(("trap", "count"), [(False, 2), (True, 4)])
 def test_off_peak_a_model_without_other_limits_keeps_its_own(
-    throttler: World, teams: Teams
+    throttler: World, teams: Teams, trap: bool, count: int
 ) -> None:
-    """An override takes the place of the whole threshold, so each of ours names every model."""
-    team = {"accelerators": {A: 16}, "off_peak": {H: 8}}
-    teams.apply(made(team, hours(now(), *NOW)))
-    throttler.run([worker(f"a-{n}") for n in range(4)])
-    settles(throttler, count=2, held=2)
-
-
-def test_off_peak_a_model_that_an_override_left_out_would_have_no_limit(
-    throttler: World, teams: Teams
-) -> None:
-    """The trap that the one before is about, in kube-throttler itself."""
-    team = {"accelerators": {A: 16}, "off_peak": {H: 8}}
-    site = made(team, hours(now(), *NOW))
+    """An override takes the place of the whole threshold: one that left a model out, as none of
+    ours does, would leave it without a limit."""
+    site = teams.site(around(*NOW), accelerators={A: 16}, off_peak={H: 8})
     (throttle,) = [deepcopy(m.body) for m in objects(site) if m.kind == "ClusterThrottle"]
-    for override in throttle["spec"]["temporaryThresholdOverrides"]:
+    for override in throttle["spec"]["temporaryThresholdOverrides"] if trap else ():
         del override["threshold"]["resourceRequests"][A100]
     teams.apply(site, throttle)
-    throttler.run([worker(f"a-{n}") for n in range(4)])
-    settles(throttler, count=4, held=0)
+    throttler.run([teams.worker(f"a-{number}") for number in range(4)])
+    teams.settle(bound=count, held=4 - count)
 
 
 def test_without_a_throttler_a_pod_too_many_is_refused(world: World, teams: Teams) -> None:
-    site = with_backends(
-        teams=[{"name": "vision", "namespaces": ["vision"], "accelerators": {A: 8}}]
-    )
-    teams.apply(site)
-    plain = pod("a", "vision", requests={A100: "8"})
-    world.t.client.create(plain)
-    said = refusal(world, pod("b", "vision", requests={A100: "1"}))
+    team = {"name": "vision", "namespaces": [teams.space], "accelerators": {A: 8}}
+    teams.apply(with_backends(teams=[team]))
+    world.t.client.create(pod("a", teams.space, requests={A100: "8"}))
+    said = refusal(world, pod("b", teams.space, requests={A100: "1"}))
     assert "exceeded quota: accelerators" in said and A100 in said
 
 
@@ -260,47 +239,46 @@ def refusal(world: World, body: Json) -> str:
 
 
 def test_a_pod_of_a_tier_that_is_not_its_teams_is_refused(world: World, teams: Teams) -> None:
-    teams.apply(made({"priorities": ["second"]}))
-    others = {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": "made-by-others"},
-        "value": 500,
-    }
+    teams.apply(teams.site(priorities=["second"]))
+    (first, _) = [m.body for m in objects(teams.site()) if m.kind == "PriorityClass"]
+    others = {**first, "metadata": {"name": "made-by-others"}, "value": 500}
     teams.bodies.append(world.t.client.apply(others))
     for tier in ("first", "made-by-others", "system-cluster-critical", "system-node-critical"):
-        said = refusal(world, pod("a", "vision", priority=tier))
+        said = refusal(world, pod("a", teams.space, priority=tier))
         assert "exceeded quota: other-priorities" in said, tier
-    world.t.client.create(pod("own", "vision", priority="second"))
-    world.t.client.create(pod("none", "vision"))
+    world.t.client.create(pod("own", teams.space, priority="second"))
+    world.t.client.create(pod("none", teams.space))
 
 
 def test_a_higher_tier_takes_the_place_of_a_whole_gang(world: World, teams: Teams) -> None:
     """Preemption asks for the node of one pod; the gang plugin lets the others go with it."""
     world.needs(GANG)
-    teams.apply(made({"priorities": ["first", "second"]}))
-    pool = next(each for each in world.site.file.pools if each.name == "v100")
-    four = [host.name for host in world.site.hosts_of(pool)[:4]]
-    whole: dict[str, Any] = {"scheduler": GANG, "affinity": on(*four), "requests": {GPU: "8"}}
-    world.run(gang("low", "vision", 4, priority="second", **whole))
-    world.jostle(GANG, "the gang", lambda: len(world.watch.bound("vision")) == 4)
-    world.run([pod("high", "vision-dev", priority="first", **whole)])
-    world.watch.until("the higher one", lambda: world.watch.bound("vision-dev"))
-    world.watch.until("the end of the gang", lambda: not world.watch.pods("vision"))
-    gone = {each.pod for each in world.watch.deletions("vision")}
-    assert gone == {f"low-{n}" for n in range(4)}, "one node was enough"
+    teams.apply(teams.site(priorities=["first", "second"]))
+    whole: dict[str, Any] = {"scheduler": GANG, "affinity": hosts(world, 4)}
+    whole["requests"] = {GPU: "8"}
+    world.run(gang("low", teams.space, 4, priority="second", **whole))
+    world.jostle(GANG, "the gang", lambda: len(teams.bound()) == 4)
+    world.run([pod("high", teams.other, priority="first", **whole)])
+    world.watch.until("the higher one", lambda: world.watch.bound(teams.other))
+    world.watch.until("the end of the gang", lambda: not world.watch.pods(teams.space))
+    gone = {each.pod for each in world.watch.deletions(teams.space)}
+    assert gone == {f"low-{number}" for number in range(4)}, "one node was enough"
 
 
 def test_an_equal_tier_waits(world: World, teams: Teams) -> None:
-    teams.apply(made({"priorities": ["second"]}))
+    teams.apply(teams.site(priorities=["second"]))
+    whole: dict[str, Any] = {"affinity": hosts(world, 1), "requests": {GPU: "8"}}
+    world.run([pod("early", teams.space, priority="second", **whole)])
+    world.watch.until("the first", teams.bound)
+    world.run([pod("late", teams.space, priority="second", **whole)])
+    world.watch.until("a try", lambda: "late" in world.watch.refused(teams.space))
+    assert teams.bound() == {"early"}
+
+
+def hosts(world: World, count: int) -> dict[str, Any]:
+    """So many nodes with eight GPUs each, and no others."""
     pool = next(each for each in world.site.file.pools if each.name == "v100")
-    one = on(world.site.hosts_of(pool)[0].name)
-    whole: dict[str, Any] = {"affinity": one, "requests": {GPU: "8"}, "priority": "second"}
-    world.run([pod("early", "vision", **whole)])
-    world.watch.until("the first", lambda: world.watch.bound("vision"))
-    world.run([pod("late", "vision", **whole)])
-    world.watch.until("a try", lambda: "late" in world.watch.refused("vision"))
-    assert set(world.watch.bound("vision")) == {"early"}
+    return on(*(host.name for host in world.site.hosts_of(pool)[:count]))
 
 
 # --- space on disk ---
@@ -313,9 +291,10 @@ def disk(body: Json) -> tuple[str, str]:
 
 
 def test_a_container_that_says_nothing_gets_space_on_disk(world: World, teams: Teams) -> None:
-    teams.apply(made({"ephemeral_storage": {"request": "1Gi", "limit": "2Gi", "max": "3Gi"}}))
-    assert disk(world.t.client.create(pod("a", "vision"))) == ("1Gi", "2Gi")
-    sized = pod("b", "vision", requests={"ephemeral-storage": "3Gi"})
+    sizes = {"request": "1Gi", "limit": "2Gi", "max": "3Gi"}
+    teams.apply(teams.site(ephemeral_storage=sizes))
+    assert disk(world.t.client.create(pod("a", teams.space))) == ("1Gi", "2Gi")
+    sized = pod("b", teams.space, requests={"ephemeral-storage": "3Gi"})
     assert disk(world.t.client.create(sized)) == ("3Gi", "3Gi")
-    large = pod("c", "vision", requests={"ephemeral-storage": "4Gi"})
+    large = pod("c", teams.space, requests={"ephemeral-storage": "4Gi"})
     assert "maximum ephemeral-storage usage per Container is 3Gi" in refusal(world, large)

@@ -14,6 +14,7 @@ import yaml
 
 from components.impact.vocabulary import Action, Impact
 from preview.result import Cause, HostVerdict, SitePreview, State
+from schemas.accelerators import AcceleratorModel
 from schemas.hardware import HardwareProfile
 from schemas.hostlist import COLUMNS
 from schemas.primitives import Model
@@ -21,6 +22,7 @@ from schemas.sitefile import SiteFile
 from tests.preview_repository import Repository
 from tests.verdicts import ROWS
 from tests.verdicts.applying import apply, restored, start
+from tests.verdicts.edits import ACCELERATORS, RELEASE
 from tests.verdicts.row import ANY, Expected, Invalid, Row, Verdict
 
 LOSING = (Action.REFUSED, Action.DELETED)
@@ -182,8 +184,16 @@ def test_every_field_of_a_site_is_edited_in_some_row(repository: Repository) -> 
         apply(row, restored(repository))
         touched |= fields_edited(repository)
     wanted = {*leaves(SiteFile), *COLUMNS} - {"site"}
-    wanted |= {f"hardware.*.{leaf}" for leaf in leaves(HardwareProfile)}
-    assert wanted - touched == set()
+    wanted |= {f"{path}.*.{leaf}" for path, model in _NAMED.items() for leaf in leaves(model)}
+    images = yaml.safe_load(repository.text(RELEASE))["images"]
+    assert wanted | {f"images.{name}" for name in images} <= touched
+
+
+_NAMED: dict[str, type[Model]] = {
+    "hardware": HardwareProfile,
+    "accelerators.models": AcceleratorModel,
+}
+"""Maps of models, whose keys are names and no fields; of a site and of the catalogue alike."""
 
 
 def leaves(model: type[Model], prefix: str = "") -> Iterator[str]:
@@ -192,7 +202,7 @@ def leaves(model: type[Model], prefix: str = "") -> Iterator[str]:
         inner = next((m for m in models(field.annotation)), None)
         if inner is None:
             yield prefix + name
-        elif inner is not HardwareProfile:
+        elif inner not in _NAMED.values():
             yield from leaves(inner, f"{prefix}{name}.")
 
 
@@ -207,7 +217,7 @@ def fields_edited(repository: Repository) -> set[str]:
     """The paths of fields that differ between the commit and the work tree, without indexes."""
     found: set[str] = set()
     changed = repository.git("status", "--porcelain", "--", "sites/*.yaml", "sites/*.csv",
-                             "schemas/catalogue/hardware.yaml").splitlines()  # fmt: skip
+                             "schemas/catalogue").splitlines()  # fmt: skip
     for line in changed:
         mark, file = line.strip().split(" ", 1)
         if mark != "M":
@@ -219,16 +229,20 @@ def fields_edited(repository: Repository) -> set[str]:
                 cells = zip(COLUMNS, before.split(","), after.split(","), strict=True)
                 found |= {column for column, a, b in cells if a != b}
         else:
-            sides = [read(text) for text in (old, new)]
-            found |= {".".join(path) for path, _ in sides[0] ^ sides[1]}
+            sides = [read(text, file) for text in (old, new)]
+            found |= {".".join(path[:n + 1]) for path, _ in sides[0] ^ sides[1]
+                      for n in range(len(path))}  # fmt: skip
     return found
 
 
-def read(text: str) -> set[tuple[tuple[str, ...], str]]:
+def read(text: str, file: str) -> set[tuple[tuple[str, ...], str]]:
     try:
-        return set(values(yaml.safe_load(text), ()))
+        whole = yaml.safe_load(text)
     except yaml.YAMLError:
         return set()
+    if file == ACCELERATORS:
+        whole = {"accelerators": {"models": whole["accelerators"]}}
+    return set(values(whole, ()))
 
 
 def values(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -236,8 +250,7 @@ def values(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ..
     yield path, ""
     if isinstance(value, dict):
         for key, item in value.items():
-            # The names of profiles are no fields.
-            yield from values(item, (*path, "*" if path == ("hardware",) else str(key)))
+            yield from values(item, (*path, "*" if ".".join(path) in _NAMED else str(key)))
     elif isinstance(value, list):
         for item in value:
             yield from values(item, path)

@@ -114,16 +114,20 @@ def _without_hours(team: Json) -> Json:
 
 @functools.cache
 def sites() -> dict[str, Site]:
-    """A site for each kind of scheduler; ``mncore2`` is what Volcano serves."""
+    """A site for each kind of scheduler; Volcano serves boards, whose hosts share their network."""
     plain = [_without_hours(each) for each in TEAMS]
     boards = [
-        {"name": "vision", "namespaces": ["vision"], "priorities": ["high"], "accelerators": {
-            MNCORE: 8
-        }}
+        {
+            "name": "vision",
+            "namespaces": ["vision"],
+            "priorities": ["high"],
+            "accelerators": {MNCORE: 16},
+        }
     ]
-    network = pools(h100=RDMA, mncore=RDMA)
+    network = pools(h100=RDMA, mncore=ROCE)
     queued = scheduling(KUEUE, off_peak=None, teams=plain)
-    grouped = scheduling(VOLCANO, off_peak=None, teams=boards, overcommit_percent=None)
+    more = {MNCORE: 200}
+    grouped = scheduling(VOLCANO, off_peak=None, teams=boards, overcommit_percent=more)
     return {
         "gang": gangs(),
         "throttled": accelerators(pools=network, scheduling=scheduling(THROTTLED)),
@@ -134,7 +138,7 @@ def sites() -> dict[str, Site]:
 
 
 def fitting(kind: str, template: Template, **changed: Any) -> JobRequest:
-    """A job that is right on one of ``sites``, on hosts with RDMA."""
+    """A job that is right on one of ``sites``, on hosts with RDMA; Volcano's has hosts alone."""
     where: Json = {"namespace": "vision", "team": None} if kind == "default" else {}
-    model = MNCORE if kind == "volcano" else H100
-    return request(template, **{"model": model, "per_worker": 4, **where, **changed})
+    model, each = (MNCORE, 8) if kind == "volcano" else (H100, 4)
+    return request(template, **{"model": model, "per_worker": each, **where, **changed})

@@ -22,6 +22,7 @@ from components.accelerators.demands import (
     direct,
     literal,
     nodes,
+    resources,
     runtimes,
     variables,
 )
@@ -177,7 +178,7 @@ def _claims(site: Site) -> Judged:
         "classes": literal(sorted([*(class_name(each) for each in names), *drivers])),
         "spec": "object.kind == 'ResourceClaimTemplate' ? object.spec.spec : object.spec",
         "requests": "variables.spec.?devices.?requests.orValue([])",
-        "names": f"{literal(names)}.join(', ')",
+        "names": f"{literal(list(resources(site)))}.join(', ')",
     }
     kinds = ["resourceclaims", "resourceclaimtemplates"]
     binds = (

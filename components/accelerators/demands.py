@@ -12,9 +12,8 @@ from collections.abc import Iterable, Mapping
 
 from components.accelerators.names import served
 from components.manifest import Json
-from schemas.gates import mutated_models, pod_runtime
+from schemas.gates import handed_by_dra, mutated_models, pod_runtime
 from schemas.site import Site
-from schemas.vocabulary import ModelBy
 
 LIMITS = "c.?resources.?limits.orValue({})"
 HAS = f"variables.model in {LIMITS}"
@@ -130,12 +129,10 @@ def direct(site: Site) -> str:
 
 
 def claimable(site: Site) -> tuple[list[str], list[str]]:
-    """In the way of DRA: the classes of the models, and the drivers of their cards."""
-    settings = site.file.accelerators
-    if settings is None or settings.model_by is not ModelBy.DRA:
-        return [], []
-    drivers = {each.record.dra.driver for each in served(site) if each.record.dra}
-    return sorted(resources(site)), sorted(drivers)
+    """The resources of models that DRA drivers hand out, and these drivers."""
+    mine = [each for each in served(site) if handed_by_dra(site, each.model)]
+    drivers = {each.record.dra.driver for each in mine if each.record.dra}
+    return sorted({site.resource(each.model) for each in mine}), sorted(drivers)
 
 
 def _plugin_resources(site: Site) -> set[str]:

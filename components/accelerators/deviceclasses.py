@@ -5,8 +5,8 @@ Sources: KEP-5004 and Kubernetes 1.34, api resource/v1, DeviceClassSpec.
 
 from components.accelerators.names import metadata, served
 from components.manifest import Json, Manifest, Target
+from schemas.gates import handed_by_dra
 from schemas.site import Site
-from schemas.vocabulary import ModelBy
 
 
 def class_name(resource: str) -> str:
@@ -17,14 +17,11 @@ def class_name(resource: str) -> str:
 
 def device_classes(site: Site) -> list[Manifest]:
     """A DeviceClass for each model, where DRA drivers hand the cards out."""
-    settings = site.file.accelerators
-    if settings is None or settings.model_by is not ModelBy.DRA:
-        return []
     records = {each.model: each.record for each in served(site)}
     found = []
     for model, record in records.items():
-        if record.dra is None:
-            continue  # the rules say so at its place
+        if record.dra is None or not handed_by_dra(site, model):
+            continue
         chosen = [f"device.driver == '{record.dra.driver}'", *record.dra.expressions]
         spec: Json = {
             "extendedResourceName": site.resource(model),

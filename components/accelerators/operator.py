@@ -13,10 +13,9 @@ from components.accelerators.names import COMPONENT, Served, metadata, served
 from components.daemons import MAX_UNAVAILABLE, namespace
 from components.manifest import Json, Manifest, Target, pruned
 from schemas.accelerators import GpuOperator
-from schemas.gates import operated
+from schemas.gates import handed_by_dra, operated
 from schemas.nodelabels import POOL_LABEL
 from schemas.site import Site
-from schemas.vocabulary import ModelBy
 
 DRIVER_REPOSITORY, DRIVER_IMAGE = "nvcr.io/nvidia", "driver"
 EVERYWHERE = [{"operator": "Exists"}]
@@ -41,8 +40,7 @@ def operator(site: Site) -> list[Manifest]:
 
 
 def _policy(site: Site, chosen: GpuOperator, pools: list[Served]) -> Manifest:
-    settings = site.file.accelerators
-    plugs = settings is not None and settings.model_by is ModelBy.ADMISSION
+    plugs = not all(handed_by_dra(site, each.model) for each in pools)
     exports = any(each.record.exporter for each in pools)
     spec: Json = {
         "operator": {"runtimeClass": _runtime_class(pools)},

@@ -9,9 +9,8 @@ from components.accelerators.names import COMPONENT, NAMESPACE, Served, image, m
 from components.daemons import Daemon, host_path, on_pool
 from components.manifest import Json, Manifest, Target, pruned
 from schemas.accelerators import Exporter, Program
-from schemas.gates import operated
+from schemas.gates import handed_by_dra, operated
 from schemas.site import Site
-from schemas.vocabulary import ModelBy
 
 PLUGINS = "/var/lib/kubelet/device-plugins"
 """Where a device plugin's socket meets the kubelet's."""
@@ -25,13 +24,11 @@ def daemons(site: Site) -> list[Manifest]:
 
     No device plugin where a DRA driver hands the cards out: they would be handed out twice.
     """
-    settings = site.file.accelerators
-    plugs = settings is not None and settings.model_by is ModelBy.ADMISSION
     found = []
     for each in served(site):
         if operated(site, each.model):
             continue
-        if plugs:
+        if not handed_by_dra(site, each.model):
             found.append(_plugin(site, each))
         if each.record.exporter:
             found.append(_exporter(site, each, each.record.exporter))

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from components.manifest import Json, Manifest, Target
-from components.schedulers.names import DEFAULT_SCHEDULER, metadata
+from components.schedulers.names import metadata
 from schemas.nodelabels import OWN_DOMAIN, TEAM_LABEL
+from schemas.scheduling import DEFAULT_SCHEDULER
 from schemas.site import Site
 
 ADMISSION = "admissionregistration.k8s.io/v1"

@@ -17,7 +17,6 @@ HEALTH_PORT = 10260
 """Where the gang plugin serves its own health, and Go's profiles with it."""
 CONFIG_DIRECTORY = "/etc/kubernetes/scheduler"
 CONFIG_FILE = "config.yaml"
-DEFAULT_SCHEDULER = "default-scheduler"
 
 
 def run_here(site: Site) -> list[tuple[Backend, KubeScheduler]]:
@@ -50,12 +49,6 @@ def on_pools(site: Site, backend: Backend) -> Json:
     term = {"matchExpressions": [{"key": POOL_LABEL, "operator": "In", "values": names}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
     return {"nodeAffinity": required}
-
-
-def scheduler_name(backend: Backend | None) -> str:
-    """What pods of a backend's pools write as schedulerName; Kueue only says when they start."""
-    owned = backend is not None and backend.kind is not BackendKind.KUEUE
-    return backend.name if backend is not None and owned else DEFAULT_SCHEDULER
 
 
 def chosen(backend: Backend) -> dict[str, str]:

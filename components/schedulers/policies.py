@@ -6,9 +6,9 @@ that place pods on one node would each give its devices away.
 
 from components.manifest import Manifest
 from components.schedulers.admission import Check, literal, policy
-from components.schedulers.names import DEFAULT_SCHEDULER, backends, pools_of, scheduler_name
+from components.schedulers.names import backends, pools_of
 from schemas.nodelabels import POOL_LABEL
-from schemas.scheduling import Backend
+from schemas.scheduling import DEFAULT_SCHEDULER, Backend, scheduler_name
 from schemas.site import Site
 from schemas.vocabulary import BackendKind
 

@@ -183,44 +183,37 @@ def _probes(scheduler: KubeScheduler) -> Json:
 
 
 def _guards(site: Site, backend: Backend) -> list[Json]:
-    """What keeps a replica running through drains, finds its metrics, and shuts its other ports.
-
-    The binary serves Go's profiles to whoever asks, on 6060 and beside the gang plugin's health
-    (cmd/kube-scheduler/scheduler.go). Probes come from the pod's own node, which no policy shuts
-    out (Kubernetes, networking/v1, NetworkPolicy).
-    """
-    selected = {"matchLabels": chosen(backend)}
-    port = {"name": "metrics", "port": METRICS_PORT}
+    """What keeps a replica running through drains, finds its metrics, and shuts its other ports."""
+    budget = {
+        "maxUnavailable": 1,
+        "selector": {"matchLabels": chosen(backend)},
+        "unhealthyPodEvictionPolicy": "AlwaysAllow",
+    }
+    service = {
+        "clusterIP": "None",
+        "selector": chosen(backend),
+        "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
+        "publishNotReadyAddresses": True,
+    }
+    made = (
+        ("policy/v1", "PodDisruptionBudget", budget),
+        ("v1", "Service", service),
+        ("networking.k8s.io/v1", "NetworkPolicy", _network(backend)),
+    )
     return [
-        {
-            "apiVersion": "policy/v1",
-            "kind": "PodDisruptionBudget",
-            "metadata": own(site, backend),
-            "spec": {
-                "maxUnavailable": 1,
-                "selector": selected,
-                "unhealthyPodEvictionPolicy": "AlwaysAllow",
-            },
-        },
-        {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": own(site, backend),
-            "spec": {
-                "clusterIP": "None",
-                "selector": chosen(backend),
-                "ports": [{**port, "targetPort": "metrics"}],
-                "publishNotReadyAddresses": True,
-            },
-        },
-        {
-            "apiVersion": "networking.k8s.io/v1",
-            "kind": "NetworkPolicy",
-            "metadata": own(site, backend),
-            "spec": {
-                "podSelector": selected,
-                "policyTypes": ["Ingress"],
-                "ingress": [{"ports": [{"port": METRICS_PORT, "protocol": "TCP"}]}],
-            },
-        },
+        {"apiVersion": version, "kind": kind, "metadata": own(site, backend), "spec": spec}
+        for version, kind, spec in made
     ]
+
+
+def _network(backend: Backend) -> Json:
+    """Metrics alone are open: the program serves Go's profiles to whoever asks, on 6060 and beside
+    the gang plugin's health (pfnet/scheduler-plugins f63b46e, cmd/kube-scheduler/scheduler.go).
+
+    Probes come from the pod's own node, which no policy shuts out (networking/v1, NetworkPolicy).
+    """
+    return {
+        "podSelector": {"matchLabels": chosen(backend)},
+        "policyTypes": ["Ingress"],
+        "ingress": [{"ports": [{"port": METRICS_PORT, "protocol": "TCP"}]}],
+    }

@@ -18,7 +18,6 @@ from schemas.allotment import Holder, held, supply
 from schemas.nodelabels import ACCELERATOR_LABEL
 from schemas.scheduling import Team
 from schemas.site import Site
-from schemas.vocabulary import BackendKind
 
 API = "kueue.x-k8s.io/v1beta2"
 LOCAL_QUEUE = "default"
@@ -92,19 +91,22 @@ def _group(flavor: str, resources: list[Json]) -> Json:
 
 
 def _covered(site: Site) -> dict[str, str]:
-    """What jobs may ask for besides the models, without a limit: network devices, and the plugins'
-    own resources, which admission adds to pods."""
-    backends = [b for b in scheduling(site).backends if b.kind is BackendKind.KUEUE]
-    names = {name for backend in backends for name in backend.pools}
+    """What jobs may ask for besides, without a limit: network devices, the plugins' own resources,
+    which admission adds to pods, and models that something else limits.
+
+    Those too, as Kueue takes every job and pod of a namespace with a default queue for its own.
+    """
     found = dict(UNLIMITED)
-    for pool in (pool for pool in site.file.pools if pool.name in names):
-        found |= dict.fromkeys(needs(site, pool, "").resources, UNLIMITED_DEVICES)
-        prefix = site.file.network_devices.prefix
-        for function in pool.network_devices.sriov:
-            found[f"{prefix}/{function.name}"] = UNLIMITED_DEVICES
+    prefix = site.file.network_devices.prefix
+    for pool in site.worker_pools:
+        names = [*needs(site, pool, "").resources]
+        names += [f"{prefix}/{each.name}" for each in pool.network_devices.sriov]
         model = site.model(pool)
-        if model and site.accelerators[model].plugin.resource != site.resource(model):
-            found[site.accelerators[model].plugin.resource] = UNLIMITED_DEVICES
+        if model:
+            names += [site.resource(model), site.accelerators[model].plugin.resource]
+        found |= dict.fromkeys(names, UNLIMITED_DEVICES)
+    for model in held(site, Holder.KUEUE):
+        found.pop(site.resource(model), None)
     return found
 
 

@@ -65,9 +65,13 @@ def _overrides(site: Site, team: Team, models: list[str]) -> list[Json]:
     off_peak = scheduling(site).off_peak
     if off_peak is None or not any(model in team.off_peak for model in models):
         return []
-    threshold = _threshold(site, models, {**team.accelerators, **team.off_peak})
+    given = {**team.accelerators, **team.off_peak}
     return [
-        {"begin": _written(each.begin), "end": _written(each.end), "threshold": threshold}
+        {
+            "begin": _written(each.begin),
+            "end": _written(each.end),
+            "threshold": _threshold(site, models, given),
+        }
         for each in windows(off_peak)
     ]
 

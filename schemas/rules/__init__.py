@@ -55,6 +55,7 @@ SITE_RULES = (
     accelerators.resources,
     accelerators.images,
     serving.ways,
+    serving.expressions,
     serving.volcano,
     serving.gpu_operator,
     schedulers.backend_names,

@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 from schemas.accelerators import AcceleratorModel, AcceleratorSettings, Program
 from schemas.codes import Code
-from schemas.gates import operated
+from schemas.gates import handed_by_dra, operated
 from schemas.nearest import nearest
 from schemas.rules.finding import Finding, Path
 from schemas.site import Site
 from schemas.sitefile import SiteFile
-from schemas.vocabulary import ModelBy
 
 OPERATOR_IMAGE = "nvidia-gpu-operator"
 OPERATOR: Path = ("accelerators", "gpu_operator")
@@ -118,7 +117,7 @@ def images(site: Site) -> Iterator[Finding]:
     for each in served(site):
         if operated(site, each.model):
             continue
-        plugged = settings.model_by is ModelBy.ADMISSION
+        plugged = not handed_by_dra(site, each.model)
         programs: list[tuple[str, str, Program | None]] = [
             ("plugin", "device-plugin", each.record.plugin if plugged else None),
             ("exporter", "exporter", each.record.exporter),

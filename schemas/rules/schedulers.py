@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from schemas.codes import Code
 from schemas.nearest import nearest
 from schemas.rules.finding import Finding, Path
-from schemas.scheduling import Backend, Gang, KubeScheduler
+from schemas.scheduling import DEFAULT_SCHEDULER, Backend, Gang, KubeScheduler
 from schemas.site import Site
 from schemas.vocabulary import BackendKind, Role
 
@@ -18,7 +18,6 @@ LONGEST_WAIT_SECONDS = 900
 """A kube-scheduler lets no pod wait for longer between its choice of a node and its binding."""
 CANARY_IMAGE = "busybox"
 CANARY_PRIORITY = "gang-canary"
-DEFAULT_SCHEDULER = "default-scheduler"
 _TAKEN_NAMESPACES = re.compile(r"default|kube-.*")
 _BACKENDS = ("scheduling", "backends")
 

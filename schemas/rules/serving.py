@@ -5,6 +5,7 @@ Sources: those of schemas/gates.py; NVIDIA/k8s-operator-libs, pkg/upgrade, and N
 Volcano 1.15, pkg/scheduler (every resource that a pod asks for is looked for on nodes).
 """
 
+import re
 from collections.abc import Iterator
 
 from schemas.codes import Code
@@ -13,6 +14,7 @@ from schemas.primitives import minor
 from schemas.rules.accelerators import (
     OPERATOR,
     OPERATOR_IMAGE,
+    Served,
     all_known,
     operated_models,
     served,
@@ -21,6 +23,8 @@ from schemas.rules.finding import Finding
 from schemas.site import Site
 from schemas.vocabulary import BackendKind, ModelBy
 
+_BARE = re.compile(r"device\.(?:attributes|capacity)\[[^\]]*\]\.(\w+)")
+"""An attribute or a capacity that is read as if every device had it."""
 OPERATOR_SERIES = "v26.3."
 """The operator's versions that objects are written for; in 26.7 an NVIDIADriver of theirs would be
 renewed by itself (NVIDIA/gpu-operator 26.7.0, GetUpgradePolicyWithDefaults)."""
@@ -32,16 +36,37 @@ def ways(site: Site) -> Iterator[Finding]:
     if settings is None:
         return
     by_dra = settings.model_by is ModelBy.DRA
-    lacking = [each.model for each in served(site) if by_dra and each.record.dra is None]
+    lacking = [each.model for each in served(site) if by_dra and _handed_by_nobody(site, each)]
     if lacking:
         yield Finding(
             Code.ACCELERATOR_UNSERVED,
             ("accelerators", "model_by"),
-            f"{', '.join(lacking)} has no DRA driver",
+            f"{', '.join(lacking)} has no DRA driver, and its plugin's resource another name",
             "write admission, or dra: in the model where it has one",
         )
     if by_dra or (not lacking and all_known(site) and mutated_models(site)):
         yield from _too_old(site, by_dra=by_dra)
+
+
+def _handed_by_nobody(site: Site, each: Served) -> bool:
+    """Whether neither a DRA driver nor the model's device plugin makes the model's own resource."""
+    return each.record.dra is None and site.resource(each.model) != each.record.plugin.resource
+
+
+def expressions(site: Site) -> Iterator[Finding]:
+    """A class's expressions take a device that lacks an attribute: else the first such device keeps
+    every pod of the class from being scheduled, wherever that device is."""
+    settings = site.file.accelerators
+    for name, record in settings.models.items() if settings else ():
+        for index, text in enumerate(record.dra.expressions if record.dra else ()):
+            found = _BARE.search(text)
+            if found:
+                yield Finding(
+                    Code.ACCELERATOR_UNSERVED,
+                    ("accelerators", "models", name, "dra", "expressions", index),
+                    f"a device without {found[1]} would keep all pods of {name} waiting",
+                    f"read it as .?{found[1]}.orValue(…), with what stands for none",
+                )
 
 
 def _too_old(site: Site, *, by_dra: bool) -> Iterator[Finding]:

@@ -5,16 +5,21 @@ says which.
 """
 
 from tests.verdicts import (
+    accelerators,
     boot,
     cluster,
+    gpuoperator,
     hardware,
     hosts,
     invalid,
     network,
+    networkdevices,
     nothing,
     pools,
     rollouts,
+    scheduling,
     sites,
+    teams,
     versions,
 )
 from tests.verdicts.row import Row
@@ -31,4 +36,9 @@ ROWS: tuple[Row, ...] = (
     *network.ROWS,
     *sites.ROWS,
     *invalid.ROWS,
+    *accelerators.ROWS,
+    *gpuoperator.ROWS,
+    *networkdevices.ROWS,
+    *scheduling.ROWS,
+    *teams.ROWS,
 )

@@ -1,8 +1,8 @@
 """The cluster as a whole: its endpoint, its networks, the cluster that manages it."""
 
 from components.impact.vocabulary import Action, Impact
-from tests.verdicts.edits import DIRECT, OWN_NETWORK, manifest, site
-from tests.verdicts.row import ANY, CONTROL, KCP_ROLLS, Expected, Row, Verdict
+from tests.verdicts.edits import DIRECT, OWN_NETWORK, applied, manifest, site
+from tests.verdicts.row import ANY, CONTROL, KCP_ROLLS, Expected, Row, Verdict, restarted
 
 _LOSES_API = (
     "Cluster API 1.13.6, cluster_controller_phases.go: Cluster.spec.controlPlaneEndpoint stays "
@@ -31,6 +31,18 @@ _NETWORK_COMES = {
 }
 
 ROWS = (
+    Row(
+        "the context of a cluster: what belongs into it is applied for the first time",
+        (applied("tsukuba-1"),),
+        {
+            "tsukuba-1": Expected(
+                {"mncore2": restarted()},
+                {"DaemonSet/*": Action.ADDED},
+            )
+        },
+        "Kubernetes 1.34.3, pkg/controller/daemon/daemon_controller.go: the device plugin starts "
+        "on each host of its pool; limits, queues and policies touch no pod that runs",
+    ),
     Row(
         "the endpoint of the API",
         (site("tsukuba-1", "endpoint: 10.17.0.10", "endpoint: 10.17.0.9"),),

@@ -1,5 +1,6 @@
 """Edits to a repository, as values: each says which file it touches, and how."""
 
+import re
 from collections.abc import Callable, Iterable
 
 from tests.preview_repository import Repository
@@ -7,6 +8,7 @@ from tests.preview_repository import Repository
 Edit = Callable[[Repository], object]
 Lines = list[dict[str, str]]
 HARDWARE = "schemas/catalogue/hardware.yaml"
+ACCELERATORS = "schemas/catalogue/accelerators.yaml"
 RELEASE = "schemas/catalogue/releases/2026.11.yaml"
 FLANNEL = "sites/pod-network/flannel.yaml"
 DIGEST = "f" * 64
@@ -21,6 +23,46 @@ def swap(file: str, old: str, new: str) -> Edit:
 def site(name: str, old: str, new: str) -> Edit:
     """Other text in a site file."""
     return swap(f"sites/{name}.yaml", old, new)
+
+
+def applied(name: str) -> Edit:
+    """For a base: the site's own cluster answers, so what belongs into it is applied."""
+    return site(name, "  services:", f"  context: {name}\n  services:")
+
+
+def bare(name: str) -> Edit:
+    """A site without accelerators and scheduling, which stand last in its file."""
+
+    def edit(repository: Repository) -> None:
+        file = f"sites/{name}.yaml"
+        kept, found, _ = repository.text(file).partition("\naccelerators:\n")
+        assert found
+        repository.write(file, kept)
+
+    return edit
+
+
+def record(model: str, old: str, new: str) -> Edit:
+    """Other text in a model of the catalogue of accelerators."""
+
+    def edit(repository: Repository) -> None:
+        text = repository.text(ACCELERATORS)
+        (mine,) = re.findall(rf"(?m)^  {re.escape(model)}:\n(?:    .*\n)*", text)
+        assert mine.count(old) == 1, f"{mine.count(old)} times in {model}: {old!r}"
+        repository.write(ACCELERATORS, text.replace(mine, mine.replace(old, new)))
+
+    return edit
+
+
+def image(name: str) -> Edit:
+    """Another build of an image of the release."""
+
+    def edit(repository: Repository) -> None:
+        text = repository.text(RELEASE)
+        (digest,) = re.findall(rf"(?m)^  {name}: \S+@sha256:([0-9a-f]{{64}})$", text)
+        repository.write(RELEASE, text.replace(digest, DIGEST))
+
+    return edit
 
 
 def copied(source: str, target: str, *changes: tuple[str, str]) -> Edit:

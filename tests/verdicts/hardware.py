@@ -1,8 +1,8 @@
 """What the metal is: hardware profiles, BMCs and their credentials."""
 
 from components.impact.vocabulary import Action
-from tests.verdicts.edits import HARDWARE, Edit, site, swap
-from tests.verdicts.row import Expected, Row
+from tests.verdicts.edits import DIGEST, HARDWARE, Edit, site, swap
+from tests.verdicts.row import CONTROL, KCP_ROLLS, Expected, Row
 
 _BMO = "Bare Metal Operator 0.13.2"
 _HINTS = (
@@ -36,6 +36,16 @@ hardware:
     accelerators: {model: own, count: 1}
     root_disk: {device_name: /dev/sda}
     reimage_minutes: 20
+"""
+_OWN_MODEL = f"""\
+  models:
+    own:
+      description: Ours
+      vendor: ours
+      pci: {{vendor: "1e38"}}
+      plugin:
+        resource: accelerators.example.com/own
+        image: registry.example/own:v1.0.0@sha256:{DIGEST}
 """
 
 
@@ -95,14 +105,16 @@ ROWS = (
     Row(
         "another profile for a pool, with another disk",
         (site("tsukuba-1", "cpu, hardware: cpu-1u", "cpu, hardware: v100-sxm2-32gb-x8"),),
-        {"tsukuba-1": Expected(actions={"BareMetalHost/*": Action.CHANGED})},
-        _HINTS,
+        {"tsukuba-1": Expected(CONTROL, {"BareMetalHost/*": Action.CHANGED})},
+        f"{_HINTS}; {KCP_ROLLS}: pods that ask for its cards are completed by a policy of a beta "
+        "API, which the API server's arguments switch on",
     ),
     Row(
         "a profile of the site's own, with another disk",
         (
             site("tsukuba-1", "{name: cpu, hardware: cpu-1u", "{name: cpu, hardware: own-1u"),
-            site("tsukuba-1", "pools:\n", f"{_OWN}pools:\n"),
+            site("tsukuba-1", "pools:\n  - {", f"{_OWN}pools:\n  - {{"),
+            site("tsukuba-1", "  models:\n", _OWN_MODEL),
         ),
         {"tsukuba-1": Expected(actions={"BareMetalHost/*": Action.CHANGED})},
         _HINTS,

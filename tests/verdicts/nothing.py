@@ -8,6 +8,8 @@ from tests.verdicts.edits import (
     HARDWARE,
     RELEASE,
     Edit,
+    applied,
+    bare,
     copied,
     listed,
     manifest,
@@ -113,18 +115,13 @@ ROWS = (
     _row("the network of BMCs", site("tsukuba-1", "10.25.0.0/24", "10.25.0.0/23"), NO_OBJECT),
     _row(
         "the context of a cluster into which Cluster API brings the network",
-        site("tsukuba-1", "  services:", "  context: tsukuba-1\n  services:"),
+        applied("tsukuba-1"),
         "components/pod_network/objects.py: such a site has no object in its own cluster",
+        (bare("tsukuba-1"),),
     ),
     _row(
         "how long a re-image takes, with the remedy reboot",
         swap(HARDWARE, "rotational: false}\n    reimage_minutes: 25", "rotational: false}"),
-        NO_OBJECT,
-    ),
-    _row(
-        "how many accelerators a host has",
-        swap(HARDWARE, "model: mncore2, count: 8",
-             "model: mncore2b, count: 4"),
         NO_OBJECT,
     ),
     _row(

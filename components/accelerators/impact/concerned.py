@@ -40,7 +40,7 @@ def concerning(
     """``told``, on these hosts; on none of them nothing happens."""
     count = running(site.side, hosts)
     if not hosts or count == 0:
-        return told._replace(impact=Impact.NONE, why=told.why + NOBODY)
+        return told._replace(impact=Impact.NONE, why=told.why + NOBODY, at_once=None)
     return told._replace(hosts=tuple(hosts), at_most=count)
 
 

@@ -88,13 +88,27 @@ def automatic(
         yield effect(change, field, Impact.NONE, why, UPGRADE)
         return
     why = f"hosts whose driver is older than it should be are renewed now: {_renewal(policy)}"
+    yield concerning(
+        site, _drained(change, field, why, policy), hosts_where(site, by_operator)
+    )
+
+
+def _drained(
+    change: ObjectChange, field: FieldChange | None, why: str, policy: Json
+) -> Effect:
     told = effect(change, field, Impact.DRAIN, why, UPGRADE)
-    yield concerning(site, told, hosts_where(site, by_operator))
+    return told._replace(at_once=_at_a_time(policy))
+
+
+def _at_a_time(policy: Json) -> int:
+    """Hosts that are renewed at a time; the definition's default is 1."""
+    count = policy.get("maxParallelUpgrades")
+    return count if isinstance(count, int) and count > 0 else 1
 
 
 def _renewal(policy: Json) -> str:
     """How a host's driver is renewed, and how many at a time."""
-    count = policy.get("maxParallelUpgrades", 1)
+    count = _at_a_time(policy)
     wait = mapping(policy, "waitForCompletion").get("timeoutSeconds", 0)
     return (
         f"{count} at a time over all pools, each is cordoned, its Jobs may end within {wait} s, "
@@ -116,8 +130,7 @@ def driver(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
         yield effect(change, field, Impact.NONE, why, DRIVERS)
         return
     why = f"the driver is renewed: {_renewal(policy)}"
-    told = effect(change, field, Impact.DRAIN, why, UPGRADE)
-    yield concerning(site, told, _pool_of(site, change))
+    yield concerning(site, _drained(change, field, why, policy), _pool_of(site, change))
 
 
 def _pool_of(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:

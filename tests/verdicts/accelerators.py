@@ -1,0 +1,310 @@
+"""Accelerators: their models, what serves them, and how they are asked for."""
+
+from collections.abc import Mapping
+
+from components.impact.vocabulary import Action, Impact
+from tests.verdicts.edits import DIGEST, HARDWARE, Edit, applied, record, site, swap
+from tests.verdicts.row import (
+    ANY,
+    CONTROL,
+    KCP_ROLLS,
+    MD_IN_PLACE,
+    MD_ROLLS,
+    NO_OBJECT,
+    SAME,
+    Expected,
+    Row,
+    Verdict,
+    restarted,
+)
+
+V100, H100 = "v100-sxm2-32gb", "h100-sxm5-80gb"
+_PODS = (
+    "Kubernetes 1.34.3, pkg/controller/daemon/update.go: pods of that DaemonSet are made anew; "
+    "pkg/kubelet/cm/devicemanager/manager.go: running containers keep their devices meanwhile"
+)
+_LEAVE = (
+    "Kubernetes 1.34.3, pkg/controller/daemon/daemon_controller.go: a DaemonSet's pods start with "
+    "it and go with it"
+)
+_SCHEDULER = (
+    "Kubernetes 1.34.3, cmd/kube-scheduler/app/options: the configuration is read at the start, so "
+    "its hash renews the scheduler's pods; running pods keep what they were admitted with"
+)
+_GATES = (
+    f"{KCP_ROLLS}: feature gates and APIs of the API server, and the default scheduler's "
+    "configuration, are in its KubeadmConfig"
+)
+_LABELS = (
+    "node-feature-discovery 0.19.0, pkg/nfd-master: nodes are labelled anew, and nothing of the "
+    "site selects seen.foresite.dev/*"
+)
+_CLASS = (
+    "Kubernetes 1.34.3, pkg/scheduler/framework/plugins/dynamicresources: a class is read when a "
+    "claim is allocated, and claims keep what they have"
+)
+_WEBHOOK = (
+    "Cluster API 1.13.6, controlplane/kubeadm/internal/webhooks/kubeadmcontrolplane.go, "
+    "ValidateUpdate: of clusterConfiguration single parts may change, and all of it cannot go"
+)
+_PLUGIN = "        privileged: true\n"
+_DEVICES = "        host_paths: [/dev/mncore2]\n"
+_PORT = (
+    f"      exporter: {{image: registry.example/exporter:v1.0.0@sha256:{DIGEST}, port: 9500}}\n"
+)
+_EXPORTS = '    exporter: {env: {DCGM_EXPORTER_KUBERNETES: "true"}, capabilities: [SYS_ADMIN]}\n'
+_RESOURCE = "resource: accelerators.example.com/mncore2"
+_WAY = "  prefix: accelerators.example.com\n"
+_POLICY = {"MutatingAdmissionPolicy*": Action.ADDED}
+_NO_POLICY = {"MutatingAdmissionPolicy*": Action.DELETED}
+
+
+def _tokyo(
+    name: str,
+    edit: Edit,
+    pools: Mapping[str, Verdict | tuple[Verdict, ...]],
+    source: str,
+    actions: Mapping[str, Action] | None = None,
+) -> Row:
+    """A change of what tokyo-1 alone has: models of the catalogue, each on a pool of its own."""
+    return Row(
+        name, (edit,), {"tokyo-1": Expected(pools, actions or {})}, source, (applied("tokyo-1"),)
+    )
+
+
+def _own(name: str, edit: Edit, expected: Expected, source: str, *base: Edit) -> Row:
+    """A change of tsukuba-1's own model."""
+    return Row(name, (edit,), {"tsukuba-1": expected}, source, (applied("tsukuba-1"), *base))
+
+
+def _plugin(text: str) -> Edit:
+    return site("tsukuba-1", _PLUGIN, f"{_PLUGIN}        {text}\n")
+
+
+_MNCORE2 = Expected({"mncore2": restarted()})
+_EXPORTER = site("tsukuba-1", _PLUGIN, _PLUGIN + _PORT)
+
+_PROGRAMS = (
+    _tokyo(
+        "accelerators: the plugin's image of one model",
+        record(V100, "plugin: {", f"plugin: {{image: registry.example/p:v1@sha256:{DIGEST}, "),
+        {"v100": restarted()},
+        _PODS,
+    ),
+    _tokyo(
+        "accelerators: the environment of one model's plugin",
+        record(H100, 'FAIL_ON_INIT_ERROR: "true"', 'FAIL_ON_INIT_ERROR: "false"'),
+        {"h100": restarted()},
+        _PODS,
+    ),
+    _tokyo(
+        "accelerators: the container runtime of a model",
+        record(V100, "runtime_class: nvidia", "runtime_class: nvidia-legacy"),
+        {"v100": restarted()},
+        f"{_PODS}; runtimeClassName is in the template",
+        {"RuntimeClass/*": Action.ADDED},
+    ),
+    _tokyo(
+        "accelerators: rights of an exporter",
+        record(V100, "[SYS_ADMIN]", "[SYS_ADMIN, SYS_PTRACE]"),
+        {"v100": restarted()},
+        _PODS,
+    ),
+    _tokyo(
+        "accelerators: an exporter less",
+        record(V100, _EXPORTS, ""),
+        {"v100": restarted()},
+        _LEAVE,
+        {"DaemonSet/exporter/v100": Action.DELETED},
+    ),
+    _own("accelerators: the image of an in-house plugin",
+         site("tsukuba-1", "device-plugin:v2.4.0@sha256:9f2e", "device-plugin:v2.4.1@sha256:9f2f"),
+         _MNCORE2, _PODS),
+    *(
+        _own(f"accelerators: a plugin's {text.partition(':')[0]}", _plugin(text), _MNCORE2, _PODS)
+        for text in ("args: [--verbose]", "env: {LOG: debug}")
+    ),
+    _own("accelerators: a plugin's capabilities",
+         site("tsukuba-1", _DEVICES, f"{_DEVICES}        capabilities: [SYS_ADMIN]\n"),
+         _MNCORE2, _PODS, site("tsukuba-1", _PLUGIN, "")),
+    _own("accelerators: a plugin's paths of the host",
+         site("tsukuba-1", "[/dev/mncore2]", "[/dev/mncore2, /dev/mncore3]"), _MNCORE2, _PODS),
+    _own("accelerators: a plugin without all rights", site("tsukuba-1", _PLUGIN, ""),
+         _MNCORE2, _PODS),
+    _own("accelerators: an exporter more", _EXPORTER,
+         Expected({"mncore2": restarted()}, {"DaemonSet/exporter/*": Action.ADDED}), _LEAVE),
+    *(
+        _own(f"accelerators: an exporter's {text.partition(':')[0]}",
+             site("tsukuba-1", "port: 9500}", f"port: 9500, {text}}}"), _MNCORE2, _PODS, _EXPORTER)
+        for text in ("args: [--all]", "env: {A: b}", "host_paths: [/dev/mncore2]",
+                     "privileged: true", "capabilities: [SYS_ADMIN]")
+    ),
+    _own("accelerators: an exporter's port",
+         site("tsukuba-1", "port: 9500}", "port: 9501}"), _MNCORE2, _PODS, _EXPORTER),
+    _own("accelerators: an exporter's image",
+         site("tsukuba-1", "exporter:v1.0.0@", "exporter:v1.0.1@"), _MNCORE2, _PODS, _EXPORTER),
+)  # fmt: skip
+_RECORDS = (
+    Row(
+        "accelerators: what a record says for people",
+        (
+            record(V100, "description: NVIDIA V100 SXM2 32 GB", "description: V100"),
+            record(V100, "    memory_gib: 32\n", ""),
+        ),
+        {},
+        NO_OBJECT,
+        (applied("tokyo-1"),),
+    ),
+    Row(
+        "accelerators: what a site's own record says for people, and its vendor",
+        (
+            site("tsukuba-1", "description: MN-Core 2 board\n      vendor: mncore\n",
+                 "description: A board\n      vendor: other\n      memory_gib: 16\n"),
+        ),
+        {},
+        f"{NO_OBJECT}: a vendor names images, and the record has its own",
+        (applied("tsukuba-1"),),
+    ),
+    Row(
+        "accelerators: a driver where the OS image brings it",
+        (record(V100, '"580.178.04"', '"580.178.05"'),),
+        {},
+        f"{NO_OBJECT}: only the GPU operator installs drivers, and tokyo-1 has none",
+        (applied("tokyo-1"),),
+    ),
+    Row(
+        "accelerators: models of the catalogue in another order",
+        (
+            record(V100, "    vendor: nvidia\n    memory_gib: 32\n",
+                   "    memory_gib: 32\n    vendor: nvidia\n"),
+            site("tokyo-1", f"{{{V100}: gpu-v100-32gb, a100-sxm4-80gb: gpu-a100-80gb,",
+                 f"{{a100-sxm4-80gb: gpu-a100-80gb, {V100}: gpu-v100-32gb,"),
+        ),
+        {},
+        SAME,
+        (applied("tokyo-1"),),
+    ),
+    _tokyo("accelerators: PCI devices of a model", record(V100, '["1db5"]', '["1db5", "1db6"]'),
+           {}, _LABELS),
+    *(
+        _own(f"accelerators: PCI {old.partition(':')[0]} of a model", site("tsukuba-1", old, new),
+             Expected(), _LABELS)
+        for old, new in (('vendor: "1e37"', 'vendor: "1e38"'), ('classes: ["1200"]',
+                         'classes: ["1200", "0b40"]'))
+    ),
+    _own(
+        "accelerators: how many cards a host has",
+        swap(HARDWARE, "model: mncore2, count: 8", "model: mncore2, count: 16"),
+        Expected(actions={"Cohort/tsukuba-1": Action.CHANGED}),
+        "Kueue 0.19.2, pkg/controller/core: more quota lets jobs that wait in, and touches none",
+    ),
+    Row(
+        "accelerators: another model in the same hosts",
+        (
+            swap(HARDWARE, "model: mncore2, count: 8", "model: mncore2b, count: 8"),
+            site("tsukuba-1", "    mncore2:\n", "    mncore2b:\n"),
+            site("tsukuba-1", "{mncore2: 120}", "{mncore2b: 120}"),
+            site("tsukuba-1", "{mncore2: 160}", "{mncore2b: 160}"),
+        ),
+        {
+            "tsukuba-1": Expected(
+                CONTROL,
+                {
+                    "NodeFeatureRule/mncore2": Action.DELETED,
+                    "ResourceFlavor/mncore2": Action.DELETED,
+                    "ClusterTrainingRuntime/*mncore2": Action.DELETED,
+                    "MachineDeployment/mncore2": Action.CHANGED,
+                },
+            )
+        },
+        f"{MD_IN_PLACE}; the plugin's pods are the same; {_GATES}: the plugin's resource is no "
+        "longer the model's",
+        (applied("tsukuba-1"),),
+    ),
+)  # fmt: skip
+_ASKED = (
+    _tokyo(
+        "accelerators: another name for a model",
+        site("tokyo-1", "gpu-v100-32gb", "gpu-volta"),
+        {"control": restarted()},
+        f"{_SCHEDULER}: it ignores the model's name on nodes",
+    ),
+    _tokyo(
+        "accelerators: another prefix",
+        site("tokyo-1", "prefix: accelerators.example.com", "prefix: devices.example.com"),
+        {"control": restarted()},
+        f"{_SCHEDULER}: it ignores the models' names on nodes",
+    ),
+    _own(
+        "accelerators: a name that the plugin's resource does not have",
+        site("tsukuba-1", _WAY, f"{_WAY}  names: {{mncore2: board}}\n"),
+        Expected(CONTROL, _POLICY),
+        _GATES,
+    ),
+    _own(
+        "accelerators: a resource of the plugin's own",
+        site("tsukuba-1", _RESOURCE, "resource: mncore.example/board"),
+        Expected(CONTROL, _POLICY),
+        f"{_GATES}; what an image advertises is in its arguments, which are the same",
+    ),
+    _own(
+        "accelerators: the plugin's resource becomes the model's again",
+        site("tsukuba-1", "resource: mncore.example/board", _RESOURCE),
+        Expected(
+            {"control": Verdict(Impact.NONE, 3, also=(Impact.REIMAGE, Impact.UNKNOWN))},
+            {**_NO_POLICY, "KubeadmControlPlane": Action.REFUSED},
+        ),
+        _WEBHOOK,
+        site("tsukuba-1", _RESOURCE, "resource: mncore.example/board"),
+    ),
+    _tokyo(
+        "accelerators: from admission to DRA",
+        site("tokyo-1", _WAY, f"{_WAY}  model_by: dra\n"),
+        {
+            **CONTROL,
+            **{
+                name: Verdict(Impact.REIMAGE, None, ANY, (Impact.UNKNOWN,))
+                for name in ("v100", "a100", "h100")
+            },
+        },
+        f"{_GATES}; {MD_ROLLS}: kubelets of pools with cards get a feature gate; until then the "
+        "DRA driver may hand out what pods have from the device plugin",
+        {"DaemonSet/device-plugin/*": Action.DELETED, **_NO_POLICY},
+    ),
+    Row(
+        "accelerators: from DRA to admission",
+        (site("lab-1", "  model_by: dra\n", ""),),
+        {
+            "lab-1": Expected(
+                {"lab": Verdict(Impact.REIMAGE, 3, ANY, (Impact.UNKNOWN,))},
+                {
+                    "DeviceClass/*": Action.DELETED,
+                    "ValidatingAdmissionPolicy*/accelerator-claims": Action.DELETED,
+                },
+            )
+        },
+        f"{_GATES}, and the kubelets' on a control plane that runs jobs",
+        (applied("lab-1"),),
+    ),
+    *(
+        Row(
+            f"accelerators: {name}",
+            (edit,),
+            {"lab-1": Expected(actions={"DeviceClass/t4-pcie-16gb": action})},
+            _CLASS,
+            (applied("lab-1"),),
+        )
+        for name, edit, action in (
+            ("a DRA driver", record("t4-pcie-16gb", "driver: gpu.nvidia.com",
+                                    "driver: gpu.example.com"), Action.CHANGED),
+            ("how a card is found among a driver's",
+             record("t4-pcie-16gb", "expressions:\n",
+                    "expressions:\n        - device.driver != 'x'\n"), Action.CHANGED),
+            ("the prefix of a device class", site("lab-1", _WAY, "  prefix: d.example.com\n"),
+             Action.REPLACED),
+            ("the name of a device class", site("lab-1", "gpu-t4}", "gpu-turing}"),
+             Action.REPLACED),
+        )
+    ),
+)  # fmt: skip
+ROWS = (*_PROGRAMS, *_RECORDS, *_ASKED)
