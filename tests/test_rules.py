@@ -24,6 +24,7 @@ from schemas.rules import (
     ZONE_RULES,
     Finding,
     HostCell,
+    accelerators,
     addresses,
     attempt,
     clashes,
@@ -32,10 +33,15 @@ from schemas.rules import (
     hosts,
     identity,
     kubelet,
+    networkdevices,
     networks,
     pools,
+    promises,
     rollouts,
+    schedulers,
+    serving,
     site_findings,
+    teams,
     versions,
 )
 from schemas.rules.scope import InPool, InZone
@@ -45,8 +51,24 @@ from tests.invalid.faults import FOLDER
 from tests.repository import all_sites
 
 _modest = settings(max_examples=150, deadline=None, database=None)
-MODULES = (addresses, files, hosts, identity, kubelet, networks, pools, rollouts, versions)
-RUN_BY_THE_LOADER = {"named_as_its_file", "own_hardware"}
+MODULES = (
+    accelerators,
+    addresses,
+    files,
+    hosts,
+    identity,
+    kubelet,
+    networkdevices,
+    networks,
+    pools,
+    promises,
+    rollouts,
+    schedulers,
+    serving,
+    teams,
+    versions,
+)
+RUN_BY_THE_LOADER = {"named_as_its_file", "own_hardware", "own_models"}
 """Rules on a site file before it is a site."""
 
 
