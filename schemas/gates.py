@@ -15,6 +15,9 @@ from schemas.vocabulary import ModelBy
 
 OLDEST = 34
 """The first minor with MutatingAdmissionPolicy in a beta API, and with resource.k8s.io/v1."""
+OLDEST_DRA = 35
+"""The first minor in which pods that have ended give back devices that they had by an extended
+resource (kubernetes/kubernetes#134312, pkg/controller/resourceclaim/controller.go)."""
 _ON_BY_DEFAULT = {"MutatingAdmissionPolicy": 36, "DRAExtendedResource": 36}
 """Minor versions from which the gates are on by themselves."""
 _BETA_ADMISSION = "admissionregistration.k8s.io/v1beta1"

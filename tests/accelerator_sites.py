@@ -22,7 +22,7 @@ FILE: Json = {
     "release": "2026.11",
     "management": "mgmt-jp-west",
     "cluster": {
-        "kubernetes": "v1.34.3",
+        "kubernetes": "v1.35.5",
         "endpoint": "10.32.0.10",
         "pods": "10.64.0.0/12",
         "services": "10.96.0.0/16",

@@ -107,9 +107,12 @@ def test_older_versions_are_refused(version: str) -> None:
     for of in (at(site(), version), at(by_dra(), version)):
         (finding,) = ways(of)
         assert finding.place == ("cluster", "kubernetes")
-    held = at(by_dra(), "v1.34.3", workers=version)
+    held = at(by_dra(), "v1.35.5", workers=version)
     (finding,) = ways(held)
     assert finding.place == ("cluster", "workers")
+    (finding,) = ways(at(by_dra(), "v1.34.8"))
+    assert "keep their devices" in finding.message
+    assert list(ways(at(by_dra(), "v1.35.5", workers="v1.34.8"))) == []
     # Kubelets have no part in admission.
     assert list(ways(at(site(), "v1.34.3", workers=version))) == []
 

@@ -15,6 +15,7 @@ from ipaddress import IPv4Address, IPv4Network
 import pytest
 
 from components.manifest import Json, Manifest, Target, annotated, hashed, pruned
+from components.site import COMPONENTS
 from schemas.hardware import BmcProtocol, RootDisk
 from schemas.site import Site
 from tests.golden import MANAGED, every_site, name_of, objects, of_kind, one, pool_of, pools, walk
@@ -59,11 +60,12 @@ def test_no_two_objects_have_one_key_or_one_logical_name(site: Site) -> None:
 
 
 def test_an_object_names_the_namespace_it_lives_in(site: Site) -> None:
-    for manifest in objects(site):
+    for manifest in machines(site):
         namespace = manifest.body["metadata"].get("namespace")
         assert (namespace is None) == (manifest.kind in CLUSTER_SCOPED), manifest.name
-        assert manifest.target is Target.SITE or namespace in {None, site.name}, manifest.name
-    assert one(site, "Namespace")["metadata"]["name"] == site.name
+        assert namespace in {None, site.name}, manifest.name
+    (own,) = (each for each in machines(site) if each.kind == "Namespace")
+    assert own.body["metadata"]["name"] == site.name
 
 
 def test_no_object_holds_an_empty_map_or_null(site: Site) -> None:
@@ -74,7 +76,7 @@ def test_no_object_holds_an_empty_map_or_null(site: Site) -> None:
 
 
 def test_names_fit_wherever_a_name_becomes_a_label(site: Site) -> None:
-    for manifest in objects(site):
+    for manifest in machines(site):
         assert DNS_LABEL.fullmatch(name_of(manifest.body)), manifest.key
 
 
@@ -83,7 +85,7 @@ def test_every_object_says_whose_it_is(site: Site) -> None:
         labels = manifest.body["metadata"]["labels"]
         assert labels["app.kubernetes.io/managed-by"] == "foresite"
         assert labels["foresite.dev/site"] == site.name
-        assert labels["foresite.dev/component"] in {"machines", "pod-network"}
+        assert labels["foresite.dev/component"] in COMPONENTS
 
 
 def test_logical_names_outlive_versions_images_and_the_name_of_the_site(site: Site) -> None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from schemas.codes import Code
-from schemas.gates import OLDEST, mutated_models
+from schemas.gates import OLDEST, OLDEST_DRA, mutated_models
 from schemas.primitives import minor
 from schemas.rules.accelerators import (
     OPERATOR,
@@ -71,15 +71,22 @@ def expressions(site: Site) -> Iterator[Finding]:
 
 def _too_old(site: Site, *, by_dra: bool) -> Iterator[Finding]:
     cluster = site.file.cluster
-    fields = {"kubernetes": cluster.kubernetes, "workers": cluster.workers if by_dra else None}
-    for field, version in fields.items():
-        if version and minor(version) < OLDEST:
-            what = "resource.k8s.io/v1" if by_dra else "MutatingAdmissionPolicy in a beta API"
+    needs = [("kubernetes", cluster.kubernetes, OLDEST_DRA if by_dra else OLDEST)]
+    if by_dra and cluster.workers:
+        needs.append(("workers", cluster.workers, OLDEST))
+    for field, version, oldest in needs:
+        if minor(version) < oldest:
+            said = (
+                "pods that have ended keep their devices until somebody deletes them"
+                if by_dra and minor(version) == OLDEST
+                else "there is no beta of MutatingAdmissionPolicy and no resource.k8s.io/v1"
+            )
+            other = "model_by: admission" if by_dra else "no accelerators"
             yield Finding(
                 Code.ACCELERATOR_UNSERVED,
                 ("cluster", field),
-                f"Kubernetes {version} has no {what}",
-                f"write a version from v1.{OLDEST} on, or remove accelerators",
+                f"in Kubernetes {version} {said}",
+                f"write a version from v1.{oldest} on, or {other}",
             )
 
 
