@@ -12,6 +12,7 @@ from components.teams.objects import objects
 from controlplane import ApiError, Client
 from controlplane.crds import install_crds
 from controlplane.server import Binaries, running
+from schemas.nodelabels import TEAM_LABEL
 from schemas.objects import load_crds
 from tests.scheduling_site import ACCELERATORS
 from tests.teams_site import KUEUE, LANGUAGE, VISION, A, site, with_rdma
@@ -41,6 +42,8 @@ SITE = with_rdma(
 )
 BASELINE = "plain"
 """A namespace of no team that Pod Security itself keeps to its baseline."""
+ALONE = "alone"
+"""A namespace of a team without RDMA in which Pod Security itself lets all pass."""
 WORKLOADS: Json = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -77,8 +80,9 @@ def serving(directory: Path) -> Iterator[Client]:
         crds = [crd for crd in load_crds() if crd["spec"]["group"] in GROUPS]
         install_crds(found, [*crds, WORKLOADS])
         enforced = {"pod-security.kubernetes.io/enforce": "baseline"}
-        metadata = {"name": BASELINE, "labels": enforced}
-        found.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+        for name, labels in ((BASELINE, enforced), (ALONE, {TEAM_LABEL: ALONE})):
+            metadata = {"name": name, "labels": labels}
+            found.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
         for made in objects(SITE):
             # Without a controller manager a quota refuses every pod, as nobody counts.
             if made.kind not in ("ResourceQuota", "LimitRange"):

@@ -7,7 +7,7 @@ import pytest
 
 from components.manifest import Json
 from controlplane import ApiError, Client
-from tests.teams_server import BASELINE, pod, refused, serving
+from tests.teams_server import ALONE, BASELINE, pod, refused, serving
 
 pytestmark = pytest.mark.controlplane
 
@@ -16,6 +16,9 @@ pytestmark = pytest.mark.controlplane
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     with serving(tmp_path_factory.mktemp("teams")) as found:
         yield found
+
+
+SPACES = (BASELINE, ALONE, "vision", "language", "robots")
 
 
 def secured(**context: Any) -> Json:
@@ -95,7 +98,7 @@ def test_the_policy_says_what_the_baseline_says(client: Client, name: str) -> No
     case, good = SAME[name]
     answers = {
         namespace: refused(client, pod(namespace, **case))
-        for namespace in (BASELINE, "vision", "language", "robots")
+        for namespace in SPACES
     }
     assert {space: not said for space, said in answers.items()} == dict.fromkeys(answers, good)
     if not good:
@@ -120,8 +123,7 @@ ON_HOST: Json = {"hostNetwork": True, "container": {"ports": [{"containerPort": 
     ],
 )
 def test_rdma_gets_what_it_needs_and_no_more(client: Client, case: Json, taken: set[str]) -> None:
-    spaces = (BASELINE, "vision", "language", "robots")
-    assert {each for each in spaces if not refused(client, pod(each, **case))} == taken
+    assert {each for each in SPACES if not refused(client, pod(each, **case))} == taken
 
 
 def test_a_container_that_is_added_later_is_judged_too(client: Client) -> None:

@@ -23,7 +23,7 @@ def quota(made: Site, name: str, resource: str) -> Json:
 def test_a_queue_borrows_what_its_team_is_promised_of_what_the_site_has() -> None:
     made = site(KUEUE)
     # 80 hosts with 8 each, none of them a spare
-    assert quota(made, "Cohort/tokyo-1", A100)["nominalQuota"] == "640"
+    assert quota(made, "Cohort", A100)["nominalQuota"] == "640"
     for team, promised in (("vision", "0"), ("language", "600")):
         found = quota(made, f"ClusterQueue/{team}", A100)
         assert (found["nominalQuota"], found["borrowingLimit"]) == ("0", promised)
@@ -40,7 +40,7 @@ def test_a_queue_covers_what_jobs_ask_for_besides() -> None:
     (h100,) = [pool for pool in made.file.pools if pool.name == "h100"]
     others = {*UNLIMITED, "nvidia.com/gpu", V100, H100, *needs(made, h100, "vision").resources}
     others |= set(rails)
-    for name in ("Cohort/tokyo-1", "ClusterQueue/vision"):
+    for name in ("Cohort", "ClusterQueue/vision"):
         groups = spec(made, name)["resourceGroups"]
         assert {each for group in groups for each in group["coveredResources"]} == {A100, *others}
         for group in groups:

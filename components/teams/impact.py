@@ -65,7 +65,6 @@ def default_tier(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
     """Which tier pods get that name none; the API server knows one at a time."""
-    comes = change.one.body.get("globalDefault") is True
     others = [
         each.one.title
         for each in site.changes.values()
@@ -74,7 +73,7 @@ def default_tier(
         and former(each).body.get("globalDefault") is True
     ]
     why = "pods made later get it so; those that run keep what they have"
-    if comes and others:
+    if others:
         why += (
             f"; while {', '.join(others)} is still the default the API server refuses a second "
             "one: if `pulumi up` stops there, run it again"

@@ -78,7 +78,8 @@ def _cohort(site: Site, models: tuple[str, ...]) -> Manifest:
     ]
     every = [{"name": name, "nominalQuota": much} for name, much in _covered(site).items()]
     spec = {"resourceGroups": [*groups, _group(ANY_NODE, every)]}
-    return _made(site, "Cohort", site.name, {"spec": spec})
+    # There is one, however the site is called.
+    return _made(site, "Cohort", site.name, {"spec": spec})._replace(name="Cohort")
 
 
 def _devices(site: Site, model: str) -> int:

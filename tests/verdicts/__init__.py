@@ -6,6 +6,7 @@ says which.
 
 from tests.verdicts import (
     accelerators,
+    asking,
     boot,
     cluster,
     gpuoperator,
@@ -37,6 +38,7 @@ ROWS: tuple[Row, ...] = (
     *sites.ROWS,
     *invalid.ROWS,
     *accelerators.ROWS,
+    *asking.ROWS,
     *gpuoperator.ROWS,
     *networkdevices.ROWS,
     *scheduling.ROWS,

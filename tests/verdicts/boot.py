@@ -2,7 +2,7 @@
 
 from components.impact.vocabulary import Action
 from tests.preview_repository import Repository
-from tests.verdicts.edits import Edit, copied, site
+from tests.verdicts.edits import DIRECT, OWN_NETWORK, Edit, copied, manifest, site
 from tests.verdicts.row import (
     CONTROL,
     CPU,
@@ -16,6 +16,7 @@ from tests.verdicts.row import (
     Expected,
     Row,
     Verdict,
+    restarted,
 )
 
 _KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIFymhLku4SdfYrPbCwX88H668olnzzQcg7SSyMhAs2aA"
@@ -49,6 +50,8 @@ _OTHERS = {
     "the registry mirror": ("https://registry.tokyo-1.example", "https://r2.tokyo-1.example"),
 }
 _LABELLED = "os: rocky-9, labels: {node-role.kubernetes.io/batch: a, example.com/team: a},"
+_HOST = "      hostNetwork: true\n"
+_PLACED = manifest(_HOST, f"{_HOST}      nodeSelector: {{node-role.kubernetes.io/batch: a}}\n")
 _SYNCED = "Cluster API 1.13.6, util/labels/helpers.go, GetManagedLabels: copied to nodes in place"
 
 
@@ -149,6 +152,17 @@ ROWS = (
         {},
         f"{_SYNCED}; {MD_IN_PLACE}",
         (site("tsukuba-1", "os: rocky-9,", _LABELLED),),
+    ),
+    *(
+        _row(
+            f"a copied label by which a DaemonSet finds its nodes, {way}",
+            site("tsukuba-1", "batch: a, ", "batch: b, "),
+            {"cpu": restarted()},
+            f"{_SYNCED}; Kubernetes 1.34.3, pkg/controller/daemon/daemon_controller.go, "
+            "podsShouldBeOnNode: its pods leave at once",
+            (*base, _PLACED, site("tsukuba-1", "os: rocky-9,", _LABELLED)),
+        )
+        for way, base in (("directly", DIRECT), ("through a ClusterResourceSet", OWN_NETWORK))
     ),
     _row(
         "a copied label of the control plane",

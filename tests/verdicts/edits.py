@@ -30,6 +30,15 @@ def applied(name: str) -> Edit:
     return site(name, "  services:", f"  context: {name}\n  services:")
 
 
+def by_dra(name: str) -> tuple[Edit, Edit]:
+    """For a base: DRA drivers hand out the cards of a site, at a version that has it."""
+    prefix = "  prefix: accelerators.example.com\n"
+    return (
+        site(name, "kubernetes: v1.34.3", "kubernetes: v1.35.5"),
+        site(name, prefix, f"{prefix}  model_by: dra\n"),
+    )
+
+
 def bare(name: str) -> Edit:
     """A site without accelerators and scheduling, which stand last in its file."""
 

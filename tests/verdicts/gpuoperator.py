@@ -3,8 +3,20 @@
 from collections.abc import Mapping
 
 from components.impact.vocabulary import Action, Impact
-from tests.verdicts.edits import Edit, applied, image, record, site
-from tests.verdicts.row import ANY, MD_IN_PLACE, PROTECTED, Expected, Row, Verdict, restarted
+from schemas.codes import Code
+from tests.verdicts.edits import Edit, applied, by_dra, image, record, site
+from tests.verdicts.row import (
+    ANY,
+    KCP_ROLLS,
+    LAB,
+    MD_IN_PLACE,
+    PROTECTED,
+    Expected,
+    Invalid,
+    Row,
+    Verdict,
+    restarted,
+)
 
 _OPERATOR = "NVIDIA/gpu-operator 26.3.3"
 _PARTS = (
@@ -32,9 +44,11 @@ _TOGETHER = (
 _T4 = "t4-pcie-16gb"
 _VERSION = record(_T4, '"595.91.07"', '"595.92.01"')
 _CONTEXT = applied("lab-1")
-_BY_PLUGIN = site("lab-1", "  model_by: dra\n", "")
-"""With the operator's device plugin pods ask for nvidia.com/gpu, so that it finds them."""
 _RENEWS = site("lab-1", "gpu_operator: {}", "gpu_operator: {max_parallel_upgrades: 1}")
+_OTHER_CARDS = (
+    site("lab-1", "hardware: t4-pcie-16gb-x1", "hardware: v100-sxm2-32gb-x8"),
+    site("lab-1", "accelerators: {t4-pcie-16gb: 2}", "accelerators: {v100-sxm2-32gb: 2}"),
+)
 _DRAINED = {"lab": Verdict(Impact.DRAIN, 3, ANY)}
 _BUSY = {"lab": Verdict(Impact.UNKNOWN, 3, ANY)}
 _RESTARTED = {"lab": restarted()}
@@ -74,7 +88,7 @@ _IMAGES = (
     _lab("the image of the driver manager, which nobody renews", image("nvidia-driver-manager"),
          {}, _WAITS),
     _lab("the image of the driver manager", image("nvidia-driver-manager"), _DRAINED,
-         f"{_DRIVER}; the manager is an init container of the driver's pods", _BY_PLUGIN, _RENEWS),
+         f"{_DRIVER}; the manager is an init container of the driver's pods", _RENEWS),
     Row(
         "GPU operator: the image of what it does not run",
         (image("nvidia-dcgm"),),
@@ -86,28 +100,35 @@ _IMAGES = (
 _DRIVERS = (
     _lab("another driver, which nobody renews", _VERSION, {}, _WAITS,
          actions={"NVIDIADriver/lab": Action.CHANGED}),
-    _lab("another driver", _VERSION, _DRAINED, _DRIVER, _BY_PLUGIN, _RENEWS,
+    _lab("another driver", _VERSION, _DRAINED, _DRIVER, _RENEWS,
          actions={"NVIDIADriver/lab": Action.CHANGED}),
-    _lab("another driver for cards that the operator's device plugin hands out", _VERSION, {},
-         _WAITS, _BY_PLUGIN),
+    _lab("another driver for cards that a DRA driver hands out, which nobody renews", _VERSION, {},
+         _WAITS, *by_dra("lab-1")),
+    Row(
+        "GPU operator: drivers are renewed under cards that a DRA driver hands out",
+        (_RENEWS,),
+        {"lab-1": Invalid(frozenset({Code.ACCELERATOR_UNSERVED}))},
+        f"{_OPERATOR}, cmd/gpu-operator/main.go, gpuPodSpecFilter: by nvidia.com/gpu*",
+        (_CONTEXT, *by_dra("lab-1")),
+    ),
     _lab("drivers are renewed from now on", _RENEWS,
          {"lab": Verdict(Impact.DRAIN, 3, ANY, (Impact.UNKNOWN,))},
-         f"{_DRIVER}: hosts that wait for it, and Git does not say whether any do", _BY_PLUGIN),
+         f"{_DRIVER}: hosts that wait for it, and Git does not say whether any do"),
     _lab("drivers are renewed no more",
          site("lab-1", "{max_parallel_upgrades: 1}", "{max_parallel_upgrades: 0}"),
-         {}, f"{_PACE}; labels of a host in between go, and nothing else", _BY_PLUGIN, _RENEWS),
+         {}, f"{_PACE}; labels of a host in between go, and nothing else", _RENEWS),
     _lab("more drivers are renewed at a time",
          site("lab-1", "{max_parallel_upgrades: 1}", "{max_parallel_upgrades: 2}"),
-         {}, _PACE, _BY_PLUGIN, _RENEWS),
+         {}, _PACE, _RENEWS),
     _lab("a driver and more at a time",
          lambda repository: (
              _VERSION(repository),
              site("lab-1", "{max_parallel_upgrades: 1}", "{max_parallel_upgrades: 2}")(repository),
          ),
-         _DRAINED, _DRIVER, _BY_PLUGIN, _RENEWS),
+         _DRAINED, _DRIVER, _RENEWS),
     _lab("how long jobs may go on before a driver is renewed",
          site("lab-1", "taints: []}", "taints: [], rollout: {drain_timeout_seconds: 600}}"),
-         {}, f"{_PACE}; {MD_IN_PLACE}", _BY_PLUGIN, _RENEWS),
+         {}, f"{_PACE}; {MD_IN_PLACE}", _RENEWS),
     _lab("drivers come with the OS image from now on",
          site("lab-1", "gpu_operator: {}", "gpu_operator: {drivers: false}"), _BUSY,
          f"{_TOGETHER}; {PROTECTED}", actions={"NVIDIADriver/lab": Action.REFUSED},
@@ -149,7 +170,7 @@ _WAYS = (
              "ClusterPolicy": Action.REFUSED,
              "NVIDIADriver/lab": Action.REFUSED,
              "Namespace/gpu-operator": Action.REFUSED,
-             "DaemonSet/exporter/lab": Action.ADDED,
+             "DaemonSet/*/lab": Action.ADDED,
          },
          deletions={"ClusterPolicy": 1, "NVIDIADriver": 1, "Namespace": 1}),
     _lab("another namespace for it",
@@ -159,10 +180,20 @@ _WAYS = (
          deletions={"Namespace": 1}),
     Row(
         "GPU operator: other cards in a pool's hosts",
-        (
-            site("lab-1", "hardware: t4-pcie-16gb-x1", "hardware: v100-sxm2-32gb-x8"),
-            site("lab-1", "accelerators: {t4-pcie-16gb: 2}", "accelerators: {v100-sxm2-32gb: 2}"),
-        ),
+        _OTHER_CARDS,
+        {
+            "lab-1": Expected(
+                LAB, {"NodeFeatureRule/*t4*": Action.DELETED,
+                      "ClusterTrainingRuntime/*t4*": Action.DELETED},
+            )
+        },
+        f"{KCP_ROLLS}: the default scheduler's configuration is one of its files, and ignores "
+        "another name",
+        (_CONTEXT,),
+    ),
+    Row(
+        "GPU operator: other cards in a pool's hosts, by DRA",
+        _OTHER_CARDS,
         {
             "lab-1": Expected(
                 {},
@@ -175,7 +206,7 @@ _WAYS = (
             )
         },
         f"{MD_IN_PLACE}; {_WAITS}; root disks are read at the next re-image",
-        (_CONTEXT,),
+        (_CONTEXT, *by_dra("lab-1")),
     ),
 )  # fmt: skip
 ROWS = (*_IMAGES, *_DRIVERS, *_WAYS)

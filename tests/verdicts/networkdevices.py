@@ -31,8 +31,8 @@ _FIRMWARE = (
 )
 _ARGUMENTS = f"{_UPDATE}; a host without iommu=pt on its kernel's command line is rebooted for it"
 _ATTACHED = (
-    f"{_SRIOV}, controllers/generic_network_controller.go: the attachment is written anew, and pods "
-    "that run keep their interfaces"
+    f"{_SRIOV}, controllers/generic_network_controller.go: the attachment is written anew, and "
+    "pods that run keep their interfaces"
 )
 _RESTARTS = (
     f"{_SRIOV}, pkg/daemon/daemon.go, restartDevicePluginPod: the device plugin's pod is deleted "

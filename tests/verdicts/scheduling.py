@@ -60,6 +60,7 @@ _SECOND = f"""\
         image: registry.example/scheduler:v1.0.0@sha256:{DIGEST}
         throttler: large
 """
+_TWO = site("tokyo-1", "  priorities:\n    -", f"{_SECOND}  priorities:\n    -")
 _ONE_KUEUE = "    - {name: kueue, kind: kueue, pools: [mncore2]}\n"
 _OWN = f"""\
     - name: own
@@ -69,7 +70,7 @@ _OWN = f"""\
 """
 _KUEUE_GOES = {
     "ResourceFlavor/*": Action.DELETED,
-    "Cohort/*": Action.DELETED,
+    "Cohort*": Action.DELETED,
     "ClusterQueue/*": Action.DELETED,
     "LocalQueue/*": Action.DELETED,
     "WorkloadPriorityClass/*": Action.DELETED,
@@ -123,7 +124,7 @@ def _few(number: int) -> Edit:
 
 
 _PROGRAM = (
-    _tokyo("its image", _set("gang-throttler:v1.0.0@sha256:4be6", "gang-throttler:v1.0.1@sha256:4be7"),
+    _tokyo("its image", _set("throttler:v1.0.0@sha256:4be6", "throttler:v1.0.1@sha256:4be7"),
            _RESTARTED, _PODS),
     _tokyo("its command", _set(_THROTTLER, f"{_THROTTLER}        command: [/scheduler]\n"),
            _RESTARTED, _PODS),
@@ -138,7 +139,8 @@ _PROGRAM = (
                _RESTARTED, _READ_ONCE)
         for text in ("timeout_seconds: 60", "timeout_limit_seconds: 300", "jitter_seconds: 10")
     ),
-    _tokyo("gangs: what their annotations start with", _set(_PREFIX, "annotation_prefix: g.example/g"),
+    _tokyo("gangs: what their annotations start with",
+           _set(_PREFIX, "annotation_prefix: g.example/g"),
            {**_RESTARTED,
             **{pool: Verdict(Impact.NONE, None, ANY, (Impact.UNKNOWN,)) for pool in _GPUS}},
            f"{_READ_ONCE}; {_GANGS}"),
@@ -149,9 +151,10 @@ _PROGRAM = (
                "PriorityClass/gang-canary": Action.DELETED,
                "ValidatingAdmissionPolicy*/gang*": Action.DELETED,
            }),
-    _tokyo("the throttler's name", _set("throttler: gang-scheduler", "throttler: limits"), _RESTARTED,
-           f"{_READ_ONCE}; kube-throttler 1.7.4, pkg/controllers: throttles of another name are not "
-           "counted, and nobody is evicted",
+    _tokyo("the throttler's name", _set("throttler: gang-scheduler", "throttler: limits"),
+           _RESTARTED,
+           f"{_READ_ONCE}; kube-throttler 1.7.4, pkg/controllers: throttles of another name are "
+           "not counted, and nobody is evicted",
            actions={"ClusterThrottle/*": Action.CHANGED}),
     _tokyo("quotas in the throttler's place", _set(_THROTTLER, ""), _RESTARTED,
            f"{_READ_ONCE}; Kubernetes 1.34.3, plugin resourcequota: a quota evicts nobody",
@@ -192,7 +195,7 @@ _SERVED = (
            _RESTARTED, f"{_READ_ONCE}; {_ELSEWHERE}"),
     _tokyo("a pool to a second one of its own",
            (_set(_POOLS, "pools: [v100, a100]"),
-            _set("  priorities:\n    - {name: project", f"{_SECOND}  priorities:\n    - {{name: project")),
+            _TWO),
            _RESTARTED, f"{_READ_ONCE}; {_ELSEWHERE}",
            actions={"Deployment/large": Action.ADDED, "ClusterThrottle/*/large": Action.ADDED}),
     Row("scheduler: pools in another order", (_set(_POOLS, "pools: [h100, v100, a100]"),), {}, SAME,
@@ -206,7 +209,7 @@ _SERVED = (
         {},
         SAME,
         (_APPLIED, _set(_POOLS, "pools: [v100, a100]"),
-         _set("  priorities:\n    - {name: project", f"{_SECOND}  priorities:\n    - {{name: project")),
+         _TWO),
     ),
 )  # fmt: skip
 _KINDS = (

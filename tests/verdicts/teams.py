@@ -203,6 +203,10 @@ _TEAMS = (
              "ConfigMap/biology/*": Action.DELETED,
          },
          deletions={"Namespace": 1}),
+    Row("teams: a team less, while no cluster is named that it could be in",
+        (_set(_SPARE_LINE, ""),),
+        {"tokyo-1": Expected({}, {"*/biology*": Action.DELETED})},
+        "docs/site-file.md, cluster.context: nothing of it was ever applied, so nothing is lost"),
     _kueue("a team less with Kueue", site("tsukuba-1", _LAST_TEAM, ""), f"{PROTECTED}; {_GOES}",
            actions={
                "Namespace/chemistry": Action.REFUSED,

@@ -1,7 +1,7 @@
 """What hosts boot: images, releases, and the versions of Kubernetes."""
 
 from components.impact.vocabulary import Action, Impact
-from tests.verdicts.edits import DIGEST, RELEASE, Edit, copied, site, swap
+from tests.verdicts.edits import DIGEST, RELEASE, Edit, bare, copied, site, swap
 from tests.verdicts.row import (
     CONTROL,
     CPU,
@@ -227,6 +227,7 @@ ROWS = (
         },
         f"{_DOWN}; seen live (capi-live.md, KubeadmControlPlane)",
         (
+            bare("lab-1"),
             swap(RELEASE, "v1.35.5]", "v1.35.5, v1.36.1]"),
             swap(
                 RELEASE,
