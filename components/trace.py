@@ -7,6 +7,7 @@ annotate where a value goes.
 import contextlib
 import ipaddress
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
@@ -75,4 +76,6 @@ def _other_texts(value: str) -> Iterator[str]:
         network = ipaddress.ip_network(value)
         if network.version == 4 and "/" in value:
             yield str(ipaddress.IPv4Network((int(network[-1]) + 1, network.prefixlen)))
+    if quantity := re.fullmatch(r"([0-9]+)([kKMGT]?i?|m)", value):
+        yield f"{int(quantity[1]) + 1}{quantity[2]}"
     yield f"{value}x"

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from controlplane.client import Manifest
 from controlplane.crds import install_crds
 from controlplane.server import Binaries, ControlPlane
 
@@ -42,3 +43,12 @@ def bring_up(
     say(f"CRDs: {done.applied} installed, {done.unchanged} were there already")
     say(f"look at it: {tools['kubectl'].path} --kubeconfig {path} get crds")
     return plane
+
+
+def serve(plane: ControlPlane, bodies: Iterable[Manifest]) -> None:
+    """Make the API server serve the kinds of these objects: large ones are left out of its start."""
+    from schemas.objects import load_crds
+
+    kinds = {f"{body['apiVersion']}/{body['kind']}" for body in bodies}
+    with plane.client() as client:
+        install_crds(client, load_crds(kinds))

@@ -79,13 +79,15 @@ def _own(root: Path, site: Site) -> Engine:
 def _trial(root: Path, site: Site) -> Engine:
     """The pinned Pulumi on the embedded API server, with a state of its own."""
     from controlplane import ControlPlane
-    from controlplane.trial import trial_directory
+    from controlplane.trial import serve, trial_directory
     from tools.toolchain import environment, locate
 
     folder = trial_directory()
     plane = ControlPlane(folder)
     if not plane.status().running:
         raise UsageError(f"the embedded API server does not run; make up SITE={site.name}")
+    if site.file.cluster.context:
+        serve(plane, (each.body for made in site_objects(site).values() for each in made))
     tools = locate(["pulumi", "controlplane"])
     env = environment(tools, folder / "pulumi") | {
         "KUBECONFIG": str(plane.kubeconfig(_contexts(site))),

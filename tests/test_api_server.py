@@ -7,6 +7,7 @@ import pytest
 from components.manifest import Manifest
 from components.site import site_objects
 from controlplane import ApiError, Client, ControlPlane
+from controlplane.trial import serve
 from tests.repository import all_sites
 
 pytestmark = pytest.mark.controlplane
@@ -33,7 +34,10 @@ def refusals(client: Client, manifests: list[Manifest]) -> list[str]:
 @pytest.mark.parametrize("name", sorted(all_sites()))
 def test_every_object_passes_a_strict_dry_run(api: ControlPlane, name: str) -> None:
     manifests = objects_of(name)
+    serve(api, (each.body for each in manifests))
     with api.client() as client:
         # A dry run in a namespace needs the namespace.
-        client.apply(next(m.body for m in manifests if m.kind == "Namespace"))
+        for manifest in manifests:
+            if manifest.kind == "Namespace":
+                client.apply(manifest.body)
         assert refusals(client, manifests) == []

@@ -387,7 +387,8 @@ def test_a_host_s_pool_is_carried_by_wherever_the_host_could_go() -> None:
 
 def test_a_release_is_carried_by_whatever_one_of_its_values_is_in() -> None:
     images = {m.name for m in of_kind(every_site()["lab-1"], "Metal3MachineTemplate")}
-    assert found("lab-1", "release") == {"KubeadmControlPlane", *images}
+    operator = {"ClusterPolicy", "NVIDIADriver/lab"}
+    assert found("lab-1", "release") == {"KubeadmControlPlane", *images, *operator}
     assert found("lab-1", "release.default_os") == {"KubeadmControlPlane", *images}
     assert found("lab-1", "release.kube_vip") == {"KubeadmControlPlane"}
     assert found("lab-1", "release.cluster_api.core") == set()

@@ -634,7 +634,7 @@ def test_labels_that_the_nodes_get_are_those_that_pods_look_for() -> None:
     site = tokyo()
     for pool in site.file.pools:
         host = site.hosts_of(pool)[0]
-        written = {*machine_labels(pool), *_argument(registration(site, pool))}
+        written = {*machine_labels(site, pool), *_argument(registration(site, pool))}
         judged = set(placement.node_labels(site, pool, host))
         by_others = {"metal3.io/uuid"}
         by_kubernetes = {

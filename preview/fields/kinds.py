@@ -32,8 +32,6 @@ DEFAULTS = {"protocol": "TCP"}
 and of service ports. Source: k8s.io/api 0.34.3, core/v1/types.go, ContainerPort and ServicePort."""
 
 _METADATA = {"$ref": f"{REF}{OBJECT_META}"}
-_POD = {"properties": {"metadata": _METADATA, "spec": {"$ref": f"{REF}io.k8s.api.core.v1.PodSpec"}}}
-"""Pods are no kind of the store, as no component makes one; static pods lie in files."""
 
 
 class Field(NamedTuple):
@@ -114,8 +112,6 @@ def field_of(before: Any, after: Any) -> Field:
 @cache
 def _root(name: str) -> Schema:
     """The schema of a kind; CRDs say nothing of metadata, which is the same for all."""
-    if name == "v1/Pod":
-        return _POD
     kind = store.kinds().get(name)
     if kind is None:
         return {}

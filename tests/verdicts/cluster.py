@@ -44,6 +44,27 @@ ROWS = (
         "on each host of its pool; limits, queues and policies touch no pod that runs",
     ),
     Row(
+        "the context of a cluster goes: what was applied there is deleted",
+        (site("tsukuba-1", "  context: tsukuba-1\n", ""),),
+        {
+            "tsukuba-1": Expected(
+                {"mncore2": restarted()},
+                {"Namespace/*": Action.REFUSED, "*": Action.DELETED},
+                {"Namespace": 3},
+            )
+        },
+        "components/shell.py: without a context nothing is registered, so Pulumi deletes what it "
+        "made; Pulumi, protect; the device plugin's pods go with their DaemonSet",
+        (applied("tsukuba-1"),),
+    ),
+    Row(
+        "another context for a cluster whose objects were applied",
+        (site("tsukuba-1", "context: tsukuba-1", "context: tsukuba-2"),),
+        {"tsukuba-1": Expected({**_ALL_UNKNOWN, "control": Verdict(Impact.UNKNOWN, 3)})},
+        _NEW_PROVIDER,
+        (applied("tsukuba-1"),),
+    ),
+    Row(
         "the endpoint of the API",
         (site("tsukuba-1", "endpoint: 10.17.0.10", "endpoint: 10.17.0.9"),),
         {"tsukuba-1": Expected(_ALL_UNKNOWN)},

@@ -25,6 +25,16 @@ def site(name: str, old: str, new: str) -> Edit:
     return swap(f"sites/{name}.yaml", old, new)
 
 
+def together(*edits: Edit) -> Edit:
+    """Several edits as one."""
+
+    def edit(repository: Repository) -> None:
+        for each in edits:
+            each(repository)
+
+    return edit
+
+
 def applied(name: str) -> Edit:
     """For a base: the site's own cluster answers, so what belongs into it is applied."""
     return site(name, "  services:", f"  context: {name}\n  services:")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from components.impact.vocabulary import Action, Impact
 from schemas.codes import Code
-from tests.verdicts.edits import Edit, applied, by_dra, image, record, site
+from tests.verdicts.edits import Edit, applied, by_dra, image, record, site, together
 from tests.verdicts.row import (
     ANY,
     KCP_ROLLS,
@@ -121,10 +121,8 @@ _DRIVERS = (
          site("lab-1", "{max_parallel_upgrades: 1}", "{max_parallel_upgrades: 2}"),
          {}, _PACE, _RENEWS),
     _lab("a driver and more at a time",
-         lambda repository: (
-             _VERSION(repository),
-             site("lab-1", "{max_parallel_upgrades: 1}", "{max_parallel_upgrades: 2}")(repository),
-         ),
+         together(_VERSION,
+                  site("lab-1", "{max_parallel_upgrades: 1}", "{max_parallel_upgrades: 2}")),
          _DRAINED, _DRIVER, _RENEWS),
     _lab("how long jobs may go on before a driver is renewed",
          site("lab-1", "taints: []}", "taints: [], rollout: {drain_timeout_seconds: 600}}"),

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from components.impact.vocabulary import Action
 from schemas.codes import Code
-from tests.verdicts.edits import Edit, applied, site
-from tests.verdicts.row import NO_OBJECT, PROTECTED, SAME, Expected, Invalid, Row
+from tests.verdicts.edits import Edit, applied, site, together
+from tests.verdicts.row import NO_OBJECT, PROTECTED, SAME, Expected, Invalid, Row, restarted
 
 _CLASS = (
     "Kubernetes 1.34.3, pkg/apis/scheduling/validation/validation.go, ValidatePriorityClassUpdate: "
@@ -81,6 +81,7 @@ def _kueue(
     return _row(name, edit, source, *base, actions=actions, deletions=deletions, where="tsukuba-1")
 
 
+_BEYOND = _set("  teams:\n", "  overcommit_percent: {v100-sxm2-32gb: 150}\n  teams:\n")
 _TIERS = (
     _row("a tier's value", _set("value: 10000", "value: 11000"), _CLASS,
          actions={"PriorityClass/project": Action.REFUSED}),
@@ -98,25 +99,18 @@ _TIERS = (
          _set("value: 5000, default: true", "value: 5000"),
          actions={"PriorityClass/normal": Action.CHANGED}),
     _row("another default tier",
-         lambda repository: (
-             _set("value: 5000, default: true", "value: 5000")(repository),
-             _set("value: 10000", "value: 10000, default: true")(repository),
-         ),
+         together(_set("value: 5000, default: true", "value: 5000"),
+                  _set("value: 10000", "value: 10000, default: true")),
          f"{_NAMED}; validatePriorityClass refuses a second default, and `pulumi up` updates both "
          "at once, so the new one may be refused until it is run again; {_QUOTA}"),
     _row("a tier more", _set(_SPARE, f"{_SPARE}    - {{name: idle, value: 10}}\n"), _NAMED,
          actions={"PriorityClass/idle": Action.ADDED}),
     _row("a tier less",
-         lambda repository: (
-             _set(_SPARE, "")(repository),
-             _set(", priorities: [spare-time]}", "}")(repository),
-         ),
+         together(_set(_SPARE, ""), _set(", priorities: [spare-time]}", "}")),
          f"{_NAMED}; {_QUOTA}", actions={"PriorityClass/spare-time": Action.DELETED}),
     _row("another name for a tier",
-         lambda repository: (
-             _set("name: spare-time", "name: idle-time")(repository),
-             _set("priorities: [spare-time]", "priorities: [idle-time]")(repository),
-         ),
+         together(_set("name: spare-time", "name: idle-time"),
+                  _set("priorities: [spare-time]", "priorities: [idle-time]")),
          f"{_NAMED}; {_QUOTA}", actions={"PriorityClass/spare-time": Action.DELETED,
                                          "PriorityClass/idle-time": Action.ADDED}),
     _row("another tier for a team",
@@ -151,11 +145,7 @@ _PROMISES = (
         (applied("tokyo-1"),),
     ),
     _row("a promise beyond what there is, on purpose",
-         lambda repository: (
-             _set("v100-sxm2-32gb: 480", "v100-sxm2-32gb: 900")(repository),
-             _set("  teams:\n", "  overcommit_percent: {v100-sxm2-32gb: 150}\n  teams:\n")(
-                 repository),
-         ),
+         together(_set("v100-sxm2-32gb: 480", "v100-sxm2-32gb: 900"), _BEYOND),
          _THROTTLE, actions={"ClusterThrottle/vision/gang-scheduler": Action.CHANGED}),
     Row(
         "teams: how far promises may go",
@@ -165,7 +155,7 @@ _PROMISES = (
         (
             applied("tokyo-1"),
             _set("v100-sxm2-32gb: 480", "v100-sxm2-32gb: 900"),
-            _set("  teams:\n", "  overcommit_percent: {v100-sxm2-32gb: 150}\n  teams:\n"),
+            _BEYOND,
         ),
     ),
     _row("a limit off-peak", _set("off_peak: {v100-sxm2-32gb: 768}", "off_peak: "
@@ -184,6 +174,46 @@ _PROMISES = (
                          ("last_day: 2027-03-31", "last_day: 2027-03-30"))
     ),
 )  # fmt: skip
+_TOGETHER = (
+    Row(
+        "teams: a promise, and the plugin's image, each with what it does",
+        (
+            site("tsukuba-1", "mncore2: 120", "mncore2: 60"),
+            site("tsukuba-1", "plugin:v2.4.0@sha256:9f2e", "plugin:v2.4.1@sha256:9f2f"),
+        ),
+        {
+            "tsukuba-1": Expected(
+                {"mncore2": restarted()},
+                lines={
+                    "ClusterQueue/compilers": "mncore2: 60",
+                    "DaemonSet/device-plugin/mncore2": "device-plugin:v2.4.1",
+                },
+            )
+        },
+        f"{_KUEUE}; Kubernetes 1.34.3, pkg/controller/daemon/update.go",
+        (applied("tsukuba-1"),),
+    ),
+    Row(
+        "teams: a promise, a tier and a scheduler's image, each with what it does",
+        (
+            _set("v100-sxm2-32gb: 480", "v100-sxm2-32gb: 240"),
+            _set(_SPARE, f"{_SPARE}    - {{name: idle, value: 10}}\n"),
+            _set("throttler:v1.0.0@sha256:4be6", "throttler:v1.0.1@sha256:4be7"),
+        ),
+        {
+            "tokyo-1": Expected(
+                {"control": restarted()},
+                lines={
+                    "ClusterThrottle/vision/gang-scheduler": "v100-sxm2-32gb: 240",
+                    "PriorityClass/idle": "name: idle",
+                    "Deployment/gang-scheduler": "throttler:v1.0.1",
+                },
+            )
+        },
+        f"{_THROTTLE}; {_NAMED}; Kubernetes 1.34.3, pkg/controller/deployment",
+        (applied("tokyo-1"),),
+    ),
+)
 _TEAMS = (
     _row("a team more", _set(_SPARE_LINE, f"{_SPARE_LINE}    - {{name: physics, namespaces: "
          "[physics], accelerators: {v100-sxm2-32gb: 8}}\n"), f"{_NEW}; {_THROTTLE}",
@@ -254,4 +284,4 @@ _TEAMS = (
          _set(_BIOLOGY, f"{_BIOLOGY}, ephemeral_storage: {{request: 1Gi, limit: 2Gi, max: 4Gi}}"),
          _LATER, actions={"LimitRange/biology": Action.CHANGED}),
 )  # fmt: skip
-ROWS = (*_TIERS, *_PROMISES, *_TEAMS)
+ROWS = (*_TIERS, *_PROMISES, *_TOGETHER, *_TEAMS)
