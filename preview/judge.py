@@ -13,7 +13,7 @@ from components.impact.vocabulary import (
     SiteChange,
 )
 from components.machines.rollout import capacity, plans
-from components.manifest import Manifest
+from components.manifest import Manifest, Target
 from components.site import RULES
 from preview import connections
 from preview.result import (
@@ -156,12 +156,20 @@ def _action(change: ObjectChange, stated: Iterable[Action]) -> Action:
     return Action.REPLACED if moved else Action.CHANGED
 
 
+def _lost(site: SiteChange, change: ObjectChange) -> bool:
+    """Whether an object goes that some cluster has: on one that nobody named there is none."""
+    if change.after is not None or site.before is None:
+        return False
+    named = site.before.site.file.cluster.context is not None
+    return named or change.one.target is Target.MANAGEMENT
+
+
 def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion]:
     """What the change takes away for good, and must be named in the request.
 
     A host that leaves the list and the machine that its pool then has too many count once.
     """
-    gone = {name: each for name, each in site.changes.items() if each.after is None}
+    gone = {name: each for name, each in site.changes.items() if _lost(site, each)}
     hosts = sum(each.kind == "BareMetalHost" for each in gone.values())
     machines = sum(
         len(each.hosts) if each.at_most is None else each.at_most

@@ -14,7 +14,7 @@ from components.training.fitting import promised
 from components.training.jobset import tf_config
 from components.training.made import Made, make
 from components.training.request import JobRequest, Template
-from components.training.setting import resolved
+from components.training.setting import Setting
 from schemas.site import Site
 from tests.accelerator_sites import site as accelerators
 from tests.training_pods import expanded
@@ -238,7 +238,7 @@ def test_a_tf_config_that_no_program_can_start_with_is_refused() -> None:
 
 def started(site: Site, wanted: JobRequest) -> None:
     """Start a program with the job's TF_CONFIG."""
-    text = tf_config(resolved(site, wanted), "worker").replace("$(TASK_INDEX)", "639")
+    text = tf_config(Setting(site, wanted), "worker").replace("$(TASK_INDEX)", "639")
     subprocess.run(["/bin/true"], env={"TF_CONFIG": text}, check=True)
 
 
@@ -304,14 +304,14 @@ def test_the_number_that_a_refusal_offers_is_the_largest_that_is_taken(
 ) -> None:
     site = sites()[kind]
     wanted = fitting(kind, template, workers=workers, per_worker=per_worker)
-    for each in refusals(site, wanted):
+    for each in refusals(Setting(site, wanted)):
         match = MOST.search(each.fix)
         if match is None or each.option not in FIELDS:
             continue
         field, most = FIELDS[each.option], int(match[1])
         # Several limits may hold at once, each with its own number.
-        assert each not in refusals(site, of(wanted, field, most))
-        over = refusals(site, of(wanted, field, most + 1))
+        assert each not in refusals(Setting(site, of(wanted, field, most)))
+        over = refusals(Setting(site, of(wanted, field, most + 1)))
         assert any(one.option == each.option for one in over)
 
 

@@ -7,14 +7,14 @@ with RDMA where the model's hosts have it.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from components.dump import dump_all
 from components.manifest import Json, Manifest, Target, labels
 from components.training.fitting import promised
 from components.training.made import Made, make
 from components.training.request import JobRequest, Template
-from components.training.room import room
-from components.training.setting import pools_of, resolved, scheduling
+from components.training.setting import Setting, scheduling
 from schemas.scheduling import Team
 from schemas.site import Site
 from schemas.vocabulary import BackendKind
@@ -118,29 +118,20 @@ def _requests(
     site: Site, team: Team, namespace: str, template: Template, model: str
 ) -> Iterator[JobRequest]:
     """Examples from the best to the least."""
-    pools = site.pools_with(model)
-    most = max((room(site, pool).accelerators for pool in pools), default=0)
+    command = COMMANDS.get(template, ("torchrun", "train.py"))
+    first = JobRequest(
+        template, model, WORKERS, IMAGE, team.name, namespace, rdma=True, command=command
+    )
     for rdma in (True, False):
-        for workers in (WORKERS, 1):
-            for per_worker in range(most, 0, -1):
-                request = JobRequest(
-                    template,
-                    model,
-                    workers,
-                    IMAGE,
-                    team.name,
-                    namespace,
-                    per_worker=per_worker,
-                    rdma=rdma,
-                    command=COMMANDS.get(template, ("torchrun", "train.py")),
-                )
-                if not rdma or pools_of(site, request):
-                    yield request
+        here = Setting(site, replace(first, rdma=rdma))
+        for workers in (WORKERS, 1) if here.pools else ():
+            for per_worker in range(here.most, 0, -1):
+                yield replace(here.request, workers=workers, per_worker=per_worker)
 
 
 def header(site: Site, request: JobRequest, made: Made) -> str:
     """Comments on top of an example: what it is, and what is changed together."""
-    setting = resolved(site, request)
+    setting = Setting(site, request)
     backend = setting.backend
     counts = [_COUNTS[request.template]]
     names = [each for each in (_NAMES[request.template],) if each]

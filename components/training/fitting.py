@@ -7,7 +7,7 @@ gang that no set of machines can hold waits as one whose machines are busy.
 
 from collections.abc import Iterator
 
-from components.training.request import JobRequest, Refusal, Template
+from components.training.request import Refusal, Template
 from components.training.room import (
     SERVER_CPU,
     SERVER_MEMORY,
@@ -15,36 +15,19 @@ from components.training.room import (
     thousandths,
     workers_on,
 )
-from components.training.setting import (
-    helper_pool,
-    per_worker_of,
-    pools_of,
-    scheduling,
-    shares,
-    storage_of,
-    team_of,
-)
+from components.training.setting import Setting, scheduling
 from schemas.scheduling import Team
 from schemas.site import Site
-from schemas.sitefile import Pool
 
 
-def accelerators(site: Site, pool: Pool) -> int:
-    """Accelerators of a pool's host."""
-    return room(site, pool).accelerators
-
-
-def room_of_worker(site: Site, request: JobRequest) -> Iterator[Refusal]:
+def room_of_worker(job: Setting) -> Iterator[Refusal]:
     """A worker fits on a host."""
-    pools = pools_of(site, request)
-    rooms = [room(site, pool) for pool in pools]
-    most = max(each.accelerators for each in rooms)
-    per_worker = per_worker_of(site, request)
-    if per_worker > most:
-        message = f"a host has {most} of {request.model}, not {per_worker}"
-        fix = f"write at most {most}, and more --workers"
+    request = job.request
+    if job.per_worker > job.most:
+        message = f"a host has {job.most} of {request.model}, not {job.per_worker}"
+        fix = f"write at most {job.most}, and more --workers"
         yield Refusal("--per-worker", message, fix)
-    cpu, memory = max(each.cpu for each in rooms), max(each.memory for each in rooms)
+    cpu, memory = (max(each) for each in zip(*((r.cpu, r.memory) for r in job.rooms), strict=True))
     if request.cpu is not None and thousandths(request.cpu) > cpu:
         message = f"a host leaves {cpu // 1000} cores to pods, not {request.cpu}"
         yield Refusal("--cpu", message, f"write at most {cpu // 1000}")
@@ -52,65 +35,57 @@ def room_of_worker(site: Site, request: JobRequest) -> Iterator[Refusal]:
         free = memory // thousandths("1Gi")
         message = f"a host leaves {free}Gi to pods, not {request.memory}"
         yield Refusal("--memory", message, f"write at most {free}Gi")
-    largest = storage_of(site, team_of(site, request)).max
-    limited = site.file.scheduling is not None
+    limited, largest = job.site.file.scheduling is not None, job.limits.max
     if limited and request.storage and thousandths(request.storage) > thousandths(largest):
         message = f"a container may ask for {largest} of a host's disk, not {request.storage}"
         yield Refusal("--storage", message, f"write at most {largest}")
 
 
-def machines(site: Site, request: JobRequest) -> Iterator[Refusal]:
+def machines(job: Setting) -> Iterator[Refusal]:
     """There are machines for all workers at once, and for the parameter servers."""
-    per_worker = per_worker_of(site, request)
-    cpu, memory = shares(site, request)
-    pools = pools_of(site, request)
-    if list(room_of_worker(site, request)):
-        return  # then more machines are no help
     found = sum(
-        site.replicas(pool) * workers_on(room(site, pool), per_worker, cpu, memory)
-        for pool in pools
+        job.site.replicas(pool) * workers_on(here, job.per_worker, job.cpu, job.memory)
+        for pool, here in zip(job.pools, job.rooms, strict=True)
     )
-    if request.workers > found:
-        hosts = sum(map(site.replicas, pools))
+    if job.request.workers > found:
+        hosts = sum(map(job.site.replicas, job.pools))
         message = (
-            f"{hosts} machines with {request.model} hold {found} workers of {per_worker} "
-            f"accelerators, {cpu} cores and {memory}"
+            f"{hosts} machines with {job.request.model} hold {found} workers of "
+            f"{job.per_worker} accelerators, {job.cpu} cores and {job.memory}"
         )
         fix = f"write at most {found}" if found else "write less for each worker"
         yield Refusal("--workers", message, fix)
-    yield from _servers(site, request)
+    yield from _servers(job)
 
 
-def _servers(site: Site, request: JobRequest) -> Iterator[Refusal]:
+def _servers(job: Setting) -> Iterator[Refusal]:
     """Where parameter servers have a pool of their own, it holds them."""
-    pool = helper_pool(site, request)
-    alone = pool is not None and site.model(pool) is None
-    if pool is None or not alone or request.template is not Template.PARAMETER_SERVER:
+    pool, has_servers = job.helper_pool, job.request.template is Template.PARAMETER_SERVER
+    if pool is None or job.site.model(pool) or not has_servers:
         return
-    here = room(site, pool)
+    here = room(job.site, pool)
     each = min(here.cpu // thousandths(SERVER_CPU), here.memory // thousandths(SERVER_MEMORY))
-    found = each * site.replicas(pool)
-    if request.server_count > found:
-        message = f"pool {pool.name} holds {found} parameter servers of {SERVER_CPU} cores and "
-        yield Refusal("--servers", f"{message}{SERVER_MEMORY}", f"write at most {found}")
+    found = each * job.site.replicas(pool)
+    if job.request.server_count > found:
+        size = f"{SERVER_CPU} cores and {SERVER_MEMORY}"
+        message = f"pool {pool.name} holds {found} parameter servers of {size}"
+        yield Refusal("--servers", message, f"write at most {found}")
 
 
-def promises(site: Site, request: JobRequest) -> Iterator[Refusal]:
+def promises(job: Setting) -> Iterator[Refusal]:
     """The team is promised as many accelerators, at some hour."""
-    owner = team_of(site, request)
-    if owner is None or request.model not in site.models():
+    team, model = job.team, job.request.model
+    if team is None or not job.known:
         return
-    most, per_worker = promised(owner, request.model), per_worker_of(site, request)
+    most = promised(team, model)
     if most == 0:
-        others = [each for each in site.models() if promised(owner, each)]
+        others = [each for each in job.site.models() if promised(team, each)]
         fix = f"write one of {', '.join(others)}, or" if others else "have"
-        message = f"{owner.name} is promised no {request.model}"
-        fix += f" accelerators: {{{request.model}: …}} written for the team"
-        yield Refusal("--model", message, fix)
-    elif per_worker > 0 and request.workers * per_worker > most:
-        asked = request.workers * per_worker
-        message = f"{owner.name} is promised {most} {request.model}; the job asks for {asked}"
-        whole = most // per_worker
+        fix += f" accelerators: {{{model}: …}} written for the team"
+        yield Refusal("--model", f"{team.name} is promised no {model}", fix)
+    elif job.per_worker > 0 and job.devices > most:
+        message = f"{team.name} is promised {most} {model}; the job asks for {job.devices}"
+        whole = most // job.per_worker
         fix = f"write at most {whole}" if whole else f"write --per-worker {most} or less"
         yield Refusal("--workers", message, fix)
 

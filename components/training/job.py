@@ -59,7 +59,7 @@ def _environment(setting: Setting) -> list[Json]:
     return [
         value("MASTER_ADDR", f"{setting.name}-0.{setting.name}"),
         value("MASTER_PORT", port(setting)),
-        value("WORLD_SIZE", workers * each),
+        value("WORLD_SIZE", setting.devices),
         index("NODE_RANK"),
         value("PET_NNODES", workers),
         value("PET_NPROC_PER_NODE", each),

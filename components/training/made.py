@@ -6,7 +6,7 @@ from components.manifest import Json
 from components.training import job, jobset, mpi, trainjob
 from components.training.checks import refusals
 from components.training.request import JobRequest, Refusal, Template
-from components.training.setting import Setting, resolved
+from components.training.setting import Setting
 from components.training.stopping import GRACE_SECONDS, STOPPED
 from schemas.site import Site
 from schemas.vocabulary import BackendKind
@@ -28,10 +28,10 @@ class Made(NamedTuple):
 
 def make(site: Site, request: JobRequest) -> Made | list[Refusal]:
     """The job, or everything that is wrong with the request."""
-    found = refusals(site, request)
+    setting = Setting(site, request)
+    found = refusals(setting)
     if found:
         return found
-    setting = resolved(site, request)
     return Made(MAKERS[request.template](setting), notes(setting))
 
 
@@ -76,8 +76,7 @@ def _together(setting: Setting) -> str:
 def _off_peak(setting: Setting) -> list[str]:
     """A job larger than the team's usual promise waits for the hours of the other one."""
     team, model = setting.team, setting.request.model
-    asked = setting.request.workers * setting.per_worker
-    usual = team.accelerators.get(model, 0) if team else asked
-    if team is None or asked <= usual:
+    usual = team.accelerators.get(model, 0) if team else 0
+    if team is None or setting.devices <= usual:
         return []
     return [f"It starts off-peak only: at other hours {team.name} may use {usual} {model}."]

@@ -120,6 +120,5 @@ def _launcher(setting: Setting) -> Json:
 
 
 def _launch(setting: Setting) -> list[str]:
-    processes = setting.request.workers * setting.per_worker
-    arguments = ["-np", str(processes), *setting.request.command]
+    arguments = ["-np", str(setting.devices), *setting.request.command]
     return wrapped(["/bin/sh", "-c", LAUNCH, "mpirun", *arguments])

@@ -6,7 +6,7 @@ from components.manifest import Json, Manifest, Target, annotated, labels
 from components.training.examples import COMPONENT, IMAGE, examples
 from components.training.fitting import shared
 from components.training.request import JobRequest, Template
-from components.training.setting import pools_of, resolved
+from components.training.setting import Setting
 from components.training.trainjob import API, runtime_name, runtime_spec
 from schemas.site import Site
 
@@ -24,9 +24,9 @@ def runtimes(site: Site) -> Iterator[Manifest]:
             continue
         for rdma in (False, True):
             request = JobRequest(Template.ALL_REDUCE_TRAINJOB, model, 1, IMAGE, rdma=rdma)
-            if not rdma or pools_of(site, request):
-                name = runtime_name(model, rdma=rdma)
-                yield _runtime(site, name, runtime_spec(resolved(site, request)))
+            setting = Setting(site, request)
+            if setting.pools:
+                yield _runtime(site, runtime_name(model, rdma=rdma), runtime_spec(setting))
 
 
 def _runtime(site: Site, name: str, spec: Json) -> Manifest:

@@ -8,13 +8,7 @@ is evicted last.
 from components import rdma
 from components.manifest import Json, pruned
 from components.training.room import SERVER_CPU, SERVER_MEMORY
-from components.training.setting import (
-    Setting,
-    helper_pool,
-    placing,
-    scheduler_name,
-    tolerations,
-)
+from components.training.setting import Setting, tolerations
 from components.training.stopping import GRACE_SECONDS, wrapped
 from schemas.nodelabels import POOL_LABEL
 
@@ -72,7 +66,7 @@ def worker(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
     network = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
     spec: Json = {
         **_common(setting),
-        **placing(setting.site, setting.request.model, setting.pools),
+        **setting.placing(),
         "tolerations": tolerations(setting.pools) or None,
         **(network if setting.needs.host_network else {}),
         "containers": [box],
@@ -84,7 +78,7 @@ def worker(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
 
 def helper(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
     """The template of a pod without accelerators, such as a parameter server."""
-    pool = helper_pool(setting.site, setting.request)
+    pool = setting.helper_pool
     spec: Json = {
         **_common(setting),
         "nodeSelector": {POOL_LABEL: pool.name} if pool else None,
@@ -96,7 +90,7 @@ def helper(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
 
 def _common(setting: Setting) -> Json:
     return {
-        "schedulerName": scheduler_name(setting.backend),
+        "schedulerName": setting.scheduler_name,
         "priorityClassName": setting.request.priority,
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": GRACE_SECONDS,

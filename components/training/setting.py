@@ -1,11 +1,12 @@
 """A request with everything that follows from the site: whose job it is, where it runs, who starts
 it, and what each worker gets.
 
-The functions here answer as far as they can for requests that have faults: the checks ask them too.
+All of it answers as far as it can for requests that have faults, as the checks ask for it too.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from components.impact.placement import KEEPS_PODS_OUT, node_taints
 from components.manifest import Json
@@ -22,62 +23,167 @@ DEFAULT_SCHEDULER = "default-scheduler"
 NOTHING = Needs({}, [], {}, [], [])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Setting:
-    """What a job's objects are made of. ``storage`` is request and limit; ``backend`` is None for
-    the default scheduler; ``gang`` are the settings of its gang plugin, if it has one."""
+    """A site and a request, and what a job's objects are made of."""
 
     site: Site
     request: JobRequest
-    namespace: str
-    team: Team | None
-    pools: tuple[Pool, ...]
-    backend: Backend | None
-    per_worker: int
-    cpu: str
-    memory: str
-    storage: tuple[str, str]
-    needs: Needs
 
     @property
     def name(self) -> str:
         """The job's name."""
         return self.request.job
 
+    @cached_property
+    def team(self) -> Team | None:
+        """The team that the job is of; None where the site has none of that name."""
+        teams = scheduling(self.site).teams
+        return next((each for each in teams if each.name == self.request.team), None)
+
+    @property
+    def namespace(self) -> str:
+        """Where the job is: in the team's first namespace unless it says."""
+        return self.request.namespace or (self.team.namespaces[0] if self.team else "default")
+
+    @cached_property
+    def known(self) -> bool:
+        """Whether the site serves the model."""
+        return self.request.model in self.site.models()
+
     @property
     def resource(self) -> str:
         """What a worker asks for: the resource of the model."""
         return self.site.resource(self.request.model)
 
+    @cached_property
+    def with_model(self) -> tuple[Pool, ...]:
+        """The pools with the model."""
+        return self.site.pools_with(self.request.model)
+
+    @cached_property
+    def pools(self) -> tuple[Pool, ...]:
+        """The pools that workers can run on: with the model, and with RDMA where that is asked for.
+
+        Pods of a job are all alike, so of pools whose RDMA differs those go together that have most
+        machines.
+        """
+        if not self.request.rdma:
+            return self.with_model
+        alike: list[tuple[Needs, list[Pool]]] = []
+        for pool in self.with_model:
+            mine = needs(self.site, pool)
+            same = next((pools for other, pools in alike if other == mine), None)
+            if same is not None:
+                same.append(pool)
+            elif mine != NOTHING:
+                alike.append((mine, [pool]))
+        groups = [tuple(pools) for _, pools in alike]
+        return max(groups, key=lambda pools: sum(map(self.site.replicas, pools)), default=())
+
+    @cached_property
+    def rooms(self) -> tuple[Room, ...]:
+        """What a host of each of the pools has for pods."""
+        return tuple(room(self.site, pool) for pool in self.pools)
+
+    @cached_property
+    def needs(self) -> Needs:
+        """What workers need for RDMA; nothing where they have none."""
+        return needs(self.site, self.pools[0]) if self.request.rdma and self.pools else NOTHING
+
+    @cached_property
+    def backend(self) -> Backend | None:
+        """Who starts the job's pods; None for the default scheduler."""
+        return self.site.backend_of(self.request.model)
+
+    @property
+    def scheduler_name(self) -> str:
+        """What its pods write as schedulerName."""
+        return scheduler_name(self.backend)
+
     @property
     def gang(self) -> Gang | None:
         """The settings of the gang plugin; None where nothing starts pods together."""
-        return gang_of(self.backend)
+        return self.backend.scheduler.gang if self.backend and self.backend.scheduler else None
+
+    @cached_property
+    def most(self) -> int:
+        """Accelerators of the largest host."""
+        return max((each.accelerators for each in self.rooms), default=0)
+
+    @property
+    def per_worker(self) -> int:
+        """Accelerators of each worker: all of the largest host where nothing is said."""
+        asked = self.request.per_worker
+        return max(1, self.most) if asked is None else asked
+
+    @property
+    def devices(self) -> int:
+        """Accelerators of all workers."""
+        return self.request.workers * self.per_worker
 
     @property
     def whole_hosts(self) -> bool:
         """Whether no two workers share a host."""
-        return all(2 * self.per_worker > room(self.site, p).accelerators for p in self.pools)
+        return all(2 * self.per_worker > each.accelerators for each in self.rooms)
 
+    @cached_property
+    def smallest(self) -> Room | None:
+        """The least that a worker finds on a host with accelerators enough."""
+        fitting = [each for each in self.rooms if each.accelerators >= max(1, self.per_worker)]
+        return min(fitting, key=lambda each: (each.memory, each.cpu), default=None)
 
-def resolved(site: Site, request: JobRequest) -> Setting:
-    """The setting of a request that has no faults."""
-    team, pools = team_of(site, request), pools_of(site, request)
-    per_worker = per_worker_of(site, request)
-    cpu, memory = shares(site, request)
-    return Setting(
-        site=site,
-        request=request,
-        namespace=request.namespace or (team.namespaces[0] if team else "default"),
-        team=team,
-        pools=pools,
-        backend=site.backend_of(request.model),
-        per_worker=per_worker,
-        cpu=cpu,
-        memory=memory,
-        storage=_storage(site, request, team),
-        needs=needs(site, pools[0]) if request.rdma else NOTHING,
-    )
+    @property
+    def cpu(self) -> str:
+        """Cores of each worker: its share of the smallest host where nothing is said."""
+        share = default_cpu(self.smallest, max(1, self.per_worker)) if self.smallest else "1"
+        return self.request.cpu or share
+
+    @property
+    def memory(self) -> str:
+        """Memory of each worker, likewise."""
+        share = default_memory(self.smallest, max(1, self.per_worker)) if self.smallest else "1Gi"
+        return self.request.memory or share
+
+    @property
+    def limits(self) -> EphemeralStorage:
+        """Space on disk for containers of the team."""
+        own = self.team.ephemeral_storage if self.team else None
+        return own or scheduling(self.site).ephemeral_storage
+
+    @property
+    def storage(self) -> tuple[str, str]:
+        """Request and limit of a container's space on disk."""
+        asked = self.request.storage
+        return (asked, asked) if asked else (self.limits.request, self.limits.limit)
+
+    @cached_property
+    def helper_pool(self) -> Pool | None:
+        """The pool of the job's pods without accelerators: one that the workers' scheduler serves,
+        with none if there is any, else one of theirs; the largest of these."""
+        site = self.site
+        plain = [
+            pool
+            for pool in site.worker_pools
+            if site.profile(pool).accelerators is None
+            and scheduler_name(site.backend(pool)) == self.scheduler_name
+        ]
+        near = [pool for pool in self.pools if pool.role is Role.WORKER]
+        return max(plain or near, key=site.replicas, default=None)
+
+    def placing(self) -> Json:
+        """Sends workers to nodes of their model, and of their pools where not all of the model's
+        are meant."""
+        found: Json = {"nodeSelector": {ACCELERATOR_LABEL: self.request.model}}
+        if len(self.pools) == len(self.with_model):
+            return found
+        names = [pool.name for pool in self.pools]
+        if len(names) == 1:
+            found["nodeSelector"][POOL_LABEL] = names[0]
+            return found
+        term = {"matchExpressions": [{"key": POOL_LABEL, "operator": "In", "values": names}]}
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+        return {**found, "affinity": {"nodeAffinity": required}}
 
 
 def scheduling(site: Site) -> Scheduling:
@@ -85,88 +191,11 @@ def scheduling(site: Site) -> Scheduling:
     return site.file.scheduling or Scheduling()
 
 
-def team_of(site: Site, request: JobRequest) -> Team | None:
-    """The team that a job is of; None where the site has none of that name."""
-    return next((each for each in scheduling(site).teams if each.name == request.team), None)
-
-
-def storage_of(site: Site, team: Team | None) -> EphemeralStorage:
-    """Space on disk for containers of a team."""
-    own = team.ephemeral_storage if team else None
-    return own or scheduling(site).ephemeral_storage
-
-
-def _storage(site: Site, request: JobRequest, team: Team | None) -> tuple[str, str]:
-    given = storage_of(site, team)
-    return (request.storage, request.storage) if request.storage else (given.request, given.limit)
-
-
-def pools_of(site: Site, request: JobRequest) -> tuple[Pool, ...]:
-    """The pools that workers can run on: with the model, and with RDMA where that is asked for.
-
-    Pods of a job are all alike, so of pools whose RDMA differs those go together that have most
-    machines.
-    """
-    with_model = site.pools_with(request.model)
-    if not request.rdma:
-        return with_model
-    alike: list[tuple[Needs, list[Pool]]] = []
-    for pool in with_model:
-        mine = needs(site, pool)
-        same = next((pools for other, pools in alike if other == mine), None)
-        if same is not None:
-            same.append(pool)
-        elif mine != NOTHING:
-            alike.append((mine, [pool]))
-    groups = [tuple(pools) for _, pools in alike]
-    return max(groups, key=lambda pools: sum(map(site.replicas, pools)), default=())
-
-
-def per_worker_of(site: Site, request: JobRequest) -> int:
-    """Accelerators of each worker: all of the largest host where nothing is said."""
-    counts = (room(site, pool).accelerators for pool in pools_of(site, request))
-    return max(counts, default=1) if request.per_worker is None else request.per_worker
-
-
-def shares(site: Site, request: JobRequest) -> tuple[str, str]:
-    """Cores and memory of each worker: its share of the smallest host where nothing is said."""
-    here = smallest(site, pools_of(site, request), per_worker_of(site, request))
-    per_worker = max(1, per_worker_of(site, request))
-    cpu = request.cpu or (default_cpu(here, per_worker) if here else "1")
-    memory = request.memory or (default_memory(here, per_worker) if here else "1Gi")
-    return cpu, memory
-
-
-def smallest(site: Site, pools: Iterable[Pool], per_worker: int) -> Room | None:
-    """The least that a worker with so many accelerators finds on a host."""
-    rooms = [room(site, pool) for pool in pools]
-    fitting = [each for each in rooms if each.accelerators >= max(1, per_worker)]
-    return min(fitting, key=lambda each: (each.memory, each.cpu), default=None)
-
-
-def gang_of(backend: Backend | None) -> Gang | None:
-    """The settings of a backend's gang plugin, if it has one."""
-    return backend.scheduler.gang if backend and backend.scheduler else None
-
-
 def scheduler_name(backend: Backend | None) -> str:
-    """What pods write as schedulerName; Kueue only says when they start."""
+    """What pods of a backend write as schedulerName; Kueue only says when they start."""
     if backend is None or backend.kind is BackendKind.KUEUE:
         return DEFAULT_SCHEDULER
     return backend.name
-
-
-def helper_pool(site: Site, request: JobRequest) -> Pool | None:
-    """The pool of a job's pods without accelerators: one that the workers' scheduler serves, with
-    none if there is any, else one of theirs; the largest of these."""
-    name = scheduler_name(site.backend_of(request.model))
-    plain = [
-        pool
-        for pool in site.worker_pools
-        if site.profile(pool).accelerators is None and scheduler_name(site.backend(pool)) == name
-    ]
-    near = [pool for pool in pools_of(site, request) if pool.role is Role.WORKER]
-    return max(plain or near, key=site.replicas, default=None)
 
 
 def tolerations(pools: Iterable[Pool]) -> list[Json]:
@@ -181,17 +210,3 @@ def tolerations(pools: Iterable[Pool]) -> list[Json]:
         {"key": key, "operator": "Equal", "effect": effect, **({"value": value} if value else {})}
         for key, value, effect in taints
     ]
-
-
-def placing(site: Site, model: str, pools: tuple[Pool, ...]) -> Json:
-    """Sends workers to nodes of their model, and of these pools where not all of the model's do."""
-    found: Json = {"nodeSelector": {ACCELERATOR_LABEL: model}}
-    if len(pools) == len(site.pools_with(model)):
-        return found
-    if len(pools) == 1:
-        found["nodeSelector"][POOL_LABEL] = pools[0].name
-        return found
-    names = [pool.name for pool in pools]
-    term = {"matchExpressions": [{"key": POOL_LABEL, "operator": "In", "values": names}]}
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
-    return {**found, "affinity": {"nodeAffinity": required}}

@@ -56,8 +56,8 @@ def groups(setting: Setting, size: int) -> list[Json]:
     """The PodGroup that has to be there before the pods."""
     if size < 2 or not _by(setting, BackendKind.VOLCANO):
         return []
-    devices = setting.request.workers * setting.per_worker
-    spec: Json = {"minMember": size, "minResources": {setting.resource: str(devices)}}
+    devices = {setting.resource: str(setting.devices)}
+    spec: Json = {"minMember": size, "minResources": devices}
     if setting.team is not None:
         spec["queue"] = setting.team.name
     if setting.request.priority is not None:

@@ -5,7 +5,7 @@ lists are told apart by their name.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from preview.edits.edit import SHOWN, Edit, Input
 from preview.edits.hosts import host_edits
 from preview.edits.texts import text_edits
 from preview.result import Cause
+from schemas.accelerators import AcceleratorModel
 from schemas.catalogued import catalogue_document, catalogue_of
 from schemas.problem import shorten
 from schemas.reader import Document, Path
@@ -40,7 +41,7 @@ def edits(before: Input, after: Input) -> list[Edit]:
     return [
         *_of_file(before, after),
         *host_edits(before, after),
-        *_of_hardware(before, after),
+        *_of_catalogue(before, after),
         *_of_release(before, after),
         *text_edits(before.site.texts, after.site.texts),
     ]
@@ -60,35 +61,66 @@ def _of_file(before: Input, after: Input) -> Iterator[Edit]:
                 file=file,
                 release=release,
                 hardware={**site.hardware, **file.hardware},
+                accelerators={**site.accelerators, **_own_models(file)},
                 texts={**other.texts, **site.texts},
             )
 
         yield Edit(_cause(before.document, after.document, value), apply)
 
 
-def _of_hardware(before: Input, after: Input) -> Iterator[Edit]:
-    """Edits of profiles in the catalogue that the site uses."""
-    used = {pool.hardware for side in (before, after) for pool in side.site.file.pools}
-    own = before.site.file.hardware.keys() | after.site.file.hardware.keys()
-    names = {
-        name
-        for name in used - own
-        if before.site.hardware.get(name) != after.site.hardware.get(name)
-    }
-    if not names:
-        return
-    first = catalogue_document("hardware.yaml", catalogue_of(before.folder))
-    second = catalogue_document("hardware.yaml", catalogue_of(after.folder))
+def _own_models(file: SiteFile) -> Mapping[str, AcceleratorModel]:
+    return file.accelerators.models if file.accelerators else {}
+
+
+class _Shared(NamedTuple):
+    """A part of the catalogue: its file and top key, also the name of a site's field, and which of
+    its entries a site uses."""
+
+    name: str
+    used: Callable[[Site], Iterable[str]]
+    own: Callable[[Site], Iterable[str]]
+
+
+_CATALOGUE = (
+    _Shared(
+        "hardware",
+        lambda site: (pool.hardware for pool in site.file.pools),
+        lambda site: site.file.hardware,
+    ),
+    _Shared(
+        "accelerators",
+        lambda site: site.models(),
+        lambda site: _own_models(site.file),
+    ),
+)
+
+
+def _of_catalogue(before: Input, after: Input) -> Iterator[Edit]:
+    """Edits of what the site uses from the catalogue."""
+    for part in _CATALOGUE:
+        sides = (before.site, after.site)
+        used = {name for site in sides for name in part.used(site)}
+        own = {name for site in sides for name in part.own(site)}
+        old, new = (getattr(site, part.name) for site in sides)
+        names = {name for name in used - own if old.get(name) != new.get(name)}
+        if names:
+            yield from _of_part(part.name, names, before, after)
+
+
+def _of_part(part: str, names: set[str], before: Input, after: Input) -> Iterator[Edit]:
+    first = catalogue_document(f"{part}.yaml", catalogue_of(before.folder))
+    second = catalogue_document(f"{part}.yaml", catalogue_of(after.folder))
     if first is None or second is None:
         return
     for value in _values(first.value, second.value, (), ()):
         at = value.after_at or value.before_at or ()
-        if len(at) < 2 or at[0] != "hardware" or at[1] not in names:
+        if len(at) < 2 or at[0] != part or at[1] not in names:
             continue
 
         def apply(site: Site, forward: bool, name: str = str(at[1])) -> Site:
-            wanted = (after if forward else before).site.hardware
-            return replace(site, hardware={**site.hardware, name: wanted[name]})
+            wanted = getattr((after if forward else before).site, part)
+            changed: dict[str, Any] = {part: {**getattr(site, part), name: wanted[name]}}
+            return replace(site, **changed)
 
         yield Edit(_cause(first, second, value), apply)
 
@@ -214,12 +246,18 @@ def _cause(before: Document, after: Document, value: _Value) -> Cause:
         return Cause(document.file, *document.position(at), readable(document, at), was, now)
     return Cause(
         document.file,
-        *document.position(at, key=value.before_at is None),
+        *document.position(at, key=_entry(value, at)),
         readable(document, at),
         _text(value.before) if value.before_at is not None else "",
         _text(value.after) if not gone else "",
         gone,
     )
+
+
+def _entry(value: _Value, at: Path) -> bool:
+    """Whether an entry of a map comes or goes as a whole: then its key is the place."""
+    gone = value.after_at is None and bool(at) and isinstance(at[-1], str)
+    return value.before_at is None or gone
 
 
 def _text(value: Any) -> str:

@@ -49,6 +49,8 @@ def _known(site: Site, place: Path, model: str) -> Iterator[Finding]:
         message = f"{model} is limited, and Foresite serves no accelerators on this site"
         fix = "add the section accelerators, which says how pods ask for them"
         yield Finding(Code.ACCELERATOR_UNSERVED, place, message, fix, key=True)
+    elif any(pool.hardware not in site.hardware for pool in site.file.pools):
+        return  # that pool may have it
     elif model in site.accelerators:
         message = f"no pool of the site has {model}"
         fix = f"remove it; there is {', '.join(models)}" if models else "remove it"

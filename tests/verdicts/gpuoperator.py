@@ -44,7 +44,8 @@ _TOGETHER = (
 _T4 = "t4-pcie-16gb"
 _VERSION = record(_T4, '"595.91.07"', '"595.92.01"')
 _CONTEXT = applied("lab-1")
-_RENEWS = site("lab-1", "gpu_operator: {}", "gpu_operator: {max_parallel_upgrades: 1}")
+_NAMED = "{namespace: gpu-operator}"
+_RENEWS = site("lab-1", _NAMED, "{max_parallel_upgrades: 1}")
 _OTHER_CARDS = (
     site("lab-1", "hardware: t4-pcie-16gb-x1", "hardware: v100-sxm2-32gb-x8"),
     site("lab-1", "accelerators: {t4-pcie-16gb: 2}", "accelerators: {v100-sxm2-32gb: 2}"),
@@ -128,15 +129,15 @@ _DRIVERS = (
          site("lab-1", "taints: []}", "taints: [], rollout: {drain_timeout_seconds: 600}}"),
          {}, f"{_PACE}; {MD_IN_PLACE}", _RENEWS),
     _lab("drivers come with the OS image from now on",
-         site("lab-1", "gpu_operator: {}", "gpu_operator: {drivers: false}"), _BUSY,
+         site("lab-1", _NAMED, "{drivers: false}"), _BUSY,
          f"{_TOGETHER}; {PROTECTED}", actions={"NVIDIADriver/lab": Action.REFUSED},
          deletions={"NVIDIADriver": 1}),
     _lab("drivers come with the operator from now on",
-         site("lab-1", "gpu_operator: {drivers: false}", "gpu_operator: {}"),
+         site("lab-1", "{drivers: false}", _NAMED),
          {"lab": Verdict(Impact.UNKNOWN, 3, ANY, (Impact.POD_RESTART,))},
          f"{_OPERATOR}, internal/state/driver.go: driver pods start on all hosts of the pool; one "
          "that finds a driver of the host is labelled and left alone",
-         site("lab-1", "gpu_operator: {}", "gpu_operator: {drivers: false}"),
+         site("lab-1", _NAMED, "{drivers: false}"),
          actions={"NVIDIADriver/lab": Action.ADDED}),
 )  # fmt: skip
 _WAYS = (
@@ -161,7 +162,7 @@ _WAYS = (
         _STARTS,
         (applied("tokyo-1"),),
     ),
-    _lab("plain DaemonSets in its place", site("lab-1", "  gpu_operator: {}\n", ""),
+    _lab("plain DaemonSets in its place", site("lab-1", f"  gpu_operator: {_NAMED}\n", ""),
          {"lab": Verdict(Impact.POD_RESTART, None, ANY, (Impact.UNKNOWN,))},
          f"{PROTECTED}, so the operator goes on; the exporter starts on each host",
          actions={
@@ -172,7 +173,7 @@ _WAYS = (
          },
          deletions={"ClusterPolicy": 1, "NVIDIADriver": 1, "Namespace": 1}),
     _lab("another namespace for it",
-         site("lab-1", "gpu_operator: {}", "gpu_operator: {namespace: nvidia}"), {},
+         site("lab-1", _NAMED, "{namespace: nvidia}"), {},
          f"{PROTECTED}; its objects have no namespace, so nothing else differs",
          actions={"Namespace/gpu-operator": Action.REFUSED, "Namespace/nvidia": Action.ADDED},
          deletions={"Namespace": 1}),
