@@ -118,6 +118,11 @@ def renamed(of: Site) -> Site:
     return with_settings(of, names={**SETTINGS["names"], "t4-pcie-16gb": "gpu-small"})
 
 
+def in_context(of: Site, context: str | None) -> Site:
+    cluster = of.file.cluster.model_copy(update={"context": context})
+    return replace(of, file=of.file.model_copy(update={"cluster": cluster}))
+
+
 def on_a_scheduler_of_its_own(of: Site) -> Site:
     """The site with all its NVIDIA pools on a scheduler of its own, and none on the default one."""
     scheduler = {"image": f"registry.example/gang:1@sha256:{'ab' * 32}", "throttler": "t"}
@@ -169,6 +174,50 @@ def test_a_changed_part_restarts_on_its_pools_hosts_and_drains_none(
     edit: Callable[[Site], Site], expected: Outcome
 ) -> None:
     assert outcome(site(), edit(site())) == expected
+
+
+RENAMED = {"resource": "mncore.example/board"}
+RENAMED_BY_PLUGIN = {**RENAMED, "args": ["--boards=8", "--name=board"]}
+
+
+@pytest.mark.parametrize(
+    ("plugin", "expected"),
+    [
+        # Its pods are the same, and so is what they advertise.
+        (RENAMED, {}),
+        (RENAMED_BY_PLUGIN, {"mncore": Impact.UNKNOWN}),
+        ({**RENAMED, "args": ["--boards=4", "--name=board"]}, {"mncore": Impact.UNKNOWN}),
+    ],
+)
+def test_cards_under_another_name_may_be_given_to_two_pods(
+    plugin: dict[str, Any], expected: Outcome
+) -> None:
+    """What a pod holds is counted by the resource's name (kubelet, allocatedDevices)."""
+    found = outcome(site(), with_model(site(), "mncore2", plugin=plugin))
+    assert found == {"control": Impact.REIMAGE, **expected}
+
+
+def test_another_name_of_cards_concerns_those_machines_that_there_are() -> None:
+    plugin = {"resource": "nvidia.com/v100", "args": ["--name=v100"]}
+    told = effects(site(), with_model(site(), "v100-sxm2-32gb", plugin=plugin))
+    (v100,) = (each for each in told if each.impact is Impact.UNKNOWN)
+    assert v100.name[1] == "DaemonSet/device-plugin/v100"
+    assert "from nvidia.com/gpu to nvidia.com/v100" in v100.why
+    assert v100.at_most == 3  # the fourth is a spare
+
+
+@pytest.mark.parametrize(("before", "after"), [("tokyo", None), (None, "tokyo")])
+def test_cards_have_one_name_where_the_plugin_runs_on_one_side_only(
+    before: str | None, after: str | None
+) -> None:
+    renamed = with_model(site(), "mncore2", plugin=RENAMED_BY_PLUGIN)
+    found = outcome(in_context(site(), before), in_context(renamed, after))
+    assert found["mncore"] is Impact.POD_RESTART
+
+
+def test_an_exporter_that_restarts_takes_no_card_from_anyone() -> None:
+    after = with_model(site(), "mncore2", plugin=RENAMED, exporter={"port": 9600})
+    assert outcome(site(), after)["mncore"] is Impact.POD_RESTART
 
 
 def test_a_plugin_is_replaced_a_tenth_at_a_time() -> None:

@@ -25,7 +25,7 @@ from components.network_devices.names import COMPONENT
 from components.network_devices.objects import objects
 from schemas.objects import strict_schema
 from schemas.site import Site
-from tests.impact_cases import EVERY, Said, fields, of, said
+from tests.impact_cases import Said, fields, of, said
 from tests.impact_rows import nothing, restart, unknown
 from tests.network_device_sites import CARD, DIVIDED, SHARED, card, site
 from tests.test_network_devices import EVERYTHING
@@ -304,6 +304,15 @@ def test_renamed_functions_of_the_plugin_may_be_given_to_two_pods() -> None:
     }
 
 
+def test_functions_of_another_domain_may_be_given_to_two_pods() -> None:
+    """The plugin registers prefix/name with the kubelet, which books devices by that."""
+    before, after = (site({"v100": DIVIDED}, **IMAGE, prefix=f"{each}.com") for each in "ab")
+    found = change(before, after)
+    twice = [each for each in effects(found, CONFIG) if each.impact is Impact.UNKNOWN]
+    assert said(found, twice) == {(Impact.UNKNOWN, "v100", MOST, None)}
+    assert "ens1f0" in twice[0].why
+
+
 def test_the_way_changes_from_the_operator_to_the_image_and_back() -> None:
     before, after = site({"v100": DIVIDED}), site({"v100": DIVIDED}, **IMAGE)
     there = verdicts(change(before, after))
@@ -335,10 +344,17 @@ def test_nothing_happens_on_a_new_site_or_before_its_cluster_answers() -> None:
     assert found == {POLICY: {nothing()}}
 
 
-def test_an_operator_in_another_namespace_is_not_foreseen() -> None:
+def test_of_an_operator_in_another_namespace_only_pools_that_divide_are_unknown() -> None:
+    """Its daemons run on hosts with the label alone, and each policy selects its pool."""
     devices = {"v100": DIVIDED}
     found = verdicts(change(site(devices), site(devices, operator_namespace="other")))
-    assert found[POLICY] == {(Impact.UNKNOWN, EVERY, None, Action.REPLACED)}
+    unforeseen = (Impact.UNKNOWN, "v100", MOST, Action.REPLACED)
+    assert found[POLICY] == {unforeseen}
+    others = set().union(*(each for name, each in found.items() if name != POLICY))
+    assert {(impact, where) for impact, where, *_ in others} <= {
+        (Impact.NONE, ""),
+        (Impact.POD_RESTART, "v100"),
+    }
 
 
 @pytest.mark.parametrize("way", ["operator", "device-plugin"])

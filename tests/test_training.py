@@ -13,6 +13,7 @@ from components.impact.placement import fits
 from components.impact.vocabulary import Side
 from components.manifest import Json
 from components.rdma import needs
+from components.training import examples
 from components.training.made import Made, make
 from components.training.mpi import SSH_PORT
 from components.training.request import JobRequest, Template
@@ -508,3 +509,44 @@ def test_the_model_of_a_job_with_a_tier_is_the_site_s_runtime_word_for_word() ->
         assert mine.spec == spec
         assert mine.annotations == other.annotations
     assert V100 in plain[0]["spec"]["runtimeRef"]["name"]
+
+
+# --- the examples ---------------------------------------------------------------------------------
+
+
+def test_examples_that_are_too_many_for_one_config_map_go_on_in_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def texts() -> dict[str, dict[str, str]]:
+        found = [each for each in examples.examples(gangs()) if each.key[2] == "vision"]
+        return {each.key[3]: each.body["data"] for each in found}
+
+    (whole,) = texts().values()
+    # For each template and model that the team is promised there is one.
+    assert len(whole) == len(Template) * 2
+    most = 15_000
+    assert max(map(len, whole.values())) < most < sum(map(len, whole.values()))
+    monkeypatch.setattr(examples, "MOST_BYTES", most)
+    parts = texts()
+    assert list(parts)[:2] == ["job-templates", "job-templates-2"]
+    assert all(sum(map(len, data.values())) <= most for data in parts.values())
+    assert {key: text for data in parts.values() for key, text in data.items()} == whole
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"default"}))
+def test_every_example_says_what_is_changed_together(kind: str) -> None:
+    site = sites()[kind]
+    for manifest in examples.examples(site):
+        for text in manifest.body["data"].values():
+            lines = text.splitlines()
+            head = "\n".join(line for line in lines if line.startswith("#"))
+            assert f"foresite job {site.name} " in head
+            assert (f"{PREFIX}-size" in head) == (kind == "gang")
+            assert ("minMember" in head) == (kind == "volcano")
+            # What it names is there to be changed; of a gang only where there is one.
+            body = "\n".join(line for line in lines if not line.startswith("#"))
+            counts = next(line for line in lines if line.startswith("# - the number of workers"))
+            named = [each.split()[-1] for each in counts.partition(": ")[2].split(", ")]
+            missing = {each for each in named if each not in body}
+            alone = "One pod is no gang" in head and kind == "gang"
+            assert missing == ({SIZE} if alone else set())

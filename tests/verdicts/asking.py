@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from components.impact.vocabulary import Action, Impact
-from tests.verdicts.edits import Edit, applied, by_dra, record, site
+from tests.verdicts.edits import Edit, applied, bare, by_dra, record, site
 from tests.verdicts.row import (
     ANY,
     CONTROL,
@@ -95,11 +95,19 @@ ROWS = (
     _own(
         "accelerators: the plugin's resource becomes the model's again",
         site("tsukuba-1", "resource: mncore.example/board", _RESOURCE),
-        Expected(
-            _REFUSED, {**_NO_POLICY, "KubeadmControlPlane": Action.REFUSED}
-        ),
-        _WEBHOOK,
+        Expected(CONTROL, {**_NO_POLICY, "KubeadmControlPlane": Action.CHANGED}),
+        f"{_GATES}; {_WEBHOOK}, so some of it has to stay",
         site("tsukuba-1", _RESOURCE, "resource: mncore.example/board"),
+    ),
+    Row(
+        "accelerators: none are served any more",
+        (bare("tsukuba-1"),),
+        {
+            "tsukuba-1": Expected(
+                _REFUSED, {"KubeadmControlPlane": Action.REFUSED, "*": Action.DELETED}
+            )
+        },
+        _WEBHOOK,
     ),
     Row(
         "accelerators: from admission to DRA",

@@ -2,7 +2,7 @@
 
 Sources: Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go (a plugin that is away has no
 healthy device; what pods hold is counted by the resource's name); sriov-network-device-plugin
-3.11.0, cmd/sriovdp/manager.go.
+3.11.0, cmd/sriovdp/manager.go and pkg/resources/server.go (it registers prefix/name).
 """
 
 import json
@@ -62,10 +62,11 @@ def _renamed(
 
 
 def _names(config: Manifest | None) -> dict[str, str]:
-    """The resource of each interface in a configuration of the SR-IOV plugin."""
+    """The resource of each interface in a configuration of the SR-IOV plugin, with its domain: the
+    kubelet books devices by the whole name."""
     text = config.body["data"][CONFIG_FILE] if config else '{"resourceList": []}'
     return {
-        name.partition("#")[0]: each["resourceName"]
+        name.partition("#")[0]: f"{each['resourcePrefix']}/{each['resourceName']}"
         for each in json.loads(text)["resourceList"]
         for name in each["selectors"]["pfNames"]
     }

@@ -253,6 +253,15 @@ _RESTARTED = (
     "the operator's device plugin restarts on each host; jobs go on, and meanwhile no pod that "
     "asks for functions starts there"
 )
+
+
+def moved(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """A policy in another namespace: whose operator finds it, and what becomes of the functions
+    meanwhile, is not known. A policy selects its pool, so no host of another is concerned."""
+    why = "what the operator of another namespace does is not known, so all functions may go"
+    yield on_hosts(site, change, field, Impact.UNKNOWN, (why, STALE))
+
+
 _NAMED = not_known(
     "the policy is named by its pool and resource, so nobody changes these in place", STALE
 )
@@ -272,6 +281,6 @@ POLICY = Kind(
         ("spec.nodeSelector", _NAMED),
         ("spec.priority", not_known("which policy wins may change", STALE)),
     ),
-    replaced=not_known("what the operator of another namespace does is not known", STALE),
+    replaced=moved,
 )
 RULES = rules(POLICY, Applier.PULUMI)
