@@ -67,7 +67,8 @@ generate: .venv/.ready ## Make every generated file anew
 	@$(PYTHON) -m tools.screens
 
 bench: .venv/.ready ## Measure Foresite against its rivals
-	@$(PYTHON) -m tools.toolchain ensure pulumi controlplane
+	@$(PYTHON) -m tools.toolchain ensure pulumi controlplane scheduling given
 	@$(PYTHON) -m bench.offline
 	@$(PYTHON) -m bench.preview
 	@$(PYTHON) -m bench.engine
+	@$(PYTHON) -m bench.scheduling
