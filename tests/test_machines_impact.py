@@ -534,7 +534,7 @@ def test_the_first_machine_alone_is_compared_by_its_own_configuration() -> None:
 @pytest.mark.parametrize(
     ("edits", "impact"),
     [
-        ({f"{CONFIG}.clusterConfiguration": {"certificatesDir": "/x"}}, Impact.NONE),
+        ({f"{CONFIG}.clusterConfiguration.certificatesDir": "/x"}, Impact.NONE),
         ({"spec.version": "v1.36.0"}, Impact.NONE),
     ],
     ids=["not in the list of what may change", "a minor version skipped"],

@@ -59,7 +59,12 @@ def test_a_context_that_goes_would_delete_what_is_protected(repository: Reposito
     with_context(repository, "tokyo")
     repository.commit("context")
     repository.replace(TOKYO, "\n  context: tokyo", "")
-    assert set.union(*of_site(repository.site("tokyo-1")).values()) == {Action.REFUSED}
+    of_cluster = (
+        each for each in repository.site("tokyo-1").objects
+        if each.change.one.target is Target.SITE
+    )  # fmt: skip
+    found = {(each.change.one.protect, each.action) for each in of_cluster}
+    assert found == {(True, Action.REFUSED), (False, Action.DELETED)}
 
 
 def test_another_context_of_the_site_is_unknown(repository: Repository) -> None:
