@@ -76,8 +76,9 @@ def host_path(name: str, path: str, kind: str = "") -> Json:
     return {"name": name, "hostPath": pruned({"path": path, "type": kind or None})}
 
 
-def namespace(site: Site, name: str, component: str, level: str = "privileged") -> Manifest:
-    """A namespace of ours on the site's own cluster; ``level`` is its Pod Security Standard.
+def namespace(site: Site, name: str, component: str, level: str) -> Manifest:
+    """A namespace of ours on the site's own cluster; ``level`` is its Pod Security Standard:
+    privileged where pods have paths of their host.
 
     Protected, as everything in it goes with it.
     """

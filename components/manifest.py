@@ -9,10 +9,15 @@ import json
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from schemas.nodelabels import OWN_DOMAIN
+
 Json = dict[str, Any]
 
-SITE_LABEL = "foresite.dev/site"
-COMPONENT_LABEL = "foresite.dev/component"
+SITE_LABEL = f"{OWN_DOMAIN}/site"
+COMPONENT_LABEL = f"{OWN_DOMAIN}/component"
+CONFIGURATION_ANNOTATION = f"{OWN_DOMAIN}/configuration"
+"""On pods: a hash of what their program reads when it starts, so that a change of it renews
+them."""
 
 
 class Target(StrEnum):

@@ -18,7 +18,13 @@ RDMA_PREFIX = "rdma"
 """The domain of shared cards: the plugin's own default."""
 NETWORKS_ANNOTATION = "k8s.v1.cni.cncf.io/networks"
 """The networks that Multus attaches a pod to, besides its first."""
-SHARED_MEMORY = "shared-memory"
+SHARED_MEMORY: Json = {"name": "shared-memory", "emptyDir": {"medium": "Memory"}}
+"""A volume that libraries pass data between processes in; the runtime's own has 64 MiB. It counts
+as the container's memory, and its limit is the container's."""
+SHARED_MEMORY_MOUNT: Json = {
+    "name": SHARED_MEMORY["name"],
+    "mountPath": "/dev/shm",  # noqa: S108  a mount, no file
+}
 
 
 class Needs(NamedTuple):
@@ -54,8 +60,8 @@ def needs(site: Site, pool: Pool, namespace: str | None = None) -> Needs:
         resources=dict.fromkeys(names, "1"),
         capabilities=["IPC_LOCK"],
         annotations={NETWORKS_ANNOTATION: networks} if networks else {},
-        volumes=[{"name": SHARED_MEMORY, "emptyDir": {"medium": "Memory"}}],
-        mounts=[{"name": SHARED_MEMORY, "mountPath": "/dev/shm"}],  # noqa: S108  a mount, no file
+        volumes=[SHARED_MEMORY],
+        mounts=[SHARED_MEMORY_MOUNT],
         host_network=any(each.link is LinkType.ETHERNET for each in shared),
     )
 

@@ -46,7 +46,7 @@ def bring_up(
 
 
 def serve(plane: ControlPlane, bodies: Iterable[Manifest]) -> None:
-    """Make the API server serve the kinds of these objects: large ones are left out of its start."""
+    """Make the API server serve the kinds of these objects: its start leaves large ones out."""
     from schemas.objects import load_crds
 
     kinds = {f"{body['apiVersion']}/{body['kind']}" for body in bodies}

@@ -91,7 +91,8 @@ def _preview(command: argparse.ArgumentParser) -> None:
         "--fail-on",
         metavar="WHAT",
         default="",
-        help="1 where it happens to a host: drain, reimage, remove, unknown; several by commas",
+        help="1 where it happens to a host: drain, reimage, remove, unknown; or where an object is "
+        "refused; several by commas",
     )
     add("--allow", action="append", default=[], metavar="remove=N", help="losses that are meant")
     add("--request", type=Path, metavar="FILE", help="text where Foresite-Allow: remove=N counts")

@@ -5,6 +5,7 @@ Without a template it says what there is to choose from.
 
 import argparse
 import json
+import sys
 
 from components.manifest import Json
 from components.training.examples import documents
@@ -15,6 +16,7 @@ from foresite.check import as_json, as_text
 from foresite.command import FOUND, OK, repository
 from schemas.load import load_site
 from schemas.nearest import nearest
+from schemas.scheduling import DEFAULT_SCHEDULER
 from schemas.site import Site
 
 
@@ -32,7 +34,12 @@ def run(options: argparse.Namespace) -> int:
         return OK
     made = _made(loaded.site, options)
     if isinstance(made, Made):
-        print(_as_list(made) if form == "json" else documents(*made), end="")
+        if form == "json":
+            # A List has no place for them, and kubectl is to take what is printed.
+            print(*made.notes, sep="\n", file=sys.stderr)
+            print(_as_list(made), end="")
+        else:
+            print(documents(*made), end="")
         return OK
     print(_as_problems(made) if form == "json" else "\n\n".join(map(str, made)))
     return FOUND
@@ -91,7 +98,7 @@ def _model(site: Site, model: str) -> Json:
         "resource": site.resource(model),
         "machines": sum(machines for machines, _ in counts),
         "each": max(has.count for _, has in counts if has),
-        "by": backend.name if backend else "default-scheduler",
+        "by": backend.name if backend else DEFAULT_SCHEDULER,
     }
 
 

@@ -15,7 +15,7 @@ from foresite import parallel
 from foresite.command import FAILED, FOUND, OK, UsageError, repository
 from foresite.othercode import made_with, run_with
 from preview import report
-from preview.gates import FORBIDDABLE, MAX_REQUEST, allowed, gates
+from preview.gates import MAX_REQUEST, NAMES, allowed, gates
 from preview.result import Preview
 from preview.snapshot import GitError, Snapshot, at, base_of, work_tree
 from preview.survey import UnknownSiteError, survey
@@ -84,9 +84,9 @@ def _again(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> list[
 def _forbidden(text: str) -> list[str]:
     names = [name.strip() for name in text.replace("|", ",").split(",") if name.strip()]
     for name in names:
-        if name not in FORBIDDABLE:
-            near = nearest(name, FORBIDDABLE)
-            hint = f"did you mean {near}?" if near else f"write one of {', '.join(FORBIDDABLE)}"
+        if name not in NAMES:
+            near = nearest(name, NAMES)
+            hint = f"did you mean {near}?" if near else f"write one of {', '.join(NAMES)}"
             raise UsageError(f"--fail-on {name}: {hint}")
     return names
 

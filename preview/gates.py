@@ -6,7 +6,7 @@ Losses must be named: ``Foresite-Allow: remove=3`` on a line of its own in the r
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from components.impact.vocabulary import Impact
+from components.impact.vocabulary import Action, Impact
 from preview.result import Gate, Preview, SitePreview
 
 REMOVE = "remove"
@@ -17,6 +17,9 @@ FORBIDDABLE = {
     "unknown": (Impact.UNKNOWN,),
 }
 """What ``--fail-on`` may name, with the impacts that it stands for."""
+REFUSED = "refused"
+"""What it may name besides: objects that are refused, so that `pulumi up` stops there."""
+NAMES = (*FORBIDDABLE, REFUSED)
 MAX_REQUEST = 1_000_000
 """Characters of a request that are looked at; what is beyond cannot allow anything."""
 _ALLOW = re.compile(r"^Foresite-Allow:[ \t]*([a-z]{1,20})=([0-9]{1,6})[ \t]*\r?$", re.MULTILINE)
@@ -74,8 +77,8 @@ def _many(count: int, kind: str) -> str:
 
 def _forbidden(preview: Preview, forbidden: Iterable[str]) -> Iterator[Gate]:
     for name in dict.fromkeys(forbidden):
-        impacts = FORBIDDABLE[name]
-        sites = [site for site in preview.sites if _has(site, impacts)]
+        impacts = FORBIDDABLE.get(name, ())
+        sites = [site for site in preview.sites if _has(site, impacts) or _stops(site, name)]
         whole = Impact.UNKNOWN in impacts and preview.code_changed
         if sites or whole:
             names = [site.name for site in sites[:5]]
@@ -89,3 +92,7 @@ def _has(site: SitePreview, impacts: Iterable[Impact]) -> bool:
     wanted = set(impacts)
     found = {host.impact for host in site.hosts} | {r.effect.impact for r in site.reasons}
     return bool(found & wanted) or (not site.hosts and site.impact in wanted)
+
+
+def _stops(site: SitePreview, name: str) -> bool:
+    return name == REFUSED and any(each.action is Action.REFUSED for each in site.objects)

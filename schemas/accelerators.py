@@ -20,7 +20,7 @@ from schemas.primitives import (
 from schemas.vocabulary import ModelBy
 
 ShortName = Annotated[
-    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,40}[a-z0-9])?$", examples=["gpu-v100-32gb"])
+    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,38}[a-z0-9])?$", examples=["gpu-v100-32gb"])
 ]
 """What a site calls a model."""
 

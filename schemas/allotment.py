@@ -47,26 +47,9 @@ def holder(backend: Backend | None) -> Holder:
     return Holder.THROTTLE if throttled else Holder.QUOTA
 
 
-def served_models(site: Site) -> tuple[str, ...]:
-    """The models that pods can ask for, in the order of the pools, also where the file has faults:
-    a pool of unknown hardware has none."""
-    found = (_model(site, pool) for pool in site.file.pools)
-    return tuple(dict.fromkeys(model for model in found if model))
-
-
 def held(site: Site, *holders: Holder) -> tuple[str, ...]:
     """The models whose limits are held so."""
-    return tuple(m for m in served_models(site) if holder(backend_of(site, m)) in holders)
-
-
-def backend_of(site: Site, model: str) -> Backend | None:
-    """Who schedules pods that ask for a model; None for the default scheduler."""
-    return next((site.backend(pool) for pool in pools_with(site, model)), None)
-
-
-def pools_with(site: Site, model: str) -> tuple[Pool, ...]:
-    """The pools that have a model."""
-    return tuple(pool for pool in site.file.pools if _model(site, pool) == model)
+    return tuple(m for m in site.models() if holder(site.backend_of(m)) in holders)
 
 
 def usable_pools(site: Site, team: Team) -> tuple[Pool, ...]:
@@ -78,7 +61,7 @@ def usable_pools(site: Site, team: Team) -> tuple[Pool, ...]:
     return tuple(
         pool
         for pool in site.file.pools
-        if pool.role is Role.WORKER and _model(site, pool) in {None, *models}
+        if pool.role is Role.WORKER and site.model(pool) in {None, *models}
     )
 
 
@@ -90,7 +73,7 @@ def promised(scheduling: Scheduling, model: str) -> int:
 def supply(site: Site, model: str) -> Supply:
     """What there is of a model."""
     devices = out = 0
-    for pool in pools_with(site, model):
+    for pool in site.pools_with(model):
         accelerators = site.profile(pool).accelerators
         each = accelerators.count if accelerators else 0
         devices += site.replicas(pool) * each
@@ -110,7 +93,3 @@ def machines_out(site: Site, pool: Pool) -> int:
         return 0
     zones = site.zones_of(pool) if rollout.by_zone else (None,)
     return sum(min(rollout.max_unavailable, site.replicas(pool, zone)) for zone in zones)
-
-
-def _model(site: Site, pool: Pool) -> str | None:
-    return site.model(pool) if pool.hardware in site.hardware else None

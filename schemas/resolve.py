@@ -249,6 +249,8 @@ def _with(site: Site, **changes: Any) -> Site:
     file = changes.get("file")
     if file is not None and "hardware" not in changes:
         changes["hardware"] = {**site.hardware, **file.hardware}
+    if file is not None and file.accelerators is not None:
+        changes["accelerators"] = {**site.accelerators, **file.accelerators.models}
     return replace(site, **changes)
 
 

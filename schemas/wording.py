@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from schemas import primitives
+from schemas import accelerators, primitives
 from schemas.nearest import nearest
 from schemas.problem import shorten
 from schemas.tidy import fits, tidied
@@ -57,7 +57,17 @@ _FORMS = (
     (primitives.LabelValue, "the value of a Kubernetes label"),
     (primitives.Quantity, "a quantity (a whole number, and a unit such as Mi or Gi)"),
     (primitives.Sha256, "a SHA-256 in lower-case hexadecimal"),
-    (primitives.ImageReference, "an image with its tag and its digest"),
+    (
+        primitives.ImageReference,
+        "an image with its tag and its digest (registry/name:tag@sha256: and 64 digits)",
+    ),
+    (primitives.AbsolutePath, "an absolute path without empty parts and without . or .."),
+    (primitives.DomainName, "a DNS name of two labels or more, in lower case"),
+    (primitives.ResourceName, "the name of a resource (a domain, a slash and a name)"),
+    (
+        accelerators.ShortName,
+        "a name for a model (at most 40 lower-case letters, digits, dots and dashes)",
+    ),
 )
 
 

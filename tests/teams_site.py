@@ -1,6 +1,7 @@
 """tokyo-1 with teams, as tests want them: v100 by a throttler, a100 by what a test says, h100 by
 the default scheduler."""
 
+from dataclasses import replace
 from typing import Any
 
 from components.manifest import Json, Manifest
@@ -49,6 +50,16 @@ def site(*backends: Json, **scheduling: Any) -> Site:
     """tokyo-1 with these backends besides the throttled one; fields of scheduling as given."""
     given = {"priorities": TIERS, "teams": [VISION, LANGUAGE], "off_peak": NIGHTS, **scheduling}
     return with_backends(THROTTLED, *backends, **given)
+
+
+def on_volcano(**scheduling: Any) -> Site:
+    """The site with a100 on Volcano, which looks for resources on nodes: so a100's plugin makes the
+    resource that researchers ask for."""
+    made = site(VOLCANO, **scheduling)
+    record = made.accelerators[A]
+    plugin = record.plugin.model_copy(update={"resource": A100})
+    own = record.model_copy(update={"plugin": plugin})
+    return replace(made, accelerators={**made.accelerators, A: own})
 
 
 def by_name(made: Site) -> dict[str, Manifest]:

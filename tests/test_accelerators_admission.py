@@ -1,12 +1,14 @@
 """What a real API server makes of pods that ask for accelerators, with the policies of a site."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import pytest
 
 from components.accelerators.objects import objects
 from components.manifest import Json
 from controlplane import Client, ControlPlane
+from controlplane.access import read_kubeconfig
 from schemas.nodelabels import ACCELERATOR_LABEL
 from tests.accelerator_pods import (
     PLATFORM,
@@ -23,7 +25,7 @@ from tests.accelerator_pods import (
     stored,
     until,
 )
-from tests.accelerator_sites import H100, MNCORE, T4, V100, site
+from tests.accelerator_sites import H100, MNCORE, T4, V100, by_dra, site
 
 pytestmark = pytest.mark.controlplane
 
@@ -194,3 +196,71 @@ def test_without_the_mutating_policy_nothing_gets_through(policed: Client) -> No
     finally:
         policed.apply(bound.body)
         in_force(policed)
+
+
+# --- claims, in the way of DRA ---
+
+
+def claim(*classes: str, kind: str = "ResourceClaim", first: bool = False) -> Json:
+    """A claim, or a template of one, that asks for a device of each class; ``first``: of any."""
+    named = [{"name": f"r{n}", "deviceClassName": each} for n, each in enumerate(classes)]
+    each = [{"name": f"r{n}", "exactly": {"deviceClassName": c}} for n, c in enumerate(classes)]
+    requests = [{"name": "any", "firstAvailable": named}] if first else each
+    spec: Json = {"devices": {"requests": requests}}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": kind,
+        "metadata": {"name": "asks", "namespace": TEAM},
+        "spec": spec if kind == "ResourceClaim" else {"spec": spec},
+    }
+
+
+@pytest.fixture(scope="module")
+def claiming(api: ControlPlane, policed: Client) -> Iterator[Client]:
+    """Someone who may make claims and bind no pod, with the policy of claims in force."""
+    made = [each for each in objects(by_dra()) if each.name.endswith("/accelerator-claims")]
+    assert len(made) == 2
+    apply(policed, made)
+    access = read_kubeconfig(api.status().kubeconfig)
+    with Client(replace(access, token=_token(policed))) as client:
+        until(lambda: answer(client, claim("gpu.nvidia.com")), lambda said: ASK in str(said))
+        yield client
+    remove(policed, made)
+
+
+def _token(client: Client) -> str:
+    """A token of a new account of the team's namespace that may make claims there."""
+    api = "rbac.authorization.k8s.io"
+    metadata = {"name": "claims", "namespace": TEAM}
+    kinds = ["resourceclaims", "resourceclaimtemplates"]
+    rule = {"apiGroups": ["resource.k8s.io"], "resources": kinds, "verbs": ["create"]}
+    role = {"apiVersion": f"{api}/v1", "kind": "Role", "metadata": metadata}
+    account = {"kind": "ServiceAccount", **metadata}
+    ref = {"apiGroup": api, "kind": "Role", "name": "claims"}
+    client.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+    client.apply({**role, "rules": [rule]})
+    client.apply({**role, "kind": "RoleBinding", "roleRef": ref, "subjects": [account]})
+    path = f"/api/v1/namespaces/{TEAM}/serviceaccounts/claims/token"
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    return str(client.request("POST", path, asked)["status"]["token"])
+
+
+ASK = "ask for accelerators by model"
+COUNTED = (
+    "gpu-v100-24gb.preferred.jp",  # Foresite's own class
+    "gpu.nvidia.com",
+    # Of the chart of NVIDIA's driver (k8s-dra-driver-gpu, templates/deviceclass-*.yaml).
+    "mig.nvidia.com",
+    "vfio.gpu.nvidia.com",
+    "boards.mncore.example",
+    "halves.mncore.example",
+)
+OTHERS = ("network.example.com", "notnvidia.com", "nvidia.com.example")
+
+
+@pytest.mark.parametrize("kind", ["ResourceClaim", "ResourceClaimTemplate"])
+@pytest.mark.parametrize("first", [False, True], ids=["exactly", "first available"])
+def test_no_claim_of_a_team_passes_the_limits(claiming: Client, kind: str, first: bool) -> None:
+    for each in COUNTED:
+        assert ASK in refused(claiming, claim(OTHERS[0], each, kind=kind, first=first))
+    assert stored(claiming, claim(*OTHERS, kind=kind, first=first))

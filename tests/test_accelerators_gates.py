@@ -14,12 +14,14 @@ from components.machines.objects import objects as machines
 from components.machines.scheduler import SCHEDULER_CONFIG, scheduler_file
 from components.manifest import Json
 from schemas import gates
+from schemas.codes import Code
 from schemas.primitives import minor
+from schemas.rules import serving
 from schemas.rules.serving import ways
 from schemas.scheduling import Scheduling
 from schemas.site import Site
 from schemas.sitefile import Pool
-from tests.accelerator_sites import H100, T4, V100, by_dra, operated_by, site
+from tests.accelerator_sites import H100, SETTINGS, T4, V100, by_dra, operated_by, site
 from tools.toolchain import locate
 
 MUTATING, EXTENDED = "MutatingAdmissionPolicy", "DRAExtendedResource"
@@ -203,6 +205,23 @@ def test_the_default_scheduler_ignores_exactly_what_it_places_and_no_node_has(
     told = {each["path"] for each in control_plane(of)["files"]}
     assert (SCHEDULER_CONFIG in told) == (expected is not None)
     assert ("config" in arguments(of, "scheduler")) == (expected is not None)
+
+
+@pytest.mark.parametrize(
+    ("model_by", "pool", "refused"),
+    [
+        ("admission", "mncore", False),  # its plugin makes the very resource
+        ("admission", "v100", True),
+        ("dra", "mncore", True),  # its driver takes the plugin's place
+        ("dra", "v100", True),
+    ],
+)
+def test_volcano_serves_models_whose_plugin_makes_what_pods_ask_for(
+    model_by: str, pool: str, refused: bool
+) -> None:
+    volcano: Json = {"name": "volcano", "kind": "volcano", "pools": [pool]}
+    of = served_by(site({**SETTINGS, "model_by": model_by}), volcano)
+    assert [each.code for each in serving.volcano(of)] == [Code.ACCELERATOR_UNSERVED] * refused
 
 
 def test_the_scheduler_sees_its_file() -> None:

@@ -68,9 +68,14 @@ def test_notes_are_comments_on_top(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_json_is_a_list_that_kubectl_applies(capsys: pytest.CaptureFixture[str]) -> None:
     assert job(*right(), "--format", "json") == OK
-    said = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr()
+    said = json.loads(printed.out)
     assert (said["apiVersion"], said["kind"]) == ("v1", "List")
     assert [each["kind"] for each in said["items"]] == ["Service", "Job"]
+    # What a person should know stands beside it, as it does in the comments of the YAML.
+    assert job(*right()) == OK
+    comments = [each for each in capsys.readouterr().out.splitlines() if each.startswith("# ")]
+    assert comments == [f"# {note}" for note in printed.err.splitlines()] != []
 
 
 def test_every_option_arrives(capsys: pytest.CaptureFixture[str]) -> None:

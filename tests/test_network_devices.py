@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.machines.bootstrap import machine_labels
-from components.manifest import Json, Manifest, Target
+from components.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, Target
 from components.network_devices.objects import objects
 from components.rdma import NETWORKS_ANNOTATION, needs, network_name
 from schemas.networkdevices import Sriov
@@ -157,7 +157,9 @@ def test_a_plugin_runs_with_the_hosts_network_and_reads_its_pools_configuration(
 
 def hashes(found: Site) -> dict[str, str]:
     return {
-        each.name: each.body["spec"]["template"]["metadata"]["annotations"]["foresite.dev/config"]
+        each.name: each.body["spec"]["template"]["metadata"]["annotations"][
+            CONFIGURATION_ANNOTATION
+        ]
         for each in of_kind(found, "DaemonSet")
     }
 

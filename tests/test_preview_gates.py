@@ -5,9 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from components.impact.vocabulary import Impact
+from components.impact.vocabulary import Action, Impact, ObjectChange
+from components.manifest import Manifest
 from preview.gates import FORBIDDABLE, allowed, gates, losses
-from preview.result import Deletion, Entry, HostVerdict, Preview, SitePreview, State
+from preview.result import (
+    Deletion,
+    Entry,
+    HostVerdict,
+    ObjectVerdict,
+    Preview,
+    SitePreview,
+    State,
+)
 
 
 def lost(*deletions: Deletion) -> Preview:
@@ -68,6 +77,16 @@ def test_what_a_team_forbids_fails_where_it_happens(name: str, impact: Impact) -
     site = SitePreview("a-1", State.CHANGED, hosts=(HostVerdict("h", "p", impact, ()),))
     preview = Preview("main", "work tree", 1, (Entry(("a-1",), site, (site,)),))
     assert bool(gates(preview, {}, [name])) == (impact in FORBIDDABLE[name])
+
+
+@pytest.mark.parametrize("action", Action)
+def test_what_is_refused_fails_where_a_team_asks_for_that(action: Action) -> None:
+    change = ObjectChange("teams", Manifest("x", {}), Manifest("x", {}))
+    objects = (ObjectVerdict(change, action, ()),)
+    site = SitePreview("a-1", State.CHANGED, objects=objects)
+    preview = Preview("main", "work tree", 1, (Entry(("a-1",), site, (site,)),))
+    assert bool(gates(preview, {}, ["refused"])) == (action is Action.REFUSED)
+    assert gates(preview, {}, ["drain"]) == ()
 
 
 def test_unknown_is_also_a_site_of_which_nothing_can_be_said_and_code_that_differs() -> None:

@@ -17,7 +17,7 @@ from deepdiff import DeepDiff
 
 from components.manifest import Manifest, Target
 from components.shell import token
-from components.site import site_objects
+from components.site import COMPONENTS, site_objects
 from controlplane import Client, ControlPlane
 from schemas.load import load_site
 from tests.repository import ROOT, all_sites
@@ -68,11 +68,15 @@ class Trial:
         assert old in text
         path.write_text(text.replace(old, new, 1))
 
-    def objects(self, site: str) -> list[Manifest]:
+    def every(self, site: str) -> list[Manifest]:
         """What the copy's site means."""
         loaded = load_site(self.root, site)
         assert loaded.site is not None, loaded.problems
         return [each for made in site_objects(loaded.site).values() for each in made]
+
+    def objects(self, site: str) -> list[Manifest]:
+        """What of it goes to the management cluster: the sites here name no other."""
+        return [each for each in self.every(site) if each.target is Target.MANAGEMENT]
 
     def state(self, site: str) -> list[dict[str, Any]]:
         """The Kubernetes objects of a stack's state."""
@@ -149,8 +153,8 @@ def test_up_then_nothing_to_do(trial: Trial, site: str) -> None:
         assert differences(client, manifests) == []
     again = trial.pulumi("up", "--yes", "--skip-preview", "--stack", site)
     assert again.returncode == 0, again.stdout + again.stderr
-    # Two components, the provider and the stack are resources too.
-    assert summary(again.stdout) == {"unchanged": len(manifests) + 4}
+    # The components, the provider and the stack are resources too.
+    assert summary(again.stdout) == {"unchanged": len(manifests) + len(COMPONENTS) + 2}
 
 
 @pytest.mark.parametrize("site", SITES)
@@ -269,15 +273,16 @@ def test_objects_of_the_sites_own_cluster_follow_once_it_answers(trial: Trial) -
     direct = "{manifests: pod-network/flannel.yaml, install: direct}"
     trial.edit("lab-1.yaml", "{manifests: pod-network/flannel.yaml}", direct)
     first = trial.up("lab-1")
-    assert "6 objects follow once the site's own cluster answers" in first.stdout
-    network = [m for m in trial.objects("lab-1") if m.target is Target.SITE]
+    own = [m for m in trial.every("lab-1") if m.target is Target.SITE]
+    assert {"DaemonSet", "ClusterPolicy", "ClusterTrainingRuntime"} <= {m.kind for m in own}
+    assert f"{len(own)} objects follow once the site's own cluster answers" in first.stdout
     with trial.client() as client:
-        assert [live(client, each) for each in network] == [None] * 6
+        assert not any(client.serves(*m.key[:2]) and live(client, m) for m in own)
         # The one API server plays the site's own cluster too, under the context that is named now.
         trial.edit("lab-1.yaml", "  endpoint:", "  context: lab-1\n  endpoint:")
         trial.plane.kubeconfig(["lab-1"])
         trial.up("lab-1")
-        assert differences(client, network) == []
+        assert differences(client, own) == []
     trial.edit("lab-1.yaml", "  context: lab-1\n", "")
     refused = trial.foresite("up", "--trial", "lab-1")
     assert refused.returncode == 2

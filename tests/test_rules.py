@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from components.machines.bootstrap import registration
 from schemas import nodelabels
+from schemas.accelerators import AcceleratorSettings
 from schemas.codes import Code
 from schemas.hostlist import Host
 from schemas.load import load_release, load_site
@@ -33,9 +34,11 @@ from schemas.rules import (
     hosts,
     identity,
     kubelet,
+    namespaces,
     networkdevices,
     networks,
     pools,
+    programs,
     promises,
     rollouts,
     schedulers,
@@ -44,7 +47,9 @@ from schemas.rules import (
     teams,
     versions,
 )
+from schemas.rules.extended import kept_by_kubernetes
 from schemas.rules.scope import InPool, InZone
+from schemas.scheduling import Scheduling
 from schemas.site import Site
 from schemas.sitefile import EvictionHard, Kubelet, Pool, Rollout
 from tests.invalid.faults import FOLDER
@@ -58,9 +63,11 @@ MODULES = (
     hosts,
     identity,
     kubelet,
+    namespaces,
     networkdevices,
     networks,
     pools,
+    programs,
     promises,
     rollouts,
     schedulers,
@@ -313,6 +320,42 @@ def test_the_length_of_labels_is_judged_by_what_is_made(name: str) -> None:
     for pool in site.file.pools:
         (argument,) = registration(site, pool)["nodeRegistration"]["kubeletExtraArgs"]
         assert argument["value"] == nodelabels.kubelet_argument(site.file.region, pool.labels)
+
+
+# --- resources and namespaces ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("domain", "kept"),
+    [
+        ("example.com", False),
+        ("kubernetes.io.example.com", False),
+        ("notk8s.io", False),
+        ("requests-of.example.com", False),
+        ("kubernetes.io", True),
+        ("gpus.kubernetes.io", True),
+        ("mykubernetes.io", True),
+        ("k8s.io", True),
+        ("gpus.k8s.io", True),
+        ("requests.example.com", True),
+    ],
+)
+def test_which_domains_of_resources_kubernetes_keeps(domain: str, kept: bool) -> None:
+    assert (kept_by_kubernetes(domain) is not None) is kept
+
+
+@pytest.mark.parametrize("program", ["gpu-operator", "sriov-network-operator"])
+def test_a_team_stays_out_of_an_operators_namespace_where_that_is(program: str) -> None:
+    """The GPU operator's is free where the site has none; the other's is always kept."""
+    settings = AcceleratorSettings.model_validate({"prefix": "example.com", "gpu_operator": {}})
+    teams = Scheduling.model_validate({"teams": [{"name": "a", "namespaces": [program]}]})
+
+    def found(**sections: Any) -> list[Code]:
+        file = SITE.file.model_copy(update={"scheduling": teams, **sections})
+        return [each.code for each in namespaces.one_owner(replace(SITE, file=file))]
+
+    assert found(accelerators=settings) == [Code.RESERVED_NAME]
+    assert found() == ([] if program == "gpu-operator" else [Code.RESERVED_NAME])
 
 
 # --- several sites ---------------------------------------------------------------------------

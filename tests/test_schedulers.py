@@ -9,10 +9,9 @@ from components.gang import annotations
 from components.impact.bodies import items, mapping
 from components.impact.placement import Fit, fits
 from components.impact.vocabulary import Side
-from components.manifest import Json, Manifest, Target
+from components.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, Target
 from components.schedulers.canary import PRIORITY
 from components.schedulers.objects import objects
-from components.schedulers.workload import CONFIG_ANNOTATION
 from schemas.objects import check_object
 from schemas.rules import site_findings
 from schemas.scheduling import Gang, Priority
@@ -77,7 +76,10 @@ def test_a_name_of_any_length_leaves_room_for_what_is_added() -> None:
 def test_another_configuration_restarts_the_scheduler_that_reads_it_and_no_other() -> None:
     before, after = site(*BOTH), site(with_gang(jitter_seconds=3), THROTTLED)
     marks = [
-        [template(made, name)["metadata"]["annotations"][CONFIG_ANNOTATION] for name in NAMES]
+        [
+            template(made, name)["metadata"]["annotations"][CONFIGURATION_ANNOTATION]
+            for name in NAMES
+        ]
         for made in (before, after)
     ]
     assert marks[0][0] != marks[1][0]

@@ -4,6 +4,7 @@ with what the person who wrote them reads."""
 import time
 from collections.abc import Iterator
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from components.schedulers.objects import objects
 from controlplane import ApiError, Client
 from controlplane.server import Binaries, running
 from schemas.nodelabels import POOL_LABEL, TEAM_LABEL
+from schemas.site import Site
 from tests.scheduling_site import (
     A100,
     GANG,
@@ -30,6 +32,8 @@ from tools.toolchain import locate
 
 pytestmark = pytest.mark.controlplane
 TEAM, OTHER = "vision", "monitoring"
+FREE = "free"
+POLICY = "ValidatingAdmissionPolicy/schedulers.foresite.dev"
 VOLCANO: Json = {"name": "volcano", "kind": "volcano", "pools": ["cpu"]}
 SHARED = {**with_gang(THROTTLED, annotation_prefix=PREFIX, timeout_limit_seconds=200)}
 """A second scheduler with gangs, of the same prefix and with a limit of its own."""
@@ -44,10 +48,18 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         for name, labels in ((TEAM, {TEAM_LABEL: TEAM}), (OTHER, {})):
             metadata = {"name": name, "labels": labels}
             found.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-        for made in objects(site(GANG, SHARED, VOLCANO)):
+        for made in objects(with_free_pool()):
             found.apply(made.body)
         _until_they_judge(found)
         yield found
+
+
+def with_free_pool() -> Site:
+    """The site with one pool more, which no backend serves."""
+    base = site(GANG, SHARED, VOLCANO)
+    (cpu,) = (pool for pool in base.file.pools if pool.name == "cpu")
+    pools = [*base.file.pools, cpu.model_copy(update={"name": FREE})]
+    return replace(base, file=base.file.model_copy(update={"pools": pools}))
 
 
 def _until_they_judge(client: Client) -> None:
@@ -130,7 +142,7 @@ GOOD = {
     "a model on one of its scheduler's pools": pod(nodeSelector=on("v100"), limits={V100: "1"}),
     "a model of the other scheduler": pod(schedulerName=THROTTLED_SCHEDULER, limits={A100: "1"}),
     "the default scheduler on a pool of its own": pod(
-        schedulerName=DEFAULT, nodeSelector=on("control")
+        schedulerName=DEFAULT, nodeSelector=on(FREE)
     ),
     "Volcano on its pool": pod(schedulerName="volcano", nodeSelector=on("cpu")),
     "whatever, in a namespace of no team": pod(
@@ -164,7 +176,7 @@ BAD = {
     ),
     "a position": (pod(gang(**{POSITION: "ActiveQ"})), f"leave {PREFIX}-position out"),
     "a gang of the default scheduler": (
-        pod(gang(), schedulerName=DEFAULT, nodeSelector=on("control")),
+        pod(gang(), schedulerName=DEFAULT, nodeSelector=on(FREE)),
         f"write schedulerName: {GANG_SCHEDULER} or {THROTTLED_SCHEDULER}",
     ),
     "another site's prefix": (pod({"gang-scheduling.example.com/gang-name": "a"}), STRANGE),
@@ -183,7 +195,7 @@ BAD = {
     "a model in an init container": (
         pod(
             schedulerName=DEFAULT,
-            nodeSelector=on("control"),
+            nodeSelector=on(FREE),
             initContainers=[
                 {"name": "first", "image": "a", "resources": {"limits": {V100: "1"}}}
             ],
@@ -193,6 +205,10 @@ BAD = {
     "the default scheduler anywhere": (pod(schedulerName=DEFAULT), ELSEWHERE),
     "the default scheduler on a pool of another": (
         pod(schedulerName=DEFAULT, nodeSelector=on("v100")), ELSEWHERE,
+    ),
+    "the default scheduler on the control plane": (
+        pod(schedulerName=DEFAULT, nodeSelector=on("control")),
+        f"{ELSEWHERE}: write nodeSelector {POOL_LABEL}: {FREE}; or write one of schedulerName: ",
     ),
     "the default scheduler on a pool that there is not": (
         pod(schedulerName=DEFAULT, nodeSelector=on("gone")), ELSEWHERE,
@@ -228,3 +244,21 @@ def test_a_pod_that_names_no_scheduler_has_the_default_one(client: Client) -> No
     del unsaid["spec"]["schedulerName"]
     assert ELSEWHERE in refused(client, unsaid)
     assert ELSEWHERE in refused(client, job(unsaid))
+
+
+@pytest.mark.parametrize("taints", [None, []], ids=["kubeadm's taint", "no taint"])
+def test_a_control_plane_is_free_where_it_lets_pods_in(
+    client: Client, taints: list[Any] | None
+) -> None:
+    """Where nothing else is, the default scheduler has a pool left, or none."""
+    base = site(GANG, SHARED, VOLCANO)
+    pools = [
+        pool.model_copy(update={"taints": taints}) if pool.name == "control" else pool
+        for pool in base.file.pools
+    ]
+    made = objects(replace(base, file=base.file.model_copy(update={"pools": pools})))
+    (body,) = (each.body for each in made if each.name == POLICY)
+    client.apply(body, dry_run=True)
+    left = [each for each in body["spec"]["validations"] if "has no pool left" in str(each)]
+    wrote = [each for each in body["spec"]["validations"] if f"{POOL_LABEL}: control;" in str(each)]
+    assert (len(left), len(wrote)) == ((1, 0) if taints is None else (0, 1))

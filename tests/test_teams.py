@@ -9,7 +9,7 @@ from components.teams.objects import objects
 from schemas.objects import check_object
 from schemas.site import Site
 from tests.golden import with_file
-from tests.scheduling_site import A100, ACCELERATORS, H100, IMAGE, V100
+from tests.scheduling_site import A100, H100, IMAGE, V100
 from tests.scheduling_site import site as with_backends
 from tests.teams_site import (
     GANG,
@@ -19,12 +19,12 @@ from tests.teams_site import (
     RESOURCES,
     TIERS,
     VISION,
-    VOLCANO,
     A,
     H,
     V,
     by_name,
     findings,
+    on_volcano,
     site,
     spec,
     with_rdma,
@@ -34,8 +34,7 @@ ONE_NAMESPACE = {**VISION, "namespaces": ["vision"]}
 SITES: dict[str, Site] = {
     "throttler": site(),
     "kueue": site(KUEUE),
-    # Volcano looks for a model's own resource on nodes, which only a DRA driver's has there.
-    "volcano": site(VOLCANO, accelerators={**ACCELERATORS, "model_by": "dra"}),
+    "volcano": on_volcano(),
     "no tiers": site(priorities=[], teams=[{**VISION, "priorities": []}]),
     "no hours": site(off_peak=None, teams=[LANGUAGE]),
     "tiers alone": site(teams=[], off_peak=None),

@@ -23,15 +23,24 @@ from schemas.site import Site
 from tests.golden import with_file
 from tests.impact_cases import fields, said
 from tests.impact_rows import nothing
-from tests.scheduling_site import ACCELERATORS
-from tests.teams_site import KUEUE, LANGUAGE, NIGHTS, TIERS, VISION, VOLCANO, A, V, site, with_rdma
+from tests.teams_site import (
+    KUEUE,
+    LANGUAGE,
+    NIGHTS,
+    TIERS,
+    VISION,
+    A,
+    V,
+    on_volcano,
+    site,
+    with_rdma,
+)
 
 TABLE = Rules((*RULES, *KUBERNETES))
-DRA = {**ACCELERATORS, "model_by": "dra"}
 BEFORE: dict[str, Site] = {
     "throttler": site(),
     "kueue": site(KUEUE),
-    "volcano": site(VOLCANO, accelerators=DRA),
+    "volcano": on_volcano(),
 }
 
 
@@ -114,9 +123,10 @@ ROWS: dict[str, tuple[str, Json, set[str]]] = {
 
 
 def after(kind: str, **changed: Any) -> Site:
-    backends = {"throttler": [], "kueue": [KUEUE], "volcano": [VOLCANO]}[kind]
-    more = {"accelerators": DRA} if kind == "volcano" else {}
-    return site(*backends, **more, **changed)
+    if kind == "volcano":
+        return on_volcano(**changed)
+    backends = {"throttler": [], "kueue": [KUEUE]}[kind]
+    return site(*backends, **changed)
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -128,6 +138,18 @@ def test_no_host_notices_another_limit(name: str) -> None:
     for each in found.values():
         assert said(made, each) == {nothing()}
         assert all(effect.why and effect.source for effect in each)
+
+
+def test_pods_that_asked_by_another_name_are_lost_sight_of() -> None:
+    before = BEFORE["throttler"]
+    settings = before.file.accelerators
+    assert settings is not None
+    other = settings.model_copy(update={"names": {**settings.names, V: "volta"}})
+    found = effects(change(before, with_file(before, accelerators=other)))
+    throttles = {name: each for name, each in found.items() if name.startswith("ClusterThrottle/")}
+    assert throttles
+    for each in throttles.values():
+        assert {"counted no more" in effect.why for effect in each} == {True, False}
 
 
 @pytest.mark.parametrize("kind", BEFORE)

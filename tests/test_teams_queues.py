@@ -4,8 +4,8 @@ from components.manifest import Json
 from components.rdma import needs
 from components.teams.kueue import UNLIMITED
 from schemas.site import Site
-from tests.scheduling_site import A100, ACCELERATORS, H100, V100
-from tests.teams_site import KUEUE, VOLCANO, A, H, by_name, site, spec, with_rdma
+from tests.scheduling_site import A100, H100, V100
+from tests.teams_site import KUEUE, A, H, by_name, on_volcano, site, spec, with_rdma
 
 
 def quota(made: Site, name: str, resource: str) -> Json:
@@ -78,7 +78,7 @@ def test_a_teams_tiers_stand_where_the_policy_of_its_jobs_reads_them() -> None:
 
 
 def test_a_queue_of_volcano_has_what_its_team_is_promised() -> None:
-    made = by_name(site(VOLCANO, accelerators={**ACCELERATORS, "model_by": "dra"}))
+    made = by_name(on_volcano())
     for team, promised in (("vision", "0"), ("language", "600")):
         assert made[f"Queue/{team}"].body["spec"]["capability"] == {A100: promised}
         notes = made[f"Namespace/{team}"].body["metadata"]["annotations"]

@@ -55,7 +55,7 @@ TRAINJOB, SERVERS, MPI = Template.ALL_REDUCE_TRAINJOB, Template.PARAMETER_SERVER
         (
             {"team": "robotics", "priority": None, "per_worker": 1},
             "--workers",
-            f"robotics is promised 1 {V100}; the job asks for 2",
+            f"robotics may use 1 {V100} at most; the job asks for 2",
             "write at most 1",
         ),
         ({"per_worker": 0}, "--per-worker", "at least one", "1 or more"),

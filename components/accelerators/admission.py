@@ -19,14 +19,13 @@ from components.accelerators.demands import (
     LIMITS,
     asks_for_a_model,
     claimable,
+    claimed,
     direct,
     literal,
     nodes,
-    resources,
     runtimes,
     variables,
 )
-from components.accelerators.deviceclasses import class_name
 from components.accelerators.names import metadata
 from components.manifest import Json, Manifest, Target
 from schemas.gates import mutated_models, mutating_api
@@ -171,30 +170,23 @@ def _templates(site: Site) -> Judged:
 
 
 def _claims(site: Site) -> Judged:
-    """Claims of teams, which limits by model do not count. Schedulers make claims for pods; they
-    are known by their right to bind these."""
-    names, drivers = claimable(site)
-    found = {
-        "classes": literal(sorted([*(class_name(each) for each in names), *drivers])),
-        "spec": "object.kind == 'ResourceClaimTemplate' ? object.spec.spec : object.spec",
-        "requests": "variables.spec.?devices.?requests.orValue([])",
-        "names": f"{literal(list(resources(site)))}.join(', ')",
-    }
+    """Claims of teams, which limits by model do not count: none for a class of the site's models,
+    or of their drivers' domains. Schedulers make claims for pods; they are known by their right to
+    bind these."""
     kinds = ["resourceclaims", "resourceclaimtemplates"]
     binds = (
         "authorizer.group('').resource('pods').subresource('binding')"
         ".namespace(object.metadata.namespace).check('create').allowed()"
     )
     refused = _deny(
-        "!variables.requests.exists(q, q.?exactly.?deviceClassName.orValue('') in "
-        "variables.classes || q.?firstAvailable.orValue([]).exists(s, "
-        "s.deviceClassName in variables.classes))",
+        "!variables.named.exists(n, n.exists(c, c in variables.classes || "
+        "variables.domains.exists(d, c.endsWith(d))))",
         "'ask for accelerators by model, in the limits of a container: ' + variables.names",
     )
     return Judged(
         CLAIMS,
         {**TEAMS, "resourceRules": [_rule("resource.k8s.io", kinds, ["CREATE"], ["*"])]},
-        [{"name": name, "expression": text} for name, text in found.items()],
+        claimed(site),
         [refused],
         {"name": "no-scheduler", "expression": f"!{binds}"},
     )

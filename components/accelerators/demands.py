@@ -10,6 +10,7 @@ pkg/apis/core/v1/helper/helpers.go (extended resources; requests are the limits)
 import json
 from collections.abc import Iterable, Mapping
 
+from components.accelerators.deviceclasses import class_name
 from components.accelerators.names import served
 from components.manifest import Json
 from schemas.gates import handed_by_dra, mutated_models, pod_runtime
@@ -133,6 +134,32 @@ def claimable(site: Site) -> tuple[list[str], list[str]]:
     mine = [each for each in served(site) if handed_by_dra(site, each.model)]
     drivers = {each.record.dra.driver for each in mine if each.record.dra}
     return sorted({site.resource(each.model) for each in mine}), sorted(drivers)
+
+
+def claimed(site: Site) -> list[Json]:
+    """The classes that a claim names, and those that limits would not count."""
+    names, drivers = claimable(site)
+    found = {
+        "classes": literal(sorted([*(class_name(each) for each in names), *drivers])),
+        "domains": literal(sorted({f".{_domain(each)}" for each in drivers})),
+        "spec": "object.kind == 'ResourceClaimTemplate' ? object.spec.spec : object.spec",
+        "requests": "variables.spec.?devices.?requests.orValue([])",
+        # Directly in a request: as v1beta1 has it.
+        "named": (
+            "variables.requests.map(q, [q.?deviceClassName.orValue(''), "
+            "q.?exactly.?deviceClassName.orValue('')] + "
+            "q.?firstAvailable.orValue([]).map(s, s.deviceClassName))"
+        ),
+        "names": f"{literal(list(resources(site)))}.join(', ')",
+    }
+    return [{"name": name, "expression": text} for name, text in found.items()]
+
+
+def _domain(driver: str) -> str:
+    """What the names of all classes end with that a driver's chart brings: gpu.nvidia.com,
+    mig.nvidia.com and vfio.gpu.nvidia.com are of one."""
+    rest = driver.partition(".")[2]
+    return rest if "." in rest else driver
 
 
 def _plugin_resources(site: Site) -> set[str]:

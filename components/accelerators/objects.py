@@ -17,7 +17,7 @@ def objects(site: Site) -> list[Manifest]:
         return []
     return annotated(
         [
-            namespace(site, NAMESPACE, COMPONENT),
+            namespace(site, NAMESPACE, COMPONENT, level="privileged"),
             *daemons(site),
             *operator(site),
             *discovery(site),

@@ -33,7 +33,7 @@ def operator(site: Site) -> list[Manifest]:
     chosen = settings.gpu_operator
     drivers = [_driver(site, each) for each in pools] if chosen.drivers else []
     return [
-        namespace(site, chosen.namespace, COMPONENT),
+        namespace(site, chosen.namespace, COMPONENT, level="privileged"),
         _policy(site, chosen, pools),
         *drivers,
     ]

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from components.impact.bodies import items, mapping, texts
 from components.impact.vocabulary import Side
 from components.manifest import Json
+from components.taints import CONTROL_PLANE_LABEL, KEEPS_PODS_OUT, node_taints
 from schemas.hostlist import Host
 from schemas.nodelabels import (
     ACCELERATOR_LABEL,
@@ -33,9 +34,6 @@ from schemas.vocabulary import Role
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 OS_LABEL = "kubernetes.io/os"
-CONTROL_PLANE_LABEL = "node-role.kubernetes.io/control-plane"
-"""Label and taint that kubeadm gives to nodes of a control plane (kubeadm, constants.go)."""
-KEEPS_PODS_OUT = ("NoSchedule", "NoExecute")
 
 _KNOWN = frozenset(
     {
@@ -140,18 +138,6 @@ def node_labels(site: Site, pool: Pool, host: Host) -> dict[str, str]:
     if pool.role is Role.CONTROL_PLANE:
         found[CONTROL_PLANE_LABEL] = ""
     return found
-
-
-def node_taints(pool: Pool) -> list[Json]:
-    """The taints that nodes of a pool register with: the pool's, or kubeadm's for its role."""
-    if pool.taints is not None:
-        return [
-            {"key": each.key, "value": each.value, "effect": each.effect.value}
-            for each in pool.taints
-        ]
-    if pool.role is Role.CONTROL_PLANE:
-        return [{"key": CONTROL_PLANE_LABEL, "value": "", "effect": "NoSchedule"}]
-    return []
 
 
 def _known_keys(site: Site) -> frozenset[str]:

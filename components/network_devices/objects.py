@@ -23,7 +23,8 @@ def objects(site: Site) -> list[Manifest]:
         if pool.network_devices.sriov and by_plugin:
             found += sriov_plugin(site, pool)
     if found:
-        found.insert(0, daemons.namespace(site, NAMESPACE, COMPONENT))
+        space = daemons.namespace(site, NAMESPACE, COMPONENT, level="privileged")
+        found.insert(0, space)
     if not by_plugin:
         found += operator(site)
     return annotated(found)

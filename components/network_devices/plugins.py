@@ -12,20 +12,30 @@ import json
 from typing import Any, NamedTuple
 
 from components.daemons import Daemon, host_path, on_pool
-from components.manifest import Json, Manifest, Target, hashed, labels, pruned
+from components.manifest import (
+    CONFIGURATION_ANNOTATION,
+    Json,
+    Manifest,
+    Target,
+    hashed,
+    labels,
+    pruned,
+)
 from components.network_devices.names import COMPONENT, NAMESPACE, RDMA_PLUGIN, SRIOV_PLUGIN
 from components.rdma import RDMA_PREFIX
 from schemas.networkdevices import Rdma, Sriov
-from schemas.nodelabels import OWN_DOMAIN, POOL_LABEL
+from schemas.nodelabels import POOL_LABEL
 from schemas.site import Site
 from schemas.sitefile import Pool
 from schemas.vocabulary import LinkType, VirtualFunctionDriver
 
-CONFIG_HASH = f"{OWN_DOMAIN}/config"
-"""The annotation of pods that says which configuration they started with."""
 CONFIG_FILE = "config.json"
 LINK_TYPES = {LinkType.ETHERNET: "ether", LinkType.INFINIBAND: "infiniband"}
 """As the kernel calls them (IFLA_INFO, EncapType of vishvananda/netlink), and so both plugins."""
+PRIVILEGED: Json = {"privileged": True}
+"""As both projects run them. Each makes a socket in the kubelet's folders, which SELinux shuts to
+other containers; the SR-IOV plugin asks the kernel by devlink too, which takes CAP_NET_ADMIN. That
+less would do on every host nobody has shown."""
 LOOKS_AGAIN_SECONDS = 60
 """How often the RDMA plugin looks for cards: one that a driver brings late is found."""
 KUBELET = "/var/lib/kubelet"
@@ -130,7 +140,7 @@ def _plugin(site: Site, pool: Pool, plugin: Plugin, config: Json) -> list[Manife
         [*SOCKETS, *plugin.paths, {"name": "config", "configMap": {"name": name}}],
         # Interfaces are found by name, and only the host's network has them.
         pod={"hostNetwork": True},
-        annotations={CONFIG_HASH: hashed(plugin.name, config)},
+        annotations={CONFIGURATION_ANNOTATION: hashed(plugin.name, config)},
     )
     return [
         Manifest(f"ConfigMap/{plugin.name}/{pool.name}", body, target=Target.SITE),
@@ -146,7 +156,7 @@ def _container(site: Site, plugin: Plugin) -> Json:
             "image": site.release.images[plugin.name],
             "args": list(plugin.args) or None,
             "resources": {"requests": {"cpu": "10m", "memory": "50Mi"}},
-            "securityContext": {"privileged": True},
+            "securityContext": PRIVILEGED,
             "volumeMounts": [
                 *({"name": name, "mountPath": path} for name, path in paths),
                 {"name": "config", "mountPath": plugin.folder, "readOnly": True},

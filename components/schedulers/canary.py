@@ -16,7 +16,8 @@ from components.schedulers.names import (
     pools_of,
     scheduling,
 )
-from components.schedulers.workload import POD_SECURITY, SECURITY, tolerations
+from components.schedulers.workload import POD_SECURITY, SECURITY
+from components.taints import tolerations
 from schemas.scheduling import Backend
 from schemas.site import Site
 

@@ -10,7 +10,7 @@ from components.schedulers.names import backends, pools_of
 from schemas.nodelabels import POOL_LABEL
 from schemas.scheduling import DEFAULT_SCHEDULER, Backend, scheduler_name
 from schemas.site import Site
-from schemas.vocabulary import BackendKind
+from schemas.vocabulary import BackendKind, Role
 
 
 def scheduler_policies(site: Site) -> list[Manifest]:
@@ -48,11 +48,6 @@ def _variables(site: Site) -> dict[str, str]:
 
 def _checks(site: Site, owning: list[Backend]) -> list[Check]:
     names = [each.name for each in owning]
-    free = [
-        pool.name
-        for pool in site.file.pools
-        if scheduler_name(site.backend(pool)) == DEFAULT_SCHEDULER
-    ]
     either = f"one of schedulerName: {', '.join(names)}" if names[1:] else f"{_SAYS}{names[0]}"
     return [
         Check(
@@ -65,12 +60,7 @@ def _checks(site: Site, owning: list[Backend]) -> list[Check]:
             f"variables.scheduler in {literal([DEFAULT_SCHEDULER, *names])}",
             f"no such scheduler serves this site's pools: write {either}, or leave it out",
         ),
-        Check(
-            f"variables.scheduler != '{DEFAULT_SCHEDULER}' || variables.asked.size() > 0 || "
-            f"variables.pool in {literal(free)}",
-            f"the default scheduler must keep off pools of other schedulers: write nodeSelector "
-            f"{POOL_LABEL}: {' or '.join(free) or 'none is left'}; or write {either}",
-        ),
+        _by_default(_free(site), either),
         *(_on_own_pools(site, each) for each in owning),
         Check(
             "variables.template.spec.?nodeName.orValue('') == ''",
@@ -80,6 +70,29 @@ def _checks(site: Site, owning: list[Backend]) -> list[Check]:
 
 
 _SAYS = "schedulerName: "
+
+
+def _free(site: Site) -> list[str]:
+    """The pools that the default scheduler serves for teams: not a control plane that keeps pods
+    out, as they would land beside etcd, or wait for ever."""
+    return [
+        pool.name
+        for pool in site.file.pools
+        if scheduler_name(site.backend(pool)) == DEFAULT_SCHEDULER
+        and (pool.role is not Role.CONTROL_PLANE or pool.taints is not None)
+    ]
+
+
+def _by_default(free: list[str], either: str) -> Check:
+    """Pods of the default scheduler that ask for no model name one of the free pools."""
+    asks = f"variables.scheduler != '{DEFAULT_SCHEDULER}' || variables.asked.size() > 0"
+    if not free:
+        return Check(asks, f"the default scheduler has no pool left here: write {either}")
+    return Check(
+        f"{asks} || variables.pool in {literal(free)}",
+        "the default scheduler must keep off pools of other schedulers: write nodeSelector "
+        f"{POOL_LABEL}: {' or '.join(free)}; or write {either}",
+    )
 
 
 def _on_own_pools(site: Site, backend: Backend) -> Check:

@@ -7,8 +7,15 @@ as jobs cannot starve it there. One replica leads; the others hold nothing until
 import hashlib
 
 from components.dump import dump
-from components.impact.placement import CONTROL_PLANE_LABEL, HOSTNAME_LABEL, node_taints
-from components.manifest import Json, Manifest, Target, labels, pruned
+from components.impact.placement import HOSTNAME_LABEL
+from components.manifest import (
+    CONFIGURATION_ANNOTATION,
+    Json,
+    Manifest,
+    Target,
+    labels,
+    pruned,
+)
 from components.schedulers.configuration import configuration
 from components.schedulers.names import (
     COMPONENT,
@@ -20,14 +27,12 @@ from components.schedulers.names import (
     chosen,
     own,
 )
+from components.taints import CONTROL_PLANE_LABEL, tolerations
 from schemas.gates import gate_list
 from schemas.scheduling import Backend, KubeScheduler
 from schemas.site import Site
-from schemas.sitefile import Pool
 from schemas.vocabulary import ModelBy
 
-CONFIG_ANNOTATION = "foresite.dev/configuration"
-"""SHA-256 of the configuration: a scheduler reads it when it starts, so a change restarts it."""
 NOBODY = 65532
 SECURITY: Json = {
     "allowPrivilegeEscalation": False,
@@ -70,7 +75,8 @@ def deployment(site: Site, backend: Backend, text: str) -> Json:
     template = {
         "metadata": {
             "labels": {**labels(site.name, COMPONENT), **chosen(backend)},
-            "annotations": {CONFIG_ANNOTATION: digest},
+            # It reads its configuration when it starts and never again.
+            "annotations": {CONFIGURATION_ANNOTATION: digest},
         },
         "spec": _pod(site, backend, scheduler),
     }
@@ -106,20 +112,6 @@ def _pod(site: Site, backend: Backend, scheduler: KubeScheduler) -> Json:
         "containers": [_container(site, scheduler)],
         "volumes": [{"name": "configuration", "configMap": {"name": backend.name}}],
     }
-
-
-def tolerations(pools: list[Pool]) -> list[Json]:
-    """What pods that belong on some pools must tolerate: the taints of all of them, once each."""
-    found = []
-    for pool in pools:
-        for taint in node_taints(pool):
-            exact = {"operator": "Equal", "value": taint["value"]} if taint["value"] else {}
-            one = {"key": taint["key"], "effect": taint["effect"], **(exact or _EXISTS)}
-            found += [one] if one not in found else []
-    return found
-
-
-_EXISTS = {"operator": "Exists"}
 
 
 def _container(site: Site, scheduler: KubeScheduler) -> Json:

@@ -24,6 +24,7 @@ from components.impact.resources import (
 )
 from components.impact.rules import Judge, Rule, harmless
 from components.impact.vocabulary import (
+    ABSENT,
     Effect,
     FieldChange,
     Impact,
@@ -32,7 +33,7 @@ from components.impact.vocabulary import (
     SiteChange,
 )
 from components.teams.namespaces import RDMA_LABEL
-from schemas.allotment import Holder, held, pools_with
+from schemas.allotment import Holder, held
 from schemas.nodelabels import TEAM_LABEL
 
 THROTTLER = "pfnet/kube-throttler 1.7.4, pkg/controllers/clusterthrottle_controller.go"
@@ -92,7 +93,7 @@ def ordering(
         yield from SAME_ORDER(site, change, field)
         return
     models = held(site.side.site, Holder.KUEUE)
-    pools = [pool for model in models for pool in pools_with(site.side.site, model)]
+    pools = [pool for model in models for pool in site.side.site.pools_with(model)]
     hosts = tuple(host.name for pool in pools for host in site.side.site.hosts_of(pool))
     why = (
         "tiers change places: jobs that run get the new number, and those that wait may now take "
@@ -125,6 +126,11 @@ COUNTED = harmless(
     "start is judged by it at once",
     THROTTLER,
 )
+RENAMED = harmless(
+    "pods that run go on, and those that asked by this name are counted no more: until they end, "
+    "more of the model may be in use than its limit",
+    THROTTLER,
+)
 UNCOUNTED = harmless("pods that run go on; those that it held start, without a limit", THROTTLER)
 QUEUED = harmless(
     "nothing is evicted by it: jobs that run go on, above the limit too, and none starts until "
@@ -148,6 +154,14 @@ QUEUE = harmless(
     "jobs that run go on, above the limit too; none starts until there is room", VOLCANO
 )
 NO_QUEUE = harmless("jobs that run go on; those that wait in it start no more", VOLCANO)
+
+
+def throttled(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """A limit that changes; where a resource has another name its pods are lost sight of."""
+    gone = field is not None and field.after is ABSENT and "resourceRequests" in field.path
+    yield from (RENAMED if gone else COUNTED)(site, change, field)
 
 
 def _limit(name: str, added: Judge, gone: Judge, changed: Judge, *fixed: Fixed) -> Kind:
@@ -174,7 +188,7 @@ KINDS = (
     ),
     _limit("ValidatingAdmissionPolicy", judging, judging, judging),
     _limit("ValidatingAdmissionPolicyBinding", judging, judging, judging),
-    _limit("ClusterThrottle", COUNTED, UNCOUNTED, COUNTED),
+    _limit("ClusterThrottle", COUNTED, UNCOUNTED, throttled),
     _limit("ClusterQueue", NEW_QUEUE, CLOSED, QUEUED),
     _limit("Cohort", NEW_QUEUE, POOLED, QUEUED),
     _limit(

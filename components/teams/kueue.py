@@ -10,9 +10,9 @@ pkg/scheduler/preemption/classical, pkg/controller/constants (DefaultLocalQueueN
 
 from collections.abc import Iterator
 
-from components.impact.placement import KEEPS_PODS_OUT, node_taints
 from components.manifest import Json, Manifest, Target
 from components.rdma import needs
+from components.taints import tolerations
 from components.teams.names import metadata, of_team, scheduling
 from schemas.allotment import Holder, held, supply
 from schemas.nodelabels import ACCELERATOR_LABEL
@@ -53,21 +53,11 @@ def _made(site: Site, kind: str, name: str, fields: Json) -> Manifest:
 
 def _flavor(site: Site, model: str) -> Manifest:
     """The nodes of a model, with the tolerations that pods need there."""
-    taints = {
-        (taint["key"], taint["value"], taint["effect"]): taint
-        for pool in site.pools_with(model)
-        for taint in node_taints(pool)
-        if taint["effect"] in KEEPS_PODS_OUT
-    }
     spec: Json = {"nodeLabels": {ACCELERATOR_LABEL: model}}
-    if taints:
-        spec["tolerations"] = [_toleration(each) for each in taints.values()]
+    tolerated = tolerations(site.pools_with(model))
+    if tolerated:
+        spec["tolerations"] = tolerated
     return _made(site, "ResourceFlavor", model, {"spec": spec})
-
-
-def _toleration(taint: Json) -> Json:
-    found = {"key": taint["key"], "operator": "Equal", "effect": taint["effect"]}
-    return {**found, "value": taint["value"]} if taint["value"] else found
 
 
 def _cohort(site: Site, models: tuple[str, ...]) -> Manifest:

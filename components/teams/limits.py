@@ -9,7 +9,7 @@ from datetime import datetime
 
 from components.manifest import Json, Manifest, Target
 from components.teams.names import metadata, of_team, scheduling
-from schemas.allotment import Holder, backend_of, held
+from schemas.allotment import Holder, held
 from schemas.offpeak import windows
 from schemas.scheduling import Team
 from schemas.site import Site
@@ -22,7 +22,7 @@ def throttles(site: Site) -> list[Manifest]:
     throttled = held(site, Holder.THROTTLE)
     made = []
     for backend in scheduling(site).backends:
-        models = [model for model in throttled if backend_of(site, model) is backend]
+        models = [model for model in throttled if site.backend_of(model) is backend]
         name = backend.scheduler.throttler if backend.scheduler else None
         if models and name:
             made += [

@@ -84,7 +84,7 @@ def promises(job: Setting) -> Iterator[Refusal]:
         fix += f" accelerators: {{{model}: …}} written for the team"
         yield Refusal("--model", f"{team.name} is promised no {model}", fix)
     elif job.per_worker > 0 and job.devices > most:
-        message = f"{team.name} is promised {most} {model}; the job asks for {job.devices}"
+        message = f"{team.name} may use {most} {model} at most; the job asks for {job.devices}"
         whole = most // job.per_worker
         fix = f"write at most {whole}" if whole else f"write --per-worker {most} or less"
         yield Refusal("--workers", message, fix)

@@ -5,17 +5,14 @@ and limits are equal: for accelerators they have to be, and a pod whose cores an
 is evicted last.
 """
 
-from components import rdma
 from components.manifest import Json, pruned
+from components.rdma import SHARED_MEMORY, SHARED_MEMORY_MOUNT
+from components.taints import tolerations
 from components.training.room import SERVER_CPU, SERVER_MEMORY
-from components.training.setting import Setting, tolerations
+from components.training.setting import Setting
 from components.training.stopping import GRACE_SECONDS, wrapped
 from schemas.nodelabels import POOL_LABEL
 
-SHARED_MEMORY: Json = {"name": rdma.SHARED_MEMORY, "emptyDir": {"medium": "Memory"}}
-"""Libraries pass data between processes in it; the runtime's own has 64 MiB. It counts as the
-container's memory, and its limit is the container's."""
-SHARED_MEMORY_MOUNT: Json = {"name": rdma.SHARED_MEMORY, "mountPath": "/dev/shm"}  # noqa: S108
 INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 
 

@@ -4,22 +4,26 @@ it, and what each worker gets.
 All of it answers as far as it can for requests that have faults, as the checks ask for it too.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from components.impact.placement import KEEPS_PODS_OUT, node_taints
 from components.manifest import Json
 from components.rdma import Needs, needs
 from components.training.request import JobRequest
 from components.training.room import Room, default_cpu, default_memory, room
 from schemas.nodelabels import ACCELERATOR_LABEL, POOL_LABEL
-from schemas.scheduling import Backend, EphemeralStorage, Gang, Scheduling, Team
+from schemas.scheduling import (
+    Backend,
+    EphemeralStorage,
+    Gang,
+    Scheduling,
+    Team,
+    scheduler_name,
+)
 from schemas.site import Site
 from schemas.sitefile import Pool
-from schemas.vocabulary import BackendKind, Role
+from schemas.vocabulary import Role
 
-DEFAULT_SCHEDULER = "default-scheduler"
 NOTHING = Needs({}, [], {}, [], [])
 
 
@@ -189,24 +193,3 @@ class Setting:
 def scheduling(site: Site) -> Scheduling:
     """How pods of the site are scheduled; nothing is said where the file says nothing."""
     return site.file.scheduling or Scheduling()
-
-
-def scheduler_name(backend: Backend | None) -> str:
-    """What pods of a backend write as schedulerName; Kueue only says when they start."""
-    if backend is None or backend.kind is BackendKind.KUEUE:
-        return DEFAULT_SCHEDULER
-    return backend.name
-
-
-def tolerations(pools: Iterable[Pool]) -> list[Json]:
-    """What lets pods onto nodes of pools that keep others out."""
-    taints = {
-        (taint["key"], taint["value"], taint["effect"]): None
-        for pool in pools
-        for taint in node_taints(pool)
-        if taint["effect"] in KEEPS_PODS_OUT
-    }
-    return [
-        {"key": key, "operator": "Equal", "effect": effect, **({"value": value} if value else {})}
-        for key, value, effect in taints
-    ]

@@ -17,12 +17,13 @@ from components.training.job import metadata
 from components.training.pods import container, resources, worker
 from components.training.setting import Setting
 from components.training.stopping import failing, restarting
+from schemas.nodelabels import OWN_DOMAIN
 
 API = "trainer.kubeflow.org/v1alpha1"
 NODE = "node"
 """What Trainer calls a worker: the replicated job and its container."""
 STEP_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
-MANAGER = "foresite.dev/job"
+MANAGER = f"{OWN_DOMAIN}/job"
 """Whose patch it is: Kueue writes one of its own beside it."""
 _LONGEST = 63
 

@@ -137,7 +137,8 @@ def doings(site: SitePreview) -> list[Doing]:
     vague |= {host.rest for host in site.hosts if host.rest_at_most is not None}
     found = [Doing(impact, n, impact in vague) for impact, n in site.counts().items()]
     seen = {each.impact for each in found} | {Impact.NONE}
-    hostless = {reason.effect.impact for reason in site.reasons} - seen
+    # What a reason says of hosts that something worse happens to is not said of them again.
+    hostless = {each.effect.impact for each in site.reasons if not each.effect.hosts} - seen
     every = [*found, *(Doing(impact, 0) for impact in hostless)]
     return sorted(every, key=lambda each: -each.impact.rank)
 

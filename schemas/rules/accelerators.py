@@ -11,13 +11,14 @@ from schemas.accelerators import AcceleratorModel, AcceleratorSettings, Program
 from schemas.codes import Code
 from schemas.gates import handed_by_dra, operated
 from schemas.nearest import nearest
+from schemas.rules.extended import kept_by_kubernetes
 from schemas.rules.finding import Finding, Path
 from schemas.site import Site
 from schemas.sitefile import SiteFile
 
 OPERATOR_IMAGE = "nvidia-gpu-operator"
 OPERATOR: Path = ("accelerators", "gpu_operator")
-_KUBERNETES = ("kubernetes.io", "k8s.io")
+_NVIDIA = "nvidia.com"
 
 
 class Served(NamedTuple):
@@ -75,14 +76,14 @@ def prefix(site: Site) -> Iterator[Finding]:
     if settings is None:
         return
     domain = settings.prefix
-    taken = next((each for each in (*_KUBERNETES, "nvidia.com") if _within(domain, each)), None)
-    if taken:
-        yield Finding(
-            Code.RESOURCE_CLASH,
-            ("accelerators", "prefix"),
-            f"resources in {taken} are named by others",
-            "write a domain of your own, such as that of the site's users",
-        )
+    place = ("accelerators", "prefix")
+    fix = "write a domain of your own, such as that of the site's users"
+    kept = kept_by_kubernetes(domain)
+    if kept:
+        yield Finding(Code.RESERVED_NAME, place, kept, fix)
+    elif f".{domain}".endswith(f".{_NVIDIA}"):
+        message = f"resources in {_NVIDIA} are named by others"
+        yield Finding(Code.RESOURCE_CLASH, place, message, fix)
 
 
 def resources(site: Site) -> Iterator[Finding]:
@@ -187,7 +188,3 @@ def _named(settings: AcceleratorSettings, each: Served) -> tuple[Path, bool]:
     if each.model in settings.models:
         return ("accelerators", "models", each.model), True
     return each.place, False
-
-
-def _within(domain: str, other: str) -> bool:
-    return domain == other or domain.endswith(f".{other}")

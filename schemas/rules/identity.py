@@ -9,14 +9,12 @@ from schemas.hardware import Bmc, BmcProtocol, BootMode, HardwareProfile
 from schemas.primitives import SiteName
 from schemas.problem import shorten
 from schemas.rules.finding import Finding, Path
+from schemas.rules.namespaces import TAKEN
 from schemas.site import Site
 from schemas.sitefile import FirstBoot, SiteFile
 from schemas.tidy import fits, tidied
 from schemas.vocabulary import Role
 from schemas.wording import pattern_of
-
-_TAKEN_NAMES = re.compile(r"default|cert-manager|kube-.*|.*-system")
-"""Namespaces of Kubernetes and of the controllers on a management cluster."""
 
 
 def named_as_its_file(file: SiteFile, name: str) -> Iterator[Finding]:
@@ -40,7 +38,7 @@ def named_as_its_file(file: SiteFile, name: str) -> Iterator[Finding]:
             f"the site is called {file.site}, its file {name}.yaml",
             f"write {name}, or rename the files to {file.site}.yaml and {file.site}.hosts.csv",
         )
-    if _TAKEN_NAMES.fullmatch(file.site):
+    if TAKEN.fullmatch(file.site):
         yield Finding(
             Code.RESERVED_NAME,
             ("site",),

@@ -1,8 +1,7 @@
 """Rules on network devices: what the plugins and the SR-IOV operator refuse, or would never do.
 
 Sources: sriov-network-operator 1.6.0, pkg/webhook (validate.go, mutate.go) and api/v1/helper.go;
-k8s-rdma-shared-dev-plugin 1.5.3, pkg/resources/resources_manager.go; Kubernetes 1.34,
-pkg/apis/core/v1/helper (IsExtendedResourceName), which a kubelet asks of each plugin's resource.
+k8s-rdma-shared-dev-plugin 1.5.3, pkg/resources/resources_manager.go.
 """
 
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from ipaddress import IPv4Network
 
 from schemas.codes import Code
 from schemas.networkdevices import Rdma, Sriov
+from schemas.rules.extended import kept_by_kubernetes
 from schemas.rules.finding import Finding, Path
 from schemas.rules.networks import site_networks
 from schemas.rules.scope import InPool
@@ -124,11 +124,10 @@ def device_images(at: InPool) -> Iterator[Finding]:
 
 def prefix(site: Site) -> Iterator[Finding]:
     """SR-IOV resources have no domain of Kubernetes' own, nor one that quotas are written with."""
-    domain = site.file.network_devices.prefix
-    if domain.endswith("kubernetes.io") or domain.startswith("requests."):
-        message = f"resources of the domain {domain} are Kubernetes' own"
+    kept = kept_by_kubernetes(site.file.network_devices.prefix)
+    if kept:
         place = ("network_devices", "prefix")
-        yield Finding(Code.RESERVED_NAME, place, message, "write a domain of your own")
+        yield Finding(Code.RESERVED_NAME, place, kept, "write a domain of your own")
 
 
 def device_resources(site: Site) -> Iterator[Finding]:

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from datetime import date
 from math import ceil
 
-from schemas.allotment import Holder, Supply, backend_of, held, holder, promised, supply
-from schemas.allotment import served_models as served
+from schemas.allotment import Holder, Supply, held, holder, promised, supply
 from schemas.codes import Code
 from schemas.nearest import nearest
 from schemas.rules.finding import Finding, Path
@@ -41,7 +40,7 @@ def limited_models(site: Site) -> Iterator[Finding]:
 
 
 def _known(site: Site, place: Path, model: str) -> Iterator[Finding]:
-    models = served(site)
+    models = site.models()
     if model in models:
         return
     settings = site.file.accelerators
@@ -85,7 +84,9 @@ def _hours(off_peak: OffPeak, place: Path) -> Iterator[Finding]:
 
     code = Code.OFF_PEAK_MEANINGLESS
     if off_peak.time_zone not in time_zones():
-        near = nearest(off_peak.time_zone, sorted(time_zones()))
+        # Abbreviations are alike and mean other hours: only places are offered.
+        places = [each for each in time_zones() if "/" in each and not each.startswith("Etc/")]
+        near = nearest(off_peak.time_zone, sorted(places))
         message = f"there is no time zone {off_peak.time_zone}"
         fix = f"write {near}" if near else "write one of the tz database, such as Asia/Tokyo"
         yield Finding(code, (*place, "time_zone"), message, fix)
@@ -151,9 +152,9 @@ def limits_held(site: Site) -> Iterator[Finding]:
 
 def _without_hours(site: Site, place: Path, team: Team) -> Iterator[Finding]:
     for model in team.off_peak:
-        if model not in served(site):
+        if model not in site.models():
             continue
-        by = holder(backend_of(site, model))
+        by = holder(site.backend_of(model))
         if by in _NO_HOURS:
             message = f"{model} has the same limit at all hours: {_NO_HOURS[by]}"
             fix = f"remove it, or {_throttled(site, model)}"
@@ -163,7 +164,7 @@ def _without_hours(site: Site, place: Path, team: Team) -> Iterator[Finding]:
 
 def _throttled(site: Site, model: str) -> str:
     """How a model comes to be held by a throttler."""
-    backend = backend_of(site, model)
+    backend = site.backend_of(model)
     if backend is not None and backend.scheduler is not None:
         return f"run kube-throttler in {backend.name}, and name it in scheduler.throttler"
     return "have its pools served by a kube-scheduler with a throttler"
@@ -174,7 +175,7 @@ def overcommitted(site: Site) -> Iterator[Finding]:
     scheduling = site.file.scheduling
     if scheduling is None:
         return
-    for model in served(site):
+    for model in site.models():
         there, total = supply(site, model), promised(scheduling, model)
         percent = scheduling.overcommit_percent.get(model)
         allowed = _allowed(there, percent)
@@ -220,7 +221,7 @@ def _too_much(place: Path, model: str, numbers: tuple[Supply, int, int | None]) 
 
 def off_peak_there(site: Site) -> Iterator[Finding]:
     """No team may use more of a model off-peak than there is."""
-    models = served(site)
+    models = site.models()
     for place, team in teams_of(site):
         for model, count in team.off_peak.items():
             if model in models and count > supply(site, model).devices:

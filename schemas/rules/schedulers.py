@@ -4,7 +4,6 @@ Sources: pfnet/scheduler-plugins f63b46e, plugins/gang; Kubernetes 1.34,
 pkg/scheduler/framework/runtime/framework.go (maxTimeout).
 """
 
-import re
 from collections.abc import Iterator
 
 from schemas.codes import Code
@@ -18,7 +17,6 @@ LONGEST_WAIT_SECONDS = 900
 """A kube-scheduler lets no pod wait for longer between its choice of a node and its binding."""
 CANARY_IMAGE = "busybox"
 CANARY_PRIORITY = "gang-canary"
-_TAKEN_NAMESPACES = re.compile(r"default|kube-.*")
 _BACKENDS = ("scheduling", "backends")
 
 
@@ -224,25 +222,3 @@ def replicas(site: Site) -> Iterator[Finding]:
                 f"control plane, which has {machines}",
                 f"write {machines}" if said else f"add replicas: {machines}",
             )
-
-
-def scheduling_namespace(site: Site) -> Iterator[Finding]:
-    """Schedulers have a namespace for themselves: whoever makes pods there can use their rights."""
-    if not _run_here(site) or site.file.scheduling is None:
-        return
-    space = site.file.scheduling.namespace
-    taken = {
-        name: f"team {team.name}" for team in site.file.scheduling.teams for name in team.namespaces
-    }
-    settings = site.file.accelerators
-    if settings and settings.gpu_operator:
-        taken[settings.gpu_operator.namespace] = "the GPU operator"
-    taken[site.file.network_devices.operator_namespace] = "the SR-IOV network operator"
-    other = "Kubernetes" if _TAKEN_NAMESPACES.fullmatch(space) else taken.get(space)
-    if other:
-        yield Finding(
-            Code.RESERVED_NAME,
-            ("scheduling", "namespace"),
-            f"{space} is the namespace of {other}",
-            "choose one for the schedulers alone, such as scheduling",
-        )

@@ -2,14 +2,15 @@
 
 Sources: those of schemas/gates.py; NVIDIA/k8s-operator-libs, pkg/upgrade, and NVIDIA/gpu-operator
 26.3.3, cmd/gpu-operator/main.go (the operator knows pods with GPUs by the resource nvidia.com/gpu);
-Volcano 1.15, pkg/scheduler (every resource that a pod asks for is looked for on nodes).
+Volcano 1.15.1, pkg/scheduler/api (every resource that a pod asks for is counted against what is
+idle on a node, also one that a DeviceClass bears).
 """
 
 import re
 from collections.abc import Iterator
 
 from schemas.codes import Code
-from schemas.gates import OLDEST, OLDEST_DRA, mutated_models
+from schemas.gates import OLDEST, OLDEST_DRA, handed_by_dra, mutated_models
 from schemas.primitives import minor
 from schemas.rules.accelerators import (
     OPERATOR,
@@ -19,12 +20,16 @@ from schemas.rules.accelerators import (
     operated_models,
     served,
 )
-from schemas.rules.finding import Finding
+from schemas.rules.finding import Finding, Path
 from schemas.site import Site
 from schemas.vocabulary import BackendKind, ModelBy
 
 _BARE = re.compile(r"device\.(?:attributes|capacity)\[[^\]]*\]\.(\w+)")
 """An attribute or a capacity that is read as if every device had it."""
+OPERATOR_RESOURCE = "nvidia.com/gpu"
+"""What the operator's device plugin advertises (NVIDIA/k8s-device-plugin, which it runs without a
+configuration of names)."""
+_OF_ITS_PROGRAM = ("image", "args", "env", "host_paths", "capabilities", "privileged")
 OPERATOR_SERIES = "v26.3."
 """The operator's versions that objects are written for; in 26.7 an NVIDIADriver of theirs would be
 renewed by itself (NVIDIA/gpu-operator 26.7.0, GetUpgradePolicyWithDefaults)."""
@@ -91,21 +96,28 @@ def _too_old(site: Site, *, by_dra: bool) -> Iterator[Finding]:
 
 
 def volcano(site: Site) -> Iterator[Finding]:
-    """Volcano looks for every resource of a pod on nodes, also for those that no node has."""
+    """Volcano looks for every resource of a pod on nodes: also for those that no node has, by
+    admission, and for those that a DeviceClass stands for, by DRA."""
     if not all_known(site) or site.file.scheduling is None:
         return
-    nominal = set(site.nominal_resources())
+    absent = {each.model for each in served(site) if not _on_nodes(site, each)}
     for index, backend in enumerate(site.file.scheduling.backends):
         pools = [pool for pool in site.file.pools if pool.name in backend.pools]
         models = dict.fromkeys(model for pool in pools if (model := site.model(pool)))
-        mine = [each for each in models if site.resource(each) in nominal]
+        mine = [each for each in models if each in absent]
         if backend.kind is BackendKind.VOLCANO and mine:
             yield Finding(
                 Code.ACCELERATOR_UNSERVED,
                 ("scheduling", "backends", index, "kind"),
                 f"Volcano would look for {site.resource(mine[0])} on nodes, and none has it",
-                "choose another backend for these pools, or accelerators.model_by: dra",
+                "choose another backend for these pools",
             )
+
+
+def _on_nodes(site: Site, each: Served) -> bool:
+    """Whether a device plugin makes the model's own resource one of its nodes."""
+    made = site.resource(each.model) == each.record.plugin.resource
+    return made and not handed_by_dra(site, each.model)
 
 
 def gpu_operator(site: Site) -> Iterator[Finding]:
@@ -138,6 +150,56 @@ def gpu_operator(site: Site) -> Iterator[Finding]:
             "the operator would not find the pods that have cards by DRA, and be stuck on its "
             "first host",
             "write 0",
+        )
+
+
+def operated_resources(site: Site) -> Iterator[Finding]:
+    """What a model says of its plugin is so under the GPU operator, which runs its own."""
+    settings = site.file.accelerators
+    if settings is None or settings.gpu_operator is None or not all_known(site):
+        return
+    for each in operated_models(site):
+        own, plugin = each.model in settings.models, each.record.plugin
+        at: Path = ("accelerators", "models", each.model, "plugin")
+        if plugin.resource != OPERATOR_RESOURCE:
+            yield Finding(
+                Code.ACCELERATOR_UNSERVED,
+                (*at, "resource") if own else OPERATOR,
+                f"the GPU operator makes {each.model} {OPERATOR_RESOURCE}, and nothing makes it "
+                f"{plugin.resource}",
+                f"write {OPERATOR_RESOURCE}, or remove gpu_operator",
+            )
+        for field in _OF_ITS_PROGRAM if own else ():
+            if field in plugin.model_fields_set:
+                yield Finding(
+                    Code.ACCELERATOR_UNSERVED,
+                    (*at, field),
+                    f"the GPU operator runs its own device plugin for {each.model}, not this one",
+                    f"remove {field}, or gpu_operator",
+                    key=True,
+                )
+
+
+def operated_runtime(site: Site) -> Iterator[Finding]:
+    """The GPU operator makes one container runtime, for all its models."""
+    settings = site.file.accelerators
+    if settings is None or settings.gpu_operator is None or not all_known(site):
+        return
+    # The catalogue's models first: of two that differ the site's own can be changed.
+    models = sorted(operated_models(site), key=lambda each: each.model in settings.models)
+    named = [(each, each.record.runtime_class) for each in models]
+    known = [(each, runtime) for each, runtime in named if runtime is not None]
+    for each, runtime in known[1:]:
+        first, common = known[0]
+        if runtime == common:
+            continue
+        own = each.model in settings.models
+        yield Finding(
+            Code.ACCELERATOR_UNSERVED,
+            ("accelerators", "models", each.model, "runtime_class") if own else OPERATOR,
+            f"the GPU operator makes one container runtime: {first.model} has {common}, and "
+            f"{each.model} {runtime}",
+            f"write {common}" if own else "write the same in every model of NVIDIA",
         )
 
 

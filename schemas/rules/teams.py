@@ -1,10 +1,9 @@
-"""Rules on tiers of priority, teams and their namespaces: each name once, and each one known.
+"""Rules on tiers of priority and on teams: each name once, and each one known.
 
 Sources: Kubernetes 1.34, pkg/apis/scheduling/validation/validation.go (names of tiers),
 plugin/pkg/admission/priority (one default), plugin/pkg/admission/limitranger (space on disk).
 """
 
-import re
 from collections.abc import Iterable, Iterator
 
 from schemas.codes import Code
@@ -17,8 +16,6 @@ from schemas.vocabulary import BackendKind
 
 _SYSTEM_TIERS = "system-"
 _VOLCANOS_QUEUES = ("default", "root")
-_RESERVED_NAMESPACES = re.compile(r"default|cert-manager|kube-.*|.*-system")
-"""Namespaces of Kubernetes and of the programs that a cluster runs."""
 
 
 def teams_of(site: Site) -> list[tuple[Path, Team]]:
@@ -69,35 +66,6 @@ def team_names(site: Site) -> Iterator[Finding]:
             fix = "give this one another name, or join the two"
             yield Finding(Code.DUPLICATE_NAME, (*place, "name"), message, fix)
         seen.add(team.name)
-
-
-def namespaces(site: Site) -> Iterator[Finding]:
-    """A namespace belongs to one team, and to nobody else; rules on schedulers look at theirs."""
-    owners: dict[str, str] = {}
-    taken = dict(_taken(site))
-    for place, team in teams_of(site):
-        for index, name in enumerate(team.namespaces):
-            here = (*place, "namespaces", index)
-            if name in taken or _RESERVED_NAMESPACES.fullmatch(name):
-                message = f"namespace {name} is {taken.get(name, 'of Kubernetes or its programs')}"
-                fix = "give the team another one: whoever may make pods there could use its rights"
-                yield Finding(Code.RESERVED_NAME, here, message, fix)
-            if owners.get(name) == team.name:
-                message = f"namespace {name} is there twice"
-                yield Finding(Code.DUPLICATE_NAME, here, message, "remove one of the two")
-            elif name in owners:
-                message = f"namespace {name} belongs to team {owners[name]} already"
-                fix = "give this team a namespace of its own, or join the two teams"
-                yield Finding(Code.TEAM_CLASH, here, message, fix)
-            owners.setdefault(name, team.name)
-
-
-def _taken(site: Site) -> Iterator[tuple[str, str]]:
-    """Namespaces of the site's own programs, each with whose it is."""
-    accelerators = site.file.accelerators
-    if accelerators and accelerators.gpu_operator:
-        yield accelerators.gpu_operator.namespace, "the GPU operator's"
-    yield site.file.network_devices.operator_namespace, "the SR-IOV network operator's"
 
 
 def team_priorities(site: Site) -> Iterator[Finding]:

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from components.impact.placement import node_labels, node_taints
+from components.impact.placement import node_labels
 from components.manifest import Json
+from components.taints import node_taints
 from controlplane import Manifest
 from schemas.hostlist import Host
 from schemas.site import Site

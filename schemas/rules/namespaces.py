@@ -1,0 +1,88 @@
+"""Rules on namespaces of the site's own cluster: each belongs to one, and none to Kubernetes.
+
+Whoever may make pods in a namespace may use the rights of all that is in it.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from schemas.codes import Code
+from schemas.rules.finding import Finding, Path
+from schemas.site import Site
+from schemas.vocabulary import BackendKind
+
+TAKEN = re.compile(r"default|cert-manager|kube-.*|.*-system")
+"""Namespaces of Kubernetes and of the programs that clusters run."""
+OWN = ("accelerators", "network-devices")
+"""Namespaces in which Foresite itself puts plugins, on whatever site needs them."""
+
+
+class _Named(NamedTuple):
+    """A namespace that a site file names: where, whose it is, and whether the file says so or
+    leaves it to the default."""
+
+    name: str
+    place: Path
+    owner: str
+    written: bool = True
+    team: bool = False
+
+
+def one_owner(site: Site) -> Iterator[Finding]:
+    """A namespace belongs to one team or one program, and to nobody else."""
+    owners: dict[str, _Named] = {}
+    for each in (*sorted(_programs(site), key=lambda program: program.written), *_teams(site)):
+        other = owners.setdefault(each.name, each)
+        if TAKEN.fullmatch(each.name):
+            yield _reserved(each, "Kubernetes or its programs")
+        elif each.name in OWN:
+            yield _reserved(each, "Foresite's own plugins")
+        elif other is each:
+            continue
+        elif other.team and other.owner == each.owner:
+            message = f"namespace {each.name} is there twice"
+            yield Finding(Code.DUPLICATE_NAME, each.place, message, "remove one of the two")
+        elif other.team:
+            message = f"namespace {each.name} belongs to {other.owner} already"
+            fix = "give this team a namespace of its own, or join the two teams"
+            yield Finding(Code.TEAM_CLASH, each.place, message, fix)
+        else:
+            yield _reserved(each, other.owner)
+
+
+def _reserved(each: _Named, owner: str) -> Finding:
+    return Finding(
+        Code.RESERVED_NAME,
+        each.place,
+        f"{each.name} is the namespace of {owner}",
+        f"choose one for {each.owner} alone: whoever may make pods there could use its rights",
+    )
+
+
+def _programs(site: Site) -> Iterator[_Named]:
+    """The namespaces of programs that the site has or may get."""
+    devices, settings = site.file.network_devices, site.file.accelerators
+    place: Path = ("network_devices", "operator_namespace")
+    written = place[1] in devices.model_fields_set
+    owner = "the SR-IOV network operator"
+    yield _Named(devices.operator_namespace, place, owner, written=written)
+    operator = settings.gpu_operator if settings else None
+    if operator is not None:
+        place = ("accelerators", "gpu_operator", "namespace")
+        written = "namespace" in operator.model_fields_set
+        yield _Named(operator.namespace, place, "the GPU operator", written=written)
+    scheduling = site.file.scheduling
+    backends = scheduling.backends if scheduling else []
+    if scheduling and any(each.kind is BackendKind.KUBE_SCHEDULER for each in backends):
+        written = "namespace" in scheduling.model_fields_set
+        place = ("scheduling", "namespace")
+        yield _Named(scheduling.namespace, place, "the schedulers", written=written)
+
+
+def _teams(site: Site) -> Iterator[_Named]:
+    scheduling = site.file.scheduling
+    for number, team in enumerate(scheduling.teams if scheduling else ()):
+        for index, name in enumerate(team.namespaces):
+            place = ("scheduling", "teams", number, "namespaces", index)
+            yield _Named(name, place, f"team {team.name}", team=True)
