@@ -197,7 +197,8 @@ def test_a_fault_is_shown_on_its_line_with_what_to_write(
 
 
 def test_the_fields_of_a_pool_are_offered(server: LanguageServer, text: str) -> None:
-    offered = server.completions(f"{text}  - name: more\n    |")
+    pools = text[: text.index("accelerators:\n")].rstrip()
+    offered = server.completions(f"{pools}\n  - name: more\n    |")
     fields = FIELDS["pools"]["items"]["properties"]
     assert offered.keys() >= fields.keys() - {"name"}
     assert offered["rollout"].startswith("rollout:\n  strategy: ")

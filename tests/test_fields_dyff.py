@@ -261,12 +261,9 @@ BY_DESIGN = {
 
 @functools.cache
 def objects() -> dict[str, Json]:
-    """The first object of each kind of a site, with those in its texts."""
-    made = [
-        manifest.body
-        for manifests in site_objects(all_sites()["tokyo-1"]).values()
-        for manifest in manifests
-    ]
+    """The first object of each kind of a site's machines and pod network, with those in texts."""
+    parts = site_objects(all_sites()["tokyo-1"])
+    made = [each.body for name in ("machines", "pod-network") for each in parts[name]]
     first: dict[str, Json] = {}
     for body in made:
         first.setdefault(body["kind"], body)

@@ -16,6 +16,7 @@ from controlplane.ports import free_port
 
 START_SECONDS = 60.0
 _PAUSE_SECONDS = 0.02
+_BECOMING_SECONDS = 0.3
 _PORT_TRIES = 3
 _TAKEN = "address already in use"
 
@@ -65,7 +66,7 @@ class Process:
         """Wait until it works. Raises ControlPlaneError where it ends or takes too long."""
         deadline = time.monotonic() + START_SECONDS
         while self.answer(self._program.health) != http.client.OK:
-            if self.pid is None:
+            if self._ended():
                 if _TAKEN not in self._daemon.tail() or self._tries == _PORT_TRIES:
                     raise self._error("ended while it was starting")
                 # Somebody was quicker to take a port of ours.
@@ -74,9 +75,16 @@ class Process:
                 raise self._error(f"did not work within {START_SECONDS:.0f} s")
             time.sleep(_PAUSE_SECONDS)
 
+    def _ended(self) -> bool:
+        """Whether it is gone: while it becomes another program it has no arguments for a moment."""
+        if self.pid is not None:
+            return False
+        time.sleep(_BECOMING_SECONDS)
+        return self.pid is None
+
     def check(self) -> None:
         """Raise ControlPlaneError where it has ended."""
-        if self.pid is None:
+        if self._ended():
             raise self._error("has ended")
 
     def metrics(self) -> str:
