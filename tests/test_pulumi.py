@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from components.manifest import Manifest, Target
 from components.shell import token
 from components.site import COMPONENTS, site_objects
 from controlplane import Client, ControlPlane
+from controlplane.trial import bring_up
 from schemas.load import load_site
 from tests.repository import ROOT, all_sites
 from tools.toolchain import environment, locate
@@ -269,7 +271,19 @@ def test_a_missing_context_is_said_before_anything_is_made(trial: Trial) -> None
     assert "mgmt-nowhere" in result.stdout + result.stderr
 
 
-def test_objects_of_the_sites_own_cluster_follow_once_it_answers(trial: Trial) -> None:
+@pytest.fixture
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
+    """A trial with a server of its own: on the shared one other tests make namespaces of the names
+    that every site's own cluster has."""
+    plane = bring_up(tmp_path_factory.mktemp("alone"))
+    try:
+        yield make_trial(plane, tmp_path_factory.mktemp("program-alone"))
+    finally:
+        plane.stop()
+
+
+def test_objects_of_the_sites_own_cluster_follow_once_it_answers(alone: Trial) -> None:
+    trial = alone
     direct = "{manifests: pod-network/flannel.yaml, install: direct}"
     trial.edit("lab-1.yaml", "{manifests: pod-network/flannel.yaml}", direct)
     first = trial.up("lab-1")
@@ -277,9 +291,7 @@ def test_objects_of_the_sites_own_cluster_follow_once_it_answers(trial: Trial) -
     assert {"DaemonSet", "ClusterPolicy", "ClusterTrainingRuntime"} <= {m.kind for m in own}
     assert f"{len(own)} objects follow once the site's own cluster answers" in first.stdout
     with trial.client() as client:
-        # Other tests make namespaces of these names on the same server.
-        waiting = [m for m in own if m.kind != "Namespace" and client.serves(*m.key[:2])]
-        assert not any(live(client, each) for each in waiting)
+        assert not any(client.serves(*m.key[:2]) and live(client, m) for m in own)
         # The one API server plays the site's own cluster too, under the context that is named now.
         trial.edit("lab-1.yaml", "  endpoint:", "  context: lab-1\n  endpoint:")
         trial.plane.kubeconfig(["lab-1"])
