@@ -11,7 +11,6 @@ from components.manifest import Json
 from components.training.examples import documents
 from components.training.made import Made, make
 from components.training.request import JobRequest, Refusal, Template
-from components.training.setting import scheduling
 from foresite.check import as_json, as_text
 from foresite.command import FOUND, OK, repository
 from schemas.load import load_site
@@ -73,7 +72,7 @@ def _made(site: Site, options: argparse.Namespace) -> Made | list[Refusal]:
 
 def choices(site: Site) -> Json:
     """What a site has to choose from: templates, models, teams and tiers of priority."""
-    teams = scheduling(site).teams
+    teams = site.scheduling.teams
     return {
         "site": site.name,
         "templates": {each.value: each.does for each in Template},
@@ -87,7 +86,7 @@ def choices(site: Site) -> Json:
             }
             for each in teams
         },
-        "priorities": [each.name for each in scheduling(site).priorities],
+        "priorities": [each.name for each in site.scheduling.priorities],
     }
 
 

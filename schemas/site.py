@@ -13,7 +13,7 @@ from schemas.hostlist import Host
 from schemas.nodelabels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_LABEL, SRIOV_LABEL
 from schemas.primitives import KubernetesVersion
 from schemas.release import OperatingSystem, OsImage, Release
-from schemas.scheduling import Backend
+from schemas.scheduling import Backend, Scheduling
 from schemas.sitefile import FirstBoot, Pool, SiteFile
 from schemas.vocabulary import ModelBy, Role
 
@@ -135,11 +135,14 @@ class Site:
             raise LookupError(f"{self.name} serves no accelerators")
         return f"{settings.prefix}/{settings.names.get(model, model)}"
 
+    @property
+    def scheduling(self) -> Scheduling:
+        """How pods are scheduled; nothing is said where the file says nothing."""
+        return self.file.scheduling or Scheduling()
+
     def backend(self, pool: Pool) -> Backend | None:
         """Who schedules a pool's pods; None for the default scheduler."""
-        scheduling = self.file.scheduling
-        backends = scheduling.backends if scheduling else []
-        return next((each for each in backends if pool.name in each.pools), None)
+        return next((each for each in self.scheduling.backends if pool.name in each.pools), None)
 
     def backend_of(self, model: str) -> Backend | None:
         """Who schedules pods that ask for a model: all its pools have the same backend."""

@@ -27,12 +27,12 @@ from components.accelerators.demands import (
     variables,
 )
 from components.accelerators.names import metadata
-from components.manifest import Json, Manifest, Target
+from components.admission import MUTATING, in_force
+from components.manifest import Json, Manifest
 from schemas.gates import mutated_models, mutating_api
 from schemas.nodelabels import ACCELERATOR_LABEL, OWN_DOMAIN, TEAM_LABEL
 from schemas.site import Site
 
-STABLE = "admissionregistration.k8s.io/v1"
 MODELS = f"accelerator-models.{OWN_DOMAIN}"
 BY_MODEL = f"accelerators-by-model.{OWN_DOMAIN}"
 TEMPLATES = f"accelerator-templates.{OWN_DOMAIN}"
@@ -87,8 +87,7 @@ def mutating(site: Site) -> list[Manifest]:
             for each in (_place(), _runtime(), _devices())
         ],
     }
-    kinds = (("MutatingAdmissionPolicy", spec), ("MutatingAdmissionPolicyBinding", _bound(name)))
-    return [_object(site, mutating_api(site), kind, name, each) for kind, each in kinds]
+    return in_force(_short(name), metadata(site, name), spec, {}, (mutating_api(site), MUTATING))
 
 
 def _place() -> str:
@@ -260,16 +259,13 @@ def _validating(site: Site, judged: Judged) -> list[Manifest]:
         "variables": judged.variables,
         "validations": judged.validations,
     }
-    binding = {**_bound(judged.name), "validationActions": ["Deny"]}
-    kinds = (
-        ("ValidatingAdmissionPolicy", spec),
-        ("ValidatingAdmissionPolicyBinding", binding),
-    )
-    return [_object(site, STABLE, kind, judged.name, each) for kind, each in kinds]
+    named = metadata(site, judged.name)
+    return in_force(_short(judged.name), named, spec, {"validationActions": ["Deny"]})
 
 
-def _bound(name: str) -> Json:
-    return {"policyName": name}
+def _short(name: str) -> str:
+    """A policy's logical name: its own without the domain."""
+    return name.partition(".")[0]
 
 
 def _deny(expression: str, message: str) -> Json:
@@ -285,8 +281,3 @@ def _rule(
         "operations": operations,
         "resources": list(kinds),
     }
-
-
-def _object(site: Site, api: str, kind: str, name: str, spec: Json) -> Manifest:
-    body = {"apiVersion": api, "kind": kind, "metadata": metadata(site, name), "spec": spec}
-    return Manifest(f"{kind}/{name.partition('.')[0]}", body, target=Target.SITE)

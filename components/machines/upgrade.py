@@ -5,8 +5,9 @@ none (its preflight checks block the new ones). So a MachineDeployment is refuse
 that the control plane does not run yet, by pull request, Pulumi, Argo CD or kubectl alike.
 """
 
+from components.admission import in_force
 from components.machines.names import CLUSTER_API, COMPONENT, CONTROL_PLANE_API, group
-from components.manifest import Json, Manifest, labels
+from components.manifest import Json, Manifest, Target, labels
 from schemas.site import Site
 
 _MINOR = "int({}.split('.')[1])"
@@ -49,7 +50,6 @@ def worker_version_guard(site: Site) -> list[Manifest]:
         ],
     }
     binding: Json = {
-        "policyName": name,
         "paramRef": {
             "name": site.name,
             "namespace": site.name,
@@ -60,19 +60,4 @@ def worker_version_guard(site: Site) -> list[Manifest]:
             "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": site.name}}
         },
     }
-    kinds = (
-        ("ValidatingAdmissionPolicy", policy),
-        ("ValidatingAdmissionPolicyBinding", binding),
-    )
-    return [
-        Manifest(
-            f"{kind}/worker-version",
-            {
-                "apiVersion": "admissionregistration.k8s.io/v1",
-                "kind": kind,
-                "metadata": metadata,
-                "spec": spec,
-            },
-        )
-        for kind, spec in kinds
-    ]
+    return in_force("worker-version", metadata, policy, binding, target=Target.MANAGEMENT)

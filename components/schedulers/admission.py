@@ -8,13 +8,13 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from components.manifest import Json, Manifest, Target
+from components.admission import in_force
+from components.manifest import Json, Manifest
 from components.schedulers.names import metadata
 from schemas.nodelabels import OWN_DOMAIN, TEAM_LABEL
 from schemas.scheduling import DEFAULT_SCHEDULER
 from schemas.site import Site
 
-ADMISSION = "admissionregistration.k8s.io/v1"
 VARIABLES = {
     # ``dyn``: the checker of types would look for a template in a Pod, and warn.
     "template": "dyn(object).kind == 'Job' ? dyn(object).spec.template : dyn(object)",
@@ -54,26 +54,12 @@ def policy(
         "variables": [{"name": key, "expression": text} for key, text in every.items()],
         "validations": [_validation(check) for check in checks],
     }
-    binding = {"policyName": full, "validationActions": ["Deny"]}
-    return [
-        _object(site, "ValidatingAdmissionPolicy", full, spec),
-        _object(site, "ValidatingAdmissionPolicyBinding", full, binding),
-    ]
+    return in_force(full, metadata(site, full), spec, {"validationActions": ["Deny"]})
 
 
 def _validation(check: Check) -> Json:
     key = "messageExpression" if check.computed else "message"
     return {"expression": check.expression, key: check.message}
-
-
-def _object(site: Site, kind: str, name: str, spec: Json) -> Manifest:
-    body = {
-        "apiVersion": ADMISSION,
-        "kind": kind,
-        "metadata": metadata(site, name),
-        "spec": spec,
-    }
-    return Manifest(f"{kind}/{name}", body, target=Target.SITE)
 
 
 def literal(value: Any) -> str:

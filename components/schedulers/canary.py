@@ -14,7 +14,6 @@ from components.schedulers.names import (
     metadata,
     on_pools,
     pools_of,
-    scheduling,
 )
 from components.schedulers.workload import POD_SECURITY, SECURITY
 from components.taints import tolerations
@@ -61,7 +60,7 @@ def canary(site: Site, backend: Backend) -> Manifest:
         "kind": "CronJob",
         "metadata": {
             "name": f"{backend.name}-canary",
-            "namespace": scheduling(site).namespace,
+            "namespace": site.scheduling.namespace,
             "labels": _labels(site, backend),
         },
         "spec": spec,

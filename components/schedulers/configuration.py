@@ -8,7 +8,7 @@ are spelled as their code reads them: the README of the gang plugin has other sp
 
 from components.gang import NAME, key
 from components.manifest import Json
-from components.schedulers.names import HEALTH_PORT, on_pools, pools_of, scheduling
+from components.schedulers.names import HEALTH_PORT, on_pools, pools_of
 from schemas.scheduling import Backend, Gang, KubeScheduler
 from schemas.site import Site
 
@@ -31,7 +31,7 @@ def configuration(site: Site, backend: Backend, scheduler: KubeScheduler) -> Jso
         "leaderElection": {
             "leaderElect": True,
             "resourceName": backend.name,
-            "resourceNamespace": scheduling(site).namespace,
+            "resourceNamespace": site.scheduling.namespace,
         },
         "profiles": [profile(site, backend, scheduler)],
     }

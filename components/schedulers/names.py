@@ -2,7 +2,7 @@
 
 from components.manifest import Json, labels
 from schemas.nodelabels import POOL_LABEL
-from schemas.scheduling import Backend, KubeScheduler, Scheduling
+from schemas.scheduling import Backend, KubeScheduler
 from schemas.site import Site
 from schemas.sitefile import Pool
 from schemas.vocabulary import BackendKind
@@ -30,17 +30,12 @@ def run_here(site: Site) -> list[tuple[Backend, KubeScheduler]]:
 
 def backends(site: Site) -> list[Backend]:
     """The backends by name: their order in the file means nothing, and changes no object."""
-    return sorted(scheduling(site).backends, key=lambda each: each.name)
+    return sorted(site.scheduling.backends, key=lambda each: each.name)
 
 
 def pools_of(site: Site, backend: Backend) -> list[Pool]:
     """The pools of a backend, in the order of the site: theirs in the backend means nothing."""
     return [pool for pool in site.file.pools if pool.name in backend.pools]
-
-
-def scheduling(site: Site) -> Scheduling:
-    """How pods of the site are scheduled; nothing is said where the file says nothing."""
-    return site.file.scheduling or Scheduling()
 
 
 def on_pools(site: Site, backend: Backend) -> Json:
@@ -64,7 +59,7 @@ def metadata(site: Site, name: str, namespace: str = "", **more: str) -> Json:
 
 def own(site: Site, backend: Backend, suffix: str = "") -> Json:
     """The metadata of an object of one backend, in the namespace of the schedulers."""
-    space = scheduling(site).namespace
+    space = site.scheduling.namespace
     return metadata(site, backend.name + suffix, space, **chosen(backend))
 
 

@@ -4,7 +4,7 @@ from components import daemons
 from components.manifest import Manifest, annotated
 from components.schedulers.canary import canary, priority_class
 from components.schedulers.gangpolicies import gang_policies
-from components.schedulers.names import COMPONENT, run_here, scheduling
+from components.schedulers.names import COMPONENT, run_here
 from components.schedulers.policies import scheduler_policies
 from components.schedulers.rights import rights
 from components.schedulers.workload import workload
@@ -25,7 +25,7 @@ def schedulers(site: Site) -> list[Manifest]:
     backends = run_here(site)
     if not backends:
         return []
-    space = scheduling(site).namespace
+    space = site.scheduling.namespace
     found = [daemons.namespace(site, space, COMPONENT, level="restricted")]
     if any(scheduler.gang for _, scheduler in backends):
         found.append(priority_class(site))

@@ -5,7 +5,7 @@ feature gates (Kubernetes 1.34, plugin/pkg/auth/authorizer/rbac/bootstrappolicy/
 """
 
 from components.manifest import Json, Manifest, Target
-from components.schedulers.names import chosen, metadata, own, scheduling, shared_name
+from components.schedulers.names import chosen, metadata, own, shared_name
 from schemas.scheduling import Backend, KubeScheduler
 from schemas.site import Site
 
@@ -63,7 +63,7 @@ def _to_account(site: Site, backend: Backend, kind: str, role: str) -> Json:
     account = {
         "kind": "ServiceAccount",
         "name": backend.name,
-        "namespace": scheduling(site).namespace,
+        "namespace": site.scheduling.namespace,
     }
     reference = {"apiGroup": RBAC_GROUP, "kind": kind, "name": role}
     return {"roleRef": reference, "subjects": [account]}

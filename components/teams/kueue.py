@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from components.manifest import Json, Manifest, Target
 from components.rdma import needs
 from components.taints import tolerations
-from components.teams.names import metadata, of_team, scheduling
+from components.teams.names import metadata, of_team
 from schemas.allotment import Holder, held, supply
 from schemas.nodelabels import ACCELERATOR_LABEL
 from schemas.scheduling import Team
@@ -35,7 +35,7 @@ def queues(site: Site) -> list[Manifest]:
     models = held(site, Holder.KUEUE)
     if not models:
         return []
-    teams = scheduling(site).teams
+    teams = site.scheduling.teams
     return [
         *(_flavor(site, model) for model in models),
         _made(site, "ResourceFlavor", ANY_NODE, {"spec": {}}),
@@ -143,5 +143,5 @@ def _local_queue(site: Site, team: Team, namespace: str) -> Manifest:
 
 def _tiers(site: Site) -> Iterator[Manifest]:
     """The tiers once more, for the label by which a job may name one for its queue alone."""
-    for tier in scheduling(site).priorities:
+    for tier in site.scheduling.priorities:
         yield _made(site, "WorkloadPriorityClass", tier.name, {"value": tier.value})

@@ -8,7 +8,7 @@ takes its place, and what it does not name has no limit (throttle_types.go, Calc
 from datetime import datetime
 
 from components.manifest import Json, Manifest, Target
-from components.teams.names import metadata, of_team, scheduling
+from components.teams.names import metadata, of_team
 from schemas.allotment import Holder, held
 from schemas.offpeak import windows
 from schemas.scheduling import Team
@@ -21,13 +21,13 @@ def throttles(site: Site) -> list[Manifest]:
     """For each throttler a throttle of each team, for all the team's namespaces together."""
     throttled = held(site, Holder.THROTTLE)
     made = []
-    for backend in scheduling(site).backends:
+    for backend in site.scheduling.backends:
         models = [model for model in throttled if site.backend_of(model) is backend]
         name = backend.scheduler.throttler if backend.scheduler else None
         if models and name:
             made += [
                 _throttle(site, team, (backend.name, name), models)
-                for team in scheduling(site).teams
+                for team in site.scheduling.teams
             ]
     return made
 
@@ -62,7 +62,7 @@ def _threshold(site: Site, models: list[str], given: dict[str, int]) -> Json:
 
 def _overrides(site: Site, team: Team, models: list[str]) -> list[Json]:
     """The limits off-peak, each with every model, also those that stay as they are."""
-    off_peak = scheduling(site).off_peak
+    off_peak = site.scheduling.off_peak
     if off_peak is None or not any(model in team.off_peak for model in models):
         return []
     given = {**team.accelerators, **team.off_peak}
@@ -91,7 +91,7 @@ def quotas(site: Site) -> list[Manifest]:
         return []
     return [
         _quota(site, team, namespace, models)
-        for team in scheduling(site).teams
+        for team in site.scheduling.teams
         for namespace in team.namespaces
     ]
 

@@ -2,17 +2,12 @@
 
 from components.manifest import Json, labels
 from schemas.nodelabels import OWN_DOMAIN, TEAM_LABEL
-from schemas.scheduling import Scheduling, Team
+from schemas.scheduling import Team
 from schemas.site import Site
 
 COMPONENT = "teams"
 TIERS_ANNOTATION = f"{OWN_DOMAIN}/priorities"
 """On a team's namespace: the tiers that it may use, with commas between them."""
-
-
-def scheduling(site: Site) -> Scheduling:
-    """How pods of the site are scheduled; nothing is said where the file says nothing."""
-    return site.file.scheduling or Scheduling()
 
 
 def metadata(site: Site, name: str, namespace: str = "") -> Json:
@@ -33,5 +28,5 @@ def of_any_team() -> Json:
 
 def tiers_of(site: Site, team: Team) -> list[str]:
     """The tiers that a team may use, the default one among them, in the order of the site's."""
-    tiers = scheduling(site).priorities
+    tiers = site.scheduling.priorities
     return [tier.name for tier in tiers if tier.default or tier.name in team.priorities]

@@ -6,7 +6,7 @@ from enum import StrEnum
 from components import daemons
 from components.manifest import Json, Manifest, Target
 from components.rdma import needs
-from components.teams.names import COMPONENT, TIERS_ANNOTATION, metadata, scheduling, tiers_of
+from components.teams.names import COMPONENT, TIERS_ANNOTATION, metadata, tiers_of
 from schemas.allotment import Holder, held, usable_pools
 from schemas.nodelabels import OWN_DOMAIN, TEAM_LABEL
 from schemas.scheduling import Team
@@ -30,7 +30,7 @@ class Rdma(StrEnum):
 
 def namespaces(site: Site) -> list[Manifest]:
     """The namespaces of all teams. Protected: everything in them goes with them."""
-    return [each for team in scheduling(site).teams for each in _namespaces(site, team)]
+    return [each for team in site.scheduling.teams for each in _namespaces(site, team)]
 
 
 def _namespaces(site: Site, team: Team) -> Iterator[Manifest]:
@@ -71,13 +71,13 @@ def limit_ranges(site: Site) -> list[Manifest]:
     """Space on disk for containers of each namespace that say nothing, and at most."""
     return [
         _limit_range(site, team, name)
-        for team in scheduling(site).teams
+        for team in site.scheduling.teams
         for name in team.namespaces
     ]
 
 
 def _limit_range(site: Site, team: Team, namespace: str) -> Manifest:
-    given = team.ephemeral_storage or scheduling(site).ephemeral_storage
+    given = team.ephemeral_storage or site.scheduling.ephemeral_storage
     limits: Json = {
         "type": "Container",
         "defaultRequest": {EPHEMERAL_STORAGE: given.request},

@@ -9,14 +9,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from components.manifest import Json, Manifest, Target, pruned
-from components.teams.names import TIERS_ANNOTATION, metadata, of_any_team, scheduling
+from components.admission import in_force
+from components.manifest import Json, Manifest, pruned
+from components.teams.names import TIERS_ANNOTATION, metadata, of_any_team
 from components.teams.podrules import RULES, VARIABLES, Rule
 from schemas.allotment import Holder, held
 from schemas.nodelabels import OWN_DOMAIN, TEAM_LABEL
 from schemas.site import Site
-
-ADMISSION = "admissionregistration.k8s.io/v1"
 
 
 class Judged(NamedTuple):
@@ -52,7 +51,7 @@ QUEUE_RULE: Rule = (
 
 def policies(site: Site) -> list[Manifest]:
     """The policies, each with its binding to the namespaces of teams; none without teams."""
-    if not scheduling(site).teams:
+    if not site.scheduling.teams:
         return []
     found = _policy(site, PODS, NEW_PODS, RULES, VARIABLES)
     if held(site, Holder.KUEUE):
@@ -87,15 +86,7 @@ def _policy(
         "validations": [{"expression": text, "message": message} for text, message in rules],
     }
     binding: Json = {
-        "policyName": f"{name}.{OWN_DOMAIN}",
         "validationActions": ["Deny"],
         "matchResources": {"namespaceSelector": of_any_team()},
     }
-    kinds = {"ValidatingAdmissionPolicy": spec, "ValidatingAdmissionPolicyBinding": binding}
-    return [_made(site, kind, name, pruned(each)) for kind, each in kinds.items()]
-
-
-def _made(site: Site, kind: str, name: str, spec: Json) -> Manifest:
-    names = metadata(site, f"{name}.{OWN_DOMAIN}")
-    body = {"apiVersion": ADMISSION, "kind": kind, "metadata": names, "spec": spec}
-    return Manifest(f"{kind}/{name}", body, target=Target.SITE)
+    return in_force(name, metadata(site, f"{name}.{OWN_DOMAIN}"), pruned(spec), binding)

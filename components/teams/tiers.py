@@ -7,7 +7,7 @@ into a pod that names none), pkg/quota/v1/evaluator/core/pods.go (podMatchesScop
 from collections.abc import Iterator
 
 from components.manifest import Json, Manifest, Target
-from components.teams.names import metadata, scheduling, tiers_of
+from components.teams.names import metadata, tiers_of
 from schemas.scheduling import Priority, Team
 from schemas.site import Site
 
@@ -18,7 +18,7 @@ OTHER_TIERS = "other-priorities"
 
 def priority_classes(site: Site) -> list[Manifest]:
     """A PriorityClass for each tier."""
-    return [_priority_class(site, tier) for tier in scheduling(site).priorities]
+    return [_priority_class(site, tier) for tier in site.scheduling.priorities]
 
 
 def _priority_class(site: Site, tier: Priority) -> Manifest:
@@ -39,7 +39,7 @@ def tier_quotas(site: Site) -> list[Manifest]:
     It names the tiers that are allowed, not those that are not: Kubernetes' own and those that
     others make are refused too.
     """
-    return [each for team in scheduling(site).teams for each in _quotas(site, team)]
+    return [each for team in site.scheduling.teams for each in _quotas(site, team)]
 
 
 def _quotas(site: Site, team: Team) -> Iterator[Manifest]:

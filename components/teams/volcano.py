@@ -5,7 +5,7 @@ does not name has no limit but the cluster's, and 0 is a limit.
 """
 
 from components.manifest import Manifest, Target
-from components.teams.names import metadata, scheduling
+from components.teams.names import metadata
 from schemas.allotment import Holder, held
 from schemas.scheduling import Team
 from schemas.site import Site
@@ -14,7 +14,7 @@ from schemas.site import Site
 def queues(site: Site) -> list[Manifest]:
     """Each team's queue; none where Volcano serves no model."""
     models = held(site, Holder.VOLCANO)
-    return [_queue(site, team, models) for team in scheduling(site).teams] if models else []
+    return [_queue(site, team, models) for team in site.scheduling.teams] if models else []
 
 
 def _queue(site: Site, team: Team, models: tuple[str, ...]) -> Manifest:

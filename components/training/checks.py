@@ -11,7 +11,7 @@ from components.training.jobset import SERVER, WORKER, tf_config
 from components.training.mpi import LAUNCHER
 from components.training.request import JobRequest, Refusal, Template
 from components.training.room import QUANTITY
-from components.training.setting import Setting, scheduling
+from components.training.setting import Setting
 from components.training.trainjob import NODE
 from schemas.nearest import nearest
 from schemas.primitives import DNS_LABEL_PATTERN
@@ -39,7 +39,7 @@ def choice(word: str, known: Iterable[str]) -> str:
 
 def team(job: Setting) -> Iterator[Refusal]:
     """Where a site has teams, each job is one's."""
-    request, names = job.request, [each.name for each in scheduling(job.site).teams]
+    request, names = job.request, [each.name for each in job.site.scheduling.teams]
     if request.team is None and names:
         fix = f"write the team that it is of: {', '.join(names)}"
         yield Refusal("--team", "jobs of this site belong to teams", fix)
@@ -56,7 +56,7 @@ def namespace(job: Setting) -> Iterator[Refusal]:
     if owner is not None and given is not None and given not in owner.namespaces:
         message = f"{given} is no namespace of {owner.name}"
         yield Refusal("--namespace", message, choice(given, owner.namespaces))
-    elif not scheduling(job.site).teams and given is None:
+    elif not job.site.scheduling.teams and given is None:
         yield Refusal("--namespace", "nothing says where the job belongs", "write its namespace")
     elif given is not None and not re.fullmatch(DNS_LABEL_PATTERN, given):
         fix = "write at most 63 lower-case letters, digits and dashes"
@@ -147,7 +147,7 @@ def _endings(request: JobRequest) -> list[str]:
 
 def priority(job: Setting) -> Iterator[Refusal]:
     """The tier is one of the site's that the team may use."""
-    given, tiers, owner = job.request.priority, scheduling(job.site).priorities, job.team
+    given, tiers, owner = job.request.priority, job.site.scheduling.priorities, job.team
     if given is None or job.site.file.scheduling is None:
         return
     names = [each.name for each in tiers]

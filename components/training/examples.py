@@ -14,7 +14,7 @@ from components.manifest import Json, Manifest, Target, labels
 from components.training.fitting import promised
 from components.training.made import Made, make
 from components.training.request import JobRequest, Template
-from components.training.setting import Setting, scheduling
+from components.training.setting import Setting
 from schemas.scheduling import Team
 from schemas.site import Site
 from schemas.vocabulary import BackendKind
@@ -51,7 +51,7 @@ def examples(site: Site) -> list[Manifest]:
     """The ConfigMaps of all namespaces of teams."""
     return [
         made
-        for team in scheduling(site).teams
+        for team in site.scheduling.teams
         for namespace in team.namespaces
         for made in _config_maps(site, team, namespace)
     ]

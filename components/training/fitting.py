@@ -15,7 +15,7 @@ from components.training.room import (
     thousandths,
     workers_on,
 )
-from components.training.setting import Setting, scheduling
+from components.training.setting import Setting
 from schemas.scheduling import Team
 from schemas.site import Site
 
@@ -92,7 +92,7 @@ def promises(job: Setting) -> Iterator[Refusal]:
 
 def shared(site: Site, model: str) -> bool:
     """Whether some team may use a model: then the site has runtimes for it."""
-    return any(promised(team, model) for team in scheduling(site).teams)
+    return any(promised(team, model) for team in site.scheduling.teams)
 
 
 def promised(team: Team, model: str) -> int:

@@ -16,7 +16,6 @@ from schemas.scheduling import (
     Backend,
     EphemeralStorage,
     Gang,
-    Scheduling,
     Team,
     scheduler_name,
 )
@@ -42,7 +41,7 @@ class Setting:
     @cached_property
     def team(self) -> Team | None:
         """The team that the job is of; None where the site has none of that name."""
-        teams = scheduling(self.site).teams
+        teams = self.site.scheduling.teams
         return next((each for each in teams if each.name == self.request.team), None)
 
     @property
@@ -153,7 +152,7 @@ class Setting:
     def limits(self) -> EphemeralStorage:
         """Space on disk for containers of the team."""
         own = self.team.ephemeral_storage if self.team else None
-        return own or scheduling(self.site).ephemeral_storage
+        return own or self.site.scheduling.ephemeral_storage
 
     @property
     def storage(self) -> tuple[str, str]:
@@ -188,8 +187,3 @@ class Setting:
         term = {"matchExpressions": [{"key": POOL_LABEL, "operator": "In", "values": names}]}
         required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
         return {**found, "affinity": {"nodeAffinity": required}}
-
-
-def scheduling(site: Site) -> Scheduling:
-    """How pods of the site are scheduled; nothing is said where the file says nothing."""
-    return site.file.scheduling or Scheduling()

@@ -10,7 +10,7 @@ from schemas.codes import Code
 from schemas.nearest import nearest
 from schemas.rules.finding import Finding, Path
 from schemas.rules.kubelet import SMALLEST_MEMORY, quantity
-from schemas.scheduling import EphemeralStorage, Scheduling, Team
+from schemas.scheduling import EphemeralStorage, Team
 from schemas.site import Site
 from schemas.vocabulary import BackendKind
 
@@ -29,7 +29,7 @@ def tiers(site: Site) -> Iterator[Finding]:
     """Each tier has a name and a value of its own, and pods that name none have one default."""
     seen: dict[object, str] = {}
     default = ""
-    for index, tier in enumerate(_scheduling(site).priorities):
+    for index, tier in enumerate(site.scheduling.priorities):
         place: Path = ("scheduling", "priorities", index)
         yield from _tier_name(place, tier.name, seen)
         if tier.value in seen:
@@ -56,7 +56,7 @@ def _tier_name(place: Path, name: str, seen: Iterable[object]) -> Iterator[Findi
 def team_names(site: Site) -> Iterator[Finding]:
     """No two teams have one name, and none that of a queue which Volcano has by itself."""
     seen = set()
-    kinds = {backend.kind for backend in _scheduling(site).backends}
+    kinds = {backend.kind for backend in site.scheduling.backends}
     for place, team in teams_of(site):
         if team.name in _VOLCANOS_QUEUES and BackendKind.VOLCANO in kinds:
             message = f"{team.name} is a queue of Volcano's own"
@@ -70,7 +70,7 @@ def team_names(site: Site) -> Iterator[Finding]:
 
 def team_priorities(site: Site) -> Iterator[Finding]:
     """The tiers of a team are tiers of the site, each named once."""
-    known = [tier.name for tier in _scheduling(site).priorities]
+    known = [tier.name for tier in site.scheduling.priorities]
     for place, team in teams_of(site):
         for index, name in enumerate(team.priorities):
             here = (*place, "priorities", index)
@@ -110,7 +110,3 @@ def _storage(place: Path, given: EphemeralStorage) -> Iterator[Finding]:
             message = f"{less}: {sizes[less]} is more than {more}: {sizes[more]}"
             fix = f"write {sizes[other]} or {'less' if name == less else 'more'}"
             yield Finding(Code.STORAGE_LIMITS, (*place, name), message, fix)
-
-
-def _scheduling(site: Site) -> Scheduling:
-    return site.file.scheduling or Scheduling()
