@@ -1,10 +1,9 @@
 """How fast gangs start beside single pods: the gang scheduler and the default one, side by side.
 
 ``python -m bench.scheduling`` brings up the twin of a site (a real control plane, real schedulers,
-KWOK nodes) and gives each scheduler the same pods in turn: all pods are known before the first is
-timed, which is how a gang is always found. What is timed goes from the moment that lets them start
-(for the gang a passing pod, for the default scheduler the removal of its scheduling gates is not
-the same work, so there the first bind) to the last bind.
+KWOK nodes) and gives each scheduler the same pods in turn. Timed are the way from the creation of
+the first pod to the last bind, and from the first bind to the last. A gang starts once all of it is
+known and another pod has passed, so its whole time holds that wait.
 """
 
 import argparse

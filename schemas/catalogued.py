@@ -4,7 +4,7 @@ schemas/catalogue."""
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from schemas.accelerators import AcceleratorModel
 from schemas.hardware import HardwareProfile
@@ -55,37 +55,34 @@ def catalogue_of(root: Path) -> Path:
 
 def hardware_catalogue(folder: Path = CATALOGUE) -> Hardware:
     """The hardware profiles of a catalogue."""
-    try:
-        return _hardware((folder / "hardware.yaml").read_bytes())
-    except FileNotFoundError:
-        return Hardware({})
-
-
-# By content, as a folder may hold another state of the repository the next time.
-@functools.lru_cache(maxsize=8)
-def _hardware(data: bytes) -> Hardware:
-    document, problems = read_yaml(data, f"{SHOWN}/hardware.yaml")
-    catalogue, more = parse(Catalogue, document) if document else (None, [])
-    problems += more
-    profiles = catalogue.hardware if catalogue is not None and not problems else {}
-    return Hardware(profiles, tuple(problems))
+    return Hardware(*_entries(folder, "hardware", Catalogue))
 
 
 def accelerator_catalogue(folder: Path = CATALOGUE) -> AcceleratorModels:
     """The accelerator models of a catalogue; a repository of its own may have none."""
+    return AcceleratorModels(*_entries(folder, "accelerators", AcceleratorCatalogue))
+
+
+def _entries(
+    folder: Path, part: str, model: type[Model]
+) -> tuple[Mapping[str, Any], tuple[Problem, ...]]:
+    """The entries of one part by name, which is its file's name and its top key too."""
     try:
-        return _accelerators((folder / "accelerators.yaml").read_bytes())
+        return _parsed((folder / f"{part}.yaml").read_bytes(), part, model)
     except FileNotFoundError:
-        return AcceleratorModels({})
+        return {}, ()
 
 
-@functools.lru_cache(maxsize=8)
-def _accelerators(data: bytes) -> AcceleratorModels:
-    document, problems = read_yaml(data, f"{SHOWN}/accelerators.yaml")
-    catalogue, more = parse(AcceleratorCatalogue, document) if document else (None, [])
+# By content, as a folder may hold another state of the repository the next time.
+@functools.lru_cache(maxsize=16)
+def _parsed(
+    data: bytes, part: str, model: type[Model]
+) -> tuple[Mapping[str, Any], tuple[Problem, ...]]:
+    document, problems = read_yaml(data, f"{SHOWN}/{part}.yaml")
+    catalogue, more = parse(model, document) if document else (None, [])
     problems += more
-    models = catalogue.accelerators if catalogue is not None and not problems else {}
-    return AcceleratorModels(models, tuple(problems))
+    entries = getattr(catalogue, part) if catalogue is not None and not problems else {}
+    return entries, tuple(problems)
 
 
 def release_names(folder: Path = CATALOGUE) -> list[str]:
