@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from components.accelerators.objects import objects
+from components.machines.arguments import SCHEDULER_CONFIG, scheduler_file
 from components.machines.bootstrap import kubelet
 from components.machines.objects import objects as machines
-from components.machines.scheduler import SCHEDULER_CONFIG, scheduler_file
 from components.manifest import Json
 from schemas import gates
 from schemas.codes import Code

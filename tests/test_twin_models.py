@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from components.accelerators.objects import objects
-from components.machines.scheduler import scheduler_file
+from components.machines.arguments import scheduler_file
 from components.manifest import Json
 from controlplane import ApiError, Client
 from controlplane.twin import Parts

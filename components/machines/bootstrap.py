@@ -5,16 +5,14 @@ may hold jinja's marks: the types of the site file leave no room for them, and t
 rule template-mark sees to URLs.
 """
 
-from typing import Any
-
 from components.dump import dump
+from components.manifest import Json
 from schemas.gates import kubelet_gates
 from schemas.nodelabels import kubelet_argument, synced
 from schemas.release import OsFamily
 from schemas.site import Site
 from schemas.sitefile import FirstBoot, Pool, Proxy
 
-Json = dict[str, Any]
 PATCHES = "/etc/kubernetes/patches"
 _TRUST = {
     OsFamily.DEBIAN: ("/usr/local/share/ca-certificates", "crt", "update-ca-certificates"),

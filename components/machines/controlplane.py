@@ -1,6 +1,7 @@
 """The control plane: a KubeadmControlPlane, and the virtual IP that its hosts announce."""
 
 from components.dump import dump
+from components.machines.arguments import SCHEDULER_CONFIG, cluster_configuration, scheduler_file
 from components.machines.bootstrap import (
     kubeadm_config,
     machine_labels,
@@ -8,7 +9,6 @@ from components.machines.bootstrap import (
     registration,
 )
 from components.machines.names import CONTROL_PLANE_API, INFRASTRUCTURE_API, group, metadata
-from components.machines.scheduler import SCHEDULER_CONFIG, cluster_configuration, scheduler_file
 from components.machines.templates import machine_template
 from components.machines.workers import deletion
 from components.manifest import Json, Manifest, pruned

@@ -1,17 +1,15 @@
-"""Arguments of the control plane's own components, where accelerators need some.
+"""Arguments of the API server and the default kube-scheduler, where accelerators need some.
 
 The default kube-scheduler looks for every resource that a pod asks for on nodes. Those that
 admission alone knows are on none, so it is told to ignore exactly these.
 """
 
-from typing import Any
-
 from components.dump import dump
+from components.manifest import Json
 from schemas.gates import api_server_gates, gate_list, runtime_config, scheduler_gates
 from schemas.site import Site
 from schemas.vocabulary import BackendKind
 
-Json = dict[str, Any]
 SCHEDULER_CONFIG = "/etc/kubernetes/scheduler-config.yaml"
 
 
