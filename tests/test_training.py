@@ -12,7 +12,7 @@ from components.dump import dump_all
 from components.impact.placement import fits
 from components.impact.vocabulary import Side
 from components.manifest import Json
-from components.rdma import needs
+from components.rdma import NETWORKS_ANNOTATION, needs
 from components.training import examples
 from components.training.made import Made, make
 from components.training.mpi import SSH_PORT
@@ -344,6 +344,15 @@ def test_with_the_network_of_the_host_each_job_has_a_port_of_its_own() -> None:
 
 
 # --- what pods get --------------------------------------------------------------------------------
+
+
+@every_template
+def test_workers_join_the_network_of_their_namespace_by_functions(template: Template) -> None:
+    functions = {"name": "fast", "interfaces": ["ib0"], "functions": 8, "rdma": True}
+    site = built(pools=pools(h100={"sriov": [functions]}), scheduling=scheduling())
+    for pod in expanded(site, made(site, request(template, model=H100, rdma=True))):
+        joined = pod.annotations.get(NETWORKS_ANNOTATION)
+        assert joined == (None if pod.part in HELPERS else "fast--vision")
 
 
 @every_template

@@ -91,8 +91,11 @@ class Setting:
 
     @cached_property
     def needs(self) -> Needs:
-        """What workers need for RDMA; nothing where they have none."""
-        return needs(self.site, self.pools[0]) if self.request.rdma and self.pools else NOTHING
+        """What workers need for RDMA; nothing where they have none. Networks are made for the
+        namespaces of teams alone, so a runtime, which is for all of them, names none."""
+        if not self.request.rdma or not self.pools:
+            return NOTHING
+        return needs(self.site, self.pools[0], self.namespace if self.team else None)
 
     @cached_property
     def backend(self) -> Backend | None:

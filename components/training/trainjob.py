@@ -87,12 +87,16 @@ def _train_job(setting: Setting, *, own: bool) -> Json:
         # Trainer 2.2 puts these in place of the runtime's, so they are complete.
         "resourcesPerNode": resources(setting),
     }
-    gang = starting.annotations(setting, "TrainJob", request.workers)
+    # What the runtime, which all namespaces share, cannot say of this job's pods.
+    added = {
+        **setting.needs.annotations,
+        **starting.annotations(setting, "TrainJob", request.workers),
+    }
     spec = {
         **starting.suspended(setting),
         "runtimeRef": reference(kind, name),
         "trainer": pruned(trainer),
-        "runtimePatches": [_patch(gang)] if gang else None,
+        "runtimePatches": [_patch(added)] if added else None,
     }
     return pruned(
         {"apiVersion": API, "kind": "TrainJob", "metadata": metadata(setting), "spec": spec}
@@ -104,9 +108,9 @@ def reference(kind: str, name: str) -> Json:
     return {"apiGroup": "trainer.kubeflow.org", "kind": kind, "name": name}
 
 
-def _patch(gang: dict[str, str]) -> Json:
-    """The gang's annotations on the workers' pods."""
-    pod = {"metadata": {"annotations": gang}}
+def _patch(annotations: dict[str, str]) -> Json:
+    """Annotations on the workers' pods."""
+    pod = {"metadata": {"annotations": annotations}}
     job = {"name": NODE, "template": {"spec": {"template": pod}}}
     return {
         "manager": MANAGER,
