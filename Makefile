@@ -53,6 +53,7 @@ fast: .venv/.ready ## The tests that need only Python
 
 lint: .venv/.ready ## Style and types
 	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy
 
 test: .venv/.ready ## All tests, with what they need

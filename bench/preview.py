@@ -121,9 +121,7 @@ def _repository(root: Path, sites: int) -> Path:
     return root
 
 
-def _measure(
-    change: Change, root: Path, sites: int, rounds: int, env: dict[str, str]
-) -> Measured:
+def _measure(change: Change, root: Path, sites: int, rounds: int, env: dict[str, str]) -> Measured:
     names = sorted(path.stem for path in (root / "sites").glob("*.yaml"))
     middle = names[len(names) // 2]
     touched = names if change.every else [middle]
@@ -145,9 +143,7 @@ def _measure(
     return found
 
 
-def _rivals(
-    root: Path, names: list[str]
-) -> dict[str, Callable[[Path], list[list[str | Path]]]]:
+def _rivals(root: Path, names: list[str]) -> dict[str, Callable[[Path], list[list[str | Path]]]]:
     """For each rival a function from a folder to the commands that render the sites as they are."""
 
     def made(tool: str) -> Callable[[Path], list[list[str | Path]]]:

@@ -194,9 +194,7 @@ class _Progress:
             self._say(f"  {self.done} of {self.total} objects changed, {seconds:.0f} s")
 
 
-def _report(
-    options: argparse.Namespace, engine: Engine, site: Site, outcome: Outcome
-) -> None:
+def _report(options: argparse.Namespace, engine: Engine, site: Site, outcome: Outcome) -> None:
     objects, left, seconds = outcome
     later = [m for made in objects.values() for m in made if follows(site, m)]
     counts = {

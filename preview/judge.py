@@ -50,8 +50,7 @@ def judge(
     """
     effects = [*_effects(site), *_shared(site, owners)]
     reasons = tuple(
-        Reason(each, _object(site, each.name).title, causes.get(each.name, ()))
-        for each in effects
+        Reason(each, _object(site, each.name).title, causes.get(each.name, ())) for each in effects
     )
     rollouts = plans(site, effects)
     return SitePreview(

@@ -146,9 +146,7 @@ def changed_files(root: Path, base: str, head: str | None, folders: Iterable[str
     return sorted({*_lines(found), *other})
 
 
-def _git(
-    root: Path, *arguments: str, stdin: bytes = b"", fine: Iterable[int] = (0,)
-) -> bytes:
+def _git(root: Path, *arguments: str, stdin: bytes = b"", fine: Iterable[int] = (0,)) -> bytes:
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments], input=stdin, capture_output=True, check=False

@@ -90,9 +90,7 @@ def release_names(folder: Path = CATALOGUE) -> list[str]:
     return sorted(path.stem for path in (folder / "releases").glob("*.yaml"))
 
 
-def load_release(
-    name: str, folder: Path = CATALOGUE
-) -> tuple[Release | None, tuple[Problem, ...]]:
+def load_release(name: str, folder: Path = CATALOGUE) -> tuple[Release | None, tuple[Problem, ...]]:
     """A release by name, with the problems of its file; (None, ()) where there is none."""
     if name not in release_names(folder):
         return None, ()

@@ -101,9 +101,7 @@ def load(
     files = {name: _read(root / "sites", name) for name in looked_at}
     between = clashes([_footprint(each) for each in files.values()])
     return {
-        name: _load(root, files[name], between[name])
-        if name in files
-        else _unknown(name, known)
+        name: _load(root, files[name], between[name]) if name in files else _unknown(name, known)
         for name in chosen
     }
 

@@ -14,6 +14,7 @@ from tests.accelerator_sites import V100
 PLUGIN = "nvidia.com/gpu"
 TEAM, PLATFORM = "accelerator-team", "accelerator-platform"
 """A namespace of a team, and one of administrators."""
+UNKNOWN = "preferred.jp/none"
 SECONDS = 30.0
 
 
@@ -43,11 +44,15 @@ def namespaces(client: Client) -> None:
     client.apply(namespace(PLATFORM))
 
 
-def in_force(client: Client) -> None:
-    """Wait until the API server has read the policies, each by what it alone does."""
-    asked = {"limits": {PLUGIN: "1"}}
-    until(lambda: answer(client, pod({"limits": {V100: "1"}})), lambda said: PLUGIN in limits(said))
-    for body in (pod({"limits": {"preferred.jp/none": "1"}}), pod(asked), job(pod(asked)["spec"])):
+def in_force(client: Client, model: str = V100, completing: bool = True, **spec: Any) -> None:
+    """Wait until the API server has read the policies, each by what it alone does; ``completing``:
+    also the one that gives pods that ask for ``model`` the plugin's resource. All pods that ask
+    have this ``spec``."""
+    good = pod({"limits": {model: "1"}}, **spec)
+    made = PLUGIN if completing else model
+    until(lambda: answer(client, good), lambda said: made in limits(said))
+    unknown, by_device = (pod({"limits": {each: "1"}}, **spec) for each in (UNKNOWN, PLUGIN))
+    for body in (unknown, by_device, job(by_device["spec"])):
         until(partial(answer, client, body), lambda said: isinstance(said, str))
 
 

@@ -187,9 +187,7 @@ WORKLOADS = {
     ),
     "job image": Row("Job", IMAGE, {restart(OPEN, 4, Action.REPLACED)}),
     "job image, merged": Row("Job", IMAGE, {nothing()}, by=MERGED),
-    "job wider": Row(
-        "Job", {at("spec.parallelism"): 3}, {restart(OPEN, 5, Action.REPLACED)}
-    ),
+    "job wider": Row("Job", {at("spec.parallelism"): 3}, {restart(OPEN, 5, Action.REPLACED)}),
     "job wider, merged": Row("Job", {at("spec.parallelism"): 3}, {restart(OPEN, 1)}, by=MERGED),
     "job longer, merged": Row(
         "Job",
@@ -198,9 +196,7 @@ WORKLOADS = {
         by=MERGED,
     ),
     "job suspended": Row("Job", {at("spec.suspend"): True}, {restart(OPEN, 2)}),
-    "job mode": Row(
-        "Job", {at("spec.completionMode"): "NonIndexed"}, {nothing(Action.REFUSED)}
-    ),
+    "job mode": Row("Job", {at("spec.completionMode"): "NonIndexed"}, {nothing(Action.REFUSED)}),
     "job deadline": Row("Job", {at("spec.activeDeadlineSeconds"): 1}, {unknown()}),
     "cron job": Row("CronJob", {at("spec.schedule"): "1 0 * * *"}, {nothing()}),
     "pod": Row("Pod", {("spec", "containers", 0, "image"): "b"}, {restart(OPEN, 2)}),
@@ -219,9 +215,7 @@ OTHERS = {
     "runtime overhead": Row("RuntimeClass", {("overhead",): {"podFixed": {}}}, {nothing()}),
     "service port": Row("Service", {("spec", "ports", 0, "port"): 81}, {nothing()}),
     "service traffic": Row("Service", {at("spec.internalTrafficPolicy"): "Local"}, {nothing()}),
-    "service address": Row(
-        "Service", {at("spec.clusterIP"): "None"}, {nothing(Action.REPLACED)}
-    ),
+    "service address": Row("Service", {at("spec.clusterIP"): "None"}, {nothing(Action.REPLACED)}),
     "service address, merged": Row(
         "Service", {at("spec.clusterIP"): "None"}, {nothing()}, by=MERGED
     ),

@@ -16,9 +16,7 @@ TEAMS: dict[str, Any] = {
 }
 
 
-def site(
-    pools: dict[str, dict[str, Any]], *, teams: bool = True, **settings: Any
-) -> Site:
+def site(pools: dict[str, dict[str, Any]], *, teams: bool = True, **settings: Any) -> Site:
     """tokyo-1, whose own cluster answers, with these devices on its pools and no others."""
     base = tokyo()
     changed = []

@@ -98,9 +98,7 @@ def site_of_many(count: int) -> Site:
         pool.model_copy(update={"name": f"p-{name}", "hardware": f"host-{name}"}) for name in own
     ]
     control = [each for each in plain.file.pools if each.name == "control"]
-    file = plain.file.model_copy(
-        update={"pools": [*control, *pools], "accelerators": settings}
-    )
+    file = plain.file.model_copy(update={"pools": [*control, *pools], "accelerators": settings})
     return replace(
         plain,
         file=file,

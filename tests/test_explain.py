@@ -304,9 +304,21 @@ TSUKUBA = [
     ("pools.mncore2.health_check.reboot_retries", "retries: 2", "retries: 3"),
 ]
 EDGE = [
-    ("pools.gpu.hardware", "hardware: a100-sxm4-80gb-x8", *(
-        f"hardware: {name}" for name in ("h100-sxm5-80gb-x8", "cpu-1u", "mncore2-x8", "disk-4u",
-                                         "t4-pcie-16gb-x1", "v100-sxm2-32gb-x8"))),
+    (
+        "pools.gpu.hardware",
+        "hardware: a100-sxm4-80gb-x8",
+        *(
+            f"hardware: {name}"
+            for name in (
+                "h100-sxm5-80gb-x8",
+                "cpu-1u",
+                "mncore2-x8",
+                "disk-4u",
+                "t4-pcie-16gb-x1",
+                "v100-sxm2-32gb-x8",
+            )
+        ),
+    ),
     ("pools.gpu.labels.node-role.kubernetes.io/gpu", 'gpu: ""', "gpu: x"),
     ("pools.gpu.labels.example.com/fabric", "rail-1", "rail-2"),
     ("cluster.workers", "workers: v1.34.3", "workers: v1.34.8"),

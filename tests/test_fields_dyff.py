@@ -155,7 +155,6 @@ AGREED = {
 MANIFESTS: Place = ("data", "manifests.yaml")
 
 
-
 class Design(NamedTuple):
     """An edit in which dyff finds something else, and why that is meant to be so.
 

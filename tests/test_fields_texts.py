@@ -171,9 +171,7 @@ def test_static_pods_are_compared_as_pods() -> None:
     file["content"] = dump(pod)
     ((changed, (_, new)),) = differences(body, after).items()
     assert new == "new"
-    assert changed.endswith(
-        "].content[Pod/kube-system/kube-vip].spec.containers[kube-vip].image"
-    )
+    assert changed.endswith("].content[Pod/kube-system/kube-vip].spec.containers[kube-vip].image")
 
 
 def test_secrets_are_no_data() -> None:

@@ -53,7 +53,7 @@ def test_a_job_is_printed_as_yaml_that_fits_the_schemas(
     assert [fault for each in objects for fault in check_object(each)] == []
     assert {each["metadata"]["name"] for each in objects} == {"mine"}
     # What stands behind --command is the command's own, options too.
-    assert said.out.count("- \"--lr\"") == said.out.count("train.py") > 0
+    assert said.out.count('- "--lr"') == said.out.count("train.py") > 0
     assert job(*arguments) == OK
     assert capsys.readouterr().out == said.out
 

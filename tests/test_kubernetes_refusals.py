@@ -1,6 +1,5 @@
 """A real API server refuses what the rules say it refuses, and takes what they say it takes."""
 
-
 import pytest
 
 from components.impact.applying import IDENTITY, Applier, Kind, fate
@@ -62,9 +61,7 @@ FIXED: dict[tuple[str, str], Edits] = {
     },
     ("Job", "spec.backoffLimitPerIndex"): {at("spec.backoffLimitPerIndex"): 2},
     ("Job", "spec.managedBy"): {at("spec.managedBy"): "example.com/other"},
-    ("Job", "spec.successPolicy"): {
-        at("spec.successPolicy"): {"rules": [{"succeededCount": 1}]}
-    },
+    ("Job", "spec.successPolicy"): {at("spec.successPolicy"): {"rules": [{"succeededCount": 1}]}},
     ("ConfigMap", "data"): NEW_CONTENT["ConfigMap"],
     ("ConfigMap", "binaryData"): {at("binaryData"): {"a": "AA=="}},
     ("Secret", "data"): {at("data"): {"a": "AA=="}},
@@ -159,9 +156,7 @@ IN_PLACE = {
 
 @pytest.mark.controlplane
 @pytest.mark.parametrize("name", IN_PLACE)
-def test_the_api_server_takes_what_is_said_to_change_in_place(
-    api: ControlPlane, name: str
-) -> None:
+def test_the_api_server_takes_what_is_said_to_change_in_place(api: ControlPlane, name: str) -> None:
     row, own = IN_PLACE[name], f"in-place-{list(IN_PLACE).index(name)}"
     with api.client() as client:
         client.apply({**body("Namespace"), "metadata": {"name": "impact"}})

@@ -121,9 +121,7 @@ def test_what_was_not_predicted_is_a_disagreement(seen: Observation) -> None:
     assert disagreements(ROLLED, seen)
 
 
-@pytest.mark.parametrize(
-    ("wiped", "installed"), [(HOSTS, HOSTS), ({"d"}, {"a"}), ({"a"}, {"d"})]
-)
+@pytest.mark.parametrize(("wiped", "installed"), [(HOSTS, HOSTS), ({"d"}, {"a"}), ({"a"}, {"d"})])
 def test_a_limit_is_one_on_number_and_on_names(wiped: set[str], installed: set[str]) -> None:
     limited = replace(ROLLED, hosts={Impact.REIMAGE: Hosts(HOSTS, at_most=2)})
     seen = replace(SEEN, wiped=frozenset(wiped), installed=frozenset(installed))

@@ -210,9 +210,7 @@ def test_the_webhook_refuses_a_second_policy_for_an_interface() -> None:
 
 
 def test_the_webhook_refuses_a_policy_for_no_host() -> None:
-    before, after = (
-        site(devices, operator_webhooks=True) for devices in ({}, {"v100": DIVIDED})
-    )
+    before, after = (site(devices, operator_webhooks=True) for devices in ({}, {"v100": DIVIDED}))
     others = tuple(host for host in before.hosts if host.pool != "v100")
     found = change(of(before, hosts=others), after)
     assert verdicts(found)[POLICY] == {nothing(Action.REFUSED)}
@@ -384,7 +382,5 @@ def test_rules_judge_fields_that_there_are() -> None:
 def test_a_field_without_a_rule_is_unknown() -> None:
     found = of_v100(card(), card(functions=16))
     (field,) = found.changes[POLICY].fields
-    other = found.changes[POLICY]._replace(
-        fields=(field._replace(path=("spec", "eSwitchMode")),)
-    )
+    other = found.changes[POLICY]._replace(fields=(field._replace(path=("spec", "eSwitchMode")),))
     assert said(found, judged(ALL_RULES, found, other)) == {unknown()}

@@ -75,9 +75,7 @@ def row(root: Path, site: str) -> list[str]:
 
 
 @pytest.fixture
-def repository(
-    api: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Repository:
+def repository(api: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     use_trial(monkeypatch, api)
     return small_sites(tmp_path, {"fuji-1": 0, "gifu-1": 1})
 

@@ -70,9 +70,7 @@ def invalid(repository: Repository) -> None:
         (invalid, ("--allow", "remove=9", "--fail-on", "unknown"), 2),
     ],
 )
-def test_exit_codes(
-    repository: Repository, edit: Any, options: tuple[str, ...], code: int
-) -> None:
+def test_exit_codes(repository: Repository, edit: Any, options: tuple[str, ...], code: int) -> None:
     if edit:
         edit(repository)
     assert run(repository, *options) == code

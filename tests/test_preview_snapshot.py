@@ -123,9 +123,7 @@ def test_the_base_is_where_the_main_branch_was_left(repository: Repository) -> N
 
 
 @pytest.mark.parametrize("revision", ["no-such", "--output=/tmp/x", "HEAD~9", "", "a\nb", "main:x"])
-def test_what_names_no_commit_is_refused_with_a_hint(
-    repository: Repository, revision: str
-) -> None:
+def test_what_names_no_commit_is_refused_with_a_hint(repository: Repository, revision: str) -> None:
     with pytest.raises(GitError, match="commit"):
         at(repository.root, revision)
 

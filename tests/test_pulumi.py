@@ -239,9 +239,7 @@ def test_what_the_metal3_provider_writes_on_a_host_stays(trial: Trial) -> None:
     image = {"url": "http://images.example/x.raw", "checksum": "0"}
     taken = {"spec": {"online": False, "image": image}}
     with trial.client() as client:
-        client.request(
-            "PATCH", f"{path}?fieldManager=capm3", taken, "application/merge-patch+json"
-        )
+        client.request("PATCH", f"{path}?fieldManager=capm3", taken, "application/merge-patch+json")
         trial.edit("lab-1.hosts.csv", "lab-01", "lab-02")
         trial.up("lab-1")
         found = live(client, host)

@@ -158,8 +158,11 @@ def test_each_binding_is_for_the_account_that_the_pods_use() -> None:
 def test_a_plugin_that_is_not_there_gets_no_rights() -> None:
     made = by_name(site(*BOTH))
     groups = {
-        name: {group for rule in made[f"ClusterRole/{name}/plugins"].body["rules"]
-               for group in rule["apiGroups"]}
+        name: {
+            group
+            for rule in made[f"ClusterRole/{name}/plugins"].body["rules"]
+            for group in rule["apiGroups"]
+        }
         for name in NAMES
     }
     throttles = "schedule.k8s.everpeace.github.com"

@@ -62,9 +62,10 @@ def test_a_throttler_counts_whole_gangs() -> None:
     assert enabled == ["kube-throttler", "gang"]
     told = arguments(made, GANG_SCHEDULER)["kube-throttler"]
     assert told["groupNameAnnotation"] == f"{PREFIX}-name"
-    assert "groupNameAnnotation" not in arguments(site(THROTTLED), THROTTLED_SCHEDULER)[
-        "kube-throttler"
-    ]
+    assert (
+        "groupNameAnnotation"
+        not in arguments(site(THROTTLED), THROTTLED_SCHEDULER)["kube-throttler"]
+    )
 
 
 def test_a_scheduler_ignores_on_nodes_what_admission_alone_knows_of_its_models() -> None:

@@ -75,9 +75,7 @@ GONE = {
 }
 COMES = {restart("control", 2), nothing()}
 CASES = {
-    "gangs wait for longer": pair(
-        [GANG], [with_gang(timeout_seconds=60)], {THREE, nothing()}
-    ),
+    "gangs wait for longer": pair([GANG], [with_gang(timeout_seconds=60)], {THREE, nothing()}),
     "gangs may wait for longer": pair(
         [GANG], [with_gang(timeout_limit_seconds=200)], {THREE, nothing()}
     ),
@@ -111,9 +109,7 @@ CASES = {
     "models are called otherwise": pair(
         [GANG], [GANG], {THREE, nothing()}, accelerators={**ACCELERATORS, "names": {}}
     ),
-    "the canary has another image": Case(
-        site(GANG), with_canary_image(IMAGE), {nothing()}
-    ),
+    "the canary has another image": Case(site(GANG), with_canary_image(IMAGE), {nothing()}),
     # What is written out as its default, or in another order, is the same.
     "defaults are written out": pair([GANG], [with_gang(timeout_seconds=30)], set()),
     "pools in another order": pair([GANG], [{**GANG, "pools": ["h100", "v100"]}], set()),

@@ -93,8 +93,12 @@ def job(of: Json) -> Json:
     metadata = {"name": "a", "namespace": of["metadata"]["namespace"]}
     annotated = {"annotations": of["metadata"]["annotations"]}
     template = {"metadata": annotated, "spec": {"restartPolicy": "Never", **of["spec"]}}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata,
-            "spec": {"template": template}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata,
+        "spec": {"template": template},
+    }
 
 
 def refused(client: Client, body: Json) -> str:
@@ -141,9 +145,7 @@ GOOD = {
     "a model without a name of the site's": pod(limits={H100: "1"}),
     "a model on one of its scheduler's pools": pod(nodeSelector=on("v100"), limits={V100: "1"}),
     "a model of the other scheduler": pod(schedulerName=THROTTLED_SCHEDULER, limits={A100: "1"}),
-    "the default scheduler on a pool of its own": pod(
-        schedulerName=DEFAULT, nodeSelector=on(FREE)
-    ),
+    "the default scheduler on a pool of its own": pod(schedulerName=DEFAULT, nodeSelector=on(FREE)),
     "Volcano on its pool": pod(schedulerName="volcano", nodeSelector=on("cpu")),
     "whatever, in a namespace of no team": pod(
         {"gang-name": "a", f"{PREFIX}-size": "x"}, OTHER, schedulerName="other", nodeName="a"
@@ -187,40 +189,45 @@ BAD = {
     "a shorter timeout": (pod({**gang(), f"{PREFIX}-timeout-seconds": "30"}), STRANGE),
     "a part that there is not": (pod({**gang(), f"{PREFIX}-members": "8"}), STRANGE),
     "a model by the default scheduler": (
-        pod(schedulerName=DEFAULT, limits={V100: "1"}), MODEL + GANG_SCHEDULER,
+        pod(schedulerName=DEFAULT, limits={V100: "1"}),
+        MODEL + GANG_SCHEDULER,
     ),
     "a model by another's scheduler": (
-        pod(schedulerName=THROTTLED_SCHEDULER, limits={V100: "1"}), MODEL + GANG_SCHEDULER,
+        pod(schedulerName=THROTTLED_SCHEDULER, limits={V100: "1"}),
+        MODEL + GANG_SCHEDULER,
     ),
     "a model in an init container": (
         pod(
             schedulerName=DEFAULT,
             nodeSelector=on(FREE),
-            initContainers=[
-                {"name": "first", "image": "a", "resources": {"limits": {V100: "1"}}}
-            ],
+            initContainers=[{"name": "first", "image": "a", "resources": {"limits": {V100: "1"}}}],
         ),
         MODEL + GANG_SCHEDULER,
     ),
     "the default scheduler anywhere": (pod(schedulerName=DEFAULT), ELSEWHERE),
     "the default scheduler on a pool of another": (
-        pod(schedulerName=DEFAULT, nodeSelector=on("v100")), ELSEWHERE,
+        pod(schedulerName=DEFAULT, nodeSelector=on("v100")),
+        ELSEWHERE,
     ),
     "the default scheduler on the control plane": (
         pod(schedulerName=DEFAULT, nodeSelector=on("control")),
         f"{ELSEWHERE}: write nodeSelector {POOL_LABEL}: {FREE}; or write one of schedulerName: ",
     ),
     "the default scheduler on a pool that there is not": (
-        pod(schedulerName=DEFAULT, nodeSelector=on("gone")), ELSEWHERE,
+        pod(schedulerName=DEFAULT, nodeSelector=on("gone")),
+        ELSEWHERE,
     ),
     "a scheduler that there is not": (
-        pod(schedulerName="gang"), "no such scheduler serves this site's pools",
+        pod(schedulerName="gang"),
+        "no such scheduler serves this site's pools",
     ),
     "a pool of another scheduler": (
-        pod(nodeSelector=on("a100")), f"{GANG_SCHEDULER} places pods on its own pools alone",
+        pod(nodeSelector=on("a100")),
+        f"{GANG_SCHEDULER} places pods on its own pools alone",
     ),
     "Volcano anywhere": (
-        pod(schedulerName="volcano"), "volcano places pods on its own pools alone",
+        pod(schedulerName="volcano"),
+        "volcano places pods on its own pools alone",
     ),
     "a node by its name": (pod(nodeName="tokyo-1-a-001"), "leave nodeName out"),
 }

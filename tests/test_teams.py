@@ -1,6 +1,5 @@
 """What a site's teams become: namespaces, tiers, limits and queues, each as its holder reads it."""
 
-
 import pytest
 
 from components.manifest import Json, Target

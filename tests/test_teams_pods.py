@@ -58,9 +58,7 @@ FAULTS: dict[str, Json] = {
     "the host's processes": {"hostPID": True},
     "the host's memory": {"hostIPC": True},
     "all rights": secured(privileged=True),
-    "all rights, at first": {
-        "initContainers": [{**INIT, "securityContext": {"privileged": True}}]
-    },
+    "all rights, at first": {"initContainers": [{**INIT, "securityContext": {"privileged": True}}]},
     "a capability": added("SYS_ADMIN"),
     "a capability beside a good one": added("CHOWN", "NET_RAW"),
     "every capability": added("ALL"),
@@ -96,10 +94,7 @@ SAME |= {name: (case, False) for name, case in FAULTS.items()}
 def test_the_policy_says_what_the_baseline_says(client: Client, name: str) -> None:
     """Pod Security itself is asked, in a namespace that is no team's."""
     case, good = SAME[name]
-    answers = {
-        namespace: refused(client, pod(namespace, **case))
-        for namespace in SPACES
-    }
+    answers = {namespace: refused(client, pod(namespace, **case)) for namespace in SPACES}
     assert {space: not said for space, said in answers.items()} == dict.fromkeys(answers, good)
     if not good:
         # Of vision only the policy refuses: there Pod Security lets all pass.

@@ -71,9 +71,7 @@ def test_what_is_out_is_what_the_plan_takes_out(name: str) -> None:
 def test_what_is_out_is_what_the_plan_takes_out_whatever_the_settings(
     pool: str, spares: int, strategy: RolloutStrategy, **rollout: Any
 ) -> None:
-    made = with_pool(
-        site(), pool, spares=spares, rollout=Rollout(strategy=strategy, **rollout)
-    )
+    made = with_pool(site(), pool, spares=spares, rollout=Rollout(strategy=strategy, **rollout))
     assert {model: supply(made, model).out for model in made.models()} == out_by_plan(made)
 
 

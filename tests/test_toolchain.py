@@ -445,9 +445,7 @@ def upstream(machine: Machine) -> Path:
     ("file", "content"),
     [("given-tool", GIVEN_TEXT), ("given-tool.xz", lzma.compress(GIVEN_TEXT))],
 )
-def test_what_is_given_is_kept(
-    machine: Machine, upstream: Path, file: str, content: bytes
-) -> None:
+def test_what_is_given_is_kept(machine: Machine, upstream: Path, file: str, content: bytes) -> None:
     (upstream / file).write_bytes(content)
     tool = obtain(GIVEN, machine.env)
     assert tool and tool.path.read_bytes() == GIVEN_TEXT and os.access(tool.path, os.X_OK)

@@ -385,12 +385,20 @@ def test_of_pools_with_one_model_those_with_most_machines_have_the_rdma_that_is_
         {**pool, "hardware": "h100-sxm5-80gb-x8"} if pool["name"] == "mncore" else pool
         for pool in pools(h100=RDMA, mncore=ROCE)
     ]
-    backend = {"name": "gang-scheduler", "kind": "kube-scheduler", "pools": ["h100", "mncore"],
-               "scheduler": scheduling()["backends"][0]["scheduler"]}
+    backend = {
+        "name": "gang-scheduler",
+        "kind": "kube-scheduler",
+        "pools": ["h100", "mncore"],
+        "scheduler": scheduling()["backends"][0]["scheduler"],
+    }
     site = built(
-        pools=both, scheduling=scheduling(backend, teams=[
-            {"name": "vision", "namespaces": ["vision"], "accelerators": {H100: 24}}
-        ], off_peak=None, overcommit_percent=None)
+        pools=both,
+        scheduling=scheduling(
+            backend,
+            teams=[{"name": "vision", "namespaces": ["vision"], "accelerators": {H100: 24}}],
+            off_peak=None,
+            overcommit_percent=None,
+        ),
     )
     # Three machines with InfiniBand, two with RoCE (tests/accelerator_sites.py).
     (pod, *_) = expanded(site, made(site, request(model=H100, rdma=True)))

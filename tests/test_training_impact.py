@@ -94,9 +94,7 @@ def other_timeout(site: Site) -> Site:
         (lambda site: promised(site, **{V100: 8, H100: 24}), {"ConfigMap"}),
     ],
 )
-def test_a_changed_template_touches_no_host(
-    edit: Callable[[Site], Site], kinds: set[str]
-) -> None:
+def test_a_changed_template_touches_no_host(edit: Callable[[Site], Site], kinds: set[str]) -> None:
     site = change(gangs(), edit(gangs()))
     assert {each.kind for each in site.changes.values()} == kinds
     found = effects(site)

@@ -214,17 +214,23 @@ def test_a_tf_config_that_no_program_can_start_with_is_refused() -> None:
     boards = {**cores, "accelerators": {"model": T4, "count": 64}}
     wide = dict.fromkeys(("t4", "v100", "h100", "mncore"), "boards") | {"cpu": "cores"}
     site = accelerators(
-        pools=[
-            {**pool, "hardware": wide.get(pool["name"], pool["hardware"])} for pool in pools()
-        ],
+        pools=[{**pool, "hardware": wide.get(pool["name"], pool["hardware"])} for pool in pools()],
         hardware={
             "cores": {**cores, "root_disk": root_disk},
             "boards": {**boards, "root_disk": root_disk},
         },
     )
     wanted = request(
-        SERVERS, model=T4, team=None, namespace="x", workers=640, per_worker=1, cpu="1",
-        memory="1Gi", servers=640, name="a" * 41,
+        SERVERS,
+        model=T4,
+        team=None,
+        namespace="x",
+        workers=640,
+        per_worker=1,
+        cpu="1",
+        memory="1Gi",
+        servers=640,
+        name="a" * 41,
     )
     (found,) = refused(site, wanted)
     assert found.option == "--workers"

@@ -15,6 +15,7 @@ from schemas.gates import api_server_gates, runtime_config
 from schemas.nodelabels import POOL_LABEL, TEAM_LABEL
 from schemas.site import Site
 from schemas.sitefile import Pool
+from tests.accelerator_pods import in_force, namespaces
 from tests.accelerator_sites import H100, MNCORE, POOLS, T4, V100, by_dra, site
 from tests.twin.pods import pod
 from tests.twin.world import World
@@ -58,6 +59,8 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """The site with device plugins, as the nodes' capacity tells."""
     of = site()
     with running(tmp_path_factory.mktemp("plugins"), of, **parts(of)) as here:
+        namespaces(here.t.client)
+        in_force(here.t.client)
         yield here
 
 
@@ -67,6 +70,8 @@ def driven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     of = by_dra()
     with running(tmp_path_factory.mktemp("dra"), of, no_plugins, **parts(of)) as here:
         here.t.create(fake_slices(here))
+        namespaces(here.t.client)
+        in_force(here.t.client, completing=False)
         yield here
 
 
@@ -244,4 +249,3 @@ def researcher(here: World, space: str) -> Client:
     asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     token = here.t.client.request("POST", path, asked)["status"]["token"]
     return Client(replace(here.t.access, token=token))
-

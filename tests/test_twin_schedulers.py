@@ -56,9 +56,7 @@ def space(here: Running) -> Iterator[str]:
 
 def canary_job(here: Running, name: str) -> Json:
     """A run of the canary as its CronJob makes it; KWOK is told how long ``sleep`` takes."""
-    template = deepcopy(
-        by_name(here.site)[f"CronJob/{GANG_SCHEDULER}"].body["spec"]["jobTemplate"]
-    )
+    template = deepcopy(by_name(here.site)[f"CronJob/{GANG_SCHEDULER}"].body["spec"]["jobTemplate"])
     pods = template["spec"]["template"]
     (container,) = pods["spec"]["containers"]
     assert container["command"][0] == "sleep"

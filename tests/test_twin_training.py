@@ -22,6 +22,7 @@ from components.training.request import JobRequest, Template
 from components.training.stopping import STOPPED
 from controlplane.twin import EXIT_CODE, RUN_FOR, Scheduler, kwok
 from schemas.site import Site
+from tests.accelerator_pods import in_force, namespaces
 from tests.scheduling_site import GANG, GANG_SCHEDULER, with_gang
 from tests.scheduling_site import site as scheduled
 from tests.scheduling_world import eventually
@@ -99,9 +100,7 @@ def site() -> Site:
     counts = {"control": 1, "cpu": 2, "v100": NODES, "h100": 1}
     found = [host for pool, count in counts.items() for host in whole.by_pool[pool][:count]]
     pools = [each.model_copy(update={"spares": 0}) for each in whole.file.pools]
-    return replace(
-        whole, hosts=tuple(found), file=whole.file.model_copy(update={"pools": pools})
-    )
+    return replace(whole, hosts=tuple(found), file=whole.file.model_copy(update={"pools": pools}))
 
 
 def scheduler(here: Site) -> Scheduler:
@@ -140,6 +139,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         "tools": locate(["controlplane", "scheduling"]),
     }
     with stages(folder), running(folder / "twin", here, **parts) as world:
+        namespaces(world.t.client)
+        in_force(world.t.client, here.resource("v100-sxm2-32gb"), schedulerName=GANG_SCHEDULER)
         yield world
 
 
@@ -268,9 +269,7 @@ def test_a_job_that_loses_a_pod_comes_back_whole(cluster: World, namespace: str)
     assert job["status"].get("failed", 0) == 0
 
 
-def test_a_preempted_job_waits_whole_and_comes_back_whole(
-    cluster: World, namespace: str
-) -> None:
+def test_a_preempted_job_waits_whole_and_comes_back_whole(cluster: World, namespace: str) -> None:
     start(cluster, wanted(namespace))
     first = whole(cluster, namespace)
     other = cluster.t.namespace("urgent")
@@ -334,9 +333,7 @@ def test_pods_of_two_kinds_start_at_once(
 
 def test_no_pod_starts_where_one_kind_does_not_fit(cluster: World, namespace: str) -> None:
     request = wanted(namespace, Template.PARAMETER_SERVER, workers=4, servers=2)
-    members = [
-        each.body(namespace) for each in expanded(cluster.site, made(cluster.site, request))
-    ]
+    members = [each.body(namespace) for each in expanded(cluster.site, made(cluster.site, request))]
     for body in members:
         if "-ps-" in body["metadata"]["name"]:
             size = body["spec"]["containers"][0]["resources"]

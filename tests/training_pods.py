@@ -101,9 +101,11 @@ def _filled(site: Site, train_job: Json, every: list[Json]) -> Json:
         "parallelism": trainer["numNodes"],
         "completions": trainer["numNodes"],
     }
-    (step,) = [job for job in jobs.values() if STEP in job["template"].get("metadata", {}).get(
-        "labels", {}
-    )]
+    (step,) = [
+        job
+        for job in jobs.values()
+        if STEP in job["template"].get("metadata", {}).get("labels", {})
+    ]
     (box,) = step["template"]["spec"]["template"]["spec"]["containers"]
     box |= {key: trainer[key] for key in ("image", "command") if key in trainer}
     if "resourcesPerNode" in trainer:

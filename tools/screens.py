@@ -85,9 +85,7 @@ def page() -> str:
 def readme(text: str) -> str:
     """The README with the output of its examples made anew."""
     text = _with_output(text, "uv run foresite preview", said(ONE_LINE, "preview"))
-    return _with_output(
-        text, "uv run foresite check tokyo-1", said(SURGE, "check", "tokyo-1")
-    )
+    return _with_output(text, "uv run foresite check tokyo-1", said(SURGE, "check", "tokyo-1"))
 
 
 def said(request: Request, *command: str) -> str:

@@ -51,9 +51,7 @@ def variables(site: Site, spec: str) -> list[Json]:
         "asked": f"variables.models.filter(r, variables.all.exists(c, r in {LIMITS}))",
         "model": "variables.asked.size() == 1 ? variables.asked[0] : ''",
         "made": "variables.model in variables.plugin ? variables.plugin[variables.model] : ''",
-        "unknown": (
-            f"variables.all.map(c, {unknown}.join(', ')).filter(s, s != '').join(', ')"
-        ),
+        "unknown": (f"variables.all.map(c, {unknown}.join(', ')).filter(s, s != '').join(', ')"),
         "names": "variables.models.join(', ')",
     }
     return [{"name": name, "expression": text} for name, text in found.items()]

@@ -37,9 +37,7 @@ def daemons(site: Site) -> list[Manifest]:
 
 def runtime_classes(site: Site) -> list[Manifest]:
     """The container runtimes that pods of the models need; the GPU operator makes its own."""
-    names = {
-        each.record.runtime_class for each in served(site) if not operated(site, each.model)
-    }
+    names = {each.record.runtime_class for each in served(site) if not operated(site, each.model)}
     return [
         Manifest(
             f"RuntimeClass/{name}",

@@ -31,9 +31,7 @@ NODES_LIVE_BY = frozenset(
 """Resources that a node lives by: one whose status and lease cannot be written counts as failed."""
 
 
-def rights(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def rights(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A role's rules: harmless if each one that was there is still covered by one of the new."""
     new = _rules(change.after)
     kept = all(any(_covers(wide, each) for wide in new) for each in _rules(change.before))
@@ -59,9 +57,7 @@ def _within(narrow: Json, wide: Json, key: str) -> bool:
     return "*" in given or set(texts(narrow, key)) <= set(given)
 
 
-def subjects(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def subjects(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """Who has a role: harmless if nobody loses it."""
     old, new = (
         {str(sorted(each.items())) for each in items(side.body, "subjects")} if side else set()

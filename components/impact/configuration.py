@@ -62,9 +62,7 @@ def readers(side: Side | None, read: Manifest) -> Iterator[Reader]:
 
 def _uses(spec: Json, kind: str, name: str) -> tuple[bool, bool]:
     """Whether pods of a spec read an object at all, and whether in a form that stays."""
-    volumes = {
-        str(each.get("name")) for each in items(spec, "volumes") if _holds(each, kind, name)
-    }
+    volumes = {str(each.get("name")) for each in items(spec, "volumes") if _holds(each, kind, name)}
     mounted, fixed = bool(volumes), False
     for key in ("containers", "initContainers", "ephemeralContainers"):
         for container in items(spec, key):
@@ -161,16 +159,12 @@ def _immutable(change: ObjectChange, field: FieldChange | None) -> Effect:
     return effect(change, field, Impact.NONE, why, CORE)
 
 
-def _nobody(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def _nobody(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     why = f"no object of this site reads {change.one.title}, so who does is not known"
     return not_known(why, NOBODY)(site, change, field)
 
 
-def replaced(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """Deleted and made anew under one name: readers get the new content, unless their kubelet has
     stopped looking, as it does for what is immutable."""
     old = former(change)

@@ -29,9 +29,7 @@ PREEMPTION = "Kubernetes 1.34, pkg/scheduler/framework/preemption/preemption.go"
 ON_DELETE = "OnDelete"
 
 
-def template(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def template(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A changed pod template: the pods are replaced host by host, unless only deleting renews
     them; where they fit no more they go at once."""
     before, after = former(change), change.one
@@ -72,9 +70,7 @@ def _pace(manifest: Manifest, hosts: int) -> str:
     return "all at once" if count >= hosts > 1 else f"{count} at a time"
 
 
-def strategy(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def strategy(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """Pods that were left alone with an old template are replaced once that is no longer so."""
     before, after = former(change), change.one
     kinds = [_strategy(each).get("type") for each in (before, after)]
@@ -107,9 +103,7 @@ def gone(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> I
     yield restart(site, change, field, words, hosts)
 
 
-def replaced(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A DaemonSet that is made anew: no rollout holds its pods back."""
     old = on_both(site, places(site.before, change.before))
     new = _both(site, change)

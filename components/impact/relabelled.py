@@ -62,9 +62,7 @@ def _selecting(side: Side) -> dict[Name, tuple[Manifest, Json]]:
     found = {}
     applied = side.site.file.cluster.context is not None
     direct = {
-        name: each
-        for name, each in side.objects.items()
-        if each.target is Target.SITE and applied
+        name: each for name, each in side.objects.items() if each.target is Target.SITE and applied
     }
     for name, manifest in {**direct, **_brought(side)}.items():
         selector = mapping(manifest.body, "spec", "nodeSelector")

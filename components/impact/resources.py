@@ -47,9 +47,7 @@ def _all(site: SiteChange) -> tuple[str, ...]:
     return tuple(host.name for host in site.side.site.hosts)
 
 
-def emptied(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def emptied(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A namespace that goes takes all that is in it along, whoever made it."""
     why = "everything in it is deleted, pods and data too, whoever made it"
     impact = Impact.UNKNOWN

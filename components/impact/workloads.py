@@ -91,9 +91,7 @@ def scale(source: str, count: Count) -> Judge:
     return judge
 
 
-def deployed(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def deployed(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A Deployment's changed template makes new pods, by its strategy, unless it is paused."""
     spec = mapping(change.one.body, "spec")
     if spec.get("paused") is True:
@@ -128,9 +126,7 @@ def paused(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
     yield from some(text, DEPLOYMENT, replicas)(site, change, field)
 
 
-def ordered(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def ordered(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A StatefulSet's changed template or strategy replaces its pods from the last one down to
     the partition, unless only deleting renews them."""
     strategy = mapping(change.one.body, "spec", "updateStrategy")
@@ -150,9 +146,7 @@ def ordered(
 def with_claims(judge: Judge, when: str) -> Judge:
     """``judge``, with a word where a StatefulSet lets its pods' claims, and so their data, go."""
 
-    def told(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def told(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
         policy = mapping(change.one.body, "spec", "persistentVolumeClaimRetentionPolicy")
         lost = policy.get(when) == "Delete"
         for each in judge(site, change, field):

@@ -46,9 +46,7 @@ def policy(
     spec = {
         "failurePolicy": "Fail",
         "matchConstraints": {
-            "namespaceSelector": {
-                "matchExpressions": [{"key": TEAM_LABEL, "operator": "Exists"}]
-            },
+            "namespaceSelector": {"matchExpressions": [{"key": TEAM_LABEL, "operator": "Exists"}]},
             "resourceRules": [{**rule, "operations": ["CREATE"]} for rule in rules],
         },
         "variables": [{"name": key, "expression": text} for key, text in every.items()],

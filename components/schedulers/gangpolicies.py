@@ -51,10 +51,18 @@ def _of_one(gang: Gang) -> list[Check]:
             f"{name} must name the gang: one name for all of its pods, and no other gang's in the "
             "namespace",
         ),
-        _number(size, 2, 10**LARGEST - 1, "the number of pods in the gang, from 2; one pod alone "
-                "needs no gang annotations"),
-        _number(timeout, 1, limit, f"a number of seconds, at most {limit}; leave it out for "
-                f"{gang.timeout_seconds}"),
+        _number(
+            size,
+            2,
+            10**LARGEST - 1,
+            "the number of pods in the gang, from 2; one pod alone needs no gang annotations",
+        ),
+        _number(
+            timeout,
+            1,
+            limit,
+            f"a number of seconds, at most {limit}; leave it out for {gang.timeout_seconds}",
+        ),
         Check(
             f"!({literal(position)} in variables.said)",
             f"leave {position} out: the scheduler writes it",

@@ -61,9 +61,7 @@ def _gang(side: Side | None, name: str) -> Gang | None:
 def _told(judge: Judge) -> Judge:
     """``judge`` for a scheduler's Deployment, with what its pods' restart means to jobs."""
 
-    def told(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def told(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
         stays = change.after is not None
         waiting = GANGS_WAIT if _gang(site.before, _backend(change.one)) else ""
         after = JOBS_GO_ON if stays else "jobs that run go on; pods that name it wait for ever"
@@ -79,9 +77,7 @@ def _told(judge: Judge) -> Judge:
 def _configured(judge: Judge) -> Judge:
     """``judge`` for a scheduler's ConfigMap, with what another prefix means to gangs."""
 
-    def told(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def told(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
         yield from judge(site, change, field)
         name = _backend(change.one)
         old, new = (_gang(side, name) for side in (site.before, site.after))

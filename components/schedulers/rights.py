@@ -27,9 +27,7 @@ def rights(site: Site, backend: Backend, scheduler: KubeScheduler) -> list[Manif
         "automountServiceAccountToken": False,
     }
     found = [Manifest(f"ServiceAccount/{backend.name}", account, target=Target.SITE)]
-    found += [
-        _cluster_binding(site, backend, part, role) for part, role in SYSTEM_ROLES.items()
-    ]
+    found += [_cluster_binding(site, backend, part, role) for part, role in SYSTEM_ROLES.items()]
     plugins = plugin_rules(scheduler)
     if plugins:
         name = shared_name(backend, "plugins")

@@ -82,9 +82,7 @@ def default_tier(
     yield effect(change, field, Impact.NONE, why, PRIORITY)
 
 
-def ordering(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def ordering(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """Kueue gives jobs that run the new number too: where tiers change places, one that waits may
     at once take the place of one that runs."""
     old, new = (_order(side, change) for side in (site.before, site.after))
@@ -110,9 +108,7 @@ def _order(side: Side | None, change: ObjectChange) -> list[str]:
     return [each["metadata"]["name"] for each in sorted(tiers, key=lambda each: each["value"])]
 
 
-def judging(
-    _site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def judging(_site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """Policies of ours: they judge new pods, jobs and queues in the namespaces of teams alone."""
     why = (
         "it judges what is made later in the namespaces of teams, pods that are made anew too; "

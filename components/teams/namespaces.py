@@ -70,9 +70,7 @@ def rdma_of(site: Site, team: Team) -> Rdma | None:
 def limit_ranges(site: Site) -> list[Manifest]:
     """Space on disk for containers of each namespace that say nothing, and at most."""
     return [
-        _limit_range(site, team, name)
-        for team in site.scheduling.teams
-        for name in team.namespaces
+        _limit_range(site, team, name) for team in site.scheduling.teams for name in team.namespaces
     ]
 
 

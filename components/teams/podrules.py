@@ -85,8 +85,10 @@ RULES: tuple[Rule, ...] = (
     ),
     # With the host's network each port is one of the host.
     (
-        ("variables.hostNetwork || variables.containers.all(c,"
-        " c.?ports.orValue([]).all(p, p.?hostPort.orValue(0) == 0))"),
+        (
+            "variables.hostNetwork || variables.containers.all(c,"
+            " c.?ports.orValue([]).all(p, p.?hostPort.orValue(0) == 0))"
+        ),
         "hostPort is not allowed",
     ),
     (
@@ -94,8 +96,10 @@ RULES: tuple[Rule, ...] = (
         "privileged containers are not allowed",
     ),
     (
-        ("variables.contexts.all(s, s.?capabilities.?add.orValue([]).all(x,"
-        f" x in {_one_of(CAPABILITIES)} || (x == 'IPC_LOCK' && variables.rdma != '')))"),
+        (
+            "variables.contexts.all(s, s.?capabilities.?add.orValue([]).all(x,"
+            f" x in {_one_of(CAPABILITIES)} || (x == 'IPC_LOCK' && variables.rdma != '')))"
+        ),
         "a capability that containers add is not allowed; IPC_LOCK is where a team can use RDMA",
     ),
     (
@@ -111,21 +115,25 @@ RULES: tuple[Rule, ...] = (
         "seccompProfile Unconfined is not allowed",
     ),
     (
-        ("variables.contexts.all(s, s.?appArmorProfile.?type.orValue('') != 'Unconfined')"
-        " && object.metadata.?annotations.orValue({}).all(k,"
-        f" !k.startsWith('{_APPARMOR}') || object.metadata.annotations[k]"
-        " in ['', 'runtime/default'] || object.metadata.annotations[k].startsWith('localhost/'))"),
+        (
+            "variables.contexts.all(s, s.?appArmorProfile.?type.orValue('') != 'Unconfined')"
+            " && object.metadata.?annotations.orValue({}).all(k,"
+            f" !k.startsWith('{_APPARMOR}') || object.metadata.annotations[k]"
+            " in ['', 'runtime/default']"
+            " || object.metadata.annotations[k].startsWith('localhost/'))"
+        ),
         "an AppArmor profile other than the runtime's or one of the host's is not allowed",
     ),
     (
-        ("variables.contexts.all(s, s.?seLinuxOptions.?type.orValue('')"
-        f" in {_one_of(SELINUX_TYPES)} && s.?seLinuxOptions.?user.orValue('') == ''"
-        " && s.?seLinuxOptions.?role.orValue('') == '')"),
+        (
+            "variables.contexts.all(s, s.?seLinuxOptions.?type.orValue('')"
+            f" in {_one_of(SELINUX_TYPES)} && s.?seLinuxOptions.?user.orValue('') == ''"
+            " && s.?seLinuxOptions.?role.orValue('') == '')"
+        ),
         "SELinux user, role and other types than a container's are not allowed",
     ),
     (
-        ("object.spec.?securityContext.?sysctls.orValue([]).all(x,"
-        f" x.name in {_one_of(SYSCTLS)})"),
+        (f"object.spec.?securityContext.?sysctls.orValue([]).all(x, x.name in {_one_of(SYSCTLS)})"),
         "a sysctl that is not safe for the node is not allowed",
     ),
     (
@@ -133,8 +141,10 @@ RULES: tuple[Rule, ...] = (
         "hostProcess is not allowed",
     ),
     (
-        ("variables.probes.all(p, p.?httpGet.?host.orValue('') == ''"
-        " && p.?tcpSocket.?host.orValue('') == '')"),
+        (
+            "variables.probes.all(p, p.?httpGet.?host.orValue('') == ''"
+            " && p.?tcpSocket.?host.orValue('') == '')"
+        ),
         "probes and lifecycle hooks must not name a host",
     ),
 )

@@ -37,10 +37,13 @@ WORKLOADS = Judged("kueue.x-k8s.io", "v1beta2", {"workloads": _ANY_WRITE})
 POD_GROUPS = Judged("scheduling.volcano.sh", "v1beta1", {"podgroups": _ANY_WRITE})
 
 TIER_RULE: Rule = (
-    ("!has(object.spec.priorityClassRef)"
-    " || (oldObject != null && oldObject.spec.?priorityClassRef == object.spec.?priorityClassRef)"
-    " || object.spec.priorityClassRef.name"
-    f" in namespaceObject.metadata.?annotations[?'{TIERS_ANNOTATION}'].orValue('').split(',')"),
+    (
+        "!has(object.spec.priorityClassRef)"
+        " || (oldObject != null"
+        " && oldObject.spec.?priorityClassRef == object.spec.?priorityClassRef)"
+        " || object.spec.priorityClassRef.name"
+        f" in namespaceObject.metadata.?annotations[?'{TIERS_ANNOTATION}'].orValue('').split(',')"
+    ),
     "the job names a tier of priority that is not the team's",
 )
 QUEUE_RULE: Rule = (

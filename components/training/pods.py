@@ -27,9 +27,7 @@ def resources(setting: Setting) -> Json:
     return _with_storage(setting, sizes)
 
 
-def helper_resources(
-    setting: Setting, cpu: str = SERVER_CPU, memory: str = SERVER_MEMORY
-) -> Json:
+def helper_resources(setting: Setting, cpu: str = SERVER_CPU, memory: str = SERVER_MEMORY) -> Json:
     """What the container of a pod without accelerators asks for."""
     return _with_storage(setting, {"cpu": cpu, "memory": memory})
 

@@ -37,6 +37,7 @@ RESTARTS = 3
 LAUNCHER_RESTARTS = 10
 """The same with MPI: mpirun fails when its workers are stopped, and may do so before them."""
 
+
 def script(patience: int, linger: int) -> str:
     """A shell script that runs its arguments. On SIGTERM it tells them, and ends with 143 once they
     have ended, or after ``patience`` seconds; an error of theirs it holds back for ``linger``."""

@@ -48,9 +48,7 @@ class _HostText(NamedTuple):
         return cell_column(self.lines[host.line - 1], header, name)
 
 
-def _host_causes(
-    mine: Host | None, theirs: Host | None, sides: list[_HostText]
-) -> Iterator[Cause]:
+def _host_causes(mine: Host | None, theirs: Host | None, sides: list[_HostText]) -> Iterator[Cause]:
     if mine is None and theirs is not None:
         yield Cause(sides[1].file, theirs.line, 1, f"hosts.{theirs.name}", "", "a new line")
     elif theirs is None and mine is not None:

@@ -137,5 +137,3 @@ def _each_site(every: Iterable[SitePreview]) -> Section:
     heads = (Head("site"), Head("what happens"), Head("out at worst"))
     rows = tuple(Row(((value(site.name),), *_columns([site])), site.impact) for site in every)
     return Section("sites", (f"Each of the {len(rows):,} sites",), (Table(heads, rows),))
-
-

@@ -25,9 +25,7 @@ def ranges(names: Iterable[str]) -> list[str]:
             found[-1] = (start, found[-1][1], number)
         else:
             found.append((start, number, number))
-    return [
-        start + first + (f"…{last}" if last != first else "") for start, first, last in found
-    ]
+    return [start + first + (f"…{last}" if last != first else "") for start, first, last in found]
 
 
 def _parted(name: str) -> tuple[str, str]:

@@ -136,9 +136,7 @@ def images(site: Site) -> Iterator[Finding]:
         )
 
 
-def _without_image(
-    settings: AcceleratorSettings, each: Served, field: str, name: str
-) -> Finding:
+def _without_image(settings: AcceleratorSettings, each: Served, field: str, name: str) -> Finding:
     own = each.model in settings.models
     place = ("accelerators", "models", each.model, field) if own else each.place
     fix = f"write image: in {field}" if own else f"add the image {name} to the release"

@@ -228,4 +228,3 @@ def off_peak_there(site: Site) -> Iterator[Finding]:
                 message = f"there are {supply(site, model).devices} {model}, and not {count}"
                 fix = f"write {supply(site, model).devices} or less"
                 yield Finding(Code.OVERCOMMITTED, (*place, "off_peak", model), message, fix)
-

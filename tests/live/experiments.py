@@ -117,9 +117,7 @@ BY_POOL = (
     Experiment("first boot", Edit({"pools.two.first_boot": boot()}), rolled("two", 2, 6), PLANNER),
     Experiment(
         "kubelet, surge and 2 out",
-        Edit(
-            {"pools.surge.kubelet": {"max_pods": 200}, "pools.surge.rollout.max_unavailable": 2}
-        ),
+        Edit({"pools.surge.kubelet": {"max_pods": 200}, "pools.surge.rollout.max_unavailable": 2}),
         Prediction(
             Outcome.DONE,
             {"surge": Group(8, 8, 3, 6)},

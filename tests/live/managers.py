@@ -89,16 +89,14 @@ class Manager:
 
 
 @contextlib.contextmanager
-def running(tools: Tools, directory: Path, kubeconfig: Path, serving: tuple[str, str]) -> Iterator[
-    list[Manager]
-]:
+def running(
+    tools: Tools, directory: Path, kubeconfig: Path, serving: tuple[str, str]
+) -> Iterator[list[Manager]]:
     """The managers, up and answering, ended when the block is left.
 
     ``serving`` are the certificate and the key that their webhooks show.
     """
-    managers = [
-        Manager(tools[name], number, directory / name) for number, name in enumerate(NAMES)
-    ]
+    managers = [Manager(tools[name], number, directory / name) for number, name in enumerate(NAMES)]
     try:
         for manager in managers:
             manager.kept.mkdir(parents=True, exist_ok=True)

@@ -127,9 +127,7 @@ def _place(source: str) -> str:
     return f"`{source}`" if (ROOT / source).exists() else f"Cluster API v1.13.6 `{source}`"
 
 
-def _rows(
-    steps: Iterable[Step], seen: dict[str, Observation], sources: list[str]
-) -> Iterator[str]:
+def _rows(steps: Iterable[Step], seen: dict[str, Observation], sources: list[str]) -> Iterator[str]:
     yield "| change | predicted | observed | s | rule |"
     yield "|---|---|---|---|---|"
     for step in steps:

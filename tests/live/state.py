@@ -156,7 +156,6 @@ def _pool(name: str, **fields: Any) -> dict[str, Any]:
     return {"name": name, "hardware": "cpu-1u", "os": "rocky-9", **fields}
 
 
-
 def boot(server: str = "10.40.0.3") -> dict[str, Any]:
     """What hosts need at their first boot, with time and names from ``server``."""
     return {

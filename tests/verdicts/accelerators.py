@@ -35,9 +35,7 @@ _LABELS = (
 )
 _PLUGIN = "        privileged: true\n"
 _DEVICES = "        host_paths: [/dev/mncore2]\n"
-_PORT = (
-    f"      exporter: {{image: registry.example/exporter:v1.0.0@sha256:{DIGEST}, port: 9500}}\n"
-)
+_PORT = f"      exporter: {{image: registry.example/exporter:v1.0.0@sha256:{DIGEST}, port: 9500}}\n"
 _EXPORTS = '    exporter: {env: {DCGM_EXPORTER_KUBERNETES: "true"}, capabilities: [SYS_ADMIN]}\n'
 
 

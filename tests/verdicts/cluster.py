@@ -102,7 +102,11 @@ ROWS = (
         (site("lab-1", "10.96.0.0/16", "10.97.0.0/16"),),
         {"lab-1": Expected({"lab": Verdict(Impact.REIMAGE, 3, also=(Impact.UNKNOWN,))})},
         f"{KCP_ROLLS}: it is left out of the proxy in a file of the first boot; {_INIT_ONLY}",
-        (site("lab-1", "first_boot:\n", 'first_boot:\n  proxy: {http: "http://10.18.0.4:3128"}\n'),),
+        (
+            site(
+                "lab-1", "first_boot:\n", 'first_boot:\n  proxy: {http: "http://10.18.0.4:3128"}\n'
+            ),
+        ),
     ),
     Row(
         "the network of pods, with the manifests that go with it",

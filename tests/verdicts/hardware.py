@@ -63,8 +63,9 @@ def _mncore(text: str) -> Edit:
 
 
 def _disk(text: str) -> Edit:
-    return _profile(_MNCORE_DISK, _MNCORE_DISK.replace("{device_name: /dev/nvme0n1, rotational: "
-                                                       "false}", text))
+    return _profile(
+        _MNCORE_DISK, _MNCORE_DISK.replace("{device_name: /dev/nvme0n1, rotational: false}", text)
+    )
 
 
 ROWS = (

@@ -40,8 +40,10 @@ data: {about: vxlan}
 """
 _LAST = "        - {name: xtables-lock, hostPath: {path: /run/xtables.lock, type: FileOrCreate}}\n"
 _WITH_NOTES = manifest(_LAST, _LAST + _NOTES)
-_ON_DELETE = manifest("  selector:\n    matchLabels",
-                      "  updateStrategy: {type: OnDelete}\n  selector:\n    matchLabels")
+_ON_DELETE = manifest(
+    "  selector:\n    matchLabels",
+    "  updateStrategy: {type: OnDelete}\n  selector:\n    matchLabels",
+)
 _SELECTOR = (
     manifest("matchLabels: {app.kubernetes.io/name: flannel}",
              "matchLabels: {app.kubernetes.io/name: net}"),

@@ -171,15 +171,26 @@ ROWS = (
         NO_OBJECT,
         (copied(RELEASE, RELEASE.replace("11", "12"), ("2026.11", "2026.12")),),
     ),
-    _row("a text that no site names", swap("sites/README.md", "# Sites\n", "# The sites\n"),
-         NO_OBJECT),
+    _row(
+        "a text that no site names",
+        swap("sites/README.md", "# Sites\n", "# The sites\n"),
+        NO_OBJECT,
+    ),
     _row(
         "two labels in another order",
-        site("tsukuba-1", "{example.com/a: x, example.com/b: y}",
-             "{example.com/b: y, example.com/a: x}"),
+        site(
+            "tsukuba-1",
+            "{example.com/a: x, example.com/b: y}",
+            "{example.com/b: y, example.com/a: x}",
+        ),
         SAME,
-        (site("tsukuba-1", "os: rocky-9,", "os: rocky-9, labels: {example.com/a: x, "
-              "example.com/b: y},"),),
+        (
+            site(
+                "tsukuba-1",
+                "os: rocky-9,",
+                "os: rocky-9, labels: {example.com/a: x, example.com/b: y},",
+            ),
+        ),
     ),
     _row(
         "manifests that no site names",

@@ -21,6 +21,7 @@ _DOMAINS = (
     "for a rollout"
 )
 
+
 def _row(name: str, edits: tuple[Edit, ...], expected: Expected, source: str, *base: Edit) -> Row:
     return Row(name, edits, {"tsukuba-1": expected}, source, base)
 
@@ -96,11 +97,19 @@ _CONTROL = _row(
     f"{KCP_ROLLS}; each host that is freed has the new label already",
 )
 _ZONES = (
-    _row("a zone more", (site("tsukuba-1", _ZONE, _ZONE + _NEW_ZONE),), Expected(),
-         f"{_DOMAINS}; {_IPAM}: a further range is accepted"),
-    _row("a zone less that had no host", (site("tsukuba-1", _NEW_ZONE, ""),), Expected(),
-         f"{_DOMAINS}; {_IPAM}: a range without addresses in use may go",
-         site("tsukuba-1", _ZONE, _ZONE + _NEW_ZONE)),
+    _row(
+        "a zone more",
+        (site("tsukuba-1", _ZONE, _ZONE + _NEW_ZONE),),
+        Expected(),
+        f"{_DOMAINS}; {_IPAM}: a further range is accepted",
+    ),
+    _row(
+        "a zone less that had no host",
+        (site("tsukuba-1", _NEW_ZONE, ""),),
+        Expected(),
+        f"{_DOMAINS}; {_IPAM}: a range without addresses in use may go",
+        site("tsukuba-1", _ZONE, _ZONE + _NEW_ZONE),
+    ),
     _row(
         "zones in another order",
         (

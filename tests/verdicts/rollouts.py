@@ -63,8 +63,11 @@ _SETTINGS = (
     Row(
         "how long a drain of the control plane may take",
         (
-            site("tsukuba-1", "role: control-plane,",
-                 "role: control-plane, rollout: {drain_timeout_seconds: 7200},"),
+            site(
+                "tsukuba-1",
+                "role: control-plane,",
+                "role: control-plane, rollout: {drain_timeout_seconds: 7200},",
+            ),
         ),
         {"tsukuba-1": Expected(actions={"KubeadmControlPlane": Action.CHANGED})},
         "Cluster API 1.13.6, controlplane/kubeadm/internal/filters.go: mutated in place; seen live "
@@ -85,8 +88,12 @@ _SETTINGS = (
     _spare("OnDelete, nothing else", _ON, Expected(), _STRATEGY),
     Row(
         "OnDelete and another kubelet",
-        (_ON, site("tsukuba-1", "strategy: OnDelete}", "strategy: OnDelete}, "
-                   "kubelet: {max_pods: 50}")),
+        (
+            _ON,
+            site(
+                "tsukuba-1", "strategy: OnDelete}", "strategy: OnDelete}, kubelet: {max_pods: 50}"
+            ),
+        ),
         {"tsukuba-1": Expected(actions={"KubeadmConfigTemplate/cpu": Action.REPLACED})},
         _ON_DELETE,
     ),
@@ -151,8 +158,11 @@ _SPARES = (
     ),
     _spare(
         "no spare any more",
-        site("tsukuba-1", "spares: 1\n    rollout: {max_unavailable: 2, max_surge: 1}",
-             "rollout: {max_unavailable: 2}"),
+        site(
+            "tsukuba-1",
+            "spares: 1\n    rollout: {max_unavailable: 2, max_surge: 1}",
+            "rollout: {max_unavailable: 2}",
+        ),
         Expected({"mncore2": added(40, 1)}, counts={Impact.ADD: 1}),
         "CAPM3 1.13.2, baremetal/metal3machine_manager.go, chooseHost: the free host, and Git does "
         "not say which that is",
@@ -213,8 +223,11 @@ _CHECKS = (
     ),
     _spare(
         "a control plane whose machines are replaced",
-        site("tsukuba-1", "role: control-plane,",
-             "role: control-plane, health_check: {remedy: replace},"),
+        site(
+            "tsukuba-1",
+            "role: control-plane,",
+            "role: control-plane, health_check: {remedy: replace},",
+        ),
         Expected(
             {"control": reimaged(3, 1)},
             {

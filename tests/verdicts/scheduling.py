@@ -47,9 +47,7 @@ _GANG = "gang: {annotation_prefix: gang-scheduling.example.com/gang}"
 _PREFIX = "annotation_prefix: gang-scheduling.example.com/gang"
 _POOLS = "pools: [v100, a100, h100]"
 _LIMITS = ", off_peak: {v100-sxm2-32gb: 768}"
-_HOURS = (
-    "  off_peak: {time_zone: Asia/Tokyo, first_day: 2026-12-01, last_day: 2027-03-31}\n"
-)
+_HOURS = "  off_peak: {time_zone: Asia/Tokyo, first_day: 2026-12-01, last_day: 2027-03-31}\n"
 _SAME_HOURS = (site("tokyo-1", _LIMITS, ""), site("tokyo-1", _HOURS, ""))
 """A quota knows no hours, so nobody has other limits off-peak."""
 _SECOND = f"""\

@@ -26,9 +26,7 @@ _OSAKA = (
     ("52:54:00:03", "52:54:00:04"),
     (",EX", ",EY"),
 )
-_KEPT = dict.fromkeys(
-    ("Cluster", "IPPool", "KubeadmControlPlane", "Metal3Cluster", "Namespace"), 1
-)
+_KEPT = dict.fromkeys(("Cluster", "IPPool", "KubeadmControlPlane", "Metal3Cluster", "Namespace"), 1)
 _LEFT = Expected({"lab": removed(3)}, {"*": Action.LEFT}, {"hosts": 3, **_KEPT},
                  state=State.REMOVED)  # fmt: skip
 _GONE = (
@@ -50,16 +48,23 @@ def _like_lab(name: str, *changes: tuple[str, str]) -> tuple[Edit, Edit]:
 
 
 _KUBELET = site("tsukuba-1", "os: rocky-9,", "os: rocky-9, kubelet: {max_pods: 50},")
-_DRAIN = site("tsukuba-1", "max_unavailable: 2, max_surge: 1}",
-              "max_unavailable: 2, max_surge: 1, drain_timeout_seconds: 600}")
-_LABEL = site("tsukuba-1", "hardware: mncore2-x8\n",
-              "hardware: mncore2-x8\n    labels: {example.com/a: b}\n")
+_DRAIN = site(
+    "tsukuba-1",
+    "max_unavailable: 2, max_surge: 1}",
+    "max_unavailable: 2, max_surge: 1, drain_timeout_seconds: 600}",
+)
+_LABEL = site(
+    "tsukuba-1", "hardware: mncore2-x8\n", "hardware: mncore2-x8\n    labels: {example.com/a: b}\n"
+)
 ROWS = (
     Row(
         "a site more",
         _like_lab("osaka-1", *_OSAKA),
-        {"osaka-1": Expected({"lab": added(3)}, {"BareMetalHost/*": Action.ADDED},
-                             state=State.ADDED)},
+        {
+            "osaka-1": Expected(
+                {"lab": added(3)}, {"BareMetalHost/*": Action.ADDED}, state=State.ADDED
+            )
+        },
         "everything is new",
     ),
     Row("a site less", (gone(*_FILES),), {"lab-1": _LEFT}, _GONE),
@@ -82,8 +87,11 @@ ROWS = (
     Row(
         "two edits of one pool's kind in two sites",
         tuple(
-            site(name, "hardware: cpu-1u, ", "hardware: cpu-1u, labels: {node.cluster.x-k8s.io/a: "
-                 "b}, ")
+            site(
+                name,
+                "hardware: cpu-1u, ",
+                "hardware: cpu-1u, labels: {node.cluster.x-k8s.io/a: b}, ",
+            )
             for name in ("tokyo-1", "tsukuba-1")
         ),
         {"tokyo-1": Expected(), "tsukuba-1": Expected()},
@@ -165,8 +173,11 @@ ROWS = (
     Row(
         "edits that make up for each other",
         (
-            site("tsukuba-1", "{name: cpu, hardware: cpu-1u, os: rocky-9,",
-                 "{name: cpu, os: rocky-9, hardware: cpu-1u,"),
+            site(
+                "tsukuba-1",
+                "{name: cpu, hardware: cpu-1u, os: rocky-9,",
+                "{name: cpu, os: rocky-9, hardware: cpu-1u,",
+            ),
             site("tsukuba-1", "max_unavailable: 2}}", "max_unavailable: 2, max_surge: 0}}"),
         ),
         {},

@@ -65,9 +65,7 @@ def seen(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> I
     yield effect(change, field, Impact.NONE, why, MASTER)
 
 
-def expected(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def expected(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """How many cards a host should show; who mounts it is judged as any reader."""
     if any(True for side in site.sides for _ in readers(side, change.one)):
         yield from content(site, change, field)
@@ -121,9 +119,7 @@ ASKING = (
     Kind(
         "DeviceClass",
         _handed_over(harmless("pods made later may ask by this name", ALLOCATION)),
-        _handed_over(
-            harmless("pods that run keep their cards; those made later wait", ALLOCATION)
-        ),
+        _handed_over(harmless("pods that run keep their cards; those made later wait", ALLOCATION)),
         (("spec", SELECTED), ("spec.extendedResourceName", RENAMED)),
         replaced=RENAMED,
     ),

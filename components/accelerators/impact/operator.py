@@ -88,14 +88,10 @@ def automatic(
         yield effect(change, field, Impact.NONE, why, UPGRADE)
         return
     why = f"hosts whose driver is older than it should be are renewed now: {_renewal(policy)}"
-    yield concerning(
-        site, _drained(change, field, why, policy), hosts_where(site, by_operator)
-    )
+    yield concerning(site, _drained(change, field, why, policy), hosts_where(site, by_operator))
 
 
-def _drained(
-    change: ObjectChange, field: FieldChange | None, why: str, policy: Json
-) -> Effect:
+def _drained(change: ObjectChange, field: FieldChange | None, why: str, policy: Json) -> Effect:
     told = effect(change, field, Impact.DRAIN, why, UPGRADE)
     return told._replace(at_once=_at_a_time(policy))
 

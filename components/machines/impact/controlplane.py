@@ -60,9 +60,7 @@ def _roll(site: SiteChange, change: ObjectChange, field: FieldChange, what: str)
     """The control plane's machines are replaced, because of ``what``."""
     if _skips(change):
         why = "the webhook refuses to leave out a minor version, and with it all of this change"
-        return Effect(
-            Impact.NONE, change.name, field.path, why, _WEBHOOK, action=Action.REFUSED
-        )
+        return Effect(Impact.NONE, change.name, field.path, why, _WEBHOOK, action=Action.REFUSED)
     hosts, at_most = settled(site, change)
     surge = value(change.after, *path("spec.rollout.strategy.rollingUpdate.maxSurge"))
     first = "a new one on a free host first" if surge in (1, ABSENT) else "an old one goes first"
@@ -154,9 +152,7 @@ def _replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
     yield from scaled(site, change, field, _CHOSEN, _SCALE)
 
 
-def _whole(
-    site: SiteChange, change: ObjectChange, _field: FieldChange | None
-) -> Iterator[Effect]:
+def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -> Iterator[Effect]:
     if change.before is None:
         hosts = members(site.after, change)
         why = "its machines are installed one after the other, the first with kubeadm init"

@@ -143,9 +143,7 @@ def _replicas(side: Side | None, group: Group) -> int:
     return side.site.replicas(pool, group[1] or None) if side and pool else 0
 
 
-def _whole(
-    _site: SiteChange, change: ObjectChange, _field: FieldChange | None
-) -> Iterator[Effect]:
+def _whole(_site: SiteChange, change: ObjectChange, _field: FieldChange | None) -> Iterator[Effect]:
     hosts = (change.one.key[3],)
     if change.before is None:
         why = (

@@ -117,9 +117,7 @@ def _selector(site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
     fits = isinstance(labels, dict) and isinstance(wanted, dict)
     if not fits or not wanted.items() <= labels.items():
         why = "the webhook refuses a selector that the template's labels do not match"
-        yield Effect(
-            Impact.NONE, change.name, field.path, why, _WEBHOOK, action=Action.REFUSED
-        )
+        yield Effect(Impact.NONE, change.name, field.path, why, _WEBHOOK, action=Action.REFUSED)
         return
     why = (
         "MachineSets count machines by these labels: those without them are counted no more and as "

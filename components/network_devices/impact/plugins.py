@@ -48,9 +48,7 @@ def _renaming(judge_content: Judge) -> Judge:
     return judge
 
 
-def _renamed(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterator[Effect]:
+def _renamed(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
     before, after = (_names(each) for each in (change.before, change.after))
     moved = [name for name, resource in after.items() if before.get(name, resource) != resource]
     if moved:
