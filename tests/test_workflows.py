@@ -31,13 +31,22 @@ RIGHTS = {
     "second-opinion": LOGIN,
     "apply": LOGIN,
     "drift": LOGIN,
+    "cache-server-test": {"contents: read"},
+    "cache-server-image": {
+        "contents: read",
+        "packages: write",
+        "id-token: write",
+        "attestations: write",
+    },
 }
 """All that each job may do."""
-ENVIRONMENTS = {
+CLUSTERS = {
     "second-opinion": "clusters-preview",
     "apply": "clusters",
     "drift": "clusters-drift",
 }
+"""The protected environment of each job that can get at a cluster."""
+ENVIRONMENTS = {**CLUSTERS, "cache-server-image": "cache-server-release"}
 """The protected environment of each job that can get at a cluster or a secret."""
 TRUSTED_EVENTS = {"push", "schedule", "workflow_dispatch", "workflow_run"}
 """They run the default branch's workflow, or what was merged."""
@@ -114,7 +123,7 @@ def test_the_comment_takes_nothing_of_a_request_but_data() -> None:
 
 def test_forks_get_no_second_opinion_and_no_cluster_is_asked_before_it_is_set_up() -> None:
     for _, name, job in jobs():
-        if name in ENVIRONMENTS:
+        if name in CLUSTERS:
             assert "vars.FORESITE_CLUSTERS == 'true'" in job["if"], name
     (opinion,) = (job for _, name, job in jobs() if name == "second-opinion")
     assert "github.event.pull_request.head.repo.full_name == github.repository" in opinion["if"]

@@ -1,0 +1,1 @@
+"""Reference server of the object cache: objects by bucket on the disks of one node."""

@@ -1,0 +1,70 @@
+"""Follows the configuration file: a good change is taken, a bad one is said and left."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+from cache_server.buckets import Buckets, ConfigError, parse_buckets
+from cache_server.metrics import Metrics
+from cache_server.refusals import StartError
+from cache_server.service import Service
+from cache_server.store import Store
+
+_LOG = logging.getLogger(__name__)
+
+
+class Configuration:
+    """The buckets as a file says.
+
+    Its content is compared, and not its time: kubelet swaps a link above the file of a ConfigMap.
+    """
+
+    def __init__(self, file: Path, service: Service, store: Store, metrics: Metrics) -> None:
+        self._file = file
+        self._service = service
+        self._store = store
+        self._metrics = metrics
+        self._content: bytes | None = None
+        self._problem: str | None = None
+        self._trimmed = False
+
+    def start(self) -> None:
+        """Take the file as it is; StartError if that cannot be done."""
+        try:
+            content = self._file.read_bytes()
+            self._take(content, parse_buckets(content))
+        except (OSError, ConfigError) as error:
+            raise StartError(f"the configuration {self._file} cannot be used: {error}") from error
+
+    async def follow(self) -> None:
+        """Take the file if it is another now, and delete what its buckets may not keep."""
+        try:
+            content = await asyncio.to_thread(self._file.read_bytes)
+            if content != self._content:
+                buckets = parse_buckets(content)
+                self._take(content, buckets)
+                self._metrics.reloads.labels("good").inc()
+                _LOG.info("the configuration has changed: %d buckets", len(buckets))
+        except (OSError, ConfigError) as error:
+            self._refuse(str(error))
+        else:
+            self._problem = None
+            self._metrics.config_good.set(1)
+        if not self._trimmed:
+            await self._store.trim()
+            self._trimmed = True
+
+    def _take(self, content: bytes, buckets: Buckets) -> None:
+        self._content = content
+        self._trimmed = False
+        self._service.buckets = buckets
+        self._store.configure(buckets)
+        self._metrics.config_good.set(1)
+
+    def _refuse(self, problem: str) -> None:
+        """Stay with what was; each problem is said and counted once."""
+        if problem != self._problem:
+            self._metrics.reloads.labels("bad").inc()
+            _LOG.error("the new configuration is refused, the old one stays: %s", problem)
+        self._metrics.config_good.set(0)
+        self._problem = problem

@@ -1,0 +1,177 @@
+"""What is known of each object, in SQLite: where its file is, what it takes, when it was used."""
+
+import contextlib
+import logging
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_LOG = logging.getLogger(__name__)
+_VERSION = 1
+_BUSY_SECONDS = 2.0
+_SCHEMA = """
+CREATE TABLE object (
+    key BLOB PRIMARY KEY,
+    bucket TEXT NOT NULL,
+    file TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    space INTEGER NOT NULL,
+    accessed INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX by_bucket ON object (bucket, accessed);
+CREATE INDEX by_access ON object (accessed);
+CREATE TABLE usage (
+    bucket TEXT PRIMARY KEY,
+    space INTEGER NOT NULL,
+    objects INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE probe (one INTEGER PRIMARY KEY CHECK (one = 1), nanoseconds INTEGER NOT NULL) STRICT;
+-- What a bucket takes is right after a crash too, as it changes with the rows or not at all.
+CREATE TRIGGER added AFTER INSERT ON object BEGIN
+    INSERT INTO usage VALUES (NEW.bucket, NEW.space, 1)
+        ON CONFLICT (bucket) DO UPDATE SET space = space + NEW.space, objects = objects + 1;
+END;
+CREATE TRIGGER removed AFTER DELETE ON object BEGIN
+    UPDATE usage SET space = space - OLD.space, objects = objects - 1 WHERE bucket = OLD.bucket;
+    DELETE FROM usage WHERE bucket = OLD.bucket AND objects = 0;
+END;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One object; ``size`` is its bytes, ``space`` what it is counted for."""
+
+    key: bytes
+    bucket: str
+    file: str
+    size: int
+    space: int
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a bucket takes, in bytes and objects."""
+
+    space: int
+    objects: int
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection for the thread that calls; transactions are begun by hand."""
+    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    # A row is there only when its file is, also after a power cut.
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def prepare(path: Path) -> None:
+    """Make the index, or take the one that is there; one that cannot be read is begun anew.
+
+    What it loses is a cache: its files have no rows then, and are cleaned up like after a crash.
+    """
+    try:
+        _prepare(path)
+    except sqlite3.OperationalError:
+        # No rights, no room: a new file would not help.
+        raise
+    except sqlite3.DatabaseError as error:
+        _LOG.error("the index %s cannot be read, so the cache begins anew: %s", path, error)
+        for suffix in ("-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        os.replace(path, path.with_name(path.name + ".unreadable"))
+        _prepare(path)
+
+
+def _prepare(path: Path) -> None:
+    with contextlib.closing(connect(path)) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version == 0:
+            connection.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version = {_VERSION};COMMIT;")
+        elif version != _VERSION:
+            raise sqlite3.DatabaseError(f"it has version {version}, and this server {_VERSION}")
+        connection.execute("SELECT max(accessed) FROM object").fetchone()
+
+
+def lookup(connection: sqlite3.Connection, key: bytes) -> Row | None:
+    """The object of a key."""
+    found = connection.execute(
+        "SELECT key, bucket, file, size, space FROM object WHERE key = ?", (key,)
+    ).fetchone()
+    return None if found is None else Row(*found)
+
+
+def insert(connection: sqlite3.Connection, row: Row, accessed: int) -> Row | None:
+    """Keep a new object; the one that it takes the place of, if any."""
+    old = lookup(connection, row.key)
+    if old is not None:
+        delete(connection, [old])
+    connection.execute(
+        "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?)",
+        (row.key, row.bucket, row.file, row.size, row.space, accessed),
+    )
+    return old
+
+
+def delete(connection: sqlite3.Connection, rows: Iterable[Row]) -> int:
+    """Forget objects, but for those that were replaced meanwhile; how many are gone."""
+    pairs = [(row.key, row.file) for row in rows]
+    return connection.executemany("DELETE FROM object WHERE key = ? AND file = ?", pairs).rowcount
+
+
+def touch(connection: sqlite3.Connection, accesses: Mapping[bytes, int]) -> None:
+    """Note when objects were used last."""
+    connection.executemany(
+        "UPDATE object SET accessed = ? WHERE key = ?",
+        ((accessed, key) for key, accessed in accesses.items()),
+    )
+
+
+def usage(connection: sqlite3.Connection) -> dict[str, Usage]:
+    """What each bucket takes; one that is empty is left out."""
+    rows = connection.execute("SELECT bucket, space, objects FROM usage")
+    return {bucket: Usage(space, objects) for bucket, space, objects in rows}
+
+
+def used(connection: sqlite3.Connection, bucket: str) -> int:
+    """The bytes that a bucket takes."""
+    found = connection.execute("SELECT space FROM usage WHERE bucket = ?", (bucket,)).fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def used_by_all(connection: sqlite3.Connection) -> int:
+    """The bytes that all buckets take."""
+    return int(connection.execute("SELECT coalesce(sum(space), 0) FROM usage").fetchone()[0])
+
+
+def oldest(connection: sqlite3.Connection, bucket: str | None, limit: int) -> list[Row]:
+    """The objects of a bucket, or of all, that were not used for longest, these first."""
+    where = "" if bucket is None else "WHERE bucket = ?"
+    rows = connection.execute(
+        f"SELECT key, bucket, file, size, space FROM object {where} ORDER BY accessed LIMIT ?",  # noqa: S608
+        (limit,) if bucket is None else (bucket, limit),
+    )
+    return [Row(*row) for row in rows]
+
+
+def below(connection: sqlite3.Connection, first_byte: int) -> Iterator[Row]:
+    """All objects whose keys begin with a byte, which are those of one folder."""
+    last = bytes([first_byte]) + b"\xff" * 32
+    for row in connection.execute(
+        "SELECT key, bucket, file, size, space FROM object WHERE key BETWEEN ? AND ?",
+        (bytes([first_byte]), last),
+    ):
+        yield Row(*row)
+
+
+def latest_access(connection: sqlite3.Connection) -> int:
+    """When the object that was used last was used; 0 where there is none."""
+    return int(connection.execute("SELECT coalesce(max(accessed), 0) FROM object").fetchone()[0])
+
+
+def probe(connection: sqlite3.Connection, nanoseconds: int) -> None:
+    """Write something small, as whether that works is what health is about."""
+    connection.execute("INSERT OR REPLACE INTO probe VALUES (1, ?)", (nanoseconds,))

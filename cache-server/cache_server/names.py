@@ -1,0 +1,46 @@
+"""Which object a request means: its name is what the client sent, byte for byte."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from cache_server.refusals import bad_request
+
+PREFIX = "/v1/objects/"
+
+_MIRROR_QUERY = re.compile(r"\?ns=[A-Za-z0-9._%-]+\Z")
+"""What containerd adds to each request to a mirror: the registry that it stands for (containerd
+v2.4.2, core/remotes/docker/resolver.go, ``addNamespace``). It is no part of a name, so that who
+fills the cache need not know of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An object's bucket, and the key that its bucket and name are kept under."""
+
+    bucket: str
+    key: bytes
+
+
+def target(raw: str) -> Target | None:
+    """The object that a request target means; None where it is not below :data:`PREFIX`.
+
+    ``raw`` is the target as it stands in the request. Nothing is decoded, merged or resolved, as
+    PFIO encodes nothing either (pfio 2.10, cache/http_cache.py): a question mark is part of an S3
+    key there, and two keys that differ behind it are two objects.
+    """
+    if not raw.startswith("/"):
+        raise bad_request("the request target must be a path")
+    if not raw.startswith(PREFIX):
+        return None
+    bucket, slash, name = _MIRROR_QUERY.sub("", raw[len(PREFIX) :]).partition("/")
+    if not (bucket and slash and name):
+        raise bad_request(f"an object is at {PREFIX}<bucket>/<object>")
+    return Target(bucket, key(bucket, name))
+
+
+def key(bucket: str, name: str) -> bytes:
+    """32 bytes that stand for an object: on disk no part of a name is ever a path."""
+    # A bucket's name has no slash, so no two pairs give one text.
+    text = f"{bucket}/{name}".encode("utf-8", "surrogateescape")
+    return hashlib.sha256(text).digest()

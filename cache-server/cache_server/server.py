@@ -1,0 +1,147 @@
+"""The life of the server: what starts, what goes on beside requests, and how it ends."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from cache_server.configuration import Configuration
+from cache_server.health import Health
+from cache_server.metrics import Metrics
+from cache_server.refusals import StartError
+from cache_server.review import Reviewer
+from cache_server.service import Parts, Service
+from cache_server.settings import Settings
+from cache_server.store import Store
+from cache_server.tokens import Tokens
+from cache_server.uploads import Uploads
+from cache_server.writer import StorageError
+
+_LOG = logging.getLogger(__name__)
+_READ_AHEAD = 256 << 10
+_LONGEST_LINE = 16 << 10
+_BACKLOG = 1024
+_FLUSH_SECONDS = 5.0
+_HEALTH_SECONDS = 5.0
+_POLL_SECONDS = 0.05
+
+
+async def serve(settings: Settings) -> None:
+    """Run until SIGTERM or SIGINT; StartError where it cannot start."""
+    metrics = Metrics()
+    store = Store(settings.data, settings.capacity, metrics)
+    try:
+        async with _parts(settings, store, metrics) as parts:
+            service = Service(parts)
+            configuration = Configuration(settings.config, service, store, metrics)
+            configuration.start()
+            await parts.health.look()
+            async with _beside(settings, parts, configuration):
+                await _listen(settings, service)
+    finally:
+        await store.close()
+
+
+@contextlib.asynccontextmanager
+async def _parts(settings: Settings, store: Store, metrics: Metrics) -> AsyncIterator[Parts]:
+    limits = settings.limits
+    reviewer = Reviewer(settings.api, settings.audience)
+    tokens = Tokens(reviewer, limits.review_seconds, limits.refused_seconds, metrics)
+    uploads = Uploads(store, limits.object_bytes, limits.uploads, limits.idle_seconds)
+    metrics.capacity.set(settings.capacity)
+    try:
+        yield Parts(store, uploads, tokens, Health(store.probe), metrics)
+    finally:
+        await reviewer.close()
+
+
+@contextlib.asynccontextmanager
+async def _beside(
+    settings: Settings, parts: Parts, configuration: Configuration
+) -> AsyncIterator[None]:
+    """What goes on beside requests, until the block is left."""
+    tasks = [
+        asyncio.create_task(_repeat(configuration.follow, settings.reload_seconds)),
+        asyncio.create_task(_repeat(parts.store.flush, _FLUSH_SECONDS)),
+        asyncio.create_task(_repeat(parts.health.look, _HEALTH_SECONDS)),
+        asyncio.create_task(_repeat(parts.store.clean, None)),
+    ]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _repeat(step: Callable[[], Awaitable[None]], seconds: float | None) -> None:
+    """Do something now and each so many seconds, once without; a failure ends no later turn."""
+    while True:
+        try:
+            await step()
+        except (OSError, StorageError) as error:
+            _LOG.error("%s", error)
+        if seconds is None:
+            return
+        await asyncio.sleep(seconds)
+
+
+async def _listen(settings: Settings, service: Service) -> None:
+    """Answer requests until a signal comes, and those that are under way then."""
+    end = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, end.set)
+    runner = web.ServerRunner(_http(service), shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, settings.host, settings.port, backlog=_BACKLOG)
+        try:
+            await site.start()
+        except OSError as error:
+            raise StartError(f"port {settings.port} cannot be listened on: {error}") from error
+        _LOG.info("listening on port %d", site.port)
+        await end.wait()
+        await _end(settings, service, site)
+    finally:
+        await runner.cleanup()
+
+
+async def _end(settings: Settings, service: Service, site: web.TCPSite) -> None:
+    """Let who asks go elsewhere, then wait for what is under way."""
+    _LOG.info("ending")
+    service.end()
+    await asyncio.sleep(settings.ending.linger_seconds)
+    await site.stop()
+    # Not left to aiohttp: it would take no more of the bodies that are still coming.
+    deadline = time.monotonic() + settings.ending.drain_seconds
+    while service.under_way and time.monotonic() < deadline:
+        await asyncio.sleep(_POLL_SECONDS)
+    if service.under_way:
+        _LOG.error("%d requests are cut off", service.under_way)
+
+
+def _http(service: Service) -> web.Server:
+    logger = logging.getLogger(f"{__name__}.http")
+    logger.addFilter(_tell_no_headers)
+    return web.Server(
+        service.handle,
+        access_log=None,
+        logger=logger,
+        # What is kept is what was sent.
+        auto_decompress=False,
+        read_bufsize=_READ_AHEAD,
+        max_line_size=_LONGEST_LINE,
+    )
+
+
+def _tell_no_headers(record: logging.LogRecord) -> bool:
+    """A header that cannot be read is told to who sent it, and not logged: it may be a token."""
+    if record.exc_info and isinstance(record.exc_info[1], HttpProcessingError):
+        record.exc_info = None
+        record.levelno, record.levelname = logging.INFO, "INFO"
+    return True

@@ -1,0 +1,179 @@
+"""The HTTP service: who asks for what, and what is answered."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from aiohttp import hdrs, web
+
+from cache_server import answers, metrics
+from cache_server.buckets import Bucket, Buckets
+from cache_server.health import Health
+from cache_server.names import Target, target
+from cache_server.refusals import Refusal, unauthorized, unavailable
+from cache_server.review import Unavailable
+from cache_server.store import Store
+from cache_server.tokens import Tokens
+from cache_server.uploads import Uploads
+from cache_server.writer import StorageError
+
+_LOG = logging.getLogger(__name__)
+_READS = frozenset({"GET", "HEAD"})
+_METHODS = _READS | {"PUT"}
+_PARTIAL = (
+    hdrs.RANGE,
+    hdrs.IF_MATCH,
+    hdrs.IF_NONE_MATCH,
+    hdrs.IF_MODIFIED_SINCE,
+    hdrs.IF_UNMODIFIED_SINCE,
+)
+"""Headers that ask for something else than the whole object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the service is made of."""
+
+    store: Store
+    uploads: Uploads
+    tokens: Tokens
+    health: Health
+    metrics: metrics.Metrics
+
+
+class Service:
+    """Answers requests. ``buckets`` is what the configuration says now."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._store = parts.store
+        self._metrics = parts.metrics
+        self.buckets: Buckets = {}
+        self.under_way = 0
+        """Requests whose answers are not sent."""
+        self._ending = False
+
+    def end(self) -> None:
+        """Tell whoever asks to go elsewhere from now on."""
+        self._ending = True
+        self._parts.health.ending = True
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request; the text of an answer never holds anything of a token."""
+        begin = time.perf_counter()
+        bucket = ""
+        self.under_way += 1
+        response: web.StreamResponse | None = None
+        try:
+            found = target(request.raw_path)
+            if found is None:
+                response = await self._other(request)
+            else:
+                bucket = found.bucket if found.bucket in self.buckets else ""
+                response = await self._object(request, found)
+        except Refusal as refusal:
+            response = answers.refused(refusal)
+        except StorageError as error:
+            _LOG.error("%s", error)
+            response = answers.refused(unavailable("the disk cannot be written"))
+        except ConnectionError:
+            # The client is gone; aiohttp knows what to do.
+            raise
+        except OSError as error:
+            _LOG.error("the disk does not do what it should: %s", error)
+            response = answers.refused(unavailable("the disk does not work"))
+        finally:
+            # A file is sent after this, and tells when that is done.
+            if not isinstance(response, answers.WholeFile | answers.PartOfFile):
+                self._leave()
+        if self._ending:
+            response.force_close()
+        seconds = time.perf_counter() - begin
+        self._metrics.count_request(request.method, bucket, response.status, seconds)
+        return response
+
+    def _leave(self) -> None:
+        self.under_way -= 1
+
+    async def _other(self, request: web.BaseRequest) -> web.Response:
+        path = request.raw_path.partition("?")[0]
+        if path not in {"/healthz", "/metrics"}:
+            raise Refusal(HTTPStatus.NOT_FOUND, "there is nothing here")
+        _allow(request, _READS)
+        if path == "/healthz":
+            reason = self._parts.health.failing()
+            if reason is not None:
+                raise unavailable(reason)
+            return web.Response(text="ok\n")
+        return await self._show_metrics()
+
+    async def _show_metrics(self) -> web.Response:
+        usage = await self._store.usage()
+        self._metrics.show_buckets(self.buckets, usage)
+        self._metrics.reserved.set(self._store.reserved())
+        # A thousand buckets make a text that takes a while.
+        loop = asyncio.get_running_loop()
+        text = await loop.run_in_executor(self._store.readers, self._metrics.text)
+        return web.Response(body=text, headers={"Content-Type": metrics.CONTENT_TYPE})
+
+    async def _object(self, request: web.BaseRequest, found: Target) -> web.StreamResponse:
+        _allow(request, _METHODS)
+        bucket = await self._admit(request, found.bucket)
+        if request.method in _READS:
+            return await self._read(request, found)
+        size = await self._parts.uploads.take(request, bucket, found)
+        self._metrics.received.labels(bucket.name).inc(size)
+        return web.Response(status=HTTPStatus.CREATED)
+
+    async def _admit(self, request: web.BaseRequest, name: str) -> Bucket:
+        """The bucket, if who asks may do so. Whether there is one is told to known pods alone."""
+        reads = request.method in _READS
+        bucket = self.buckets.get(name)
+        if bucket is not None and bucket.open_to_all(reads):
+            return bucket
+        namespace = await self._namespace(request.headers)
+        if bucket is None:
+            raise Refusal(HTTPStatus.NOT_FOUND, "there is no such bucket")
+        if not bucket.admits(namespace, reads):
+            text = f"namespace {namespace} may not do this in bucket {name}"
+            raise Refusal(HTTPStatus.FORBIDDEN, text)
+        return bucket
+
+    async def _namespace(self, headers: Mapping[str, str]) -> str:
+        """The namespace of who asks, by the token shown."""
+        scheme, _, token = headers.get(hdrs.AUTHORIZATION, "").partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            raise unauthorized("a bearer token is needed")
+        try:
+            namespace = await self._parts.tokens.namespace(token)
+        except Unavailable as error:
+            raise unavailable("the token cannot be checked now") from error
+        if namespace is None:
+            raise unauthorized("the token does not count here")
+        return namespace
+
+    async def _read(self, request: web.BaseRequest, wanted: Target) -> web.StreamResponse:
+        gets, headers = request.method == "GET", request.headers
+        whole = gets and not any(name in headers for name in _PARTIAL)
+        found = await self._store.find(wanted.key, whole)
+        if gets:
+            counter = self._metrics.misses if found is None else self._metrics.hits
+            counter.labels(wanted.bucket).inc()
+        if found is None:
+            raise Refusal(HTTPStatus.NOT_FOUND, "there is no such object")
+        sent = self._metrics.sent.labels(wanted.bucket)
+        if isinstance(found, bytes):
+            sent.inc(len(found))
+            return answers.whole(found)
+        sending = answers.Sending(found.file, found.size, sent.inc, self._leave)
+        return answers.WholeFile(sending) if whole else answers.PartOfFile(sending)
+
+
+def _allow(request: web.BaseRequest, methods: frozenset[str]) -> None:
+    if request.method not in methods:
+        allowed = ", ".join(sorted(methods))
+        raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, f"use {allowed}", {"Allow": allowed})

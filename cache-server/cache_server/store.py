@@ -1,0 +1,271 @@
+"""Objects on the disks of this node: found, taken in, evicted and cleaned up."""
+
+import asyncio
+import contextlib
+import fcntl
+import functools
+import os
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from http import HTTPStatus
+from io import FileIO
+from pathlib import Path
+from typing import TypeVar
+
+from cache_server import index
+from cache_server.buckets import Bucket, Buckets
+from cache_server.files import Draft, Drafts, Layout, Remover, sizes, space
+from cache_server.metrics import Metrics
+from cache_server.refusals import Refusal, StartError, too_large
+from cache_server.space import Accesses, Reservation, Space, Step
+from cache_server.writer import Writer
+
+_T = TypeVar("_T")
+_THREADS = 16
+_WHOLE = 64 << 10
+"""Objects up to this size are read at once, which is quicker than sending them by sendfile(2)."""
+_AHEAD = 8 << 20
+"""So much of a larger one is read ahead, so that sending it seldom waits for the disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An object's open file, which stays whole whatever happens to the object; its bytes."""
+
+    file: FileIO
+    size: int
+
+
+class Store:
+    """The objects of all buckets."""
+
+    def __init__(self, data: Path, capacity: int, metrics: Metrics) -> None:
+        self.capacity = capacity
+        self._metrics = metrics
+        self._layout = Layout.of(data)
+        self._lock = _open_folder(self._layout, capacity)
+        self._drafts = Drafts(self._layout)
+        self._remover = Remover()
+        self._local = threading.local()
+        with contextlib.closing(index.connect(self._layout.index)) as connection:
+            self._accesses = Accesses(index.latest_access(connection))
+        self._space = Space(self._layout, capacity, self._accesses)
+        self._writer = Writer(self._layout.index, self._remover.remove)
+        # Two pools: who syncs to the disk for long must not keep those waiting who read.
+        self._readers = ThreadPoolExecutor(_THREADS, thread_name_prefix="reader")
+        self._writers = ThreadPoolExecutor(_THREADS, thread_name_prefix="upload")
+        self._finishing: set[asyncio.Task[bool]] = set()
+
+    @property
+    def readers(self) -> ThreadPoolExecutor:
+        """Threads for whatever else may block for a moment."""
+        return self._readers
+
+    async def close(self) -> None:
+        """Finish what is under way, and write what is known of accesses."""
+        await asyncio.gather(*self._finishing, return_exceptions=True)
+        self._readers.shutdown()
+        self._writers.shutdown()
+        self._writer.submit(self._space.flush)
+        self._writer.close()
+        self._remover.close()
+        os.close(self._lock)
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    async def find(self, key: bytes, whole: bool) -> bytes | Opened | None:
+        """The object of a key; with ``whole`` a small one as bytes, else always as a file."""
+        return await self._in(self._readers, functools.partial(self._find, key, whole))
+
+    def _find(self, key: bytes, whole: bool) -> bytes | Opened | None:
+        for _ in range(3):
+            row = index.lookup(self._connection(), key)
+            if row is None:
+                return None
+            found = self._read(row, whole)
+            if found is not None:
+                self._accesses.note(key)
+                return found
+            # It was replaced or evicted since, or its file is not as it must be.
+            if index.lookup(self._connection(), key) == row:
+                self._metrics.lost.inc()
+                self._writer.submit(functools.partial(self._space.forget, row=row))
+                return None
+        return None
+
+    def _read(self, row: index.Row, whole: bool) -> bytes | Opened | None:
+        try:
+            file = self._layout.file(row.key, row.file).open("rb", buffering=0)
+        except FileNotFoundError:
+            return None
+        state = os.fstat(file.fileno())
+        if state.st_size != row.size:
+            file.close()
+            return None
+        if whole and row.size <= _WHOLE:
+            with file:
+                return file.read()
+        os.posix_fadvise(file.fileno(), 0, min(row.size, _AHEAD), os.POSIX_FADV_WILLNEED)
+        return Opened(file, row.size)
+
+    async def usage(self) -> dict[str, index.Usage]:
+        """What each bucket takes."""
+        return await self._in(self._readers, lambda: index.usage(self._connection()))
+
+    def reserved(self) -> int:
+        """The bytes that uploads hold."""
+        return self._space.reserved()
+
+    # --- writing ----------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def upload(self, bucket: Bucket, key: bytes, size: int) -> AsyncIterator["Upload"]:
+        """Room for an object of ``size`` bytes; unless it is finished within, nothing is kept."""
+        if space(size) > bucket.quota:
+            raise too_large(f"the object is larger than the quota of bucket {bucket.name}")
+        if space(size) > self.capacity:
+            raise too_large("the object is larger than what this server may take")
+        draft, held = self._drafts.new(key, size), Reservation(bucket.name)
+        row = index.Row(key, bucket.name, draft.file, size, space(size))
+        upload = Upload(self, draft, row, held)
+        try:
+            await self._evict(
+                functools.partial(self._space.reserve, bucket=bucket, space=row.space, held=held),
+                bucket.name,
+            )
+            yield upload
+        finally:
+            if not upload.finishing:
+                self._give_up(draft, held)
+
+    async def write(self, draft: Draft, chunks: list[bytes]) -> None:
+        """Append bytes to a draft."""
+        await self._in(self._writers, functools.partial(draft.write, chunks))
+
+    async def keep(
+        self, draft: Draft, chunks: list[bytes], row: index.Row, held: Reservation
+    ) -> bool:
+        """Make a draft an object; False where its bucket is gone. Goes on if the caller ends."""
+        task = asyncio.create_task(self._keep(draft, chunks, row, held))
+        self._finishing.add(task)
+        task.add_done_callback(self._finishing.discard)
+        return await asyncio.shield(task)
+
+    async def _keep(
+        self, draft: Draft, chunks: list[bytes], row: index.Row, held: Reservation
+    ) -> bool:
+        kept = False
+        try:
+            await self._in(self._writers, functools.partial(draft.finish, chunks))
+            kept = await self._writer.run(functools.partial(self._space.commit, row=row, held=held))
+        finally:
+            if not kept:
+                self._give_up(draft, held)
+        return kept
+
+    def _give_up(self, draft: Draft, held: Reservation) -> None:
+        self._remover.discard(draft)
+        self._writer.submit(functools.partial(self._space.release, held=held))
+
+    # --- upkeep -----------------------------------------------------------------------------------
+
+    def configure(self, buckets: Buckets) -> None:
+        """The buckets that there are from now on; :meth:`trim` deletes what is too much."""
+        self._space.buckets = buckets
+
+    async def trim(self) -> None:
+        """Evict what is beyond the quotas, which is all of a bucket that is gone."""
+        for name in await self.usage():
+            await self._evict(functools.partial(self._space.evict, bucket=name), name)
+
+    async def flush(self) -> None:
+        """Write what is known of accesses."""
+        await self._writer.run(self._space.flush)
+
+    async def probe(self, nanoseconds: int) -> None:
+        """Write something to the disk."""
+        await self._writer.run(lambda batch: index.probe(batch.connection, nanoseconds))
+
+    async def clean(self) -> None:
+        """Remove what a crash left: files without a row, rows without a file of their size."""
+        for first_byte in range(256):
+            await self._in(self._readers, functools.partial(self._clean, first_byte))
+
+    def _clean(self, first_byte: int) -> None:
+        folder = self._layout.folder(first_byte)
+        found = {name: size for name, size in sizes(folder) if not self._layout.ours(name)}
+        for row in list(index.below(self._connection(), first_byte)):
+            name = self._layout.file(row.key, row.file).name
+            if self._layout.ours(name) or found.pop(name, None) == row.size:
+                continue
+            self._metrics.orphans.labels("row").inc()
+            self._writer.submit(functools.partial(self._space.forget, row=row))
+        self._metrics.orphans.labels("file").inc(len(found))
+        self._remover.remove(folder / name for name in found)
+
+    async def _evict(self, first: Step, bucket: str) -> None:
+        """Run a step and what must follow it until there is room."""
+        evicted = await self._writer.run(first)
+        while True:
+            self._metrics.count_evicted(evicted.rows)
+            if not evicted.more:
+                return
+            evicted = await self._writer.run(functools.partial(self._space.evict, bucket=bucket))
+
+    def _connection(self) -> sqlite3.Connection:
+        """The connection of this thread."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = index.connect(self._layout.index)
+        return connection
+
+    async def _in(self, pool: ThreadPoolExecutor, call: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(pool, call)
+
+
+class Upload:
+    """An object that comes in."""
+
+    def __init__(self, store: Store, draft: Draft, row: index.Row, held: Reservation) -> None:
+        self._store = store
+        self._draft = draft
+        self._row = row
+        self._held = held
+        self.finishing = False
+
+    async def write(self, chunks: list[bytes]) -> None:
+        """Append bytes."""
+        await self._store.write(self._draft, chunks)
+
+    async def finish(self, chunks: list[bytes]) -> None:
+        """Append the last bytes, and keep the object: it is there when this returns."""
+        self.finishing = True
+        if not await self._store.keep(self._draft, chunks, self._row, self._held):
+            raise Refusal(HTTPStatus.NOT_FOUND, "there is no such bucket")
+
+
+def _open_folder(layout: Layout, capacity: int) -> int:
+    """Make the data folder ready, for this process alone; the handle of its lock."""
+    if not layout.data.is_dir():
+        raise StartError(f"{layout.data} is no folder")
+    state = os.statvfs(layout.data)
+    size = state.f_blocks * state.f_frsize
+    if capacity > size:
+        raise StartError(f"the capacity is {capacity} bytes, and {layout.data} has {size}")
+    try:
+        lock = os.open(layout.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            layout.make()
+            index.prepare(layout.index)
+        except BaseException:
+            os.close(lock)
+            raise
+    except BlockingIOError as error:
+        raise StartError(f"another server uses {layout.data}") from error
+    except (OSError, sqlite3.Error) as error:
+        raise StartError(f"{layout.data} cannot be used: {error}") from error
+    return lock

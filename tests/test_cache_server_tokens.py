@@ -1,0 +1,326 @@
+"""Whose token it is: asked of the API server, remembered for a while, and never guessed."""
+
+import concurrent.futures
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controlplane import ApiError, Client, ControlPlane
+from tests.cache_server_fakes import FakeTokenReviews, fake_token, fake_token_reviews
+from tests.cache_server_process import OBJECTS, CacheServer, bucket
+
+PATH = f"{OBJECTS}/abc/x"
+OTHER_AUTHORITY = """\
+-----BEGIN CERTIFICATE-----
+MIIBhzCCAS2gAwIBAgIURqrJ7jW3o1uk5MbrakO9U+ryjbcwCgYIKoZIzj0EAwIw
+GDEWMBQGA1UEAwwNc29tZWJvZHkgZWxzZTAgFw0yNjExMjIwMTIyMzRaGA8yMTI2
+MTAyOTAxMjIzNFowGDEWMBQGA1UEAwwNc29tZWJvZHkgZWxzZTBZMBMGByqGSM49
+AgEGCCqGSM49AwEHA0IABN8rEtCoRelqtk/QjzHIwUiWjM1p1vjm6CdYOxlqfi2c
+4DEtdSm3R1b9X2BcDXCCanjpz5Skm1NgQWmG2OPctN2jUzBRMB0GA1UdDgQWBBQs
+Y2Ka1tJHrXUoKH3GgSNNDXs4cTAfBgNVHSMEGDAWgBQsY2Ka1tJHrXUoKH3GgSNN
+DXs4cTAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCIQCP3bRpDWiW
+jdSsK+Uhm/Gn92ypjHUXXe+Aze6abXboQAIgX8/EG8b1Uq7lGarGT+RqzM8qSS+T
+c2dMIPYbxwdiF7k=
+-----END CERTIFICATE-----
+"""
+"""A certificate authority that has signed nothing; its key was never kept."""
+BUCKETS = [bucket("abc", namespaces=["team-a"]), bucket("open", public=True)]
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeTokenReviews]:
+    with fake_token_reviews() as fake:
+        yield fake
+
+
+@pytest.fixture
+def server(fake: FakeTokenReviews, tmp_path: Path) -> Iterator[CacheServer]:
+    with CacheServer(tmp_path, fake.url).configure(*BUCKETS) as running:
+        yield running
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+# --- remembered (with the fake: only it can be counted, held back and ended at will) --------------
+
+
+def test_a_token_is_asked_about_once(server: CacheServer, fake: FakeTokenReviews) -> None:
+    good, bad = fake_token("team-a"), fake_token("team-a", audience="other")
+    for _ in range(3):
+        assert server.get(PATH, good).status == 404
+        assert server.get(PATH, bad).status == 401
+    assert fake.reviews == 2
+    assert server.metric('cache_token_reviews_total{result="accepted"}') == 1
+    assert server.metric('cache_token_reviews_total{result="refused"}') == 1
+    assert server.metric("cache_token_cache_hits_total") == 4
+
+
+def test_requests_at_once_ask_once(server: CacheServer, fake: FakeTokenReviews) -> None:
+    token = fake_token("team-a")
+    fake.gate.clear()
+    with concurrent.futures.ThreadPoolExecutor(10) as pool:
+        answers = [pool.submit(server.get, PATH, token) for _ in range(10)]
+        until(lambda: fake.reviews > 0)
+        # Requests without a token are answered meanwhile, so those with one are all in by now.
+        for _ in range(20):
+            assert server.get(f"{OBJECTS}/open/x").status == 404
+        fake.gate.set()
+        assert {answer.result().status for answer in answers} == {404}
+    assert fake.reviews == 1
+
+
+def test_an_accepted_token_is_asked_about_again(fake: FakeTokenReviews, tmp_path: Path) -> None:
+    flags = {"review-seconds": "0.05", "refused-seconds": "600"}
+    with CacheServer(tmp_path, fake.url, flags).configure(*BUCKETS) as server:
+        token = fake_token("team-a")
+        assert server.get(PATH, token).status == 404
+        # As when the pod is gone.
+        fake.answer = {"authenticated": False}
+        until(lambda: server.get(PATH, token).status == 401)
+        asked = fake.reviews
+        fake.answer = None
+        assert server.get(PATH, token).status == 401, "a refusal is remembered too"
+        assert fake.reviews == asked
+
+
+def test_no_token_is_remembered_beyond_its_end(fake: FakeTokenReviews, tmp_path: Path) -> None:
+    flags = {"review-seconds": "600"}
+    with CacheServer(tmp_path, fake.url, flags).configure(*BUCKETS) as server:
+        token = fake_token("team-a", seconds=2.0)
+        until(lambda: server.get(PATH, token).status == 401)
+
+
+def test_a_token_whose_end_is_unknown_is_not_remembered(
+    server: CacheServer, fake: FakeTokenReviews
+) -> None:
+    user = {"username": "system:serviceaccount:team-a:default"}
+    fake.answer = {"authenticated": True, "user": user, "audiences": ["cache"]}
+    for _ in range(2):
+        assert server.get(PATH, "opaque").status == 404
+    assert fake.reviews == 2
+
+
+def status(**changes: Any) -> dict[str, Any]:
+    user = {"username": "system:serviceaccount:team-a:default"}
+    return {"authenticated": True, "user": user, "audiences": ["cache"], **changes}
+
+
+@pytest.mark.parametrize(
+    ("judgement", "expected"),
+    [
+        (status(), 404),
+        (status(audiences=["other", "cache"]), 404),
+        (status(authenticated=False), 401),
+        (status(authenticated="true"), 401),
+        # An API server that does not know of audiences leaves them out.
+        (status(audiences=None), 401),
+        (status(audiences=[]), 401),
+        (status(audiences=["other"]), 401),
+        (status(audiences="cache"), 401),
+        (status(user={"username": "system:node:team-a"}), 401),
+        (status(user={"username": "system:serviceaccount:team-a"}), 401),
+        (status(user={"username": "x:system:serviceaccount:team-a:b"}), 401),
+        (status(user={"username": "system:serviceaccount:team-b:team-a"}), 403),
+        (status(user=None), 401),
+        ({}, 401),
+    ],
+)
+def test_only_a_whole_yes_is_a_yes(
+    server: CacheServer, fake: FakeTokenReviews, judgement: dict[str, Any], expected: int
+) -> None:
+    fake.answer = judgement
+    assert server.get(PATH, fake_token("team-a")).status == expected
+
+
+# --- the API server is away -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", [200, 301, 400, 401, 403, 404, 429, 500, 503])
+def test_an_error_of_the_api_server_is_never_a_yes(
+    server: CacheServer, fake: FakeTokenReviews, code: int
+) -> None:
+    fake.status = code
+    token = fake_token("team-a")
+    assert server.get(PATH, token).status == (404 if code == 200 else 503)
+    assert server.get(f"{OBJECTS}/open/x", token).status == 404, "a public bucket needs nobody"
+    fake.status = 201
+    assert server.get(PATH, token).status == 404, "an error is not remembered"
+
+
+def test_an_outage_spares_tokens_that_are_known(tmp_path: Path) -> None:
+    with fake_token_reviews() as fake:
+        made = CacheServer(tmp_path, fake.url).configure(*BUCKETS)
+        with made as server:
+            known, new = fake_token("team-a"), fake_token("team-a", salt="new")
+            assert server.get(PATH, known).status == 404
+            fake.status = 500
+            assert server.get(PATH, known).status == 404
+            answer = server.get(PATH, new)
+            assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
+            assert server.get("/healthz").status == 200, "another server would help nobody"
+
+
+def test_an_api_server_that_is_not_there_is_never_a_yes(tmp_path: Path) -> None:
+    with fake_token_reviews() as fake:
+        url = fake.url
+    with CacheServer(tmp_path, url).configure(*BUCKETS) as server:
+        assert server.get(PATH, fake_token("team-a")).status == 503
+        assert server.metric('cache_token_reviews_total{result="error"}') == 1
+
+
+def test_its_own_token_is_read_again(server: CacheServer, fake: FakeTokenReviews) -> None:
+    server.get(PATH, fake_token("team-a"))
+    server.own_token.write_text("rotated\n")
+    server.get(PATH, fake_token("team-a", salt="other"))
+    assert fake.own_tokens == ["own", "rotated"]
+
+
+# --- the real API server --------------------------------------------------------------------------
+
+
+def token_of(
+    client: Client, namespace: str, account: str, audience: str | None, pod: dict[str, Any] | None
+) -> str:
+    """A token as kubelet gets it for a pod's projected volume."""
+    spec: dict[str, Any] = {"expirationSeconds": 600}
+    if audience is not None:
+        spec["audiences"] = [audience]
+    if pod is not None:
+        meta = pod["metadata"]
+        spec["boundObjectRef"] = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": meta["name"],
+            "uid": meta["uid"],
+        }
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
+    answer = client.request("POST", path, body)
+    return str(answer["status"]["token"])
+
+
+def account(client: Client, namespace: str, name: str) -> None:
+    for kind, metadata in (
+        ("Namespace", {"name": namespace}),
+        ("ServiceAccount", {"name": name, "namespace": namespace}),
+    ):
+        client.apply({"apiVersion": "v1", "kind": kind, "metadata": metadata})
+
+
+def pod(client: Client, namespace: str, name: str) -> dict[str, Any]:
+    return client.create(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {
+                "serviceAccountName": "default",
+                "containers": [{"name": "main", "image": "registry.invalid/none:1"}],
+            },
+        }
+    )
+
+
+def allow_reviews(client: Client) -> None:
+    rbac = "rbac.authorization.k8s.io"
+    rule = {
+        "apiGroups": ["authentication.k8s.io"],
+        "resources": ["tokenreviews"],
+        "verbs": ["create"],
+    }
+    subject = {"kind": "ServiceAccount", "name": "cache-server", "namespace": "cache-tokens"}
+    client.apply(
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": "cache-tokens"},
+            "rules": [rule],
+        }
+    )
+    client.apply(
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "cache-tokens"},
+            "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "cache-tokens"},
+            "subjects": [subject],
+        }
+    )
+
+
+@pytest.mark.controlplane
+def test_bound_tokens_of_a_real_api_server(api: ControlPlane, tmp_path: Path) -> None:
+    with api.client() as client:
+        account(client, "cache-tokens", "cache-server")
+        for namespace in ("cache-team-a", "cache-team-b"):
+            account(client, namespace, "default")
+        reader = pod(client, "cache-team-a", "reader")
+        good = token_of(client, "cache-team-a", "default", "cache", reader)
+        tokens = {
+            "other namespace": token_of(client, "cache-team-b", "default", "cache", None),
+            "other audience": token_of(client, "cache-team-a", "default", "other", reader),
+            "no audience of ours": token_of(client, "cache-team-a", "default", None, reader),
+            "changed": good[:-8] + ("A" * 8 if not good.endswith("A" * 8) else "B" * 8),
+            "no service account": (api.directory / "tokens.csv").read_text().split(",")[0],
+        }
+        flags = {
+            "api-ca": str(api.directory / "certs" / "apiserver.crt"),
+            "review-seconds": "0.2",
+        }
+        server = CacheServer(tmp_path, api.status().server or "", flags)
+        server.own_token.write_text(token_of(client, "cache-tokens", "cache-server", None, None))
+        server.configure(bucket("abc", namespaces=["cache-team-a"]))
+        with server:
+            # It may not ask yet.
+            assert server.get(PATH, good).status == 503
+            allow_reviews(client)
+            until(lambda: server.get(PATH, good).status == 404)
+            assert server.put(PATH, b"shared", good).status == 201
+            assert server.get(PATH, good).body == b"shared"
+            statuses = {name: server.get(PATH, token).status for name, token in tokens.items()}
+            assert statuses == {
+                "other namespace": 403,
+                "other audience": 401,
+                "no audience of ours": 401,
+                "changed": 401,
+                "no service account": 401,
+            }
+            assert client.delete("v1", "Pod", "reader", "cache-team-a")
+            until(lambda: server.get(PATH, good).status == 401)
+            assert not any(token in server.log for token in (good, *tokens.values()))
+
+
+@pytest.mark.controlplane
+def test_an_api_server_of_another_authority_is_not_believed(
+    api: ControlPlane, tmp_path: Path
+) -> None:
+    authority = tmp_path / "other.pem"
+    authority.write_text(OTHER_AUTHORITY)
+    flags = {"api-ca": str(authority)}
+    server = CacheServer(tmp_path, api.status().server or "", flags)
+    with server.configure(*BUCKETS):
+        assert server.get(PATH, fake_token("team-a")).status == 503
+        assert "ClientConnectorCertificateError" in server.log
+
+
+@pytest.mark.controlplane
+def test_a_token_lives_ten_minutes_at_least(api: ControlPlane) -> None:
+    """Why expiry is tried with the fake: the real one gives out none that ends soon."""
+    with api.client() as client:
+        account(client, "cache-short", "default")
+        path = "/api/v1/namespaces/cache-short/serviceaccounts/default/token"
+        body = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {"expirationSeconds": 599},
+        }
+        with pytest.raises(ApiError, match="less than 10 minutes"):
+            client.request("POST", path, body)
