@@ -143,5 +143,15 @@ class Code(StrEnum):
     OFF_PEAK_MEANINGLESS = "off-peak-meaningless", "the other limits would never hold"
     STORAGE_LIMITS = "storage-limits", "the API server would refuse every pod that says nothing"
 
+    # --- the object cache ---------------------------------------------------------------------
+    CACHE_QUOTA = "cache-quota", "buckets would push each other's objects out"
+    CACHE_CAPACITY = "cache-capacity", "the disk would be full before the cache evicts anything"
+    CACHE_TABLE = "cache-table", "Envoy refuses the table, or one lost host would cost many keys"
+    CACHE_NAMESPACE = "cache-namespace", "nobody could read or write the bucket"
+    CACHE_UNREACHABLE = (
+        "cache-unreachable",
+        "requests would not find the cache, or not the server of an object",
+    )
+
     # --- objects ------------------------------------------------------------------------------
     OBJECT_INVALID = "object-invalid", "the API server would refuse the object"

@@ -84,5 +84,8 @@ class HardwareProfile(Model):
     """Firmware interface."""
     root_disk: RootDisk
     """Which disk takes the operating system."""
+    data_nvme_gb: Annotated[int, Field(ge=1)] | None = None
+    """Space of its NVMe disks beside the operating system, in GB (10^9 bytes); leave out where it
+    is not known."""
     reimage_minutes: Annotated[int, Field(ge=5, le=480)] = 30
     """Minutes from the start of an OS install until the node is ready."""

@@ -148,6 +148,20 @@ class Site:
         """Who schedules pods that ask for a model: all its pools have the same backend."""
         return next((self.backend(pool) for pool in self.pools_with(model)), None)
 
+    def cache_pools(self) -> tuple[Pool, ...]:
+        """The pools whose hosts keep objects of the cache; none where the site has no cache."""
+        cache = self.file.cache
+        if cache is None:
+            return ()
+        named = cache.pools
+        return tuple(each for each in self.file.pools if named is None or each.name in named)
+
+    def cache_hosts(self) -> tuple[Host, ...]:
+        """The hosts that may keep objects of the cache, spares too, sorted by name: Git does not
+        say which hosts of a pool are its spares."""
+        found = [host for pool in self.cache_pools() for host in self.hosts_of(pool)]
+        return tuple(sorted(found, key=lambda host: host.name))
+
     def nominal_resources(self) -> tuple[str, ...]:
         """The models' resources that no node has: admission adds the plugin's beside them, so a
         scheduler must not look for them on nodes. Sorted."""

@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from schemas.accelerators import AcceleratorSettings
+from schemas.cache import Cache
 from schemas.hardware import HardwareProfile
 from schemas.networkdevices import NetworkDevices, PoolNetworkDevices
 from schemas.primitives import (
@@ -281,3 +282,5 @@ class SiteFile(Model):
     """How network devices get to pods."""
     scheduling: Scheduling | None = None
     """How pods are scheduled, and who may use what; without it the default scheduler does all."""
+    cache: Cache | None = None
+    """The object cache on the hosts' NVMe; without it there is none."""

@@ -104,3 +104,12 @@ class VirtualFunctionDriver(StrEnum):
     """A network interface of the kernel."""
     VFIO_PCI = "vfio-pci"
     """The bare device, for drivers in user space."""
+
+
+class CacheDiscovery(StrEnum):
+    """How Envoy knows the servers of the object cache."""
+
+    HOSTS = "hosts"
+    """A file with the site's hosts, which Foresite writes: every Envoy has the same table."""
+    DNS = "dns"
+    """The cluster's DNS: Envoys disagree for seconds when a server comes or goes."""

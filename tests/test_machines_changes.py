@@ -110,15 +110,51 @@ def test_a_change_of_the_control_plane_is_in_its_own_object() -> None:
     assert changed(tsukuba(), after) == {"KubeadmControlPlane"}
 
 
-def test_the_mirror_of_a_site_is_in_the_bootstrap_of_every_pool() -> None:
-    sources = tsukuba().file.sources.model_copy(update={"registry_mirror": "https://m.example"})
-    after = with_file(tsukuba(), sources=sources)
+def with_mirror(site: Site) -> Site:
+    sources = site.file.sources.model_copy(update={"registry_mirror": "https://m.example"})
+    return with_file(site, sources=sources)
+
+
+def with_layers_in(site: Site, address: str) -> Site:
+    """The site with tokyo-1's cache at an address, where hosts look for layers of images."""
+    cache = every_site()["tokyo-1"].file.cache
+    assert cache is not None
+    return with_file(site, cache=cache.model_copy(update={"address": address}))
+
+
+def machines_changed(before: Site, after: Site) -> set[str]:
+    """Of what changed, the objects of the management cluster."""
+    there = {m.name for site in (before, after) for m in objects(site) if m.target is Target.SITE}
+    return changed(before, after) - there
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (tsukuba(), with_mirror(tsukuba())),
+        (tsukuba(), with_layers_in(tsukuba(), "10.96.0.80")),
+        (with_layers_in(tsukuba(), "10.96.0.80"), with_layers_in(tsukuba(), "10.96.0.81")),
+    ],
+    ids=["mirror", "image layers", "another address of the cache"],
+)
+def test_where_hosts_look_for_images_is_in_the_bootstrap_of_every_pool(
+    before: Site, after: Site
+) -> None:
     workers = {"cpu", "mncore2"}
-    assert renamed(tsukuba(), after) == {f"KubeadmConfigTemplate/{name}" for name in workers}
-    assert changed(tsukuba(), after) == renamed(tsukuba(), after) | {
+    templates = {f"KubeadmConfigTemplate/{name}" for name in workers}
+    assert renamed(before, after) >= templates
+    assert machines_changed(before, after) == templates | {
         "KubeadmControlPlane",
         *(f"MachineDeployment/{name}" for name in workers),
     }
+
+
+def test_buckets_are_no_concern_of_the_machines() -> None:
+    before = with_layers_in(tsukuba(), "10.96.0.80")
+    cache = before.file.cache
+    assert cache is not None
+    fewer = cache.model_copy(update={"buckets": cache.buckets[1:]})
+    assert machines_changed(before, with_file(before, cache=fewer)) == set()
 
 
 def test_a_new_host_is_one_object_one_address_and_one_machine_more() -> None:

@@ -28,6 +28,7 @@ from components.impact.vocabulary import (
 from components.machines.impact import RULES
 from components.manifest import Manifest
 from components.site import site_objects
+from schemas.cache import ImageLayers
 from schemas.hostlist import Host
 from schemas.site import Site
 from schemas.sitefile import Proxy
@@ -185,6 +186,14 @@ def with_os_images(site: Site, url: str = "http://other.example/os") -> Site:
     return with_file(site, sources=site.file.sources.model_copy(update={"os_images": url}))
 
 
+def with_image_layers(site: Site, *registries: str) -> Site:
+    """The site with tokyo-1's cache, in which its hosts look for layers of the registries."""
+    cache = every_site()["tokyo-1"].file.cache
+    assert cache is not None
+    layers = ImageLayers(bucket="image-layers", registries=list(registries))
+    return with_file(site, cache=cache.model_copy(update={"image_layers": layers}))
+
+
 @pytest.mark.parametrize("name", sorted(every_site()))
 def test_every_field_of_every_object_has_a_rule(name: str) -> None:
     made = site_objects(every_site()[name])[MACHINES]
@@ -230,8 +239,12 @@ def test_of_every_field_something_is_said_when_it_goes_and_when_it_comes(name: s
             lambda site: with_boot(site, dns=["10.17.0.3"]),
             "spec.networkData.services.dns[0] of Metal3DataTemplate/cpu changed",
         ),
+        (
+            lambda site: with_image_layers(site, "docker.io"),
+            "files of KubeadmConfigTemplate/cpu changed",
+        ),
     ],
-    ids=["image", "time servers", "name servers"],
+    ids=["image", "time servers", "name servers", "image layers"],
 )
 def test_what_is_in_a_template_re_images_the_pool_and_is_named(change: Change, said: str) -> None:
     found = verdict(tsukuba(), change(tsukuba()))

@@ -6,6 +6,7 @@ rule template-mark sees to URLs.
 """
 
 from components.dump import dump
+from components.machines.registries import registry_files
 from components.manifest import Json
 from schemas.gates import kubelet_gates
 from schemas.nodelabels import kubelet_argument, synced
@@ -74,14 +75,7 @@ def files(site: Site, pool: Pool) -> list[Json]:
     """The files that a pool's hosts have before they join."""
     boot = site.first_boot(pool)
     found = [_file(f"{PATCHES}/kubeletconfiguration+strategic.yaml", dump(kubelet(site, pool)))]
-    if site.file.sources.registry_mirror:
-        found.append(
-            _file(
-                "/etc/containerd/certs.d/_default/hosts.toml",
-                f'[host."{site.file.sources.registry_mirror}"]\n'
-                'capabilities = ["pull", "resolve"]\n',
-            )
-        )
+    found += [_file(path, text) for path, text in registry_files(site).items()]
     if boot.proxy:
         found.append(
             _file(

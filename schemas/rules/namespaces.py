@@ -78,6 +78,11 @@ def _programs(site: Site) -> Iterator[_Named]:
         written = "namespace" in scheduling.model_fields_set
         place = ("scheduling", "namespace")
         yield _Named(scheduling.namespace, place, "the schedulers", written=written)
+    cache = site.file.cache
+    if cache is not None:
+        place = ("cache", "namespace")
+        written = place[1] in cache.model_fields_set
+        yield _Named(cache.namespace, place, "the object cache", written=written)
 
 
 def _teams(site: Site) -> Iterator[_Named]:
