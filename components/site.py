@@ -12,6 +12,8 @@ from components.machines import objects as machines
 from components.manifest import Manifest
 from components.network_devices import impact as network_devices_impact
 from components.network_devices import objects as network_devices
+from components.object_cache import impact as object_cache_impact
+from components.object_cache import objects as object_cache
 from components.pod_network import impact as pod_network_impact
 from components.pod_network import objects as pod_network
 from components.schedulers import impact as schedulers_impact
@@ -30,6 +32,7 @@ COMPONENTS: dict[str, Callable[[Site], list[Manifest]]] = {
     "teams": teams.objects,
     "schedulers": schedulers.objects,
     "training": training.objects,
+    "object-cache": object_cache.objects,
 }
 """Each component by name, with the pure function that makes its objects."""
 
@@ -41,6 +44,7 @@ RULES: dict[str, Rules] = {
     "teams": Rules((*teams_impact.RULES, *kubernetes.RULES)),
     "schedulers": Rules((*schedulers_impact.RULES, *kubernetes.RULES)),
     "training": Rules((*training_impact.RULES, *kubernetes.RULES)),
+    "object-cache": Rules((*object_cache_impact.RULES, *kubernetes.RULES)),
 }
 """What a change of a component's objects does to machines: its own rules, then Kubernetes'."""
 

@@ -7,6 +7,7 @@ import pulumi
 from components.accelerators.component import Accelerators
 from components.machines.component import Machines
 from components.network_devices.component import NetworkDevices
+from components.object_cache.component import ObjectCache
 from components.pod_network.component import PodNetwork
 from components.schedulers.component import Schedulers
 from components.shell import placement
@@ -23,6 +24,7 @@ SHELLS = {
     "teams": Teams,
     "schedulers": Schedulers,
     "training": Training,
+    "object-cache": ObjectCache,
 }
 """Each component by name, as Pulumi registers it, in the order of components/site.py."""
 

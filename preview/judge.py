@@ -16,6 +16,7 @@ from components.machines.rollout import capacity, plans
 from components.manifest import Manifest, Target
 from components.site import RULES
 from preview import connections
+from preview.cache import cache
 from preview.result import (
     Cause,
     Deletion,
@@ -53,15 +54,17 @@ def judge(
         Reason(each, _object(site, each.name).title, causes.get(each.name, ())) for each in effects
     )
     rollouts = plans(site, effects)
+    hosts = tuple(_hosts(site, effects))
     return SitePreview(
         name=site.name,
         state=_state(site),
-        hosts=tuple(_hosts(site, effects)),
+        hosts=hosts,
         reasons=reasons,
         objects=tuple(_objects(site, effects)),
         plans=rollouts,
         capacity=capacity(site, effects, rollouts) if site.after else (),
         deletions=tuple(_deletions(site, effects)),
+        cache=cache(site, hosts, rollouts),
     )
 
 

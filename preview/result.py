@@ -5,12 +5,13 @@ happens are one ``Entry``. Reports read this and compute nothing of their own.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
 from components.impact.vocabulary import Action, Effect, Impact, Ledger, ObjectChange, PoolPlan
+from components.object_cache.impact.moved import CacheMove
 from schemas.problem import Problem
 
 
@@ -103,7 +104,8 @@ class SitePreview:
 
     ``problems`` are those of the side that cannot be read. ``hosts`` are all hosts of both sides,
     each once, in the order of the list. ``capacity`` has a line for each accelerator model (and one
-    for hosts without), with what is out when all pools are at their worst moment at once.
+    for hosts without), with what is out when all pools are at their worst moment at once. ``cache``
+    is what becomes of the cache's objects; None where nothing does.
     """
 
     name: str
@@ -115,6 +117,7 @@ class SitePreview:
     plans: tuple[PoolPlan, ...] = ()
     capacity: tuple[Ledger, ...] = ()
     deletions: tuple[Deletion, ...] = ()
+    cache: CacheMove | None = None
 
     @property
     def impact(self) -> Impact:
@@ -126,7 +129,7 @@ class SitePreview:
 
     def counts(self) -> Mapping[Impact, int]:
         """Hosts by what happens to them, worst first; at most so many where that is known."""
-        return _counts(self.hosts)
+        return counted(self.hosts)
 
     def actions(self) -> dict[str, Counter[Action]]:
         """Objects by component and by what becomes of them."""
@@ -136,7 +139,8 @@ class SitePreview:
         return found
 
 
-def _counts(hosts: tuple[HostVerdict, ...]) -> dict[Impact, int]:
+def counted(hosts: Iterable[HostVerdict]) -> dict[Impact, int]:
+    """Hosts by what happens to them, worst first; at most so many where that is known."""
     groups = Counter(host.shared for host in hosts)
     found: Counter[Impact] = Counter()
     for (impact, at_most, rest, rest_at_most, _), number in groups.items():

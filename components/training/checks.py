@@ -192,6 +192,25 @@ def rdma(job: Setting) -> Iterator[Refusal]:
         yield Refusal("--per-worker", message, f"write {job.most}, all of a host")
 
 
+def cache(job: Setting) -> Iterator[Refusal]:
+    """The site's cache has the bucket, and pods of the namespace may use it."""
+    here, given, bucket = job.site.file.cache, job.request.cache, job.bucket
+    if given is None:
+        return
+    if here is None:
+        fix = f"leave it out, or write cache: in sites/{job.site.name}.yaml"
+        yield Refusal("--cache", "this site has no cache", fix)
+    elif bucket is None:
+        fix = choice(given, [each.name for each in here.buckets])
+        yield Refusal("--cache", f"there is no bucket {given}", fix)
+    elif not (bucket.public or job.writes or any([*team(job), *namespace(job)])):
+        mine = [each.name for each in here.for_data() if each.readable_by(job.namespace)]
+        fix = f"write one of {', '.join(mine)}, or" if mine else "leave it out, or"
+        fix += f" have {job.namespace} written in namespaces: of the bucket"
+        message = f"pods of {job.namespace} may not use the bucket {given}"
+        yield Refusal("--cache", message, fix)
+
+
 def variable(job: Setting) -> Iterator[Refusal]:
     """TF_CONFIG, which names every pod, is short enough for a program to start with."""
     request, most = job.request, _LONGEST_VARIABLE // len(job.name or "a")
@@ -232,5 +251,6 @@ CHECKS: tuple[Check, ...] = (
     priority,
     timeout,
     rdma,
+    cache,
     variable,
 )

@@ -3,7 +3,7 @@
     kubectl get configmap job-templates -o go-template='{{index .data "all-reduce.v100.yaml"}}'
 
 One for each template and model that the team is promised: two workers where the promise allows it,
-with RDMA where the model's hosts have it.
+with RDMA where the model's hosts have it, and with the cache where the team has a bucket.
 """
 
 from collections.abc import Iterator
@@ -120,13 +120,31 @@ def _requests(
     """Examples from the best to the least."""
     command = COMMANDS.get(template, ("torchrun", "train.py"))
     first = JobRequest(
-        template, model, WORKERS, IMAGE, team.name, namespace, rdma=True, command=command
+        template,
+        model,
+        WORKERS,
+        IMAGE,
+        team.name,
+        namespace,
+        rdma=True,
+        cache=bucket_of(site, namespace),
+        command=command,
     )
     for rdma in (True, False):
         here = Setting(site, replace(first, rdma=rdma))
         for workers in (WORKERS, 1) if here.pools else ():
             for per_worker in range(here.most, 0, -1):
                 yield replace(here.request, workers=workers, per_worker=per_worker)
+
+
+def bucket_of(site: Site, namespace: str) -> str | None:
+    """The bucket that jobs of a namespace use: the first that it may write, its own before those
+    that anybody reads."""
+    cache = site.file.cache
+    if cache is None:
+        return None
+    mine = [each for each in cache.for_data() if namespace in each.namespaces]
+    return next((each.name for each in sorted(mine, key=lambda each: each.public)), None)
 
 
 def header(site: Site, request: JobRequest, made: Made) -> str:
@@ -143,6 +161,7 @@ def header(site: Site, request: JobRequest, made: Made) -> str:
         names.append("the PodGroup's, scheduling.k8s.io/group-name")
     together = ", ".join(names)
     options = f"--team {request.team} --model {request.model} --workers N --image IMAGE"
+    options += f" --cache {request.cache}" if request.cache else ""
     devices = f"{setting.resource} in requests and limits{_DEVICES[request.template]}"
     lines = [
         *made.notes,

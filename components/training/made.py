@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from components.cache_client import URL_VARIABLE
 from components.manifest import Json
 from components.training import job, jobset, mpi, trainjob
 from components.training.checks import refusals
@@ -42,6 +43,7 @@ def notes(setting: Setting) -> list[str]:
     found = [f"{request.template}: {workers} with {setting.per_worker} of {resource} each."]
     found.append(_together(setting))
     found += _off_peak(setting)
+    found += _cache(setting)
     found.append(
         f"A job that is stopped gets SIGTERM and {GRACE_SECONDS} s to write a checkpoint; it "
         "starts from the beginning unless it reads one."
@@ -71,6 +73,16 @@ def _together(setting: Setting) -> str:
             "or preempted it deletes them all, and the job starts again as a whole."
         )
     return "Nothing starts its pods together: some may hold accelerators and wait for the rest."
+
+
+def _cache(setting: Setting) -> list[str]:
+    """Where workers find the cache, and what they may do there."""
+    client = setting.cache
+    if client is None:
+        return []
+    rights = "read and write" if setting.writes else "read, and not write,"
+    found = f"Workers may {rights} the cache's bucket {setting.request.cache}: {URL_VARIABLE} says"
+    return [f"{found} where it is, and a token is mounted for it."]
 
 
 def _off_peak(setting: Setting) -> list[str]:

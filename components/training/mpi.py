@@ -6,11 +6,13 @@ image to its launcher only, and workers need the same one.
 
 The image has Open MPI, an SSH server and a shell, and runs as root: a container that is not root's
 has no IPC_LOCK, which RDMA needs. Keys come from Trainer; they are copied, as ssh refuses keys that
-a group may read.
+a group may read. A process gets no variables of its worker's container, but those that mpirun
+passes on.
 
 Sources: Kubeflow Trainer 2.2.0, pkg/runtime/framework/plugins/mpi/mpi.go (hostfile, keys, number of
 workers), pkg/runtime/core/trainingruntime.go (numNodes of a runtime counts launchers, that of a
-TrainJob workers); OpenSSH, authfile.c (sshkey_perm_ok) and sshd.c (0 on SIGTERM).
+TrainJob workers); OpenSSH, authfile.c (sshkey_perm_ok) and sshd.c (0 on SIGTERM); Open MPI 5.0,
+mpirun(1) (-x).
 """
 
 from components.manifest import Json
@@ -120,5 +122,7 @@ def _launcher(setting: Setting) -> Json:
 
 
 def _launch(setting: Setting) -> list[str]:
-    arguments = ["-np", str(setting.devices), *setting.request.command]
+    passed = setting.cache.variables() if setting.cache else {}
+    exports = [word for name, text in passed.items() for word in ("-x", f"{name}={text}")]
+    arguments = ["-np", str(setting.devices), *exports, *setting.request.command]
     return wrapped(["/bin/sh", "-c", LAUNCH, "mpirun", *arguments])

@@ -5,6 +5,7 @@ and limits are equal: for accelerators they have to be, and a pod whose cores an
 is evicted last.
 """
 
+from components.cache_client import with_cache
 from components.manifest import Json, pruned
 from components.rdma import SHARED_MEMORY, SHARED_MEMORY_MOUNT
 from components.taints import tolerations
@@ -67,6 +68,8 @@ def worker(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
         "containers": [box],
         "volumes": [SHARED_MEMORY],
     }
+    if setting.cache is not None:
+        spec = with_cache(spec, setting.cache)
     metadata = {"annotations": {**setting.needs.annotations, **gang}}
     return pruned({"metadata": metadata, "spec": spec})
 

@@ -36,7 +36,8 @@ class JobRequest:
     ``per_worker`` are accelerators (default: all of a host). ``servers`` are parameter servers.
     ``cpu``, ``memory`` and ``storage`` (on the host's disk) are quantities of one worker.
     ``timeout`` is how long a gang may hold what it has found, in seconds. ``command`` replaces the
-    image's entry point; with MPI it is what each process runs.
+    image's entry point; with MPI it is what each process runs. ``cache`` is a bucket of the object
+    cache, which workers find by their environment.
     """
 
     template: Template
@@ -54,6 +55,7 @@ class JobRequest:
     priority: str | None = None
     timeout: int | None = None
     rdma: bool = False
+    cache: str | None = None
     command: tuple[str, ...] = ()
 
     @property

@@ -7,10 +7,12 @@ All of it answers as far as it can for requests that have faults, as the checks 
 from dataclasses import dataclass
 from functools import cached_property
 
+from components.cache_client import CacheClient, cache_client
 from components.manifest import Json
 from components.rdma import Needs, needs
 from components.training.request import JobRequest
 from components.training.room import Room, default_cpu, default_memory, room
+from schemas.cache import Bucket
 from schemas.nodelabels import ACCELERATOR_LABEL, POOL_LABEL
 from schemas.scheduling import (
     Backend,
@@ -96,6 +98,23 @@ class Setting:
         if not self.request.rdma or not self.pools:
             return NOTHING
         return needs(self.site, self.pools[0], self.namespace if self.team else None)
+
+    @property
+    def bucket(self) -> Bucket | None:
+        """The bucket of the cache that the job asks for; None where the site has none of it."""
+        cache, asked = self.site.file.cache, self.request.cache
+        return cache.bucket(asked) if cache and asked is not None else None
+
+    @property
+    def writes(self) -> bool:
+        """Whether the job's pods may write the bucket."""
+        return self.bucket is not None and self.bucket.writable_by(self.namespace)
+
+    @property
+    def cache(self) -> CacheClient | None:
+        """How workers use that bucket."""
+        cache, bucket = self.site.file.cache, self.bucket
+        return cache_client(cache, bucket.name) if cache and bucket else None
 
     @cached_property
     def backend(self) -> Backend | None:

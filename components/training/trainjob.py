@@ -4,12 +4,15 @@ A ClusterTrainingRuntime says what all jobs on a model have in common: the sched
 go, and how a job comes back. It has no podGroupPolicy: that is for other schedulers' gangs. What is
 one job's own, its gang above all, comes by a patch of the TrainJob. A patch cannot name a tier of
 priority, so a job that does has a runtime of its own, in its namespace; so have jobs of a site
-without teams, for which no runtimes are made.
+without teams, for which no runtimes are made. Nor can it give variables to the container of
+workers: those come by the TrainJob's trainer.
 
 Sources: Kubeflow Trainer 2.2.0, pkg/apis/trainer/v1alpha1/trainjob_types.go (PodSpecPatch),
-pkg/runtime/core/trainingruntime.go, pkg/runtime/framework/plugins/torch; also 2.3.0.
+pkg/runtime/core/trainingruntime.go (patches are merged as kubectl's), pkg/runtime/framework/plugins
+(torch; jobset, which refuses variables in patches); also 2.3.0.
 """
 
+from components.cache_client import CacheClient, mount
 from components.manifest import Json, hashed, pruned
 from components.training import starting
 from components.training.fitting import shared
@@ -87,6 +90,10 @@ def _train_job(setting: Setting, *, own: bool) -> Json:
         # Trainer 2.2 puts these in place of the runtime's, so they are complete.
         "resourcesPerNode": resources(setting),
     }
+    # A runtime of the job's own has it in its pods.
+    client = None if own else setting.cache
+    if client is not None:
+        trainer["env"] = client.environment()
     # What the runtime, which all namespaces share, cannot say of this job's pods.
     added = {
         **setting.needs.annotations,
@@ -96,7 +103,7 @@ def _train_job(setting: Setting, *, own: bool) -> Json:
         **starting.suspended(setting),
         "runtimeRef": reference(kind, name),
         "trainer": pruned(trainer),
-        "runtimePatches": [_patch(added)] if added else None,
+        "runtimePatches": [_patch(added, client)] if added or client else None,
     }
     return pruned(
         {"apiVersion": API, "kind": "TrainJob", "metadata": metadata(setting), "spec": spec}
@@ -108,9 +115,12 @@ def reference(kind: str, name: str) -> Json:
     return {"apiGroup": "trainer.kubeflow.org", "kind": kind, "name": name}
 
 
-def _patch(annotations: dict[str, str]) -> Json:
-    """Annotations on the workers' pods."""
-    pod = {"metadata": {"annotations": annotations}}
+def _patch(annotations: dict[str, str], client: CacheClient | None) -> Json:
+    """Annotations on the workers' pods, and their token for the cache."""
+    pod: Json = {"metadata": {"annotations": annotations}} if annotations else {}
+    if client is not None:
+        box = {"name": NODE, "volumeMounts": [mount()]}
+        pod["spec"] = {"containers": [box], "volumes": [client.volume()]}
     job = {"name": NODE, "template": {"spec": {"template": pod}}}
     return {
         "manager": MANAGER,

@@ -31,6 +31,10 @@ DEFAULTS = {"protocol": "TCP"}
 """Defaults of list keys that the definitions of Kubernetes' own kinds leave out: of container ports
 and of service ports. Source: k8s.io/api 0.34.3, core/v1/types.go, ContainerPort and ServicePort."""
 
+KEY_PATHS = "x-foresite-list-key-paths"
+"""Where the keys of a list's items are in them, for data that no schema of Kubernetes speaks of
+(known.py): Kubernetes' own keys are never inside of something."""
+
 _METADATA = {"$ref": f"{REF}{OBJECT_META}"}
 
 
@@ -86,6 +90,11 @@ class Field(NamedTuple):
             key: fields.get(key, {}).get("default", DEFAULTS.get(key))
             for key in self.schema[LIST_KEYS]
         }
+
+    @property
+    def key_paths(self) -> tuple[tuple[str, ...], ...]:
+        """Where in this list's items their keys are; empty for a list without such keys."""
+        return tuple(self.schema.get(KEY_PATHS, ()))
 
     @property
     def whole_keys(self) -> bool:

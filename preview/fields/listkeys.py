@@ -28,6 +28,9 @@ def keyed(
     Where an item is nothing but its keys, its first key alone tells whether it has changed or gone,
     as long as that one is unique (Kubernetes lists ``value`` among the keys of an argument).
     """
+    if paths := field.key_paths:
+        left, right = (_by_paths(items, paths) for items in (before, after))
+        return None if left is None or right is None else (left, right)
     keys = field.keys
     if not keys and not field.is_set:
         return None
@@ -48,6 +51,24 @@ def _by_key(items: list[Any], keys: dict[str, Any]) -> dict[str, Any] | None:
             return None
         found[key] = item
     return found
+
+
+def _by_paths(items: list[Any], paths: tuple[tuple[str, ...], ...]) -> dict[str, Any] | None:
+    """The items by the texts at the paths; None if one lacks them all, or they are not unique."""
+    found: dict[str, Any] = {}
+    for item in items:
+        steps = [_inside(item, path) for path in paths]
+        key = Item("/".join(step for step in steps if step))
+        if not key or key in found:
+            return None
+        found[key] = item
+    return found
+
+
+def _inside(item: Any, path: tuple[str, ...]) -> str:
+    for step in path:
+        item = item.get(step) if isinstance(item, dict) else None
+    return item if isinstance(item, str) else ""
 
 
 def _key(item: Any, keys: dict[str, Any]) -> Item | None:

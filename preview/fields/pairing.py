@@ -12,6 +12,7 @@ from typing import Any
 from components.impact.vocabulary import Path
 from preview.fields.embedded import Documents, documents
 from preview.fields.kinds import NOTHING, Field, field_of
+from preview.fields.known import known
 from preview.fields.listkeys import keyed, matching
 from preview.fields.quantities import quantity
 
@@ -153,7 +154,7 @@ class Pairing:
 
     def _documents(self, before: Documents, after: Documents) -> Laid:
         if before.one is not None and after.one is not None:
-            return self.laid(before.one, after.one, NOTHING)
+            return self.laid(before.one, after.one, known(before.one, after.one))
         left, right = before.by_name, after.by_name
         if left is not None and right is not None:
             return self._maps(left, right, lambda key: field_of(left[key], right[key]))

@@ -5,6 +5,7 @@ from typing import Any
 
 from components.impact.vocabulary import ABSENT, Action, FieldChange, ObjectChange
 from preview.fields import shown, text_lines
+from preview.fields.listkeys import Item
 from preview.report.blocks import Code, Head, Line, Room, Row, Section, Table
 from preview.report.phrase import Phrase, Strong, change, joined, prose, value, visible
 from preview.report.ranges import first_few, ranges
@@ -100,11 +101,19 @@ def _group(group: Sequence[ObjectVerdict], room: Room) -> Line:
 
 
 def _fields(found: ObjectChange, room: Room) -> Iterable[Line]:
-    some, more = first_few(found.fields, room.fields)
-    for field in some:
-        yield _field(field, room)
+    """The fields that differ; those of many items of a list that change alike as one."""
+    alike: dict[object, list[FieldChange]] = {}
+    for field in found.fields:
+        items = tuple(isinstance(step, Item) or step for step in field.path)
+        alike.setdefault((items, repr(field.before), repr(field.after)), []).append(field)
+    some, more = first_few(tuple(alike.values()), room.fields)
+    for fields in some:
+        line = _field(fields[0], room)
+        same: Phrase = (f", and so in {len(fields) - 1:,} more",) if len(fields) > 1 else ()
+        yield line._replace(phrase=(*line.phrase, *same))
     if more:
-        yield Line((f"and {count(more, 'more field')}",))
+        rest = sum(map(len, tuple(alike.values())[-more:]))
+        yield Line((f"and {count(rest, 'more field')}",))
 
 
 def _field(field: FieldChange, room: Room) -> Line:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from components.impact.vocabulary import Impact
+from preview.report import cache
 from preview.report.phrase import Phrase, joined, plain, value
 from preview.report.words import (
     GIVES_UP,
@@ -137,6 +138,7 @@ def _warnings(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
     """What the reader must know beside what happens to hosts."""
     if stopped := sum(map(refused, sites)):
         yield (f"pulumi up stops at {count(stopped, 'refused object')}",)
+    yield from cache.clauses(sites)
     lost = sum(each.count for site in sites for each in site.deletions)
     if lost and not any(site.impact is Impact.REMOVE for site in sites):
         yield (f"deletes {count(lost, 'thing')} that the request has to name",)

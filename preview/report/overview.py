@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from components.impact.vocabulary import Impact
+from preview.report import cache
 from preview.report.blocks import Alert, Bar, Head, Line, Part, Report, Room, Row, Section, Table
 from preview.report.changes import differences, objects
 from preview.report.headline import clauses
@@ -103,6 +104,7 @@ def _part(entry: Entry, room: Room) -> Part:
         hosts(site, room),
         pools(site),
         capacity(site),
+        cache.section(site),
         harmful,
         objects(site),
     ]

@@ -59,6 +59,7 @@ def _site(site: SitePreview) -> Json:
         "plans": [_plan(plan) for plan in site.plans],
         "capacity": [ledger._asdict() for ledger in site.capacity],
         "deletions": [{"what": each.what, "count": each.count} for each in site.deletions],
+        "cache": site.cache._asdict() if site.cache else None,
     }
 
 

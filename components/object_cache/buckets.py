@@ -1,0 +1,51 @@
+"""The buckets as a server reads them: JSON, one a line, so that a diff shows the one that changed.
+
+The form is the operator's own: top key ``Bucket``, a list of maps with ``Name``, ``Public``,
+``BucketQuota`` and ``AllowNamespaces``. The site file says what a bucket may take at the whole
+site; a server counts what it keeps itself, so it is told its share. Spares have no server, so the
+shares are those of the machines; which hosts these are has no effect.
+"""
+
+import json
+
+from components.manifest import Manifest, Target
+from components.object_cache.amounts import share
+from components.object_cache.names import BUCKETS, SERVER, of_program
+from schemas.cache import Bucket, Cache
+from schemas.site import Site
+
+
+def bucket_config(site: Site, cache: Cache) -> Manifest:
+    """The ConfigMap with the buckets, under the name of the file that the server reads."""
+    body = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": of_program(site, cache, BUCKETS, SERVER),
+        "data": {file_name(cache): bucket_text(site, cache)},
+    }
+    return Manifest(f"ConfigMap/{BUCKETS}", body, target=Target.SITE)
+
+
+def file_name(cache: Cache) -> str:
+    """The name of the file with the buckets."""
+    return cache.server.config_path.rpartition("/")[2]
+
+
+def bucket_text(site: Site, cache: Cache) -> str:
+    """The file with the buckets, by name: their order in the site file means nothing."""
+    servers = sum(site.replicas(pool) for pool in site.cache_pools())
+    if not servers:
+        raise ValueError(f"{site.name}: no host keeps objects, so no bucket has a place")
+    lines = [_line(each, servers) for each in sorted(cache.buckets, key=lambda each: each.name)]
+    return '{"Bucket": [\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def _line(bucket: Bucket, servers: int) -> str:
+    return json.dumps(
+        {
+            "Name": bucket.name,
+            "Public": bucket.public,
+            "BucketQuota": share(bucket.quota, servers),
+            "AllowNamespaces": sorted(bucket.namespaces),
+        }
+    )

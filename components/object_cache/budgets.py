@@ -1,0 +1,36 @@
+"""How many pods of a program evictions must leave.
+
+A drain leaves pods of DaemonSets alone, and so does Cluster API's; this holds for all else that
+evicts (a descheduler, a person). A whole number, as a share cannot be counted: DaemonSets have no
+subresource scale, and the controller then allows no eviction at all, of a broken pod neither
+(Kubernetes 1.34, pkg/controller/disruption/disruption.go: getExpectedScale, getScaleController,
+failSafe). A DaemonSet's own update does not ask a budget.
+"""
+
+from collections.abc import Sequence
+
+from components.manifest import Manifest, Target
+from components.object_cache.names import NAME_LABEL, of_program
+from schemas.cache import Cache
+from schemas.site import Site
+from schemas.sitefile import Pool
+
+EVICTED_SHARE = 10
+"""One pod of so many may be out at a time, as in an update (components/daemons.py)."""
+
+
+def budget(site: Site, cache: Cache, program: str, pools: Sequence[Pool]) -> Manifest:
+    """The budget of a program that runs on every machine of some pools; spares have no pods."""
+    pods = sum(site.replicas(pool) for pool in pools)
+    body = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": of_program(site, cache, program, program),
+        "spec": {
+            "minAvailable": max(0, pods - max(1, pods // EVICTED_SHARE)),
+            "selector": {"matchLabels": {NAME_LABEL: program}},
+            # One that is not ready serves nobody.
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+        },
+    }
+    return Manifest(f"PodDisruptionBudget/{program}", body, target=Target.SITE)

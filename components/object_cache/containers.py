@@ -1,0 +1,50 @@
+"""What the containers of both programs have in common: no rights, limits, probes."""
+
+from typing import Any
+
+from components.manifest import Json
+
+SECURITY: Json = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+
+
+def pod_security(user: int) -> Json:
+    """A pod of this user and its group: with SECURITY as strict as the Pod Security Standard
+    "restricted"."""
+    return {
+        "runAsNonRoot": True,
+        "runAsUser": user,
+        "runAsGroup": user,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+def resources(cpu: str, memory: str) -> Json:
+    """What a program is sure to get; memory is its limit too. Processor time has none: what nobody
+    else uses makes objects faster."""
+    return {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": memory}}
+
+
+def probes(path: str, port: str, start_seconds: int) -> Json:
+    """Ready while the path answers, restarted after it did not for two minutes: a restart costs
+    more than a slow answer. Starting may take ``start_seconds``."""
+    asked: dict[str, Any] = {"httpGet": {"path": path, "port": port}, "timeoutSeconds": 5}
+    return {
+        "startupProbe": {**asked, "periodSeconds": 5, "failureThreshold": start_seconds // 5},
+        "readinessProbe": {**asked, "periodSeconds": 10, "failureThreshold": 3},
+        "livenessProbe": {**asked, "periodSeconds": 20, "failureThreshold": 6},
+    }
+
+
+def scraped(port: int, path: str | None) -> dict[str, str]:
+    """The annotations by which Prometheus finds metrics; none where there is no path."""
+    if path is None:
+        return {}
+    return {
+        "prometheus.io/scrape": "true",
+        "prometheus.io/port": str(port),
+        "prometheus.io/path": path,
+    }

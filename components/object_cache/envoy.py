@@ -1,0 +1,115 @@
+"""The Envoys: one on each host of the site, as pods that read objects are on all of them.
+
+Sources: Envoy 1.39, its image (distribution/docker/Dockerfile-envoy: Ubuntu with bash, and no
+program that speaks HTTP), docs/root/operations/cli.rst, source/server/admin/listeners_handler.cc.
+"""
+
+import hashlib
+
+from components.daemons import Daemon, on_pool
+from components.manifest import CONFIGURATION_ANNOTATION, Json, Manifest
+from components.object_cache import bootstrap
+from components.object_cache.cluster import ENDPOINTS_FOLDER
+from components.object_cache.containers import SECURITY, pod_security, probes, resources, scraped
+from components.object_cache.names import (
+    BOOTSTRAP,
+    COMPONENT,
+    DRAIN_OPTION,
+    ENDPOINTS,
+    ENVOY,
+    OBJECTS_PORT,
+)
+from schemas.cache import Cache
+from schemas.site import Site
+from schemas.vocabulary import CacheDiscovery
+
+USER = 101
+"""The image's user envoy. The image starts as root and changes to it in its entry point, which is
+passed by here: as this user from the start it needs no rights at all."""
+BOOTSTRAP_FOLDER = "/etc/envoy/bootstrap"
+DRAIN_SECONDS = 45
+"""Between the call to drain and the end: the Service must stop sending connections, and what is
+under way must end (1 GiB at 25 MB/s)."""
+STOP_SECONDS = DRAIN_SECONDS + 15
+START_SECONDS = 120
+
+
+def envoys(site: Site, cache: Cache) -> list[Manifest]:
+    """The DaemonSets, one for each pool."""
+    daemon = _daemon(site, cache)
+    return [on_pool(site, pool, daemon) for pool in site.file.pools]
+
+
+def _daemon(site: Site, cache: Cache) -> Daemon:
+    text = bootstrap.bootstrap_text(cache)
+    folders = {"bootstrap": BOOTSTRAP}
+    if cache.discovery is CacheDiscovery.HOSTS:
+        folders["endpoints"] = ENDPOINTS
+    return Daemon(
+        name=ENVOY,
+        namespace=cache.namespace,
+        component=COMPONENT,
+        containers=[_container(site, cache, list(folders))],
+        volumes=[{"name": each, "configMap": {"name": name}} for each, name in folders.items()],
+        pod={
+            "terminationGracePeriodSeconds": STOP_SECONDS,
+            "securityContext": pod_security(USER),
+        },
+        annotations={
+            **scraped(bootstrap.PROBES_PORT, bootstrap.METRICS),
+            # It reads its bootstrap when it starts and never again.
+            CONFIGURATION_ANNOTATION: hashlib.sha256(text.encode()).hexdigest(),
+        },
+    )
+
+
+def _container(site: Site, cache: Cache, folders: list[str]) -> Json:
+    paths = {"bootstrap": BOOTSTRAP_FOLDER, "endpoints": ENDPOINTS_FOLDER}
+    return {
+        "name": ENVOY,
+        "image": cache.envoy.image or site.release.images[ENVOY],
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["envoy"],
+        "args": arguments(cache.envoy.workers),
+        "env": [{"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}],
+        "ports": [
+            {"name": OBJECTS_PORT, "containerPort": cache.envoy.port},
+            {"name": "probes", "containerPort": bootstrap.PROBES_PORT},
+        ],
+        **probes(bootstrap.READY, "probes", START_SECONDS),
+        "lifecycle": {"preStop": {"exec": {"command": ["bash", "-c", drain()]}}},
+        "resources": resources(cache.envoy.cpu, cache.envoy.memory),
+        "securityContext": SECURITY,
+        "volumeMounts": [
+            {"name": each, "mountPath": paths[each], "readOnly": True} for each in folders
+        ],
+    }
+
+
+def arguments(workers: int) -> list[str]:
+    """What Envoy is started with; it takes no "=" between a name and its value."""
+    values = {
+        "--config-path": f"{BOOTSTRAP_FOLDER}/{bootstrap.FILE}",
+        "--service-node": "$(NODE_NAME)",
+        "--concurrency": str(workers),
+        # Every answer from the call on asks the client to close, instead of more and more of them.
+        "--drain-strategy": "immediate",
+        DRAIN_OPTION: str(DRAIN_SECONDS),
+        "--log-level": "warning",
+    }
+    words = [word for pair in values.items() for word in pair]
+    # One process in a container hands nothing over to a next one.
+    return [*words, "--disable-hot-restart"]
+
+
+def drain() -> str:
+    """What bash does before Envoy is told to stop: asks it to drain, and waits.
+
+    It waits too where Envoy does not answer: the Service needs the time all the same.
+    """
+    request = (
+        rf"POST {bootstrap.DRAIN} HTTP/1.1\r\nHost: {bootstrap.ADMIN}\r\n"
+        r"Content-Length: 0\r\nConnection: close\r\n\r\n"
+    )
+    to = f"/dev/tcp/{bootstrap.LOOPBACK}/{bootstrap.ADMIN_PORT}"
+    return f"exec 3<>{to} && printf '{request}' >&3 && cat <&3; sleep {DRAIN_SECONDS}"

@@ -1,0 +1,47 @@
+"""What the objects of the cache are called, and the labels by which they find each other."""
+
+from components.manifest import Json, labels
+from schemas.cache import Cache
+from schemas.site import Site
+
+COMPONENT = "object-cache"
+NAME_LABEL = "app.kubernetes.io/name"
+SERVER, ENVOY = "cache-server", "envoy"
+"""The two programs: the values of NAME_LABEL on their pods."""
+BUCKETS = "cache-buckets"
+"""The ConfigMap with the buckets."""
+BOOTSTRAP, ENDPOINTS = "envoy-bootstrap", "envoy-endpoints"
+"""The ConfigMaps with what Envoy reads when it starts, and with what it watches."""
+OBJECTS_PORT = "http"
+"""The port of Envoy's pods that the Service sends to, by its name."""
+DRAIN_OPTION = "--drain-time-s"
+"""Envoy's option for the seconds that requests have to end when its pod stops."""
+CONFIG_VARIABLE, DATA_VARIABLE, CAPACITY_VARIABLE, AUDIENCE_VARIABLE, PORT_VARIABLE = (
+    f"CACHE_{each}" for each in ("CONFIG", "DATA", "CAPACITY", "AUDIENCE", "PORT")
+)
+"""The variables by which servers are told what the site file says of the cache."""
+TOKENS_ROLE = "foresite:cache-server:tokens"
+"""The ClusterRole of the servers: apart from those of anybody else."""
+OBJECTS_PATH = "/v1/objects/"
+"""What the paths of all objects start with."""
+CLUSTER = "cache"
+"""The servers, as Envoy's bootstrap, its endpoints and its statistics call them."""
+
+
+def metadata(site: Site, name: str) -> Json:
+    """The metadata of an object of no namespace."""
+    return {"name": name, "labels": labels(site.name, COMPONENT)}
+
+
+def of_program(site: Site, cache: Cache, name: str, program: str) -> Json:
+    """The metadata of an object that belongs to one of the two programs."""
+    return {
+        "name": name,
+        "namespace": cache.namespace,
+        "labels": {**labels(site.name, COMPONENT), NAME_LABEL: program},
+    }
+
+
+def headless(cache: Cache) -> str:
+    """The Service whose names in DNS are the servers' addresses: never the name of the other."""
+    return f"{cache.service}-servers"

@@ -1,0 +1,152 @@
+"""The cache's servers: one on each host that keeps objects, with what they may do.
+
+A DaemonSet for each pool, as pools are changed, drained and re-imaged one at a time. On the host's
+own network, so that a server's address is its host's, which Git knows: a restarted pod moves no
+object. The program is the site's, and so are its arguments; what the cache has fields for it finds
+in its environment, so that nothing has to be written twice.
+"""
+
+import hashlib
+
+from components.daemons import Daemon, host_path, on_pool
+from components.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, Target, pruned
+from components.object_cache.amounts import in_bytes
+from components.object_cache.buckets import bucket_text
+from components.object_cache.containers import SECURITY, pod_security, probes, resources, scraped
+from components.object_cache.names import (
+    AUDIENCE_VARIABLE,
+    BUCKETS,
+    CAPACITY_VARIABLE,
+    COMPONENT,
+    CONFIG_VARIABLE,
+    DATA_VARIABLE,
+    PORT_VARIABLE,
+    SERVER,
+    TOKENS_ROLE,
+    metadata,
+    of_program,
+)
+from schemas.cache import Cache
+from schemas.site import Site
+
+RBAC = "rbac.authorization.k8s.io"
+PORT_NAME = "objects"
+START_SECONDS = 600
+"""A server may look at every object that it keeps before it answers."""
+STOP_SECONDS = 75
+"""What it has for objects that are under way when it is told to stop: the reference server takes up
+to 62 s (cache-server/cache_server/settings.py, linger and drain)."""
+TEMPORARY = "1Gi"
+
+
+def servers(site: Site, cache: Cache) -> list[Manifest]:
+    """The DaemonSets."""
+    text = "" if cache.server.reloads_config else bucket_text(site, cache)
+    return [on_pool(site, pool, _daemon(cache, text)) for pool in site.cache_pools()]
+
+
+def _daemon(cache: Cache, text: str) -> Daemon:
+    """The server; ``text`` is what its pods are restarted for when it changes."""
+    server = cache.server
+    annotations = scraped(server.port, server.metrics_path)
+    if text:
+        annotations[CONFIGURATION_ANNOTATION] = hashlib.sha256(text.encode()).hexdigest()
+    return Daemon(
+        name=SERVER,
+        namespace=cache.namespace,
+        component=COMPONENT,
+        containers=[_container(cache)],
+        volumes=[
+            host_path("data", cache.data_path, "Directory"),
+            {"name": "buckets", "configMap": {"name": BUCKETS}},
+            {"name": "temporary", "emptyDir": {"sizeLimit": TEMPORARY}},
+        ],
+        pod={
+            "serviceAccountName": SERVER,
+            "hostNetwork": True,
+            # Else a pod on the host's network knows none of the cluster's names.
+            "dnsPolicy": "ClusterFirstWithHostNet",
+            "terminationGracePeriodSeconds": STOP_SECONDS,
+            "securityContext": pod_security(server.user),
+        },
+        annotations=annotations,
+    )
+
+
+def _container(cache: Cache) -> Json:
+    server = cache.server
+    folder = server.config_path.rpartition("/")[0]
+    return pruned(
+        {
+            "name": SERVER,
+            "image": server.image,
+            "imagePullPolicy": "IfNotPresent",
+            "command": list(server.command) or None,
+            "args": list(server.args) or None,
+            "env": _environment(cache),
+            # On the host's network both are the same, which the API server fills in otherwise.
+            "ports": [{"name": PORT_NAME, "containerPort": server.port, "hostPort": server.port}],
+            **probes(server.health_path, PORT_NAME, START_SECONDS),
+            "resources": resources(server.cpu, server.memory),
+            "securityContext": SECURITY,
+            "volumeMounts": [
+                {"name": "data", "mountPath": cache.data_path},
+                {"name": "buckets", "mountPath": folder, "readOnly": True},
+                {"name": "temporary", "mountPath": "/tmp"},  # noqa: S108 - its own, in the pod
+            ],
+        }
+    )
+
+
+def told(cache: Cache) -> dict[str, str]:
+    """What the site file says of the cache, as a server finds it in its environment: the names are
+    those of the reference server, which needs no arguments (cache-server/cache_server/settings.py).
+
+    The space is in bytes, so that it reads the same in any unit.
+    """
+    return {
+        CONFIG_VARIABLE: cache.server.config_path,
+        DATA_VARIABLE: cache.data_path,
+        CAPACITY_VARIABLE: str(in_bytes(cache.capacity)),
+        AUDIENCE_VARIABLE: cache.audience,
+        PORT_VARIABLE: str(cache.server.port),
+    }
+
+
+def _environment(cache: Cache) -> list[Json]:
+    """First what every server is told: the site's own variables, and the arguments, may use it as
+    ``$(CACHE_PORT)`` (Kubernetes 1.34, EnvVar.value and Container.args)."""
+    own = cache.server.env
+    every = {**told(cache), **{name: own[name] for name in sorted(own)}}
+    return [{"name": name, "value": value} for name, value in every.items()]
+
+
+def rights(site: Site, cache: Cache) -> list[Manifest]:
+    """The servers' ServiceAccount, which may ask whether a token is good, and nothing else.
+
+    Not Kubernetes' own role system:auth-delegator: that may ask what anybody is allowed, too.
+    """
+    account: Json = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": of_program(site, cache, SERVER, SERVER),
+        "automountServiceAccountToken": False,
+    }
+    rule = {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"]}
+    role = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "ClusterRole",
+        "metadata": metadata(site, TOKENS_ROLE),
+        "rules": [{**rule, "verbs": ["create"]}],
+    }
+    binding = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": metadata(site, TOKENS_ROLE),
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": TOKENS_ROLE},
+        "subjects": [{"kind": "ServiceAccount", "name": SERVER, "namespace": cache.namespace}],
+    }
+    return [
+        Manifest(f"{body['kind']}/{SERVER}", body, target=Target.SITE)
+        for body in (account, role, binding)
+    ]

@@ -1,0 +1,129 @@
+"""The cache in a report: which part of its keys moves, and which objects are lost with disks."""
+
+from collections.abc import Iterable, Sequence
+
+from components.object_cache.impact.moved import CacheMove, percent
+from preview.report.blocks import Line, Section
+from preview.report.phrase import Phrase, Strong
+from preview.report.words import count, listed
+from preview.result import SitePreview
+from schemas.vocabulary import CacheDiscovery
+
+_BY = {CacheDiscovery.HOSTS: "a file of hosts", CacheDiscovery.DNS: "DNS"}
+AFRESH = "the cache starts empty: its servers look into another folder"
+
+
+def section(site: SitePreview) -> Section:
+    """What becomes of the objects of a site's cache."""
+    lines = tuple(_lines(site.cache)) if site.cache else ()
+    return Section("cache", ("Cache",), lines)
+
+
+def clauses(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
+    """What a headline says of caches; nothing of those that are not applied yet."""
+    found = [(each.name, each.cache) for each in sites if each.cache and each.cache.applied]
+    moved = {name: each.moved for name, each in found if each.moved}
+    lost = {name: each.lost for name, each in found if each.lost}
+    vague = any(each.at_most for _, each in found)
+    afresh = [name for name, each in found if each.afresh]
+    where = len(sites) > 1
+    if moved:
+        yield (_share(moved), " of the cache's keys move to other hosts", *_in(moved, where))
+    if afresh:
+        yield (AFRESH, *_in(afresh, where))
+    elif lost:
+        said = " of the cache's objects are lost with wiped disks"
+        yield (_share(lost, vague), said, *_in(lost, where))
+    if away := {name: each.readdressed for name, each in found if each.readdressed}:
+        yield (_asked_elsewhere(sum(away.values())), *_in(away, where))
+
+
+def _asked_elsewhere(hosts: int) -> str:
+    if hosts == 1:
+        return "1 host of the cache is asked at an address that it does not have yet"
+    return f"{hosts:,} hosts of the cache are asked at addresses that they do not have yet"
+
+
+def _share(shares: dict[str, float], vague: bool = False) -> str:
+    most = percent(max(shares.values()))
+    return f"up to {most}" if vague or len(shares) > 1 else most
+
+
+def _in(names: Iterable[str], where: bool) -> Phrase:
+    return (" in ", *listed(list(names), "site")) if where else ()
+
+
+def _lines(cache: CacheMove) -> Iterable[Line]:
+    if cache.rerouted:
+        yield _moved(cache)
+    if cache.afresh:
+        yield Line((Strong("starts empty"), ": its servers look into another folder"))
+    elif cache.wiped:
+        yield _lost(cache)
+    if cache.readdressed:
+        yield _readdressed(cache)
+    more = cache.servers_after - cache.servers_before
+    if more != cache.hosts_after - cache.hosts_before:
+        yield _machines(cache)
+    if not cache.applied:
+        yield Line(("it is not applied yet: cluster.context names no cluster to apply it to",))
+
+
+def _moved(cache: CacheMove) -> Line:
+    if not cache.moved:
+        what: Phrase = (Strong("no key"), " moves to another host")
+    else:
+        what = (
+            Strong(percent(cache.moved)),
+            " of the keys move to another host, and are misses there until they are written again",
+        )
+        if cache.hosts_before != cache.hosts_after:
+            least = f"; with any even spread at least {percent(cache.unavoidable)} would"
+            what = (*what, least)
+    return Line(what, tuple(_how(cache)))
+
+
+def _how(cache: CacheMove) -> Iterable[Line]:
+    if cache.hosts_before != cache.hosts_after:
+        yield Line((f"hosts: {cache.hosts_before:,} → {cache.hosts_after:,}",))
+    if cache.table_before != cache.table_after:
+        yield Line((f"entries of the table: {cache.table_before:,} → {cache.table_after:,}",))
+    if cache.discovery_before is not cache.discovery_after:
+        before, after = _BY[cache.discovery_before], _BY[cache.discovery_after]
+        yield Line((f"Envoys know the hosts by: {before} → {after}",))
+    if cache.joining:
+        yield Line((_joining(cache.joining),))
+    yield Line(("every listed host is taken to be up, and every key to be asked for as often",))
+    if cache.discovery_after is CacheDiscovery.DNS:
+        yield Line(("Envoys learn of it one after the other, and disagree until all have",))
+
+
+def _joining(hosts: int) -> str:
+    if hosts == 1:
+        return "1 host gets its keys once it is installed and its server answers health checks"
+    return f"{hosts:,} hosts get their keys once installed, as their servers answer health checks"
+
+
+def _lost(cache: CacheMove) -> Line:
+    pace = f", {cache.at_once:,} at a time" if cache.at_once else ""
+    most = "up to " if cache.at_most else ""
+    disks = "its disk" if cache.wiped == 1 else "their disks"
+    hosts = f"{count(cache.wiped, 'host')} that lose{'s' if cache.wiped == 1 else ''} {disks}"
+    what = Strong(f"{most}{percent(cache.lost)}")
+    return Line((what, f" of the objects are lost, on {hosts}{pace}"))
+
+
+def _readdressed(cache: CacheMove) -> Line:
+    share = percent(cache.readdressed / cache.hosts_before)
+    what = _asked_elsewhere(cache.readdressed)
+    return Line((f"{what}, until installed again: ", Strong(share), " of the objects are misses"))
+
+
+def _machines(cache: CacheMove) -> Line:
+    before, after = cache.servers_before, cache.servers_after
+    share = percent(abs(after - before) / max(before, after))
+    which = "to former spares, once these are installed and pass health checks"
+    if after < before:
+        which = "to other hosts, as machines go and their hosts become spares"
+    said = f"servers on listed hosts: {before:,} → {after:,}"
+    return Line((f"{said}; about {share} of the keys move {which}",))

@@ -1,0 +1,203 @@
+"""What the made configuration does in the real Envoy, whose servers are on the loopback."""
+
+import http.client
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from components.object_cache.bootstrap import bootstrap, bootstrap_text
+from components.object_cache.endpoints import FILE, endpoint_text
+from schemas.load import load_site, site_names
+from schemas.site import Site
+from tests.envoy import NEEDS_ENVOY, Envoy, validate
+from tests.object_cache_site import FOLDER, PREFIX, cache_of, of_hosts, routed, site
+from tests.object_cache_upstream import Upstream, upstream
+from tests.repository import ROOT
+
+pytestmark = NEEDS_ENVOY
+
+TOKEN = "Bearer header.claims.signature"
+ODD = [
+    "vision//a//b",
+    "vision/s3://host/bucket/a.jpg",
+    "vision/a/../b",
+    "vision/./a/.",
+    "vision/a%2Fb%2f%20%00",
+    "vision/file://data/x.zip/pfio-zipfs/in/zip",
+    "vision/a:b;c=d,e&f+g!$'()*@~|\\^{}\"<>`[]",
+    "vision/%E3%82%AD%E3%83%BC",
+    "vision/a/",
+    "vision/" + "n" * 20_000,
+]
+
+
+def test_envoy_takes_the_bootstrap_of_every_site(tmp_path: Path) -> None:
+    loaded = {name: load_site(ROOT, name).site for name in site_names(ROOT)}
+    made = {name: each for name, each in loaded.items() if each and each.file.cache}
+    assert made
+    assert {name: refusal(each, tmp_path / name) for name, each in made.items()} == dict.fromkeys(
+        made, ""
+    )
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        site(),
+        site(discovery="dns"),
+        site(service="c", namespace="a-rather-long-name-of-a-namespace"),
+        site(table_size=5_000_011),
+        site(table_size=65537),
+        site(envoy={"port": 10080, "workers": 64, "cpu": "1", "memory": "512Mi"}),
+        site(server={"health_path": "/a/b.c~d", "port": 32767}),
+    ],
+    ids=["plain", "dns", "names", "largest table", "Envoy's own table", "envoy", "server"],
+)
+def test_envoy_takes_the_bootstrap_of_variations(made: Site, tmp_path: Path) -> None:
+    assert refusal(made, tmp_path) == ""
+
+
+def test_envoy_refuses_a_table_that_is_not_prime(tmp_path: Path) -> None:
+    """Else a passing validation would say nothing."""
+    body = bootstrap(cache_of(site()))
+    body["static_resources"]["clusters"][0]["maglev_lb_config"]["table_size"] = 65536
+    assert "prime" in validate(body, tmp_path, files=files(site()), paths=here(tmp_path))
+
+
+def refusal(made: Site, folder: Path) -> str:
+    return validate(bootstrap_text(cache_of(made)), folder, files=files(made), paths=here(folder))
+
+
+def files(made: Site) -> dict[str, str]:
+    return {f"endpoints/{FILE}": endpoint_text(made, cache_of(made))}
+
+
+def here(folder: Path) -> dict[str, str]:
+    return {FOLDER: str(folder)}
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Envoy, Upstream]]:
+    """An Envoy before a single server, which tells what it was asked."""
+    folder = tmp_path_factory.mktemp("one")
+    with (
+        upstream() as server,
+        routed(of_hosts(["node"]), {"node": server.port}, folder) as (
+            envoy,
+            _,
+        ),
+    ):
+        yield envoy, server
+
+
+def call(
+    envoy: Envoy, method: str, path: str, fields: dict[str, str] | None = None
+) -> http.client.HTTPResponse:
+    """The answer to a request whose path goes out as it stands."""
+    link = http.client.HTTPConnection("127.0.0.1", envoy.ports["objects"], timeout=60)
+    link.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+    for name, value in {"host": "cache.cache-service.svc", **(fields or {})}.items():
+        link.putheader(name, value)
+    link.endheaders()
+    answer = link.getresponse()
+    answer.read()
+    return answer
+
+
+@pytest.mark.parametrize("path", ODD)
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_name_reaches_the_server_byte_for_byte(
+    one: tuple[Envoy, Upstream], method: str, path: str
+) -> None:
+    envoy, server = one
+    assert call(envoy, method, PREFIX + path).status == 200
+    assert (server.seen[-1].method, server.seen[-1].target) == (method, PREFIX + path)
+
+
+def test_the_token_and_the_host_reach_the_server(one: tuple[Envoy, Upstream]) -> None:
+    envoy, server = one
+    call(envoy, "GET", f"{PREFIX}vision/a", {"authorization": TOKEN})
+    fields = server.seen[-1].fields
+    assert fields["authorization"] == TOKEN
+    assert fields["host"] == "cache.cache-service.svc"
+
+
+def test_a_client_does_not_steer_envoy(one: tuple[Envoy, Upstream]) -> None:
+    """Else one client could ask for a thousand tries of each request."""
+    envoy, server = one
+    steering = {"x-envoy-max-retries": "1000", "x-envoy-upstream-rq-timeout-ms": "1"}
+    assert call(envoy, "GET", f"{PREFIX}vision/a?seconds=0.2", steering).status == 200
+    assert not steering.keys() & server.seen[-1].fields.keys()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/", 404),
+        ("GET", "/metrics", 404),
+        ("GET", "/healthz", 404),
+        ("GET", "/v1/objects", 404),
+        ("PUT", "/v1/other/vision/a", 404),
+        ("POST", "/v1/objects/vision/a", 405),
+        ("DELETE", "/v1/objects/vision/a", 405),
+        ("OPTIONS", "/v1/objects/vision/a", 405),
+    ],
+)
+def test_what_is_no_object_reaches_no_server(
+    one: tuple[Envoy, Upstream], method: str, path: str, status: int
+) -> None:
+    envoy, server = one
+    before = len(server.seen)
+    answer = call(envoy, method, path, {"content-length": "0"})
+    assert answer.status == status
+    assert answer.headers["allow"] == ("GET, HEAD, PUT" if status == 405 else None)
+    assert len(server.seen) == before
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/ready", 200),
+        ("GET", "/stats/prometheus", 200),
+        ("POST", "/ready", 404),
+        ("GET", "/stats", 404),
+        ("GET", "/config_dump", 404),
+        ("POST", "/quitquitquit", 404),
+        ("POST", "/drain_listeners?graceful&skip_exit", 404),
+    ],
+)
+def test_the_pods_own_address_has_probes_and_metrics_alone(
+    one: tuple[Envoy, Upstream], method: str, path: str, status: int
+) -> None:
+    link = http.client.HTTPConnection("127.0.0.1", one[0].ports["probes"], timeout=60)
+    link.request(method, path)
+    assert link.getresponse().status == status
+    link.close()
+
+
+def test_the_administration_can_not_end_envoy(one: tuple[Envoy, Upstream]) -> None:
+    assert one[0].admin("/quitquitquit", "POST")[0] == 403
+    assert one[0].admin("/runtime_modify?a=b", "POST")[0] == 403
+
+
+def test_the_log_has_failures_alone_and_no_token(tmp_path: Path) -> None:
+    with (
+        upstream() as server,
+        routed(of_hosts(["node"]), {"node": server.port}, tmp_path) as (
+            envoy,
+            _,
+        ),
+    ):
+        port = server.port
+        call(envoy, "GET", f"{PREFIX}vision/kept", {"authorization": TOKEN})
+    with routed(of_hosts(["node"]), {"node": port}, tmp_path / "dead") as (envoy, _):
+        path = f"{PREFIX}vision/lost?part=a-query"
+        assert call(envoy, "GET", path, {"authorization": TOKEN}).status == 503
+    before, after = ((tmp_path / f"{part}envoy.log").read_text() for part in ("", "dead/"))
+    assert "kept" not in before
+    (line,) = (each for each in after.splitlines() if each.startswith("{"))
+    assert json.loads(line)["path"] == f"{PREFIX}vision/lost"
+    assert TOKEN not in after
+    assert "a-query" not in after
