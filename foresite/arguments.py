@@ -116,6 +116,7 @@ def _job(command: argparse.ArgumentParser) -> None:
     add("--priority", metavar="TIER", help="default: the site's default tier")
     add("--timeout", type=int, metavar="SECONDS", help="for which a gang holds what it has found")
     add("--rdma", action="store_true", help="with the fast network of the model's hosts")
+    add("--cache", metavar="BUCKET", help="with the site's object cache: docs/cache-clients.md")
     add("--format", choices=("yaml", "json"), default="yaml")
     add(
         "--command",

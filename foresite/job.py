@@ -71,7 +71,7 @@ def _made(site: Site, options: argparse.Namespace) -> Made | list[Refusal]:
 
 
 def choices(site: Site) -> Json:
-    """What a site has to choose from: templates, models, teams and tiers of priority."""
+    """What a site has to choose from: templates, models, teams, tiers of priority, buckets."""
     teams = site.scheduling.teams
     return {
         "site": site.name,
@@ -87,6 +87,10 @@ def choices(site: Site) -> Json:
             for each in teams
         },
         "priorities": [each.name for each in site.scheduling.priorities],
+        "buckets": {
+            each.name: {"namespaces": list(each.namespaces), "public": each.public}
+            for each in (site.file.cache.buckets if site.file.cache else ())
+        },
     }
 
 
@@ -112,6 +116,9 @@ def _as_lines(found: Json) -> str:
         lines += ["", "Teams", *(_team_line(k, v) for k, v in found["teams"].items())]
     if found["priorities"]:
         lines += ["", f"Priorities: {', '.join(found['priorities'])}"]
+    if found["buckets"]:
+        lines += ["", "Buckets of the cache"]
+        lines += [_bucket_line(k, v) for k, v in found["buckets"].items()]
     return "\n".join(lines)
 
 
@@ -125,6 +132,12 @@ def _team_line(name: str, has: Json) -> str:
     later = [f"{count} {model} off-peak" for model, count in has["off_peak"].items()]
     promised = ", ".join([*usual, *later]) or "no accelerators"
     return f"  {name}  {promised}; in {', '.join(has['namespaces'])}"
+
+
+def _bucket_line(name: str, has: Json) -> str:
+    writers = f"for pods of {', '.join(has['namespaces'])}" if has["namespaces"] else ""
+    readers = "anybody may read it" if has["public"] else ""
+    return f"  {name}  {'; '.join(each for each in (writers, readers) if each) or 'for nobody'}"
 
 
 def _as_list(made: Made) -> str:

@@ -74,6 +74,8 @@ def _like(root: Path, site: str, other: str) -> str:
     yaml.preserve_quotes = True
     yaml.width = 4096
     yaml.indent(mapping=2, sequence=4, offset=2)
+    # By itself ruamel writes nothing for null, which a reader takes for something forgotten.
+    yaml.representer.add_representer(type(None), _null)
     data = yaml.load((root / "sites" / f"{other}.yaml").read_text(encoding="utf-8"))
     data["site"] = site
     schema = SiteFile.model_json_schema()
@@ -82,6 +84,10 @@ def _like(root: Path, site: str, other: str) -> str:
     stream = io.StringIO()
     yaml.dump(data, stream)
     return _DROPPED.sub("", stream.getvalue())
+
+
+def _null(representer: Any, _: None) -> Any:
+    return representer.represent_scalar("tag:yaml.org,2002:null", "null")
 
 
 def _mark(data: Any, path: tuple[str, ...], done: tuple[str | int, ...], schema: Any) -> None:

@@ -1,6 +1,7 @@
 """Jobs of every template on sites with every kind of scheduler: what they say, and that all of it
 fits together."""
 
+import itertools
 import json
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from components.cache_client import FOLDER, TOKEN_PATH, TOKEN_VARIABLE, URL_VARIABLE
 from components.dump import dump_all
 from components.impact.placement import fits
 from components.impact.vocabulary import Side
@@ -418,6 +420,87 @@ def test_a_worker_s_default_is_its_share_of_a_host(kind: str) -> None:
     share = here.accelerators // 2
     for name, whole in (("cpu", here.cpu), ("memory", here.memory)):
         assert 0.5 * whole < share * thousandths(size[name]) < 0.9 * whole, name
+
+
+# --- the cache ------------------------------------------------------------------------------------
+
+
+@every_template
+@pytest.mark.parametrize("priority", [None, "high"])
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"default"}))
+def test_every_worker_has_the_token_and_the_address_of_the_cache(
+    kind: str, priority: str | None, template: Template
+) -> None:
+    site = sites()[kind]
+    cached = fitting(kind, template, cache="pictures", priority=priority)
+    plain = fitting(kind, template, priority=priority)
+    pods, others = (expanded(site, made(site, each)) for each in (cached, plain))
+    for pod, other in zip(pods, others, strict=True):
+        if pod.part in HELPERS:
+            assert pod.spec.get("volumes") == other.spec.get("volumes")
+            continue
+        said = environment(pod)
+        assert said[URL_VARIABLE] == "http://cache.caches.svc/v1/objects/pictures/"
+        assert said[TOKEN_VARIABLE] == TOKEN_PATH
+        (mount,) = [e for e in pod.container["volumeMounts"] if e["mountPath"] == FOLDER]
+        (volume,) = [e for e in pod.spec["volumes"] if e["name"] == mount["name"]]
+        (source,) = volume["projected"]["sources"]
+        assert source["serviceAccountToken"] == {
+            "audience": "objects",
+            "expirationSeconds": 7200,
+            "path": "token",
+        }
+        # The rest is as it is without.
+        assert len(pod.spec["volumes"]) == len(other.spec["volumes"]) + 1
+        assert len(pod.container["volumeMounts"]) == len(other.container["volumeMounts"]) + 1
+        assert pod.annotations == other.annotations
+    assert [fault for each in made(site, cached) for fault in check_object(each)] == []
+
+
+def test_mpirun_passes_the_place_of_the_cache_on_as_ssh_does_not() -> None:
+    wanted = request(Template.MPI, cache="pictures")
+    (launcher,) = [p for p in expanded(gangs(), made(gangs(), wanted)) if p.part == "launcher"]
+    words = launcher.container["command"]
+    exported = {word for flag, word in itertools.pairwise(words) if flag == "-x"}
+    (worker, *_) = workers(expanded(gangs(), made(gangs(), wanted)))
+    assert exported == {f"{name}={text}" for name, text in environment(worker).items()}
+    assert words[-2:] == ["python", "train.py"]
+
+
+def test_runtimes_of_the_site_have_no_bucket_as_teams_share_them() -> None:
+    from components.training.objects import runtimes
+
+    assert FOLDER not in json.dumps([each.body for each in runtimes(gangs())])
+
+
+@pytest.mark.parametrize(
+    ("bucket", "rights"),
+    [
+        ("pictures", "read and write"),
+        ("everybody", "read and write"),
+        ("open", "read and write"),
+        ("given", "read, and not"),
+    ],
+)
+def test_a_job_says_what_it_may_do_with_a_bucket(bucket: str, rights: str) -> None:
+    assert f"may {rights}" in notes(gangs(), request(cache=bucket))
+
+
+@pytest.mark.parametrize(
+    ("namespace", "bucket"),
+    [
+        # A bucket of its own comes before one that anybody reads; hosts' layers are no data.
+        ("vision", "pictures"),
+        ("robotics", "robots"),
+        ("vision-dev", None),
+    ],
+)
+def test_examples_of_a_team_with_a_bucket_use_it(namespace: str, bucket: str | None) -> None:
+    (found,) = [each for each in examples.examples(gangs()) if each.key[2] == namespace]
+    for name, text in found.body["data"].items():
+        assert (f"--cache {bucket}" in text) == (bucket is not None), name
+        assert (f"/v1/objects/{bucket}/" in text) == (bucket is not None), name
+        assert (FOLDER in text) == (bucket is not None), name
 
 
 # --- how they end and come back -------------------------------------------------------------------

@@ -38,11 +38,11 @@ class Server(NamedTuple):
     client: Client
 
     def jobs(self) -> Iterator[tuple[Template, list[Json]]]:
-        """A job of every template, with and without RDMA and a tier."""
+        """A job of every template, with and without RDMA with the cache, and a tier."""
         for template in Template:
-            for rdma in (False, True):
+            for more in ({}, {"rdma": True, "cache": "pictures"}):
                 for priority in PRIORITIES:
-                    wanted = fitting(self.kind, template, rdma=rdma, priority=priority)
+                    wanted = fitting(self.kind, template, priority=priority, **more)
                     yield template, made(self.site, wanted)
 
 

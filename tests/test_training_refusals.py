@@ -91,6 +91,45 @@ def test_a_fault_is_said_with_what_to_write_instead(
 
 
 @pytest.mark.parametrize(
+    ("changed", "says", "fix"),
+    [
+        ({"cache": "pictrues"}, "no bucket pictrues", "write pictures"),
+        ({"cache": "zzz"}, "no bucket zzz", "write one of layers, everybody, pictures"),
+        ({"cache": ""}, "no bucket ", "write one of layers"),
+        (
+            {"cache": "robots"},
+            "pods of vision may not use the bucket robots",
+            "write one of everybody, pictures, given, open, or have vision written",
+        ),
+        (
+            {"cache": "pictures", "namespace": "vision-dev"},
+            "pods of vision-dev may not use the bucket pictures",
+            "write one of everybody, given, open, or have vision-dev written",
+        ),
+    ],
+)
+def test_a_bucket_that_a_job_cannot_use_is_refused(
+    changed: dict[str, Any], says: str, fix: str
+) -> None:
+    (found,) = refused(gangs(), request(**changed))
+    assert found.option == "--cache"
+    assert says in found.message
+    assert fix in found.fix
+
+
+def test_where_there_is_no_cache_none_is_promised() -> None:
+    wanted = fitting("default", Template.ALL_REDUCE, cache="pictures")
+    (found,) = refused(sites()["default"], wanted)
+    assert (found.option, found.message) == ("--cache", "this site has no cache")
+    assert "sites/osaka-1.yaml" in found.fix
+
+
+def test_whose_a_job_is_comes_before_what_it_may_use() -> None:
+    options = [each.option for each in refused(gangs(), request(team="visoin", cache="robots"))]
+    assert options == ["--team"]
+
+
+@pytest.mark.parametrize(
     ("template", "changed", "option"),
     [
         (SERVERS, {"servers": 0}, "--servers"),

@@ -44,7 +44,8 @@ class Pod(NamedTuple):
         return found
 
     def body(self, namespace: str) -> Json:
-        """The pod as an object of its own."""
+        """The pod as an object of its own; its account is what the admission plugin ServiceAccount
+        writes (Kubernetes 1.34, plugin/pkg/admission/serviceaccount), which test servers lack."""
         return {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -53,7 +54,7 @@ class Pod(NamedTuple):
                 "namespace": namespace,
                 "annotations": self.annotations,
             },
-            "spec": self.spec,
+            "spec": {"serviceAccountName": "default", **self.spec},
         }
 
 
@@ -108,6 +109,7 @@ def _filled(site: Site, train_job: Json, every: list[Json]) -> Json:
     ]
     (box,) = step["template"]["spec"]["template"]["spec"]["containers"]
     box |= {key: trainer[key] for key in ("image", "command") if key in trainer}
+    _merge(box, {"env": trainer.get("env", [])})
     if "resourcesPerNode" in trainer:
         box["resources"] = trainer["resourcesPerNode"]
     for patch in train_job["spec"].get("runtimePatches", ()):
@@ -116,9 +118,24 @@ def _filled(site: Site, train_job: Json, every: list[Json]) -> Json:
     return spec
 
 
+_KEYS = {"containers": "name", "env": "name", "volumes": "name", "volumeMounts": "mountPath"}
+"""What tells entries of a list apart in strategic merge patches (k8s.io/api, core/v1/types.go)."""
+
+
 def _merge(into: Any, patch: Any) -> None:
     for key, value in patch.items():
         if isinstance(value, dict):
             _merge(into.setdefault(key, {}), value)
-        else:
+        elif key in _KEYS and value:
+            _merge_list(into.setdefault(key, []), value, _KEYS[key])
+        elif value != []:
             into[key] = value
+
+
+def _merge_list(into: list[Json], patch: list[Json], name: str) -> None:
+    there = {each[name]: each for each in into}
+    for each in patch:
+        if each[name] in there:
+            _merge(there[each[name]], each)
+        else:
+            into.append(copy.deepcopy(each))

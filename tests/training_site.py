@@ -58,6 +58,25 @@ PRIORITIES: list[Json] = [
     {"name": "normal", "value": 100, "default": True},
     {"name": "top", "value": 5000},
 ]
+CACHE: Json = {
+    "namespace": "caches",
+    "pools": ["v100", "h100"],
+    "data_path": "/srv/nvme/cache",
+    "capacity": "100Gi",
+    "audience": "objects",
+    "token_seconds": 7200,
+    "server": {"image": f"registry.example/cache/server:v1@sha256:{'c' * 64}"},
+    "buckets": [
+        {"name": "layers", "quota": "1Gi", "namespaces": ["vision"], "public": True},
+        {"name": "everybody", "quota": "1Gi", "namespaces": ["robotics", "vision"], "public": True},
+        {"name": "pictures", "quota": "1Gi", "namespaces": ["vision"]},
+        {"name": "robots", "quota": "1Gi", "namespaces": ["robotics"]},
+        {"name": "given", "quota": "1Gi", "public": True, "namespaces": ["robotics"]},
+        {"name": "open", "quota": "1Gi", "public": True},
+    ],
+    "address": "10.96.0.80",
+    "image_layers": {"bucket": "layers", "registries": ["docker.io"]},
+}
 RDMA: Json = {"rdma": [{"name": "hca", "interfaces": ["ib0"]}]}
 ROCE: Json = {"rdma": [{"name": "roce", "interfaces": ["eth1"], "link": "ethernet"}]}
 
@@ -72,8 +91,8 @@ def pools(**devices: Json) -> list[Json]:
 
 @functools.cache
 def gangs() -> Site:
-    """The site with gangs, throttles and two teams; h100 has RDMA."""
-    return accelerators(pools=pools(h100=RDMA), scheduling=scheduling())
+    """The site with gangs, throttles, two teams and a cache; h100 has RDMA."""
+    return accelerators(pools=pools(h100=RDMA), scheduling=scheduling(), cache=CACHE)
 
 
 def scheduling(*backends: Json, **changed: Any) -> Json:
@@ -114,7 +133,10 @@ def _without_hours(team: Json) -> Json:
 
 @functools.cache
 def sites() -> dict[str, Site]:
-    """A site for each kind of scheduler; Volcano serves boards, whose hosts share their network."""
+    """A site for each kind of scheduler; Volcano serves boards, whose hosts share their network.
+
+    All but the one with the default scheduler alone have a cache.
+    """
     plain = [_without_hours(each) for each in TEAMS]
     boards = [
         {
@@ -127,12 +149,15 @@ def sites() -> dict[str, Site]:
     network = pools(h100=RDMA, mncore=ROCE)
     queued = scheduling(KUEUE, off_peak=None, teams=plain)
     more = {MNCORE: 200}
+    alone = [each for each in CACHE["buckets"] if "robotics" not in each.get("namespaces", ())]
     grouped = scheduling(VOLCANO, off_peak=None, teams=boards, overcommit_percent=more)
     return {
         "gang": gangs(),
-        "throttled": accelerators(pools=network, scheduling=scheduling(THROTTLED)),
-        "kueue": accelerators(pools=network, scheduling=queued),
-        "volcano": accelerators(pools=network, scheduling=grouped),
+        "throttled": accelerators(pools=network, scheduling=scheduling(THROTTLED), cache=CACHE),
+        "kueue": accelerators(pools=network, scheduling=queued, cache=CACHE),
+        "volcano": accelerators(
+            pools=network, scheduling=grouped, cache={**CACHE, "buckets": alone}
+        ),
         "default": accelerators(pools=network),
     }
 
