@@ -16,6 +16,7 @@ from components.impact.vocabulary import (
     PoolPlan,
 )
 from components.manifest import Manifest
+from components.object_cache.impact.moved import CacheMove
 from preview.result import (
     Cause,
     Deletion,
@@ -30,6 +31,7 @@ from preview.result import (
 )
 from schemas.codes import Code
 from schemas.problem import Problem
+from schemas.vocabulary import CacheDiscovery
 
 CAPI = "kubernetes-sigs/cluster-api v1.13.6, internal/controllers/machinedeployment/mdutil/util.go"
 VERSION: Path = ("spec", "template", "spec", "version")
@@ -199,6 +201,16 @@ def destructive_site(name: str = "tsukuba-1") -> SitePreview:
     )
 
 
+def cache_site(name: str = "tokyo-1") -> SitePreview:
+    """A host of the cache leaves, others are installed again, and one has a new address."""
+    move = CacheMove(
+        400, 399, 1_048_573, 1_048_573, CacheDiscovery.HOSTS, CacheDiscovery.HOSTS,
+        moved=0.0043, unavoidable=0.0025, servers_before=398, servers_after=396,
+        wiped=104, lost=0.26, at_once=4, readdressed=1,
+    )  # fmt: skip
+    return replace(disruptive_site(name), cache=move)
+
+
 def unknown_site(name: str = "lab-1") -> SitePreview:
     """A field that no rule knows, on each of three hosts, and two more that are new."""
     hosts = names(name, "a", 3)
@@ -292,6 +304,7 @@ SAMPLES: Mapping[str, Callable[[], Preview]] = {
     "unknown": lambda: preview(one(unknown_site())),
     "stuck": lambda: preview(one(stuck_site())),
     "invalid": lambda: preview(one(invalid_site())),
+    "cache": lambda: preview(one(cache_site())),
     "clash": clash,
     "mixed": mixed,
     "equal sites": equal_sites,

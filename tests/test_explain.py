@@ -267,7 +267,7 @@ TOKYO = [
     ("region", "region: jp-east", "region: jp-west"),
     ("management", "mgmt-jp-east", "mgmt-other"),
     ("cluster.endpoint", "endpoint: 10.16.0.10", "endpoint: 10.16.1.250"),
-    ("cluster.services", "10.96.0.0/16", "10.97.0.0/16"),
+    ("cluster.services", "10.96.0.0/16", "10.96.0.0/15"),
     ("cluster.port", "  pods:", "  port: 7443\n  pods:"),
     ("cluster.virtual_ip", "  pods:", "  virtual_ip: external\n  pods:"),
     ("cluster.kubernetes", "v1.34.3", "v1.34.8", "v1.35.5"),
@@ -282,7 +282,7 @@ TOKYO = [
     ("first_boot.ssh.user", "user: ops", "user: admin"),
     ("first_boot.proxy.http", ":3128", ":3129"),
     ("pools.cpu.spares", "cpu, hardware: cpu-1u", "cpu, hardware: cpu-1u, spares: 1",
-     "cpu, hardware: cpu-1u, spares: 50"),
+     "cpu, hardware: cpu-1u, spares: 20"),
     ("pools.v100.rollout.max_surge", "max_surge: 2", "max_surge: 1"),
     ("pools.a100.rollout.by_zone", "by_zone: true", "by_zone: false"),
     ("pools.h100.rollout.drain_timeout_seconds", "14400", "7200"),
@@ -325,7 +325,11 @@ EDGE = [
     ("pools.gpu.kubelet.max_pods", "max_pods: 64", "max_pods: 65"),
     ("pools.disk.hardware.boot_mode", "mode: legacy", "mode: UEFI"),
     ("pools.disk.hardware.bmc.verify_certificate", "certificate: false", "certificate: true"),
-    ("pools.gpu.health_check.node_startup_timeout_seconds", "7200", "7201"),
+    (
+        "pools.gpu.health_check.node_startup_timeout_seconds",
+        "timeout_seconds: 7200",
+        "timeout_seconds: 7201",
+    ),
     ("pools.control.health_check.remedy", "remedy: replace}}", "remedy: reboot}}"),
 ]
 
@@ -389,6 +393,11 @@ def test_a_host_s_pool_is_carried_by_wherever_the_host_could_go() -> None:
         "KubeadmControlPlane",
         "MachineDeployment/disk",
         "MachineDeployment/gpu/a",
+        # The pool disk keeps objects.
+        "ConfigMap/cache-buckets",
+        "ConfigMap/envoy-endpoints",
+        "DaemonSet/cache-server/disk",
+        "PodDisruptionBudget/cache-server",
     }
     assert (found("edge-1", f"hosts.{host.name}.zone") or set()) >= {
         f"BareMetalHost/{host.name}",
@@ -399,8 +408,8 @@ def test_a_host_s_pool_is_carried_by_wherever_the_host_could_go() -> None:
 
 def test_a_release_is_carried_by_whatever_one_of_its_values_is_in() -> None:
     images = {m.name for m in of_kind(every_site()["lab-1"], "Metal3MachineTemplate")}
-    operator = {"ClusterPolicy", "NVIDIADriver/lab"}
-    assert found("lab-1", "release") == {"KubeadmControlPlane", *images, *operator}
+    others = {"ClusterPolicy", "NVIDIADriver/lab", "DaemonSet/envoy/lab"}
+    assert found("lab-1", "release") == {"KubeadmControlPlane", *images, *others}
     assert found("lab-1", "release.default_os") == {"KubeadmControlPlane", *images}
     assert found("lab-1", "release.kube_vip") == {"KubeadmControlPlane"}
     assert found("lab-1", "release.cluster_api.core") == set()

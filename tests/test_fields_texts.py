@@ -208,3 +208,90 @@ def test_the_lines_are_bounded() -> None:
     assert lines[-1] == f"{201 - MAX_LINES} more lines"
     many = text_lines("a\n" * 10_000, "a\n" * 10_001 + "b\n")
     assert many == ["10000 lines became 10002, too many to compare"]
+
+
+# --- lists of known files ---
+def endpoint(name: str, address: str = "10.0.0.1") -> Json:
+    return {
+        "metadata": {"filter_metadata": {"envoy.lb": {"hash_key": name}}},
+        "endpoint": {"address": {"socket_address": {"address": address, "port_value": 1}}},
+    }
+
+
+def endpoints(**zones: list[Json]) -> str:
+    groups = [
+        {"locality": {"region": "r", "zone": zone}, "lb_endpoints": found}
+        for zone, found in zones.items()
+    ]
+    kind = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+    return json.dumps(
+        {"resources": [{"@type": kind, "cluster_name": "cache", "endpoints": groups}]}
+    )
+
+
+HOSTS = "[endpoints.json].resources[cache].endpoints"
+AT = "lb_endpoints[n-2].endpoint.address.socket_address.address"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        (
+            endpoints(a=[endpoint("n-1"), endpoint("n-2"), endpoint("n-3")]),
+            endpoints(a=[endpoint("n-1"), endpoint("n-3")]),
+            {f"{HOSTS}[r/a].lb_endpoints[n-2]": (endpoint("n-2"), ABSENT)},
+        ),
+        (
+            endpoints(a=[endpoint("n-1"), endpoint("n-2")]),
+            endpoints(a=[endpoint("n-0"), endpoint("n-1"), endpoint("n-2", "10.0.0.9")]),
+            {
+                f"{HOSTS}[r/a].{AT}": ("10.0.0.1", "10.0.0.9"),
+                f"{HOSTS}[r/a].lb_endpoints[n-0]": (ABSENT, endpoint("n-0")),
+            },
+        ),
+        (
+            endpoints(a=[endpoint("n-1"), endpoint("n-2")], b=[]),
+            endpoints(a=[endpoint("n-1")], b=[endpoint("n-2")]),
+            {
+                f"{HOSTS}[r/a].lb_endpoints[n-2]": (endpoint("n-2"), ABSENT),
+                f"{HOSTS}[r/b].lb_endpoints[n-2]": (ABSENT, endpoint("n-2")),
+            },
+        ),
+    ],
+)
+def test_hosts_of_a_cache_are_known_by_name(
+    before: str, after: str, changed: dict[str, tuple[Any, Any]]
+) -> None:
+    sides = (config_map(**{"endpoints.json": text}) for text in (before, after))
+    assert {k.removeprefix("data"): v for k, v in differences(*sides).items()} == changed
+
+
+def test_hosts_of_one_name_are_known_by_their_place() -> None:
+    """Two endpoints of one key cannot be told apart by it."""
+    before = endpoints(a=[endpoint("n-1"), endpoint("n-1", "10.0.0.2")])
+    after = endpoints(a=[endpoint("n-1"), endpoint("n-1", "10.0.0.3")])
+    sides = (config_map(**{"endpoints.json": text}) for text in (before, after))
+    (path,) = differences(*sides)
+    assert "lb_endpoints[1]" in path
+
+
+@pytest.mark.parametrize(
+    ("key", "before", "after", "path"),
+    [
+        (
+            "buckets.json",
+            {"Bucket": [{"Name": "a", "BucketQuota": "1Gi"}, {"Name": "b", "BucketQuota": "1Gi"}]},
+            {"Bucket": [{"Name": "b", "BucketQuota": "2Gi"}, {"Name": "a", "BucketQuota": "1Gi"}]},
+            "[buckets.json].Bucket[b].BucketQuota",
+        ),
+        (
+            "envoy.json",
+            {"static_resources": {"clusters": [{"name": "x"}, {"name": "y", "timeout": "1s"}]}},
+            {"static_resources": {"clusters": [{"name": "y", "timeout": "2s"}, {"name": "x"}]}},
+            "[envoy.json].static_resources.clusters[y].timeout",
+        ),
+    ],
+)
+def test_lists_of_known_files_have_keys(key: str, before: Json, after: Json, path: str) -> None:
+    sides = (config_map(**{key: json.dumps(each)}) for each in (before, after))
+    assert list(differences(*sides)) == [f"data{path}"]

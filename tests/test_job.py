@@ -100,6 +100,22 @@ def test_every_option_arrives(capsys: pytest.CaptureFixture[str]) -> None:
     assert spec["priorityClassName"] == tier
 
 
+def test_the_bucket_of_a_job_arrives(capsys: pytest.CaptureFixture[str]) -> None:
+    section, cache = site().file.scheduling, site().file.cache
+    assert section is not None
+    assert cache is not None
+    name = section.teams[0].namespaces[0]
+    bucket = next(each.name for each in cache.buckets if name in each.namespaces)
+    assert job(*right(), "--cache", bucket, "--format", "json") == OK
+    said = capsys.readouterr()
+    assert f"may read and write the cache's bucket {bucket}" in said.err
+    body = next(each for each in json.loads(said.out)["items"] if each["kind"] == "Job")
+    (box,) = body["spec"]["template"]["spec"]["containers"]
+    assert {"name": "CACHE_URL", "value": cache.url(bucket)} in box["env"]
+    assert job(*right(), "--cache", f"{bucket}x") == FOUND
+    assert f"write {bucket}" in capsys.readouterr().out
+
+
 def test_what_is_wrong_is_said_at_once_and_nothing_is_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -135,7 +151,10 @@ def test_without_a_template_it_says_what_there_is(capsys: pytest.CaptureFixture[
         assert template.does in said
     section = site().file.scheduling
     assert section is not None
-    for name in (*site().models(), *(each.name for each in section.teams)):
+    cache = site().file.cache
+    assert cache is not None
+    buckets = [f"\n  {each.name}  " for each in cache.buckets]
+    for name in (*site().models(), *(each.name for each in section.teams), *buckets):
         assert name in said
     for model in site().models():
         assert site().resource(model) in said

@@ -8,6 +8,8 @@ from tests.verdicts import (
     accelerators,
     asking,
     boot,
+    cache,
+    cachehosts,
     cluster,
     gpuoperator,
     hardware,
@@ -43,4 +45,6 @@ ROWS: tuple[Row, ...] = (
     *networkdevices.ROWS,
     *scheduling.ROWS,
     *teams.ROWS,
+    *cache.ROWS,
+    *cachehosts.ROWS,
 )

@@ -121,7 +121,7 @@ ROWS = (
     ),
     _row(
         "how long a re-image takes, with the remedy reboot",
-        swap(HARDWARE, "rotational: false}\n    reimage_minutes: 25", "rotational: false}"),
+        swap(HARDWARE, "3840\n    reimage_minutes: 25", "3840"),
         NO_OBJECT,
     ),
     _row(

@@ -35,7 +35,7 @@ _FAILING = (
     "Git does not say which, if any"
 )
 _ROLLOUT = "rollout: {max_unavailable: 2}}"
-_DISK = "mncore2, count: 8}\n    root_disk: {device_name: /dev/nvme0n1, rotational: false}\n"
+_DISK = "    data_nvme_gb: 7680\n"
 _WAITING = "os: rocky-9, rollout: {strategy: OnDelete}}"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from components.impact.vocabulary import Action
 from schemas.codes import Code
+from tests.verdicts.cachesites import without_cache
 from tests.verdicts.edits import Edit, applied, site, together
 from tests.verdicts.row import NO_OBJECT, PROTECTED, SAME, Expected, Invalid, Row, restarted
 
@@ -225,6 +226,7 @@ _TEAMS = (
            actions={"Namespace/physics": Action.ADDED, "ClusterQueue/physics": Action.ADDED,
                     "LocalQueue/physics": Action.ADDED}),
     _row("a team less", _set(_SPARE_LINE, ""), f"{PROTECTED}; {_THROTTLE}; {_QUOTA}",
+         without_cache("tokyo-1"),
          actions={
              "Namespace/biology": Action.REFUSED,
              "ClusterThrottle/biology/*": Action.DELETED,
@@ -236,7 +238,8 @@ _TEAMS = (
     Row("teams: a team less, while no cluster is named that it could be in",
         (_set(_SPARE_LINE, ""),),
         {"tokyo-1": Expected({}, {"*/biology*": Action.DELETED})},
-        "docs/site-file.md, cluster.context: nothing of it was ever applied, so nothing is lost"),
+        "docs/site-file.md, cluster.context: nothing of it was ever applied, so nothing is lost",
+        (without_cache("tokyo-1"),)),
     _kueue("a team less with Kueue", site("tsukuba-1", _LAST_TEAM, ""), f"{PROTECTED}; {_GOES}",
            actions={
                "Namespace/chemistry": Action.REFUSED,
@@ -261,7 +264,7 @@ _TEAMS = (
          f"{_NEW}; {_THROTTLE}: limits are for all namespaces of a team together",
          actions={"Namespace/speech": Action.ADDED}),
     _row("another namespace for a team", _set(_LANGUAGE, "name: language, namespaces: [speech]"),
-         PROTECTED,
+         PROTECTED, without_cache("tokyo-1"),
          actions={
              "Namespace/language": Action.REFUSED,
              "ResourceQuota/language/*": Action.DELETED,
