@@ -49,7 +49,7 @@ down: .venv/.ready ## Take the trial down and delete its data
 
 .PHONY: fast test lint generate bench
 fast: .venv/.ready ## The tests that need only Python
-	@$(PYTHON) -m pytest -n auto -m "not controlplane and not pulumi and not editor and not go and not browser and not capi and not scheduling"
+	@$(PYTHON) -m pytest -n auto -m "not controlplane and not pulumi and not editor and not go and not browser and not capi and not scheduling and not cache"
 
 lint: .venv/.ready ## Style and types
 	@$(PYTHON) -m ruff check .
@@ -59,7 +59,7 @@ lint: .venv/.ready ## Style and types
 test: .venv/.ready ## All tests, with what they need
 	@$(MAKE) --no-print-directory lint fast
 	@$(PYTHON) -m tools.toolchain ensure
-	@$(PYTHON) -m pytest -m "controlplane or pulumi or editor or go or browser or capi or scheduling"
+	@$(PYTHON) -m pytest -m "controlplane or pulumi or editor or go or browser or capi or scheduling or cache"
 
 generate: .venv/.ready ## Make every generated file anew
 	@$(PYTHON) -m schemas.editor

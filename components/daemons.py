@@ -28,6 +28,8 @@ class Daemon(NamedTuple):
     pod: Mapping[str, Any] = MappingProxyType({})
     annotations: Mapping[str, str] = MappingProxyType({})
     """Of the pod template: a checksum here restarts the pods when what they read changes."""
+    min_ready_seconds: int = 0
+    """How long a new pod has to be ready before it counts, and the next ones are replaced."""
 
 
 def on_pool(site: Site, pool: Pool, daemon: Daemon) -> Manifest:
@@ -55,6 +57,7 @@ def on_pool(site: Site, pool: Pool, daemon: Daemon) -> Manifest:
         "kind": "DaemonSet",
         "metadata": {"name": name, "namespace": daemon.namespace, "labels": {**ours, **match}},
         "spec": {
+            **({"minReadySeconds": daemon.min_ready_seconds} if daemon.min_ready_seconds else {}),
             "selector": {"matchLabels": match},
             "updateStrategy": {
                 "type": "RollingUpdate",

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
@@ -36,11 +37,21 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _carriers(site: Any, meaning: Meaning) -> Carriers | None:
-    """The objects that carry a value; None where that is not a question (maps, computed)."""
-    container = isinstance(meaning.value, dict | list | Model) or meaning.value is None
-    if meaning.change is None or container:
+    """The objects that carry a value; None where that is not a question (maps, lists of maps,
+    computed)."""
+    value, others = meaning.value, meaning.others
+    if value and isinstance(value, list) and all(isinstance(each, str) for each in value):
+        others = tuple(_other_lists(value))
+    elif isinstance(value, dict | list | Model) or value is None:
         return None
-    return carriers(site, meaning.value, meaning.change, meaning.others)
+    return None if meaning.change is None else carriers(site, value, meaning.change, others)
+
+
+def _other_lists(items: list[str]) -> Iterator[list[str]]:
+    """Lists of names without one of them, or with another one in its place."""
+    for index, item in enumerate(items):
+        yield [*items[:index], *items[index + 1 :]]
+        yield [*items[:index], f"{item}x", *items[index + 1 :]]
 
 
 def _plain(value: Any) -> Any:

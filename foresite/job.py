@@ -88,7 +88,11 @@ def choices(site: Site) -> Json:
         },
         "priorities": [each.name for each in site.scheduling.priorities],
         "buckets": {
-            each.name: {"namespaces": list(each.namespaces), "public": each.public}
+            each.name: {
+                "namespaces": list(each.namespaces),
+                "public": each.public,
+                "open": each.open,
+            }
             for each in (site.file.cache.buckets if site.file.cache else ())
         },
     }
@@ -135,9 +139,9 @@ def _team_line(name: str, has: Json) -> str:
 
 
 def _bucket_line(name: str, has: Json) -> str:
-    writers = f"for pods of {', '.join(has['namespaces'])}" if has["namespaces"] else ""
-    readers = "anybody may read it" if has["public"] else ""
-    return f"  {name}  {'; '.join(each for each in (writers, readers) if each) or 'for nobody'}"
+    writers = "every pod" if has["open"] else f"pods of {', '.join(has['namespaces']) or 'nobody'}"
+    may = "may write it; anybody may read it" if has["public"] else "may read and write it"
+    return f"  {name}  {writers} {may}"
 
 
 def _as_list(made: Made) -> str:

@@ -3,10 +3,16 @@
 Which keys move is the component's to say; which hosts lose their disks is in their verdicts.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from components.impact.vocabulary import Impact, PoolPlan, SiteChange
-from components.object_cache.impact.moved import CacheMove, moved
+from components.impact.rules import judged
+from components.impact.vocabulary import Effect, Impact, PoolPlan, Side, SiteChange
+from components.object_cache.impact.consequences import Consequence
+from components.object_cache.impact.consequences import consequences as told
+from components.object_cache.impact.moved import CacheMove, moved, without
+from components.object_cache.names import COMPONENT
+from components.site import RULES
 from preview.result import HostVerdict, counted
 from schemas.site import Site
 from schemas.vocabulary import CacheDiscovery
@@ -24,16 +30,92 @@ def cache(
     if found is None or site.before is None or site.after is None:
         return None
     sides = (site.before.site, site.after.site)
-    if found.applied:
-        found = _with_disks(found, sides, hosts, plans)
+    found = _with_disks(found, sides, hosts, plans)
     before, after = map(_servers, sides)
-    found = found._replace(servers_before=before, servers_after=after)
+    idle = without(site.after, frozenset(_idle(*sides)))
+    found = found._replace(servers_before=before, servers_after=after, idle=idle)
     stays = before == after and not (found.wiped or found.readdressed)
     return None if stays and not (found.rerouted or found.afresh) else found
 
 
 def _servers(site: Site) -> int:
     return sum(site.replicas(pool) for pool in site.cache_pools())
+
+
+def _idle(before: Site, after: Site) -> Iterator[str]:
+    """Hosts that stand for those that get or lose a machine and stay in the list; which hosts these
+    are, Cluster API decides, and another choice moves about as many keys."""
+    there = {pool.name for pool in before.cache_pools()}
+    for pool in after.cache_pools():
+        if pool.name in there:
+            sides = [
+                len(each.by_pool.get(pool.name, ())) - each.replicas(one)
+                for each in (before, after)
+                for one in each.cache_pools()
+                if one.name == pool.name
+            ]
+            more = abs(sides[1] - sides[0])
+            yield from (host.name for host in after.by_pool.get(pool.name, ())[:more])
+
+
+def consequences(site: SiteChange) -> Iterator[Consequence]:
+    """What users of the cache feel beside keys that move and disks that are wiped.
+
+    Of a site whose own cluster is not named yet it is what will hold once it is, with the pods that
+    would restart.
+    """
+    if site.before is None or site.after is None:
+        return
+    named = [each.site.file.cluster.context is not None for each in site.sides]
+    if named[0] != named[1]:
+        return  # the cache starts, or is given up as it is
+    applied = all(named)
+    for each in told(site.before.site, site.after.site):
+        yield each._replace(applied=applied)
+    if not applied:
+        yield from _restarts(site)
+
+
+def _restarts(site: SiteChange) -> Iterator[Consequence]:
+    """Pods of the cache that would restart, come or go, were the site's own cluster named."""
+    sides = (site.before, site.after)
+    before, after = (_named(each) if each else None for each in sides)
+    would = SiteChange(site.name, before, after, site.changes)
+    found = [
+        effect
+        for name, change in site.changes.items()
+        if name[0] == COMPONENT
+        for effect in judged(RULES[COMPONENT], would, change)
+        if effect.impact is Impact.POD_RESTART
+    ]
+    for stops in (True, False):
+        mine = [e for e in found if (site.changes[e.name].after is None) is stops]
+        if mine:
+            hosts = _count(mine)
+            what = "stops pods for good on" if stops else "restarts pods on"
+            clause = f"{what} {hosts:,} host{'s' * (hosts != 1)}"
+            yield Consequence(clause, f"{clause}; {_why(mine)}", applied=False)
+
+
+def _count(effects: Iterable[Effect]) -> int:
+    """Hosts with pods among those that effects name: each pool has DaemonSets of its own."""
+    most: dict[tuple[str, ...], int] = {}
+    for each in effects:
+        number = len(each.hosts) if each.at_most is None else each.at_most
+        most[each.hosts] = max(most.get(each.hosts, 0), number)
+    return sum(most.values())
+
+
+def _why(effects: Iterable[Effect]) -> str:
+    """What is said of each, but for the sentence that names the pool's DaemonSet."""
+    parts = (part for each in effects for part in each.why.split("; ")[1:])
+    return "; ".join(dict.fromkeys(parts))
+
+
+def _named(side: Side) -> Side:
+    cluster = side.site.file.cluster.model_copy(update={"context": "named"})
+    file = side.site.file.model_copy(update={"cluster": cluster})
+    return replace(side, site=replace(side.site, file=file))
 
 
 def _with_disks(

@@ -16,7 +16,7 @@ from components.machines.rollout import capacity, plans
 from components.manifest import Manifest, Target
 from components.site import RULES
 from preview import connections
-from preview.cache import cache
+from preview.cache import cache, consequences
 from preview.result import (
     Cause,
     Deletion,
@@ -65,6 +65,7 @@ def judge(
         capacity=capacity(site, effects, rollouts) if site.after else (),
         deletions=tuple(_deletions(site, effects)),
         cache=cache(site, hosts, rollouts),
+        consequences=tuple(consequences(site)),
     )
 
 
@@ -117,11 +118,21 @@ def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]
             continue
         worst = effects[mine[0]]
         verdict = HostVerdict(name, pool, worst.impact, tuple(mine), worst.at_most)
-        less = (effects[i] for i in mine if effects[i].impact.rank < worst.impact.rank)
+        less = (e for e in map(effects.__getitem__, mine) if _remains(e, worst))
         other = next(less, None) if worst.at_most is not None else None
         if other:
             verdict = verdict._replace(rest=other.impact, rest_at_most=other.at_most)
         yield verdict
+
+
+def _remains(less: Effect, worst: Effect) -> bool:
+    """Whether something less happens to hosts that the worst passes over: a host without a machine
+    has no pods, and where the worst happens to as many machines as have pods there is none left."""
+    if less.impact.rank >= worst.impact.rank:
+        return False
+    pods = less.impact is Impact.POD_RESTART and less.at_most is not None
+    every = pods and (worst.at_most or 0) >= (less.at_most or 0)
+    return not (every and worst.impact is Impact.REIMAGE and set(less.hosts) <= set(worst.hosts))
 
 
 def _order(effect: Effect) -> tuple[int, bool]:

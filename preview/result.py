@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from components.impact.vocabulary import Action, Effect, Impact, Ledger, ObjectChange, PoolPlan
+from components.object_cache.impact.consequences import Consequence
 from components.object_cache.impact.moved import CacheMove
 from schemas.problem import Problem
 
@@ -105,7 +106,8 @@ class SitePreview:
     ``problems`` are those of the side that cannot be read. ``hosts`` are all hosts of both sides,
     each once, in the order of the list. ``capacity`` has a line for each accelerator model (and one
     for hosts without), with what is out when all pools are at their worst moment at once. ``cache``
-    is what becomes of the cache's objects; None where nothing does.
+    is what becomes of the cache's objects; None where nothing does. ``consequences`` are what else
+    users of the cache feel.
     """
 
     name: str
@@ -118,6 +120,7 @@ class SitePreview:
     capacity: tuple[Ledger, ...] = ()
     deletions: tuple[Deletion, ...] = ()
     cache: CacheMove | None = None
+    consequences: tuple[Consequence, ...] = ()
 
     @property
     def impact(self) -> Impact:

@@ -8,7 +8,6 @@ from typing import Annotated
 from pydantic import Field
 
 from schemas.primitives import (
-    AbsolutePath,
     DnsLabel,
     ImageReference,
     Ipv4,
@@ -54,7 +53,35 @@ EnvName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127}$")]
 """The name of an environment variable."""
 
 Port = Annotated[int, Field(ge=1024, le=32767)]
-"""A TCP port that needs no rights, and that Kubernetes hands out to no Service."""
+"""A TCP port that needs no rights, below those that the kernel gives to connections (32768 on)."""
+
+Cores = Annotated[str, Field(pattern=r"^[0-9]{1,6}m?$", examples=["1"])]
+"""Processor cores: a whole number, or thousandths of one, as 500m."""
+
+Memory = Annotated[Quantity, Field(examples=["2Gi"])]
+"""Memory, with its unit."""
+
+DiskSpace = Annotated[Quantity, Field(examples=["3000Gi"])]
+"""Space on disks, with its unit."""
+
+_MOUNTED_PATH = r"^(/[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*)+$"
+
+DataPath = Annotated[
+    str, Field(pattern=_MOUNTED_PATH, max_length=256, examples=["/srv/nvme/cache"])
+]
+"""A folder on a host that is mounted into pods, so without a colon (Kubernetes 1.34,
+Container.volumeMounts.mountPath)."""
+
+ConfigPath = Annotated[
+    str, Field(pattern=_MOUNTED_PATH, max_length=256, examples=["/etc/cache/buckets.json"])
+]
+"""A file in a container whose folder is mounted, so without a colon."""
+
+Audience = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._:/-]{0,126}[A-Za-z0-9])?$", examples=["cache"]),
+]
+"""The audience of tokens."""
 
 
 class CacheServer(Model):
@@ -67,23 +94,23 @@ class CacheServer(Model):
     args: Annotated[list[Annotated[str, Field(max_length=512)]], Field(max_length=64)] = []
     """Arguments of the command; $(CACHE_PORT) and so on stand for what this section says."""
     env: dict[EnvName, Annotated[str, Field(max_length=1024)]] = {}
-    """Environment besides CACHE_CONFIG, CACHE_DATA, CACHE_CAPACITY (in bytes), CACHE_AUDIENCE and
-    CACHE_PORT, which are always there; no secrets."""
+    """Environment besides CACHE_CONFIG, CACHE_DATA, CACHE_CAPACITY (in bytes), CACHE_AUDIENCE,
+    CACHE_PORT and CACHE_HOST (the host's address), which are always there; no secrets."""
     port: Port = 8081
     """TCP port that it serves objects on, at the node's own address."""
     health_path: UrlPath = "/healthz"
     """Path that answers 200 while the server works."""
     metrics_path: UrlPath | None = "/metrics"
     """Path of its metrics in Prometheus' format, on the same port; null where it has none."""
-    config_path: AbsolutePath = "/etc/cache/buckets.json"
+    config_path: ConfigPath = "/etc/cache/buckets.json"
     """File in which it finds its buckets; nothing else may be in that folder."""
     reloads_config: bool = False
     """Whether it reads the file again when it changes; else its pods are restarted."""
     user: Annotated[int, Field(ge=1, le=2_147_483_647)] = 65532
     """User id that it runs as; it owns the data path on the hosts."""
-    cpu: Quantity = "1"
+    cpu: Cores = "1"
     """Processor cores that it is sure to get."""
-    memory: Quantity = "4Gi"
+    memory: Memory = "4Gi"
     """Memory that it is sure to get, and may not exceed."""
 
 
@@ -96,9 +123,9 @@ class CacheProxy(Model):
     """TCP port in its pods; the Service listens on port 80."""
     workers: Annotated[int, Field(ge=1, le=64)] = 4
     """Threads that carry requests; one carries about 1.5 GB/s of large objects."""
-    cpu: Quantity = "1"
+    cpu: Cores = "1"
     """Processor cores that it is sure to get."""
-    memory: Quantity = "2Gi"
+    memory: Memory = "2Gi"
     """Memory that it is sure to get, and may not exceed."""
 
 
@@ -107,13 +134,19 @@ class Bucket(Model):
 
     name: BucketName
     """Its name, as it stands in the path of an object."""
-    quota: Quantity
-    """Space that it may take at the whole site; each server keeps its share."""
+    quota: DiskSpace
+    """Space that it may take at the whole site; each server keeps its share, and no object larger
+    than that: at 400 hosts 400Gi are needed for objects of 1 GiB. A share is 64Mi at least."""
     public: bool = False
     """Whether anybody may read it, without a token."""
     namespaces: Annotated[list[DnsLabel], Field(max_length=500)] = []
     """Namespaces whose pods may write it, and read it where it is not public. A public bucket
     without any may be written by every pod that shows a token."""
+
+    @property
+    def open(self) -> bool:
+        """Whether every pod that shows a token may write it."""
+        return self.public and not self.namespaces
 
     def readable_by(self, namespace: str) -> bool:
         """Whether pods of a namespace may read it."""
@@ -121,14 +154,15 @@ class Bucket(Model):
 
     def writable_by(self, namespace: str) -> bool:
         """Whether pods of a namespace may write it."""
-        return namespace in self.namespaces or (self.public and not self.namespaces)
+        return self.open or namespace in self.namespaces
 
 
 class ImageLayers(Model):
     """Layers of container images, which hosts look for in the cache before they ask a registry."""
 
     bucket: BucketName
-    """The bucket that holds them, a public one: hosts have no token."""
+    """The bucket that holds them: public, as hosts have no token, and with the namespace that fills
+    it, as a false layer breaks pulls."""
     registries: Annotated[list[RegistryHost], Field(min_length=1, max_length=20)]
     """Registries whose images are looked for."""
 
@@ -145,15 +179,12 @@ class Cache(Model):
     Needed for image_layers, as hosts do not know the cluster's names."""
     pools: Annotated[list[PoolName], Field(min_length=1, max_length=100)] | None = None
     """Pools whose hosts keep objects; default: all. Envoy runs on every host."""
-    data_path: AbsolutePath
+    data_path: DataPath
     """Folder on the hosts that holds the objects, on their NVMe; the server sees it at the same
     place."""
-    capacity: Quantity
+    capacity: DiskSpace
     """Space that the cache may take on one host."""
-    audience: Annotated[
-        str,
-        Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._:/-]{0,126}[A-Za-z0-9])?$", examples=["cache"]),
-    ] = "cache"
+    audience: Audience = "cache"
     """Audience of the tokens that pods show, and that the server expects."""
     token_seconds: Annotated[int, Field(ge=600, le=86400)] = 3600
     """How long a pod's token is good for; the kubelet renews it in time."""

@@ -147,10 +147,10 @@ class Code(StrEnum):
     CACHE_QUOTA = "cache-quota", "buckets would push each other's objects out"
     CACHE_CAPACITY = "cache-capacity", "the disk would be full before the cache evicts anything"
     CACHE_TABLE = "cache-table", "Envoy refuses the table, or one lost host would cost many keys"
-    CACHE_NAMESPACE = "cache-namespace", "nobody could read or write the bucket"
+    CACHE_NAMESPACE = "cache-namespace", "the wrong pods could use the bucket, or none"
     CACHE_UNREACHABLE = (
         "cache-unreachable",
-        "requests would not find the cache, or not the server of an object",
+        "requests would break, or not find the cache or the server of an object",
     )
 
     # --- objects ------------------------------------------------------------------------------

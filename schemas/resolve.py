@@ -204,7 +204,9 @@ class _Walk:
                 self.value, Model
             ) else self.description  # fmt: skip
         else:
-            raise UnknownPathError(f"{'.'.join(map(str, self.at))} is a value; nothing is below it")
+            here, name = ".".join(map(str, self.at)), self.site.name
+            said = f"{name} has no {here}" if parent is None else f"{here} is a value"
+            raise UnknownPathError(f"{said}; nothing is below it")
 
     def _index(self, step: str, items: list[Any]) -> int:
         names = [str(getattr(item, "name", "")) for item in items]

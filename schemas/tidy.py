@@ -8,6 +8,7 @@ _ADDRESS = re.compile(r"(?<![0-9.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![0-9.])")
 _LONGEST = 300
 """Longer values are not slips of one person's hand."""
 _QUANTITY = re.compile(r"[0-9]+\s+[A-Za-z]+")
+_SIZE = re.compile(r"(?i)([0-9]+)\s*([kmgt])(i?)b?")
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 _HARDWARE_ADDRESS = re.compile(r"[0-9a-f]{12}")
 
@@ -39,6 +40,9 @@ def _candidates(value: str) -> Iterator[str]:
     yield re.sub(r"_|\s+", "-", bare.lower())
     if _QUANTITY.fullmatch(bare):
         yield "".join(bare.split())
+    if size := _SIZE.fullmatch(bare):
+        prefix, binary = size[2].upper(), size[3].lower()
+        yield f"{size[1]}{prefix if binary or prefix != 'K' else 'k'}{binary}"
     if _VERSION.fullmatch(bare):
         yield f"v{bare}"
     addresses = _ADDRESS.findall(bare)

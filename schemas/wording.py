@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from schemas import accelerators, primitives
+from schemas import accelerators, cache, primitives
 from schemas.nearest import nearest
 from schemas.problem import shorten
 from schemas.tidy import fits, tidied
@@ -68,6 +68,14 @@ _FORMS = (
         accelerators.ShortName,
         "a name for a model (at most 40 lower-case letters, digits, dots and dashes)",
     ),
+    (cache.BucketName, "a bucket's name (3 to 63 lower-case letters, digits, dots and dashes)"),
+    (cache.ServiceName, "a Service's name (lower-case letters, digits and dashes, a letter first)"),
+    (cache.RegistryHost, "a registry (a host name in lower case, perhaps with a port)"),
+    (cache.EnvName, "the name of a variable (letters, digits and _, no digit first)"),
+    (cache.Audience, "an audience (at most 128 letters, digits, dots, colons, slashes, - and _)"),
+    (cache.UrlPath, "the path of a URL (a slash first and none last, no query)"),
+    (cache.DataPath, "an absolute path without . or .., empty parts or colons"),
+    (cache.Cores, "a number of cores (whole, or thousandths as in 500m)"),
 )
 
 

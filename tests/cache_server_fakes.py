@@ -12,15 +12,33 @@ from typing import Any
 from controlplane.ports import free_port
 
 AUDIENCE = "cache"
+SIGNATURE = "c2ln"
 
 
 def fake_token(
-    namespace: str, audience: str = AUDIENCE, seconds: float = 3600.0, salt: str = ""
+    namespace: str, audience: str = AUDIENCE, seconds: float = 3600.0, salt: str = "", **more: Any
 ) -> str:
-    """A token in the form of a real one, which the fake believes."""
-    claims = {"ns": namespace, "aud": audience, "exp": time.time() + seconds, "salt": salt}
+    """A token in the form of a real one, which the fake believes; ``more`` are other claims, of
+    which None leaves one out."""
+    claims = {
+        "sub": f"system:serviceaccount:{namespace}:default",
+        "aud": [audience],
+        "exp": time.time() + seconds,
+        "salt": salt,
+        **more,
+    }
+    return signed({name: claim for name, claim in claims.items() if claim is not None})
+
+
+def signed(claims: Any, signature: str = SIGNATURE) -> str:
+    """Claims as a token; with another signature the fake refuses it, as it is somebody else's."""
     payload = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
-    return f"e30.{payload}.c2ln"
+    return f"e30.{payload}.{signature}"
+
+
+def forged(namespace: str, salt: str = "") -> str:
+    """A token that looks good until its signature is checked."""
+    return fake_token(namespace, salt=salt).removesuffix(SIGNATURE) + "Zm9yZ2Vk"
 
 
 class FakeTokenReviews:
@@ -34,6 +52,9 @@ class FakeTokenReviews:
         self.own_tokens: list[str] = []
         self.status = 201
         self.answer: dict[str, Any] | None = None
+        self.busy = 0
+        """So many reviews are answered with 429, and ``retry_after`` where it is not empty."""
+        self.retry_after = ""
         self.gate = threading.Event()
         self.gate.set()
         self._lock = threading.Lock()
@@ -44,19 +65,23 @@ class FakeTokenReviews:
         if self.answer is not None:
             return self.answer
         try:
-            payload = token.split(".")[1]
+            _, payload, signature = token.split(".")
             claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-        except (IndexError, ValueError):
+        except ValueError:
             return {"user": {}, "error": "invalid bearer token"}
-        if claims["aud"] not in audiences or claims["exp"] < time.time():
+        common = [each for each in claims["aud"] if each in audiences]
+        good = signature == SIGNATURE and claims["exp"] > time.time()
+        if not (good and common):
             return {"user": {}, "error": "invalid bearer token"}
-        user = {"username": f"system:serviceaccount:{claims['ns']}:default"}
-        return {"authenticated": True, "user": user, "audiences": [claims["aud"]]}
+        return {"authenticated": True, "user": {"username": claims["sub"]}, "audiences": common}
 
     def take(self, own: str, review: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         with self._lock:
             self.reviews += 1
             self.own_tokens.append(own)
+            if self.busy > 0:
+                self.busy -= 1
+                return 429, {"kind": "Status", "code": 429}
         self.gate.wait(60)
         spec = review["spec"]
         status = self.judge(spec["token"], spec["audiences"])
@@ -78,6 +103,8 @@ def fake_token_reviews() -> Iterator[FakeTokenReviews]:
             status, answer = fake.take(own, json.loads(body))
             text = json.dumps(answer).encode()
             self.send_response(status)
+            if status == 429 and fake.retry_after:
+                self.send_header("Retry-After", fake.retry_after)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()

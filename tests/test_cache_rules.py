@@ -11,21 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.object_cache import bootstrap
+from components.object_cache import amounts, bootstrap
 from components.object_cache.amounts import in_bytes
 from components.object_cache.buckets import bucket_text
 from components.object_cache.endpoints import endpoint_text
-from components.object_cache.server import told
 from components.training import job
 from schemas.cache import LARGEST_TABLE, TABLE_SIZE, Bucket, Cache
 from schemas.codes import Code
 from schemas.hostlist import Host
 from schemas.rules import cache as rules
-from schemas.rules import cachereach, cacheserver, site_findings
+from schemas.rules import cachereach, cacheserver, programs, site_findings
 from schemas.rules.finding import Finding
 from schemas.site import Site
 from schemas.vocabulary import CacheDiscovery
-from tests.golden import every_site, with_file, with_pool
+from tests.golden import every_site, of_kind, with_file, with_pool
 
 _modest = settings(max_examples=100, deadline=None, database=None)
 SITE = every_site()["tokyo-1"]
@@ -95,11 +94,26 @@ def test_quotas_that_pass_fit_every_server(quotas: list[str], capacity: str, spa
         assert list(rules.quotas(with_cache(site, buckets=buckets))) == []
 
 
-def test_a_quota_that_leaves_a_server_less_than_a_mebibyte_is_refused() -> None:
-    buckets = [Bucket(name="small", quota="1Gi", public=True)]
-    assert list(rules.sizes(with_cache(with_hosts(1024), buckets=buckets))) == []
-    (finding,) = rules.sizes(with_cache(with_hosts(1100), buckets=buckets))
-    assert (finding.code, advised(finding)) == (Code.OUT_OF_BOUNDS, "1100Mi")
+@pytest.mark.parametrize("hosts", [16, 17, 400, 1024])
+def test_the_least_quota_that_is_advised_leaves_each_server_64_mebibytes(hosts: int) -> None:
+    def with_quota(quota: str) -> Site:
+        return with_cache(with_hosts(hosts), buckets=[Bucket(name="b-1", quota=quota, public=True)])
+
+    (finding,) = rules.sizes(with_quota("1023Mi"))
+    if hosts > 16:  # 1 GiB is 64 MiB for each of 16
+        (finding,) = rules.sizes(with_quota("1Gi"))
+        assert "no larger object" in finding.message
+    assert finding.code is Code.OUT_OF_BOUNDS
+    better = with_quota(advised(finding))
+    assert list(rules.sizes(better)) == []
+    (told,) = json.loads(bucket_text(better, cache_of(better)))["Bucket"]
+    assert in_bytes(told["BucketQuota"]) >= rules.SMALLEST_SHARE
+
+
+@pytest.mark.parametrize("count", [1, 7, 99, 100, 101, 398, 1000, 1001, 5678])
+@pytest.mark.parametrize("quota", ["1Gi", "100Gi", "400Ti", "1T"])
+def test_a_share_is_what_servers_are_told(quota: str, count: int) -> None:
+    assert rules.share(quota, count) == in_bytes(amounts.share(quota, count))
 
 
 def test_a_pool_of_unknown_disks_may_be_left_out() -> None:
@@ -249,13 +263,91 @@ def test_ports_of_a_control_plane_are_free_elsewhere() -> None:
 
 
 def test_ports_that_are_kept_are_those_that_components_use() -> None:
-    assert set(cacheserver.PROXY_PORTS) == {bootstrap.ADMIN_PORT, bootstrap.PROBES_PORT}
+    used = {port for name, port in vars(bootstrap).items() if name.endswith("_PORT")}
+    assert set(cacheserver.PROXY_PORTS) == used
     first, count = (vars(job)[name] for name in ("_FIRST_PORT", "_PORTS"))
     assert range(first, first + count) == cacheserver.JOB_PORTS
 
 
 def test_variables_that_are_kept_are_those_that_servers_get() -> None:
-    assert cacheserver.SERVER_VARIABLES.keys() == told(cache_of(SITE)).keys()
+    daemons = of_kind(with_cache(pools=["cpu"]), "DaemonSet")
+    (server,) = (each for each in daemons if each.name.startswith("DaemonSet/cache-server"))
+    (box,) = server.body["spec"]["template"]["spec"]["containers"]
+    assert {each["name"] for each in box["env"]} == cacheserver.SERVER_VARIABLES.keys()
+
+
+# --- secrets ---------------------------------------------------------------------------------
+
+
+def secrets(**fields: Any) -> list[tuple[Code, object]]:
+    server = cache_of(SITE).server.model_copy(update=fields)
+    found = programs.server_settings(with_cache(server=server))
+    return [(each.code, each.place[-1]) for each in found]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "PGPASSWORD", "API_TOKEN", "SIGNING_KEY",
+     "WEBHOOK_SECRET_URL", "private-key"],
+)  # fmt: skip
+def test_a_variable_is_a_secret_by_its_name(name: str) -> None:
+    assert secrets(env={name: "hunter2"}) == [(Code.SECRET_IN_FILE, name)]
+    (finding,) = programs.server_settings(
+        with_cache(server=cache_of(SITE).server.model_copy(update={"env": {name: "hunter2"}}))
+    )
+    assert "hunter2" not in f"{finding.message} {finding.fix}"
+
+
+KEYS = [
+    "AKIA" + "A1" * 8,
+    "ghp_" + "a1" * 18,
+    "github_pat_" + "a1" * 20,
+    "xoxb-" + "1234567890-abc",
+    "hf_" + "aB" * 17,
+    "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxIn0." + "c2lnbmF0dXJl",
+    "-----BEGIN " + "PGP MESSAGE-----",
+]
+"""Made up, in the forms of those who give them out; in two parts, so that no scanner takes them."""
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_is_one_under_any_name(key: str) -> None:
+    assert secrets(env={"LEVEL": key}) == [(Code.SECRET_IN_FILE, "LEVEL")]
+    assert secrets(args=["--level", f"--x={key}"]) == [(Code.SECRET_IN_FILE, 1)]
+
+
+@pytest.mark.parametrize(
+    ("words", "places"),
+    [
+        (["--token=abc"], [0]),
+        (["--password", "abc"], [1]),
+        (["--password abc"], [0]),
+        (["-c", "serve --api-key=abc --password abc"], [1]),
+        (["--token-file", "/x", "--token=$(CACHE_AUDIENCE)", "--use-token", "--port=1"], []),
+        (["--check-tokens=true", "--token-audience=cache", "--secret-path", "/x"], []),
+        (["--token"], []),
+    ],
+)
+def test_arguments_that_hold_a_secret(words: list[str], places: list[int]) -> None:
+    expected = [(Code.SECRET_IN_FILE, place) for place in places]
+    assert secrets(args=words) == secrets(command=words) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TOKEN_FILE", "/var/run/token"),
+        ("SECRET_NAME", "cache"),
+        ("TOKEN_SECONDS", "600"),
+        ("REQUIRE_TOKEN", "true"),
+        ("TOKEN", "$(CACHE_AUDIENCE)"),
+        ("TOKEN", ""),
+        ("COMPASS", "north"),
+        ("LEVEL", "eyJ.info"),
+    ],
+)
+def test_what_is_said_of_a_secret_is_none(name: str, value: str) -> None:
+    assert secrets(env={name: value}) == []
 
 
 def test_a_site_without_a_cache_is_left_alone() -> None:

@@ -10,6 +10,8 @@ import pytest
 from tests.cache_server_fakes import fake_token, fake_token_reviews
 from tests.cache_server_process import OBJECTS, CacheServer, bucket
 
+pytestmark = pytest.mark.cache
+
 KIB, MIB = 1 << 10, 1 << 20
 ODD_NAMES = [
     "s3://s3.example/data/train/00012345.jpg",

@@ -17,6 +17,8 @@ from tests.cache_server_fakes import fake_token, fake_token_reviews
 from tests.cache_server_process import OBJECTS, CacheServer, bucket
 from tests.cache_server_writers import Writer
 
+pytestmark = pytest.mark.cache
+
 MIB = 1 << 20
 
 

@@ -11,6 +11,8 @@ import pytest
 from tests.cache_server_fakes import fake_token, fake_token_reviews
 from tests.cache_server_process import OBJECTS, CacheServer, bucket
 
+pytestmark = pytest.mark.cache
+
 MIB = 1 << 20
 PIECE = hashlib.shake_256(b"piece").digest(4 * MIB)
 

@@ -112,7 +112,7 @@ def start_error(made: CacheServer) -> str:
 
 @pytest.fixture
 def made(tmp_path: Path) -> CacheServer:
-    made = CacheServer(tmp_path, "https://127.0.0.1:1", flags={})
+    made = CacheServer(tmp_path, "http://127.0.0.1:1", flags={})
     return made.configure(bucket("abc"))
 
 
@@ -140,6 +140,26 @@ def test_a_configuration_that_is_not_good(made: CacheServer, text: str | None) -
     else:
         made.config.write_text(text)
     assert "the configuration" in start_error(made)
+
+
+def test_all_files_that_are_missing_are_said_at_once(made: CacheServer) -> None:
+    made = CacheServer(made.folder, "https://127.0.0.1:1")
+    made.data.rmdir()
+    made.own_token.unlink()
+    account = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt"
+    made.config.unlink()
+    assert start_error(made) == (
+        f"cache-server: the configuration {made.config} cannot be read (--config); "
+        f"{made.data} is no folder (--data); {made.own_token} cannot be read (--api-token-file); "
+        f"{account}, which the pod's ServiceAccount mounts, cannot be read (--api-ca)\n"
+    )
+
+
+def test_what_is_missing_is_said_with_flags_that_are_missing(tmp_path: Path) -> None:
+    with pytest.raises(StartError) as raised:
+        read([f"--config={tmp_path / 'no'}", f"--data={tmp_path / 'none'}"], {})
+    for part in ("--capacity", "--api-server", "no cannot be read (--config)", "none is no folder"):
+        assert part in str(raised.value)
 
 
 def test_a_port_that_is_taken(made: CacheServer) -> None:

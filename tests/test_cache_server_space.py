@@ -13,6 +13,8 @@ import pytest
 from tests.cache_server_fakes import FakeTokenReviews, fake_token, fake_token_reviews
 from tests.cache_server_process import OBJECTS, CacheServer, bucket
 
+pytestmark = pytest.mark.cache
+
 KIB, MIB = 1 << 10, 1 << 20
 BLOCK = 4096
 

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from controlplane import ApiError, Client, ControlPlane
-from tests.cache_server_fakes import FakeTokenReviews, fake_token, fake_token_reviews
+from tests.cache_server_fakes import FakeTokenReviews, fake_token, fake_token_reviews, forged
 from tests.cache_server_process import OBJECTS, CacheServer, bucket
+
+pytestmark = pytest.mark.cache
 
 PATH = f"{OBJECTS}/abc/x"
 OTHER_AUTHORITY = """\
@@ -53,7 +55,7 @@ def until(true: Callable[[], bool]) -> None:
 
 
 def test_a_token_is_asked_about_once(server: CacheServer, fake: FakeTokenReviews) -> None:
-    good, bad = fake_token("team-a"), fake_token("team-a", audience="other")
+    good, bad = fake_token("team-a"), forged("team-a")
     for _ in range(3):
         assert server.get(PATH, good).status == 404
         assert server.get(PATH, bad).status == 401
@@ -104,7 +106,7 @@ def test_a_token_whose_end_is_unknown_is_not_remembered(
     user = {"username": "system:serviceaccount:team-a:default"}
     fake.answer = {"authenticated": True, "user": user, "audiences": ["cache"]}
     for _ in range(2):
-        assert server.get(PATH, "opaque").status == 404
+        assert server.get(PATH, fake_token("team-a", exp=None)).status == 404
     assert fake.reviews == 2
 
 

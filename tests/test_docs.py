@@ -19,6 +19,12 @@ def test_what_is_shown_of_the_command_is_what_it_says() -> None:
         assert path.read_text("utf-8") == text, f"{path.name} is stale; run make generate"
 
 
+def test_the_first_example_is_as_long_as_the_readme_says() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    (said,) = re.findall(r"^# sites/tokyo-1.yaml, ([0-9]+) lines", text, re.MULTILINE)
+    assert int(said) == len((ROOT / "sites/tokyo-1.yaml").read_text("utf-8").splitlines())
+
+
 def test_the_reference_pages_are_those_of_the_model() -> None:
     for name, text in pages().items():
         written = (ROOT / "docs" / name).read_text()

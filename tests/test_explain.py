@@ -466,6 +466,22 @@ def test_a_path_to_nowhere_says_what_is_there(
     assert len(said.err) < 2000
 
 
+def test_a_section_that_a_site_does_not_have_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert explained("tsukuba-1", "cache.table_size") == FAILED
+    assert "tsukuba-1 has no cache" in capsys.readouterr().err
+
+
+def test_a_list_of_names_is_carried_by_what_one_name_is_in(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The hosts' containerd has a file for each registry, which their machine templates carry."""
+    assert explained("tokyo-1", "cache.image_layers.registries", "--format", "json") == OK
+    objects = json.loads(capsys.readouterr().out)["objects"]
+    templates = of_kind(every_site()["tokyo-1"], "KubeadmConfigTemplate")
+    said = [each for each in objects["machines"] if each.startswith("KubeadmConfigTemplate ")]
+    assert len(said) == len(templates)
+
+
 def test_a_person_reads_value_meaning_origin_and_objects(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

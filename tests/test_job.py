@@ -1,6 +1,7 @@
 """``foresite job``: manifests that kubectl takes, or what to write instead."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -114,6 +115,25 @@ def test_the_bucket_of_a_job_arrives(capsys: pytest.CaptureFixture[str]) -> None
     assert {"name": "CACHE_URL", "value": cache.url(bucket)} in box["env"]
     assert job(*right(), "--cache", f"{bucket}x") == FOUND
     assert f"write {bucket}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("said_of_it", "words"),
+    [
+        ("namespaces: [trials]", "pods of trials may read and write it"),
+        ("namespaces: [trials], public: true", "pods of trials may write it; anybody may read it"),
+        ("public: true", "every pod may write it; anybody may read it"),
+    ],
+)
+def test_who_may_use_a_bucket_is_said(
+    said_of_it: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(ROOT / "sites", tmp_path / "sites")
+    file = tmp_path / "sites" / "lab-1.yaml"
+    buckets = f"buckets: [{{name: data, quota: 2Ti, {said_of_it}}}]"
+    file.write_text(re.sub(r"buckets: .*", buckets, file.read_text("utf-8")), "utf-8")
+    assert main(["--root", str(tmp_path), "job", "lab-1"]) == OK
+    assert f"  data  {words}" in capsys.readouterr().out.splitlines()
 
 
 def test_what_is_wrong_is_said_at_once_and_nothing_is_printed(

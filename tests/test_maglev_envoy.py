@@ -23,7 +23,7 @@ from tests.envoy.cluster import (
     replace,
 )
 
-pytestmark = NEEDS_ENVOY
+pytestmark = [NEEDS_ENVOY, pytest.mark.cache]
 
 KEYS = keys(2_000)
 FORTY = [f"node-{number}" for number in range(40)]

@@ -8,7 +8,13 @@ import pytest
 from cache_server import settings
 
 from components.manifest import CONFIGURATION_ANNOTATION, Json
-from components.object_cache.bootstrap import ADMIN_PORT, PROBES_PORT, bootstrap, bootstrap_text
+from components.object_cache.bootstrap import (
+    ADMIN_PORT,
+    METRICS_PORT,
+    PROBES_PORT,
+    bootstrap,
+    bootstrap_text,
+)
 from components.object_cache.objects import objects
 from components.object_cache.server import told
 from components.object_cache.service import traffic_distribution
@@ -78,8 +84,14 @@ def test_a_server_is_at_its_hosts_address() -> None:
 
 
 def variables(made: Site) -> dict[str, str]:
-    """The environment of a server, in its order."""
-    return {each["name"]: each["value"] for each in container(made, "cache-server/v100")["env"]}
+    """The environment of a server on the host 10.0.0.7, in its order."""
+    of_node = {"status.hostIP": "10.0.0.7"}
+    return {
+        each["name"]: each["value"]
+        if "value" in each
+        else of_node[each["valueFrom"]["fieldRef"]["fieldPath"]]
+        for each in container(made, "cache-server/v100")["env"]
+    }
 
 
 def test_a_server_finds_in_its_environment_what_the_site_says() -> None:
@@ -87,14 +99,15 @@ def test_a_server_finds_in_its_environment_what_the_site_says() -> None:
     made = site({"port": 9081, "config_path": "/srv/conf/b.json", "args": []}, audience="objects")
     found = settings.read([], {**variables(made), "KUBERNETES_SERVICE_HOST": "10.96.0.1"})
     assert (str(found.config), str(found.data)) == ("/srv/conf/b.json", "/srv/nvme/cache")
-    assert (found.capacity, found.audience, found.port) == (2 * 2**40, "objects", 9081)
+    assert (found.capacity, found.audience) == (2 * 2**40, "objects")
+    assert (found.host, found.port) == ("10.0.0.7", 9081)
 
 
 def test_a_sites_own_variables_may_use_the_others() -> None:
     """Kubernetes expands $(NAME) of variables that stand before (EnvVar.value)."""
     found = variables(site({"env": {"ADDRESS": ":$(CACHE_PORT)"}}))
     assert list(found)[-1] == "ADDRESS"
-    assert set(found) == {*told(cache_of(site())), "ADDRESS"}
+    assert set(found) == {*told(cache_of(site())), "CACHE_HOST", "ADDRESS"}
 
 
 def test_the_same_space_in_another_unit_restarts_nothing() -> None:
@@ -126,6 +139,31 @@ def test_both_return_to_a_node_under_repair_and_yield_to_nobody(name: str) -> No
     assert spec["priorityClassName"] == "system-node-critical"
     update = bodies(site())[f"DaemonSet/{name}"]["spec"]["updateStrategy"]
     assert update["rollingUpdate"] == {"maxUnavailable": "10%"}
+
+
+def test_a_server_with_a_full_disk_serves_nobody_and_is_not_restarted() -> None:
+    """Its path fails, and it takes connections."""
+    found = container(site({"health_path": "/health"}), "cache-server/v100")
+    assert found["readinessProbe"]["httpGet"] == {"path": "/health", "port": "objects"}
+    for name in ("startupProbe", "livenessProbe"):
+        assert found[name]["tcpSocket"] == {"port": "objects"}
+        assert "httpGet" not in found[name]
+
+
+def test_the_next_servers_stop_once_envoys_have_taken_the_first_ones_back() -> None:
+    made = site()
+    spec = bodies(made)["DaemonSet/cache-server/v100"]["spec"]
+    clusters = bootstrap(cache_of(made))["static_resources"]["clusters"]
+    (check,) = clusters[0]["health_checks"]
+    asked = [int(check[name][:-1]) for name in ("unhealthy_interval", "interval_jitter")]
+    # One that failed is asked seldom, and after its first answer once more soon.
+    edge = int(check["healthy_edge_interval"][:-1]) + asked[1]
+    assert spec["minReadySeconds"] >= sum(asked) + edge
+    assert "minReadySeconds" not in bodies(made)["DaemonSet/envoy/v100"]["spec"]
+
+
+def test_prometheus_asks_at_the_port_for_metrics() -> None:
+    assert annotations(site(), "envoy/cpu")["prometheus.io/port"] == str(METRICS_PORT)
 
 
 def test_envoy_has_no_token() -> None:
@@ -184,8 +222,8 @@ def test_the_service_leads_to_envoy() -> None:
     made = site(service="store", namespace="caches", address="10.96.0.80", envoy={"port": 10080})
     spec = bodies(made)["Service/cache"]["spec"]
     (port,) = spec["ports"]
-    (listener, _) = bootstrap(cache_of(made))["static_resources"]["listeners"]
-    (own, _) = container(made, "envoy/cpu")["ports"]
+    (listener, *_) = bootstrap(cache_of(made))["static_resources"]["listeners"]
+    (own, *_) = container(made, "envoy/cpu")["ports"]
     assert (port["port"], port["targetPort"]) == (80, own["name"])
     assert own["containerPort"] == 10080
     assert listener["address"]["socket_address"]["port_value"] == 10080
@@ -226,7 +264,7 @@ def test_no_port_of_envoy_is_taken_twice() -> None:
         each["address"]["socket_address"]["port_value"]
         for each in (made["admin"], *made["static_resources"]["listeners"])
     ]
-    assert sorted(ports) == sorted({8080, ADMIN_PORT, PROBES_PORT})
+    assert sorted(ports) == sorted({8080, ADMIN_PORT, PROBES_PORT, METRICS_PORT})
 
 
 def test_the_administration_is_on_the_loopback() -> None:

@@ -1,13 +1,16 @@
 """What the made configuration does in the real Envoy, whose servers are on the loopback."""
 
+import contextlib
 import http.client
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pfio.cache import HTTPConnector  # type: ignore[import-untyped]
 
-from components.object_cache.bootstrap import bootstrap, bootstrap_text
+from components.object_cache.bootstrap import DRAIN, METRICS, SCRAPERS, bootstrap, bootstrap_text
 from components.object_cache.endpoints import FILE, endpoint_text
 from schemas.load import load_site, site_names
 from schemas.site import Site
@@ -16,8 +19,9 @@ from tests.object_cache_site import FOLDER, PREFIX, cache_of, of_hosts, routed, 
 from tests.object_cache_upstream import Upstream, upstream
 from tests.repository import ROOT
 
-pytestmark = NEEDS_ENVOY
+pytestmark = [NEEDS_ENVOY, pytest.mark.cache]
 
+ASK = f"GET {METRICS} HTTP/1.1\r\nhost: a\r\n\r\n".encode()
 TOKEN = "Bearer header.claims.signature"
 ODD = [
     "vision//a//b",
@@ -51,7 +55,7 @@ def test_envoy_takes_the_bootstrap_of_every_site(tmp_path: Path) -> None:
         site(table_size=5_000_011),
         site(table_size=65537),
         site(envoy={"port": 10080, "workers": 64, "cpu": "1", "memory": "512Mi"}),
-        site(server={"health_path": "/a/b.c~d", "port": 32767}),
+        site(server={"health_path": "/a/b.c~d", "port": 19999}),
     ],
     ids=["plain", "dns", "names", "largest table", "Envoy's own table", "envoy", "server"],
 )
@@ -157,24 +161,77 @@ def test_what_is_no_object_reaches_no_server(
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status"),
+    ("port", "method", "path", "status"),
     [
-        ("GET", "/ready", 200),
-        ("GET", "/stats/prometheus", 200),
-        ("POST", "/ready", 404),
-        ("GET", "/stats", 404),
-        ("GET", "/config_dump", 404),
-        ("POST", "/quitquitquit", 404),
-        ("POST", "/drain_listeners?graceful&skip_exit", 404),
+        ("probes", "GET", "/ready", 200),
+        ("probes", "POST", "/ready", 404),
+        ("probes", "GET", "/stats/prometheus", 404),
+        ("metrics", "GET", "/stats/prometheus", 200),
+        ("metrics", "GET", "/ready", 404),
+        ("metrics", "GET", "/stats", 404),
+        ("metrics", "GET", "/config_dump", 404),
+        ("metrics", "POST", "/quitquitquit", 404),
+        ("metrics", "POST", "/drain_listeners?graceful&skip_exit", 404),
     ],
 )
 def test_the_pods_own_address_has_probes_and_metrics_alone(
-    one: tuple[Envoy, Upstream], method: str, path: str, status: int
+    one: tuple[Envoy, Upstream], port: str, method: str, path: str, status: int
 ) -> None:
-    link = http.client.HTTPConnection("127.0.0.1", one[0].ports["probes"], timeout=60)
-    link.request(method, path)
-    assert link.getresponse().status == status
-    link.close()
+    assert ask(one[0], port, method, path) == status
+
+
+def ask(envoy: Envoy, port: str, method: str, path: str) -> int:
+    """The status of an answer at one of the listeners."""
+    link = http.client.HTTPConnection("127.0.0.1", envoy.ports[port], timeout=60)
+    with contextlib.closing(link):
+        link.request(method, path)
+        return link.getresponse().status
+
+
+@pytest.mark.parametrize("said", [b"", ASK, ASK[:9]], ids=["silent", "asking", "half"])
+def test_who_floods_the_metrics_makes_no_envoy_unready(
+    one: tuple[Envoy, Upstream], said: bytes
+) -> None:
+    """Those who flood leave before the next test, which needs metrics too."""
+    envoy = one[0]
+    with contextlib.ExitStack() as flood:
+        for _ in range(600):
+            link = socket.create_connection(("127.0.0.1", envoy.ports["metrics"]), timeout=60)
+            flood.enter_context(contextlib.closing(link))
+            with contextlib.suppress(OSError):  # Envoy closed it
+                link.sendall(said)
+        assert [ask(envoy, "probes", "GET", "/ready") for _ in range(20)] == [200] * 20
+        stats = envoy.stats()
+        assert stats["connection_limit.metrics.limited_connections"] > 0
+        assert stats["connection_limit.metrics.active_connections"] <= SCRAPERS
+    envoy.until("connection_limit.metrics.active_connections", 0)
+
+
+def test_connections_that_are_not_used_are_closed_and_pfio_opens_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the first moment on, so that nobody holds one without a word."""
+    monkeypatch.setattr("components.object_cache.bootstrap.IDLE_SECONDS", 1)
+    with (
+        upstream() as server,
+        routed(of_hosts(["node"]), {"node": server.port}, tmp_path) as (envoy, _),
+    ):
+        address = ("127.0.0.1", envoy.ports["objects"])
+        connector = HTTPConnector(f"http://{address[0]}:{address[1]}{PREFIX}vision")
+        assert connector.get("a") is not None
+        with contextlib.closing(socket.create_connection(address, timeout=60)) as silent:
+            assert silent.recv(1) == b""
+        envoy.until("http.objects.downstream_cx_active", 0)
+        assert connector.get("a") is None
+        assert connector.get("a") is not None
+
+
+def test_a_drain_leaves_probes_as_they_are(tmp_path: Path) -> None:
+    """Kubernetes takes a pod that stops out of its Services by itself; a probe that fails would
+    only restart it before its time."""
+    with routed(of_hosts(["node"]), {"node": 1}, tmp_path) as (envoy, _):
+        assert envoy.admin(DRAIN, "POST")[0] == 200
+        assert ask(envoy, "probes", "GET", "/ready") == 200
 
 
 def test_the_administration_can_not_end_envoy(one: tuple[Envoy, Upstream]) -> None:
@@ -182,7 +239,7 @@ def test_the_administration_can_not_end_envoy(one: tuple[Envoy, Upstream]) -> No
     assert one[0].admin("/runtime_modify?a=b", "POST")[0] == 403
 
 
-def test_the_log_has_failures_alone_and_no_token(tmp_path: Path) -> None:
+def test_the_log_has_some_failures_alone_and_no_token(tmp_path: Path) -> None:
     with (
         upstream() as server,
         routed(of_hosts(["node"]), {"node": server.port}, tmp_path) as (
@@ -191,13 +248,20 @@ def test_the_log_has_failures_alone_and_no_token(tmp_path: Path) -> None:
         ),
     ):
         port = server.port
-        call(envoy, "GET", f"{PREFIX}vision/kept", {"authorization": TOKEN})
+        for _ in range(20):
+            call(envoy, "GET", f"{PREFIX}vision/kept", {"authorization": TOKEN})
     with routed(of_hosts(["node"]), {"node": port}, tmp_path / "dead") as (envoy, _):
         path = f"{PREFIX}vision/lost?part=a-query"
-        assert call(envoy, "GET", path, {"authorization": TOKEN}).status == 503
+        for _ in range(FAILURES):
+            assert call(envoy, "GET", path, {"authorization": TOKEN}).status == 503
     before, after = ((tmp_path / f"{part}envoy.log").read_text() for part in ("", "dead/"))
     assert "kept" not in before
-    (line,) = (each for each in after.splitlines() if each.startswith("{"))
-    assert json.loads(line)["path"] == f"{PREFIX}vision/lost"
+    lines = [json.loads(each) for each in after.splitlines() if each.startswith("{")]
+    assert {each["path"] for each in lines} == {f"{PREFIX}vision/lost"}
+    assert 0 < len(lines) < FAILURES // 2
     assert TOKEN not in after
     assert "a-query" not in after
+
+
+FAILURES = 200
+"""One in ten is logged: that none or half of so many are has a chance of less than 1e-9."""

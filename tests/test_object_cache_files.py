@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from components.object_cache.amounts import in_bytes, share
+from components.object_cache.buckets import bucket_text
 from components.object_cache.endpoints import endpoint_text
 from components.object_cache.objects import objects
 from tests.object_cache_site import CACHE, bodies, cache_of, endpoints, of_hosts, site
@@ -17,17 +18,17 @@ def test_a_server_is_told_its_share_of_each_bucket() -> None:
     (text,) = bodies(site())["ConfigMap/cache-buckets"]["data"].values()
     assert json.loads(text) == {
         "Bucket": [
-            # 1 TiB and 4 TiB among the servers of six machines and no spare, in whole MiB.
+            # 1 TiB and 4 TiB among the servers of six machines and no spare.
             {
                 "Name": "open",
                 "Public": True,
-                "BucketQuota": "174763Mi",
+                "BucketQuota": "174762Mi",
                 "AllowNamespaces": ["biology", "vision"],
             },
             {
                 "Name": "vision",
                 "Public": False,
-                "BucketQuota": "699051Mi",
+                "BucketQuota": "699050Mi",
                 "AllowNamespaces": ["vision"],
             },
         ]
@@ -55,9 +56,39 @@ def test_what_is_no_quantity_is_refused() -> None:
         in_bytes("1Pi")
 
 
-@pytest.mark.parametrize(("quantity", "parts", "each"), [("3Mi", 3, "1Mi"), ("1", 7, "1Mi")])
-def test_shares_hold_the_whole(quantity: str, parts: int, each: str) -> None:
+@pytest.mark.parametrize(
+    ("quantity", "parts", "each"),
+    [
+        ("3Mi", 3, "1Mi"),
+        ("1Ti", 3, "349525Mi"),
+        ("1Ti", 99, "10591Mi"),
+        # From a hundred on they are counted in tens, then in hundreds.
+        ("110Gi", 101, "1024Mi"),
+        ("110Gi", 110, "1024Mi"),
+        ("1100Gi", 1001, "1024Mi"),
+        ("1Mi", 7, "1Mi"),
+    ],
+)
+def test_a_share_is_whole_mebibytes(quantity: str, parts: int, each: str) -> None:
     assert share(quantity, parts) == each
+
+
+@pytest.mark.parametrize("parts", [1, 7, 99, 100, 101, 399, 400, 401, 999, 1001, 6000])
+def test_shares_together_are_never_more_than_the_quota(parts: int) -> None:
+    """Nor less by more than a tenth, and a mebibyte each."""
+    together = parts * in_bytes(share("400Ti", parts))
+    quota = in_bytes("400Ti")
+    assert together <= quota < (together + parts * 2**20) * 1.1
+
+
+def test_a_few_hosts_more_leave_the_buckets_of_a_large_site_as_they_are() -> None:
+    texts = {
+        count: bucket_text(made, cache_of(made))
+        for count in (392, 400, 401)
+        # One host of the pool is a spare.
+        for made in [of_hosts([f"n-{n}" for n in range(count + 1)])]
+    }
+    assert texts[392] == texts[400] != texts[401]
 
 
 # --- endpoints -----------------------------------------------------------------------------------

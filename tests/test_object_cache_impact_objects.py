@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from components.impact.vocabulary import Action, Impact, Side
+from components.manifest import Json
+from components.object_cache.impact.buckets import access
 from components.object_cache.names import COMPONENT
 from components.object_cache.objects import objects
 from preview.compare import compare
+from schemas.cache import Bucket
 from schemas.site import Site
 from tests.object_cache_changes import (
     BUCKETS,
@@ -100,14 +103,20 @@ SMALLER = (
 )
 
 
+def private(*namespaces: str) -> Json:
+    return {"public": False, "namespaces": list(namespaces)}
+
+
+def public(*namespaces: str) -> Json:
+    return {"public": True, "namespaces": list(namespaces)}
+
+
 @pytest.mark.parametrize(
     ("first", "words"),
     [
         ({"quota": "8Ti"}, LARGER),
         ({"quota": "2Ti"}, SMALLER),
         ({"public": True}, "without a token"),
-        ({"namespaces": ["biology", "vision"]}, "one namespace more"),
-        ({"namespaces": ["biology"]}, "another namespace"),
     ],
 )
 def test_what_a_changed_bucket_means_is_said(first: dict[str, Any], words: str) -> None:
@@ -117,9 +126,59 @@ def test_what_a_changed_bucket_means_is_said(first: dict[str, Any], words: str) 
     assert "server.reloads_config" in text and "no pod restarts" in text
 
 
-def test_a_namespace_that_leaves_a_bucket_reads_from_the_origin() -> None:
-    after = site(buckets=[BUCKETS[0], {**BUCKETS[1], "namespaces": ["vision"]}])
-    assert "may use the bucket no more: they read from the origin" in said(site(), after, BUCKET)
+ANYBODY, TOKEN = "anybody, without a token", "every pod that shows a token"
+ENDS = "all others, hosts among them, read from the origin"
+
+
+def reads(who: str, before: str) -> str:
+    return f"{who} may read it (before: {before})"
+
+
+def writes(who: str, before: str) -> str:
+    return f"{who} may write it (before: {before})"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        (private("a"), private("a"), []),
+        (private("a"), private("a", "b"),
+         [reads("pods of a and b", "pods of a"), writes("pods of a and b", "pods of a")]),
+        (private("a", "b"), private("b"),
+         [reads("pods of b", "pods of a and b"), "pods of a read from the origin",
+          writes("pods of b", "pods of a and b")]),
+        (private("a"), private(),
+         [reads("nobody", "pods of a"), "pods of a read from the origin",
+          writes("nobody", "pods of a")]),
+        # Everybody goes on reading what is public.
+        (public("a", "b"), public("a"), [writes("pods of a", "pods of a and b")]),
+        # Without a namespace a public bucket is written by whoever has a token.
+        (public("a"), public(), [writes(TOKEN, "pods of a")]),
+        (public(), public("a"), [writes("pods of a", TOKEN)]),
+        (private("a"), public("a"), [reads(f"{ANYBODY},", "pods of a")]),
+        (public("a"), private("a"), [reads("pods of a", ANYBODY), ENDS]),
+        (public(), private("a"), [reads("pods of a", ANYBODY), ENDS, writes("pods of a", TOKEN)]),
+        (private("a", "b", "c", "d"), public(),
+         [reads(f"{ANYBODY},", "pods of 4 namespaces"), writes(TOKEN, "pods of 4 namespaces")]),
+    ],
+)  # fmt: skip
+def test_who_may_read_and_write_a_bucket_follows_from_the_whole_of_it(
+    before: Json, after: Json, says: list[str]
+) -> None:
+    """As Bucket.readable_by and Bucket.writable_by say."""
+    sides = [Bucket(name="some", quota="1Ti", **each) for each in (before, after)]
+    assert [each.full for each in access(*sides)] == says
+
+
+def test_another_namespace_and_flag_of_a_bucket_are_told_with_its_file() -> None:
+    closed = [BUCKETS[0], {**BUCKETS[1], "public": False}]
+    assert reads("pods of biology and vision", ANYBODY) in said(
+        site(), site(buckets=closed), BUCKET
+    )
+    open_to_all = [BUCKETS[0], {**BUCKETS[1], "namespaces": []}]
+    text = said(site(), site(buckets=open_to_all), BUCKET)
+    assert writes(TOKEN, "pods of biology and vision") in text
+    assert "origin" not in text
 
 
 def test_a_file_of_another_name_is_found_after_a_restart() -> None:
@@ -128,11 +187,6 @@ def test_a_file_of_another_name_is_found_after_a_restart() -> None:
     assert "restart is judged there" in text and "the new one after its restart" in text
     text = said(site(), after, "DaemonSet/cache-server/v100")
     assert "find their buckets in /etc/cache/other.json after their restart" in text
-
-
-def test_a_bucket_that_is_private_from_now_on_refuses_who_has_no_token() -> None:
-    after = site(buckets=[BUCKETS[0], {**BUCKETS[1], "public": False}])
-    assert "who has no token" in said(site(), after, BUCKET)
 
 
 def test_a_bucket_that_goes_takes_copies_with_it() -> None:

@@ -19,6 +19,7 @@ from tests.object_cache_site import FOLDER, PREFIX, bodies, cache_of, of_hosts
 from tests.repository import ROOT
 
 pytestmark = [
+    pytest.mark.cache,
     NEEDS_ENVOY,
     pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is one"),
 ]
@@ -29,9 +30,11 @@ ASKED = [
     (POD, 8080, "GET", PREFIX + KEY),
     (POD, 8080, "GET", "/metrics"),
     (POD, 9902, "GET", "/ready"),
+    (POD, 9903, "GET", "/stats/prometheus"),
+    (POD, 9903, "GET", "/stats/prometheus?filter=a"),
+    (POD, 9903, "POST", "/quitquitquit"),
+    (POD, 9903, "GET", "/ready"),
     (POD, 9902, "GET", "/stats/prometheus"),
-    (POD, 9902, "GET", "/stats/prometheus?filter=a"),
-    (POD, 9902, "POST", "/quitquitquit"),
     (POD, 9902, "GET", "/config_dump"),
     ("127.0.0.1", 9901, "GET", "/ready"),
     ("127.0.0.1", 9901, "GET", "/config_dump"),
@@ -39,7 +42,7 @@ ASKED = [
     ("127.0.0.1", 9901, "POST", "/drain_listeners"),
     (POD, 9901, "GET", "/ready"),
 ]
-STATUSES = [200, 404, 200, 200, 403, 404, 404, 200, 403, 403, 403, None]
+STATUSES = [200, 404, 200, 200, 403, 404, 404, 404, 404, 200, 403, 403, 403, None]
 """The last: nobody listens for administration at the pod's own address."""
 
 

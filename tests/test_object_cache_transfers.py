@@ -18,7 +18,7 @@ from tests.envoy import NEEDS_ENVOY, Envoy
 from tests.object_cache_site import PREFIX, bodies, of_hosts, routed, site
 from tests.object_cache_upstream import BLOCK, Upstream, upstream
 
-pytestmark = NEEDS_ENVOY
+pytestmark = [NEEDS_ENVOY, pytest.mark.cache]
 
 GIBIBYTE = 1024
 """In blocks of the upstream."""

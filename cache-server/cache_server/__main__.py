@@ -7,11 +7,14 @@ import sys
 
 from cache_server.refusals import StartError
 from cache_server.server import serve
-from cache_server.settings import read
+from cache_server.settings import check, read
 
 
 def main(arguments: list[str]) -> int:
-    """Serve until a signal comes; 0, or 2 with one line where the server cannot start."""
+    """Serve until a signal comes; 0, or 2 with one line where the server cannot start.
+
+    1 where the index was found to be broken: the next start begins a new one.
+    """
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
@@ -19,11 +22,13 @@ def main(arguments: list[str]) -> int:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:
-        asyncio.run(serve(read(arguments)))
+        settings = read(arguments)
+        check(settings)
+        good = asyncio.run(serve(settings))
     except StartError as error:
         sys.stderr.write(f"cache-server: {error}\n")
         return 2
-    return 0
+    return 0 if good else 1
 
 
 def run() -> None:

@@ -49,7 +49,11 @@ class WholeFile(web.StreamResponse):
             transport = request.transport
             if transport is None:
                 raise ConnectionResetError("the client is gone")
-            if await asyncio.get_running_loop().sendfile(transport, file, 0, size) != size:
+            try:
+                sent = await asyncio.get_running_loop().sendfile(transport, file, 0, size)
+            except TimeoutError as error:
+                raise ConnectionResetError("the client takes nothing") from error
+            if sent != size:
                 raise ConnectionResetError("the file has become shorter")
             await super().write_eof()
             self._sending.sent(size)

@@ -25,6 +25,9 @@ class Bucket:
     quota: int
     public: bool
     namespaces: frozenset[str]
+    since: int = 0
+    """The configuration that it came with, counted by :class:`Configuration`: a bucket that was
+    removed and comes again is another one, though it has the same name."""
 
     def open_to_all(self, reads: bool) -> bool:
         """Whether a request needs no token."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 from cache_server.buckets import Buckets, ConfigError, parse_buckets
@@ -9,6 +10,7 @@ from cache_server.metrics import Metrics
 from cache_server.refusals import StartError
 from cache_server.service import Service
 from cache_server.store import Store
+from cache_server.writer import StorageError
 
 _LOG = logging.getLogger(__name__)
 
@@ -27,6 +29,7 @@ class Configuration:
         self._content: bytes | None = None
         self._problem: str | None = None
         self._trimmed = False
+        self._number = 0
 
     def start(self) -> None:
         """Take the file as it is; StartError if that cannot be done."""
@@ -37,24 +40,48 @@ class Configuration:
             raise StartError(f"the configuration {self._file} cannot be used: {error}") from error
 
     async def follow(self) -> None:
-        """Take the file if it is another now, and delete what its buckets may not keep."""
+        """Take the file if it is another now, and delete what its buckets may not keep.
+
+        No bucket comes before what an earlier change removed is deleted: it may have the name of
+        one that was removed, and would show what that had, maybe to others.
+        """
+        try:
+            await self._trim()
+        except StorageError as error:
+            _LOG.error("what buckets may not keep is not deleted: %s", error)
         try:
             content = await asyncio.to_thread(self._file.read_bytes)
             if content != self._content:
-                buckets = parse_buckets(content)
-                self._take(content, buckets)
-                self._metrics.reloads.labels("good").inc()
-                _LOG.info("the configuration has changed: %d buckets", len(buckets))
+                self._change(content, parse_buckets(content))
         except (OSError, ConfigError) as error:
             self._refuse(str(error))
         else:
             self._problem = None
             self._metrics.config_good.set(1)
+        await self._trim()
+
+    def _change(self, content: bytes, buckets: Buckets) -> None:
+        if not self._trimmed:
+            # Rights that are taken away do not wait; the rest comes at a later look.
+            known = {name: each for name, each in buckets.items() if name in self._service.buckets}
+            self._take(None, known)
+            return
+        self._take(content, buckets)
+        self._metrics.reloads.labels("good").inc()
+        _LOG.info("the configuration has changed: %d buckets", len(buckets))
+
+    async def _trim(self) -> None:
         if not self._trimmed:
             await self._store.trim()
             self._trimmed = True
 
-    def _take(self, content: bytes, buckets: Buckets) -> None:
+    def _take(self, content: bytes | None, buckets: Buckets) -> None:
+        self._number += 1
+        old = self._service.buckets
+        buckets = {
+            name: replace(bucket, since=old[name].since if name in old else self._number)
+            for name, bucket in buckets.items()
+        }
         self._content = content
         self._trimmed = False
         self._service.buckets = buckets

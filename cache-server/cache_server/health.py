@@ -1,4 +1,4 @@
-"""Whether the server works: it does while it can write to its disk."""
+"""Whether the server works: it does while it can write to its disk and read its index."""
 
 import logging
 import time
@@ -19,11 +19,15 @@ class Health:
         self._good = time.monotonic()
         self._problem: str | None = None
         self.ending = False
+        self.broken = False
+        """Whether the index is: no later look makes that good."""
 
     def failing(self) -> str | None:
         """Why the server does not work; None while it does."""
         if self.ending:
             return "the server is ending"
+        if self.broken:
+            return "the index is broken"
         if self._problem is not None:
             return self._problem
         if time.monotonic() - self._good > _STALE_SECONDS:

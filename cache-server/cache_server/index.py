@@ -4,13 +4,18 @@ import contextlib
 import logging
 import os
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cache_server.damage import marker
+
 _LOG = logging.getLogger(__name__)
 _VERSION = 1
 _BUSY_SECONDS = 2.0
+_CHECK_SECONDS = 10.0
+"""How long the start looks for broken pages; an index of a few GB takes longer than that."""
 _SCHEMA = """
 CREATE TABLE object (
     key BLOB PRIMARY KEY,
@@ -74,6 +79,7 @@ def prepare(path: Path) -> None:
     What it loses is a cache: its files have no rows then, and are cleaned up like after a crash.
     """
     try:
+        _heed(marker(path))
         _prepare(path)
     except sqlite3.OperationalError:
         # No rights, no room: a new file would not help.
@@ -84,6 +90,12 @@ def prepare(path: Path) -> None:
             path.with_name(path.name + suffix).unlink(missing_ok=True)
         os.replace(path, path.with_name(path.name + ".unreadable"))
         _prepare(path)
+    marker(path).unlink(missing_ok=True)
+
+
+def _heed(marker: Path) -> None:
+    if marker.exists():
+        raise sqlite3.DatabaseError("it was broken when the server ended")
 
 
 def _prepare(path: Path) -> None:
@@ -94,6 +106,27 @@ def _prepare(path: Path) -> None:
         elif version != _VERSION:
             raise sqlite3.DatabaseError(f"it has version {version}, and this server {_VERSION}")
         connection.execute("SELECT max(accessed) FROM object").fetchone()
+        usage(connection)
+        _check(connection)
+
+
+def _check(connection: sqlite3.Connection) -> None:
+    """Look for broken pages, for a while: those that are found later end the server."""
+    timer = threading.Timer(_CHECK_SECONDS, connection.interrupt)
+    timer.start()
+    try:
+        (problem,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+            raise
+        _LOG.info("the index is too large to be looked through in %g s", _CHECK_SECONDS)
+        return
+    finally:
+        timer.cancel()
+        # Else it might interrupt what this connection does next.
+        timer.join()
+    if problem != "ok":
+        raise sqlite3.DatabaseError(problem)
 
 
 def lookup(connection: sqlite3.Connection, key: bytes) -> Row | None:

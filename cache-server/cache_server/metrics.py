@@ -39,6 +39,12 @@ class Metrics:
         self.orphans = maker.counter("orphans_removed", "What a crash left behind", "kind")
         self.reviews = maker.counter("token_reviews", "Tokens that were reviewed", "result")
         self.review_hits = maker.counter("token_cache_hits", "Tokens whose review was known")
+        self.reviews_spared = maker.counter(
+            "token_reviews_spared", "Tokens refused for what they say, without a review"
+        )
+        self.refused_connections = maker.counter(
+            "refused_connections", "Connections beyond the most that there may be"
+        )
         self.reloads = maker.counter("config_reloads", "Changes of the configuration", "result")
         self.config_good = maker.gauge(
             "config_last_reload_successful", "1 where the server goes by the file as it is"

@@ -1,7 +1,13 @@
 """What the server answers where it does not do what it was asked."""
 
+import logging
+import time
 from collections.abc import Mapping
 from http import HTTPStatus
+
+_LOG = logging.getLogger(__name__)
+_PAUSE_SECONDS = 10.0
+_KINDS = 1024
 
 
 class Refusal(Exception):
@@ -43,3 +49,28 @@ def full(text: str) -> Refusal:
 def unavailable(text: str) -> Refusal:
     """The server cannot tell now; ask again."""
     return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, text, {"Retry-After": "1"})
+
+
+class RefusalLog:
+    """Tells why requests are refused, each reason now and then: a flood fills no log.
+
+    A reason never holds anything of a token or of an object's name.
+    """
+
+    def __init__(self) -> None:
+        self._kinds: dict[tuple[int, str, str], tuple[float, int]] = {}
+
+    def tell(self, method: str, bucket: str, refusal: Refusal) -> None:
+        """A request is refused; ``bucket`` is empty where there is no such bucket."""
+        kind = (int(refusal.status), bucket, refusal.text)
+        now = time.monotonic()
+        due, untold = self._kinds.get(kind, (now, 0))
+        if now < due:
+            self._kinds[kind] = (due, untold + 1)
+            return
+        if len(self._kinds) >= _KINDS:
+            self._kinds.clear()
+        self._kinds[kind] = (now + _PAUSE_SECONDS, 0)
+        where, more = f"bucket {bucket}" if bucket else "no bucket", f", and {untold} more before"
+        text = more if untold else ""
+        _LOG.info("refused: %s of %s: %d %s%s", method, where, kind[0], refusal.text, text)

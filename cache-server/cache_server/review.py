@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-import re
+import random
 import ssl
+import time
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -11,16 +12,28 @@ from typing import Any
 
 import aiohttp
 
+from cache_server.claims import ACCOUNT
+
 _LOG = logging.getLogger(__name__)
 _SECONDS = 5.0
 _AT_ONCE = 16
 """Reviews under way at a time: what comes from outside must not press the API server harder."""
-_ACCOUNT = re.compile(r"system:serviceaccount:([^:]+):([^:]+)")
-"""The user name of a ServiceAccount (k8s.io/apiserver, pkg/authentication/serviceaccount)."""
+_PATIENCE_SECONDS = 2.0
+"""How long a review is tried again that the API server has no time for: PFIO gives up after 3 s
+(pfio 2.10, cache/http_cache.py)."""
+_FIRST_PAUSE_SECONDS = 0.1
 
 
 class Unavailable(Exception):
     """The API server did not say; whose token it is stays unknown."""
+
+
+class _Busy(Exception):
+    """The API server has no time; ``seconds`` is when it wants to be asked again, if it says."""
+
+    def __init__(self, seconds: float | None) -> None:
+        super().__init__("busy")
+        self.seconds = seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +66,29 @@ class Reviewer:
         """
         async with self._limit:
             try:
-                status = await self._ask(token)
+                status = await self._ask_patiently(token)
             except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
                 # The kind alone: what a library says of a request may hold some of it.
                 _LOG.error("the API server cannot be asked: %s", type(error).__name__)
                 raise Unavailable from error
         return _namespace(status, self._audience)
+
+    async def _ask_patiently(self, token: str) -> dict[str, Any]:
+        """Ask, and again after a pause while the API server has too much to do (429)."""
+        give_up = time.monotonic() + _PATIENCE_SECONDS
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                return await self._ask(token)
+            except _Busy as busy:
+                seconds = pause if busy.seconds is None else busy.seconds
+                # Those that were refused together do not come back together.
+                seconds *= 1 + random.uniform(0, 0.25)  # noqa: S311 - no secret
+                if time.monotonic() + seconds > give_up:
+                    _LOG.error("the API server has no time for a TokenReview (429)")
+                    raise Unavailable from busy
+            pause *= 2
+            await asyncio.sleep(seconds)
 
     async def _ask(self, token: str) -> dict[str, Any]:
         own, tls = await asyncio.to_thread(self._credentials)
@@ -81,6 +111,8 @@ class Reviewer:
         async with self._session.post(
             url, json=review, headers=headers, ssl=tls, allow_redirects=False
         ) as answer:
+            if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+                raise _Busy(_seconds(answer.headers.get("Retry-After")))
             if answer.status not in {HTTPStatus.OK, HTTPStatus.CREATED}:
                 _LOG.error("the API server answers a TokenReview with %d", answer.status)
                 raise Unavailable
@@ -104,6 +136,11 @@ class Reviewer:
         return own, self._tls[1]
 
 
+def _seconds(text: str | None) -> float | None:
+    """A Retry-After in seconds, which is how Kubernetes gives it; else None."""
+    return float(text) if text is not None and text.isascii() and text.isdigit() else None
+
+
 def _namespace(status: dict[str, Any], audience: str) -> str | None:
     """The namespace that a judgement means; None where it does not say yes to all that counts."""
     audiences, user = status.get("audiences"), status.get("user")
@@ -113,5 +150,5 @@ def _namespace(status: dict[str, Any], audience: str) -> str | None:
     if not isinstance(audiences, list) or audience not in audiences or not isinstance(user, dict):
         return None
     name = user.get("username")
-    account = _ACCOUNT.fullmatch(name) if isinstance(name, str) else None
+    account = ACCOUNT.fullmatch(name) if isinstance(name, str) else None
     return None if account is None else account[1]

@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 import logging
 import signal
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
 
 from cache_server.configuration import Configuration
+from cache_server.connections import HttpServer
 from cache_server.health import Health
 from cache_server.metrics import Metrics
 from cache_server.refusals import StartError
@@ -18,21 +19,22 @@ from cache_server.review import Reviewer
 from cache_server.service import Parts, Service
 from cache_server.settings import Settings
 from cache_server.store import Store
-from cache_server.tokens import Tokens
+from cache_server.tokens import Policy, Tokens
 from cache_server.uploads import Uploads
 from cache_server.writer import StorageError
 
 _LOG = logging.getLogger(__name__)
-_READ_AHEAD = 256 << 10
-_LONGEST_LINE = 16 << 10
 _BACKLOG = 1024
 _FLUSH_SECONDS = 5.0
 _HEALTH_SECONDS = 5.0
 _POLL_SECONDS = 0.05
 
 
-async def serve(settings: Settings) -> None:
-    """Run until SIGTERM or SIGINT; StartError where it cannot start."""
+async def serve(settings: Settings) -> bool:
+    """Run until SIGTERM or SIGINT; StartError where it cannot start.
+
+    False where the server ended by itself, so that the next start heals what is broken.
+    """
     metrics = Metrics()
     store = Store(settings.data, settings.capacity, metrics)
     try:
@@ -42,16 +44,18 @@ async def serve(settings: Settings) -> None:
             configuration.start()
             await parts.health.look()
             async with _beside(settings, parts, configuration):
-                await _listen(settings, service)
+                await _listen(settings, service, store)
     finally:
         await store.close()
+    return not store.damage.found
 
 
 @contextlib.asynccontextmanager
 async def _parts(settings: Settings, store: Store, metrics: Metrics) -> AsyncIterator[Parts]:
     limits = settings.limits
     reviewer = Reviewer(settings.api, settings.audience)
-    tokens = Tokens(reviewer, limits.review_seconds, limits.refused_seconds, metrics)
+    policy = Policy(settings.audience, limits.review_seconds, limits.refused_seconds)
+    tokens = Tokens(reviewer, policy, metrics)
     uploads = Uploads(store, limits.object_bytes, limits.uploads, limits.idle_seconds)
     metrics.capacity.set(settings.capacity)
     try:
@@ -84,19 +88,32 @@ async def _repeat(step: Callable[[], Awaitable[None]], seconds: float | None) ->
     while True:
         try:
             await step()
-        except (OSError, StorageError) as error:
+        except (OSError, StorageError, sqlite3.Error) as error:
             _LOG.error("%s", error)
+        except Exception:  # noqa: BLE001 - it is logged whole, and tried again
+            # It would end without a word until the server does.
+            _LOG.exception("what goes on beside requests has failed")
         if seconds is None:
             return
         await asyncio.sleep(seconds)
 
 
-async def _listen(settings: Settings, service: Service) -> None:
-    """Answer requests until a signal comes, and those that are under way then."""
+async def _listen(settings: Settings, service: Service, store: Store) -> None:
+    """Answer requests until a signal comes or the index breaks, and those under way then."""
     end = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def damaged() -> None:
+        service.damaged()
+        end.set()
+
+    store.damage.told = lambda: loop.call_soon_threadsafe(damaged)
+    if store.damage.found:
+        damaged()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, end.set)
-    runner = web.ServerRunner(_http(service), shutdown_timeout=1.0)
+        loop.add_signal_handler(number, end.set)
+    server = HttpServer(service, settings.connections, service.metrics)
+    runner = web.ServerRunner(server, shutdown_timeout=1.0)
     await runner.setup()
     try:
         site = web.TCPSite(runner, settings.host, settings.port, backlog=_BACKLOG)
@@ -123,25 +140,3 @@ async def _end(settings: Settings, service: Service, site: web.TCPSite) -> None:
         await asyncio.sleep(_POLL_SECONDS)
     if service.under_way:
         _LOG.error("%d requests are cut off", service.under_way)
-
-
-def _http(service: Service) -> web.Server:
-    logger = logging.getLogger(f"{__name__}.http")
-    logger.addFilter(_tell_no_headers)
-    return web.Server(
-        service.handle,
-        access_log=None,
-        logger=logger,
-        # What is kept is what was sent.
-        auto_decompress=False,
-        read_bufsize=_READ_AHEAD,
-        max_line_size=_LONGEST_LINE,
-    )
-
-
-def _tell_no_headers(record: logging.LogRecord) -> bool:
-    """A header that cannot be read is told to who sent it, and not logged: it may be a token."""
-    if record.exc_info and isinstance(record.exc_info[1], HttpProcessingError):
-        record.exc_info = None
-        record.levelno, record.levelname = logging.INFO, "INFO"
-    return True

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import sqlite3
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from cache_server import answers, metrics
 from cache_server.buckets import Bucket, Buckets
 from cache_server.health import Health
 from cache_server.names import Target, target
-from cache_server.refusals import Refusal, unauthorized, unavailable
+from cache_server.refusals import Refusal, RefusalLog, unauthorized, unavailable
 from cache_server.review import Unavailable
 from cache_server.store import Store
 from cache_server.tokens import Tokens
@@ -50,11 +51,16 @@ class Service:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._store = parts.store
-        self._metrics = parts.metrics
+        self.metrics = parts.metrics
         self.buckets: Buckets = {}
         self.under_way = 0
         """Requests whose answers are not sent."""
         self._ending = False
+        self._refusals = RefusalLog()
+
+    def damaged(self) -> None:
+        """The index is broken: nothing works any more until the server starts again."""
+        self._parts.health.broken = True
 
     def end(self) -> None:
         """Tell whoever asks to go elsewhere from now on."""
@@ -75,10 +81,12 @@ class Service:
                 bucket = found.bucket if found.bucket in self.buckets else ""
                 response = await self._object(request, found)
         except Refusal as refusal:
+            if refusal.status != HTTPStatus.NOT_FOUND:
+                self._refusals.tell(_method(request), bucket, refusal)
             response = answers.refused(refusal)
-        except StorageError as error:
+        except (StorageError, sqlite3.Error) as error:
             _LOG.error("%s", error)
-            response = answers.refused(unavailable("the disk cannot be written"))
+            response = answers.refused(unavailable("the disk does not do what it should"))
         except ConnectionError:
             # The client is gone; aiohttp knows what to do.
             raise
@@ -92,7 +100,7 @@ class Service:
         if self._ending:
             response.force_close()
         seconds = time.perf_counter() - begin
-        self._metrics.count_request(request.method, bucket, response.status, seconds)
+        self.metrics.count_request(request.method, bucket, response.status, seconds)
         return response
 
     def _leave(self) -> None:
@@ -100,9 +108,12 @@ class Service:
 
     async def _other(self, request: web.BaseRequest) -> web.Response:
         path = request.raw_path.partition("?")[0]
-        if path not in {"/healthz", "/metrics"}:
+        if path not in {"/healthz", "/livez", "/metrics"}:
             raise Refusal(HTTPStatus.NOT_FOUND, "there is nothing here")
         _allow(request, _READS)
+        if path == "/livez":
+            # That this is answered is all that it says.
+            return web.Response(text="ok\n")
         if path == "/healthz":
             reason = self._parts.health.failing()
             if reason is not None:
@@ -112,11 +123,11 @@ class Service:
 
     async def _show_metrics(self) -> web.Response:
         usage = await self._store.usage()
-        self._metrics.show_buckets(self.buckets, usage)
-        self._metrics.reserved.set(self._store.reserved())
+        self.metrics.show_buckets(self.buckets, usage)
+        self.metrics.reserved.set(self._store.reserved())
         # A thousand buckets make a text that takes a while.
         loop = asyncio.get_running_loop()
-        text = await loop.run_in_executor(self._store.readers, self._metrics.text)
+        text = await loop.run_in_executor(self._store.readers, self.metrics.text)
         return web.Response(body=text, headers={"Content-Type": metrics.CONTENT_TYPE})
 
     async def _object(self, request: web.BaseRequest, found: Target) -> web.StreamResponse:
@@ -125,7 +136,7 @@ class Service:
         if request.method in _READS:
             return await self._read(request, found)
         size = await self._parts.uploads.take(request, bucket, found)
-        self._metrics.received.labels(bucket.name).inc(size)
+        self.metrics.received.labels(bucket.name).inc(size)
         return web.Response(status=HTTPStatus.CREATED)
 
     async def _admit(self, request: web.BaseRequest, name: str) -> Bucket:
@@ -135,6 +146,8 @@ class Service:
         if bucket is not None and bucket.open_to_all(reads):
             return bucket
         namespace = await self._namespace(request.headers)
+        # The configuration may have changed while the API server was asked.
+        bucket = self.buckets.get(name)
         if bucket is None:
             raise Refusal(HTTPStatus.NOT_FOUND, "there is no such bucket")
         if not bucket.admits(namespace, reads):
@@ -149,28 +162,30 @@ class Service:
         if scheme.lower() != "bearer" or not token:
             raise unauthorized("a bearer token is needed")
         try:
-            namespace = await self._parts.tokens.namespace(token)
+            return await self._parts.tokens.namespace(token)
         except Unavailable as error:
             raise unavailable("the token cannot be checked now") from error
-        if namespace is None:
-            raise unauthorized("the token does not count here")
-        return namespace
 
     async def _read(self, request: web.BaseRequest, wanted: Target) -> web.StreamResponse:
         gets, headers = request.method == "GET", request.headers
         whole = gets and not any(name in headers for name in _PARTIAL)
         found = await self._store.find(wanted.key, whole)
         if gets:
-            counter = self._metrics.misses if found is None else self._metrics.hits
+            counter = self.metrics.misses if found is None else self.metrics.hits
             counter.labels(wanted.bucket).inc()
         if found is None:
             raise Refusal(HTTPStatus.NOT_FOUND, "there is no such object")
-        sent = self._metrics.sent.labels(wanted.bucket)
+        sent = self.metrics.sent.labels(wanted.bucket)
         if isinstance(found, bytes):
             sent.inc(len(found))
             return answers.whole(found)
         sending = answers.Sending(found.file, found.size, sent.inc, self._leave)
         return answers.WholeFile(sending) if whole else answers.PartOfFile(sending)
+
+
+def _method(request: web.BaseRequest) -> str:
+    """The method, if it is one of ours: others are what a client makes up."""
+    return request.method if request.method in _METHODS else "another method"
 
 
 def _allow(request: web.BaseRequest, methods: frozenset[str]) -> None:

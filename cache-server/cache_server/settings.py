@@ -13,6 +13,7 @@ from cache_server.refusals import StartError
 from cache_server.review import Api
 
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_NEEDED = ("config", "data", "capacity")
 _AUDIENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}")
 
 
@@ -36,6 +37,17 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
+class Connections:
+    """How many connections there may be, and for how many seconds one may do nothing: between
+    requests, before the head of one has come, and before what was sent is taken."""
+
+    most: int
+    idle_seconds: float
+    head_seconds: float
+    stall_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that a server is started with."""
 
@@ -48,6 +60,7 @@ class Settings:
     reload_seconds: float
     api: Api
     limits: Limits
+    connections: Connections
     ending: Ending
 
 
@@ -61,6 +74,14 @@ class _Parser(argparse.ArgumentParser):
 def read(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Settings:
     """The settings; StartError where something is missing or wrong."""
     given = _parser(environment).parse_args(arguments)
+    url = given.api_server or _in_cluster(environment)
+    missing = [f"--{name}" for name in _NEEDED if getattr(given, name) is None]
+    if not url:
+        missing.append("outside of a cluster --api-server, as it checks the tokens")
+    if missing:
+        # What else is wrong is said at once too.
+        wrong = _wrong_files(given.config, given.data)
+        raise StartError("; ".join([f"needed: {', '.join(missing)}", *wrong]))
     return Settings(
         config=given.config,
         data=given.data,
@@ -69,7 +90,7 @@ def read(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) 
         host=given.host,
         port=given.port,
         reload_seconds=given.reload_seconds,
-        api=Api(given.api_server or _in_cluster(environment), given.api_ca, given.api_token_file),
+        api=Api(url, given.api_ca, given.api_token_file),
         limits=Limits(
             given.max_object_bytes,
             given.max_uploads,
@@ -77,8 +98,40 @@ def read(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) 
             given.review_seconds,
             given.refused_seconds,
         ),
+        connections=Connections(
+            given.max_connections,
+            given.keepalive_seconds,
+            given.head_seconds,
+            given.stall_seconds,
+        ),
         ending=Ending(given.linger_seconds, given.drain_seconds),
     )
+
+
+def check(settings: Settings) -> None:
+    """Look whether the files are there that the settings name; StartError names all that are not.
+
+    Else what asks the API server would fail with each token, and say so only then.
+    """
+    wrong = _wrong_files(settings.config, settings.data)
+    files = [("--api-token-file", settings.api.token)]
+    if settings.api.url.startswith("https:"):
+        files.append(("--api-ca", settings.api.authority))
+    for flag, file in files:
+        if not os.access(file, os.R_OK):
+            hint = ", which the pod's ServiceAccount mounts," if file.parent == _ACCOUNT else ""
+            wrong.append(f"{file}{hint} cannot be read ({flag})")
+    if wrong:
+        raise StartError("; ".join(wrong))
+
+
+def _wrong_files(config: Path | None, data: Path | None) -> list[str]:
+    wrong = []
+    if config is not None and not os.access(config, os.R_OK):
+        wrong.append(f"the configuration {config} cannot be read (--config)")
+    if data is not None and not data.is_dir():
+        wrong.append(f"{data} is no folder (--data)")
+    return wrong
 
 
 def _parser(environment: Mapping[str, str]) -> _Parser:
@@ -91,7 +144,6 @@ def _parser(environment: Mapping[str, str]) -> _Parser:
             f"--{name}",
             type=form,
             default=value,
-            required=value is None,
             help=f"{text}; {variable}",
         )
 
@@ -107,6 +159,10 @@ def _parser(environment: Mapping[str, str]) -> _Parser:
     flag("idle-seconds", _seconds, "30", "how long the body of a PUT may stand still")
     flag("review-seconds", _seconds, "300", "how long an accepted token is not asked about again")
     flag("refused-seconds", _seconds, "10", "how long a refused token is not asked about again")
+    flag("max-connections", _count, "16384", "connections at a time; more are closed at once")
+    flag("keepalive-seconds", _seconds, "75", "how long a connection may be without a request")
+    flag("head-seconds", _seconds, "10", "how long the head of a request may take to come")
+    flag("stall-seconds", _seconds, "60", "how long a client may take nothing of an answer")
     flag("linger-seconds", _seconds, "2", "after SIGTERM: time to go on while /healthz fails")
     flag("drain-seconds", _seconds, "60", "after that: time for requests under way")
     flag("api-server", _url, "", "URL of the API server; default: the cluster that it runs in")
@@ -116,11 +172,12 @@ def _parser(environment: Mapping[str, str]) -> _Parser:
 
 
 def _in_cluster(environment: Mapping[str, str]) -> str:
-    """Where pods find the API server (kubernetes.io, "Accessing the Kubernetes API from a Pod")."""
+    """Where pods find the API server (kubernetes.io, "Accessing the Kubernetes API from a Pod");
+    empty elsewhere."""
     host = environment.get("KUBERNETES_SERVICE_HOST")
     port = environment.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
-        raise StartError("outside of a cluster --api-server is needed, as it checks the tokens")
+        return ""
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
 

@@ -32,6 +32,8 @@ class Reservation:
     """The space that an upload holds until it is an object or given up."""
 
     bucket: str
+    since: int
+    """The ``since`` of the bucket that the upload was admitted to."""
     held: int = 0
 
 
@@ -95,14 +97,22 @@ class Space:
         self._add(batch, held, -held.held)
 
     def commit(self, batch: Batch, row: index.Row, held: Reservation) -> bool:
-        """Make an upload an object; False where its bucket is gone meanwhile."""
-        if row.bucket not in self.buckets:
+        """Make an upload an object; False where its bucket is gone meanwhile.
+
+        One of the same name that came after it is another bucket, and may be for others.
+        """
+        bucket = self.buckets.get(row.bucket)
+        if bucket is None or bucket.since != held.since:
             return False
         old = index.insert(batch.connection, row, self._accesses.now())
         if old is not None:
             batch.doomed.append(self._layout.file(old.key, old.file))
         self.release(batch, held)
         return True
+
+    def occupied(self, batch: Batch) -> tuple[str, ...]:
+        """The buckets that have objects, also those that are gone."""
+        return tuple(index.usage(batch.connection))
 
     def evict(self, batch: Batch, bucket: str) -> Evicted:
         """One step towards a bucket within its quota, and all within the capacity."""

@@ -17,11 +17,12 @@ from typing import TypeVar
 
 from cache_server import index
 from cache_server.buckets import Bucket, Buckets
+from cache_server.damage import Damage
 from cache_server.files import Draft, Drafts, Layout, Remover, sizes, space
 from cache_server.metrics import Metrics
 from cache_server.refusals import Refusal, StartError, too_large
 from cache_server.space import Accesses, Reservation, Space, Step
-from cache_server.writer import Writer
+from cache_server.writer import StorageError, Writer
 
 _T = TypeVar("_T")
 _THREADS = 16
@@ -53,7 +54,8 @@ class Store:
         with contextlib.closing(index.connect(self._layout.index)) as connection:
             self._accesses = Accesses(index.latest_access(connection))
         self._space = Space(self._layout, capacity, self._accesses)
-        self._writer = Writer(self._layout.index, self._remover.remove)
+        self.damage = Damage(self._layout.index)
+        self._writer = Writer(self._layout.index, self._remover.remove, self.damage)
         # Two pools: who syncs to the disk for long must not keep those waiting who read.
         self._readers = ThreadPoolExecutor(_THREADS, thread_name_prefix="reader")
         self._writers = ThreadPoolExecutor(_THREADS, thread_name_prefix="upload")
@@ -128,7 +130,7 @@ class Store:
             raise too_large(f"the object is larger than the quota of bucket {bucket.name}")
         if space(size) > self.capacity:
             raise too_large("the object is larger than what this server may take")
-        draft, held = self._drafts.new(key, size), Reservation(bucket.name)
+        draft, held = self._drafts.new(key, size), Reservation(bucket.name, bucket.since)
         row = index.Row(key, bucket.name, draft.file, size, space(size))
         upload = Upload(self, draft, row, held)
         try:
@@ -178,7 +180,8 @@ class Store:
 
     async def trim(self) -> None:
         """Evict what is beyond the quotas, which is all of a bucket that is gone."""
-        for name in await self.usage():
+        # Asked for behind whatever is on its way into the index, so that nothing is left out.
+        for name in await self._writer.run(self._space.occupied):
             await self._evict(functools.partial(self._space.evict, bucket=name), name)
 
     async def flush(self) -> None:
@@ -223,7 +226,11 @@ class Store:
         return connection
 
     async def _in(self, pool: ThreadPoolExecutor, call: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(pool, call)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(pool, call)
+        except sqlite3.Error as error:
+            self.damage.note(error)
+            raise StorageError(f"the index cannot be read: {error}") from error
 
 
 class Upload:

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cache_server import index
+from cache_server.damage import Damage
 
 _T = TypeVar("_T")
 _LARGEST_BATCH = 128
 
 
 class StorageError(Exception):
-    """The index could not be written; nothing of what was asked is done."""
+    """The index could not be read or written; nothing of what was asked is done."""
 
 
 @dataclass(slots=True)
@@ -45,8 +46,9 @@ class _Job:
 class Writer:
     """Runs works in the order in which they come."""
 
-    def __init__(self, path: Path, remove: Callable[[list[Path]], None]) -> None:
+    def __init__(self, path: Path, remove: Callable[[list[Path]], None], damage: Damage) -> None:
         self._path = path
+        self._damage = damage
         self._remove = remove
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="index-writer", daemon=True)
@@ -99,6 +101,7 @@ class Writer:
             answers = [_perform(job, batch) for job in jobs]
             connection.execute("COMMIT")
         except sqlite3.Error as error:
+            self._damage.note(error)
             _roll_back(connection)
             for undo in reversed(batch.undo):
                 undo()

@@ -21,6 +21,14 @@ def in_bytes(quantity: str) -> int:
     return -(-thousandths(quantity) // 1000)
 
 
+def counted(parts: int) -> int:
+    """``parts`` rounded up to two significant digits, so that a few more or fewer seldom count:
+    400 for 391 to 400. Up to 99 it is their number."""
+    step = int(10 ** max(0, len(str(parts)) - 2))
+    return -(-parts // step) * step
+
+
 def share(quantity: str, parts: int) -> str:
-    """One of ``parts`` equal parts of a quantity, rounded up to Mi: the parts hold it all."""
-    return f"{-(-in_bytes(quantity) // (parts * MIB))}Mi"
+    """What each of ``parts`` may have of a quantity, in whole Mi: together never more than it all,
+    and at 100 and more up to a tenth less, as they are counted(). It is 1Mi at least."""
+    return f"{max(1, thousandths(quantity) // (1000 * counted(parts) * MIB))}Mi"

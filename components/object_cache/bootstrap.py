@@ -1,22 +1,24 @@
 """What Envoy reads when it starts: listeners, the cluster of servers, limits, administration.
 
 Sources: Envoy 1.39, envoy.config.bootstrap.v3, envoy.config.listener.v3,
-envoy.extensions.filters.network.http_connection_manager.v3, envoy.config.overload.v3 and
-source/server/admin.
+envoy.extensions.filters.network.http_connection_manager.v3,
+envoy.extensions.filters.network.connection_limit.v3,
+envoy.extensions.filters.http.health_check.v3, envoy.config.overload.v3 and source/server/admin.
 """
 
 import json
+from collections.abc import Sequence
 
 from components.manifest import Json, Manifest, Target
 from components.object_cache.amounts import in_bytes
 from components.object_cache.cluster import BUFFER_BYTES, servers
 from components.object_cache.names import BOOTSTRAP, CLUSTER, ENVOY, of_program
-from components.object_cache.routes import object_routes, probe_routes
+from components.object_cache.routes import metrics_routes, object_routes, probe_routes
 from schemas.cache import Cache
 from schemas.site import Site
 
 FILE = "envoy.json"
-ADMIN_PORT, PROBES_PORT = 9901, 9902
+ADMIN_PORT, PROBES_PORT, METRICS_PORT = 9901, 9902, 9903
 LOOPBACK, EVERYWHERE = "127.0.0.1", "0.0.0.0"  # noqa: S104 - a pod's own address is not known
 ADMIN = "admin"
 READY, METRICS = "/ready", "/stats/prometheus"
@@ -26,6 +28,19 @@ some for a while."""
 CONNECTIONS = 10_000
 """Connections of clients to one Envoy, at most; the next ones are closed at once. 400 hosts with a
 hundred loading processes each are 100 to an Envoy."""
+IDLE_SECONDS = 300
+"""How long a client's connection may be unused, from its first moment on. PFIO keeps its own, and
+finds one closed by a request that fails: a miss, after which it opens another (pfio 2.10,
+pfio/cache/http_cache.py, HTTPConnector.get)."""
+ASKED_SECONDS = 10
+"""The same for who asks for probes and metrics: the kubelet and Prometheus ask at once."""
+SCRAPERS = 16
+"""Connections for metrics, at most. Anybody may open them, so they are no way to the probes."""
+ADMIN_REQUESTS = 4
+"""Metrics that are made at a time: it is work of the thread that checks the servers' health."""
+LOGGED_PERCENT = 10
+"""Share of the failed requests that are logged; how many there were is in the metrics."""
+LOGGED_KEY = "access_log.logged"
 _TYPES = "type.googleapis.com/envoy.extensions"
 
 
@@ -52,7 +67,11 @@ def bootstrap(cache: Cache) -> Json:
         "node": {"id": ENVOY, "cluster": CLUSTER},
         "admin": _admin(),
         "static_resources": {
-            "listeners": [_objects_listener(cache.envoy.port), _probes_listener()],
+            "listeners": [
+                _objects_listener(cache.envoy.port),
+                _probes_listener(),
+                _metrics_listener(),
+            ],
             "clusters": [servers(cache), _admin_cluster()],
         },
         "overload_manager": _overload(in_bytes(cache.envoy.memory)),
@@ -60,7 +79,7 @@ def bootstrap(cache: Cache) -> Json:
 
 
 def _admin() -> Json:
-    """The administration, on the loopback: only what probes, metrics and the drain ask for."""
+    """The administration, on the loopback: whether it is ready, metrics, and the drain."""
     return {
         "address": _address(LOOPBACK, ADMIN_PORT),
         "allow_paths": [{"exact": path} for path in (READY, METRICS, DRAIN)],
@@ -86,7 +105,7 @@ def _objects_listener(port: int) -> Json:
         "generate_request_id": False,
         "stream_idle_timeout": "60s",
         "request_headers_timeout": "10s",
-        "common_http_protocol_options": {"idle_timeout": "3600s"},
+        "common_http_protocol_options": {"idle_timeout": f"{IDLE_SECONDS}s"},
         "access_log": [_failures_log()],
         "route_config": object_routes(),
     }
@@ -97,41 +116,85 @@ def _objects_listener(port: int) -> Json:
 
 
 def _probes_listener() -> Json:
-    """What the kubelet and Prometheus may ask, which cannot reach the loopback of a pod. It
-    answers when all connections are taken, and when memory is short."""
-    manager = {
-        "stat_prefix": "probes",
-        "codec_type": "HTTP1",
-        "route_config": probe_routes((READY, METRICS), ADMIN),
+    """What the kubelet asks, which cannot reach the loopback of a pod. A worker answers, without
+    the administration, when all connections are taken, and when memory is short."""
+    asked = {":path": READY, ":method": "GET"}
+    health = {
+        "name": "envoy.filters.http.health_check",
+        "typed_config": {
+            "@type": f"{_TYPES}.filters.http.health_check.v3.HealthCheck",
+            "pass_through_mode": False,
+            "headers": [
+                {"name": name, "string_match": {"exact": value}} for name, value in asked.items()
+            ],
+        },
     }
+    manager = _asked("probes", probe_routes())
+    return {**_listener("probes", PROBES_PORT, manager, http=[health]), **_BEYOND_LIMITS}
+
+
+def _metrics_listener() -> Json:
+    """What Prometheus asks: as many connections as it takes, and a few answers at a time."""
+    limit = {
+        "name": "envoy.filters.network.connection_limit",
+        "typed_config": {
+            "@type": f"{_TYPES}.filters.network.connection_limit.v3.ConnectionLimit",
+            "stat_prefix": "metrics",
+            "max_connections": SCRAPERS,
+        },
+    }
+    manager = _asked("metrics", metrics_routes(METRICS, ADMIN))
+    made = _listener("metrics", METRICS_PORT, manager, network=[limit])
+    return {**made, **_BEYOND_LIMITS}
+
+
+_BEYOND_LIMITS: Json = {"ignore_global_conn_limit": True, "bypass_overload_manager": True}
+
+
+def _asked(name: str, routes: Json) -> Json:
     return {
-        **_listener("probes", PROBES_PORT, manager),
-        "ignore_global_conn_limit": True,
-        "bypass_overload_manager": True,
+        "stat_prefix": name,
+        "codec_type": "HTTP1",
+        "request_headers_timeout": f"{ASKED_SECONDS}s",
+        "common_http_protocol_options": {"idle_timeout": f"{ASKED_SECONDS}s"},
+        "route_config": routes,
     }
 
 
-def _listener(name: str, port: int, manager: Json) -> Json:
-    network = f"{_TYPES}.filters.network.http_connection_manager.v3.HttpConnectionManager"
+def _listener(
+    name: str, port: int, manager: Json, *, network: Sequence[Json] = (), http: Sequence[Json] = ()
+) -> Json:
+    """``network`` and ``http`` are the filters before those that all listeners have."""
+    kind = f"{_TYPES}.filters.network.http_connection_manager.v3.HttpConnectionManager"
     router = {
         "name": "envoy.filters.http.router",
         "typed_config": {"@type": f"{_TYPES}.filters.http.router.v3.Router"},
     }
-    config = {"@type": network, **manager, "http_filters": [router]}
-    http = {"name": "envoy.filters.network.http_connection_manager", "typed_config": config}
+    config = {"@type": kind, **manager, "http_filters": [*http, router]}
+    last = {"name": "envoy.filters.network.http_connection_manager", "typed_config": config}
     return {
         "name": name,
         "address": _address(EVERYWHERE, port),
-        "filter_chains": [{"filters": [http]}],
+        "filter_chains": [{"filters": [*network, last]}],
     }
 
 
 def _failures_log() -> Json:
-    """Requests that failed, and what they were for; no header, as one is the client's token."""
+    """Some of the requests that failed, and what they were for; no header, as one is the client's
+    token. Some, as all requests fail while memory is short, and a line for each would cost more."""
     at_least = {"default_value": 500, "runtime_key": "access_log.least_status"}
+    failed = {"status_code_filter": {"comparison": {"op": "GE", "value": at_least}}}
+    some = {
+        "runtime_filter": {
+            "runtime_key": LOGGED_KEY,
+            "percent_sampled": {"numerator": LOGGED_PERCENT, "denominator": "HUNDRED"},
+            # By itself it draws by a request's id, which none has here.
+            "use_independent_randomness": True,
+        }
+    }
     return {
         "name": "envoy.access_loggers.stdout",
-        "filter": {"status_code_filter": {"comparison": {"op": "GE", "value": at_least}}},
+        "filter": {"and_filter": {"filters": [failed, some]}},
         "typed_config": {
             "@type": f"{_TYPES}.access_loggers.stream.v3.StdoutAccessLog",
             "log_format": {
@@ -156,6 +219,15 @@ def _admin_cluster() -> Json:
         "name": ADMIN,
         "type": "STATIC",
         "connect_timeout": "1s",
+        "circuit_breakers": {
+            "thresholds": [
+                {
+                    "max_connections": ADMIN_REQUESTS,
+                    "max_pending_requests": SCRAPERS,
+                    "max_requests": ADMIN_REQUESTS,
+                }
+            ]
+        },
         "load_assignment": {
             "cluster_name": ADMIN,
             "endpoints": [{"lb_endpoints": [endpoint]}],

@@ -3,7 +3,8 @@
 The form is the operator's own: top key ``Bucket``, a list of maps with ``Name``, ``Public``,
 ``BucketQuota`` and ``AllowNamespaces``. The site file says what a bucket may take at the whole
 site; a server counts what it keeps itself, so it is told its share. Spares have no server, so the
-shares are those of the machines; which hosts these are has no effect.
+shares are those of the machines; which hosts these are has no effect, and a few more or fewer of a
+hundred seldom change a share (amounts.counted).
 """
 
 import json

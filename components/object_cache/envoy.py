@@ -56,7 +56,7 @@ def _daemon(site: Site, cache: Cache) -> Daemon:
             "securityContext": pod_security(USER),
         },
         annotations={
-            **scraped(bootstrap.PROBES_PORT, bootstrap.METRICS),
+            **scraped(bootstrap.METRICS_PORT, bootstrap.METRICS),
             # It reads its bootstrap when it starts and never again.
             CONFIGURATION_ANNOTATION: hashlib.sha256(text.encode()).hexdigest(),
         },
@@ -75,6 +75,7 @@ def _container(site: Site, cache: Cache, folders: list[str]) -> Json:
         "ports": [
             {"name": OBJECTS_PORT, "containerPort": cache.envoy.port},
             {"name": "probes", "containerPort": bootstrap.PROBES_PORT},
+            {"name": "metrics", "containerPort": bootstrap.METRICS_PORT},
         ],
         **probes(bootstrap.READY, "probes", START_SECONDS),
         "lifecycle": {"preStop": {"exec": {"command": ["bash", "-c", drain()]}}},

@@ -20,6 +20,8 @@ CONFIG_VARIABLE, DATA_VARIABLE, CAPACITY_VARIABLE, AUDIENCE_VARIABLE, PORT_VARIA
     f"CACHE_{each}" for each in ("CONFIG", "DATA", "CAPACITY", "AUDIENCE", "PORT")
 )
 """The variables by which servers are told what the site file says of the cache."""
+HOST_VARIABLE = "CACHE_HOST"
+"""The variable by which a server is told its host's address."""
 TOKENS_ROLE = "foresite:cache-server:tokens"
 """The ClusterRole of the servers: apart from those of anybody else."""
 OBJECTS_PATH = "/v1/objects/"

@@ -39,16 +39,16 @@ def object_routes() -> Json:
     )
 
 
-def probe_routes(paths: tuple[str, ...], cluster: str) -> Json:
-    """The routes of the listener for probes and metrics: a GET of these paths alone."""
+def probe_routes() -> Json:
+    """The routes of the listener for probes: none, as a filter before them answers."""
+    return _table("probes", [])
+
+
+def metrics_routes(path: str, cluster: str) -> Json:
+    """The routes of the listener for metrics: a GET of this path alone."""
     method = {"name": ":method", "string_match": {"exact": "GET"}}
-    return _table(
-        "probes",
-        [
-            {"match": {"path": path, "headers": [method]}, "route": {"cluster": cluster}}
-            for path in paths
-        ],
-    )
+    match = {"path": path, "headers": [method]}
+    return _table("metrics", [{"match": match, "route": {"cluster": cluster}}])
 
 
 def _table(name: str, routes: list[Json]) -> Json:

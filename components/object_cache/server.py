@@ -20,6 +20,7 @@ from components.object_cache.names import (
     COMPONENT,
     CONFIG_VARIABLE,
     DATA_VARIABLE,
+    HOST_VARIABLE,
     PORT_VARIABLE,
     SERVER,
     TOKENS_ROLE,
@@ -37,6 +38,9 @@ STOP_SECONDS = 75
 """What it has for objects that are under way when it is told to stop: the reference server takes up
 to 62 s (cache-server/cache_server/settings.py, linger and drain)."""
 TEMPORARY = "1Gi"
+SETTLE_SECONDS = 30
+"""How long a server has to be ready before the next ones of its pool are restarted: Envoys ask one
+that failed every 15 s, and take it back after two answers (components/object_cache/cluster.py)."""
 
 
 def servers(site: Site, cache: Cache) -> list[Manifest]:
@@ -70,6 +74,7 @@ def _daemon(cache: Cache, text: str) -> Daemon:
             "securityContext": pod_security(server.user),
         },
         annotations=annotations,
+        min_ready_seconds=SETTLE_SECONDS,
     )
 
 
@@ -86,7 +91,14 @@ def _container(cache: Cache) -> Json:
             "env": _environment(cache),
             # On the host's network both are the same, which the API server fills in otherwise.
             "ports": [{"name": PORT_NAME, "containerPort": server.port, "hostPort": server.port}],
-            **probes(server.health_path, PORT_NAME, START_SECONDS),
+            # A full disk fails the path, and stays full: only who takes no connections any more
+            # is restarted. A program that hangs is one soon, as Envoys fill its queue.
+            **probes(
+                server.health_path,
+                PORT_NAME,
+                START_SECONDS,
+                alive={"tcpSocket": {"port": PORT_NAME}},
+            ),
             "resources": resources(server.cpu, server.memory),
             "securityContext": SECURITY,
             "volumeMounts": [
@@ -115,10 +127,12 @@ def told(cache: Cache) -> dict[str, str]:
 
 def _environment(cache: Cache) -> list[Json]:
     """First what every server is told: the site's own variables, and the arguments, may use it as
-    ``$(CACHE_PORT)`` (Kubernetes 1.34, EnvVar.value and Container.args)."""
+    ``$(CACHE_PORT)`` (Kubernetes 1.34, EnvVar.value and Container.args). The address is the host's
+    first one, which pods in its network have and are probed at (status.hostIP)."""
     own = cache.server.env
     every = {**told(cache), **{name: own[name] for name in sorted(own)}}
-    return [{"name": name, "value": value} for name, value in every.items()]
+    host = {"name": HOST_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": "status.hostIP"}}}
+    return [host, *({"name": name, "value": value} for name, value in every.items())]
 
 
 def rights(site: Site, cache: Cache) -> list[Manifest]:

@@ -4,31 +4,61 @@ from collections.abc import Iterable, Sequence
 
 from components.object_cache.impact.moved import CacheMove, percent
 from preview.report.blocks import Line, Section
-from preview.report.phrase import Phrase, Strong
+from preview.report.phrase import Phrase, Strong, prose
 from preview.report.words import count, listed
 from preview.result import SitePreview
 from schemas.vocabulary import CacheDiscovery
 
 _BY = {CacheDiscovery.HOSTS: "a file of hosts", CacheDiscovery.DNS: "DNS"}
+IN_HEADLINE = 2
+"""Consequences that a headline names; the section has all."""
+ONCE = "once the cache is applied (cluster.context names no cluster yet): "
+NOT_YET = (
+    "the cache is not applied yet: cluster.context names no cluster to apply it to; all this is "
+    "what holds of a cache that is"
+)
 AFRESH = "the cache starts empty: its servers look into another folder"
 
 
 def section(site: SitePreview) -> Section:
-    """What becomes of the objects of a site's cache."""
-    lines = tuple(_lines(site.cache)) if site.cache else ()
-    return Section("cache", ("Cache",), lines)
+    """What becomes of the objects of a site's cache, and what its users feel."""
+    lines = [*_lines(site.cache)] if site.cache else []
+    lines += [Line(_phrase(each.line)) for each in site.consequences]
+    if lines and not _applied(site):
+        lines.append(Line((NOT_YET,)))
+    return Section("cache", ("Cache",), tuple(lines))
+
+
+def _applied(site: SitePreview) -> bool:
+    """Whether the site's own cluster is named on both sides, so that its cache is there."""
+    moves = site.cache is None or site.cache.applied
+    return moves and all(each.applied for each in site.consequences)
 
 
 def clauses(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
-    """What a headline says of caches; nothing of those that are not applied yet."""
-    found = [(each.name, each.cache) for each in sites if each.cache and each.cache.applied]
+    """What a headline says of caches that are there."""
+    yield from _clauses([site for site in sites if _applied(site)], len(sites) > 1)
+
+
+def pending(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
+    """What a headline says of caches that are not applied yet, under what condition it holds."""
+    found = list(_clauses([site for site in sites if not _applied(site)], len(sites) > 1))
+    for index, each in enumerate(found):
+        yield each if index else (ONCE, *each)
+
+
+def _clauses(sites: Sequence[SitePreview], where: bool) -> Iterable[Phrase]:
+    found = [(each.name, each.cache) for each in sites if each.cache]
     moved = {name: each.moved for name, each in found if each.moved}
+    idle = {name: each.idle for name, each in found if each.idle and not each.moved}
     lost = {name: each.lost for name, each in found if each.lost}
     vague = any(each.at_most for _, each in found)
     afresh = [name for name, each in found if each.afresh]
-    where = len(sites) > 1
+    keys = " of the cache's keys move to other hosts"
     if moved:
-        yield (_share(moved), " of the cache's keys move to other hosts", *_in(moved, where))
+        yield (_share(moved), keys, *_in(moved, where))
+    if idle:
+        yield (f"about {percent(max(idle.values()))}", keys, *_in(idle, where))
     if afresh:
         yield (AFRESH, *_in(afresh, where))
     elif lost:
@@ -36,6 +66,27 @@ def clauses(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
         yield (_share(lost, vague), said, *_in(lost, where))
     if away := {name: each.readdressed for name, each in found if each.readdressed}:
         yield (_asked_elsewhere(sum(away.values())), *_in(away, where))
+    yield from _felt(sites, where)
+
+
+def _felt(sites: Sequence[SitePreview], where: bool) -> Iterable[Phrase]:
+    """What users feel, the first two, and how many more."""
+    names: dict[str, list[str]] = {}
+    for site in sites:
+        for each in site.consequences:
+            names.setdefault(each.clause, []).append(site.name)
+    said = list(names.items())
+    for clause, those in said[:IN_HEADLINE]:
+        yield (*_phrase(clause), *_in(dict.fromkeys(those), where))
+    more = len(said) - IN_HEADLINE
+    if more > 0:
+        yield (f"{count(more, 'more consequence')} for users of the cache",)
+
+
+def _phrase(text: str) -> Phrase:
+    """A sentence about names that others chose, after a first word of ours."""
+    first, _, rest = text.partition(" ")
+    return (f"{first} ", prose(rest))
 
 
 def _asked_elsewhere(hosts: int) -> str:
@@ -65,8 +116,6 @@ def _lines(cache: CacheMove) -> Iterable[Line]:
     more = cache.servers_after - cache.servers_before
     if more != cache.hosts_after - cache.hosts_before:
         yield _machines(cache)
-    if not cache.applied:
-        yield Line(("it is not applied yet: cluster.context names no cluster to apply it to",))
 
 
 def _moved(cache: CacheMove) -> Line:
@@ -108,7 +157,10 @@ def _lost(cache: CacheMove) -> Line:
     pace = f", {cache.at_once:,} at a time" if cache.at_once else ""
     most = "up to " if cache.at_most else ""
     disks = "its disk" if cache.wiped == 1 else "their disks"
-    hosts = f"{count(cache.wiped, 'host')} that lose{'s' if cache.wiped == 1 else ''} {disks}"
+    one = "s" if cache.wiped == 1 else ""
+    # Hosts that leave the list lose their disks too, and their keys have moved.
+    stay = f"stay{one} in the list and " if cache.hosts_before != cache.hosts_after else ""
+    hosts = f"{count(cache.wiped, 'host')} that {stay}lose{one} {disks}"
     what = Strong(f"{most}{percent(cache.lost)}")
     return Line((what, f" of the objects are lost, on {hosts}{pace}"))
 
@@ -121,7 +173,7 @@ def _readdressed(cache: CacheMove) -> Line:
 
 def _machines(cache: CacheMove) -> Line:
     before, after = cache.servers_before, cache.servers_after
-    share = percent(abs(after - before) / max(before, after))
+    share = percent(cache.idle or abs(after - before) / max(before, after))
     which = "to former spares, once these are installed and pass health checks"
     if after < before:
         which = "to other hosts, as machines go and their hosts become spares"

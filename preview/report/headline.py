@@ -46,6 +46,7 @@ def clauses(preview: Preview) -> tuple[Phrase, ...]:
         found.append(_nothing(sites))
     elif sites and not happens:
         found.append(("nothing else happens to any machine",))
+    found += cache.pending(sites)
     start = plain(found[0][:1])  # words of ours: each clause starts with some
     found[0] = (start[0].upper() + start[1:], *found[0][1:])
     found[-1] = (*found[-1], ".")

@@ -137,7 +137,7 @@ def _shared_start(one: str, other: str) -> int:
 # --- sentences ------------------------------------------------------------------------------------
 _PLAIN = re.compile(
     r"\(?(?![a-f]{7,})(?:[A-Z]?[a-z]+(?:-[a-z]+)*(?:'[a-z]{1,2})?|[A-Z]{1,6}(?:'?s)?"
-    r"|[0-9]{1,6}(?:[.,][0-9]{1,3})?%?)\)?[.,;:!?]?"
+    r"|[0-9]{1,6}(?:[.,][0-9]{1,3})?%?|%)\)?[.,;:!?]?"
 )
 """Words and numbers that no format, and no reader of mentions, references or commits, takes for
 more than that."""

@@ -60,6 +60,7 @@ def _site(site: SitePreview) -> Json:
         "capacity": [ledger._asdict() for ledger in site.capacity],
         "deletions": [{"what": each.what, "count": each.count} for each in site.deletions],
         "cache": site.cache._asdict() if site.cache else None,
+        "consequences": [each._asdict() for each in site.consequences],
     }
 
 

@@ -21,6 +21,9 @@ MEANING = {
 }
 """What an impact is for a host."""
 
+STOP = "pods stop, and do not come back; its jobs go on"
+"""The same where nothing but pods of DaemonSets that are deleted is concerned."""
+
 _VERBS = {
     Impact.REMOVE: "removes",
     Impact.UNKNOWN: "could not say what happens to",
@@ -44,6 +47,8 @@ class Doing(NamedTuple):
     impact: Impact
     hosts: int
     at_most: bool = False
+    stops: bool = False
+    """Whether pods stop there for good, and none restarts."""
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -135,7 +140,10 @@ def doings(site: SitePreview) -> list[Doing]:
     """What happens to a site's hosts, worst first, and what reasons say that name no host."""
     vague = {host.impact for host in site.hosts if host.at_most is not None}
     vague |= {host.rest for host in site.hosts if host.rest_at_most is not None}
-    found = [Doing(impact, n, impact in vague) for impact, n in site.counts().items()]
+    found = [
+        Doing(impact, n, impact in vague, impact is Impact.POD_RESTART and stops(site))
+        for impact, n in site.counts().items()
+    ]
     seen = {each.impact for each in found} | {Impact.NONE}
     # What a reason says of hosts that something worse happens to is not said of them again.
     hostless = {each.effect.impact for each in site.reasons if not each.effect.hosts} - seen
@@ -148,8 +156,13 @@ def summed(sites: Iterable[SitePreview]) -> list[Doing]:
     found: dict[Impact, Doing] = {}
     for site in sites:
         for each in doings(site):
-            old = found.get(each.impact, Doing(each.impact, 0))
-            total = Doing(each.impact, old.hosts + each.hosts, old.at_most or each.at_most)
+            old = found.get(each.impact, Doing(each.impact, 0, stops=each.stops))
+            total = Doing(
+                each.impact,
+                old.hosts + each.hosts,
+                old.at_most or each.at_most,
+                old.stops and each.stops,
+            )
             found[each.impact] = total
     return [found[impact] for impact in reversed(Impact) if impact in found and impact.rank]
 
@@ -168,15 +181,27 @@ def happening(sites: Sequence[SitePreview]) -> Phrase:
     return (Strong(counted(found[0], of=hosts, verb=GIVES_UP if gone else "")), rest)
 
 
+def stops(site: SitePreview) -> bool:
+    """Whether all pods that are concerned on hosts of a site are of DaemonSets that go."""
+    restarted = (host for host in site.hosts if Impact.POD_RESTART in (host.impact, host.rest))
+    found = {index for host in restarted for index in host.reasons}
+    reasons = [site.reasons[index].effect for index in found]
+    names = {each.name for each in reasons if each.impact is Impact.POD_RESTART}
+    gone = {each.change.name for each in site.objects if each.action is Action.DELETED}
+    return bool(names) and names <= gone
+
+
 def meaning(site: SitePreview, impact: Impact) -> str:
     """What an impact is for a host of a site; of one that is gone nothing is deleted."""
     gone = site.state is State.REMOVED and impact is Impact.REMOVE
+    if impact is Impact.POD_RESTART and stops(site):
+        return STOP
     return "applied no more: it stays as it is, and nobody manages it" if gone else MEANING[impact]
 
 
 def counted(doing: Doing, of: int = 0, verb: str = "") -> str:
     """``re-images at most 2 of 400 hosts``, and without ``of`` only how many."""
-    verb = verb or _VERBS[doing.impact]
+    verb = verb or ("stops pods for good on" if doing.stops else _VERBS[doing.impact])
     if not doing.hosts:
         if doing.impact is Impact.UNKNOWN:
             return "could not say what a change does"

@@ -26,6 +26,9 @@ host moves at most twice its share of the keys (docs/hashing.md, measured by ben
 _MOVES_EXPONENT, _MOST_TIMES = 0.65, 5.0
 """What a lost host moves over its share is 1 + (hosts ** 2.2 / entries) ** 0.65, within 13 % up to
 5 times (docs/hashing.md)."""
+SMALLEST_SHARE = 64 * MIB
+"""A server keeps no object larger than its share of the bucket: less room than this for the files
+of a dataset is a quota mistaken for that of one host."""
 _PLACE: Path = ("cache",)
 
 
@@ -34,20 +37,38 @@ def sizes(site: Site) -> Iterator[Finding]:
     cache = site.file.cache
     if cache is None:
         return
-    least = max(GIB, keepers(site) * MIB)
-    shown = "1Gi" if least == GIB else f"{least // MIB}Mi"
-    yield from _too_small((*_PLACE, "capacity"), cache.capacity, (GIB, "1Gi"))
+    yield from _too_small((*_PLACE, "capacity"), cache.capacity)
+    count = keepers(site)
     for index, bucket in enumerate(cache.buckets):
         place = (*_PLACE, "buckets", index, "quota")
-        yield from _too_small(place, bucket.quota, (least, shown))
+        small = list(_too_small(place, bucket.quota))
+        yield from small
+        if not small and quantity(bucket.quota) < smallest_quota(count):
+            yield _small_share(place, bucket.quota, count)
 
 
-def _too_small(place: Path, text: str, least: tuple[int, str]) -> Iterator[Finding]:
-    if quantity(text) < least[0]:
-        message = f"{text} is {quantity(text):,.12g} bytes on disk, and less than {least[1]}"
+def smallest_quota(count: int) -> int:
+    """The least that a bucket of a site with so many servers may take, in bytes."""
+    return max(GIB, ceil(counted(count) * SMALLEST_SHARE / GIB) * GIB)
+
+
+def _too_small(place: Path, text: str) -> Iterator[Finding]:
+    if quantity(text) < GIB:
+        message = f"{text} is {quantity(text):,.12g} bytes on disk, and less than 1Gi"
         fix = "write it with its unit, such as 3000Gi"
-        fix = fix if quantity(text) < MIB else f"write {least[1]} or more"
+        fix = fix if quantity(text) < MIB else "write 1Gi or more"
         yield Finding(Code.OUT_OF_BOUNDS, place, message, fix)
+
+
+def _small_share(place: Path, text: str, count: int) -> Finding:
+    part = share(text, count) // MIB
+    message = (
+        f"{text} is the whole site's, {part}Mi on each of {count} servers; no larger object could "
+        "be kept"
+    )
+    least = smallest_quota(count) // GIB
+    fix = f"write {least}Gi or more; {counted(count)}Gi keep objects of 1 GiB"
+    return Finding(Code.OUT_OF_BOUNDS, place, message, fix)
 
 
 def quotas(site: Site) -> Iterator[Finding]:
@@ -56,17 +77,18 @@ def quotas(site: Site) -> Iterator[Finding]:
     if cache is None or count == 0:
         return
     room = int(quantity(cache.capacity))
-    shares = [_share(bucket.quota, count) for bucket in cache.buckets]
+    shares = [share(bucket.quota, count) for bucket in cache.buckets]
     if sum(shares) <= room or room < GIB:
         return
     beyond = next(index for index in range(len(shares)) if sum(shares[: index + 1]) > room)
-    left = (room - sum(shares) + shares[beyond]) // MIB * MIB * count
+    parts = counted(count)
+    left = (room - sum(shares) + shares[beyond]) // MIB * MIB * parts
     message = (
         f"buckets may take {_tib(sum(shares) * count)} in all; {count} hosts of {cache.capacity} "
         f"keep {_tib(room * count)}, and spares nothing"
     )
-    fix = f"lower the quotas by {_tib((sum(shares) - room) * count)} in all, or raise capacity"
-    if left >= max(GIB, count * MIB):
+    fix = f"lower the quotas by {_tib((sum(shares) - room) * parts)} in all, or raise capacity"
+    if left >= smallest_quota(count):
         fix = f"write {left // GIB}Gi or less, or raise capacity"
     yield Finding(Code.CACHE_QUOTA, (*_PLACE, "buckets", beyond, "quota"), message, fix)
 
@@ -76,9 +98,17 @@ def keepers(site: Site) -> int:
     return sum(site.replicas(pool) for pool in site.cache_pools())
 
 
-def _share(quota: str, count: int) -> int:
-    """What one of ``count`` servers keeps for a bucket, in bytes: whole MiB, rounded up."""
-    return ceil(quantity(quota) / count / MIB) * MIB
+def counted(count: int) -> int:
+    """The number of servers that a quota is divided by: two digits of it, rounded up, so that a few
+    hosts more or less change no share (components/object_cache/amounts.py)."""
+    step = int(10 ** max(0, len(str(count)) - 2))
+    return -(-count // step) * step
+
+
+def share(quota: str, count: int) -> int:
+    """What one of ``count`` servers keeps for a bucket, in bytes: whole MiB, rounded down, and one
+    at least."""
+    return max(1, int(quantity(quota)) // (counted(count) * MIB)) * MIB
 
 
 def _tib(size: int) -> str:

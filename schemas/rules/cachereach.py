@@ -131,6 +131,14 @@ def image_layers(site: Site) -> Iterator[Finding]:
         message = f"bucket {bucket.name} is private, and hosts have no token"
         fix = "name a public bucket, or write public: true there"
         yield Finding(Code.CACHE_NAMESPACE, place, message, fix)
+    elif not bucket.namespaces:
+        index = cache.buckets.index(bucket)
+        message = (
+            f"every pod may write bucket {bucket.name}, and a false layer breaks pulls of its "
+            "image on all hosts"
+        )
+        fix = "add namespaces: the one that fills it, and no other"
+        yield Finding(Code.CACHE_NAMESPACE, ("cache", "buckets", index), message, fix)
     yield from _registries(layers)
 
 

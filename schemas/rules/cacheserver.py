@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from schemas.cache import Cache
 from schemas.codes import Code
 from schemas.rules.finding import Finding, Path
-from schemas.rules.kubelet import SMALLEST_MEMORY, quantity
+from schemas.rules.kubelet import quantity
 from schemas.site import Site
 from schemas.sitefile import Pool
 from schemas.vocabulary import LinkType, Role
 
 _SERVER: Path = ("cache", "server")
 _ENVOY: Path = ("cache", "envoy")
-_GIB = 2**30
+_MIB, _GIB = 2**20, 2**30
+SMALLEST_MEMORY = 256 * _MIB
+"""Envoy alone takes 66 to 77 MiB before the first request, by its table (docs/hashing.md), and each
+connection holds up to 256 KiB; beyond its limit a program is killed, on every host at once."""
 PROXY_IMAGE = "envoy"
 _WITHOUT_BASH = "distroless"
 SERVER_VARIABLES = {
@@ -22,9 +25,17 @@ SERVER_VARIABLES = {
     "CACHE_CAPACITY": "cache.capacity",
     "CACHE_AUDIENCE": "cache.audience",
     "CACHE_PORT": "cache.server.port",
+    "CACHE_HOST": "the host's address",
 }
-"""What every server finds in its environment, and the field that it comes from (components/
-object_cache/server.py)."""
+"""What every server finds in its environment, and where it comes from (components/object_cache/
+server.py)."""
+_KUBELET_VARIABLES = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
+"""By these a program finds the Kubernetes API, which the server asks whether a token is good; what
+a pod says itself goes before (Kubernetes 1.34, pkg/kubelet/kubelet_pods.go,
+makeEnvironmentVariables)."""
+NODE_PORT_RANGE = range(30_000, 32_768)
+"""Ports that Kubernetes hands out to Services on all hosts (1.34, pkg/kubeapiserver/options/
+options.go, DefaultServiceNodePortRange)."""
 JOB_PORTS = range(20_000, 30_000)
 """Ports that jobs in the hosts' network choose theirs from (components/training/job.py)."""
 _NODE_PORTS = {
@@ -45,15 +56,21 @@ _CONTROL_PLANE_PORTS = {
 }
 """Kubernetes 1.34, cmd/kubeadm/app/constants/constants.go; kube-vip's metrics as Foresite sets
 them."""
-PROXY_PORTS = {9901: "Envoy's administration", 9902: "Envoy's probes and metrics"}
+PROXY_PORTS = {
+    9901: "Envoy's administration",
+    9902: "Envoy's probes",
+    9903: "Envoy's metrics",
+}
 """Ports of Envoy's pods (components/object_cache/bootstrap.py)."""
 _HOST_FOLDERS = (
     "bin", "boot", "dev", "etc", "lib", "lib64", "opt/cni", "proc", "root", "run", "sbin", "sys",
-    "tmp", "usr", "var/lib/cloud", "var/lib/cni", "var/lib/containerd", "var/lib/etcd",
+    "tmp", "usr", "var/cache", "var/lib/cloud", "var/lib/cni", "var/lib/containerd", "var/lib/etcd",
     "var/lib/kubelet", "var/log", "var/run", "var/tmp",
 )  # fmt: skip
 """Folders of the system and of Kubernetes below a host's root: what lies there is theirs, or is
-deleted."""
+deleted (as /var/cache may be at any time: FHS 3.0, 5.5)."""
+_MOUNT_FOLDERS = ("/home", "/media", "/mnt", "/opt", "/srv", "/var")
+"""Folders that are there whether or not anything is mounted."""
 _IMAGE_FOLDERS = (
     "", "bin", "dev", "etc", "etc/ssl", "etc/ssl/certs", "lib", "lib64", "proc", "run", "sbin",
     "sys", "tmp", "usr", "usr/bin", "usr/lib", "usr/local", "usr/local/bin", "usr/local/lib", "var",
@@ -78,6 +95,8 @@ def server_port(site: Site) -> Iterator[Finding]:
         owner = owner or _CONTROL_PLANE_PORTS.get(port) or api
     if port in JOB_PORTS and any(_jobs_in_host_network(pool) for pool in site.file.pools):
         owner = f"jobs with RDMA over Ethernet, which choose of {JOB_PORTS[0]} to {JOB_PORTS[-1]}"
+    if port in NODE_PORT_RANGE:
+        owner = f"Services (NodePort, {NODE_PORT_RANGE[0]} to {NODE_PORT_RANGE[-1]})"
     if owner:
         message = f"port {port} of the hosts is that of {owner}, and the server has their network"
         usual = 8081 if port != 8081 else 8181
@@ -91,8 +110,13 @@ def _environment(cache: Cache) -> Iterator[Finding]:
         if name in SERVER_VARIABLES:
             field = SERVER_VARIABLES[name]
             message = f"the server finds {field} in {name} already"
-            fix = f"remove it, and write its value to {field}"
+            fix = f"remove it, and write its value to {field}" if "." in field else "remove it"
             yield Finding(Code.RESERVED_NAME, (*_SERVER, "env", name), message, fix, key=True)
+        elif name in _KUBELET_VARIABLES:
+            message = f"{name} is how the server finds the Kubernetes API, which checks tokens"
+            yield Finding(
+                Code.RESERVED_NAME, (*_SERVER, "env", name), message, "remove it", key=True
+            )
 
 
 def proxy_port(site: Site) -> Iterator[Finding]:
@@ -120,6 +144,10 @@ def data_path(site: Site) -> Iterator[Finding]:
         message = f"{path} {how} {taken}" if path != taken else f"{path} is there on every host"
         message += ", which the system needs for itself"
         fix = "write /srv/nvme/cache, or another folder on the hosts' NVMe for the cache alone"
+        yield Finding(Code.RESERVED_NAME, ("cache", "data_path"), message, fix)
+    elif path in _MOUNT_FOLDERS:
+        message = f"{path} is there without the NVMe too, and objects would fill the system's disk"
+        fix = "write a folder below the mount, such as /srv/nvme/cache on a disk at /srv/nvme"
         yield Finding(Code.RESERVED_NAME, ("cache", "data_path"), message, fix)
 
 
@@ -163,15 +191,18 @@ def proxy_image(site: Site) -> Iterator[Finding]:
 
 
 def program_sizes(site: Site) -> Iterator[Finding]:
-    """The memory of the cache's programs has its unit, and every host has it to give."""
+    """The memory of the cache's programs is enough to start, and every host has it to give."""
     cache = site.file.cache
     if cache is None:
         return
     given = ((_SERVER, cache.server.memory, "4Gi"), (_ENVOY, cache.envoy.memory, "2Gi"))
     small = [each for each in given if quantity(each[1]) < SMALLEST_MEMORY]
     for place, text, usual in small:
-        message = f"{text} is {quantity(text):g} bytes of memory"
-        yield Finding(Code.OUT_OF_BOUNDS, (*place, "memory"), message, f"write {usual}")
+        message = f"{text} is less than 256Mi, with which the program would be killed under load"
+        if quantity(text) < _MIB:
+            message = f"{text} is {quantity(text):g} bytes of memory"
+        fix = f"write {usual}, as usual, or 256Mi or more"
+        yield Finding(Code.OUT_OF_BOUNDS, (*place, "memory"), message, fix)
     keeping = {pool.name for pool in site.cache_pools()}
     for pool in site.file.pools if not small else ():
         if pool.hardware in site.hardware:

@@ -58,7 +58,10 @@ _BUCKETS = "[{name: compilers, quota: 2Ti, namespaces: [compilers]}]"
 LAB_CACHE = TSUKUBA_CACHE.replace("compilers", "trials").replace("3000Gi", "1500Gi")
 TOKYO_CACHE = (
     TSUKUBA_CACHE.replace("  data_path:", "  address: 10.96.0.80\n  data_path:")
-    .replace(_BUCKETS, "[{name: image-layers, quota: 20Ti, public: true}]")
+    .replace(
+        _BUCKETS,
+        "[{name: image-layers, quota: 20Ti, public: true, namespaces: [cache-service]}]",
+    )
     + LAYERS
 )  # fmt: skip
 

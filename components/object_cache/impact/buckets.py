@@ -7,12 +7,18 @@ an object reads it where it came from.
 Source: the operator's bucket configuration, and cache-server/, which stands in for its server.
 """
 
+from typing import NamedTuple
+
 from components.impact.vocabulary import ABSENT, FieldChange, SiteChange
 from components.object_cache.amounts import in_bytes
+from schemas.cache import Bucket
 
 EVICTS = (
     "the reference server deletes what was read longest ago; a server of your own does as it does"
 )
+NAMED = 3
+"""Namespaces that are named in a sentence; more are counted."""
+_RIGHTS = ("AllowNamespaces", "Public")
 _NAME, _FIELD = 3, 4
 """Steps of a path after ``data``, the file and ``Bucket``."""
 
@@ -26,9 +32,7 @@ def meaning(site: SiteChange, field: FieldChange) -> str:
     name, key = str(field.path[_NAME]), field.path[_FIELD]
     if key == "BucketQuota":
         return _quota(site, name, field)
-    if key == "AllowNamespaces":
-        return _namespaces(field)
-    return _public(field) if key == "Public" else "the server knows what it means"
+    return _access(site, name) if key in _RIGHTS else "the server knows what it means"
 
 
 def _file(field: FieldChange) -> str:
@@ -63,15 +67,65 @@ def _quota(site: SiteChange, name: str, field: FieldChange) -> str:
     return f"{why}each server may keep more of the bucket; nothing is deleted"
 
 
-def _public(field: FieldChange) -> str:
-    if field.after is True:
-        return "anybody may read the bucket, without a token"
-    return "who has no token of its namespaces gets no object of it any more, hosts among them"
+def _access(site: SiteChange, name: str) -> str:
+    """Who may read and write a bucket: by its flag and its namespaces together."""
+    caches = [each.site.file.cache if each else None for each in (site.before, site.after)]
+    was, bucket = (each.bucket(name) if each else None for each in caches)
+    found = access(was, bucket) if was and bucket else ()
+    return (
+        "; ".join(each.full for each in found)
+        or "who may read and write it stays as it is in the site file"
+    )
 
 
-def _namespaces(field: FieldChange) -> str:
-    if field.before is ABSENT:
-        return "one namespace more may use the bucket"
-    if field.after is ABSENT:
-        return "pods of a namespace may use the bucket no more: they read from the origin"
-    return "pods of another namespace may use the bucket; the former ones read from the origin"
+class Access(NamedTuple):
+    """Who may do what with a bucket, and who might before; that is empty where it says itself."""
+
+    now: str
+    before: str = ""
+
+    @property
+    def full(self) -> str:
+        """Both."""
+        return f"{self.now} (before: {self.before})" if self.before else self.now
+
+
+def access(was: Bucket, bucket: Bucket) -> tuple[Access, ...]:
+    """Who may read and who may write a bucket after a change, and whose reading ends; empty where
+    all stays."""
+    found: list[Access] = []
+    readers = [None if each.public else set(each.namespaces) for each in (was, bucket)]
+    writers = [_writers(each) for each in (was, bucket)]
+    if readers[0] != readers[1]:
+        sides = [_who(each, "anybody, without a token,") for each in readers]
+        found.append(Access(f"{sides[1]} may read it", sides[0].rstrip(",")))
+        found += _reading_ends(*readers)
+    if writers[0] != writers[1]:
+        sides = [_who(each, "every pod that shows a token") for each in writers]
+        found.append(Access(f"{sides[1]} may write it", sides[0]))
+    return tuple(found)
+
+
+def _writers(bucket: Bucket) -> set[str] | None:
+    """The namespaces whose pods may write; None where each pod with a token may (as
+    Bucket.writable_by says)."""
+    return None if bucket.public and not bucket.namespaces else set(bucket.namespaces)
+
+
+def _who(names: set[str] | None, everybody: str) -> str:
+    if names is None:
+        return everybody
+    if len(names) > NAMED:
+        return f"pods of {len(names)} namespaces"
+    *first, last = sorted(names) or [""]
+    named = f"{', '.join(first)} and {last}" if first else last
+    return f"pods of {named}" if named else "nobody"
+
+
+def _reading_ends(before: set[str] | None, after: set[str] | None) -> list[Access]:
+    if after is None:
+        return []
+    if before is None:
+        return [Access("all others, hosts among them, read from the origin")]
+    lost = before - after
+    return [Access(f"{_who(lost, '')} read from the origin")] if lost else []

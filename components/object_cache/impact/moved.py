@@ -9,7 +9,7 @@ Source: Envoy 1.39, source/extensions/load_balancing_policies/maglev/maglev_lb.c
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from components.impact.vocabulary import SiteChange
+from components.impact.vocabulary import Side, SiteChange
 from components.object_cache.impact.listed import joining
 from components.object_cache.impact.routing import Routing, routing
 from schemas.vocabulary import CacheDiscovery
@@ -29,7 +29,8 @@ class CacheMove(NamedTuple):
     ``joining`` hosts are new in the list, and have no server before they are installed (again).
     ``readdressed`` hosts are asked at an address that they get when they are installed again.
     ``afresh``: servers look into another folder, so that no object of before is seen. ``applied``
-    is false where no cluster is named that the cache would be on.
+    is false where no cluster is named that the cache would be on. ``idle`` is about the share of
+    keys that moves as hosts that stay in the list get or lose their machine.
     """
 
     hosts_before: int
@@ -50,6 +51,7 @@ class CacheMove(NamedTuple):
     afresh: bool = False
     applied: bool = True
     joining: int = 0
+    idle: float = 0.0
 
     @property
     def rerouted(self) -> bool:
@@ -78,6 +80,15 @@ def moved(site: SiteChange) -> CacheMove | None:
         applied=all(each.cluster.context is not None for each in files),
         joining=joining(*(each.site for each in site.sides)),
     )
+
+
+def without(side: Side | None, names: frozenset[str]) -> float:
+    """The share of keys that moves as some listed hosts lose their server, or get one."""
+    found = routing(side)
+    if found is None or not names:
+        return 0.0
+    rest = tuple(each for each in found.hosts if each[1] not in names)
+    return _moved(found, found._replace(hosts=rest))[0]
 
 
 def percent(part: float) -> str:
