@@ -16,7 +16,7 @@ SIGNATURE = "c2ln"
 
 
 def fake_token(
-    namespace: str, audience: str = AUDIENCE, seconds: float = 3600.0, salt: str = "", **more: Any
+    namespace: str, audience: str = AUDIENCE, seconds: float = 86400.0, salt: str = "", **more: Any
 ) -> str:
     """A token in the form of a real one, which the fake believes; ``more`` are other claims, of
     which None leaves one out."""
