@@ -201,7 +201,7 @@ def test_an_account_that_does_not_exist_is_an_error(world: World) -> None:
     assert "ServiceAccount" in caught.value.fix
 
 
-def test_a_program_that_has_ended_is_told(world: World) -> None:
+def test_a_program_that_has_ended_is_told_and_can_be_started_again(world: World) -> None:
     binary = locate(["scheduling"])["kube-scheduler"].path
     world.t.start(Scheduler("short-lived", binary, PLAIN_CONFIG))
     pid = world.t.pids()["short-lived"]
@@ -211,6 +211,9 @@ def test_a_program_that_has_ended_is_told(world: World) -> None:
     try:
         with pytest.raises(ControlPlaneError, match="short-lived has ended"):
             world.t.check()
+        world.t.revive("short-lived")
+        assert world.t.answer("short-lived", "/readyz") == 200
+        world.t.check()
     finally:
         world.t.stop("short-lived")
 

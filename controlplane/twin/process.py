@@ -82,6 +82,13 @@ class Process:
         time.sleep(_BECOMING_SECONDS)
         return self.pid is None
 
+    def revive(self) -> None:
+        """Start it again where it has ended, as a kubelet does with a container, and wait."""
+        if self._ended():
+            self._tries = 0
+            self.start()
+            self.wait()
+
     def check(self) -> None:
         """Raise ControlPlaneError where it has ended."""
         if self._ended():

@@ -117,6 +117,11 @@ class Twin:
             name: process.pid for name, process in self._processes.items()
         }
 
+    def revive(self, name: str) -> None:
+        """Start a program again where it has ended; call it from the main thread."""
+        if name in self._processes:
+            self._processes[name].revive()
+
     def check(self) -> None:
         """Raise ControlPlaneError, with the end of its log, where a program has ended."""
         for process in self._processes.values():
