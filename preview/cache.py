@@ -31,15 +31,11 @@ def cache(
         return None
     sides = (site.before.site, site.after.site)
     found = _with_disks(found, sides, hosts, plans)
-    before, after = map(_servers, sides)
+    before, after = (each.cache_servers() for each in sides)
     idle = without(site.after, frozenset(_idle(*sides)))
     found = found._replace(servers_before=before, servers_after=after, idle=idle)
     stays = before == after and not (found.wiped or found.readdressed)
     return None if stays and not (found.rerouted or found.afresh) else found
-
-
-def _servers(site: Site) -> int:
-    return sum(site.replicas(pool) for pool in site.cache_pools())
 
 
 def _idle(before: Site, after: Site) -> Iterator[str]:

@@ -15,6 +15,7 @@ from schemas.primitives import (
     PoolName,
     Quantity,
 )
+from schemas.quantity import MIB, thousandths
 from schemas.vocabulary import CacheDiscovery
 
 LARGEST_TABLE = 5_000_011
@@ -82,6 +83,19 @@ Audience = Annotated[
     Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._:/-]{0,126}[A-Za-z0-9])?$", examples=["cache"]),
 ]
 """The audience of tokens."""
+
+
+def counted(servers: int) -> int:
+    """The number of servers that a quota is divided by: rounded up to two significant digits, so
+    that a few more or fewer seldom change a share: 400 for 391 to 400. Up to 99 it is exact."""
+    step = int(10 ** max(0, len(str(servers)) - 2))
+    return -(-servers // step) * step
+
+
+def share(quota: str, servers: int) -> int:
+    """What one of ``servers`` may keep of a bucket's quota, in bytes, of whole MiB: together never
+    more than it all, and at 100 and more up to a tenth less. It is 1 MiB at least."""
+    return max(1, thousandths(quota) // (1000 * counted(servers) * MIB)) * MIB
 
 
 class CacheServer(Model):

@@ -162,6 +162,11 @@ class Site:
         found = [host for pool in self.cache_pools() for host in self.hosts_of(pool)]
         return tuple(sorted(found, key=lambda host: host.name))
 
+    def cache_servers(self) -> int:
+        """How many servers of the cache run: one on each machine of its pools, and none on the
+        spares."""
+        return sum(self.replicas(pool) for pool in self.cache_pools())
+
     def nominal_resources(self) -> tuple[str, ...]:
         """The models' resources that no node has: admission adds the plugin's beside them, so a
         scheduler must not look for them on nodes. Sorted."""

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.object_cache import amounts, bootstrap
-from components.object_cache.amounts import in_bytes
-from components.object_cache.buckets import bucket_text
+from components.object_cache import bootstrap
+from components.object_cache.buckets import bucket_text, quota_of_server
 from components.object_cache.endpoints import endpoint_text
 from components.training import job
-from schemas.cache import LARGEST_TABLE, TABLE_SIZE, Bucket, Cache
+from schemas.cache import LARGEST_TABLE, TABLE_SIZE, Bucket, Cache, share
 from schemas.codes import Code
 from schemas.hostlist import Host
+from schemas.quantity import in_bytes
 from schemas.rules import cache as rules
 from schemas.rules import cachereach, cacheserver, programs, site_findings
 from schemas.rules.finding import Finding
@@ -113,7 +113,7 @@ def test_the_least_quota_that_is_advised_leaves_each_server_64_mebibytes(hosts: 
 @pytest.mark.parametrize("count", [1, 7, 99, 100, 101, 398, 1000, 1001, 5678])
 @pytest.mark.parametrize("quota", ["1Gi", "100Gi", "400Ti", "1T"])
 def test_a_share_is_what_servers_are_told(quota: str, count: int) -> None:
-    assert rules.share(quota, count) == in_bytes(amounts.share(quota, count))
+    assert share(quota, count) == in_bytes(quota_of_server(quota, count))
 
 
 def test_a_pool_of_unknown_disks_may_be_left_out() -> None:

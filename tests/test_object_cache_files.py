@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from components.object_cache.amounts import in_bytes, share
-from components.object_cache.buckets import bucket_text
+from components.object_cache.buckets import bucket_text, quota_of_server
 from components.object_cache.endpoints import endpoint_text
 from components.object_cache.objects import objects
+from schemas.quantity import in_bytes
 from tests.object_cache_site import CACHE, bodies, cache_of, endpoints, of_hosts, site
 
 # --- buckets -------------------------------------------------------------------------------------
@@ -70,13 +70,13 @@ def test_what_is_no_quantity_is_refused() -> None:
     ],
 )
 def test_a_share_is_whole_mebibytes(quantity: str, parts: int, each: str) -> None:
-    assert share(quantity, parts) == each
+    assert quota_of_server(quantity, parts) == each
 
 
 @pytest.mark.parametrize("parts", [1, 7, 99, 100, 101, 399, 400, 401, 999, 1001, 6000])
 def test_shares_together_are_never_more_than_the_quota(parts: int) -> None:
     """Nor less by more than a tenth, and a mebibyte each."""
-    together = parts * in_bytes(share("400Ti", parts))
+    together = parts * in_bytes(quota_of_server("400Ti", parts))
     quota = in_bytes("400Ti")
     assert together <= quota < (together + parts * 2**20) * 1.1
 

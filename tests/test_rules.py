@@ -18,6 +18,7 @@ from schemas.accelerators import AcceleratorSettings
 from schemas.codes import Code
 from schemas.hostlist import Host
 from schemas.load import load_release, load_site
+from schemas.quantity import amount
 from schemas.release import Release
 from schemas.rules import (
     POOL_RULES,
@@ -245,7 +246,7 @@ def test_advice_on_the_network_of_pods_helps(prefix: int, count: int) -> None:
     ("text", "value"), [("500m", 0.5), ("2", 2), ("1Ki", 1024), ("3M", 3e6), ("4Gi", 2**32)]
 )
 def test_a_quantity_is_a_number(text: str, value: float) -> None:
-    assert kubelet.quantity(text) == value
+    assert amount(text) == value
 
 
 # --- what a release may hold -----------------------------------------------------------------

@@ -19,9 +19,10 @@ from components.training import examples
 from components.training.made import Made, make
 from components.training.mpi import SSH_PORT
 from components.training.request import JobRequest, Template
-from components.training.room import room, thousandths
+from components.training.room import room
 from components.training.stopping import STOPPED, wrapped
 from schemas.objects import check_object
+from schemas.quantity import thousandths
 from schemas.site import Site
 from tests.accelerator_sites import site as built
 from tests.training_pods import Pod, expanded

@@ -10,11 +10,11 @@ import json
 from collections.abc import Sequence
 
 from components.manifest import Json, Manifest, Target
-from components.object_cache.amounts import in_bytes
 from components.object_cache.cluster import BUFFER_BYTES, servers
 from components.object_cache.names import BOOTSTRAP, CLUSTER, ENVOY, of_program
 from components.object_cache.routes import metrics_routes, object_routes, probe_routes
 from schemas.cache import Cache
+from schemas.quantity import in_bytes
 from schemas.site import Site
 
 FILE = "envoy.json"

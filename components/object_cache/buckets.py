@@ -4,15 +4,15 @@ The form is the operator's own: top key ``Bucket``, a list of maps with ``Name``
 ``BucketQuota`` and ``AllowNamespaces``. The site file says what a bucket may take at the whole
 site; a server counts what it keeps itself, so it is told its share. Spares have no server, so the
 shares are those of the machines; which hosts these are has no effect, and a few more or fewer of a
-hundred seldom change a share (amounts.counted).
+hundred seldom change a share (schemas/cache.py, counted).
 """
 
 import json
 
 from components.manifest import Manifest, Target
-from components.object_cache.amounts import share
 from components.object_cache.names import BUCKETS, SERVER, of_program
-from schemas.cache import Bucket, Cache
+from schemas.cache import Bucket, Cache, share
+from schemas.quantity import MIB
 from schemas.site import Site
 
 
@@ -34,11 +34,16 @@ def file_name(cache: Cache) -> str:
 
 def bucket_text(site: Site, cache: Cache) -> str:
     """The file with the buckets, by name: their order in the site file means nothing."""
-    servers = sum(site.replicas(pool) for pool in site.cache_pools())
+    servers = site.cache_servers()
     if not servers:
         raise ValueError(f"{site.name}: no host keeps objects, so no bucket has a place")
     lines = [_line(each, servers) for each in sorted(cache.buckets, key=lambda each: each.name)]
     return '{"Bucket": [\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def quota_of_server(quota: str, servers: int) -> str:
+    """What one of so many servers is told of a bucket's quota."""
+    return f"{share(quota, servers) // MIB}Mi"
 
 
 def _line(bucket: Bucket, servers: int) -> str:
@@ -46,7 +51,7 @@ def _line(bucket: Bucket, servers: int) -> str:
         {
             "Name": bucket.name,
             "Public": bucket.public,
-            "BucketQuota": share(bucket.quota, servers),
+            "BucketQuota": quota_of_server(bucket.quota, servers),
             "AllowNamespaces": sorted(bucket.namespaces),
         }
     )

@@ -10,7 +10,6 @@ import hashlib
 
 from components.daemons import Daemon, host_path, on_pool
 from components.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, Target, pruned
-from components.object_cache.amounts import in_bytes
 from components.object_cache.buckets import bucket_text
 from components.object_cache.containers import SECURITY, pod_security, probes, resources, scraped
 from components.object_cache.names import (
@@ -28,6 +27,7 @@ from components.object_cache.names import (
     of_program,
 )
 from schemas.cache import Cache
+from schemas.quantity import in_bytes
 from schemas.site import Site
 
 RBAC = "rbac.authorization.k8s.io"

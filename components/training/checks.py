@@ -10,11 +10,11 @@ from components.training.fitting import machines, promises, room_of_worker
 from components.training.jobset import SERVER, WORKER, tf_config
 from components.training.mpi import LAUNCHER
 from components.training.request import JobRequest, Refusal, Template
-from components.training.room import QUANTITY
 from components.training.setting import Setting
 from components.training.trainjob import NODE
 from schemas.nearest import nearest
 from schemas.primitives import DNS_LABEL_PATTERN
+from schemas.quantity import FORM
 
 Check = Callable[[Setting], Iterable[Refusal]]
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -99,7 +99,7 @@ def quantities(job: Setting) -> Iterator[Refusal]:
     ):
         if given is None:
             continue
-        match = QUANTITY.fullmatch(given)
+        match = FORM.fullmatch(given)
         if match is None or int(match[1]) == 0:
             fix = f"write a whole number with or without a unit, such as {example}"
             yield Refusal(option, f"{given!r} is no size that a worker can have", fix)

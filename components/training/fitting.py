@@ -12,10 +12,10 @@ from components.training.room import (
     SERVER_CPU,
     SERVER_MEMORY,
     room,
-    thousandths,
     workers_on,
 )
 from components.training.setting import Setting
+from schemas.quantity import thousandths
 from schemas.scheduling import Team
 from schemas.site import Site
 

@@ -1,8 +1,8 @@
 """What a host has for pods: how many workers fit, and what is theirs by default."""
 
-import re
 from typing import NamedTuple
 
+from schemas.quantity import thousandths
 from schemas.site import Site
 from schemas.sitefile import Pool
 
@@ -13,9 +13,6 @@ SERVER_CPU, SERVER_MEMORY = "4", "16Gi"
 """What a parameter server asks for."""
 LAUNCHER_CPU, LAUNCHER_MEMORY = "2", "4Gi"
 """What mpirun's pod asks for: it starts processes and waits for them."""
-QUANTITY = re.compile(r"([0-9]{1,9})(m|k|Ki|M|Mi|G|Gi|T|Ti)?")
-_UNITS = {"m": 1, "": 10**3, "k": 10**6, "M": 10**9, "G": 10**12, "T": 10**15}
-_UNITS |= {"Ki": 2**10 * 10**3, "Mi": 2**20 * 10**3, "Gi": 2**30 * 10**3, "Ti": 2**40 * 10**3}
 
 
 class Room(NamedTuple):
@@ -26,14 +23,6 @@ class Room(NamedTuple):
     accelerators: int
 
 
-def thousandths(quantity: str) -> int:
-    """A quantity in thousandths. Raises ValueError for what is none."""
-    match = QUANTITY.fullmatch(quantity)
-    if match is None:
-        raise ValueError(f"not a quantity: {quantity!r}")
-    return int(match[1]) * _UNITS[match[2] or ""]
-
-
 def room(site: Site, pool: Pool) -> Room:
     """What the kubelet of a pool's host leaves for pods (Kubernetes 1.34,
     pkg/kubelet/cm/node_container_manager_linux.go, GetNodeAllocatableReservation)."""
@@ -41,7 +30,7 @@ def room(site: Site, pool: Pool) -> Room:
     kept = thousandths(kubelet.reserved_memory) + thousandths(kubelet.eviction_hard.memory)
     return Room(
         max(0, profile.cpu_cores * 1000 - thousandths(kubelet.reserved_cpu)),
-        max(0, profile.memory_gib * _UNITS["Gi"] - kept),
+        max(0, profile.memory_gib * thousandths("1Gi") - kept),
         profile.accelerators.count if profile.accelerators else 0,
     )
 
@@ -55,7 +44,7 @@ def default_cpu(here: Room, per_worker: int) -> str:
 def default_memory(here: Room, per_worker: int) -> str:
     """A worker's share of a host's memory, in whole GiB."""
     share = here.memory * DEFAULT_SHARE * per_worker // (100 * here.accelerators)
-    return f"{max(1, share // _UNITS['Gi'])}Gi"
+    return f"{max(1, share // thousandths('1Gi'))}Gi"
 
 
 def workers_on(here: Room, per_worker: int, cpu: str, memory: str) -> int:

@@ -103,6 +103,7 @@ SITE_RULES = (
     cachereach.bucket_file,
     cachereach.image_layers,
     cacheserver.server_port,
+    cacheserver.server_environment,
     cacheserver.proxy_port,
     cacheserver.data_path,
     cacheserver.config_path,

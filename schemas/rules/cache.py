@@ -8,15 +8,14 @@ import math
 from collections.abc import Iterator
 from math import ceil, isqrt
 
-from schemas.cache import LARGEST_TABLE, TABLE_SIZE, Cache
+from schemas.cache import LARGEST_TABLE, TABLE_SIZE, Cache, counted, share
 from schemas.codes import Code
 from schemas.nearest import nearest
+from schemas.quantity import GIB, MIB, amount
 from schemas.rules.finding import Finding, Path
-from schemas.rules.kubelet import quantity
 from schemas.site import Site
 from schemas.sitefile import Pool
 
-MIB, GIB = 2**20, 2**30
 FILLED_PERCENT = 95
 """Share of a disk that objects may take: mke2fs keeps the rest for root (e2fsprogs 1.47,
 mke2fs(8), -m), and objects that are still being written and the metadata need space too."""
@@ -38,12 +37,12 @@ def sizes(site: Site) -> Iterator[Finding]:
     if cache is None:
         return
     yield from _too_small((*_PLACE, "capacity"), cache.capacity)
-    count = keepers(site)
+    count = site.cache_servers()
     for index, bucket in enumerate(cache.buckets):
         place = (*_PLACE, "buckets", index, "quota")
         small = list(_too_small(place, bucket.quota))
         yield from small
-        if not small and quantity(bucket.quota) < smallest_quota(count):
+        if not small and amount(bucket.quota) < smallest_quota(count):
             yield _small_share(place, bucket.quota, count)
 
 
@@ -53,10 +52,10 @@ def smallest_quota(count: int) -> int:
 
 
 def _too_small(place: Path, text: str) -> Iterator[Finding]:
-    if quantity(text) < GIB:
-        message = f"{text} is {quantity(text):,.12g} bytes on disk, and less than 1Gi"
+    if amount(text) < GIB:
+        message = f"{text} is {amount(text):,.12g} bytes on disk, and less than 1Gi"
         fix = "write it with its unit, such as 3000Gi"
-        fix = fix if quantity(text) < MIB else "write 1Gi or more"
+        fix = fix if amount(text) < MIB else "write 1Gi or more"
         yield Finding(Code.OUT_OF_BOUNDS, place, message, fix)
 
 
@@ -73,10 +72,10 @@ def _small_share(place: Path, text: str, count: int) -> Finding:
 
 def quotas(site: Site) -> Iterator[Finding]:
     """What buckets may take is there: each server's shares fit its capacity."""
-    cache, count = site.file.cache, keepers(site)
+    cache, count = site.file.cache, site.cache_servers()
     if cache is None or count == 0:
         return
-    room = int(quantity(cache.capacity))
+    room = int(amount(cache.capacity))
     shares = [share(bucket.quota, count) for bucket in cache.buckets]
     if sum(shares) <= room or room < GIB:
         return
@@ -91,24 +90,6 @@ def quotas(site: Site) -> Iterator[Finding]:
     if left >= smallest_quota(count):
         fix = f"write {left // GIB}Gi or less, or raise capacity"
     yield Finding(Code.CACHE_QUOTA, (*_PLACE, "buckets", beyond, "quota"), message, fix)
-
-
-def keepers(site: Site) -> int:
-    """Hosts that keep objects at a time: those of the cache's pools but for the spares."""
-    return sum(site.replicas(pool) for pool in site.cache_pools())
-
-
-def counted(count: int) -> int:
-    """The number of servers that a quota is divided by: two digits of it, rounded up, so that a few
-    hosts more or less change no share (components/object_cache/amounts.py)."""
-    step = int(10 ** max(0, len(str(count)) - 2))
-    return -(-count // step) * step
-
-
-def share(quota: str, count: int) -> int:
-    """What one of ``count`` servers keeps for a bucket, in bytes: whole MiB, rounded down, and one
-    at least."""
-    return max(1, int(quantity(quota)) // (counted(count) * MIB)) * MIB
 
 
 def _tib(size: int) -> str:
@@ -154,10 +135,10 @@ def _unknown_disk(site: Site, index: int, pool: Pool) -> Finding:
 
 def _full_disk(cache: Cache, pool: Pool, gigabytes: int) -> Iterator[Finding]:
     most = gigabytes * 10**9 * FILLED_PERCENT // 100
-    if quantity(cache.capacity) <= most:
+    if amount(cache.capacity) <= most:
         return
     message = (
-        f"{cache.capacity} is {quantity(cache.capacity) / 10**9:,.0f} GB; hosts of pool "
+        f"{cache.capacity} is {amount(cache.capacity) / 10**9:,.0f} GB; hosts of pool "
         f"{pool.name} have {gigabytes:,} GB beside the system, and {FILLED_PERCENT} % of it can "
         "be filled"
     )

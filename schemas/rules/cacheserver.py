@@ -5,16 +5,15 @@ from collections.abc import Iterator
 
 from schemas.cache import Cache
 from schemas.codes import Code
+from schemas.quantity import GIB, MIB, amount
 from schemas.rules.finding import Finding, Path
-from schemas.rules.kubelet import quantity
 from schemas.site import Site
 from schemas.sitefile import Pool
 from schemas.vocabulary import LinkType, Role
 
 _SERVER: Path = ("cache", "server")
 _ENVOY: Path = ("cache", "envoy")
-_MIB, _GIB = 2**20, 2**30
-SMALLEST_MEMORY = 256 * _MIB
+SMALLEST_MEMORY = 256 * MIB
 """Envoy alone takes 66 to 77 MiB before the first request, by its table (docs/hashing.md), and each
 connection holds up to 256 KiB; beyond its limit a program is killed, on every host at once."""
 PROXY_IMAGE = "envoy"
@@ -82,12 +81,10 @@ _KERNEL_FOLDERS = ("/dev", "/proc", "/sys", "/var/run/secrets", "/run/secrets")
 
 
 def server_port(site: Site) -> Iterator[Finding]:
-    """The server listens where no other program of its hosts does, as it has their network; and its
-    environment says nothing else than the fields that Envoy goes by."""
+    """The server listens where no other program of its hosts does, as it has their network."""
     cache = site.file.cache
     if cache is None:
         return
-    yield from _environment(cache)
     port = cache.server.port
     owner = _NODE_PORTS.get(port)
     if any(pool.role is Role.CONTROL_PLANE for pool in site.cache_pools()):
@@ -104,9 +101,10 @@ def server_port(site: Site) -> Iterator[Finding]:
         yield Finding(Code.RESERVED_NAME, (*_SERVER, "port"), message, fix)
 
 
-def _environment(cache: Cache) -> Iterator[Finding]:
+def server_environment(site: Site) -> Iterator[Finding]:
     """What the cache has fields for is said there alone: Envoy, volumes and jobs go by these."""
-    for name in cache.server.env:
+    cache = site.file.cache
+    for name in cache.server.env if cache else ():
         if name in SERVER_VARIABLES:
             field = SERVER_VARIABLES[name]
             message = f"the server finds {field} in {name} already"
@@ -196,11 +194,11 @@ def program_sizes(site: Site) -> Iterator[Finding]:
     if cache is None:
         return
     given = ((_SERVER, cache.server.memory, "4Gi"), (_ENVOY, cache.envoy.memory, "2Gi"))
-    small = [each for each in given if quantity(each[1]) < SMALLEST_MEMORY]
+    small = [each for each in given if amount(each[1]) < SMALLEST_MEMORY]
     for place, text, usual in small:
         message = f"{text} is less than 256Mi, with which the program would be killed under load"
-        if quantity(text) < _MIB:
-            message = f"{text} is {quantity(text):g} bytes of memory"
+        if amount(text) < MIB:
+            message = f"{text} is {amount(text):g} bytes of memory"
         fix = f"write {usual}, as usual, or 256Mi or more"
         yield Finding(Code.OUT_OF_BOUNDS, (*place, "memory"), message, fix)
     keeping = {pool.name for pool in site.cache_pools()}
@@ -216,12 +214,12 @@ def _host_gives(site: Site, cache: Cache, pool: Pool, *, keeps: bool) -> Iterato
     """What the programs get together, and what the pool reserves, is less than a host has."""
     profile, kept = site.profile(pool), pool.kubelet
     servers = (cache.server.memory, cache.server.cpu) if keeps else ("0", "0")
-    memory = sum(map(quantity, (servers[0], cache.envoy.memory, kept.reserved_memory)))
-    cores = sum(map(quantity, (servers[1], cache.envoy.cpu, kept.reserved_cpu)))
+    memory = sum(map(amount, (servers[0], cache.envoy.memory, kept.reserved_memory)))
+    cores = sum(map(amount, (servers[1], cache.envoy.cpu, kept.reserved_cpu)))
     place = _SERVER if keeps else _ENVOY
-    if memory >= profile.memory_gib * _GIB:
+    if memory >= profile.memory_gib * GIB:
         message = (
-            f"with what pool {pool.name} reserves the cache takes {memory / _GIB:g} GiB of each "
+            f"with what pool {pool.name} reserves the cache takes {memory / GIB:g} GiB of each "
             f"host, which has {profile.memory_gib}"
         )
         yield Finding(Code.OUT_OF_BOUNDS, (*place, "memory"), message, "write less memory")

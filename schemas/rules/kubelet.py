@@ -1,15 +1,13 @@
 """Rules on nodes: what the kubelet of a pool accepts, and what leaves room for pods."""
 
-import re
 from collections.abc import Iterator
 
 from schemas import nodelabels
 from schemas.codes import Code
+from schemas.quantity import amount
 from schemas.rules.finding import Finding, Path
 from schemas.rules.scope import InPool
 
-_UNITS = {"m": 0.001, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_UNITS |= {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 SMALLEST_MEMORY = 2**20
 """Less memory than this is a unit mistaken (500m is half a byte)."""
 
@@ -65,7 +63,7 @@ def memory(at: InPool) -> Iterator[Finding]:
         (("eviction_hard", "memory"), pool.kubelet.eviction_hard.memory, "500Mi"),
     )
     for field, text, usual in values:
-        place, size = (*settings, *field), quantity(text)
+        place, size = (*settings, *field), amount(text)
         if size < SMALLEST_MEMORY:
             message = f"{text} is {size:g} bytes of memory"
             yield Finding(Code.OUT_OF_BOUNDS, place, message, f"write {usual}")
@@ -79,18 +77,12 @@ def processors(at: InPool) -> Iterator[Finding]:
     """What is kept of processor cores is less than the host has."""
     site, pool = at.site, at.pool
     text = pool.kubelet.reserved_cpu
-    if pool.hardware in site.hardware and quantity(text) >= site.profile(pool).cpu_cores:
+    if pool.hardware in site.hardware and amount(text) >= site.profile(pool).cpu_cores:
         cores = site.profile(pool).cpu_cores
         message = f"{text} is all of the {cores} cores of {pool.hardware}, so no pod would run"
         place = at.path("kubelet", "reserved_cpu")
         fix = f"write a part of {cores}; 1 is usual, 500m is half a core"
         yield Finding(Code.OUT_OF_BOUNDS, place, message, fix)
-
-
-def quantity(text: str) -> float:
-    """The number that a Kubernetes quantity stands for."""
-    match = re.fullmatch(r"([0-9]+)([A-Za-z]*)", text)
-    return float(match[1]) * _UNITS[match[2]] if match else 0.0
 
 
 def labels(at: InPool) -> Iterator[Finding]:

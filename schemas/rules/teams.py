@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 
 from schemas.codes import Code
 from schemas.nearest import nearest
+from schemas.quantity import amount
 from schemas.rules.finding import Finding, Path
-from schemas.rules.kubelet import SMALLEST_MEMORY, quantity
+from schemas.rules.kubelet import SMALLEST_MEMORY
 from schemas.scheduling import EphemeralStorage, Team
 from schemas.site import Site
 from schemas.vocabulary import BackendKind
@@ -98,13 +99,13 @@ def storage(site: Site) -> Iterator[Finding]:
 def _storage(place: Path, given: EphemeralStorage) -> Iterator[Finding]:
     sizes = {name: getattr(given, name) for name in ("request", "limit", "max")}
     for name, text in sizes.items():
-        if quantity(text) < SMALLEST_MEMORY:
-            message = f"{text} is {quantity(text):g} bytes on disk"
+        if amount(text) < SMALLEST_MEMORY:
+            message = f"{text} is {amount(text):g} bytes on disk"
             fix = "write it with its unit, such as 10Gi"
             yield Finding(Code.OUT_OF_BOUNDS, (*place, name), message, fix)
             return
     for less, more in (("request", "limit"), ("limit", "max")):
-        if quantity(sizes[less]) > quantity(sizes[more]):
+        if amount(sizes[less]) > amount(sizes[more]):
             # Of the two the one that the file says is at fault.
             name, other = (less, more) if less in given.model_fields_set else (more, less)
             message = f"{less}: {sizes[less]} is more than {more}: {sizes[more]}"

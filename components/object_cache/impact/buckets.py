@@ -10,8 +10,8 @@ Source: the operator's bucket configuration, and cache-server/, which stands in 
 from typing import NamedTuple
 
 from components.impact.vocabulary import ABSENT, FieldChange, SiteChange
-from components.object_cache.amounts import in_bytes
 from schemas.cache import Bucket
+from schemas.quantity import in_bytes
 
 EVICTS = (
     "the reference server deletes what was read longest ago; a server of your own does as it does"

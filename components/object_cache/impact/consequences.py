@@ -9,9 +9,9 @@ Sources: schemas/cache.py (who may read and write); cache-server/, which stands 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from components.object_cache.amounts import in_bytes
 from components.object_cache.impact.buckets import EVICTS, access
 from schemas.cache import Bucket, Cache
+from schemas.quantity import in_bytes
 from schemas.site import Site
 
 
@@ -32,7 +32,7 @@ def consequences(before: Site, after: Site) -> Iterator[Consequence]:
     if old is None:
         return
     if new is None:
-        hosts = sum(before.replicas(pool) for pool in before.cache_pools())
+        hosts = before.cache_servers()
         yield Consequence(
             "the cache ends: every object is a miss",
             f"the cache ends: every object is a miss, and {hosts:,} host{'s' * (hosts != 1)} keep "

@@ -21,7 +21,6 @@ from components.impact.vocabulary import (
     ObjectChange,
     SiteChange,
 )
-from components.object_cache.amounts import in_bytes, thousandths
 from components.object_cache.impact.buckets import EVICTS
 from components.object_cache.names import (
     AUDIENCE_VARIABLE,
@@ -34,6 +33,7 @@ from components.object_cache.names import (
     SERVER,
 )
 from schemas.cache import Cache
+from schemas.quantity import in_bytes, thousandths
 from schemas.vocabulary import CacheDiscovery
 
 FOLDERS = "Kubernetes 1.34, pkg/volume/hostpath/host_path.go"
