@@ -28,6 +28,7 @@ from bench.cache_load_setups import (
     ways,
 )
 from bench.offline import OUT
+from bench.page import written
 
 KIB, MIB = 1 << 10, 1 << 20
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cache-load.md"
@@ -169,18 +170,6 @@ def circumstances(runs: list[Figures], rounds: int, seconds: int) -> str:
     )
 
 
-def written(page: str, parts: Mapping[str, str]) -> str:
-    """``page`` with new text between the markers of each part."""
-    for name, text in parts.items():
-        start, end = f"<!-- bench.cache_load {name} -->\n", f"<!-- end of {name} -->"
-        head, _, rest = page.partition(start)
-        _, _, tail = rest.partition(end)
-        if not tail:
-            raise ValueError(f"the page has no markers of {name}")
-        page = f"{head}{start}\n{text}\n\n{end}{tail}"
-    return page
-
-
 def main() -> int:
     """Measure, and write the page and bench/out/cache_load.json."""
     parser = argparse.ArgumentParser(prog="python -m bench.cache_load", description=__doc__)
@@ -206,7 +195,7 @@ def main() -> int:
         for name, each in by_way.items()
     ]
     (OUT / "cache_load.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(written(PAGE.read_text("utf-8"), parts), encoding="utf-8")
+    PAGE.write_text(written("cache_load", PAGE.read_text("utf-8"), parts), encoding="utf-8")
     print("\n\n".join(parts.values()))
     return 0
 

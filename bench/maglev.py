@@ -23,6 +23,7 @@ from bench import machine
 from bench.maglev_models import HOSTS, SIZES, costs, enough, names, ring, rule, uneven
 from bench.maglev_plot import Panel, svg
 from bench.offline import OUT
+from bench.page import written
 from components.object_cache.maglev import Maglev
 from tests.envoy import Envoy, Upstreams, ask, run
 from tests.envoy.cluster import FILE, LISTENER, PREFIX, RING, bootstrap, endpoints, keys, maglev
@@ -256,18 +257,6 @@ def plot(rows: list[Found], found: dict[int, dict[int, float]]) -> str:
     )
 
 
-def written(page: str, parts: Mapping[str, str]) -> str:
-    """``page`` with new text between the markers of each part."""
-    for name, text in parts.items():
-        start, end = f"<!-- bench.maglev {name} -->\n", f"<!-- end of {name} -->"
-        head, _, rest = page.partition(start)
-        _, _, tail = rest.partition(end)
-        if not tail:
-            raise ValueError(f"the page has no markers of {name}")
-        page = f"{head}{start}\n{text}\n\n{end}{tail}"
-    return page
-
-
 def main() -> None:
     """Measure, and write the page, the plot and bench/out/maglev.json."""
     parser = argparse.ArgumentParser(prog="python -m bench.maglev", description=__doc__)
@@ -290,7 +279,7 @@ def main() -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     (OUT / "maglev.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     PLOT.write_text(plot(rows, found), encoding="utf-8")
-    PAGE.write_text(written(PAGE.read_text("utf-8"), parts), encoding="utf-8")
+    PAGE.write_text(written("maglev", PAGE.read_text("utf-8"), parts), encoding="utf-8")
     print("\n\n".join(parts.values()))
 
 

@@ -4,10 +4,11 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -181,3 +182,23 @@ def environment(**variables: str) -> dict[str, str]:
     """Ours without what would steer a server, and with ``variables``."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CACHE_")}
     return kept | variables
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait until something is so; AssertionError where it is not within a minute."""
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def begin(server: CacheServer, name: str, size: int) -> socket.socket:
+    """A PUT that has announced its size, and sent nothing of it."""
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    head = (
+        f"PUT {OBJECTS}/{name} HTTP/1.1\r\nHost: a\r\nContent-Length: {size}\r\n"
+        f"Authorization: Bearer {server.token}\r\nExpect: 100-continue\r\n\r\n"
+    )
+    connection.sendall(head.encode())
+    assert connection.recv(65536).startswith(b"HTTP/1.1 100 ")
+    return connection

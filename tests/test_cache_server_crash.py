@@ -3,18 +3,17 @@
 import os
 import random
 import signal
-import socket
 import sqlite3
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cache_server_fakes import fake_token, fake_token_reviews
-from tests.cache_server_process import OBJECTS, CacheServer, bucket
+from tests.cache_server_process import OBJECTS, CacheServer, begin, bucket, until
 from tests.cache_server_writers import Writer
 
 pytestmark = pytest.mark.cache
@@ -28,13 +27,6 @@ def server(tmp_path: Path) -> Iterator[CacheServer]:
         made = CacheServer(tmp_path, fake.url, token=fake_token("team-a"))
         with made.configure(bucket("abc", public=True)) as running:
             yield running
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def crash_under_writes(server: CacheServer, writers: list[Writer], seconds: float) -> None:
@@ -160,17 +152,6 @@ def test_health_fails_while_the_disk_cannot_be_written(server: CacheServer) -> N
 
 
 # --- ending ---------------------------------------------------------------------------------------
-
-
-def begin(server: CacheServer, name: str, size: int) -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
-    head = (
-        f"PUT {OBJECTS}/{name} HTTP/1.1\r\nHost: a\r\nContent-Length: {size}\r\n"
-        f"Authorization: Bearer {server.token}\r\nExpect: 100-continue\r\n\r\n"
-    )
-    connection.sendall(head.encode())
-    assert connection.recv(65536).startswith(b"HTTP/1.1 100 ")
-    return connection
 
 
 def listens(server: CacheServer) -> bool:

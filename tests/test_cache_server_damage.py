@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -36,13 +36,6 @@ def server(tmp_path: Path) -> Iterator[CacheServer]:
         made = CacheServer(tmp_path, fake.url, token=fake_token("team-a"))
         with made.configure(bucket("abc", public=True)) as running:
             yield running
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def break_pages(path: Path, first: int) -> None:

@@ -3,13 +3,13 @@
 import contextlib
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cache_server_fakes import fake_token, fake_token_reviews
-from tests.cache_server_process import OBJECTS, CacheServer, bucket
+from tests.cache_server_process import OBJECTS, CacheServer, bucket, until
 
 pytestmark = pytest.mark.cache
 
@@ -29,13 +29,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CacheServer]:
         made = CacheServer(tmp_path_factory.mktemp("cache"), fake.url, flags, fake_token("team-a"))
         with made.configure(bucket("abc", public=True)) as running:
             yield running
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def connect(server: CacheServer) -> socket.socket:

@@ -2,16 +2,14 @@
 
 import json
 import os
-import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.cache_server_fakes import FakeTokenReviews, fake_token, fake_token_reviews
-from tests.cache_server_process import OBJECTS, CacheServer, bucket
+from tests.cache_server_process import OBJECTS, CacheServer, begin, bucket, until
 
 pytestmark = pytest.mark.cache
 
@@ -34,13 +32,6 @@ def made(reviews: FakeTokenReviews, tmp_path: Path) -> Iterator[CacheServer]:
     with ExitStack() as stack:
         stack.push(server.__exit__)
         yield server
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def put(server: CacheServer, name: str, size: int) -> int:
@@ -132,18 +123,6 @@ def test_objects_are_counted_in_blocks(made: CacheServer, size: int, space: int)
 
 
 # --- uploads hold space ---------------------------------------------------------------------------
-
-
-def begin(server: CacheServer, name: str, size: int) -> socket.socket:
-    """A PUT that has announced its size, and sent nothing of it."""
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
-    head = (
-        f"PUT {OBJECTS}/{name} HTTP/1.1\r\nHost: a\r\nContent-Length: {size}\r\n"
-        f"Authorization: Bearer {server.token}\r\nExpect: 100-continue\r\n\r\n"
-    )
-    connection.sendall(head.encode())
-    assert connection.recv(65536).startswith(b"HTTP/1.1 100 ")
-    return connection
 
 
 def test_uploads_together_get_no_more_than_the_quota(made: CacheServer) -> None:

@@ -1,8 +1,7 @@
 """Whose token it is: asked of the API server, remembered for a while, and never guessed."""
 
 import concurrent.futures
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from controlplane import ApiError, Client, ControlPlane
 from tests.cache_server_fakes import FakeTokenReviews, fake_token, fake_token_reviews, forged
-from tests.cache_server_process import OBJECTS, CacheServer, bucket
+from tests.cache_server_process import OBJECTS, CacheServer, bucket, until
 
 pytestmark = pytest.mark.cache
 
@@ -42,13 +41,6 @@ def fake() -> Iterator[FakeTokenReviews]:
 def server(fake: FakeTokenReviews, tmp_path: Path) -> Iterator[CacheServer]:
     with CacheServer(tmp_path, fake.url).configure(*BUCKETS) as running:
         yield running
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 # --- remembered (with the fake: only it can be counted, held back and ended at will) --------------
