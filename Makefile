@@ -48,7 +48,7 @@ down: .venv/.ready ## Take the trial down and delete its data
 	@$(PYTHON) -m controlplane down --wipe
 
 # Tests that need a real part of another project.
-REAL := controlplane or pulumi or editor or go or browser or capi or scheduling or cache
+REAL := controlplane or pulumi or editor or go or browser or capi or scheduling or cache or remediation or monitoring
 
 # A machine that has no processor time for a while breaks what waits for another process. What fails
 # is run once more, by itself and for all to see: it fails again where the behaviour is broken.

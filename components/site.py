@@ -10,12 +10,16 @@ from components.impact.vocabulary import Name
 from components.machines import impact as machines_impact
 from components.machines import objects as machines
 from components.manifest import Manifest
+from components.monitoring import impact as monitoring_impact
+from components.monitoring import objects as monitoring
 from components.network_devices import impact as network_devices_impact
 from components.network_devices import objects as network_devices
 from components.object_cache import impact as object_cache_impact
 from components.object_cache import objects as object_cache
 from components.pod_network import impact as pod_network_impact
 from components.pod_network import objects as pod_network
+from components.remediation import impact as remediation_impact
+from components.remediation import objects as remediation
 from components.schedulers import impact as schedulers_impact
 from components.schedulers import objects as schedulers
 from components.teams import impact as teams_impact
@@ -33,6 +37,8 @@ COMPONENTS: dict[str, Callable[[Site], list[Manifest]]] = {
     "schedulers": schedulers.objects,
     "training": training.objects,
     "object-cache": object_cache.objects,
+    "remediation": remediation.objects,
+    "monitoring": monitoring.objects,
 }
 """Each component by name, with the pure function that makes its objects."""
 
@@ -45,6 +51,8 @@ RULES: dict[str, Rules] = {
     "schedulers": Rules((*schedulers_impact.RULES, *kubernetes.RULES)),
     "training": Rules((*training_impact.RULES, *kubernetes.RULES)),
     "object-cache": Rules((*object_cache_impact.RULES, *kubernetes.RULES)),
+    "remediation": Rules((*remediation_impact.RULES, *kubernetes.RULES)),
+    "monitoring": Rules((*monitoring_impact.RULES, *kubernetes.RULES)),
 }
 """What a change of a component's objects does to machines: its own rules, then Kubernetes'."""
 

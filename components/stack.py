@@ -6,9 +6,11 @@ import pulumi
 
 from components.accelerators.component import Accelerators
 from components.machines.component import Machines
+from components.monitoring.component import Monitoring
 from components.network_devices.component import NetworkDevices
 from components.object_cache.component import ObjectCache
 from components.pod_network.component import PodNetwork
+from components.remediation.component import Remediation
 from components.schedulers.component import Schedulers
 from components.shell import placement
 from components.site import site_objects
@@ -25,6 +27,8 @@ SHELLS = {
     "schedulers": Schedulers,
     "training": Training,
     "object-cache": ObjectCache,
+    "remediation": Remediation,
+    "monitoring": Monitoring,
 }
 """Each component by name, as Pulumi registers it, in the order of components/site.py."""
 

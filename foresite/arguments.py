@@ -96,6 +96,13 @@ def _preview(command: argparse.ArgumentParser) -> None:
     )
     add("--allow", action="append", default=[], metavar="remove=N", help="losses that are meant")
     add("--request", type=Path, metavar="FILE", help="text where Foresite-Allow: remove=N counts")
+    add(
+        "--nodes",
+        type=Path,
+        metavar="PATH",
+        help="the nodes' last known state, to say which would be mended now: a site's `kubectl get "
+        "nodes -o json`, or a folder of <site>.json",
+    )
 
 
 def _job(command: argparse.ArgumentParser) -> None:

@@ -15,10 +15,12 @@ from foresite import parallel
 from foresite.command import FAILED, FOUND, OK, UsageError, repository
 from foresite.othercode import made_with, run_with
 from preview import report
+from preview.fleet import site_names
 from preview.gates import MAX_REQUEST, NAMES, allowed, gates
+from preview.nodes import NodesError, Seen, nodes_of
 from preview.result import Preview
 from preview.snapshot import GitError, Snapshot, at, base_of, work_tree
-from preview.survey import UnknownSiteError, survey
+from preview.survey import UnknownSiteError, Ways, survey
 from schemas.nearest import nearest
 
 FORMATS: dict[str, Callable[[Preview], str]] = {
@@ -53,11 +55,14 @@ def run(options: argparse.Namespace) -> int:
             if side.commit is not None:
                 return run_with(root, side.commit, _again(options, base, head))
         maker = made_with if options.code == "each" else None
-        found = survey(base, head, options.sites, parallel.each, maker)
+        nodes = _nodes(options, base, head)
+        found = survey(base, head, options.sites, Ways(parallel.each, maker), nodes)
     except GitError as error:
         raise UsageError(str(error)) from None
     except UnknownSiteError as error:
         raise UsageError(_unknown(str(error), root)) from None
+    except NodesError as error:
+        raise UsageError(f"--nodes {error}") from None
     found = replace(found, allowed=allow, gates=gates(found, allow, forbidden))
     _write(options, found)
     return _code(options, found)
@@ -69,6 +74,13 @@ def _snapshots(options: argparse.Namespace, root: Path) -> tuple[Snapshot, Snaps
     return base, head
 
 
+def _nodes(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> dict[str, Seen]:
+    """The last known state of sites' nodes, where it is given."""
+    if options.nodes is None:
+        return {}
+    return nodes_of(options.nodes, {*site_names(base), *site_names(head)}, options.sites)
+
+
 def _again(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> list[str]:
     """The same call for another state's code; revisions as commits, as they mean the same there."""
     found = ["preview", *options.sites, "--base", str(base.commit), "--format", options.format]
@@ -78,6 +90,7 @@ def _again(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> list[
     found += ["--fail-on", options.fail_on] if options.fail_on else []
     found += [part for flag in options.allow for part in ("--allow", flag)]
     found += ["--request", str(options.request.absolute())] if options.request else []
+    found += ["--nodes", str(options.nodes.absolute())] if options.nodes else []
     return found
 
 

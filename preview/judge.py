@@ -135,9 +135,10 @@ def _remains(less: Effect, worst: Effect) -> bool:
     return not (every and worst.impact is Impact.REIMAGE and set(less.hosts) <= set(worst.hosts))
 
 
-def _order(effect: Effect) -> tuple[int, bool]:
-    """Worst first; of equals what is certain before what is so for some of the hosts only."""
-    return -effect.impact.rank, effect.at_most is not None
+def _order(effect: Effect) -> tuple[int, bool, int]:
+    """Worst first; of equals what is certain before what is so for some of the hosts only, and many
+    before few."""
+    return -effect.impact.rank, effect.at_most is not None, -(effect.at_most or 0)
 
 
 def _objects(site: SiteChange, effects: Sequence[Effect]) -> Iterator[ObjectVerdict]:

@@ -181,7 +181,9 @@ class Preview:
     ``base`` and ``head`` name the two sides for a person (``main (1a2b3c4)``, ``work tree``);
     ``sites_total`` counts the sites of the later side. ``entries`` are sorted, worst first.
     ``code`` says whose code rendered both sides; ``code_changed`` are Foresite's own files that
-    differ, whose effect is not in the preview. ``clashes`` are problems between sites.
+    differ, whose effect is not in the preview. ``clashes`` are problems between sites. ``nodes``
+    are the sites whose nodes' last known state was given: how many, and when the youngest of their
+    conditions was told.
     """
 
     base: str
@@ -193,6 +195,7 @@ class Preview:
     clashes: tuple[Problem, ...] = ()
     gates: tuple[Gate, ...] = ()
     allowed: Mapping[str, int] = field(default_factory=dict)
+    nodes: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
     @property
     def impact(self) -> Impact:

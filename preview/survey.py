@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
+from components.impact.nodestate import NodeState
 from components.impact.vocabulary import Side, SiteChange
 from components.manifest import Manifest
 from components.site import objects_by_name
@@ -22,6 +24,7 @@ from preview.edits import Input, edits
 from preview.fleet import owners, site_names, site_of, suspects, touched
 from preview.group import grouped
 from preview.judge import judge
+from preview.nodes import NodesError, Seen
 from preview.objects import Objects
 from preview.result import Preview, SitePreview, State
 from preview.snapshot import Snapshot, changed_files
@@ -43,29 +46,39 @@ Maker = Callable[[Snapshot, Path, list[str]], Mapping[str, Objects] | None]
 """Makes the objects of sites in a folder with the code of a state; None: this code makes them."""
 
 
+class Ways(NamedTuple):
+    """How the work is done: how many sites at a time, and whose code makes the objects."""
+
+    each: Each | None = None
+    maker: Maker | None = None
+
+
 class _Work(NamedTuple):
     """Where the files of both sides lie, the sites among which a clash may be, by site the hosts
-    whose BMC was another's, and objects that another code made."""
+    whose BMC was another's, objects that another code made, and how nodes were last seen."""
 
     before: Path
     after: Path
     suspects: frozenset[str]
     owners: Mapping[str, Mapping[str, str]]
     made: tuple[Mapping[str, Objects] | None, Mapping[str, Objects] | None] = (None, None)
+    nodes: Mapping[str, Seen] = MappingProxyType({})
 
 
 def survey(
     before: Snapshot,
     after: Snapshot,
     wanted: Iterable[str] = (),
-    each: Each | None = None,
-    maker: Maker | None = None,
+    ways: Ways = Ways(),  # noqa: B008  # it never changes
+    nodes: Mapping[str, Seen] = MappingProxyType({}),
 ) -> Preview:
     """What the change between two states does; of the wanted sites, or of all that it touches.
 
-    With a ``maker`` each side is made by its own code, so a change of code shows in the objects;
-    without one a change of code is unknown. Raises UnknownSiteError.
+    With a maker each side is made by its own code, so a change of code shows in the objects;
+    without one a change of code is unknown. ``nodes`` are how those of a site were last seen, by
+    site. Raises UnknownSiteError, and NodesError where nodes are of another site.
     """
+    each, maker = ways
     known = {*site_names(before), *site_names(after)}
     if unknown := sorted(set(wanted) - known):
         raise UnknownSiteError(unknown[0])
@@ -75,7 +88,7 @@ def survey(
     sites: list[SitePreview | None] = []
     if names:
         with tempfile.TemporaryDirectory(prefix="foresite-") as folder:
-            work = _write(before, after, names, Path(folder))
+            work = _write(before, after, names, Path(folder))._replace(nodes=dict(nodes))
             if code and maker:
                 made = maker(before, work.before, names), maker(after, work.after, names)
                 work = work._replace(made=made)
@@ -87,6 +100,7 @@ def survey(
         sites_total=len(site_names(after)),
         entries=grouped([site for site in sites if site is not None]),
         code_changed=() if maker else tuple(code),
+        nodes={name: (len(seen.nodes), seen.when) for name, seen in nodes.items() if name in names},
     )
 
 
@@ -115,12 +129,24 @@ def _site(work: _Work, name: str) -> SitePreview | None:
         if side is not None and made is not None and name not in made:
             return SitePreview(name, State.INVALID, problems=(_not_made(name),))
     change = compare(name, _side(old, work.made[0]), _side(new, work.made[1]))
+    change = replace(change, nodes=_nodes(change, work.nodes.get(name)))
     if not change.changes and not any(connections.effects(change)):
         return None
     if problems := _refused(change):
         return SitePreview(name, State.INVALID, problems=problems)
     found = edits(old, new) if old and new else []
     return judge(change, causes(change, found), work.owners.get(name, {}))
+
+
+def _nodes(change: SiteChange, seen: Seen | None) -> Mapping[str, NodeState] | None:
+    """How a site's nodes were last seen; nodes of a site are named after its hosts."""
+    if seen is None:
+        return None
+    hosts = {host.name for side in change.sides for host in side.site.hosts}
+    if hosts.isdisjoint(seen.nodes):
+        said = f"none of the {len(seen.nodes)} nodes that were given for {change.name} is a host"
+        raise NodesError(f"{said} of it: are they another site's?")
+    return seen.nodes
 
 
 def _loaded(folder: Path, name: str, among: frozenset[str]) -> Loaded | None:

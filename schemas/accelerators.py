@@ -13,6 +13,7 @@ from schemas.primitives import (
     AbsolutePath,
     DnsLabel,
     DomainName,
+    HostFolder,
     ImageReference,
     Model,
     ResourceName,
@@ -41,6 +42,27 @@ class Pci(Model):
     """PCI devices of the model; none means every device of the vendor and class."""
     classes: Annotated[list[PciId], Field(min_length=1, max_length=8)] = ["0302"]
     """PCI classes of the card: 0302 is a 3D controller, 1200 a processing accelerator."""
+    link_width: Annotated[int, Field(ge=1, le=32)] | None = None
+    """PCIe lanes of a card that works; leave out where that is not known."""
+
+
+class Health(Model):
+    """How a host's own command counts the cards that work: one line of its output for each."""
+
+    command: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=512)]],
+        Field(min_length=1, max_length=32),
+    ]
+    """Command on the host and its arguments, such as [nvidia-smi, -L]."""
+    lines: Annotated[str, Field(min_length=1, max_length=256, examples=["^GPU [0-9]+:"])] = "."
+    """Extended regular expression (grep -E) of the lines that count."""
+    root: HostFolder = "/"
+    """Folder of the host that is the command's root, as where a driver is in a container."""
+    timeout_seconds: Annotated[int, Field(ge=1, le=120)] = 20
+    """How long the command may take: one that hangs has found a card that is lost."""
+    silent_codes: Annotated[list[Annotated[int, Field(ge=1, le=123)]], Field(max_length=16)] = []
+    """Exit codes that say nothing of the cards: 9 of nvidia-smi, while its driver is not loaded, as
+    after a start until the GPU operator has installed it."""
 
 
 class Program(Model):
@@ -101,6 +123,8 @@ class AcceleratorModel(Model):
     """What makes it a resource."""
     exporter: Exporter | None = None
     """What serves its metrics; leave out where nothing does."""
+    health: Health | None = None
+    """How a host counts the cards that work; default: those that the PCI bus shows."""
     runtime_class: DnsLabel | None = None
     """Container runtime that its pods need, as containerd on the hosts knows it."""
     driver: Annotated[str, Field(pattern=r"^[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?$")] | None = None

@@ -153,5 +153,21 @@ class Code(StrEnum):
         "requests would break, or not find the cache or the server of an object",
     )
 
+    # --- fault remediation and monitoring -----------------------------------------------------
+    HEALER_CLASH = "healer-clash", "two healers would drain and reboot one host against each other"
+    HEALER_EMPTY = "healer-empty", "a repair without a condition is due on every healthy host"
+    HEALER_MEANINGLESS = "healer-meaningless", "the setting promises what no healer will do"
+    REPAIR_ALL_AT_ONCE = (
+        "repair-all-at-once",
+        "one wrong check would take the whole pool out, or etcd's majority",
+    )
+    REPAIR_LOOP = "repair-loop", "hosts would be drained and rebooted again and again"
+    REPAIR_STUCK = "repair-stuck", "the repair would never end, or count as failed though it helped"
+    UNKNOWN_RECEIVER = "unknown-receiver", "Alertmanager refuses it all, and nobody would be called"
+    ALERT_MEANINGLESS = (
+        "alert-meaningless",
+        "nobody looks at what is told always, and nobody hears what is told never",
+    )
+
     # --- objects ------------------------------------------------------------------------------
     OBJECT_INVALID = "object-invalid", "the API server would refuse the object"

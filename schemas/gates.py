@@ -1,5 +1,5 @@
 """What a control plane and its kubelets must be told so that accelerators can be asked for by
-model: feature gates and APIs that are off in the Kubernetes version of a site.
+model, and taken out one by one: feature gates and APIs that are off in the site's Kubernetes.
 
 Sources: Kubernetes 1.34.3, 1.35.4, 1.36.1 and 1.37.1, pkg/features/kube_features.go (gates),
 pkg/controlplane/instance.go (beta APIs are off), and who reads DRAExtendedResource:
@@ -18,8 +18,17 @@ OLDEST = 34
 OLDEST_DRA = 35
 """The first minor in which pods that have ended give back devices that they had by an extended
 resource (kubernetes/kubernetes#134312, pkg/controller/resourceclaim/controller.go)."""
-_ON_BY_DEFAULT = {"MutatingAdmissionPolicy": 36, "DRAExtendedResource": 36}
+_ON_BY_DEFAULT = {
+    "MutatingAdmissionPolicy": 36,
+    "DRAExtendedResource": 36,
+    "DRADeviceTaints": 36,
+    "DRADeviceTaintRules": 37,
+}
 """Minor versions from which the gates are on by themselves."""
+_SINCE = {"DRADeviceTaintRules": 35}
+"""Minor versions from which there are gates that the oldest one does not know: it would not start.
+In 1.34 DRADeviceTaints alone is for rules too."""
+_TAINTS = ("DRADeviceTaints", "DRADeviceTaintRules")
 _BETA_ADMISSION = "admissionregistration.k8s.io/v1beta1"
 
 
@@ -27,20 +36,51 @@ def api_server_gates(site: Site) -> dict[str, bool]:
     """Feature gates of the site's API server."""
     version = site.file.cluster.kubernetes
     found = _needed("MutatingAdmissionPolicy", version) if mutated_models(site) else {}
-    return found | (_needed("DRAExtendedResource", version) if _by_dra(site) else {})
+    found |= _needed("DRAExtendedResource", version) if _by_dra(site) else {}
+    return found | device_taint_gates(site)
 
 
 def runtime_config(site: Site) -> tuple[str, ...]:
     """APIs that the site's API server has to serve besides the usual ones, as ``api=true``."""
     beta = mutating_api(site) == _BETA_ADMISSION
-    return (f"{_BETA_ADMISSION}=true",) if mutated_models(site) and beta else ()
+    found = [_BETA_ADMISSION] if mutated_models(site) and beta else []
+    if taints_devices(site) and not device_taint_api(site).endswith("/v1"):
+        found.append(device_taint_api(site))
+    return tuple(f"{each}=true" for each in found)
 
 
 def scheduler_gates(site: Site) -> dict[str, bool]:
     """Feature gates of the site's default kube-scheduler."""
     if not _by_dra(site):
         return {}
-    return _needed("DRAExtendedResource", site.file.cluster.kubernetes)
+    return _needed("DRAExtendedResource", site.file.cluster.kubernetes) | device_taint_gates(site)
+
+
+def device_taint_gates(site: Site) -> dict[str, bool]:
+    """Feature gates by which the API server and the default kube-scheduler know taints of devices.
+
+    The controller manager needs none: it acts on NoExecute alone, which Foresite does not write
+    (Kubernetes 1.34, pkg/controller/devicetainteviction).
+    """
+    if not taints_devices(site):
+        return {}
+    version = site.file.cluster.kubernetes
+    return {name: True for gate in _TAINTS for name in _needed(gate, version)}
+
+
+def device_taint_api(site: Site) -> str:
+    """The API that serves DeviceTaintRule in the site's Kubernetes version, and that its scheduler
+    reads (k8s.io/api resource, pkg/scheduler/scheduler.go)."""
+    number = minor(site.file.cluster.kubernetes)
+    if number >= _ON_BY_DEFAULT["DRADeviceTaintRules"]:
+        return "resource.k8s.io/v1"
+    beta = number >= _ON_BY_DEFAULT["DRADeviceTaints"]
+    return f"resource.k8s.io/{'v1beta2' if beta else 'v1alpha3'}"
+
+
+def taints_devices(site: Site) -> bool:
+    """Whether single cards of some pool are taken out by rules."""
+    return any(site.taints_devices(pool) for pool in site.file.pools)
 
 
 def kubelet_gates(site: Site, pool: Pool) -> dict[str, bool]:
@@ -85,11 +125,8 @@ def pod_runtime(site: Site, model: str) -> str | None:
 
 
 def handed_by_dra(site: Site, model: str) -> bool:
-    """Whether a DRA driver hands out the cards of a model: else its device plugin does, as also
-    where the site's way is DRA and the model has no driver for it."""
-    settings = site.file.accelerators
-    chosen = settings is not None and settings.model_by is ModelBy.DRA
-    return chosen and model in site.accelerators and site.accelerators[model].dra is not None
+    """Whether a DRA driver hands out the cards of a model; see :meth:`Site.handed_by_dra`."""
+    return site.handed_by_dra(model)
 
 
 def operated(site: Site, model: str) -> bool:
@@ -107,4 +144,5 @@ def _by_dra(site: Site) -> bool:
 
 
 def _needed(gate: str, version: KubernetesVersion) -> dict[str, bool]:
-    return {gate: True} if OLDEST <= minor(version) < _ON_BY_DEFAULT[gate] else {}
+    since = _SINCE.get(gate, OLDEST)
+    return {gate: True} if since <= minor(version) < _ON_BY_DEFAULT[gate] else {}

@@ -221,6 +221,12 @@ Quantity = Annotated[
 ]
 """A Kubernetes resource quantity: a whole number with an optional unit."""
 
+HostFolder = Annotated[
+    str,
+    Field(pattern=r"^(/|(/[A-Za-z0-9_:@+-][A-Za-z0-9_.:@+-]*)+)$", max_length=256, examples=["/"]),
+]
+"""A folder of a host, or its root."""
+
 Percent = Annotated[int, Field(ge=1, le=99, examples=[10])]
 """A share in per cent, as a whole number."""
 

@@ -13,9 +13,10 @@ from schemas.hostlist import Host
 from schemas.nodelabels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_LABEL, SRIOV_LABEL
 from schemas.primitives import KubernetesVersion
 from schemas.release import OperatingSystem, OsImage, Release
+from schemas.remediation import Healer
 from schemas.scheduling import Backend, Scheduling
 from schemas.sitefile import FirstBoot, Pool, SiteFile
-from schemas.vocabulary import ModelBy, Role
+from schemas.vocabulary import Fault, ModelBy, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,3 +180,44 @@ class Site:
             if each in self.accelerators
         )
         return tuple(sorted({mine for mine, plugins in pairs if mine != plugins}))
+
+    def faults(self, pool: Pool) -> tuple[Fault, ...]:
+        """The faults that are looked for on a pool's hosts, in the vocabulary's order: those of
+        accelerators only where it has some, and where their record says how."""
+        if self.file.remediation is None:
+            return ()
+        model = self.model(pool)
+        record = self.accelerators.get(model) if model else None
+        missing = {
+            Fault.ACCELERATOR_MISSING: record is None,
+            Fault.ACCELERATOR_ERROR: record is None or record.vendor != "nvidia",
+            Fault.PCIE_LINK_DEGRADED: record is None or record.pci.link_width is None,
+        }
+        return tuple(fault for fault in Fault if not missing.get(fault, False))
+
+    def healers_of(self, pool: Pool) -> tuple[Healer, ...]:
+        """Who mends the faults of a pool's hosts, in the order of the file."""
+        found = self.file.remediation.healers if self.file.remediation else []
+        return tuple(each for each in found if pool.name in each.pools)
+
+    def mended(self, pool: Pool, healer: Healer) -> tuple[Fault, ...]:
+        """The faults of a pool's hosts that a healer mends, in the healer's order. Where a single
+        card can be taken out, no host is rebooted for one with too few lanes."""
+        there = set(self.faults(pool))
+        if self.taints_devices(pool):
+            there.discard(Fault.PCIE_LINK_DEGRADED)
+        return tuple(each for each in healer.faults if each in there)
+
+    def handed_by_dra(self, model: str) -> bool:
+        """Whether a DRA driver hands out the cards of a model: else its device plugin does, as also
+        where the site's way is DRA and the model has no driver for it."""
+        settings = self.file.accelerators
+        chosen = settings is not None and settings.model_by is ModelBy.DRA
+        return chosen and model in self.accelerators and self.accelerators[model].dra is not None
+
+    def taints_devices(self, pool: Pool) -> bool:
+        """Whether a card of a pool's hosts with a faulty link is taken out by itself."""
+        settings, model = self.file.remediation, self.model(pool)
+        if settings is None or not settings.device_taints or model is None:
+            return False
+        return self.handed_by_dra(model) and Fault.PCIE_LINK_DEGRADED in self.faults(pool)

@@ -11,6 +11,7 @@ from pydantic import Field
 from schemas.accelerators import AcceleratorSettings
 from schemas.cache import Cache
 from schemas.hardware import HardwareProfile
+from schemas.monitoring import Monitoring
 from schemas.networkdevices import NetworkDevices, PoolNetworkDevices
 from schemas.primitives import (
     ContextName,
@@ -33,6 +34,7 @@ from schemas.primitives import (
     SiteName,
     ZoneName,
 )
+from schemas.remediation import Remediation
 from schemas.scheduling import Scheduling
 from schemas.vocabulary import (
     PodNetworkInstall,
@@ -284,3 +286,7 @@ class SiteFile(Model):
     """How pods are scheduled, and who may use what; without it the default scheduler does all."""
     cache: Cache | None = None
     """The object cache on the hosts' NVMe; without it there is none."""
+    remediation: Remediation | None = None
+    """How faults of hosts are found and mended; without it only Cluster API's health checks."""
+    monitoring: Monitoring | None = None
+    """What Prometheus, Alertmanager and Grafana are told; without it nothing."""

@@ -113,3 +113,51 @@ class CacheDiscovery(StrEnum):
     """A file with the site's hosts, which Foresite writes: every Envoy has the same table."""
     DNS = "dns"
     """The cluster's DNS: Envoys disagree for seconds when a server comes or goes."""
+
+
+class Fault(StrEnum):
+    """What can be wrong with a host, as a condition of its node."""
+
+    ACCELERATOR_MISSING = "accelerator-missing"
+    """Fewer accelerators work than the hardware profile has."""
+    ACCELERATOR_ERROR = "accelerator-error"
+    """The driver has told an error that only a reboot clears (NVIDIA's XIDs)."""
+    PCIE_LINK_DEGRADED = "pcie-link-degraded"
+    """An accelerator has fewer PCIe lanes than its model."""
+    DISK_FULL = "disk-full"
+    """A file system has no space left."""
+    READ_ONLY_FILESYSTEM = "read-only-filesystem"
+    """A file system cannot be written any more, as after an error of its disk."""
+    KERNEL_DEADLOCK = "kernel-deadlock"
+    """A process hangs in the kernel."""
+
+
+class HealerKind(StrEnum):
+    """What mends the faults of hosts."""
+
+    NODE_OPERATION_CONTROLLER = "node-operation-controller"
+    """Taint, drain, reboot by the BareMetalHost, and back."""
+    MEDIK8S = "medik8s"
+    """Node Health Check and Self Node Remediation: the host reboots itself."""
+
+
+class Eviction(StrEnum):
+    """How pods leave a host that is to be rebooted: NodeOperation ``evictionStrategy``."""
+
+    EVICT = "evict"
+    """By the eviction API, as their disruption budgets let them."""
+    DELETE = "delete"
+    """They are deleted, whatever their budgets say: for jobs that write checkpoints."""
+    WAIT = "wait"
+    """They end by themselves; only new ones are kept away."""
+
+
+class ReceiverKind(StrEnum):
+    """Where alerts go."""
+
+    WEBHOOK = "webhook"
+    """An HTTP endpoint of the site's own."""
+    SLACK = "slack"
+    """A channel of Slack."""
+    PAGERDUTY = "pagerduty"
+    """A service of PagerDuty."""

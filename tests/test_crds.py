@@ -17,6 +17,7 @@ from schemas.objects.dialect import REF, Schema, expand, share
 from schemas.primitives import minor
 from tests.good_objects import BY_KIND, JOB_POD, OBJECTS, Place, changed, nodes
 from tools import crds
+from tools.kept import SourceError
 from tools.kinds import KUBERNETES
 
 
@@ -78,7 +79,7 @@ def test_later_minors_know_every_field(later: str, monkeypatch: pytest.MonkeyPat
 def test_data_is_up_to_date() -> None:
     try:
         files = crds.generate(crds.upstream_path())
-    except crds.SourceError as error:
+    except SourceError as error:
         pytest.skip(str(error))
     assert crds.differences(files) == [], "run: python -m tools.crds"
 
@@ -89,7 +90,7 @@ def test_the_generator_says_what_is_wrong(tmp_path: Path, monkeypatch: pytest.Mo
     source = {"file": "crds/metal3-ipam/ippools.yaml", "crd": "ippools.ipam.metal3.io"}
     (tmp_path / source["file"]).parent.mkdir(parents=True)
     (tmp_path / source["file"]).write_text("another file")
-    with pytest.raises(crds.SourceError, match="sha256"):
+    with pytest.raises(SourceError, match="sha256"):
         crds.crd_document({**source, "sha256": "0"}, tmp_path)
     monkeypatch.setattr(crds, "ROOT", tmp_path)
     monkeypatch.setattr(crds, "DATA", tmp_path / "data")
@@ -98,7 +99,7 @@ def test_the_generator_says_what_is_wrong(tmp_path: Path, monkeypatch: pytest.Mo
     assert yaml.load("a: =", crds._Loader) == {"a": "="}
     (tmp_path / "crds.lock.json").write_text(json.dumps([source]))
     monkeypatch.setattr(crds, "CRDS", {"metal3-ipam": "*", "kueue": "*", "cluster-api": "ippools"})
-    with pytest.raises(crds.SourceError, match=r": cluster-api/ippools, kueue/\*$"):
+    with pytest.raises(SourceError, match=r": cluster-api/ippools, kueue/\*$"):
         crds.pinned(tmp_path)  # of another project is not of this one
 
 

@@ -14,6 +14,9 @@ from schemas.sitefile import Kubelet, Zone
 from schemas.vocabulary import Remedy
 from tests.golden import every_site, objects, one, pools, with_file, with_pool
 
+ALERTS_OF_HOSTS = {"PrometheusRule/foresite-inventory", "PrometheusRule/foresite-nodes"}
+"""They say which host is of which pool."""
+
 
 def with_cluster(site: Site, **fields: Any) -> Site:
     return with_file(site, cluster=site.file.cluster.model_copy(update=fields))
@@ -163,7 +166,12 @@ def test_a_new_host_is_one_object_one_address_and_one_machine_more() -> None:
     assert tsukuba().replicas(pool) % 10 != 9
     new = Host("new", "cpu", "b", "b-01", "10.25.0.250", "52:54:00:0f:00:01", "10.17.1.250", "X", 0)
     after = replace(tsukuba(), hosts=(*tsukuba().hosts, new))
-    assert changed(tsukuba(), after) == {"BareMetalHost/new", "IPPool", "MachineDeployment/cpu"}
+    assert changed(tsukuba(), after) == {
+        "BareMetalHost/new",
+        "IPPool",
+        "MachineDeployment/cpu",
+        *ALERTS_OF_HOSTS,
+    }
     assert not renamed(tsukuba(), after)
     for key, old in one(tsukuba(), "MachineDeployment/cpu")["spec"].items():
         new_value = one(after, "MachineDeployment/cpu")["spec"][key]
@@ -202,7 +210,7 @@ def test_workers_stay_as_they_are_while_the_control_plane_is_upgraded() -> None:
 def test_spares_only_change_how_many_machines_there_are() -> None:
     after = with_pool(tsukuba(), "cpu", spares=1)
     before, then = (one(site, "MachineDeployment/cpu")["spec"] for site in (tsukuba(), after))
-    assert changed(tsukuba(), after) == {"MachineDeployment/cpu"}
+    assert changed(tsukuba(), after) == {"MachineDeployment/cpu", "PrometheusRule/foresite-nodes"}
     assert then == {**before, "replicas": before["replicas"] - 1}
 
 
@@ -221,7 +229,8 @@ def test_a_renamed_pool_leaves_all_others_alone() -> None:
     after = replace(site, hosts=hosts)
     moved = {f"BareMetalHost/{host.name}" for host in tsukuba().by_pool["cpu"]}
     # On the site's own cluster policies and job templates name the pools that a scheduler serves.
-    elsewhere = {m.name for m in objects(after) if m.target is Target.SITE}
+    both = [*objects(tsukuba()), *objects(after)]
+    elsewhere = {m.name for m in both if m.target is Target.SITE}
     touched = changed(tsukuba(), after) - elsewhere
     assert moved < touched
     assert all(re.search(r"/(cpu|general)$", name) for name in touched - moved)

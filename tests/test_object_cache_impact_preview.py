@@ -163,7 +163,10 @@ def test_a_bucket_that_goes_is_no_loss_that_has_to_be_named(repository: Reposito
 
 def test_the_namespace_of_a_cache_that_goes_has_to_be_named(repository: Repository) -> None:
     def edit(of: Repository) -> None:
-        of.write(FILE, of.text(FILE).partition("\ncache:\n")[0] + "\n")
+        text = of.text(FILE)
+        of.write(
+            FILE, text.partition("\ncache:\n")[0] + "\n" + text[text.index("\nremediation:") :]
+        )
 
     site = found(edit, repository)
     assert [(each.what, each.count) for each in site.deletions] == [("Namespace", 1)]

@@ -135,7 +135,8 @@ def test_a_pool_that_comes_and_one_that_goes(repository: Repository) -> None:
             row["pool"] = "volta" if row["pool"] == "v100" else row["pool"]
 
     repository.replace(TOKYO, "- name: v100", "- name: volta")
-    repository.replace(TOKYO, "pools: [v100,", "pools: [volta,")
+    repository.replace(TOKYO, "      pools: [v100,", "      pools: [volta,")
+    repository.replace(TOKYO, "name: gpu, pools: [v100,", "name: gpu, pools: [volta,")
     repository.hosts("tokyo-1", moved)
     site = repository.site("tokyo-1")
     assert {c.path for c in causes_of(site, "MachineDeployment/volta")} >= {"pools.volta"}

@@ -293,6 +293,9 @@ def test_objects_of_the_sites_own_cluster_follow_once_it_answers(alone: Trial) -
         # The one API server plays the site's own cluster too, under the context that is named now.
         trial.edit("lab-1.yaml", "  endpoint:", "  context: lab-1\n  endpoint:")
         trial.plane.kubeconfig(["lab-1"])
+        # Where Prometheus runs is the site's own.
+        space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "monitoring"}}
+        client.apply(space)
         trial.up("lab-1")
         assert differences(client, own) == []
     trial.edit("lab-1.yaml", "  context: lab-1\n", "")

@@ -4,7 +4,8 @@
 writes each with its source and hash in the form of :mod:`schemas.objects.dialect`, without texts.
 ``--check`` writes nothing and says whether the files on disk are what would be written.
 
-To add a kind, extend :mod:`tools.kinds` and run the command.
+To add a kind, extend :mod:`tools.kinds` and run the command; :mod:`tools.fetched` takes those that
+the folder of the real ones lacks.
 
 Exit codes: 0 done or up to date, 1 the files differ, 2 a source is absent or not what was pinned.
 """
@@ -29,6 +30,7 @@ from schemas.objects.dialect import (
     expand,
     share,
 )
+from tools.kept import SourceError, kept
 from tools.kinds import CRDS, KUBERNETES, native_kinds, native_scope
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,10 +52,6 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": PORT,
 }
 """Told upstream as a oneOf whose branches both take null, so that null is refused: said plainly."""
-
-
-class SourceError(Exception):
-    """A source is absent or is not what was pinned."""
 
 
 class _Loader(yaml.CSafeLoader):
@@ -206,6 +204,7 @@ def _definition(name: str, raw: dict[str, Any]) -> dict[str, Any]:
 def documents(upstream: Path) -> dict[str, Any]:
     """File name under ``data/`` -> what it holds, with an index of the kinds."""
     crds = {f"crds/{e['crd']}.json": crd_document(e, upstream) for e in pinned(upstream)}
+    crds = dict(sorted((crds | kept(DATA, expand)).items()))
     native = "kubernetes.json"
     rows = [{"kind": kind, "scope": native_scope(kind), "file": native} for kind in native_kinds()]
     rows += [_row(file, crd) for file, crd in crds.items()]

@@ -17,8 +17,11 @@ CRDS = {
         "clusterqueues cohorts localqueues resourceflavors topologies workloadpriorityclasses"
     ),
     "node-feature-discovery": "nodefeaturerules",
+    "node-operation-controller": (
+        "nodedisruptionbudgets nodeoperationtemplates noderemediations noderemediationtemplates"
+    ),
     "nvidia-dra-driver-gpu": "computedomains",
-    "prometheus-operator": "podmonitors prometheusrules servicemonitors",
+    "prometheus-operator": "alertmanagerconfigs podmonitors prometheusrules servicemonitors",
     "sriov-network-operator": (
         "sriovibnetworks sriovnetworknodepolicies sriovnetworkpoolconfigs sriovnetworks"
         " sriovoperatorconfigs"
@@ -27,6 +30,27 @@ CRDS = {
 }
 """Folder of upstream's crds/ -> the CRDs to take, by their plural; ``*`` is all. What only
 controllers write is left out where it can be told."""
+
+FETCHED = {
+    "nodehealthchecks.remediation.medik8s.io": {
+        "source": "medik8s/node-healthcheck-operator",
+        "tag": "main",
+        "commit": "dd44432997c6edb4b577043919c4701c16524a73",
+        "path": "config/crd/bases/remediation.medik8s.io_nodehealthchecks.yaml",
+        "sha256": "cbdfc3d79d620661ab47da5fc4bb43db1c6b7c6d6a8d0f1625b1dee0eb6f9e6d",
+    },
+    "selfnoderemediationtemplates.self-node-remediation.medik8s.io": {
+        "source": "medik8s/self-node-remediation",
+        "tag": "main",
+        "commit": "640aac50d7ba64bc08a5c1a45763bb3043ee9ed7",
+        "path": (
+            "config/crd/bases/self-node-remediation.medik8s.io_selfnoderemediationtemplates.yaml"
+        ),
+        "sha256": "3d3c2925c54ab55a44361ab084d649f82182785030afc09392f5dddec7e7906e",
+    },
+}
+"""CRDs that upstream's crds/ lacks, by name: :mod:`tools.fetched` takes them from the projects'
+repositories, and what it stored is kept."""
 
 KUBERNETES = "1.34"
 """The minor whose definitions are taken: the oldest that a release offers. Later ones know all of

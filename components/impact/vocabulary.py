@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from components.impact.nodestate import NodeState
 from components.manifest import Manifest
 from schemas.site import Site
 
@@ -128,13 +129,15 @@ class Side:
 class SiteChange:
     """What a change does to one site's data; a side is None where the site is not there.
 
-    ``changes`` are the objects that differ, in the order of the components, by name.
+    ``changes`` are the objects that differ, in the order of the components, by name. ``nodes`` are
+    the site's nodes as they were last seen, by name; None where nobody said how they were.
     """
 
     name: str
     before: Side | None
     after: Side | None
     changes: Mapping[Name, ObjectChange]
+    nodes: Mapping[str, NodeState] | None = None
 
     @property
     def sides(self) -> tuple[Side, ...]:

@@ -6,8 +6,9 @@ annotations say. Everything listens on the loopback and ends with the process th
 Linux alone.
 """
 
+from controlplane.twin.controllers import Controller
 from controlplane.twin.kwok import DOWN, EXIT_CODE, RUN_FOR
 from controlplane.twin.run import Parts, Twin, twin
 from controlplane.twin.schedulers import Scheduler
 
-__all__ = ["DOWN", "EXIT_CODE", "RUN_FOR", "Parts", "Scheduler", "Twin", "twin"]
+__all__ = ["DOWN", "EXIT_CODE", "RUN_FOR", "Controller", "Parts", "Scheduler", "Twin", "twin"]

@@ -1,11 +1,13 @@
 """One program beside the API server: started, waited for, asked, ended."""
 
 import http.client
+import os
+import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from controlplane.access import Access
 from controlplane.client import Client
@@ -15,6 +17,7 @@ from controlplane.mortal import mortal
 from controlplane.ports import free_port
 
 START_SECONDS = 60.0
+_ANSWER_SECONDS = 60.0
 _PAUSE_SECONDS = 0.02
 _BECOMING_SECONDS = 0.3
 _PORT_TRIES = 3
@@ -28,17 +31,27 @@ class Program:
     """What is run: ``command`` makes its command line, given the port that it serves on.
 
     ``mark`` is an argument that only this program of this directory is started with. ``health`` is
-    the path that answers once it works.
+    the path that answers once it works. ``plain`` ones serve HTTP without TLS.
     """
 
     name: str
     mark: str
     command: Callable[[int], Command]
     health: str = "/readyz"
+    plain: bool = False
+
+
+class _Plain(Client):
+    """A client of a server that speaks no TLS."""
+
+    def _connect(self) -> http.client.HTTPSConnection:
+        # All that is asked of a connection is what both kinds have.
+        plain = http.client.HTTPConnection(self._host, self._port, timeout=_ANSWER_SECONDS)
+        return cast("http.client.HTTPSConnection", plain)
 
 
 class Process:
-    """A program that runs, with the certificate of the API server as its own.
+    """A program that runs, with the certificate of the API server as its own unless it is plain.
 
     That certificate is for 127.0.0.1, and its signer is known to whoever knows the API server.
     """
@@ -59,7 +72,8 @@ class Process:
         """Start it; call it from a thread that lives as long as it shall."""
         self._tries += 1
         port = free_port()
-        self._client = Client(Access(f"https://127.0.0.1:{port}", "", self._authority))
+        kind = _Plain if self._program.plain else Client
+        self._client = kind(Access(f"https://127.0.0.1:{port}", "", self._authority))
         self._daemon.start(mortal(self._program.command(port)))
 
     def wait(self) -> None:
@@ -81,6 +95,15 @@ class Process:
             return False
         time.sleep(_BECOMING_SECONDS)
         return self.pid is None
+
+    def kill(self) -> None:
+        """Kill it as the kernel does where memory runs out: it can put nothing in order."""
+        pid = self.pid
+        if pid is None:
+            raise self._error("has ended")
+        os.kill(pid, signal.SIGKILL)
+        while self.pid is not None:
+            time.sleep(_PAUSE_SECONDS)
 
     def revive(self) -> None:
         """Start it again where it has ended, as a kubelet does with a container, and wait."""

@@ -10,6 +10,7 @@ from controlplane.access import Access, read_kubeconfig, write_kubeconfig
 from controlplane.client import Client, Manifest
 from controlplane.errors import ApiError, ControlPlaneError
 from controlplane.server import ControlPlane
+from controlplane.twin.controllers import Controller, controller_program
 from controlplane.twin.held import held
 from controlplane.twin.kwok import NAME as KWOK
 from controlplane.twin.kwok import kwok
@@ -32,8 +33,10 @@ class Programs:
         self._names = {"etcd", "kube-apiserver", MANAGER, KWOK}
         self.processes: dict[str, Process] = {}
 
-    def start(self, tools: Tools, schedulers: Iterable[Scheduler]) -> None:
-        """Start the controller manager, KWOK and ``schedulers`` at once; wait until all work."""
+    def start(
+        self, tools: Tools, schedulers: Iterable[Scheduler], controllers: Iterable[Controller]
+    ) -> None:
+        """Start the controller manager, KWOK and those given at once; wait until all work."""
         manager, nodes = tools[MANAGER].path, tools[KWOK].path
         self._run(
             [
@@ -42,12 +45,13 @@ class Programs:
                 ),
                 kwok(nodes, self._directory, self._kubeconfig(KWOK)),
                 *map(self._scheduler, schedulers),
+                *map(self._controller, controllers),
             ]
         )
 
-    def add(self, scheduler: Scheduler) -> None:
-        """Start one more scheduler, and wait until it works; it is forgotten where it does not."""
-        program = self._scheduler(scheduler)
+    def add(self, part: Scheduler | Controller) -> None:
+        """Start one more program, and wait until it works; it is forgotten where it does not."""
+        program = self._scheduler(part) if isinstance(part, Scheduler) else self._controller(part)
         try:
             self._run([program])
         except ControlPlaneError:
@@ -75,16 +79,26 @@ class Programs:
             process.wait()
 
     def _scheduler(self, scheduler: Scheduler) -> Program:
-        if scheduler.name in self._names:
-            fix = "give each scheduler another name"
-            raise ControlPlaneError(f"two programs are called {scheduler.name}", fix)
-        access = self._owner
-        if scheduler.account:
-            access = replace(access, token=_token(self._client, *scheduler.account))
+        path = self._named(scheduler.name, scheduler.account)
         self._held.enter_context(held(scheduler.held_ports))
-        self._names.add(scheduler.name)
-        path = self._kubeconfig(scheduler.name, access)
         return scheduler_program(scheduler, self._directory, path, self._gates)
+
+    def _controller(self, controller: Controller) -> Program:
+        return controller_program(controller, self._named(controller.name, controller.account))
+
+    def _named(self, name: str, account: tuple[str, str] | None) -> Path:
+        """Take a name, and the kubeconfig of who has it: a service account's, or with all rights.
+
+        Raises ControlPlaneError where another program has the name.
+        """
+        if name in self._names:
+            fix = "give each scheduler and controller another name"
+            raise ControlPlaneError(f"two programs are called {name}", fix)
+        access = self._owner
+        if account:
+            access = replace(access, token=account_token(self._client, *account))
+        self._names.add(name)
+        return self._kubeconfig(name, access)
 
     def _kubeconfig(self, name: str, access: Access | None = None) -> Path:
         """A program's own kubeconfig, with all rights unless ``access`` has fewer."""
@@ -93,8 +107,8 @@ class Programs:
         return path
 
 
-def _token(client: Client, namespace: str, account: str) -> str:
-    """A token of a service account, which has to exist."""
+def account_token(client: Client, namespace: str, account: str) -> str:
+    """A token of a service account. Raises ControlPlaneError where there is no such account."""
     request: Manifest = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",

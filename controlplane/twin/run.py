@@ -15,6 +15,7 @@ from controlplane.errors import ControlPlaneError
 from controlplane.flags import Options
 from controlplane.server import Binaries, ControlPlane
 from controlplane.server import running as plane_running
+from controlplane.twin.controllers import Controller
 from controlplane.twin.manager import NAME as MANAGER
 from controlplane.twin.programs import Programs
 from controlplane.twin.schedulers import DEFAULT_NAME, PLAIN_CONFIG, Scheduler
@@ -30,14 +31,15 @@ class Parts(TypedDict, total=False):
     """What a twin is made of, each of which may be left out.
 
     ``default`` is the KubeSchedulerConfiguration of the default scheduler, ``schedulers`` are those
-    beside it. ``gates`` are feature gates of the API server, the controller manager and gated
-    schedulers, ``runtime`` further APIs (``group/version=true``). ``crds`` and then ``objects`` are
-    applied in their order before anything acts on objects. ``tools`` are looked for where they are
-    not named.
+    beside it, ``controllers`` what else acts on objects. ``gates`` are feature gates of the API
+    server, the controller manager and gated schedulers, ``runtime`` further APIs
+    (``group/version=true``). ``crds`` and then ``objects`` are applied in their order before
+    anything acts on objects. ``tools`` are looked for where they are not named.
     """
 
     default: str | Manifest
     schedulers: Sequence[Scheduler]
+    controllers: Sequence[Controller]
     gates: Mapping[str, bool]
     runtime: Sequence[str]
     crds: Iterable[Manifest]
@@ -57,9 +59,9 @@ class Twin:
         self.kubeconfig = plane.kubeconfig()
         self.access = read_kubeconfig(self.kubeconfig)
 
-    def start(self, scheduler: Scheduler) -> None:
-        """Start one more scheduler, and wait until it works; it ends with the twin."""
-        self._programs.add(scheduler)
+    def start(self, part: Scheduler | Controller) -> None:
+        """Start one more program, and wait until it works; it ends with the twin."""
+        self._programs.add(part)
 
     def stop(self, name: str) -> None:
         """End a program other than the API server, and forget it."""
@@ -117,6 +119,10 @@ class Twin:
             name: process.pid for name, process in self._processes.items()
         }
 
+    def kill(self, name: str) -> None:
+        """Kill a program, with SIGKILL; :meth:`revive` starts it again."""
+        self._processes[name].kill()
+
     def revive(self, name: str) -> None:
         """Start a program again where it has ended; call it from the main thread."""
         if name in self._processes:
@@ -151,5 +157,6 @@ def twin(directory: Path, **parts: Unpack[Parts]) -> Iterator[Twin]:
             client.apply(body)
         programs = Programs(plane, client, gates)
         stack.callback(programs.stop)
-        programs.start(tools, [default, *parts.get("schedulers", ())])
+        schedulers = [default, *parts.get("schedulers", ())]
+        programs.start(tools, schedulers, parts.get("controllers", ()))
         yield Twin(plane, client, programs)

@@ -42,6 +42,16 @@ def _facts(preview: Preview) -> Iterable[Line]:
     yield Line((*sides, f"; {of}"))
     if preview.code:
         yield Line(("both sides as the code of ", value(preview.code), " makes them"))
+    for site, (number, when) in sorted(preview.nodes.items()):
+        said = (" at ", value(when)) if when else ()
+        yield Line(
+            (
+                f"as {count(number, 'node')} of ",
+                value(site),
+                " were when they were last seen",
+                *said,
+            )
+        )
     if preview.allowed:
         numbers = [(value(name), f" {n:,}") for name, n in sorted(preview.allowed.items())]
         yield Line(("the request allows: ", *joined(numbers)))

@@ -38,6 +38,10 @@ def _preview(preview: Preview) -> Json:
         "sites_total": preview.sites_total,
         "gates": [gate._asdict() for gate in preview.gates],
         "allowed": dict(sorted(preview.allowed.items())),
+        "nodes": {
+            site: {"number": number, "when": when}
+            for site, (number, when) in sorted(preview.nodes.items())
+        },
         "clashes": [problem.as_dict() for problem in preview.clashes],
         "entries": [
             {"sites": list(entry.sites), "shown": entry.site.name} for entry in preview.entries

@@ -97,7 +97,8 @@ def _others(alike: Sequence[HostVerdict]) -> str:
     others = len(alike) - _concerned(alike)
     if first.rest is Impact.NONE or not others:
         return ""
-    some = "" if first.rest_at_most is None else f"at most {first.rest_at_most:,} of "
+    bounded = first.rest_at_most is not None and first.rest_at_most < others
+    some = f"at most {first.rest_at_most:,} of " if bounded else ""
     return f", and {some}the other {others:,}: {first.rest.value}"
 
 

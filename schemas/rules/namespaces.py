@@ -10,7 +10,7 @@ from typing import NamedTuple
 from schemas.codes import Code
 from schemas.rules.finding import Finding, Path
 from schemas.site import Site
-from schemas.vocabulary import BackendKind
+from schemas.vocabulary import BackendKind, HealerKind
 
 TAKEN = re.compile(r"default|cert-manager|kube-.*|.*-system")
 """Namespaces of Kubernetes and of the programs that clusters run."""
@@ -20,13 +20,14 @@ OWN = ("accelerators", "network-devices")
 
 class _Named(NamedTuple):
     """A namespace that a site file names: where, whose it is, and whether the file says so or
-    leaves it to the default."""
+    leaves it to the default. ``brought``: the site itself runs the program, wherever it likes."""
 
     name: str
     place: Path
     owner: str
     written: bool = True
     team: bool = False
+    brought: bool = False
 
 
 def one_owner(site: Site) -> Iterator[Finding]:
@@ -34,11 +35,11 @@ def one_owner(site: Site) -> Iterator[Finding]:
     owners: dict[str, _Named] = {}
     for each in (*sorted(_programs(site), key=lambda program: program.written), *_teams(site)):
         other = owners.setdefault(each.name, each)
-        if TAKEN.fullmatch(each.name):
+        if TAKEN.fullmatch(each.name) and not each.brought:
             yield _reserved(each, "Kubernetes or its programs")
         elif each.name in OWN:
             yield _reserved(each, "Foresite's own plugins")
-        elif other is each:
+        elif other is each or (other.brought and each.brought):
             continue
         elif other.team and other.owner == each.owner:
             message = f"namespace {each.name} is there twice"
@@ -83,6 +84,31 @@ def _programs(site: Site) -> Iterator[_Named]:
         place = ("cache", "namespace")
         written = place[1] in cache.model_fields_set
         yield _Named(cache.namespace, place, "the object cache", written=written)
+    yield from _watching(site)
+
+
+def _watching(site: Site) -> Iterator[_Named]:
+    """The namespaces of what finds and mends faults, and of what watches the site."""
+    remediation, monitoring = site.file.remediation, site.file.monitoring
+    if remediation is not None:
+        place: Path = ("remediation", "namespace")
+        written = place[1] in remediation.model_fields_set
+        yield _Named(remediation.namespace, place, "fault remediation", written=written)
+        medik8s = remediation.medik8s
+        if any(healer.kind is HealerKind.MEDIK8S for healer in remediation.healers):
+            place = ("remediation", "medik8s", "namespace")
+            written = "namespace" in medik8s.model_fields_set
+            yield _Named(medik8s.namespace, place, "medik8s", written=written, brought=True)
+    if monitoring is not None:
+        place = ("monitoring", "namespace")
+        written = place[1] in monitoring.model_fields_set
+        yield _Named(
+            monitoring.namespace,
+            place,
+            "Prometheus and Alertmanager",
+            written=written,
+            brought=True,
+        )
 
 
 def _teams(site: Site) -> Iterator[_Named]:

@@ -58,6 +58,8 @@ def program_settings(site: Site) -> Iterator[Finding]:
         yield from _of_program((*place, "plugin"), model.plugin)
         if model.exporter is not None:
             yield from _of_program((*place, "exporter"), model.exporter)
+        if model.health is not None:
+            yield from _secrets((*place, "health"), {}, {"command": model.health.command})
 
 
 def server_settings(site: Site) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """A site's hosts as Nodes: what a kubelet would tell of each, made from the host list."""
 
 import re
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from components.impact.placement import node_labels
@@ -36,12 +37,15 @@ def site_nodes(
     ``resources`` are the extended resources of each node of a pool.
     """
     return [
-        node(
-            host.name,
-            node_labels(site, pool, host),
-            {**_sizes(site, pool), **resources(site, pool)},
-            node_taints(pool),
-            _reserved(pool),
+        _machine(
+            site,
+            node(
+                host.name,
+                node_labels(site, pool, host),
+                {**_sizes(site, pool), **resources(site, pool)},
+                node_taints(pool),
+                _reserved(pool),
+            ),
         )
         for pool in site.file.pools
         for host in _machines(site, pool)
@@ -68,6 +72,28 @@ def node(
         "spec": {"taints": list(taints)},
         "status": {"capacity": dict(capacity), "allocatable": allocatable},
     }
+
+
+def booted() -> dict[str, str]:
+    """What a kubelet tells of a boot (NodeSystemInfo)."""
+    return {"bootID": str(uuid.uuid4())}
+
+
+def machine_of(host: str) -> str:
+    """The Metal3Machine that a host is taken by."""
+    return f"{host}-machine"
+
+
+def _machine(site: Site, body: Manifest) -> Manifest:
+    """``body`` with what tells its host and its boot.
+
+    Source of the form: cluster-api-provider-metal3, baremetal/metal3machine_manager.go: namespace,
+    BareMetalHost and Metal3Machine.
+    """
+    name = body["metadata"]["name"]
+    body["spec"]["providerID"] = f"metal3://{site.name}/{name}/{machine_of(name)}"
+    body["status"]["nodeInfo"] = booted()
+    return body
 
 
 def _machines(site: Site, pool: Pool) -> Iterator[Host]:

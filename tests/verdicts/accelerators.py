@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 
-from components.impact.vocabulary import Action
+from components.impact.vocabulary import Action, Impact
 from tests.verdicts.edits import DIGEST, HARDWARE, Edit, applied, record, site, swap
+from tests.verdicts.healing import REPAIRED
 from tests.verdicts.row import (
+    ANY,
     CONTROL,
     KCP_ROLLS,
     MD_IN_PLACE,
@@ -62,6 +64,11 @@ def _plugin(text: str) -> Edit:
 
 
 _MNCORE2 = Expected({"mncore2": restarted()})
+_MENDED = Expected({"mncore2": REPAIRED})
+_CARDS = (
+    "components/remediation/checks/cards.sh: the detector counts cards by the model's ids, and "
+    "hosts with too few are mended"
+)
 _EXPORTER = site("tsukuba-1", _PLUGIN, _PLUGIN + _PORT)
 
 _PROGRAMS = (
@@ -165,18 +172,19 @@ _RECORDS = (
         (applied("tokyo-1"),),
     ),
     _tokyo("accelerators: PCI devices of a model", record(V100, '["1db5"]', '["1db5", "1db6"]'),
-           {}, _LABELS),
-    *(
-        _own(f"accelerators: PCI {old.partition(':')[0]} of a model", site("tsukuba-1", old, new),
-             Expected(), _LABELS)
-        for old, new in (('vendor: "1e37"', 'vendor: "1e38"'), ('classes: ["1200"]',
-                         'classes: ["1200", "0b40"]'))
-    ),
+           {"v100": REPAIRED}, f"{_LABELS}; {_CARDS}: lanes of further ones are looked at"),
+    _own("accelerators: PCI vendor of a model",
+         site("tsukuba-1", 'vendor: "1e37"', 'vendor: "1e38"'), _MENDED, f"{_LABELS}; {_CARDS}"),
+    _own("accelerators: PCI classes of a model",
+         site("tsukuba-1", 'classes: ["1200"]', 'classes: ["1200", "0b40"]'),
+         Expected({"mncore2": Verdict(Impact.POD_RESTART, None, ANY, (Impact.REBOOT,))}),
+         f"{_LABELS}; {_CARDS}: with further ones none more is missing"),
     _own(
         "accelerators: how many cards a host has",
         swap(HARDWARE, "model: mncore2, count: 8", "model: mncore2, count: 16"),
-        Expected(actions={"Cohort*": Action.CHANGED}),
-        "Kueue 0.19.2, pkg/controller/core: more quota lets jobs that wait in, and touches none",
+        Expected({"mncore2": REPAIRED}, {"Cohort*": Action.CHANGED}),
+        "Kueue 0.19.2, pkg/controller/core: more quota lets jobs that wait in, and touches none; "
+        f"{_CARDS}: fewer than that is a fault",
     ),
     Row(
         "accelerators: another model in the same hosts",

@@ -119,7 +119,6 @@ _SERVER = tuple(
         ("memory", (server("memory: 8Gi"),), _ROLLS),
         ("user", (server("user: 1000"),), _ROLLS),
         ("metrics_path", (server("metrics_path: /stats"),), _ANNOTATED),
-        ("no metrics", (server("metrics_path: null"),), _ANNOTATED),
         ("reads its buckets once", (NO_RELOAD,), _ANNOTATED),
         (
             "config_path in another folder",
@@ -142,6 +141,9 @@ _SERVER = tuple(
 _SERVER_TOO = (
     _row("server: reads its buckets again", (server("reloads_config: true"),), Expected(KEEPERS),
          _ANNOTATED, KEEP_SOME, NO_RELOAD),
+    _row("server: no metrics", (server("metrics_path: null"),),
+         Expected(KEEPERS, {"PodMonitor/foresite-cache-server": Action.DELETED}), _ANNOTATED,
+         KEEP_SOME),
     _row("server: health_path, which the Envoys ask too", (server("health_path: /live"),),
          Expected(ALL, {"ConfigMap/envoy-bootstrap": Action.CHANGED}), _BOOTSTRAP, KEEP_SOME),
     _row("server: another name for the file of its buckets, and nothing else",

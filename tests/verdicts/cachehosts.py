@@ -39,6 +39,7 @@ from tests.verdicts.edits import (
     swap,
     without,
 )
+from tests.verdicts.healing import FOUND
 from tests.verdicts.row import (
     ANY,
     KCP_ROLLS,
@@ -94,7 +95,8 @@ _COMES = {
     "Service/cache": Action.ADDED,
 }
 _GOES = {"Namespace/cache-service": Action.REFUSED, "Service/*": Action.DELETED,
-         "*/cache*": Action.DELETED, "*/envoy*": Action.DELETED}  # fmt: skip
+         "*/cache*": Action.DELETED, "*/envoy*": Action.DELETED,
+         "*/foresite-cache*": Action.DELETED}  # fmt: skip
 Pools = Mapping[str, Verdict | tuple[Verdict, ...]]
 Actions = Mapping[str, Action]
 
@@ -209,13 +211,15 @@ _DISKS = (
           NO_OBJECT),
     Row("cache: hardware: less NVMe than the cache may take",
         (swap(HARDWARE, f"{_V100}    data_nvme_gb: 3840", f"{_V100}    data_nvme_gb: 2000"),),
-        {"tokyo-1": Invalid(frozenset({Code.CACHE_CAPACITY}))}, "docs/problems.md, cache-capacity"),
+        {"tokyo-1": Invalid(frozenset({Code.CACHE_CAPACITY, Code.ALERT_MEANINGLESS}))},
+        "docs/problems.md, cache-capacity; a cache that is full has no room for the disk alert"),
 )  # fmt: skip
 _LAYER_ROWS = (
     *(
         _tokyo(f"image_layers: {name}", (edit,), Expected(TOKYO), _LAYERS, *base)
         for name, edit, base in (
-            ("for the first time", appended("tokyo-1", LAYERS), (NO_LAYERS,)),
+            ("for the first time", tokyo("\nremediation:\n", f"{LAYERS}\nremediation:\n"),
+             (NO_LAYERS,)),
             ("no more", NO_LAYERS, ()),
             ("another bucket", tokyo("{bucket: image-layers,", "{bucket: datasets,"), ()),
             ("a registry more", tokyo("registry.example]}\n", "registry.example, ghcr.io]}\n"),
@@ -244,10 +248,11 @@ _WHOLE = (
         {"lab-1": Expected(LAB, _GOES, {"Namespace": 1})}, f"{PROTECTED}; {_LEAVE}",
         (applied("lab-1"),)),
     _tokyo("no cache any more, where hosts look for layers", (without_cache("tokyo-1"),),
-           Expected(TOKYO, _GOES, {"Namespace": 1}), f"{_LAYERS}; {PROTECTED}; {_LEAVE}"),
+           Expected(TOKYO, {**_GOES, "PodMonitor/foresite-envoy": Action.DELETED},
+                    {"Namespace": 1}), f"{_LAYERS}; {PROTECTED}; {_LEAVE}"),
     Row("cache: the context of a cluster: the cache is applied for the first time",
-        (applied("tokyo-1"),), {"tokyo-1": Expected(ALL, _COMES)},
-        f"{_LEAVE}; components/shell.py"),
+        (applied("tokyo-1"),), {"tokyo-1": Expected(FOUND, _COMES)},
+        f"{_LEAVE}; components/shell.py; the repair of faults begins too"),
 )  # fmt: skip
 _MINOR = "v1.33.7"
 _OLD_RELEASE = (

@@ -1,5 +1,7 @@
 """Sites with an object cache, as bases and edits of the rows about it."""
 
+import re
+
 from tests.preview_repository import Repository
 from tests.verdicts.edits import DIGEST, Edit, applied, site, together
 from tests.verdicts.row import restarted
@@ -77,12 +79,12 @@ def appended(name: str, text: str) -> Edit:
 
 
 def without_cache(name: str) -> Edit:
-    """A site file without its cache, which stands last."""
+    """A site file without its cache, whose lines are indented."""
 
     def edit(repository: Repository) -> None:
         file = f"sites/{name}.yaml"
-        kept, found, _ = repository.text(file).partition("\ncache:\n")
-        assert found
+        kept, found = re.subn(r"\ncache:\n(?:  .*\n)+", "", repository.text(file))
+        assert found == 1
         repository.write(file, kept)
 
     return edit

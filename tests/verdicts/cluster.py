@@ -1,8 +1,10 @@
 """The cluster as a whole: its endpoint, its networks, the cluster that manages it."""
 
 from components.impact.vocabulary import Action, Impact
+from tests.verdicts.cachesites import TSUKUBA_ALL
 from tests.verdicts.edits import DIRECT, OWN_NETWORK, applied, manifest, site
-from tests.verdicts.row import ANY, CONTROL, KCP_ROLLS, Expected, Row, Verdict, restarted
+from tests.verdicts.healing import BEGINS, REPAIRED
+from tests.verdicts.row import ANY, CONTROL, KCP_ROLLS, Expected, Row, Verdict
 
 _LOSES_API = (
     "Cluster API 1.13.6, cluster_controller_phases.go: Cluster.spec.controlPlaneEndpoint stays "
@@ -36,25 +38,26 @@ ROWS = (
         (applied("tsukuba-1"),),
         {
             "tsukuba-1": Expected(
-                {"mncore2": restarted()},
+                {**TSUKUBA_ALL, "mncore2": REPAIRED},
                 {"DaemonSet/*": Action.ADDED},
             )
         },
         "Kubernetes 1.34.3, pkg/controller/daemon/daemon_controller.go: the device plugin starts "
-        "on each host of its pool; limits, queues and policies touch no pod that runs",
+        "on each host of its pool, and the detector of faults on all; limits, queues and policies "
+        f"touch no pod that runs; {BEGINS}",
     ),
     Row(
         "the context of a cluster goes: what was applied there is deleted",
         (site("tsukuba-1", "  context: tsukuba-1\n", ""),),
         {
             "tsukuba-1": Expected(
-                {"mncore2": restarted()},
+                TSUKUBA_ALL,
                 {"Namespace/*": Action.REFUSED, "*": Action.DELETED},
-                {"Namespace": 3},
+                {"Namespace": 4},
             )
         },
         "components/shell.py: without a context nothing is registered, so Pulumi deletes what it "
-        "made; Pulumi, protect; the device plugin's pods go with their DaemonSet",
+        "made; Pulumi, protect; the pods of device plugin and detector go with their DaemonSets",
         (applied("tsukuba-1"),),
     ),
     Row(
@@ -124,9 +127,13 @@ ROWS = (
     Row(
         "the context of the site's own cluster, for the first time",
         (site("tsukuba-1", "  services:", "  context: tsukuba-1\n  services:"),),
-        {"tsukuba-1": Expected(_NETWORK_COMES, {"DaemonSet/*": Action.ADDED})},
+        {
+            "tsukuba-1": Expected(
+                {**_NETWORK_COMES, "mncore2": REPAIRED}, {"DaemonSet/*": Action.ADDED}
+            )
+        },
         "components/shell.py: objects of a cluster without a context are not registered, so this "
-        "makes them",
+        f"makes them; {BEGINS}",
         (site("tsukuba-1", "flannel.yaml}", "flannel.yaml, install: direct}"),),
     ),
     Row(

@@ -50,7 +50,8 @@ def by_dra(name: str) -> tuple[Edit, Edit]:
 
 
 def bare(name: str) -> Edit:
-    """A site without accelerators and scheduling, which stand last in its file."""
+    """A site without accelerators and scheduling, and all that stands after them in its file: the
+    cache, the repair of faults and monitoring."""
 
     def edit(repository: Repository) -> None:
         file = f"sites/{name}.yaml"

@@ -153,6 +153,7 @@ _WAYS = (
                 {
                     "DaemonSet/device-plugin/*": Action.DELETED,
                     "DaemonSet/exporter/*": Action.DELETED,
+                    "PodMonitor/foresite-dcgm-exporter": Action.DELETED,
                     "RuntimeClass/nvidia": Action.DELETED,
                     "ClusterPolicy": Action.ADDED,
                     "NVIDIADriver/*": Action.ADDED,
@@ -169,7 +170,8 @@ _WAYS = (
              "ClusterPolicy": Action.REFUSED,
              "NVIDIADriver/lab": Action.REFUSED,
              "Namespace/gpu-operator": Action.REFUSED,
-             "DaemonSet/*/lab": Action.ADDED,
+             "DaemonSet/device-plugin/lab": Action.ADDED,
+             "DaemonSet/exporter/lab": Action.ADDED,
          },
          deletions={"ClusterPolicy": 1, "NVIDIADriver": 1, "Namespace": 1}),
     _lab("another namespace for it",
@@ -195,7 +197,7 @@ _WAYS = (
         _OTHER_CARDS,
         {
             "lab-1": Expected(
-                {},
+                _RESTARTED,
                 {
                     "DeviceClass/t4-pcie-16gb": Action.DELETED,
                     "NodeFeatureRule/t4-pcie-16gb": Action.DELETED,
@@ -204,7 +206,8 @@ _WAYS = (
                 },
             )
         },
-        f"{MD_IN_PLACE}; {_WAITS}; root disks are read at the next re-image",
+        f"{MD_IN_PLACE}; {_WAITS}; root disks are read at the next re-image; the detector of "
+        "faults looks for other cards",
         (_CONTEXT, *by_dra("lab-1")),
     ),
 )  # fmt: skip

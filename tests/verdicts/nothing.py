@@ -1,5 +1,6 @@
 """Edits that change no object, or none that a machine would notice: the site is not named."""
 
+from components.impact.vocabulary import Action
 from tests.preview_repository import Repository
 from tests.verdicts.edits import (
     DIGEST,
@@ -16,7 +17,7 @@ from tests.verdicts.edits import (
     site,
     swap,
 )
-from tests.verdicts.row import NO_OBJECT, SAME, Row
+from tests.verdicts.row import NO_OBJECT, SAME, Expected, Row
 
 _CONTROL = "  - {name: control, role: control-plane, hardware: cpu-1u}\n"
 _CPU = "  - {name: cpu, hardware: cpu-1u, os: rocky-9, rollout: {max_unavailable: 2}}\n"
@@ -65,7 +66,19 @@ ROWS = (
         ),
         SAME,
     ),
-    _row("pools in another order", site("tsukuba-1", _CONTROL + _CPU, _CPU + _CONTROL), SAME),
+    Row(
+        "pools in another order",
+        (site("tsukuba-1", _CONTROL + _CPU, _CPU + _CONTROL),),
+        {
+            "tsukuba-1": Expected(
+                actions={
+                    "PrometheusRule/*": Action.CHANGED,
+                    "ConfigMap/*-dashboard": Action.CHANGED,
+                }
+            )
+        },
+        f"{SAME}, but for the order of rules and of menus on dashboards, which no host notices",
+    ),
     _row("hosts in another order", listed("tokyo-1", lambda rows: rows.reverse()), SAME),
     _row(
         "defaults that are written down",

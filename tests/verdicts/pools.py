@@ -50,6 +50,7 @@ _POOLS = (
                 "MachineDeployment/cpu": Action.REFUSED,
                 "BareMetalHost/*": Action.REFUSED,
                 "MachineHealthCheck/cpu": Action.DELETED,
+                "*/node-problem-detector/cpu": Action.DELETED,
                 "Metal3RemediationTemplate/cpu": Action.DELETED,
                 "KubeadmConfigTemplate/cpu": Action.LEFT,
                 "Metal3MachineTemplate/cpu": Action.LEFT,
@@ -70,6 +71,7 @@ _POOLS = (
             {
                 "MachineDeployment/cpu": Action.REFUSED,
                 "MachineHealthCheck/cpu": Action.DELETED,
+                "*/node-problem-detector/cpu": Action.DELETED,
                 "Metal3RemediationTemplate/cpu": Action.DELETED,
                 "MachineDeployment/general": Action.ADDED,
                 "BareMetalHost/*": Action.CHANGED,
@@ -89,6 +91,7 @@ _CONTROL = _row(
         {"masters": reimaged(3)},
         {
             "MachineHealthCheck/control": Action.DELETED,
+            "*/node-problem-detector/control": Action.DELETED,
             "Metal3RemediationTemplate/control": Action.DELETED,
             "KubeadmControlPlane": Action.CHANGED,
             "Metal3*Template/control": Action.LEFT,

@@ -189,9 +189,10 @@ _CHECKS = (
     ),
     _spare(
         "health check: unready for a shorter time",
-        _health("{reboot_retries: 2, unhealthy_timeout_seconds: 900}"),
+        site("tsukuba-1", "unhealthy_timeout_seconds: 3600", "unhealthy_timeout_seconds: 1800"),
         Expected({"mncore2": Verdict(Impact.REBOOT, 40, 3)}, counts={Impact.REBOOT: 3}),
         _FAILING,
+        _health("{reboot_retries: 2, unhealthy_timeout_seconds: 3600}"),
     ),
     _spare(
         "health check: more may be unhealthy",

@@ -45,7 +45,8 @@ _APPLIED = applied("tokyo-1")
 _THROTTLER = "        throttler: gang-scheduler\n"
 _GANG = "gang: {annotation_prefix: gang-scheduling.example.com/gang}"
 _PREFIX = "annotation_prefix: gang-scheduling.example.com/gang"
-_POOLS = "pools: [v100, a100, h100]"
+_KIND = "kind: kube-scheduler\n      "
+_POOLS = f"{_KIND}pools: [v100, a100, h100]"
 _LIMITS = ", off_peak: {v100-sxm2-32gb: 768}"
 _HOURS = "  off_peak: {time_zone: Asia/Tokyo, first_day: 2026-12-01, last_day: 2027-03-31}\n"
 _SAME_HOURS = (site("tokyo-1", _LIMITS, ""), site("tokyo-1", _HOURS, ""))
@@ -72,6 +73,7 @@ _KUEUE_GOES = {
     "ClusterQueue/*": Action.DELETED,
     "LocalQueue/*": Action.DELETED,
     "WorkloadPriorityClass/*": Action.DELETED,
+    "ServiceMonitor/foresite-kueue": Action.DELETED,
     "ValidatingAdmissionPolicy*/tiers.teams": Action.DELETED,
 }
 _RESTARTED = {"control": restarted()}
@@ -175,29 +177,31 @@ _SERVED = (
                },
                "ValidatingAdmissionPolicy*/gang-gang-scheduler*": Action.DELETED,
                "ClusterThrottle/*/gang-scheduler": Action.DELETED,
+               "ServiceMonitor/foresite-scheduler-gang-scheduler": Action.DELETED,
            }),
     _tokyo("another namespace", _set("scheduling:\n", "scheduling:\n  namespace: schedulers\n"),
            _WITH_CANARY, f"{_PODS}; {PROTECTED}; {_CANARY}",
            actions={"Namespace/scheduling": Action.REFUSED,
                     "Deployment/gang-scheduler": Action.REPLACED},
            deletions={"Namespace": 1}),
-    _tokyo("a pool to the default scheduler", _set(_POOLS, "pools: [a100, h100]"), CONTROL,
+    _tokyo("a pool to the default scheduler", _set(_POOLS, f"{_KIND}pools: [a100, h100]"), CONTROL,
            f"{_DEFAULT_FILE}; {_ELSEWHERE}", *_SAME_HOURS,
            actions={"Deployment/gang-scheduler": Action.CHANGED,
                     "ResourceQuota/*/accelerators": Action.ADDED}),
-    _tokyo("a pool from the default scheduler", _set("pools: [a100, h100]", _POOLS),
+    _tokyo("a pool from the default scheduler", _set(f"{_KIND}pools: [a100, h100]", _POOLS),
            {"control": Verdict(Impact.REIMAGE, 3, ANY)},
-           f"{_DEFAULT_FILE}; {_ELSEWHERE}", *_SAME_HOURS, _set(_POOLS, "pools: [a100, h100]"),
+           f"{_DEFAULT_FILE}; {_ELSEWHERE}", *_SAME_HOURS,
+           _set(_POOLS, f"{_KIND}pools: [a100, h100]"),
            actions={"ResourceQuota/*/accelerators": Action.DELETED}),
-    _tokyo("a pool without accelerators", _set(_POOLS, "pools: [v100, a100, h100, cpu]"),
+    _tokyo("a pool without accelerators", _set(_POOLS, f"{_KIND}pools: [v100, a100, h100, cpu]"),
            _RESTARTED, f"{_READ_ONCE}; {_ELSEWHERE}"),
     _tokyo("a pool to a second one of its own",
-           (_set(_POOLS, "pools: [v100, a100]"),
+           (_set(_POOLS, f"{_KIND}pools: [v100, a100]"),
             _TWO),
            _RESTARTED, f"{_READ_ONCE}; {_ELSEWHERE}",
            actions={"Deployment/large": Action.ADDED, "ClusterThrottle/*/large": Action.ADDED}),
-    Row("scheduler: pools in another order", (_set(_POOLS, "pools: [h100, v100, a100]"),), {}, SAME,
-        (_APPLIED,)),
+    Row("scheduler: pools in another order", (_set(_POOLS, f"{_KIND}pools: [h100, v100, a100]"),),
+        {}, SAME, (_APPLIED,)),
     Row(
         "scheduler: backends in another order",
         (
@@ -206,7 +210,7 @@ _SERVED = (
         ),
         {},
         SAME,
-        (_APPLIED, _set(_POOLS, "pools: [v100, a100]"),
+        (_APPLIED, _set(_POOLS, f"{_KIND}pools: [v100, a100]"),
          _TWO),
     ),
 )  # fmt: skip
@@ -219,6 +223,7 @@ _KINDS = (
              "Volcano 1.15.1, pkg/webhooks/admission/queues: a queue goes, and its pods go on",
              {
                  "Queue/*": Action.DELETED,
+                 "ServiceMonitor/foresite-volcano": Action.DELETED,
                  "ValidatingAdmissionPolicy*/queues.teams": Action.DELETED,
                  "ValidatingAdmissionPolicy*/schedulers*": Action.DELETED,
              },
@@ -234,7 +239,7 @@ _KINDS = (
     Row(
         "scheduler: Volcano for models that only admission knows",
         (
-            site("tokyo-1", _POOLS, "pools: [v100, a100]"),
+            site("tokyo-1", _POOLS, f"{_KIND}pools: [v100, a100]"),
             site("tokyo-1", "  priorities:\n    - {name: project",
                  "    - {name: volcano, kind: volcano, pools: [h100]}\n  priorities:\n"
                  "    - {name: project"),

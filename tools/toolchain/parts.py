@@ -11,7 +11,7 @@ from typing import Any
 from tools.toolchain.version import Fits, Version
 
 TOOLS = Path(__file__).resolve().parent.parent
-GROUPS = ("pulumi", "controlplane", "cluster-api", "scheduling", "given")
+GROUPS = ("pulumi", "controlplane", "cluster-api", "scheduling", "remediation", "given")
 _SOURCES = ("go.mod", "go.sum", "main.go")
 
 

@@ -1,0 +1,1 @@
+"""Monitoring: rules, scrape targets, alert routes and dashboards of a site."""

@@ -1,0 +1,134 @@
+"""Accelerators by model and team: how many there are, can be used, are used and promised.
+
+A pod asks for what its model is called (Site.resource), also where admission adds the plugin's own
+resource beside it. kube-state-metrics writes names of resources with underscores (2.20,
+internal/store/utils.go, SanitizeLabelName).
+"""
+
+import re
+from collections.abc import Iterator
+
+from components.manifest import Json
+from components.monitoring.alerts.inventory import NODES, OUT, TEAMS
+from components.monitoring.alerts.nodes import KNOWN, REINSTALLED, least
+from components.monitoring.exporters import Exporter
+from components.monitoring.rules import Alert, Severity, of, ready, record, seen, state
+from schemas.gates import handed_by_dra
+from schemas.site import Site
+from schemas.sitefile import Pool
+
+EXPECTED = "foresite:accelerators_expected:node"
+"""What a node has by its hardware profile."""
+ALLOCATABLE = "foresite:accelerators_allocatable:node"
+"""What a node offers."""
+REQUESTED = "foresite:accelerators_requested:namespace"
+"""What pods of a namespace have, by ``model``: those that are placed, and have not ended."""
+USED = "foresite:accelerators_used:team"
+PROMISED = "foresite:accelerators_promised:team"
+
+
+def resource_label(name: str) -> str:
+    """The value of the label ``resource`` for a resource."""
+    return re.sub(r"[^a-zA-Z0-9_]", "_", name)
+
+
+def rules(site: Site) -> list[Json | Alert]:
+    """What is recorded of accelerators, and what is an alert; none where the site serves none."""
+    pools = [pool for pool in site.file.pools if site.model(pool) and site.hosts_of(pool)]
+    if not pools:
+        return []
+    return [
+        *(each for pool in pools for each in _of_pool(site, pool)),
+        *_sums(),
+        *(_machines(site, model) for model in site.models()),
+        *(_requested(site, model) for model in site.models()),
+        *_of_teams(site),
+        *(_gone(site, model) for model in site.models()),
+    ]
+
+
+def _of_pool(site: Site, pool: Pool) -> Iterator[Json]:
+    nodes = f'{NODES}{{pool="{pool.name}"}}'
+    accelerators = site.profile(pool).accelerators
+    count = accelerators.count if accelerators else 0
+    yield record("accelerators_expected:node", f"{nodes} * {count}", pool=pool.name)
+    model = site.model(pool) or ""
+    if handed_by_dra(site, model):
+        # No metric tells what a DRA driver offers.
+        yield record("accelerators_allocatable:node", f"{nodes} * {count}", pool=pool.name)
+        return
+    resource = resource_label(site.accelerators[model].plugin.resource)
+    offered = state(site, "kube_node_status_allocatable", f'resource="{resource}"')
+    expr = f"{nodes} * on (node) group_left () max by (node) ({offered}) or {nodes} * 0"
+    yield record("accelerators_allocatable:node", expr, pool=pool.name)
+
+
+def _sums() -> Iterator[Json]:
+    yield record("accelerators_allocatable:sum", f"sum by (model) ({ALLOCATABLE})")
+    usable = f"sum by (model) ({ALLOCATABLE} unless on (node) {OUT})"
+    yield record(
+        "accelerators_usable:sum", f"{usable} or foresite:accelerators_allocatable:sum * 0"
+    )
+    used = f"sum by (model) ({REQUESTED})"
+    there = "foresite:accelerators_allocatable:sum"
+    yield record("accelerators_used:ratio", f"({used} or {there} * 0) / ({there} > 0)")
+
+
+def _machines(site: Site, model: str) -> Json:
+    """What all machines that the site file asks for have, whether they have a Node or not."""
+    found = 0
+    for pool in site.pools_with(model):
+        accelerators = site.profile(pool).accelerators
+        found += site.replicas(pool) * (accelerators.count if accelerators else 0)
+    return record("accelerators_expected:sum", f"vector({found})", model=model)
+
+
+def _requested(site: Site, model: str) -> Json:
+    asked = asks(site, model, 'node!=""')
+    alive = of(site, Exporter.KUBE_STATE_METRICS, "kube_pod_status_phase", 'phase="Running"')
+    starts = of(site, Exporter.KUBE_STATE_METRICS, "kube_pod_status_phase", 'phase="Pending"')
+    there = f"(max by (namespace, pod) ({alive} == 1 or {starts} == 1))"
+    expr = f"sum by (namespace) ({asked} * on (namespace, pod) {there})"
+    return record("accelerators_requested:namespace", expr, model=model)
+
+
+def asks(site: Site, model: str, *matchers: str) -> str:
+    """How many of a model each pod asks for."""
+    resource = f'resource="{resource_label(site.resource(model))}"'
+    metric = "kube_pod_container_resource_requests"
+    found = of(site, Exporter.KUBE_STATE_METRICS, metric, resource, *matchers)
+    return f"sum by (namespace, pod) (max by (namespace, pod, container) ({found}))"
+
+
+def _of_teams(site: Site) -> Iterator[Json]:
+    promised = False
+    for team in sorted(site.scheduling.teams, key=lambda each: each.name):
+        for model, count in sorted(team.accelerators.items()):
+            if count and model in site.models():
+                promised = True
+                yield record(
+                    "accelerators_promised:team", f"vector({count})", team=team.name, model=model
+                )
+    if promised:
+        joined = f"{REQUESTED} * on (namespace) group_left (team) {TEAMS}"
+        yield record("accelerators_used:team", f"sum by (team, model) ({joined}) or {PROMISED} * 0")
+
+
+def _gone(site: Site, model: str) -> Alert:
+    """A Node that is dead still says what it offered, so only those that are ready count."""
+    own = f'{{model="{model}"}}'
+    there = f"{ALLOCATABLE}{own} and on (node) {ready(site)} == 1"
+    before = f"max_over_time(foresite:accelerators_allocatable:sum{own}[{KNOWN}]) > 0"
+    known = seen(site, Exporter.KUBE_STATE_METRICS)
+    planned = all(least(site, pool) < 1 for pool in site.pools_with(model))
+    return Alert(
+        "AcceleratorsGone",
+        f"(sum({there}) or vector(0)) == 0 and on () {known} == 1 and on () ({before})",
+        REINSTALLED if planned else "15m",
+        f"No {model} is left on any node",
+        "No node that is ready offers an accelerator of this model any more, so no job that asks "
+        "for one starts. A device plugin or a driver that fails everywhere at once, or all nodes "
+        "of its pools are gone.",
+        Severity.CRITICAL,
+        {"model": model},
+    )

@@ -1,0 +1,90 @@
+"""Accelerators of single nodes: fewer than there should be, and errors that nobody mends.
+
+Errors are counted by the detector where it runs, each time anew. Else there is only the exporter's
+gauge: DCGM_FI_DEV_XID_ERRORS is the number of the last error, which stays until the exporter starts
+again. So a new value is looked for, and an error that comes twice in a row is seen once.
+Sources: node-problem-detector 1.36.0, pkg/systemlogmonitor/log_monitor.go (counters begin at 0, so
+that the first one is seen); dcgm-exporter 4.5.3-4.8.2, etc/default-counters.csv.
+"""
+
+from components.monitoring.alerts.capacity import ALLOCATABLE, EXPECTED
+from components.monitoring.alerts.inventory import OUT
+from components.monitoring.exporters import Exporter, exporters
+from components.monitoring.rules import Alert, of, recent
+from schemas.remediation import Xids
+from schemas.site import Site
+from schemas.vocabulary import Fault
+
+CARD = "max by (node, gpu, UUID, pci_bus_id)"
+"""What a card is called, whichever pod of the exporter tells of it."""
+SHOWN = "1h"
+"""How long an error that happens once is shown."""
+DESCRIPTION = (
+    "NVIDIA's driver reported an error of the card, and none that a program makes. It is shown for "
+    "an hour."
+)
+
+
+def rules(site: Site) -> list[Alert]:
+    """The alerts on single cards."""
+    found = [_missing()] if site.models() else []
+    if any(Fault.ACCELERATOR_ERROR in site.faults(pool) for pool in site.file.pools):
+        found.append(_xid(site))
+    elif Exporter.DCGM in exporters(site):
+        found.append(_last_xid(site))
+    if Exporter.DCGM in exporters(site):
+        found.append(_worn_out(site))
+    return found
+
+
+def _missing() -> Alert:
+    return Alert(
+        "AcceleratorsMissing",
+        f"{EXPECTED} - {ALLOCATABLE} > 0 unless on (node) {OUT}",
+        "30m",
+        "{{ $labels.node }} offers {{ $value }} accelerators fewer than it has",
+        "By its hardware profile the node has more accelerators of its model than its "
+        "device plugin offers, and nothing marks the node as faulty.",
+    )
+
+
+def _xid(site: Site) -> Alert:
+    counted = of(site, Exporter.NODE_PROBLEM_DETECTOR, "problem_counter", 'reason=~"Xid[0-9]+"')
+    return Alert(
+        "AcceleratorXid",
+        f"sum by (node, reason) (increase({counted}[{SHOWN}])) > 0",
+        "0m",
+        "{{ $labels.node }}: an accelerator reported {{ $labels.reason }}",
+        DESCRIPTION,
+    )
+
+
+def _last_xid(site: Site) -> Alert:
+    """Without a detector."""
+    xids = Xids()
+    numbers = sorted({*xids.watch, *xids.reboot})
+    last = of(site, Exporter.DCGM, "DCGM_FI_DEV_XID_ERRORS")
+    now = f"{CARD} ({recent(last)})"
+    then = f"{CARD} (last_over_time({last}[1h] offset {SHOWN}))"
+    any_of = " or ".join(f"{now} == {number}" for number in numbers)
+    return Alert(
+        "AcceleratorXid",
+        f"({any_of}) unless ({now} == {then})",
+        "0m",
+        "{{ $labels.node }}: accelerator {{ $labels.gpu }} ({{ $labels.UUID }}) reported XID "
+        "{{ $value }}",
+        DESCRIPTION,
+    )
+
+
+def _worn_out(site: Site) -> Alert:
+    failed = recent(of(site, Exporter.DCGM, "DCGM_FI_DEV_ROW_REMAP_FAILURE"))
+    return Alert(
+        "AcceleratorMemoryWornOut",
+        f"{CARD} ({failed}) > 0",
+        "15m",
+        "{{ $labels.node }}: accelerator {{ $labels.gpu }} ({{ $labels.UUID }}) has no spare rows "
+        "of memory left",
+        "The card could not replace a bad row of its memory. It will go on to report errors: it "
+        "has to be changed.",
+    )

@@ -1,0 +1,87 @@
+"""What Git knows and the cluster's metrics do not: which node is of which pool and model, which
+namespace is whose, who mends what. Other rules join it.
+
+Node labels would say some of it, but kube-state-metrics shows none unless it is told to
+(--metric-labels-allowlist). A node has the name of its host (docs/machines.md).
+"""
+
+from collections.abc import Iterator
+
+from components.faults import CONDITIONS, FAULTY_TAINT, QUARANTINED_TAINT
+from components.manifest import Json
+from components.monitoring.rules import one_of, record, state
+from schemas.site import Site
+from schemas.sitefile import Pool
+from schemas.vocabulary import Fault
+
+OPERATING_TAINT = "nodeops.k8s.preferred.jp/operating"
+"""Taint of a node under repair (node-operation-controller 0.2.2,
+controllers/nodeoperation_controller.go)."""
+NODES = "foresite:node_pool:info"
+"""1 for each node, by ``pool``, and by ``model`` where it has accelerators."""
+OUT = "foresite:node_out:info"
+"""1 for each node that takes no pods: not ready, cordoned, faulty or under repair."""
+FAULTS = "foresite:node_fault:info"
+"""1 for each fault of a node, by ``pool``."""
+MENDED = "foresite:fault_mended:info"
+"""1 for each ``fault`` of a ``pool`` that a ``healer`` mends."""
+TEAMS = "foresite:namespace_team:info"
+"""1 for each namespace of a team."""
+
+
+def rules(site: Site) -> list[Json]:
+    """What is recorded of the site itself."""
+    return [
+        *(_nodes(site, pool) for pool in site.file.pools if site.hosts_of(pool)),
+        _out(site),
+        *_teams(site),
+        *_faults(site),
+    ]
+
+
+def _nodes(site: Site, pool: Pool) -> Json:
+    names = one_of(sorted(host.name for host in site.hosts_of(pool)))
+    model = site.model(pool)
+    labels = {"pool": pool.name, **({"model": model} if model else {})}
+    known = state(site, "kube_node_info", f'node=~"{names}"')
+    return record("node_pool:info", f"max by (node) ({known})", **labels)
+
+
+def _out(site: Site) -> Json:
+    taints = one_of((FAULTY_TAINT, QUARANTINED_TAINT, OPERATING_TAINT))
+    unready = state(site, "kube_node_status_condition", 'condition="Ready"', 'status="true"')
+    cordoned = state(site, "kube_node_spec_unschedulable")
+    tainted = state(site, "kube_node_spec_taint", f'key=~"{taints}"')
+    return record(
+        "node_out:info", f"group by (node) ({unready} == 0 or {cordoned} == 1 or {tainted} == 1)"
+    )
+
+
+def _teams(site: Site) -> Iterator[Json]:
+    for team in sorted(site.scheduling.teams, key=lambda each: each.name):
+        for namespace in team.namespaces:
+            yield record("namespace_team:info", "vector(1)", namespace=namespace, team=team.name)
+
+
+def _faults(site: Site) -> Iterator[Json]:
+    there = {fault: None for pool in site.file.pools for fault in site.faults(pool)}
+    for fault in there:
+        yield _fault(site, fault)
+    for pool in site.file.pools:
+        for healer in site.healers_of(pool):
+            for fault in site.mended(pool, healer):
+                yield record(
+                    "fault_mended:info",
+                    "vector(1)",
+                    pool=pool.name,
+                    fault=fault.value,
+                    healer=healer.name,
+                    kind=healer.kind.value,
+                )
+
+
+def _fault(site: Site, fault: Fault) -> Json:
+    condition = f'condition="{CONDITIONS[fault]}"'
+    found = state(site, "kube_node_status_condition", condition, 'status="true"')
+    expr = f"(max by (node) ({found}) == 1) * on (node) group_left (pool) {NODES}"
+    return record("node_fault:info", expr, fault=fault.value)

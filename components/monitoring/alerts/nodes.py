@@ -1,0 +1,174 @@
+"""Nodes that are out for long, pools that lack some, and nodes that boot again and again.
+
+Planned work is no fault: what a rollout takes out at a time is left out (schemas/allotment.py), and
+so is the boot of a host that was installed again, which makes its Node anew.
+
+Boots are counted by how long the kernel has run, which only a boot sets back. The time of the boot
+itself also moves when the clock is set (node_exporter 1.10.2, collector/stat_linux.go: btime).
+"""
+
+from collections.abc import Iterator
+from math import ceil
+
+from components.manifest import Json
+from components.monitoring.alerts.inventory import NODES
+from components.monitoring.exporters import Exporter
+from components.monitoring.rules import (
+    Alert,
+    Severity,
+    minutes,
+    of,
+    ready,
+    recent,
+    record,
+    seen,
+    state,
+)
+from schemas.allotment import machines_out
+from schemas.remediation import Reboot
+from schemas.site import Site
+from schemas.sitefile import Pool
+from schemas.vocabulary import Remedy
+
+UPTIME = "foresite:node_uptime:seconds"
+READY = "foresite:pool_ready:count"
+"""How many nodes of a pool are ready; nothing while kube-state-metrics is away."""
+HOUR = 3600
+KNOWN = "7d"
+"""A pool or model that has not been there for so long is not gone: it was never there."""
+REINSTALLED = "2h"
+"""Longer than a host takes to be installed again; what has one host alone is gone meanwhile."""
+SETTLED_HOURS = 4
+"""Without a new Node for so long, no rollout or repair of a pool goes on."""
+REPLACE_SECONDS = 3600
+"""How long Cluster API may take to delete the Machine of a failed node."""
+
+
+def rules(site: Site) -> list[Json | Alert]:
+    """What is recorded of nodes, and what is an alert."""
+    pools = [pool for pool in site.file.pools if site.hosts_of(pool)]
+    return [
+        record("node_uptime:seconds", _uptime(site)),
+        _loop(site),
+        *(_stays_out(site, pool) for pool in pools),
+        *(rule for pool in pools for rule in _of_pool(site, pool)),
+    ]
+
+
+def named(site: Site, query: str) -> str:
+    """Series of node_exporter by ``node``: their label ``instance`` is an address with a port, or
+    the name of the node, as the site scrapes it. Of two Nodes with one address, as when a host came
+    back by another name, it is that which is ready."""
+    info = f"max by (internal_ip, node) ({state(site, 'kube_node_info')})"
+    owner = f"topk by (internal_ip) (1, {info} + on (node) group_left () {ready(site)}) > bool 0"
+    address = f'label_replace({query}, "internal_ip", "$1", "instance", "([^:]+)(:[0-9]+)?")'
+    name = f'label_replace({query}, "node", "$1", "instance", "([^:]+)(:[0-9]+)?")'
+    return (
+        f"{address} * on (internal_ip) group_left (node) ({owner}) or {name} and on (node) {NODES}"
+    )
+
+
+def _uptime(site: Site) -> str:
+    now = of(site, Exporter.NODE_EXPORTER, "node_time_seconds")
+    booted = of(site, Exporter.NODE_EXPORTER, "node_boot_time_seconds")
+    return f"max by (node) ({named(site, f'({now} - {booted})')})"
+
+
+def _loop(site: Site) -> Alert:
+    """A Node that is younger than the window has one boot that was its installation."""
+    reboot = site.file.remediation.reboot if site.file.remediation else Reboot()
+    hours, most = reboot.window_hours, max(2, reboot.attempts)
+    created = f"max by (node) ({state(site, 'kube_node_created')})"
+    fresh = f"(time() - {created} < bool {hours * HOUR})"
+    return Alert(
+        "NodeRebootLoop",
+        f"resets({UPTIME}[{hours}h]) - on (node) {fresh} >= {most}",
+        "0m",
+        "{{ $labels.node }} was rebooted {{ $value }} times",
+        f"That is within {hours} hours. Its installation does not count.",
+    )
+
+
+def _stays_out(site: Site, pool: Pool) -> Alert:
+    check = pool.health_check
+    tries = (check.reboot_retries + 1) * check.reboot_timeout_seconds
+    seconds = check.unhealthy_timeout_seconds
+    seconds += tries if check.remedy is Remedy.REBOOT else REPLACE_SECONDS
+    return Alert(
+        "NodeStaysOut",
+        f'{NODES}{{pool="{pool.name}"}} and on (node) {ready(site)} == 0',
+        minutes(ceil(seconds / 60)),
+        "{{ $labels.node }} is not ready, and Cluster API does not help",
+        "It has not been ready for longer than the health check of its pool waits and tries: its "
+        "remediation goes on in vain, or too many machines are unhealthy for it to begin.",
+        labels={"pool": pool.name},
+    )
+
+
+def least(site: Site, pool: Pool) -> int:
+    """How many nodes of a pool planned work leaves; below 1 where it can be empty by plan."""
+    machines = site.replicas(pool)
+    return machines - max(machines_out(site, pool), ceil(machines / 10))
+
+
+def _of_pool(site: Site, pool: Pool) -> Iterator[Json | Alert]:
+    """What is known of a pool as a whole; nothing of one without machines."""
+    if not site.replicas(pool):
+        return
+    there = f'{NODES}{{pool="{pool.name}"}} and on (node) {ready(site)} == 1'
+    known = seen(site, Exporter.KUBE_STATE_METRICS)
+    expr = f"(count({there}) or vector(0)) and on () {known} == 1"
+    yield record("pool_ready:count", expr, pool=pool.name)
+    yield _down(site, pool)
+    if least(site, pool) >= 1:
+        yield _too_few(site, pool)
+    yield _missing(site, pool)
+
+
+def _down(site: Site, pool: Pool) -> Alert:
+    """Half of a pool is more than planned work takes; a pool that planned work may empty is down
+    when it is empty for longer than that."""
+    half, left = ceil(site.replicas(pool) / 2), least(site, pool)
+    floor = max(1, min(half, left))
+    own = f'{READY}{{pool="{pool.name}"}}'
+    return Alert(
+        "PoolDown",
+        f"{recent(own)} < {floor} and max_over_time({own}[{KNOWN}]) >= {floor}",
+        "15m" if left >= 1 else REINSTALLED,
+        f"{{{{ $value }}}} of {site.replicas(pool)} nodes of pool {pool.name} are ready",
+        "No node of the pool is left that works, or less than half of them: a switch, a rack's "
+        "power, the control plane's address, or a change that reached all hosts at once.",
+        Severity.CRITICAL,
+        {"pool": pool.name},
+    )
+
+
+def _too_few(site: Site, pool: Pool) -> Alert:
+    """Fewer nodes than planned work leaves."""
+    own = f'{READY}{{pool="{pool.name}"}}'
+    return Alert(
+        "PoolTooSmall",
+        f"{recent(own)} < {least(site, pool)}",
+        "30m",
+        f"Only {{{{ $value }}}} nodes of pool {pool.name} are ready",
+        f"Of {site.replicas(pool)} machines {least(site, pool)} are there during any planned "
+        "rollout.",
+        labels={"pool": pool.name},
+    )
+
+
+def _missing(site: Site, pool: Pool) -> Alert:
+    """A Machine whose Node is deleted is in no other series: only Git knows how many there are. A
+    rollout makes new Nodes all the time, and one that stands still makes none."""
+    there = f'{NODES}{{pool="{pool.name}"}}'
+    created = f"max by (node) ({state(site, 'kube_node_created')})"
+    moves = f"time() - max({created} and on (node) {there}) < {SETTLED_HOURS * HOUR}"
+    return Alert(
+        "NodesMissing",
+        f"count({there}) < {site.replicas(pool)} unless on () ({moves})",
+        REINSTALLED,
+        f"Pool {pool.name} has {{{{ $value }}}} nodes of {site.replicas(pool)}",
+        f"The site file asks for more, and no node has joined for {SETTLED_HOURS} hours: a machine "
+        "without a Node, or a host that Cluster API cannot install.",
+        labels={"pool": pool.name},
+    )

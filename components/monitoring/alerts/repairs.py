@@ -1,0 +1,223 @@
+"""Faults of nodes and their repairs: what nobody mends, what did not help, what takes too long.
+
+A node under repair by Node Operation Controller has its taint; what Foresite's own taints mean is
+in components/faults.py.
+"""
+
+from collections.abc import Iterator
+from math import ceil
+
+from components.faults import CONDITIONS, FAULTY_TAINT, QUARANTINED_TAINT
+from components.manifest import Json
+from components.monitoring.alerts.inventory import FAULTS, MENDED, NODES, OPERATING_TAINT, OUT
+from components.monitoring.exporters import Exporter
+from components.monitoring.rules import (
+    Alert,
+    Severity,
+    minutes,
+    of,
+    one_of,
+    recent,
+    record,
+    seen,
+    state,
+)
+from schemas.monitoring import Thresholds
+from schemas.remediation import Remediation
+from schemas.site import Site
+from schemas.vocabulary import Fault, HealerKind
+
+TURNS, CONTROLLER = "turns", "node-operation-controller"
+"""The Deployments of what gives repairs their turns, and of the controller."""
+DEVICE_TAINTS = "device-taints"
+"""The Deployment of what takes single cards out."""
+FEW = 2
+"""Nodes of a pool that may be faulty whatever their share is
+(components/remediation/scripts/turns.awk)."""
+CHECKED = "foresite:faults_checked:pool"
+"""How many faults are looked for on each node of a pool."""
+QUARANTINED = "foresite:node_quarantined:info"
+"""1 for each node that repairs did not help."""
+REPAIRS = "foresite:node_repair:info"
+"""1 for each node under repair, by ``pool``."""
+NOC = f'kind="{HealerKind.NODE_OPERATION_CONTROLLER.value}"'
+MEDIK8S = f'kind="{HealerKind.MEDIK8S.value}"'
+
+
+def rules(site: Site, limits: Thresholds) -> list[Json | Alert]:
+    """What is recorded of repairs, and what is an alert; none where faults are not looked for."""
+    remediation = site.file.remediation
+    if remediation is None:
+        return []
+    kinds = {
+        healer.kind
+        for pool in site.file.pools
+        for healer in site.healers_of(pool)
+        if site.mended(pool, healer)
+    }
+    found: list[Json | Alert] = [
+        *_checked(site),
+        _unmended(site, mended=bool(kinds)),
+        _silent(site),
+    ]
+    if kinds:
+        quarantined = record("node_quarantined:info", _tainted(site, QUARANTINED_TAINT))
+        found += [quarantined, _persists(remediation, limits, kinds)]
+        found += _storms(remediation, kinds)
+    if HealerKind.NODE_OPERATION_CONTROLLER in kinds:
+        under_repair = f"{_tainted(site, OPERATING_TAINT)} * on (node) group_left (pool) {NODES}"
+        found += [
+            record("node_repair:info", under_repair),
+            *_repairs(site, remediation, limits),
+            *(_down(site, remediation, name, MENDS) for name in (TURNS, CONTROLLER)),
+        ]
+    if any(site.taints_devices(pool) for pool in site.file.pools):
+        found.append(_down(site, remediation, DEVICE_TAINTS, "cards with a fault stay in use"))
+    return found
+
+
+def _checked(site: Site) -> Iterator[Json]:
+    for pool in site.file.pools:
+        faults = site.faults(pool)
+        if faults and site.hosts_of(pool):
+            yield record("faults_checked:pool", f"vector({len(faults)})", pool=pool.name)
+
+
+def _unmended(site: Site, *, mended: bool) -> Alert:
+    """A card that is taken out by itself leaves its host in use, and nobody has to mend that."""
+    expr = f"{FAULTS} unless on (pool, fault) {MENDED}" if mended else FAULTS
+    alone = one_of(pool.name for pool in site.file.pools if site.taints_devices(pool))
+    if alone:
+        fault = Fault.PCIE_LINK_DEGRADED.value
+        expr += f' unless {FAULTS}{{fault="{fault}", pool=~"{alone}"}}'
+    return Alert(
+        "NodeFaultUnmended",
+        expr,
+        "15m",
+        "{{ $labels.node }} has {{ $labels.fault }}, which nobody mends",
+        "No healer of its pool mends this fault, so a person has to see to it.",
+    )
+
+
+def _crowd(remediation: Remediation, kind: str) -> str:
+    """The share of each pool's nodes that have a fault which healers of a kind mend, where it is
+    too large for any repair to begin. Those that repairs did not help count too."""
+    mends = f"{MENDED}{{{kind}}}"
+    faulty = f"{FAULTS} and on (pool, fault) {mends}"
+    out = f"{QUARANTINED} * on (node) group_left (pool) {NODES} and on (pool) {mends}"
+    many = f"count by (pool) (group by (pool, node) ({faulty} or {out}))"
+    share = f"100 * {many} / count by (pool) ({NODES})"
+    return f"{share} > {remediation.max_faulty_percent} and {many} > {FEW}"
+
+
+_HELD = {
+    HealerKind.NODE_OPERATION_CONTROLLER: (NOC, "No repair begins in this pool until fewer do."),
+    HealerKind.MEDIK8S: (
+        MEDIK8S,
+        "medik8s mends none of them while more than its healer's max_unavailable have one.",
+    ),
+}
+
+
+def _storms(remediation: Remediation, kinds: set[HealerKind]) -> Iterator[Alert]:
+    """One for each kind of healer, as each stops for its own reason."""
+    for kind, (chosen, held) in _HELD.items():
+        if kind in kinds:
+            yield Alert(
+                "FaultStorm",
+                _crowd(remediation, chosen),
+                "5m",
+                "{{ $value | printf `%.0f` }} % of the nodes of pool {{ $labels.pool }} have a "
+                "fault",
+                f"More than {remediation.max_faulty_percent} % at once is not the fault of hosts: "
+                f"a driver, a check or the network. {held}",
+                Severity.CRITICAL,
+            )
+
+
+def _silent(site: Site) -> Alert:
+    conditions = one_of(CONDITIONS.values())
+    known = state(
+        site, "kube_node_status_condition", f'condition=~"{conditions}"', 'status=~"true|false"'
+    )
+    told = f"count by (node) (max by (node, condition) ({known}) == 1)"
+    expected = f"{NODES} * on (pool) group_left () {CHECKED}"
+    lacks = f"({expected}) - on (node) group_left () ({told} or on (node) {NODES} * 0)"
+    return Alert(
+        "DetectorSilent",
+        f"{lacks} > 0 unless on (node) {OUT}",
+        "30m",
+        "{{ $labels.node }}: nothing is known of {{ $value }} of its possible faults",
+        "node-problem-detector has not said of each condition whether the node has it: it does "
+        "not run there, or a check cannot tell.",
+    )
+
+
+def _tainted(site: Site, key: str) -> str:
+    taint = state(site, "kube_node_spec_taint", f'key="{key}"')
+    return f"max by (node) ({taint})"
+
+
+def _persists(remediation: Remediation, limits: Thresholds, kinds: set[HealerKind]) -> Alert:
+    """A fault that a healer mends and that stays: for each repair of the pool before it, and its
+    own; the budget lets one or more go at a time."""
+    turns = 2 if HealerKind.NODE_OPERATION_CONTROLLER in kinds else 1
+    lasts = turns * limits.repair_minutes + ceil(remediation.medik8s.unhealthy_seconds / 60)
+    return Alert(
+        "NodeFaultPersists",
+        f"{FAULTS} and on (pool, fault) {MENDED} unless on (node) {QUARANTINED}",
+        minutes(lasts),
+        "{{ $labels.node }} still has {{ $labels.fault }}",
+        f"A healer mends this fault, and the node has had it for {lasts} minutes: it waits for "
+        "its turn behind other nodes, or nothing mends it.",
+    )
+
+
+def _repairs(site: Site, remediation: Remediation, limits: Thresholds) -> Iterator[Alert]:
+    yield Alert(
+        "NodeQuarantined",
+        f"{QUARANTINED} * on (node) group_left (pool) {NODES}",
+        "1m",
+        "{{ $labels.node }} is out: repairs did not help",
+        f"It was rebooted {remediation.reboot.attempts} times within "
+        f"{remediation.reboot.window_hours} hours or did not come back in time. It stays out "
+        "until a person takes its taint away.",
+    )
+    yield Alert(
+        "NodeRepairSlow",
+        f"{REPAIRS} unless on (node) {QUARANTINED}",
+        minutes(limits.repair_minutes),
+        "The repair of {{ $labels.node }} takes more than " + f"{limits.repair_minutes} minutes",
+        "Pods do not leave the node, or the reboot does not happen. The node takes no pods, and "
+        "the budget of the pool is used up meanwhile.",
+    )
+    faulty = _tainted(site, FAULTY_TAINT)
+    mended = f"{FAULTS} and on (pool, fault) {MENDED}{{{NOC}}}"
+    yield Alert(
+        "FaultyNodeTakesPods",
+        f"{mended} unless on (node) {faulty} unless on (node) {QUARANTINED} "
+        f"unless on (pool) ({_crowd(remediation, NOC)})",
+        "10m",
+        "{{ $labels.node }} has {{ $labels.fault }} and still takes pods",
+        "A node with a fault that is mended gets a taint within a minute. Nothing set it: the "
+        "turns program does not work.",
+    )
+
+
+MENDS = "faults of nodes are not mended"
+
+
+def _down(site: Site, remediation: Remediation, name: str, then: str) -> Alert:
+    """A Deployment of repairs without a pod that works, and what follows."""
+    metric = "kube_deployment_status_replicas_available"
+    where = f'namespace="{remediation.namespace}"'
+    known = seen(site, Exporter.KUBE_STATE_METRICS)
+    runs = recent(of(site, Exporter.KUBE_STATE_METRICS, metric, where, f'deployment="{name}"'))
+    return Alert(
+        "HealerDown",
+        f"(sum({runs}) or vector(0)) == 0 and on () {known} == 1",
+        "15m",
+        f"{name} does not run: {then}",
+        "No pod of this Deployment has been available for 15 minutes.",
+        labels={"deployment": name},
+    )

@@ -1,0 +1,16 @@
+"""The monitoring of a site as one Pulumi component."""
+
+import pulumi
+
+from components.monitoring.objects import objects
+from components.shell import Component, Placement
+
+
+class Monitoring(Component):
+    """What Prometheus, Alertmanager and Grafana are told about a site."""
+
+    def __init__(
+        self, name: str, spec: Placement, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """Register the monitoring of a site where ``spec`` says."""
+        super().__init__(name, spec, objects(spec.site), opts)

@@ -1,0 +1,79 @@
+"""Grafana dashboards of a site: a ConfigMap for each, by whose label Grafana's sidecar finds it."""
+
+import functools
+import hashlib
+from collections.abc import Callable
+
+from components.manifest import Manifest
+from components.monitoring.dashboards.cache import cache
+from components.monitoring.dashboards.nodes import nodes
+from components.monitoring.dashboards.overview import overview
+from components.monitoring.dashboards.panels import Board, Choice, rendered
+from components.monitoring.dashboards.queues import queues
+from components.monitoring.dashboards.repairs import repairs
+from components.monitoring.dashboards.schedulers import schedulers
+from components.monitoring.names import PREFIX, files
+from schemas.monitoring import Monitoring
+from schemas.site import Site
+
+BOARDS: tuple[Callable[[Site], Board | None], ...] = (
+    overview,
+    queues,
+    repairs,
+    cache,
+    schedulers,
+    nodes,
+)
+LONGEST_UID = 40
+"""What Grafana takes (11.6, pkg/util/shortid_generator.go, IsShortUIDTooLong)."""
+UID_TAIL = 10
+"""Digits of the hash at the end of an address that would be longer."""
+
+
+def dashboards(site: Site, monitoring: Monitoring) -> list[Manifest]:
+    """The ConfigMaps with dashboards; none where the site wants none."""
+    label = monitoring.dashboards_label
+    if label is None:
+        return []
+    return [_config(site, monitoring, label, board) for board in boards(site)]
+
+
+def boards(site: Site) -> list[Board]:
+    """The dashboards of a site, without those that would have nothing to show."""
+    found = (make(site) for make in BOARDS)
+    return [_chosen(site, board) for board in found if board is not None]
+
+
+def _config(site: Site, monitoring: Monitoring, label: str, board: Board) -> Manifest:
+    name = f"{PREFIX}-{board.name}"
+    uid = _uid(board.name, site.name)
+    made = files(
+        site, monitoring, f"{name}-dashboard", {f"{name}.json": _text(uid, site.name, board)}
+    )
+    made.body["metadata"]["labels"][label] = "1"
+    return made
+
+
+def _uid(board: str, site: str) -> str:
+    """The address of a dashboard; of long names a hash is its end, as they may begin alike."""
+    whole = f"{board}-{site}"
+    if len(whole) <= LONGEST_UID:
+        return whole
+    tail = hashlib.sha256(whole.encode()).hexdigest()[:UID_TAIL]
+    return f"{whole[: LONGEST_UID - UID_TAIL - 1]}-{tail}"
+
+
+@functools.lru_cache(maxsize=64)
+def _text(uid: str, site: str, board: Board) -> str:
+    """Boards are plain data, so the same one is built once: traces make a site many times."""
+    return rendered(uid, site, board)
+
+
+def _chosen(site: Site, board: Board) -> Board:
+    """The dashboard with the variables that its queries have."""
+    teams = [team.name for team in site.scheduling.teams]
+    pools = [pool.name for pool in site.file.pools]
+    choices = [Choice("team", "Team", tuple(teams)), Choice("pool", "Pool", tuple(pools))]
+    queries = [query.expression for panel in board.panels for query in panel.queries]
+    used = [each for each in choices if any(f"${each.name}" in query for query in queries)]
+    return board._replace(choices=tuple(used))

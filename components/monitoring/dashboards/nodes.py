@@ -1,0 +1,119 @@
+"""Nodes: disks and the pods that fill them, memory, and cards."""
+
+from components.monitoring.alerts.nodes import named
+from components.monitoring.dashboards.panels import Board, Panel, panel
+from components.monitoring.dashboards.queries import RATE, RECORDED, by
+from components.monitoring.exporters import Exporter, exporters
+from schemas.site import Site
+
+NODE, KUBELET, DCGM = Exporter.NODE_EXPORTER, Exporter.KUBELET, Exporter.DCGM
+REAL = 'fstype!~"tmpfs|overlay|squashfs|ramfs"'
+"""File systems that lie on a disk."""
+BY_NODE = (NODE, Exporter.KUBE_STATE_METRICS, RECORDED)
+"""Whom a query asks that calls hosts by their nodes: node_exporter knows addresses alone."""
+
+
+def nodes(site: Site) -> Board:
+    """The dashboard of hosts."""
+    panels = [*_disks(site), *_pressure(site)]
+    if DCGM in exporters(site):
+        panels += _cards(site)
+    text = "Disks and the pods that fill them, memory, and cards."
+    return Board("nodes", "Nodes and disks", text, tuple(panels))
+
+
+def _of_nodes(site: Site, query: str, *more: str) -> str:
+    """A query of node_exporter's series by ``node``, and by further labels of theirs."""
+    return f"max by ({', '.join(('node', *more))}) ({named(site, query)})"
+
+
+def _disks(site: Site) -> list[Panel]:
+    disks = by(site, NODE, REAL)
+    share = f"(1 - node_filesystem_avail_bytes{disks} / node_filesystem_size_bytes{disks})"
+    files = f"(1 - node_filesystem_files_free{disks} / (node_filesystem_files{disks} > 0))"
+    works = f"rate(node_disk_io_time_seconds_total{by(site, NODE)}[{RATE}])"
+    return [
+        panel(
+            "Fullest disks",
+            "Used share, the 20 fullest.",
+            BY_NODE,
+            (f"topk(20, {_of_nodes(site, share, 'mountpoint')})", "{{node}} {{mountpoint}}"),
+            unit="percentunit",
+        ),
+        panel(
+            "Disks with most files",
+            "Used share of the files that a file system may have, the 20 fullest.",
+            BY_NODE,
+            (f"topk(20, {_of_nodes(site, files, 'mountpoint')})", "{{node}} {{mountpoint}}"),
+            unit="percentunit",
+        ),
+        panel(
+            "Busiest disks",
+            "Share of the time in which a disk works.",
+            BY_NODE,
+            (f"topk(20, {_of_nodes(site, works, 'device')})", "{{node}} {{device}}"),
+            unit="percentunit",
+        ),
+    ]
+
+
+def _pressure(site: Site) -> list[Panel]:
+    state = Exporter.KUBE_STATE_METRICS
+    pressed = by(site, state, 'condition=~"DiskPressure|MemoryPressure"', 'status="true"')
+    written = "container_fs_writes_bytes_total" + by(site, KUBELET, 'pod!=""')
+    free = f"node_memory_MemAvailable_bytes{by(site, NODE)}"
+    total = f"node_memory_MemTotal_bytes{by(site, NODE)}"
+    return [
+        panel(
+            "Nodes under pressure",
+            "The kubelet evicts pods of them.",
+            state,
+            (f"kube_node_status_condition{pressed} == 1", "{{node}} {{condition}}"),
+            table=True,
+        ),
+        panel(
+            "Pods that write most on the disks of their nodes",
+            "The 20 that write most. How much a pod keeps there, kubelets do not tell.",
+            KUBELET,
+            (
+                f"topk(20, sum by (namespace, pod) (rate({written}[{RATE}])))",
+                "{{namespace}}/{{pod}}",
+            ),
+            unit="Bps",
+        ),
+        panel(
+            "Least free memory",
+            "Share of a node's memory that is free, the 20 fullest.",
+            BY_NODE,
+            (f"bottomk(20, {_of_nodes(site, f'({free} / {total})')})", "{{node}}"),
+            unit="percentunit",
+        ),
+    ]
+
+
+def _cards(site: Site) -> list[Panel]:
+    asked = by(site, DCGM)
+    return [
+        panel(
+            "How busy cards are",
+            "Mean by model.",
+            DCGM,
+            (f"avg by (modelName) (DCGM_FI_DEV_GPU_UTIL{asked})", "{{modelName}}"),
+            unit="percent",
+        ),
+        panel(
+            "Hottest cards",
+            "The 20 hottest.",
+            DCGM,
+            (f"topk(20, DCGM_FI_DEV_GPU_TEMP{asked})", "{{node}} {{gpu}}"),
+            unit="celsius",
+        ),
+        panel(
+            "Last error of the driver",
+            "The number of the last XID of each card, of whatever day: the exporter keeps it until "
+            "it starts again.",
+            DCGM,
+            (f"DCGM_FI_DEV_XID_ERRORS{asked} > 0", "{{node}} {{gpu}}"),
+            table=True,
+        ),
+    ]

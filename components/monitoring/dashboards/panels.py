@@ -1,0 +1,146 @@
+"""Dashboards as data, and what Grafana's own builders make of them.
+
+The builders are only imported to build, so that they cost nothing elsewhere. Sizes are those of
+Grafana's grid of 24 columns. Nothing of a dashboard comes from a clock or from chance.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from components.monitoring.exporters import Exporter
+
+if TYPE_CHECKING:
+    from grafana_foundation_sdk.builders import dashboard as builders
+    from grafana_foundation_sdk.builders import prometheus, table, timeseries
+    from grafana_foundation_sdk.models import dashboard as models
+
+DATASOURCE = "datasource"
+"""The variable by which a person says which Prometheus is asked."""
+COLUMNS, HEIGHT = 24, 8
+
+
+class Query(NamedTuple):
+    """One query, and what its series are called: ``{{label}}`` stands for a label's value."""
+
+    expression: str
+    legend: str
+
+
+class Panel(NamedTuple):
+    """One panel. ``unit`` is Grafana's id of a unit; ``of`` are the exporters that it asks."""
+
+    title: str
+    text: str
+    queries: tuple[Query, ...]
+    of: frozenset[Exporter]
+    unit: str = "short"
+    width: int = 12
+    table: bool = False
+    """Whether what holds now is a table, in place of curves."""
+
+
+class Choice(NamedTuple):
+    """A variable: names, of which a person picks some."""
+
+    name: str
+    label: str
+    values: tuple[str, ...]
+
+
+class Board(NamedTuple):
+    """A dashboard; ``name`` is part of its address."""
+
+    name: str
+    title: str
+    text: str
+    panels: tuple[Panel, ...]
+    choices: tuple[Choice, ...] = ()
+
+
+def panel(
+    title: str,
+    text: str,
+    of: Exporter | tuple[Exporter, ...],
+    *queries: tuple[str, str],
+    unit: str = "short",
+    width: int = 12,
+    table: bool = False,
+) -> Panel:
+    """A panel of queries, each an expression and a legend."""
+    asked = frozenset({of} if isinstance(of, Exporter) else of)
+    return Panel(title, text, tuple(Query(*each) for each in queries), asked, unit, width, table)
+
+
+def rendered(uid: str, site: str, board: Board) -> str:
+    """A dashboard as Grafana imports it, as JSON."""
+    from grafana_foundation_sdk.builders import dashboard
+    from grafana_foundation_sdk.cog.encoder import JSONEncoder
+
+    found = (
+        dashboard.Dashboard(f"{board.title} ({site})")
+        .uid(uid)
+        .description(board.text)
+        .tags(["foresite", site])
+        .timezone("browser")
+        .time("now-24h", "now")
+        .refresh("1m")
+        .readonly()
+        .with_variable(
+            dashboard.DatasourceVariable(DATASOURCE).label("Prometheus").type("prometheus")
+        )
+    )
+    for choice in board.choices:
+        found = found.with_variable(_variable(choice))
+    for number, (each, x, y) in enumerate(_placed(board.panels), start=1):
+        found = found.with_panel(_built(each, number, (x, y)))
+    return JSONEncoder(sort_keys=True, indent=1).encode(found.build()) + "\n"
+
+
+def _placed(panels: tuple[Panel, ...]) -> list[tuple[Panel, int, int]]:
+    """Panels from left to right, each row as high as the others."""
+    found: list[tuple[Panel, int, int]] = []
+    x = y = 0
+    for each in panels:
+        if x + each.width > COLUMNS:
+            x, y = 0, y + HEIGHT
+        found.append((each, x, y))
+        x += each.width
+    return found
+
+
+def _variable(choice: Choice) -> "builders.CustomVariable":
+    from grafana_foundation_sdk.builders import dashboard
+
+    made = dashboard.CustomVariable(choice.name).label(choice.label)
+    made = made.values(",".join(choice.values)).multi(True).include_all(True)
+    # Whatever the site gets next is shown too.
+    return made.all_value(".*").current(_all())
+
+
+def _all() -> "models.VariableOption":
+    from grafana_foundation_sdk.models import dashboard
+
+    return dashboard.VariableOption(text="All", value="$__all", selected=True)
+
+
+def _built(each: Panel, number: int, at: tuple[int, int]) -> "table.Panel | timeseries.Panel":
+    """A panel as Grafana's builders make it."""
+    from grafana_foundation_sdk.builders import table, timeseries
+    from grafana_foundation_sdk.models import dashboard
+
+    place = dashboard.GridPos(h=HEIGHT, w=each.width, x=at[0], y=at[1])
+    source = dashboard.DataSourceRef(type_val="prometheus", uid=f"${{{DATASOURCE}}}")
+    made = table.Panel() if each.table else timeseries.Panel().min(0)
+    made = made.id(number).title(each.title).description(each.text).unit(each.unit)
+    made = made.grid_pos(place).datasource(source)
+    for letter, query in zip("ABCDEFGH", each.queries, strict=False):
+        made = made.with_target(_target(query, letter, table=each.table).datasource(source))
+    return made
+
+
+def _target(query: Query, letter: str, *, table: bool) -> "prometheus.Dataquery":
+    from grafana_foundation_sdk.builders import prometheus
+    from grafana_foundation_sdk.models.prometheus import PromQueryFormat
+
+    made = prometheus.Dataquery().expr(query.expression).legend_format(query.legend)
+    made = made.ref_id(letter)
+    return made.instant().format(PromQueryFormat.TABLE) if table else made.range()

@@ -1,0 +1,143 @@
+"""What waits: pods in queues, gangs at their gate, teams at their limits."""
+
+from components.monitoring.dashboards.panels import Board, Panel, panel
+from components.monitoring.dashboards.queries import RATE, RECORDED, by, pending
+from components.monitoring.exporters import Exporter, exporters, scheduler_job
+from schemas.scheduling import Backend
+from schemas.site import Site
+from schemas.vocabulary import BackendKind
+
+STATE = Exporter.KUBE_STATE_METRICS
+
+
+def queues(site: Site) -> Board:
+    """The dashboard of who waits, and why."""
+    there = exporters(site)
+    panels = [_pods(site)] if site.scheduling.teams else []
+    for backend in sorted(site.scheduling.backends, key=lambda each: each.name):
+        if backend.kind is BackendKind.KUBE_SCHEDULER:
+            panels += _scheduler(backend)
+    panels += _kueue(site) if Exporter.KUEUE in there else []
+    panels += _volcano(site) if Exporter.VOLCANO in there else []
+    text = "Pods that wait for a place, gangs that wait for their pods, teams at their limits."
+    return Board("queues", "Queues and gangs", text, tuple(panels))
+
+
+def _pods(site: Site) -> Panel:
+    created = f"kube_pod_created{by(site, STATE)}"
+    team = 'on (namespace) group_left (team) foresite:namespace_team:info{team=~"$team"}'
+    waits = f"(time() - ({created} {pending(site)})) * {team}"
+    return panel(
+        "Longest wait",
+        "Age of the oldest pod of a team that has not started.",
+        (STATE, RECORDED),
+        (f"max by (team) ({waits})", "{{team}}"),
+        unit="s",
+    )
+
+
+def _scheduler(backend: Backend) -> list[Panel]:
+    asked = f'job="{scheduler_job(backend)}"'
+    started = f"scheduler_pod_scheduling_sli_duration_seconds_bucket{{{asked}}}"
+    found = [
+        panel(
+            f"Pods in the queues of {backend.name}",
+            "active: to be tried next; backoff: tried again later; unschedulable: no place; gated: "
+            "held back.",
+            Exporter.SCHEDULER,
+            (f"max by (queue) (scheduler_pending_pods{{{asked}}})", "{{queue}}"),
+        ),
+        panel(
+            f"Time until pods of {backend.name} have a place",
+            "From the first try on; the waits of pods that still wait are not in it.",
+            Exporter.SCHEDULER,
+            *(
+                (f"histogram_quantile({share}, sum by (le) (rate({started}[1h])))", name)
+                for share, name in ((0.5, "half of them"), (0.95, "19 of 20"))
+            ),
+            unit="s",
+        ),
+    ]
+    scheduler = backend.scheduler
+    if scheduler is not None and scheduler.gang is not None:
+        found.append(_gangs(backend, asked))
+    if scheduler is not None and scheduler.throttler is not None:
+        found.append(_throttles(backend, asked))
+    return found
+
+
+def _gangs(backend: Backend, asked: str) -> Panel:
+    return panel(
+        f"What gangs of {backend.name} do",
+        "GangNotReady: pods are missing; GangSchedulingTimedOut: no place for all of them at once.",
+        Exporter.SCHEDULER,
+        (f"sum by (type) (rate(gang_event_total{{{asked}}}[{RATE}]))", "{{type}}"),
+        unit="ops",
+    )
+
+
+def _throttles(backend: Backend, asked: str) -> Panel:
+    limit = f"clusterthrottle_status_calculated_threshold_resourceRequests{{{asked}}}"
+    used = f"clusterthrottle_status_used_resourceRequests{{{asked}}}"
+    return panel(
+        f"Share of their limits that teams use in {backend.name}",
+        "1: nothing more of the model starts for the team. The limit is the one that holds now.",
+        Exporter.SCHEDULER,
+        (
+            f"max by (name, resource) ({used}) / (max by (name, resource) ({limit}) > 0)",
+            "{{name}} {{resource}}",
+        ),
+        unit="percentunit",
+    )
+
+
+def _kueue(site: Site) -> list[Panel]:
+    asked = by(site, Exporter.KUEUE)
+    waits = f"kueue_admission_wait_time_seconds_bucket{asked}"
+    return [
+        panel(
+            "Jobs in Kueue",
+            "By the queue, which is a team's; inadmissible ones wait for a change of the cluster.",
+            Exporter.KUEUE,
+            (
+                f"max by (cluster_queue, status) (kueue_pending_workloads{asked})",
+                "{{cluster_queue}} {{status}}",
+            ),
+            (
+                f"max by (cluster_queue) (kueue_admitted_active_workloads{asked})",
+                "{{cluster_queue}} admitted",
+            ),
+        ),
+        panel(
+            "Time until jobs are admitted",
+            "Of 19 of 20 that were admitted in an hour.",
+            Exporter.KUEUE,
+            (
+                f"histogram_quantile(0.95, sum by (cluster_queue, le) (rate({waits}[1h])))",
+                "{{cluster_queue}}",
+            ),
+            unit="s",
+        ),
+    ]
+
+
+def _volcano(site: Site) -> list[Panel]:
+    asked = by(site, Exporter.VOLCANO)
+    had = f"volcano_queue_allocated_scalar_resources{asked}"
+    return [
+        panel(
+            "Tasks that Volcano finds no place for",
+            "By job.",
+            Exporter.VOLCANO,
+            (f"topk(20, max by (job_id) (volcano_unschedule_task_count{asked}))", "{{job_id}}"),
+        ),
+        panel(
+            "Volcano's queues",
+            "Devices that a queue, which is a team's, has; Volcano counts them by thousandths.",
+            Exporter.VOLCANO,
+            (
+                f"max by (queue_name, resource) ({had}) / 1000",
+                "{{queue_name}} {{resource}}",
+            ),
+        ),
+    ]

@@ -1,0 +1,58 @@
+"""What the objects of the monitoring are called, and what they have in common."""
+
+from components.manifest import Json, Manifest, Target, labels, pruned
+from schemas.monitoring import Monitoring
+from schemas.site import Site
+
+COMPONENT = "monitoring"
+PREFIX = "foresite"
+"""What every name starts with: the namespace is the site's own, and holds others' objects."""
+RULES, SCRAPE, ROUTES, CUSTOM_RESOURCES = (
+    f"{PREFIX}-{each}" for each in ("rules", "scrape", "alertmanager", "custom-resources")
+)
+"""The ConfigMaps with files."""
+SCRAPE_FILE, ROUTES_FILE, CUSTOM_RESOURCES_FILE = (
+    "scrape.yaml",
+    "alertmanager.yml",
+    "custom-resource-state.yaml",
+)
+"""The keys of these ConfigMaps; of rules there is one for each group."""
+SECRETS_FOLDER = "/etc/alertmanager/secrets"
+"""Where Alertmanager finds a Secret, in a folder of the Secret's name: the place at which the
+Prometheus operator mounts what Alertmanager.spec.secrets names (prometheus-operator 0.85.0,
+pkg/alertmanager/statefulset.go, secretsDir), so that it is the same with and without it."""
+
+
+def metadata(site: Site, monitoring: Monitoring, name: str, /, **more: str) -> Json:
+    """The metadata of an object in the namespace of the monitoring."""
+    return {
+        "name": name,
+        "namespace": monitoring.namespace,
+        "labels": {**labels(site.name, COMPONENT), **more},
+    }
+
+
+def operated(
+    site: Site, monitoring: Monitoring, kind: tuple[str, str], name: str, spec: Json
+) -> Manifest:
+    """An object of the Prometheus operator; ``kind`` is its API's version and its kind. It has the
+    labels by which the site's Prometheus and Alertmanager choose such objects."""
+    version, word = kind
+    body = {
+        "apiVersion": f"monitoring.coreos.com/{version}",
+        "kind": word,
+        "metadata": metadata(site, monitoring, name, **monitoring.labels),
+        "spec": pruned(spec),
+    }
+    return Manifest(f"{word}/{name}", body, target=Target.SITE)
+
+
+def files(site: Site, monitoring: Monitoring, name: str, data: dict[str, str]) -> Manifest:
+    """A ConfigMap with files."""
+    body = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(site, monitoring, name),
+        "data": data,
+    }
+    return Manifest(f"ConfigMap/{name}", body, target=Target.SITE)

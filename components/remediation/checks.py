@@ -1,0 +1,220 @@
+"""The checks of a pool's hosts: which there are, what each is told, and how often it runs.
+
+One file for node-problem-detector for each fault, with one condition: a result publishes all
+conditions of its file, also those that nobody has looked at yet. No status before the first
+result: a restart would take back every condition, and with it a repair. One run of a check bounds
+itself by less than the rule's timeout, which would leave "unknown" where a hang is the fault.
+Source: node-problem-detector 1.36.0, pkg/custompluginmonitor.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from components.faults import CONDITIONS
+from components.manifest import Json
+from schemas.accelerators import AcceleratorModel, Health
+from schemas.gates import operated
+from schemas.remediation import Detector
+from schemas.site import Site
+from schemas.sitefile import Pool
+from schemas.vocabulary import Fault
+
+SCRIPTS = Path(__file__).parent / "checks"
+"""The scripts as they are shipped."""
+PROGRAMS = "/etc/node-problem-detector"
+"""Where the detector's container has its configuration and the scripts."""
+HOST = "/host"
+"""Where it has the root of its host, read-only."""
+STATE = "/run/foresite/detector"
+"""The folder, of host and container, in which checks remember: a reboot empties it."""
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+SYSTEM = "/sys"
+PROCESSES = "/proc"
+MOUNTS = "/proc/1/mounts"
+"""Mounts of the host's first process, as the pod shares its process ids."""
+DRIVER_ROOT = "/run/nvidia/driver"
+"""Where the GPU operator's driver container has its root (gpu-operator 26.3,
+assets/state-driver/0500_daemonset.yaml)."""
+SETTLED = "settled.sh"
+CARDS = "cards.sh"
+GOOD_REASON = "AsExpected"
+"""Reason of a condition that is False, and, as node-problem-detector has it, of one that is
+Unknown."""
+MESSAGE_LENGTH = 80
+SECONDS = 30
+"""How long a check without a command of the site may take; its own bounds are below it."""
+KILL_SECONDS = 5
+"""What a check has beyond its command's time limit, to end it and to say so."""
+SLACK_SECONDS = 15
+"""What the rule's timeout is longer than a check's bound."""
+
+
+class Check(NamedTuple):
+    """A check of a fault: its arguments, how many seconds it may take, and whether it is bad, and
+    not only unknown, when it takes longer."""
+
+    fault: Fault
+    arguments: tuple[str, ...]
+    seconds: int = SECONDS
+    hung_is_bad: bool = False
+
+    @property
+    def script(self) -> str:
+        """The file of the script."""
+        return f"{self.fault.value}.sh"
+
+
+class _Place(NamedTuple):
+    """A pool of a site, with what its checks are made from."""
+
+    site: Site
+    pool: Pool
+    detector: Detector
+
+    @property
+    def record(self) -> AcceleratorModel:
+        """The model of its accelerators. Raises KeyError where it has none."""
+        return self.site.accelerators[self.site.model(self.pool) or ""]
+
+
+def checks(site: Site, pool: Pool) -> tuple[Check, ...]:
+    """The checks of a pool: one for each fault that is looked for."""
+    remediation = site.file.remediation
+    if remediation is None:
+        return ()
+    place = _Place(site, pool, remediation.detector)
+    return tuple(_MAKERS[fault](place) for fault in site.faults(pool))
+
+
+def files(site: Site, pool: Pool) -> dict[str, str]:
+    """What the detector of a pool reads and runs, by the names of the files."""
+    found = checks(site, pool)
+    if not found:
+        return {}
+    scripts = {SETTLED, CARDS, *(each.script for each in found)}
+    texts = {name: (SCRIPTS / name).read_text("utf-8") for name in sorted(scripts)}
+    remediation = site.file.remediation
+    detector = remediation.detector if remediation else Detector()
+    # Who takes out single cards reads from the message which they are.
+    telling = {Fault.PCIE_LINK_DEGRADED} if site.taints_devices(pool) else set()
+    made = {monitor(each): _monitor(each, detector, each.fault in telling) for each in found}
+    return {name: _dumped(body) for name, body in made.items()} | texts
+
+
+def monitor(check: Check) -> str:
+    """The name of the file with a check's monitor."""
+    return f"{check.fault.value}.json"
+
+
+def _monitor(check: Check, detector: Detector, tells_changes: bool) -> Json:
+    condition = CONDITIONS[check.fault]
+    timeout = f"{check.seconds + SLACK_SECONDS}s"
+    return {
+        "plugin": "custom",
+        "pluginConfig": {
+            "invoke_interval": f"{detector.interval_seconds}s",
+            "timeout": timeout,
+            "max_output_length": MESSAGE_LENGTH,
+            "concurrency": 1,
+            "enable_message_change_based_condition_update": tells_changes,
+            "skip_initial_status": True,
+        },
+        "source": "foresite-detector",
+        "metricsReporting": True,
+        "conditions": [{"type": condition, "reason": GOOD_REASON, "message": "no fault is seen"}],
+        "rules": [
+            {
+                "type": "permanent",
+                "condition": condition,
+                "reason": condition,
+                "path": f"{PROGRAMS}/{SETTLED}",
+                "args": [*_damping(check, detector), *check.arguments],
+                "timeout": timeout,
+            }
+        ],
+    }
+
+
+def _damping(check: Check, detector: Detector) -> list[str]:
+    """The arguments of settled.sh."""
+    counts = [str(detector.bad_after), str(detector.good_after)]
+    hung = "1" if check.hung_is_bad else "2"
+    of_run = [str(check.seconds), hung, f"{PROGRAMS}/{check.script}"]
+    return [STATE, BOOT_ID, check.fault.value, *counts, *of_run]
+
+
+def _dumped(monitor: Json) -> str:
+    return json.dumps(monitor, indent=1) + "\n"
+
+
+def _pci(record: AcceleratorModel) -> tuple[str, str, str]:
+    pci = record.pci
+    return pci.vendor, ",".join(pci.classes), ",".join(pci.devices)
+
+
+def _missing(place: _Place) -> Check:
+    record = place.record
+    accelerators = place.site.profile(place.pool).accelerators
+    if accelerators is None:
+        raise LookupError(f"{place.pool.name} has no accelerators")
+    counted = (SYSTEM, str(accelerators.count), *_pci(record))
+    health = record.health
+    if health is None:
+        return Check(Fault.ACCELERATOR_MISSING, counted)
+    codes = ",".join(str(code) for code in health.silent_codes)
+    limits = (str(health.timeout_seconds), _root(place, health), health.lines, codes)
+    return Check(
+        Fault.ACCELERATOR_MISSING,
+        (*counted, *limits, *health.command),
+        health.timeout_seconds + KILL_SECONDS,
+        hung_is_bad=True,
+    )
+
+
+def _root(place: _Place, health: Health) -> str:
+    """The root of the health command as the container sees it: where the GPU operator brings the
+    driver, its tools are in the driver's container, unless the model names another folder."""
+    settings = place.site.file.accelerators
+    operator = settings.gpu_operator if settings else None
+    model = place.site.model(place.pool)
+    brought = operator is not None and operator.drivers and operated(place.site, model or "")
+    root = DRIVER_ROOT if brought and health.root == "/" else health.root
+    return f"{HOST}{root}".rstrip("/")
+
+
+def _error(place: _Place) -> Check:
+    xids = ",".join(str(xid) for xid in place.detector.xids.reboot)
+    return Check(Fault.ACCELERATOR_ERROR, (STATE, BOOT_ID, xids))
+
+
+def _degraded(place: _Place) -> Check:
+    record = place.record
+    lanes = str(record.pci.link_width)
+    return Check(Fault.PCIE_LINK_DEGRADED, (SYSTEM, lanes, *_pci(record)))
+
+
+def _full(place: _Place) -> Check:
+    detector = place.detector
+    arguments = (HOST, str(detector.disk_full_percent), *detector.disks)
+    return Check(Fault.DISK_FULL, arguments)
+
+
+def _read_only(place: _Place) -> Check:
+    return Check(Fault.READ_ONLY_FILESYSTEM, (HOST, MOUNTS, *place.detector.disks))
+
+
+def _deadlock(place: _Place) -> Check:
+    arguments = (PROCESSES, STATE, BOOT_ID, str(place.detector.blocked_seconds))
+    return Check(Fault.KERNEL_DEADLOCK, arguments)
+
+
+_MAKERS: Mapping[Fault, Callable[[_Place], Check]] = {
+    Fault.ACCELERATOR_MISSING: _missing,
+    Fault.ACCELERATOR_ERROR: _error,
+    Fault.PCIE_LINK_DEGRADED: _degraded,
+    Fault.DISK_FULL: _full,
+    Fault.READ_ONLY_FILESYSTEM: _read_only,
+    Fault.KERNEL_DEADLOCK: _deadlock,
+}

@@ -1,0 +1,66 @@
+"""What is told of a host's kernel log: an event of the node and a counter for each line that says
+something of its hardware.
+
+No conditions: what a log's line has set, node-problem-detector takes back when it restarts, and
+never before. The buffer holds one message, and a pattern matches all of it: messages of device
+drivers have further lines with the device.
+Sources: node-problem-detector 1.36.0, pkg/systemlogmonitor/log_buffer.go (a pattern must match to
+the end); Linux 6.12, mm/oom_kill.c, kernel/hung_task.c, kernel/watchdog.c, arch/x86/mm/fault.c,
+fs/ext4/super.c, fs/xfs/xfs_fsops.c, fs/buffer.c, block/blk-mq.c, drivers/edac/edac_mc.c,
+drivers/pci/pcie/aer.c; NVIDIA's open kernel modules 595.91, kernel_rc.c.
+"""
+
+import json
+from collections.abc import Mapping
+
+from components.manifest import Json
+from schemas.remediation import Xids
+from schemas.site import Site
+from schemas.sitefile import Pool
+from schemas.vocabulary import Fault
+
+FILE = "kernel-log.json"
+REST = "(?s:.*)"
+XID_REASON = "Xid"
+"""What the reasons of XIDs begin with, before the number."""
+PATTERNS: Mapping[str, str] = {
+    "OOMKilling": "^Out of memory: Killed process [0-9]+ ",
+    "TaskHung": "^INFO: task .+:[0-9]+ .*blocked ",
+    "KernelOops": "^(BUG: |Oops: |watchdog: BUG: |general protection fault|"
+    "Unable to handle kernel )",
+    "FilesystemError": r"^(EXT4-fs error|EXT4-fs \([^)]+\): Remounting filesystem read-only"
+    r"|XFS \([^)]+\): .*([Cc]orruption|[Ss]hut))",
+    "IOError": "^(Buffer I/O error|I/O error, dev |critical (medium|target) error, dev )",
+    "MemoryError": "^EDAC MC[0-9]+: [0-9]+ (CE|UE) ",
+    "PCIeError": "^[a-z_-]+ [0-9a-f:.]+: AER: (Multiple )?Uncorrect",
+}
+"""Beginnings of messages by the reason of their events."""
+
+
+def text(site: Site, pool: Pool) -> str:
+    """The file of the kernel log's monitor for a pool."""
+    remediation = site.file.remediation
+    patterns = dict(PATTERNS)
+    if remediation and Fault.ACCELERATOR_ERROR in site.faults(pool):
+        patterns |= _xids(remediation.detector.xids)
+    return json.dumps(_monitor(patterns), indent=1) + "\n"
+
+
+def _xids(xids: Xids) -> dict[str, str]:
+    numbers = sorted({*xids.reboot, *xids.watch})
+    return {f"{XID_REASON}{xid}": rf"^NVRM: Xid \(PCI:[^)]*\): {xid}," for xid in numbers}
+
+
+def _monitor(patterns: Mapping[str, str]) -> Json:
+    return {
+        "plugin": "kmsg",
+        "logPath": "/dev/kmsg",
+        "bufferSize": 1,
+        "source": "foresite-kernel-log",
+        "metricsReporting": True,
+        "conditions": [],
+        "rules": [
+            {"type": "temporary", "reason": reason, "pattern": pattern + REST}
+            for reason, pattern in patterns.items()
+        ],
+    }

@@ -1,0 +1,125 @@
+"""The health checks by which medik8s mends hosts: one for each healer of its kind and pool.
+
+NodeHealthCheck decides, SelfNodeRemediation reboots: its agent on the host reboots that by itself,
+also where the node is ready, and no pod is asked to leave before. Until the condition is gone the
+node has the taint remediation.medik8s.io/self-node-remediation:NoSchedule.
+
+What bounds it, as neither program counts reboots: an agent reboots its host once for each
+remediation, and a remediation stays until the fault is gone. So a reboot that does not help is the
+last one, as long as nothing looks like health in between. The detector knows nothing of a fault in
+the first minutes after a reboot, and NodeHealthCheck takes for healthy whatever does not match its
+conditions; therefore Unknown is one of these, for a time that never passes (``NEVER``). A fault
+that does go and comes again, again and again, is answered with a reboot each time, at least
+``healthyDelay`` apart.
+
+Sources: medik8s/node-healthcheck-operator dd444329, internal/controller/
+nodehealthcheck_controller.go (matchesUnhealthyConditions, checkNodeConditions, getMinHealthy,
+remediate) and resources/manager.go (HandleHealthyNode); medik8s/self-node-remediation 640aac50,
+internal/controller/selfnoderemediation_controller.go (rebootIfNeeded, didIRebootMyself).
+"""
+
+from components.faults import CONDITIONS
+from components.manifest import Json, Manifest, Target
+from components.remediation.names import HEALER_LABEL, metadata, of_healer
+from schemas.nodelabels import POOL_LABEL
+from schemas.remediation import Healer, Remediation
+from schemas.site import Site
+from schemas.sitefile import Pool
+from schemas.vocabulary import HealerKind
+
+CHECK_API = "remediation.medik8s.io/v1alpha1"
+TEMPLATE_API = "self-node-remediation.medik8s.io/v1alpha1"
+NEVER = "87600h"
+"""Ten years: a condition with this duration never makes a node unhealthy, and while it holds the
+node does not count as healthy, and its remediation is not ended (soonMatchingNodes upstream)."""
+
+
+def health_checks(site: Site) -> list[Manifest]:
+    """The objects of a site's healers of the kind medik8s; none where it has no such healer."""
+    settings = site.file.remediation
+    if settings is None:
+        return []
+    found: list[Manifest] = []
+    for healer in settings.healers:
+        if healer.kind is not HealerKind.MEDIK8S:
+            continue
+        pools = [each for each in site.file.pools if each.name in healer.pools]
+        checks = [
+            _check(site, settings, healer, each) for each in pools if site.mended(each, healer)
+        ]
+        found += [_template(site, settings, healer), *checks] if checks else []
+    return found
+
+
+def _template(site: Site, settings: Remediation, healer: Healer) -> Manifest:
+    """What a remediation of the healer is made of.
+
+    With ``Automatic`` the pods of a rebooted host are taken off by the taint
+    node.kubernetes.io/out-of-service; DaemonSets that tolerate everything, as the detector's, stay.
+    """
+    body = {
+        "apiVersion": TEMPLATE_API,
+        "kind": "SelfNodeRemediationTemplate",
+        "metadata": metadata(
+            site, healer.name, settings.medik8s.namespace, **{HEALER_LABEL: healer.name}
+        ),
+        "spec": {"template": {"spec": {"remediationStrategy": "Automatic"}}},
+    }
+    return Manifest(f"SelfNodeRemediationTemplate/{healer.name}", body, target=Target.SITE)
+
+
+def _check(site: Site, settings: Remediation, healer: Healer, pool: Pool) -> Manifest:
+    """The health check of a healer's pool."""
+    faults = site.mended(pool, healer)
+    settled = f"{_settled_seconds(settings)}s"
+    reference = {
+        "apiVersion": TEMPLATE_API,
+        "kind": "SelfNodeRemediationTemplate",
+        "namespace": settings.medik8s.namespace,
+        "name": healer.name,
+    }
+    step = {
+        "remediationTemplate": reference,
+        "order": 1,
+        "timeout": f"{settings.reboot.timeout_seconds}s",
+    }
+    body = {
+        "apiVersion": CHECK_API,
+        "kind": "NodeHealthCheck",
+        "metadata": metadata(site, f"{healer.name}-{pool.name}", **of_healer(healer, pool)),
+        "spec": {
+            "selector": {"matchLabels": {POOL_LABEL: pool.name}},
+            "unhealthyConditions": _conditions(settings, [CONDITIONS[each] for each in faults]),
+            # The nodes that it mends count, so this is the healer's budget, and with more at a time
+            # all that are not begun wait for a person. The rules keep it within max_faulty_percent
+            # and the pool's machines; more than there are nodes would be an error (getMinHealthy).
+            "maxUnhealthy": healer.max_unavailable,
+            "stormCooldownDuration": settled,
+            "healthyDelay": settled,
+            # One step: without a next one a repair that takes too long is given up, and says so
+            # (status.unhealthyNodes[].remediations[].timedOut); a plain template would go on.
+            "escalatingRemediations": [step],
+        },
+    }
+    return Manifest(f"NodeHealthCheck/{healer.name}/{pool.name}", body, target=Target.SITE)
+
+
+def _conditions(settings: Remediation, types: list[str]) -> list[Json]:
+    """What makes a node unhealthy: any of the faults, for long enough.
+
+    A fault of which nothing is known, and a node that is not ready, change nothing (``NEVER``) but
+    that the node is not counted as healthy. Nodes that do not answer are Cluster API's to mend.
+    """
+    long_enough = f"{settings.medik8s.unhealthy_seconds}s"
+    found = [{"type": each, "status": "True", "duration": long_enough} for each in types]
+    found += [{"type": each, "status": "Unknown", "duration": NEVER} for each in types]
+    ready = [{"type": "Ready", "status": each, "duration": NEVER} for each in ("False", "Unknown")]
+    return [*found, *ready]
+
+
+def _settled_seconds(settings: Remediation) -> int:
+    """How long until a fault that is still there is found again, twice over: for so long a host has
+    to look healthy before it counts, and a pool before it is mended again after too many faults."""
+    detector = settings.detector
+    found = detector.interval_seconds * max(detector.bad_after, detector.good_after)
+    return 2 * found + settings.medik8s.unhealthy_seconds

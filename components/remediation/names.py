@@ -1,0 +1,95 @@
+"""What the objects of fault remediation are called, and how they find each other."""
+
+from components.faults import DOMAIN
+from components.manifest import Json, labels
+from schemas.nodelabels import POOL_LABEL
+from schemas.remediation import Healer, Remediation
+from schemas.site import Site
+from schemas.sitefile import Pool
+from schemas.vocabulary import HealerKind
+
+COMPONENT = "remediation"
+NAME_LABEL = "app.kubernetes.io/name"
+HEALER_LABEL = f"{DOMAIN}/healer"
+"""On objects of a healer: its name."""
+CONTROLLER = "node-operation-controller"
+"""Node Operation Controller, and its name among the release's images."""
+TURNS = "turns"
+"""The program that gives nodes their turns."""
+REBOOTS = "reboots"
+"""What reboots a node: its Jobs' account here, and its account on the management cluster."""
+TOOLS_IMAGE = "kubernetes-tools"
+"""Name among the release's images of one with sh, awk and kubectl."""
+NODEOPS_API = "nodeops.k8s.preferred.jp/v1alpha1"
+REBOOT_ANNOTATION = f"{DOMAIN}/reboot"
+"""Annotation of a node: the reboot of its present turn, and what came of it (scripts/reboot.sh).
+On a BareMetalHost: the operation that asked for its last reboot."""
+QUARANTINED_ANNOTATION = f"{DOMAIN}/quarantined"
+"""Annotation of a node: since when and why it is quarantined. Left when a person takes the taint
+away, so that the program of turns sees that."""
+HELD_LABEL = f"{DOMAIN}/held"
+"""Label of the ConfigMaps turns-held-<pool>, which are there while too many nodes of a pool have a
+fault: kube-state-metrics tells of ConfigMaps by name, and of no other object of ours."""
+NOBODY = 65532
+SECURITY: Json = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+POD_SECURITY: Json = {
+    "runAsNonRoot": True,
+    "runAsUser": NOBODY,
+    "runAsGroup": NOBODY,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+"""Together what the Pod Security Standard "restricted" asks for."""
+
+
+def settings_of(site: Site) -> Remediation:
+    """The site's fault remediation; LookupError where it has none."""
+    if site.file.remediation is None:
+        raise LookupError(f"{site.name} has no fault remediation")
+    return site.file.remediation
+
+
+def healed(site: Site) -> list[tuple[Healer, Pool]]:
+    """Each healer of Node Operation Controller's kind with each pool that it mends something on,
+    in the order of the file."""
+    return [
+        (healer, pool)
+        for healer in (site.file.remediation.healers if site.file.remediation else [])
+        if healer.kind is HealerKind.NODE_OPERATION_CONTROLLER
+        for pool in site.file.pools
+        if pool.name in healer.pools and site.mended(pool, healer)
+    ]
+
+
+def chosen(program: str) -> dict[str, str]:
+    """The labels by which a program's pods are selected; they can never change."""
+    return {NAME_LABEL: program}
+
+
+def of_healer(healer: Healer, pool: Pool) -> dict[str, str]:
+    """The labels of a healer's objects for a pool; budgets are chosen by them."""
+    return {HEALER_LABEL: healer.name, POOL_LABEL: pool.name}
+
+
+def metadata(site: Site, name: str, namespace: str = "", **more: str) -> Json:
+    """The metadata of an object, cluster-wide where no namespace is given."""
+    where = {"namespace": namespace} if namespace else {}
+    return {"name": name, **where, "labels": {**labels(site.name, COMPONENT), **more}}
+
+
+def own(site: Site, program: str) -> Json:
+    """The metadata of an object of one program, in the namespace of the remediation."""
+    return metadata(site, program, settings_of(site).namespace, **chosen(program))
+
+
+def shared_name(part: str) -> str:
+    """The name of a cluster-wide object: apart from those of anybody else."""
+    return f"foresite:remediation:{part}"
+
+
+def tools_image(site: Site) -> str:
+    """The image with sh, awk and kubectl."""
+    return settings_of(site).controller.tools_image or site.release.images[TOOLS_IMAGE]

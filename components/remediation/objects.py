@@ -1,0 +1,30 @@
+"""Every object of a site's fault remediation, in a fixed order."""
+
+from components.daemons import namespace
+from components.manifest import Manifest, annotated
+from components.remediation.budgets import budgets
+from components.remediation.controller import controller
+from components.remediation.detector import detectors
+from components.remediation.devicetaints import device_taints
+from components.remediation.medik8s import health_checks
+from components.remediation.names import COMPONENT, healed, settings_of
+from components.remediation.operations import templates
+from components.remediation.reboot import script
+from components.remediation.rights import rights
+from components.remediation.turns import turns
+from schemas.site import Site
+
+
+def objects(site: Site) -> list[Manifest]:
+    """The objects of the component; none where the site has no fault remediation.
+
+    The namespace is privileged for the detector's sake, whose checks look at the host.
+    """
+    if site.file.remediation is None:
+        return []
+    found = [namespace(site, settings_of(site).namespace, COMPONENT, "privileged")]
+    found += [*detectors(site), *device_taints(site), *health_checks(site)]
+    if healed(site):
+        found += [*rights(site), *controller(site), script(site), *turns(site)]
+        found += [*budgets(site), *templates(site)]
+    return annotated(found)

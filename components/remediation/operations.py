@@ -1,0 +1,70 @@
+"""What Node Operation Controller does to a node, and when: templates for each healer and pool."""
+
+from components.faults import CONDITIONS, TURN_LABEL
+from components.manifest import Json, Manifest, Target
+from components.remediation.names import NODEOPS_API, healed, metadata, of_healer
+from components.remediation.reboot import job
+from schemas.nodelabels import POOL_LABEL
+from schemas.remediation import Healer
+from schemas.site import Site
+from schemas.sitefile import Pool
+from schemas.vocabulary import Eviction, Fault
+
+STRATEGIES = {Eviction.EVICT: "Evict", Eviction.DELETE: "Delete", Eviction.WAIT: "None"}
+"""NodeOperation ``evictionStrategy`` of each way in which pods leave."""
+
+
+def templates(site: Site) -> list[Manifest]:
+    """The templates of operations, and of what starts them."""
+    found: list[Manifest] = []
+    for healer, pool in healed(site):
+        found.append(_operation(site, healer, pool))
+        found += [_remediation(site, healer, pool, each) for each in site.mended(pool, healer)]
+    return found
+
+
+def _operation(site: Site, healer: Healer, pool: Pool) -> Manifest:
+    """Taint, drain, and the Job that reboots; the API server wants the template's metadata."""
+    ours = of_healer(healer, pool)
+    name = f"{healer.name}-{pool.name}"
+    body = {
+        "apiVersion": NODEOPS_API,
+        "kind": "NodeOperationTemplate",
+        "metadata": metadata(site, name, **ours),
+        "spec": {
+            "template": {
+                "metadata": {"labels": ours},
+                "spec": {
+                    "evictionStrategy": STRATEGIES[healer.eviction],
+                    "nodeDisruptionBudgetSelector": ours,
+                    "jobTemplate": job(site, ours),
+                },
+            }
+        },
+    }
+    title = f"NodeOperationTemplate/{healer.name}/{pool.name}"
+    return Manifest(title, body, target=Target.SITE)
+
+
+def _remediation(site: Site, healer: Healer, pool: Pool, fault: Fault) -> Manifest:
+    """One fault of one pool, on nodes whose turn it is: conditions of one rule all have to hold,
+    so each fault has a rule of its own, and a node has one turn at a time."""
+    ours = of_healer(healer, pool)
+    rule: Json = {"conditions": [{"type": CONDITIONS[fault], "status": "True"}]}
+    body = {
+        "apiVersion": NODEOPS_API,
+        "kind": "NodeRemediationTemplate",
+        "metadata": metadata(site, f"{healer.name}-{pool.name}-{fault}", **ours),
+        "spec": {
+            "nodeSelector": {POOL_LABEL: pool.name, TURN_LABEL: fault.value},
+            "template": {
+                "metadata": {"labels": ours},
+                "spec": {
+                    "nodeOperationTemplateName": f"{healer.name}-{pool.name}",
+                    "rule": rule,
+                },
+            },
+        },
+    }
+    title = f"NodeRemediationTemplate/{healer.name}/{pool.name}/{fault}"
+    return Manifest(title, body, target=Target.SITE)

@@ -1,0 +1,196 @@
+"""What the programs of fault remediation may do, on both clusters of a site."""
+
+from components.manifest import Json, Manifest, Target
+from components.remediation.names import (
+    CONTROLLER,
+    REBOOT_ANNOTATION,
+    REBOOTS,
+    TURNS,
+    chosen,
+    metadata,
+    own,
+    settings_of,
+    shared_name,
+)
+from schemas.site import Site
+
+RBAC_GROUP = "rbac.authorization.k8s.io"
+RBAC = f"{RBAC_GROUP}/v1"
+NODEOPS = "nodeops.k8s.preferred.jp"
+LEASE = "869fe74b.k8s.preferred.jp"
+"""The controller's lease (node-operation-controller 0ac94deb, main.go)."""
+ASKED_ANNOTATION = "reboot.metal3.io"
+"""By it a BareMetalHost is asked for a reboot (baremetal-operator,
+apis/metal3.io/v1alpha1/baremetalhost_types.go, RebootAnnotationPrefix)."""
+READ = ["get", "list", "watch"]
+
+
+def rule(group: str, resources: list[str], verbs: list[str], *names: str) -> Json:
+    """A rule of a role, for some objects alone where ``names`` are given."""
+    chosen_names = {"resourceNames": list(names)} if names else {}
+    return {"apiGroups": [group], "resources": resources, **chosen_names, "verbs": verbs}
+
+
+CONTROLLER_RULES = [
+    # Its taint is an update of the node.
+    rule("", ["nodes"], [*READ, "update"]),
+    rule("", ["pods"], [*READ, "delete"]),
+    rule("", ["pods/eviction"], ["create"]),
+    rule("", ["events"], ["create", "patch"]),
+    rule("batch", ["jobs"], READ),
+    rule(NODEOPS, ["nodeoperations"], [*READ, "create", "update", "patch", "delete"]),
+    rule(NODEOPS, ["noderemediations"], [*READ, "create", "update", "patch", "delete"]),
+    rule(NODEOPS, ["noderemediations/status"], ["get", "update", "patch"]),
+    rule(
+        NODEOPS,
+        ["nodedisruptionbudgets", "nodeoperationtemplates", "noderemediationtemplates"],
+        READ,
+    ),
+    # Owners that block deletion, where the API server checks that (OwnerReferencesPermission...).
+    rule(
+        NODEOPS,
+        [
+            f"{kind}/finalizers"
+            for kind in ("nodeoperations", "noderemediations", "noderemediationtemplates")
+        ],
+        ["update"],
+    ),
+]
+"""Less than upstream's role: no node is created or deleted, and Jobs are made in one namespace."""
+CONTROLLER_OWN_RULES = [
+    # With any account of the namespace: so no other account there may do more than these.
+    rule("batch", ["jobs"], ["create"]),
+    rule("coordination.k8s.io", ["leases"], ["create"]),
+    rule("coordination.k8s.io", ["leases"], ["get", "update"], LEASE),
+]
+TURNS_RULES = [
+    rule("", ["nodes"], ["get", "list", "patch"]),
+    rule("", ["pods"], ["list"]),
+    rule(NODEOPS, ["noderemediations", "nodeoperations"], ["get", "list"]),
+]
+REBOOTS_RULES = [rule("", ["nodes"], ["get", "patch"])]
+# Whether the Job whose pod is ended is still there.
+REBOOTS_OWN_RULES = [rule("batch", ["jobs"], ["get"])]
+HOSTS_RULES = [rule("metal3.io", ["baremetalhosts"], ["get", "patch"])]
+
+
+def rights(site: Site) -> list[Manifest]:
+    """The accounts of the programs, and their roles."""
+    return [
+        *_account(site, CONTROLLER, CONTROLLER_RULES, CONTROLLER_OWN_RULES),
+        *_account(site, TURNS, TURNS_RULES, _turns_own_rules(site)),
+        *_account(site, REBOOTS, REBOOTS_RULES, REBOOTS_OWN_RULES),
+        *_management(site),
+    ]
+
+
+def _turns_own_rules(site: Site) -> list[Json]:
+    """No ConfigMap but those that it makes is deleted: the detector's scripts run with all rights
+    on every node, and to delete and create is to overwrite. Rights to create know no names."""
+    # Of every pool: one that no healer has any more may still be held.
+    made = [f"turns-held-{pool.name}" for pool in site.file.pools]
+    return [
+        rule("", ["configmaps"], ["get", "list", "create"]),
+        rule("", ["configmaps"], ["delete"], *made),
+    ]
+
+
+def _account(
+    site: Site, program: str, everywhere: list[Json], own_rules: list[Json]
+) -> list[Manifest]:
+    """The account of a program on the site's cluster, with rules there and in its namespace."""
+    account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": own(site, program),
+        "automountServiceAccountToken": False,
+    }
+    subject = _subject(program, settings_of(site).namespace)
+    shared = metadata(site, shared_name(program), **chosen(program))
+    bodies = [account, *_role("ClusterRole", shared, everywhere, subject)]
+    if own_rules:
+        bodies += _role("Role", own(site, program), own_rules, subject)
+    return [Manifest(f"{each['kind']}/{program}", each, target=Target.SITE) for each in bodies]
+
+
+def _management(site: Site) -> list[Manifest]:
+    """The account by which hosts are rebooted, beside the site's BareMetalHosts.
+
+    Its token is not made here: a kubeconfig with it is the site's own, in a Secret of its cluster.
+    """
+    names = metadata(site, REBOOTS, site.name, **chosen(REBOOTS))
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": names}
+    bodies = [account, *_role("Role", names, HOSTS_RULES, _subject(REBOOTS, site.name))]
+    bodies += _only_annotations(site)
+    return [
+        Manifest(f"{each['kind']}/{REBOOTS}/management", each, target=Target.MANAGEMENT)
+        for each in bodies
+    ]
+
+
+def _subject(name: str, namespace: str) -> Json:
+    return {"kind": "ServiceAccount", "name": name, "namespace": namespace}
+
+
+def _role(kind: str, names: Json, rules: list[Json], subject: Json) -> list[Json]:
+    """A role and its binding, of the same name."""
+    reference = {"apiGroup": RBAC_GROUP, "kind": kind, "name": names["name"]}
+    return [
+        {"apiVersion": RBAC, "kind": kind, "metadata": names, "rules": rules},
+        {
+            "apiVersion": RBAC,
+            "kind": f"{kind}Binding",
+            "metadata": names,
+            "roleRef": reference,
+            "subjects": [subject],
+        },
+    ]
+
+
+def _only_annotations(site: Site) -> list[Json]:
+    """Nothing of a BareMetalHost but two annotations may be changed by that account: rights know no
+    fields, and who may change a host's spec, or ask for its inspection, can have it erased or hold
+    it for ever."""
+    names = metadata(site, f"foresite-{site.name}-{REBOOTS}", **chosen(REBOOTS))
+    user = f"system:serviceaccount:{site.name}:{REBOOTS}"
+    rules = {
+        "apiGroups": ["metal3.io"],
+        "apiVersions": ["*"],
+        "operations": ["UPDATE"],
+        "resources": ["baremetalhosts"],
+    }
+    policy = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [rules]},
+        "matchConditions": [
+            {"name": "by-the-reboots", "expression": f"request.userInfo.username == '{user}'"}
+        ],
+        "variables": [
+            {"name": name, "expression": f"{each}.metadata.?annotations.orValue({{}})"}
+            for name, each in (("before", "oldObject"), ("after", "object"))
+        ],
+        "validations": [
+            {"expression": each, "message": "reboots may change their own annotations alone"}
+            for each in _unchanged()
+        ],
+    }
+    binding = {"policyName": names["name"], "validationActions": ["Deny"]}
+    kind = "ValidatingAdmissionPolicy"
+    return [_admission(kind, names, policy), _admission(f"{kind}Binding", names, binding)]
+
+
+def _unchanged() -> list[str]:
+    """What has to hold of a host that is changed; one look-up for each annotation costs little."""
+    kept = ("spec", "metadata.?labels", "metadata.?finalizers", "metadata.?ownerReferences")
+    ours = f"key == '{ASKED_ANNOTATION}' || key == '{REBOOT_ANNOTATION}'"
+    same = "key in variables.before && variables.before[key] == variables.after[key]"
+    return [
+        " && ".join(f"object.{each} == oldObject.{each}" for each in kept),
+        f"variables.after.all(key, {same} || {ours})",
+        f"variables.before.all(key, key in variables.after || {ours})",
+    ]
+
+
+def _admission(kind: str, names: Json, spec: Json) -> Json:
+    api = "admissionregistration.k8s.io/v1"
+    return {"apiVersion": api, "kind": kind, "metadata": names, "spec": spec}

@@ -1,0 +1,146 @@
+"""Rules on monitoring: every alert has somebody who gets it, and says something when it comes.
+
+Sources: Alertmanager 0.28 (config/config.go, receivers of routes; config/notifiers.go: Slack's
+channel may be left out, as an incoming web hook has its own), Kubernetes 1.34
+(pkg/apis/core/validation, keys of Secrets).
+"""
+
+import re
+from collections.abc import Iterator
+
+from schemas.codes import Code
+from schemas.nearest import nearest
+from schemas.nodelabels import OWN_DOMAIN
+from schemas.rules.finding import Finding, Path
+from schemas.rules.remediation import mending
+from schemas.site import Site
+from schemas.vocabulary import ReceiverKind
+
+_PLACE: Path = ("monitoring",)
+_ROUTES = ("critical", "warning")
+_DRAIN_SECONDS = 300
+"""What a repair takes besides the reboot at the least: a drain is looked at once a minute, twice
+where there are pods (pfnet-research/node-operation-controller 0ac94deb, DrainInterval)."""
+_ROUTING_KEY = re.compile(r"(?=.*[0-9])[0-9A-Za-z]{32,}")
+"""What is no key of a Secret's data but a secret: PagerDuty's are 32 letters and digits."""
+
+
+def receivers(site: Site) -> Iterator[Finding]:
+    """Receivers have names of their own, their addresses are in Secrets, and each is used."""
+    monitoring = site.file.monitoring
+    if monitoring is None:
+        if _PLACE[0] in site.file.model_fields_set:
+            message, fix = (
+                "an empty section tells nobody",
+                "add receivers: and routes:, or remove it",
+            )
+            yield Finding(Code.ALERT_MEANINGLESS, _PLACE, message, fix, key=True)
+        return
+    used = {monitoring.routes.critical, monitoring.routes.warning}
+    seen: set[str] = set()
+    for index, receiver in enumerate(monitoring.receivers):
+        place = (*_PLACE, "receivers", index)
+        if receiver.name in seen:
+            message = f"there are two receivers named {receiver.name}"
+            fix = "give this one another name, or remove it"
+            yield Finding(Code.DUPLICATE_NAME, (*place, "name"), message, fix)
+        elif receiver.name not in used:
+            message = f"no route leads to {receiver.name}, which never gets an alert"
+            fix = "name it in routes, or remove it"
+            yield Finding(Code.ALERT_MEANINGLESS, (*place, "name"), message, fix)
+        seen.add(receiver.name)
+        if receiver.channel is not None and receiver.kind is not ReceiverKind.SLACK:
+            message = f"a receiver of kind {receiver.kind.value} has no channel"
+            fix = "remove it, or write kind: slack"
+            at = (*place, "channel")
+            yield Finding(Code.ALERT_MEANINGLESS, at, message, fix, key=True)
+        yield from _secret_key((*place, "key"), receiver.key)
+
+
+def _secret_key(place: Path, key: str) -> Iterator[Finding]:
+    if _ROUTING_KEY.fullmatch(key):
+        message = "this looks like the secret itself, and everyone who reads Git would have it"
+        fix = "put it into the Secret and write the name of its key here; what was in Git is known"
+        yield Finding(Code.SECRET_IN_FILE, place, message, fix)
+    elif key == "." or key.startswith(".."):
+        message = f"{key} is no key that a Secret can have"
+        yield Finding(Code.INVALID_VALUE, place, message, "name a key, such as url")
+
+
+def routes(site: Site) -> Iterator[Finding]:
+    """Alerts go to receivers that are there."""
+    monitoring = site.file.monitoring
+    if monitoring is None:
+        return
+    known = sorted({receiver.name for receiver in monitoring.receivers})
+    for severity in _ROUTES:
+        name = getattr(monitoring.routes, severity)
+        if name not in known:
+            near = nearest(name, known)
+            fix = f"write {near}" if near else f"write one of {', '.join(known)}"
+            place = (*_PLACE, "routes", severity)
+            yield Finding(Code.UNKNOWN_RECEIVER, place, f"there is no receiver {name}", fix[:200])
+
+
+def monitoring_labels(site: Site) -> Iterator[Finding]:
+    """Labels are those by which others choose objects, and no labels of Foresite's own."""
+    monitoring = site.file.monitoring
+    if monitoring is None:
+        return
+    if monitoring.labels and not monitoring.prometheus_operator:
+        message = "without the Prometheus operator nothing is chosen by labels"
+        fix = "remove it, or write prometheus_operator: true where the operator runs"
+        place: Path = (*_PLACE, "labels")
+        yield Finding(Code.ALERT_MEANINGLESS, place, message, fix, key=True)
+    named = [((*_PLACE, "labels", key), key, True) for key in monitoring.labels]
+    if monitoring.dashboards_label:
+        named.append(((*_PLACE, "dashboards_label"), monitoring.dashboards_label, False))
+    for place, key, is_key in named:
+        domain = key.partition("/")[0] if "/" in key else ""
+        if f".{domain}".endswith(f".{OWN_DOMAIN}") or key == "app.kubernetes.io/managed-by":
+            message = f"Foresite itself puts {key} on its objects"
+            fix = "choose objects by another label, or by this one as it is"
+            yield Finding(Code.LABEL_RESERVED, place, message, fix, key=is_key)
+
+
+def thresholds_used(site: Site) -> Iterator[Finding]:
+    """A threshold that is written is one of an alert that the site has."""
+    monitoring = site.file.monitoring
+    if monitoring is None:
+        return
+    backends = site.file.scheduling.backends if site.file.scheduling else []
+    gangs = any(each.scheduler is not None and each.scheduler.gang for each in backends)
+    there = {
+        "gang_minutes": (gangs, "no scheduler of the site has gangs"),
+        "repair_minutes": (mending(site), "nobody mends hosts here"),
+        "cache_hit_percent": (site.file.cache is not None, "the site has no cache"),
+        "cache_error_percent": (site.file.cache is not None, "the site has no cache"),
+        "cache_imbalance": (site.file.cache is not None, "the site has no cache"),
+    }
+    for name, (used, why) in there.items():
+        if not used and name in monitoring.thresholds.model_fields_set:
+            message = f"{why}, so {name} has no effect"
+            place = (*_PLACE, "thresholds", name)
+            yield Finding(Code.ALERT_MEANINGLESS, place, message, "remove it", key=True)
+
+
+def repair_alert(site: Site) -> Iterator[Finding]:
+    """The alert on repairs that take too long does not come while one may still help."""
+    monitoring, remediation = site.file.monitoring, site.file.remediation
+    if monitoring is None or remediation is None or not mending(site):
+        return
+    takes = remediation.reboot.timeout_seconds
+    needed = -(-(takes + _DRAIN_SECONDS) // 60)
+    if monitoring.thresholds.repair_minutes >= needed:
+        return
+    written = "repair_minutes" in monitoring.thresholds.model_fields_set
+    place: Path = ("remediation", "reboot", "timeout_seconds")
+    message = (
+        f"a reboot may take {takes} seconds and a drain some minutes; the alert comes after "
+        f"{monitoring.thresholds.repair_minutes} minutes"
+    )
+    fix = f"add repair_minutes: {needed} to monitoring.thresholds, or lower this"
+    if written:
+        place = (*_PLACE, "thresholds", "repair_minutes")
+        fix = f"write {needed} or more, or lower remediation.reboot.timeout_seconds"
+    yield Finding(Code.ALERT_MEANINGLESS, place, message, fix)

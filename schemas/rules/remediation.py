@@ -1,0 +1,301 @@
+"""Rules on healers: what each mends is there, no two mend the same, and none takes a pool out.
+
+Sources: pfnet-research/node-operation-controller 0ac94deb (api/v1alpha1/noderemediation_types.go,
+CompareNodeCondition; controllers/nodeoperation_controller.go), medik8s/self-node-remediation
+640aac50. How detectors and times go together is judged in detection.py and repairs.py.
+"""
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+
+from schemas.codes import Code
+from schemas.nearest import nearest
+from schemas.remediation import Healer
+from schemas.rules.finding import Finding, Path
+from schemas.site import Site
+from schemas.sitefile import Pool
+from schemas.vocabulary import Eviction, Fault, HealerKind, Role
+
+PLACE: Path = ("remediation",)
+_HEALERS: Path = (*PLACE, "healers")
+_NOT_BY_A_REBOOT = {
+    Fault.DISK_FULL: "a reboot frees no disk, and takes the host out each time that it fills",
+}
+"""Faults that no healer mends, as all of them reboot; each with the reason."""
+_NEEDS = {
+    Fault.ACCELERATOR_MISSING: "accelerators",
+    Fault.ACCELERATOR_ERROR: "accelerators of NVIDIA, whose driver tells such errors",
+    Fault.PCIE_LINK_DEGRADED: "accelerators whose pci.link_width is known",
+}
+"""What a pool needs for a fault of accelerators (``Site.faults``)."""
+
+
+def healers(site: Site) -> list[tuple[Path, Healer]]:
+    """The healers of a site, each with its place."""
+    found = site.file.remediation.healers if site.file.remediation else []
+    return [((*_HEALERS, index), each) for index, each in enumerate(found)]
+
+
+def mending(site: Site, kind: HealerKind | None = None) -> bool:
+    """Whether any host of the site has a healer (of a kind)."""
+    found = (each for pool in site.file.pools for each in site.healers_of(pool))
+    return any(kind in (None, each.kind) for each in found)
+
+
+def _pools(site: Site, healer: Healer) -> list[tuple[int, Pool]]:
+    """The pools of a healer that the site has, each once, with its index in the healer."""
+    known = {pool.name: pool for pool in site.file.pools}
+    first = {name: index for index, name in reversed([*enumerate(healer.pools)])}
+    return [(index, known[name]) for name, index in first.items() if name in known]
+
+
+def _judged(site: Site, pool: Pool) -> bool:
+    """Whether it is known what hosts of a pool have."""
+    model = site.model(pool)
+    return pool.hardware in site.hardware and (model is None or model in site.accelerators)
+
+
+def healer_names(site: Site) -> Iterator[Finding]:
+    """Each healer has a name of its own, with that of a pool behind it too."""
+    seen: set[str] = set()
+    objects: dict[str, tuple[str, str]] = {}
+    fix = "give this one another name, or join the two"
+    for at, healer in healers(site):
+        mine = {f"{healer.name}-{pool.name}": pool.name for _, pool in _pools(site, healer)}
+        clash = next((name for name in mine if name in objects), None)
+        if healer.name in seen:
+            message = f"there are two healers named {healer.name}"
+            yield Finding(Code.DUPLICATE_NAME, (*at, "name"), message, fix)
+        elif clash is not None:
+            other, pool = objects[clash]
+            message = (
+                f"{healer.name} on pool {mine[clash]} is {clash}, and so is {other} on pool {pool}"
+            )
+            yield Finding(Code.DUPLICATE_NAME, (*at, "name"), message, fix)
+        seen.add(healer.name)
+        objects |= {name: (healer.name, pool) for name, pool in mine.items()}
+
+
+def healer_pools(site: Site) -> Iterator[Finding]:
+    """A healer mends pools of the site, and names each once."""
+    known = [pool.name for pool in site.file.pools]
+    for at, healer in healers(site):
+        if not healer.pools:
+            message = f"healer {healer.name} is of no pool, and mends nothing"
+            fix = "name its pools, or remove it"
+            yield Finding(Code.HEALER_MEANINGLESS, (*at, "pools"), message, fix)
+        for index, name in enumerate(healer.pools):
+            place = (*at, "pools", index)
+            if name not in known:
+                near = nearest(name, known)
+                fix = f"write {near}" if near else f"write one of {', '.join(known)}"
+                yield Finding(Code.UNKNOWN_POOL, place, f"there is no pool {name}", fix)
+            elif name in healer.pools[:index]:
+                message = f"pool {name} is there twice"
+                yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
+
+
+def healer_faults(site: Site) -> Iterator[Finding]:
+    """A healer mends some faults, each named once, and none that a reboot cannot mend."""
+    for at, healer in healers(site):
+        if not healer.faults:
+            message = f"healer {healer.name} names no fault: then no host of its pools is healthy"
+            fix = "name the faults that it mends, or remove faults: for the usual ones"
+            yield Finding(Code.HEALER_EMPTY, (*at, "faults"), message, fix)
+        for index, fault in enumerate(healer.faults):
+            place = (*at, "faults", index)
+            if fault in healer.faults[:index]:
+                message = f"{fault.value} is there twice"
+                yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
+            elif fault in _NOT_BY_A_REBOOT:
+                fix = "remove it: what no healer mends is told by an alert"
+                yield Finding(Code.REPAIR_LOOP, place, _NOT_BY_A_REBOOT[fault], fix)
+
+
+def mendable(site: Site) -> Iterator[Finding]:
+    """Pools of a healer can have some of its faults, and each of these some pool of it."""
+    for at, healer in healers(site):
+        pools = [each for each in _pools(site, healer) if _judged(site, each[1])]
+        useless = [each for each in pools if healer.faults and not site.mended(each[1], healer)]
+        for index, pool in useless:
+            message = f"hosts of pool {pool.name} can have none of the faults of {healer.name}"
+            fix = f"remove it: {_needs(site, healer.faults)}"
+            yield Finding(Code.HEALER_MEANINGLESS, (*at, "pools", index), message, fix)
+        complete = len(pools) == len(set(healer.pools))
+        if complete and "faults" in healer.model_fields_set and len(useless) < len(pools):
+            yield from _faults_of_no_pool(site, at, healer, [pool for _, pool in pools])
+
+
+def _faults_of_no_pool(
+    site: Site, at: Path, healer: Healer, pools: Sequence[Pool]
+) -> Iterator[Finding]:
+    there = {fault for pool in pools for fault in site.faults(pool)}
+    for index, fault in enumerate(healer.faults):
+        if fault in there:
+            continue
+        message = f"no pool of {healer.name} can have {fault.value}"
+        fix = f"remove it: {_needs(site, [fault])}"
+        own = sorted(site.file.accelerators.models if site.file.accelerators else ())
+        mine = [name for name in own if any(site.model(pool) == name for pool in pools)]
+        if fault is Fault.PCIE_LINK_DEGRADED and mine:
+            fix = f"add link_width to pci of {mine[0]}, or remove it"
+        yield Finding(Code.HEALER_MEANINGLESS, (*at, "faults", index), message, fix)
+
+
+def _needs(site: Site, faults: Sequence[Fault]) -> str:
+    """What a pool lacks for some faults of accelerators: the least of it."""
+    if site.file.accelerators is None:
+        return "without an accelerators section nothing says how cards are seen"
+    return f"that needs {_NEEDS[min(faults, key=[*_NEEDS].index)]}"
+
+
+def one_healer(site: Site) -> Iterator[Finding]:
+    """A fault of a pool has one healer, and all healers of a pool are of one kind.
+
+    Two kinds know nothing of each other: medik8s reboots a host from which the other still drains
+    pods, and neither's budget counts what the other has out.
+    """
+    before: list[Healer] = []
+    for at, healer in healers(site):
+        for index, pool in _pools(site, healer):
+            place = (*at, "pools", index)
+            for other in (each for each in before if pool.name in each.pools):
+                both = [fault.value for fault in healer.faults if fault in other.faults]
+                if other.kind is not healer.kind:
+                    message = (
+                        f"{other.name} ({other.kind.value}) and {healer.name} "
+                        f"({healer.kind.value}) would both reboot hosts of pool {pool.name}"
+                    )
+                    fix = "give both one kind, or name the pool in one of the two"
+                elif both:
+                    more = f" and {len(both) - 1} more" * (len(both) > 1)
+                    message = (
+                        f"{other.name} and {healer.name} would both mend {both[0]}{more} on "
+                        f"pool {pool.name}"
+                    )
+                    fix = "name the pool in one of the two, or divide the faults"
+                else:
+                    continue
+                yield Finding(Code.HEALER_CLASH, place, message, fix)
+                break
+        before.append(healer)
+
+
+def budgets(site: Site) -> Iterator[Finding]:
+    """A healer leaves hosts of each pool, and a majority of control planes; none takes out more
+    than may be faulty."""
+    for at, healer in healers(site):
+        wanted = healer.max_unavailable
+        yield from _few_members(site, at, healer)
+        counted = [(site.replicas(pool), pool) for _, pool in _pools(site, healer)]
+        pools = [each for each in counted if not _too_few(each[1], each[0])]
+        bounds = [(_most(pool, machines), machines, pool) for machines, pool in pools]
+        # A lone worker has no other, and is mended all the same.
+        beyond = [each for each in bounds if 1 <= each[0] < wanted]
+        place = (*at, "max_unavailable")
+        if beyond:
+            most, machines, pool = min(beyond, key=lambda each: each[0])
+            yield Finding(Code.REPAIR_ALL_AT_ONCE, place, *_said(wanted, most, machines, pool))
+        elif pools:
+            yield from _never_reached(site, place, healer, max(count for count, _ in pools))
+
+
+def _few_members(site: Site, at: Path, healer: Healer) -> Iterator[Finding]:
+    """No healer drains a control plane that the others cannot do without.
+
+    What mends runs on the control plane, and tolerates no taint of a repair: drained with the only
+    one it starts nowhere, and the taint stays for ever.
+    """
+    for index, pool in _pools(site, healer):
+        machines = site.replicas(pool)
+        if not _too_few(pool, machines):
+            continue
+        message = "what mends runs on the only control plane, and would be drained with it"
+        if machines > 1:
+            message = f"one of {machines} control planes costs etcd its majority"
+        fix = f"remove {pool.name}, or give it three machines"
+        yield Finding(Code.REPAIR_ALL_AT_ONCE, (*at, "pools", index), message, fix)
+
+
+def _too_few(pool: Pool, machines: int) -> bool:
+    """Whether no machine of a pool may be out at any time."""
+    return pool.role is Role.CONTROL_PLANE and machines > 0 and _most(pool, machines) < 1
+
+
+def _most(pool: Pool, machines: int) -> int:
+    """The most machines of a pool that may be out: etcd needs more than half of its members."""
+    return (machines - 1) // 2 if pool.role is Role.CONTROL_PLANE else machines - 1
+
+
+def _said(wanted: int, most: int, machines: int, pool: Pool) -> tuple[str, str]:
+    """What a budget would do that takes out too much, and what to write instead."""
+    name = pool.name
+    if pool.role is Role.CONTROL_PLANE:
+        message = f"max_unavailable: {wanted} of {machines} control planes costs etcd its majority"
+        return message, f"write {most}" + " or less" * (most > 1)
+    few = max(1, machines // 10)
+    message = f"max_unavailable: {wanted} takes all {machines} machines of pool {name} at once"
+    return message, f"write {few}" + f", or at most {most}" * (most > few)
+
+
+def _never_reached(site: Site, place: Path, healer: Healer, machines: int) -> Iterator[Finding]:
+    """With more faulty hosts than max_faulty_percent nobody mends: so many are never out.
+
+    The turns of node-operation-controller take two for faults of hosts in any pool (turns.awk).
+    """
+    wanted = healer.max_unavailable
+    always = 1 if healer.kind is HealerKind.MEDIK8S else 2
+    percent = site.file.remediation.max_faulty_percent if site.file.remediation else 0
+    reached = max(always, machines * percent // 100)
+    if wanted <= reached or not machines:
+        return
+    message = (
+        f"{wanted} are never out: with over {percent} % of {machines} hosts faulty "
+        "(max_faulty_percent) nobody mends"
+    )
+    needed = ceil(100 * wanted / machines)
+    fix = f"write {reached}" + f", or max_faulty_percent: {needed}" * (needed <= 99)
+    yield Finding(Code.HEALER_MEANINGLESS, place, message, fix)
+
+
+def evictions(site: Site) -> Iterator[Finding]:
+    """A repair that waits for pods to end waits for jobs, not for services."""
+    for at, healer in healers(site):
+        if healer.kind is HealerKind.MEDIK8S and "eviction" in healer.model_fields_set:
+            message = "medik8s reboots a host with its pods on it, so eviction has no effect"
+            yield Finding(
+                Code.HEALER_MEANINGLESS, (*at, "eviction"), message, "remove it", key=True
+            )
+        elif healer.eviction is Eviction.WAIT:
+            for _, pool in _pools(site, healer):
+                if pool.role is Role.CONTROL_PLANE:
+                    message = f"services such as CoreDNS run on pool {pool.name}, and never end"
+                    yield Finding(Code.REPAIR_STUCK, (*at, "eviction"), message, "write evict")
+                    break
+
+
+def settings_used(site: Site) -> Iterator[Finding]:
+    """Settings of a kind of healer that are written are those of a healer that the site has."""
+    remediation = site.file.remediation
+    if remediation is None:
+        if PLACE[0] in site.file.model_fields_set:
+            message = "an empty section looks for no fault"
+            fix = "write {} behind it to find the usual ones, or remove it"
+            yield Finding(Code.HEALER_MEANINGLESS, PLACE, message, fix, key=True)
+        return
+    controller, medik8s = HealerKind.NODE_OPERATION_CONTROLLER, HealerKind.MEDIK8S
+    lacking: list[tuple[Path, HealerKind]] = [(("controller",), controller)]
+    lacking += [(("medik8s",), medik8s)]
+    if remediation.healers:
+        counted = remediation.reboot.model_fields_set & {"credentials", "attempts", "window_hours"}
+        lacking += [(("reboot", each), controller) for each in sorted(counted)]
+    else:
+        lacking += [((each,), controller) for each in ("max_faulty_percent", "reboot")]
+    for place, kind in lacking:
+        unwritten = place[0] not in remediation.model_fields_set
+        if unwritten or any(each.kind is kind for each in remediation.healers):
+            continue
+        why = f"no healer is of kind {kind.value}" if remediation.healers else "nobody mends"
+        message = f"{why}, so {place[-1]} has no effect"
+        where = (*PLACE, *place)
+        yield Finding(Code.HEALER_MEANINGLESS, where, message, "remove it", key=True)

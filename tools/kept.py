@@ -1,0 +1,49 @@
+"""The stored CRDs that are no part of upstream's folder: they stay as tools.fetched made them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tools.kinds import FETCHED
+
+Document = dict[str, Any]
+
+
+class SourceError(Exception):
+    """A source is absent or is not what was pinned."""
+
+
+def kept(
+    data: Path, expand: Callable[[Document, Callable[[str], Document]], Document]
+) -> dict[str, Document]:
+    """The stored document of each CRD in ``FETCHED`` by its file under ``data``, its schema whole.
+
+    ``expand`` is that of the stored form. Raises SourceError where one is absent, or not of the
+    commit and SHA-256 that are pinned.
+    """
+    found: dict[str, Document] = {}
+    for name, source in FETCHED.items():
+        file = f"crds/{name}.json"
+        try:
+            document = json.loads((data / file).read_bytes())
+            repeated = json.loads((data / "repeated.json").read_bytes())
+        except OSError as error:
+            raise SourceError(f"{error}: run tools.fetched") from error
+        if document["source"] != source:
+            raise SourceError(f"{file} is not what tools/kinds.py pins: run tools.fetched")
+        place = document["versions"][0]["schema"]
+        place["openAPIV3Schema"] = _whole(place["openAPIV3Schema"], repeated, expand)
+        found[file] = document
+    return found
+
+
+def _whole(
+    schema: Document,
+    repeated: dict[str, Document],
+    expand: Callable[[Document, Callable[[str], Document]], Document],
+) -> Document:
+    def find(name: str) -> Document:
+        return expand(repeated[name], find)
+
+    return expand(schema, find)
