@@ -239,10 +239,8 @@ def _said(wanted: int, most: int, machines: int, pool: Pool) -> tuple[str, str]:
 
 
 def _never_reached(site: Site, place: Path, healer: Healer, machines: int) -> Iterator[Finding]:
-    """With more faulty hosts than max_faulty_percent nobody mends: so many are never out.
-
-    The turns of node-operation-controller take two for faults of hosts in any pool (turns.awk).
-    """
+    """With more faulty hosts than max_faulty_percent nobody mends: so many are never out. Two are
+    always mended by turns (turns.awk)."""
     wanted = healer.max_unavailable
     always = 1 if healer.kind is HealerKind.MEDIK8S else 2
     percent = site.file.remediation.max_faulty_percent if site.file.remediation else 0
