@@ -22,6 +22,11 @@ Xid = Annotated[int, Field(ge=1, le=999)]
 """The number of an error of NVIDIA's driver, as its kernel messages have it."""
 
 
+ALWAYS_MENDED = {HealerKind.NODE_OPERATION_CONTROLLER: 2, HealerKind.MEDIK8S: 1}
+"""Faulty hosts of a pool that are mended whatever share they are: one that is quarantined is not to
+keep the next in use (components/remediation/scripts/turns.awk, ``hold``). medik8s has no such."""
+
+
 class Xids(Model):
     """Errors of NVIDIA's driver by what they call for; all others are errors of programs."""
 
@@ -136,3 +141,8 @@ class Remediation(Model):
     device_taints: bool = False
     """Whether a faulty card is taken from a node by a DeviceTaintRule, so that the others of the
     host stay in use; only where a DRA driver hands cards out."""
+
+    def may_be_faulty(self, kind: HealerKind, machines: int) -> int:
+        """How many of a pool's machines may have a fault at once before no repair is begun there:
+        the share, and in a small pool as many as are hosts' own faults (``ALWAYS_MENDED``)."""
+        return max(ALWAYS_MENDED[kind], machines * self.max_faulty_percent // 100)

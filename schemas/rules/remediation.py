@@ -241,11 +241,11 @@ def _said(wanted: int, most: int, machines: int, pool: Pool) -> tuple[str, str]:
 def _never_reached(site: Site, place: Path, healer: Healer, machines: int) -> Iterator[Finding]:
     """With more faulty hosts than max_faulty_percent nobody mends: so many are never out. Two are
     always mended by turns (turns.awk)."""
-    wanted = healer.max_unavailable
-    always = 1 if healer.kind is HealerKind.MEDIK8S else 2
-    percent = site.file.remediation.max_faulty_percent if site.file.remediation else 0
-    reached = max(always, machines * percent // 100)
-    if wanted <= reached or not machines:
+    wanted, settings = healer.max_unavailable, site.file.remediation
+    if settings is None or not machines:
+        return
+    reached, percent = settings.may_be_faulty(healer.kind, machines), settings.max_faulty_percent
+    if wanted <= reached:
         return
     message = (
         f"{wanted} are never out: with over {percent} % of {machines} hosts faulty "

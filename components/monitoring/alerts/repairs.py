@@ -23,7 +23,7 @@ from components.monitoring.rules import (
     state,
 )
 from schemas.monitoring import Thresholds
-from schemas.remediation import Remediation
+from schemas.remediation import ALWAYS_MENDED, Remediation
 from schemas.site import Site
 from schemas.vocabulary import Fault, HealerKind
 
@@ -31,9 +31,6 @@ TURNS, CONTROLLER = "turns", "node-operation-controller"
 """The Deployments of what gives repairs their turns, and of the controller."""
 DEVICE_TAINTS = "device-taints"
 """The Deployment of what takes single cards out."""
-FEW = 2
-"""Nodes of a pool that may be faulty whatever their share is
-(components/remediation/scripts/turns.awk)."""
 CHECKED = "foresite:faults_checked:pool"
 """How many faults are looked for on each node of a pool."""
 QUARANTINED = "foresite:node_quarantined:info"
@@ -107,7 +104,8 @@ def _crowd(remediation: Remediation, kind: str) -> str:
     out = f"{QUARANTINED} * on (node) group_left (pool) {NODES} and on (pool) {mends}"
     many = f"count by (pool) (group by (pool, node) ({faulty} or {out}))"
     share = f"100 * {many} / count by (pool) ({NODES})"
-    return f"{share} > {remediation.max_faulty_percent} and {many} > {FEW}"
+    few = ALWAYS_MENDED[HealerKind.NODE_OPERATION_CONTROLLER]
+    return f"{share} > {remediation.max_faulty_percent} and {many} > {few}"
 
 
 _HELD = {

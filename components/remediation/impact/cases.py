@@ -12,6 +12,7 @@ from components.impact.nodestate import NodeState
 from components.impact.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.remediation.impact.readings import Reading, reading
 from components.remediation.impact.thresholds import shift
+from components.remediation.names import settings_of
 from schemas.remediation import Healer
 from schemas.site import Site
 from schemas.sitefile import Pool
@@ -96,13 +97,13 @@ def taken_out(site: SiteChange) -> bool:
 
 
 def bound(site: Site, pool: Pool, healer: Healer) -> int:
-    """How many hosts of a pool may be faulty before nobody is mended there: one always may."""
-    settings = site.file.remediation
-    percent = settings.max_faulty_percent if settings else 0
-    share = site.replicas(pool) * percent // 100
-    if healer.kind is HealerKind.MEDIK8S:
-        share = min(share, healer.max_unavailable)
-    return max(1, share)
+    """How many hosts of a pool may be faulty before nobody is mended there."""
+    return _tolerated(site, healer, site.replicas(pool))
+
+
+def _tolerated(site: Site, healer: Healer, machines: int) -> int:
+    found = settings_of(site).may_be_faulty(healer.kind, machines)
+    return min(found, healer.max_unavailable) if healer.kind is HealerKind.MEDIK8S else found
 
 
 def effects(
@@ -183,10 +184,7 @@ def faulty(case: Case, node: NodeState) -> bool:
 
 def held(case: Case, sick: int, nodes: int) -> bool:
     """Whether so many are faulty that nobody is mended."""
-    settings = case.site.file.remediation
-    if case.healer.kind is HealerKind.MEDIK8S:
-        return sick > case.bound
-    return sick > 2 and sick * 100 > (settings.max_faulty_percent if settings else 0) * nodes
+    return sick > _tolerated(case.site, case.healer, nodes)
 
 
 def hosts_of(site: SiteChange, pool: Pool) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def begun(site: SiteChange, case: Case) -> Iterator[Found]:
 
 
 def _rebooted(case: Case, nodes: Mapping[str, NodeState], seen: Seen) -> Iterator[Found]:
-    sick = [name for name in seen.machines if faulty(case, nodes[name])]
+    sick = [name for name in seen.machines if _counts(case, nodes[name])]
     if held(case, len(sick), len(seen.machines)):
         why = (
             f"{len(sick)} of {len(seen.machines)} nodes of pool {case.pool.name} have a fault, "
@@ -80,6 +80,12 @@ def _rebooted(case: Case, nodes: Mapping[str, NodeState], seen: Seen) -> Iterato
         names = tuple(name for name in out if out[name] == word)
         why = f"{told(case, nodes, names)}: {word}; {case.how} when that is over"
         yield Found(Impact.UNKNOWN, names, f"faulty in the state that was given: {why}")
+
+
+def _counts(case: Case, node: NodeState) -> bool:
+    """Whether a node is one of those of which too many hold all repairs (turns.awk, ``judge``)."""
+    quarantined = QUARANTINED_TAINT in node.taints
+    return faulty(case, node) or (quarantined and case.healer.kind is not HealerKind.MEDIK8S)
 
 
 def _waits(case: Case, node: NodeState) -> str:
