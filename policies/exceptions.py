@@ -1,0 +1,88 @@
+"""Exceptions as data: a rule, objects, a reason, an owner and an end date.
+
+Ours are in policies/exceptions.yaml, and name each privileged part; a site's own stand in its file
+under ``policies.exceptions``. One that has expired excepts nothing, and is told; one that no object
+needs any more is told as well.
+"""
+
+import datetime
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from policies.rule import Violation
+
+OURS = Path(__file__).parent / "exceptions.yaml"
+FIELDS = ("rule", "object", "reason", "owner", "until")
+
+
+class ExemptionError(Exception):
+    """An exception that says too little, or names no rule; the message says which and what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exemption:
+    """Objects that a rule does not hold for, up to and including the day ``until``.
+
+    ``object`` is ``<kind> <namespace>/<name>``, or ``<kind> <name>`` without a namespace; ``*``
+    stands for any text within one of them. ``own`` is true of a site's.
+    """
+
+    rule: str
+    object: str
+    reason: str
+    owner: str
+    until: datetime.date
+    own: bool = False
+
+    def covers(self, violation: Violation) -> bool:
+        """Whether it is this rule and one of these objects."""
+        same = self.rule == violation.rule.name
+        return same and _pattern(self.object).fullmatch(violation.object.title) is not None
+
+    def expired(self, today: datetime.date) -> bool:
+        """Whether its last day is over."""
+        return today > self.until
+
+
+def exemptions(rows: Iterable[Mapping[str, Any]], *, own: bool) -> tuple[Exemption, ...]:
+    """Exceptions from plain data. Raises ExemptionError."""
+    return tuple(_exemption(row, own=own) for row in rows)
+
+
+@cache
+def ours() -> tuple[Exemption, ...]:
+    """The exceptions of what Foresite itself makes."""
+    return exemptions(
+        yaml.load(OURS.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader) or [], own=False
+    )
+
+
+@lru_cache(maxsize=1024)
+def _pattern(objects: str) -> re.Pattern[str]:
+    return re.compile("[^/ ]*".join(re.escape(part) for part in objects.split("*")))
+
+
+def _exemption(row: Mapping[str, Any], *, own: bool) -> Exemption:
+    if not isinstance(row, Mapping):
+        raise ExemptionError(f"an exception is a map with {', '.join(FIELDS)}: {row!r}")
+    missing = [field for field in FIELDS if not row.get(field)]
+    if missing:
+        raise ExemptionError(f"an exception says no {', '.join(missing)}: {dict(row)}")
+    rule, title, reason, owner = (str(row[field]) for field in FIELDS[:-1])
+    return Exemption(rule, title, reason, owner, _day(row["until"]), own)
+
+
+def _day(until: object) -> datetime.date:
+    # YAML makes days of its own, and with an hour something that no day compares with.
+    if isinstance(until, datetime.date) and not isinstance(until, datetime.datetime):
+        return until
+    try:
+        return datetime.date.fromisoformat(str(until))
+    except ValueError:
+        raise ExemptionError(f"until {until} is no day of the calendar") from None

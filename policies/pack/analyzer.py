@@ -1,0 +1,140 @@
+"""What the engine asks of a policy pack: which policies there are, and what breaks them.
+
+A resource is judged by all rules at once, from its inputs, before anything is done to it. Rules
+that take all objects of a site are judged at the end, from the same inputs: what a cluster adds is
+not the site's.
+"""
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from pulumi.runtime.proto import analyzer_pb2
+
+from policies.exceptions import Exemption
+from policies.judge import judge
+from policies.own import OwnRules
+from policies.pack.resources import UnknownValueError, kubernetes_object
+from policies.rule import Object, ObjectRule, Rule, Severity, SiteRule, Violation
+
+NAME, VERSION = "foresite", "0.1.0"
+_LEVELS = {
+    Severity.MANDATORY: analyzer_pb2.MANDATORY,
+    Severity.ADVISORY: analyzer_pb2.ADVISORY,
+}
+
+
+class Analyzer:
+    """The policies for one run of the engine."""
+
+    def __init__(
+        self,
+        rules: Iterable[Rule],
+        own: OwnRules,
+        exceptions: Sequence[Exemption],
+        today: datetime.date,
+    ) -> None:
+        self._rules = (*rules, *own.rules)
+        self._object_rules = [each for each in self._rules if isinstance(each, ObjectRule)]
+        self._site_rules = [each for each in self._rules if isinstance(each, SiteRule)]
+        self._own, self._exceptions, self._today = own, exceptions, today
+        self._seen: dict[str, Object] = {}
+
+    def information(self) -> analyzer_pb2.AnalyzerInfo:
+        """Every rule as a policy. None can be configured: exceptions are in Git."""
+        return analyzer_pb2.AnalyzerInfo(
+            name=NAME,
+            version=VERSION,
+            supportsConfig=False,
+            policies=[_policy(rule) for rule in self._rules],
+        )
+
+    def resource(self, request: analyzer_pb2.AnalyzeRequest) -> analyzer_pb2.AnalyzeResponse:
+        """What of a resource breaks the rules that look at one object."""
+        try:
+            found = kubernetes_object(request.type, request.properties, request.provider.name)
+        except UnknownValueError:
+            return analyzer_pb2.AnalyzeResponse(diagnostics=[_unknown(request.urn)])
+        if found is None:
+            return analyzer_pb2.AnalyzeResponse()
+        self._seen[request.urn] = found
+        return self._judged({request.urn: found}, self._object_rules)
+
+    def stack(self, request: analyzer_pb2.AnalyzeStackRequest) -> analyzer_pb2.AnalyzeResponse:
+        """What of the whole stack breaks the rules that look at all objects."""
+        seen = self._seen
+        return self._judged(
+            {each.urn: seen[each.urn] for each in request.resources if each.urn in seen},
+            self._site_rules,
+        )
+
+    def _judged(
+        self, objects: Mapping[str, Object], rules: Sequence[Rule]
+    ) -> analyzer_pb2.AnalyzeResponse:
+        """What of objects by URN breaks ``rules``, and which checks of a site's own failed."""
+        known = len(self._own.faults)
+        found = judge(list(objects.values()), self._today, self._exceptions, rules)
+        urns = {_identity(each): urn for urn, each in objects.items()}
+        response = analyzer_pb2.AnalyzeResponse()
+        for violation in found.violations:
+            ended = [each for each in found.expired if each.covers(violation)]
+            urn = urns.get(_identity(violation.object), "")
+            response.diagnostics.append(_diagnostic(violation.rule, _said(violation, ended), urn))
+        by_name = {rule.name: rule for rule in rules}
+        for fault in self._own.faults[known:]:
+            rule = replace(by_name[fault.rule], severity=Severity.MANDATORY)
+            response.diagnostics.append(_diagnostic(rule, str(fault), ""))
+        return response
+
+
+def _identity(each: Object) -> tuple[str, ...]:
+    return each.cluster, str(each.body.get("apiVersion")), each.kind, each.namespace, each.name
+
+
+def _policy(rule: Rule) -> analyzer_pb2.PolicyInfo:
+    one = isinstance(rule, ObjectRule)
+    return analyzer_pb2.PolicyInfo(
+        name=rule.name,
+        displayName=rule.what,
+        description=f"{rule.what}: {rule.why} ({rule.source})",
+        enforcementLevel=_LEVELS[rule.severity],
+        policy_type=(analyzer_pb2.POLICY_TYPE_RESOURCE if one else analyzer_pb2.POLICY_TYPE_STACK),
+    )
+
+
+def _diagnostic(rule: Rule, message: str, urn: str) -> analyzer_pb2.AnalyzeDiagnostic:
+    return analyzer_pb2.AnalyzeDiagnostic(
+        policyName=rule.name,
+        policyPackName=NAME,
+        policyPackVersion=VERSION,
+        description=rule.what,
+        message=message,
+        enforcementLevel=_LEVELS[rule.severity],
+        urn=urn,
+    )
+
+
+def _said(violation: Violation, ended: Iterable[Exemption]) -> str:
+    """A violation for a person, with the exceptions that would have covered it before."""
+    rule, each, found = violation
+    at = f" {found.path}" if found.path else ""
+    lines = [
+        f"{each.title}{at}: {found.message}",
+        f"why: {rule.why}",
+        f"fix: {found.fix}",
+        *(f"the exception for {one.object} ended on {one.until}" for one in ended),
+    ]
+    return "\n".join(lines)
+
+
+def _unknown(urn: str) -> analyzer_pb2.AnalyzeDiagnostic:
+    """Said of an object with a value that is not known before something else has been made."""
+    return analyzer_pb2.AnalyzeDiagnostic(
+        policyName="not-judged",
+        policyPackName=NAME,
+        policyPackVersion=VERSION,
+        description="An object is judged once all its values are known.",
+        message="a value of it is not known yet: it is judged by `pulumi up`, before it is made",
+        enforcementLevel=analyzer_pb2.ADVISORY,
+        urn=urn,
+    )

@@ -1,0 +1,66 @@
+"""The reference page of all rules: docs/policy-rules.md.
+
+``python -m policies.reference`` writes it; with ``--check`` it only compares.
+"""
+
+import sys
+from pathlib import Path
+
+from policies.exceptions import Exemption, ours
+from policies.rule import Rule
+from policies.rules import DOMAINS
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "policy-rules.md"
+TEXT = (
+    "What every object of a site is judged by. A mandatory rule that is broken stops `check`, "
+    "`render` and `up`; an advisory one is shown. How they are run, and how to make an exception: "
+    "[policies.md](policies.md)."
+)
+EXCEPTIONS_TEXT = (
+    "What Foresite itself makes and a rule would refuse. `*` stands for any text of a namespace or "
+    "a name."
+)
+
+
+def page() -> str:
+    """The page: the rules by domain, then the exceptions of ours by object."""
+    lines = ["# The rules", "", TEXT, ""]
+    for domain, rules in DOMAINS.items():
+        lines += [f"## {domain.capitalize()}", ""]
+        lines += ["| rule | | what it asks for | what it keeps from happening | from |"]
+        lines += ["|---|---|---|---|---|", *(_row(rule) for rule in rules), ""]
+    lines += ["## Exceptions", "", EXCEPTIONS_TEXT, "", "| object | rule | why | until |"]
+    lines += ["|---|---|---|---|"]
+    lines += [_exception(each) for each in sorted(ours(), key=lambda e: (e.object, e.rule))]
+    return "\n".join([*lines, ""])
+
+
+def _row(rule: Rule) -> str:
+    cells = (rule.severity.value, rule.what, rule.why, rule.source)
+    return f"| `{rule.name}` | {' | '.join(map(_cell, cells))} |"
+
+
+def _exception(each: Exemption) -> str:
+    return f"| `{each.object}` | `{each.rule}` | {_cell(each.reason)} | {each.until} |"
+
+
+def _cell(text: str) -> str:
+    """A text that a table shows as it is written."""
+    for special in ("\\", "|", "*", "<"):
+        text = text.replace(special, f"\\{special}")
+    return text
+
+
+def main() -> int:
+    """Write the page; with --check only compare, and fail where it differs."""
+    stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page()
+    if "--check" in sys.argv[1:]:
+        print("docs/policy-rules.md is not up to date" if stale else "up to date")
+        return int(stale)
+    if stale:
+        PAGE.write_text(page(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""What a rule is: a name, how strict it is, what it asks for and why, where it is from, a check.
+
+A check is a pure function over plain data, and yields what it finds; it never raises for an object
+that is malformed, as schemas judge that.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+Json = dict[str, Any]
+
+
+class Severity(StrEnum):
+    """What becomes of an object that breaks a rule; the names are CrossGuard's."""
+
+    MANDATORY = "mandatory"
+    """It is refused."""
+    ADVISORY = "advisory"
+    """Whoever deploys it is told."""
+
+
+class Object(NamedTuple):
+    """A Kubernetes object and the cluster that it is for: ``management`` or ``site``."""
+
+    cluster: str
+    body: Json
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
+        return str(self.body.get("kind", ""))
+
+    @property
+    def metadata(self) -> Json:
+        """Its metadata; empty where there is none."""
+        found = self.body.get("metadata")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace; empty where it has none."""
+        return str(self.metadata.get("namespace") or "")
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.metadata.get("name") or "")
+
+    @property
+    def title(self) -> str:
+        """``DaemonSet accelerators/device-plugin-v100``, as exceptions name it."""
+        place = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind} {place}{self.name}"
+
+
+class Found(NamedTuple):
+    """What breaks a rule: the place in the object (``spec.template.spec.containers[0].image``;
+    empty for the object as a whole), what is wrong, and what to do instead."""
+
+    path: str
+    message: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What all rules have.
+
+    ``what`` it asks for; ``why``: what it keeps from happening; ``source``: the standard, guide or
+    incident that it is from. What must hold in a cluster whoever deploys is in
+    policies/cluster.py too.
+    """
+
+    name: str
+    severity: Severity
+    what: str
+    why: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRule(Rule):
+    """A rule that one object keeps or breaks by itself."""
+
+    check: Callable[[Object], Iterable[Found]]
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRule(Rule):
+    """A rule that takes all objects of a site to judge; each finding names its object."""
+
+    check: Callable[[Sequence[Object]], Iterable[tuple[Object, Found]]]
+
+
+class Violation(NamedTuple):
+    """A rule that an object breaks, and where."""
+
+    rule: Rule
+    object: Object
+    found: Found

@@ -1,0 +1,177 @@
+"""Who gets devices of a host, and how they are counted."""
+
+import re
+from collections.abc import Iterator
+
+from policies.nodes import ACCELERATOR, POOL, selector
+from policies.plain import text
+from policies.pods import Container, Pod, items, mapping, of_containers, of_pods
+from policies.rule import Found, Json, ObjectRule, Rule, Severity
+
+PLUGINS = "/var/lib/kubelet/device-plugins"
+"""Where a device plugin meets the kubelet (Kubernetes documentation, Device Plugins)."""
+DEVICE_PATHS = (
+    "/dev",
+    PLUGINS,
+    "/var/lib/kubelet/plugins_registry",
+    "/var/lib/kubelet/plugins",
+    "/var/lib/kubelet/pod-resources",
+    "/var/run/cdi",
+    "/etc/cdi",
+)
+"""Devices, and where the kubelet and the runtime are told of them; ``/run`` is ``/var/run``."""
+VISIBLE = "NVIDIA_VISIBLE_DEVICES"
+NO_DEVICES = ("", "none", "void")
+NVIDIA = "nvidia.com/"
+FEATURES = "feature.node.kubernetes.io/"
+"""Labels of Node Feature Discovery."""
+_WHOLE = re.compile(r"(?:0|[1-9][0-9]*)(?:k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?")
+
+
+def extended(resource: str) -> bool:
+    """Whether a resource is one that a device plugin or a site counts (Kubernetes 1.34,
+    pkg/apis/core/v1/helper, IsExtendedResourceName)."""
+    native = "/" not in resource or "kubernetes.io/" in resource
+    return not native and not resource.startswith("requests.")
+
+
+def _counted(pod: Pod) -> Iterator[Found]:
+    yield from _whole(f"{pod.path}.resources", mapping(pod.spec, "resources"))
+    for each in pod.containers:
+        yield from _whole(f"{each.path}.resources", mapping(each.body, "resources"))
+
+
+def _whole(path: str, resources: Json) -> Iterator[Found]:
+    limits, requests = mapping(resources, "limits"), mapping(resources, "requests")
+    for name in dict.fromkeys((*limits, *requests)):
+        if not extended(text(name)):
+            continue
+        limit, request = limits.get(name), requests.get(name, limits.get(name))
+        if str(limit) != str(request):
+            yield Found(
+                f'{path}.limits["{name}"]',
+                f"the limit of {name} is {limit}, and the request {request}",
+                "write the same number as limit and as request, or the limit alone",
+            )
+        elif not _WHOLE.fullmatch(_number(limit)):
+            yield Found(
+                f'{path}.limits["{name}"]',
+                f"{limit} of {name} is no whole number",
+                "write how many devices it needs, without a fraction",
+            )
+
+
+def _number(value: object) -> str:
+    # Pulumi makes whole numbers floats.
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _device_paths(pod: Pod) -> Iterator[Found]:
+    for path, volume in pod.volumes:
+        mounted = text(mapping(volume, "hostPath").get("path"))
+        reached = _reached(mounted) if mounted else ()
+        if reached:
+            yield Found(
+                f"{path}.hostPath.path",
+                f"{mounted} has {', '.join(reached)} of the host",
+                "ask for devices as a resource; a device plugin is named by an exception",
+            )
+
+
+def _reached(mounted: str) -> tuple[str, ...]:
+    """The paths of devices that a mounted path is within, or that are within it."""
+    place = _steps(mounted)
+    found = []
+    for each in DEVICE_PATHS:
+        steps = _steps(each)
+        shared = min(len(steps), len(place))
+        if steps[:shared] == place[:shared]:
+            found.append(each)
+    return tuple(found)
+
+
+def _steps(path: str) -> list[str]:
+    steps: list[str] = []
+    for step in path.split("/"):
+        if step == "..":
+            steps = steps[:-1]
+        elif step not in ("", "."):
+            steps.append(step)
+    return ["var", *steps] if steps[:1] == ["run"] else steps
+
+
+def _plugin_anywhere(pod: Pod) -> Iterator[Found]:
+    folders = (_steps(text(mapping(volume, "hostPath").get("path"))) for _, volume in pod.volumes)
+    if _steps(PLUGINS) in folders and not _chooses(pod):
+        yield Found(
+            f"{pod.path}.nodeSelector",
+            "this device plugin runs on every node, whether it has such devices or not",
+            f"select the nodes by {POOL} or {ACCELERATOR}",
+        )
+
+
+def _chooses(pod: Pod) -> bool:
+    """Whether a pod says by hardware on which nodes it runs: any term of an affinity is enough for
+    a node, so each has to."""
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    affinity = mapping(pod.spec, "affinity", "nodeAffinity", required)
+    terms = [
+        any(_hardware(each.get("key")) for _, each in items(term, "matchExpressions"))
+        for _, term in items(affinity, "nodeSelectorTerms")
+    ]
+    return any(_hardware(key) for key in selector(pod)) or (bool(terms) and all(terms))
+
+
+def _hardware(label: object) -> bool:
+    return label in (POOL, ACCELERATOR) or text(label).startswith((FEATURES, NVIDIA))
+
+
+def _visible(_: Pod, each: Container) -> Iterator[Found]:
+    limits = mapping(each.body, "resources", "limits")
+    if any(text(name).startswith(NVIDIA) for name in limits):
+        return
+    for index, variable in items(each.body, "env"):
+        value = text(variable.get("value"))
+        if variable.get("name") == VISIBLE and value not in NO_DEVICES:
+            yield Found(
+                f"{each.path}.env[{index}].value",
+                f"container {each.name} sees the GPUs {value} without asking for any",
+                f"ask for them in resources.limits, and leave {VISIBLE} to the device plugin",
+            )
+
+
+RULES: tuple[Rule, ...] = (
+    ObjectRule(
+        "devices-whole",
+        Severity.MANDATORY,
+        "devices and other extended resources have one whole number as limit and request",
+        "the API server refuses the pod, and of a template it is refused only when a job starts",
+        "Kubernetes documentation, Managing Resources for Containers, Extended resources",
+        of_pods(_counted),
+    ),
+    ObjectRule(
+        "device-paths",
+        Severity.MANDATORY,
+        "only what an exception names has devices of the host, or the kubelet's sockets for them",
+        "it would use devices that the kubelet gave to others, or hand out what is not there",
+        "Kubernetes documentation, Device Plugins; NSA/CISA Kubernetes Hardening Guide 1.2",
+        of_pods(_device_paths),
+    ),
+    ObjectRule(
+        "device-plugin-nodes",
+        Severity.MANDATORY,
+        "a device plugin runs on the nodes that have its devices, and says so",
+        "on others it restarts for ever, or takes away a resource that another plugin offers",
+        "Kubernetes documentation, Device Plugins",
+        of_pods(_plugin_anywhere),
+    ),
+    ObjectRule(
+        "devices-asked-for",
+        Severity.MANDATORY,
+        f"{VISIBLE} is not set where no GPU is asked for",
+        "the container runtime gives it every GPU of the host, past the scheduler and all limits",
+        "NVIDIA Container Toolkit documentation, Specialized Configurations with Docker",
+        of_containers(_visible),
+    ),
+)
+"""Rules of accelerators."""

@@ -1,0 +1,259 @@
+"""How much of a site may be out at once, and what may never be moved."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from policies.nodes import Nodes, counted, nodes, places
+from policies.plain import bodies, digits, percent, scaled, text, whole
+from policies.pods import Pod, mapping, pods
+from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
+
+ROLLED = frozenset({"DaemonSet", "Deployment", "StatefulSet", "MachineDeployment"})
+"""Kinds whose pods or machines are replaced some at a time."""
+BUDGETS = {"NodeDisruptionBudget": ("selector",), "SriovNetworkPoolConfig": ("nodeSelector",)}
+"""Kinds that say how many nodes a controller may take out at once, with their selector."""
+CHECKS = frozenset({"MachineHealthCheck", "NodeHealthCheck"})
+
+
+class Rolled(NamedTuple):
+    """Where an object says how it is replaced, and what it says there."""
+
+    path: str
+    strategy: Json
+
+    @property
+    def numbers(self) -> Json:
+        """The numbers maxUnavailable and maxSurge."""
+        return mapping(self.strategy, "rollingUpdate")
+
+    def zero(self, field: str, default: int) -> bool:
+        """Whether a number is 0, as a count or as a share."""
+        value = self.numbers.get(field)
+        return (default if value is None else scaled(value, 100)) == 0
+
+
+def _rolled(body: Json) -> Rolled:
+    """How an object is replaced: MachineDeployments of v1beta2 say it below ``rollout``."""
+    spec = mapping(body, "spec")
+    if "rollout" in spec:
+        return Rolled("spec.rollout.strategy", mapping(spec, "rollout", "strategy"))
+    field = "updateStrategy" if "updateStrategy" in spec else "strategy"
+    return Rolled(f"spec.{field}", mapping(spec, field))
+
+
+def _at_once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+    groups = nodes(objects)
+    for each in objects:
+        for path, value, of in (*_replaced(each, groups), *_drained(each, groups)):
+            # One of one cannot be done otherwise.
+            if of == 1 or not _all(value, of):
+                continue
+            number = f"{of} " if of else ""
+            yield (
+                each,
+                Found(
+                    path,
+                    f"{value} lets all {number}of them be out at once",
+                    "write a share such as 10%, or a number below theirs",
+                ),
+            )
+
+
+def _all(value: Any, of: int | None) -> bool:
+    share = percent(value)
+    if share is not None:
+        return share >= 100
+    number = whole(value)
+    return value == "Recreate" or bool(of and number is not None and number >= of)
+
+
+def _replaced(each: Object, groups: Sequence[Nodes]) -> Iterator[tuple[str, Any, int | None]]:
+    for place, body in bodies(each, ROLLED):
+        path, strategy = rolled = _rolled(body)
+        of = whole(mapping(body, "spec").get("replicas"))
+        if body["kind"] == "DaemonSet":
+            pod = Pod("", {}, mapping(body, "spec", "template", "spec"), body)
+            of = places(pod, groups)
+        elif of is None:
+            of = 1  # what Kubernetes and Cluster API make of none
+        if strategy.get("type") == "Recreate":
+            yield f"{place}{path}.type", "Recreate", of
+        elif strategy.get("type") != "OnDelete":
+            value = rolled.numbers.get("maxUnavailable")
+            yield f"{place}{path}.rollingUpdate.maxUnavailable", value, of
+
+
+def _drained(each: Object, groups: Sequence[Nodes]) -> Iterator[tuple[str, Any, int | None]]:
+    selector = BUDGETS.get(each.kind)
+    if selector:
+        spec = mapping(each.body, "spec")
+        chosen = mapping(spec, *selector)
+        chosen = mapping(chosen, "matchLabels") if "matchLabels" in chosen else chosen
+        yield "spec.maxUnavailable", spec.get("maxUnavailable"), counted(chosen, groups)
+
+
+def _stuck(each: Object) -> Iterator[Found]:
+    for place, body in bodies(each, ROLLED):
+        rolled = _rolled(body)
+        if body["kind"] == "StatefulSet" or rolled.strategy.get("type") in ("OnDelete", "Recreate"):
+            continue
+        # What is not said: MachineDeployment 0 and 1, DaemonSet 1 and 0, Deployment 25 % of both.
+        out, more = {"MachineDeployment": (0, 1), "DaemonSet": (1, 0)}.get(body["kind"], (1, 1))
+        if rolled.zero("maxUnavailable", out) and rolled.zero("maxSurge", more):
+            yield Found(
+                f"{place}{rolled.path}.rollingUpdate",
+                "maxUnavailable and maxSurge are both 0, so nothing may go and nothing may come",
+                "write maxUnavailable: 1, or maxSurge: 1 where there is a spare host",
+            )
+    for place, body in bodies(each, ("KubeadmControlPlane",)):
+        rolled, replicas = _rolled(body), whole(mapping(body, "spec").get("replicas"))
+        if rolled.zero("maxSurge", 1) and (replicas or 1) < 3:
+            yield Found(
+                f"{place}{rolled.path}.rollingUpdate.maxSurge",
+                f"a control plane of {replicas or 1} cannot lose one first: etcd would lose its "
+                "majority, and Cluster API refuses it",
+                "write maxSurge: 1 with a spare host, or three replicas",
+            )
+
+
+def _never_evicted(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+    groups = nodes(objects)
+    for each in objects:
+        if each.kind != "PodDisruptionBudget":
+            continue
+        spec = mapping(each.body, "spec")
+        for field in ("maxUnavailable", "minAvailable"):
+            value = spec.get(field)
+            if value is None:
+                continue
+            reason = _always_zero(field, value) or _too_many(field, value, each, (objects, groups))
+            if reason:
+                yield (
+                    each,
+                    Found(
+                        f"spec.{field}",
+                        f"{field}: {value} {reason}",
+                        "let one go: maxUnavailable: 1, or for a DaemonSet minAvailable as a "
+                        "number below its nodes",
+                    ),
+                )
+
+
+def _always_zero(field: str, value: Any) -> str:
+    none = scaled(value, 100) == 0 if field == "maxUnavailable" else (percent(value) or 0) >= 100
+    return "never lets a pod be evicted" if none else ""
+
+
+def _too_many(
+    field: str, value: Any, budget: Object, site: tuple[Sequence[Object], Sequence[Nodes]]
+) -> str:
+    """Why a budget allows no eviction of the pods that it selects; empty where it does, or where
+    the objects do not tell how many there are."""
+    objects, groups = site
+    counts: list[int | None] = []
+    for maker in objects:
+        if (maker.cluster, maker.namespace) != (budget.cluster, budget.namespace):
+            continue
+        for pod in pods(maker):
+            if not _selects(budget, pod):
+                continue
+            if pod.maker.get("kind") == "DaemonSet":
+                if field == "maxUnavailable" or percent(value) is not None:
+                    return "needs a scale, which a DaemonSet has not: nothing is ever evicted"
+                counts.append(places(pod, groups))
+            else:
+                counts.append(whole(mapping(pod.maker, "spec").get("replicas")))
+    known = [count for count in counts if count is not None]
+    if field == "maxUnavailable" or not known or len(known) < len(counts):
+        return ""
+    needed = scaled(value, sum(known))
+    enough = needed is None or needed < sum(known)
+    return "" if enough else f"is all of the {sum(known)} pods that there are"
+
+
+def _selects(budget: Object, pod: Pod) -> bool:
+    """Whether a budget is for a pod: of none without a selector, of all with an empty one. What
+    an expression chooses is not judged."""
+    selector = mapping(budget.body, "spec").get("selector")
+    if not isinstance(selector, dict) or selector.get("matchExpressions"):
+        return False
+    labels = mapping(pod.metadata, "labels")
+    return all(labels.get(key) == value for key, value in mapping(selector, "matchLabels").items())
+
+
+def _unbounded(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+    groups = nodes(objects)
+    for each in objects:
+        if each.kind not in CHECKS:
+            continue
+        path, value = _most_unhealthy(each)
+        of = counted(mapping(each.body, "spec", "selector", "matchLabels"), groups)
+        if value is None:
+            message = "it says no bound, and so mends all of its machines at once"
+        elif of != 1 and _all(value, of):
+            message = f"{value} is all of its machines"
+        else:
+            continue
+        yield each, Found(path, message, "write a share of about a tenth, such as 10%")
+
+
+def _most_unhealthy(each: Object) -> tuple[str, Any]:
+    """Up to how many unhealthy machines a check mends, and where it says so."""
+    spec = mapping(each.body, "spec")
+    if each.kind == "NodeHealthCheck":
+        healthy = percent(spec.get("minHealthy", "51%"))  # its default, node-healthcheck-operator
+        bounded = "maxUnhealthy" in spec or healthy is None
+        return (
+            ("spec.maxUnhealthy", spec.get("maxUnhealthy"))
+            if bounded
+            else ("spec.minHealthy", f"{100 - healthy}%" if healthy is not None else None)
+        )
+    trigger = mapping(spec, "remediation", "triggerIf")
+    between = trigger.get("unhealthyInRange", spec.get("unhealthyRange"))
+    if between is not None:
+        last = text(between).strip("[]").rpartition("-")[2]
+        return "spec.remediation.triggerIf.unhealthyInRange", digits(last)
+    if "maxUnhealthy" in spec:
+        return "spec.maxUnhealthy", spec["maxUnhealthy"]
+    field = "unhealthyLessThanOrEqualTo"
+    return f"spec.remediation.triggerIf.{field}", trigger.get(field)
+
+
+RULES: tuple[Rule, ...] = (
+    SiteRule(
+        "rollout-at-once",
+        Severity.MANDATORY,
+        "no rollout may take all pods, machines or nodes of a kind at the same time",
+        "what is wrong with the new version shows when nothing of the old one is left",
+        "Google SRE workbook, Canarying Releases; Cloudflare, 5 December 2025",
+        _at_once,
+    ),
+    ObjectRule(
+        "rollout-moves",
+        Severity.MANDATORY,
+        "maxUnavailable and maxSurge are not both 0, nor maxSurge of a control plane below three",
+        "the rollout waits for ever, or the API server refuses the object in the middle of an up",
+        "cluster-api 1.13, internal/webhooks/machinedeployment.go and "
+        "controlplane/kubeadm/internal/webhooks/kubeadmcontrolplane.go; "
+        "Kubernetes 1.34, pkg/apis/apps/validation",
+        _stuck,
+    ),
+    SiteRule(
+        "eviction-possible",
+        Severity.MANDATORY,
+        "a PodDisruptionBudget lets at least one of its pods be evicted",
+        "a drain waits until its time is over, so each host that is re-imaged takes hours more",
+        "Kubernetes 1.34, pkg/controller/disruption/disruption.go; Kubernetes documentation, "
+        "Specifying a Disruption Budget",
+        _never_evicted,
+    ),
+    SiteRule(
+        "health-check-bounded",
+        Severity.MANDATORY,
+        "a health check stops mending where all of its machines are unhealthy",
+        "a network that is down for half an hour would have every host of a pool rebooted or wiped",
+        "cluster-api 1.13, machinehealthcheck_controller.go: the default is 100%",
+        _unbounded,
+    ),
+)
+"""Rules of disruptions, which scheduling joins to its own."""

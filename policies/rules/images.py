@@ -1,0 +1,172 @@
+"""What runs is what was reviewed: images of containers by digest and registry, and images of
+operating systems by checksum, in every kind of object.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from policies.embedded import Path, embedded, written
+from policies.remembered import as_json, remembered
+from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity
+
+SECURITY = "Kubernetes documentation, Images; NSA and CISA, Kubernetes Hardening Guide 1.2, images"
+DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
+HEXADECIMAL = {"sha256": 64, "sha512": 128}
+"""Digits of a checksum, of the kinds that nobody forges."""
+CHECKSUM_SOURCE = "Metal3, baremetal-operator docs/api.md, image; Ironic, image checksums"
+
+
+class Image(NamedTuple):
+    """An image of containers that an object names, and where."""
+
+    path: str
+    reference: str
+
+    @property
+    def registry(self) -> str:
+        """The host that it is pulled from; empty where the reference leaves it to the runtime, by
+        the rule of container runtimes: a host has a dot or a port, or is localhost."""
+        first, slash, _ = self.reference.partition("/")
+        return first if slash and (set(first) & {".", ":"} or first == "localhost") else ""
+
+    @property
+    def tag(self) -> str:
+        """Its tag; empty where it has none."""
+        name = self.reference.partition("@")[0].rpartition("/")[2]
+        return name.partition(":")[2]
+
+
+def images(each: Object) -> Iterator[Image]:
+    """Every image of containers in an object and in those that are text in it: wherever a map has
+    an ``image``, in any kind, and with ``repository`` and ``version`` where these are apart."""
+    for path, value in _with_image(each.body):
+        image = value["image"]
+        if isinstance(image, str) and image:
+            yield Image(f"{path}image", _whole(value, image))
+        elif isinstance(image, dict) and isinstance(image.get("reference"), str):
+            yield Image(f"{path}image.reference", image["reference"])
+
+
+@remembered
+def _with_image(body: Json) -> tuple[tuple[str, Json], ...]:
+    """Every map that has an ``image``, with its place and a dot."""
+    own = (("", body),) if '"image":' in as_json(body) else ()
+    bodies = (*own, *((f"{place}.", each) for place, each in embedded(body)))
+    return tuple(
+        (f"{place}{written(path)}.".lstrip("."), value)
+        for place, body in bodies
+        for path, value in _maps(body, ())
+        if "image" in value and path[:1] != ("metadata",)
+    )
+
+
+def _maps(value: Any, path: Path) -> Iterator[tuple[Path, Json]]:
+    if isinstance(value, dict):
+        yield path, value
+        for key, item in value.items():
+            if isinstance(item, dict | list):
+                yield from _maps(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            if isinstance(item, dict | list):
+                yield from _maps(item, (*path, index))
+
+
+def _whole(value: Json, image: str) -> str:
+    """The reference that an operator makes of its parts (NVIDIA gpu-operator, internal/image)."""
+    repository, version = value.get("repository"), value.get("version")
+    name = f"{repository}/{image}" if isinstance(repository, str) and repository else image
+    if not isinstance(version, str) or not version:
+        return name
+    return f"{name}{'@' if version.startswith('sha256:') else ':'}{version}"
+
+
+def _by_digest(each: Object) -> Iterable[Found]:
+    for image in images(each):
+        if not DIGEST.search(image.reference):
+            yield Found(
+                image.path,
+                f"{image.reference} is whatever its registry serves for this name today",
+                "write it as <registry>/<name>:<tag>@sha256:<64 hexadecimal digits>",
+            )
+
+
+def _latest(each: Object) -> Iterable[Found]:
+    for image in images(each):
+        untagged = not image.tag and "@" not in image.reference
+        if image.tag == "latest" or untagged:
+            yield Found(
+                image.path,
+                f"{image.reference} says no version",
+                "name the version as the tag, with the digest after it",
+            )
+
+
+def _registry(each: Object) -> Iterable[Found]:
+    for image in images(each):
+        if not image.registry:
+            yield Found(
+                image.path,
+                f"{image.reference} leaves it to each host's runtime from where it comes",
+                "name the registry, such as docker.io/library/...",
+            )
+
+
+def _os_image(each: Object) -> Iterable[Found]:
+    for path, value in _with_image(each.body):
+        image = value["image"]
+        # A live image is started anew each time, and Ironic takes no checksum of it.
+        if isinstance(image, dict) and "url" in image and image.get("diskFormat") != "live-iso":
+            yield from _checksum(image, f"{path}image")
+
+
+def _checksum(image: Json, path: str) -> Iterator[Found]:
+    kind = str(image.get("checksumType") or "")
+    checksum = str(image.get("checksum") or "")
+    fix = "write checksum as its hexadecimal digits, and checksumType: sha256"
+    if kind not in HEXADECIMAL:
+        what = f"is by {kind}" if kind else "has no checksum of a named kind"
+        yield Found(f"{path}.checksumType", f"the image {image['url']} {what}", fix)
+    elif not re.fullmatch(rf"[0-9a-f]{{{HEXADECIMAL[kind]}}}", checksum):
+        what = "comes with a checksum that is fetched, or is none"
+        yield Found(f"{path}.checksum", f"the image {image['url']} {what}", fix)
+
+
+RULES: tuple[Rule, ...] = (
+    ObjectRule(
+        "image-digest",
+        Severity.MANDATORY,
+        "every image of containers is named by digest",
+        "a tag can be moved: hosts would run different programs under one name, and whoever takes "
+        "over a registry runs his on all of them",
+        SECURITY,
+        _by_digest,
+    ),
+    ObjectRule(
+        "image-version",
+        Severity.MANDATORY,
+        "an image has a tag other than latest, or a digest",
+        "nobody can say what runs, or go back to what ran before",
+        SECURITY,
+        _latest,
+    ),
+    ObjectRule(
+        "image-registry",
+        Severity.MANDATORY,
+        "every image of containers names its registry",
+        "each runtime completes a short name in its own way, from a registry that nobody chose",
+        SECURITY,
+        _registry,
+    ),
+    ObjectRule(
+        "os-image-checksum",
+        Severity.MANDATORY,
+        "an image of an operating system comes with its SHA-256 or SHA-512 in Git",
+        "Ironic writes what the server gives it to the disks of all hosts; a checksum beside the "
+        "image changes with it",
+        CHECKSUM_SOURCE,
+        _os_image,
+    ),
+)
+"""What objects may run."""

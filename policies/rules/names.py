@@ -1,0 +1,209 @@
+"""Names and labels that an API server takes, and that are nobody else's.
+
+Source: Kubernetes 1.34, pkg/apis/*/validation and k8s.io/apimachinery, pkg/util/validation.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from policies.plain import length
+from policies.pods import mapping, pods
+from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
+
+LABEL_CHARACTERS = 63
+SUBDOMAIN_CHARACTERS = 253
+ANNOTATION_BYTES = 256 * 1024
+"""Keys and values of all annotations of an object (TotalAnnotationSizeLimitB)."""
+_LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
+_PREFIX = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+
+
+class Form(NamedTuple):
+    """What names of some kinds look like."""
+
+    pattern: re.Pattern[str]
+    characters: int
+    what: str
+
+
+SUBDOMAIN = Form(
+    re.compile(rf"{_LABEL}(?:\.{_LABEL})*"),
+    SUBDOMAIN_CHARACTERS,
+    "small letters, digits, - and . between them",
+)
+LABEL = Form(re.compile(_LABEL), LABEL_CHARACTERS, "small letters, digits and - between them")
+SERVICE = Form(
+    re.compile("[a-z](?:[-a-z0-9]*[a-z0-9])?"),
+    LABEL_CHARACTERS,
+    "small letters, digits and - between them, a letter first",
+)
+SEGMENT = Form(re.compile(r"(?!\.{1,2}$)[^/%\n]+"), SUBDOMAIN_CHARACTERS, "no / and no %")
+FORMS = {
+    "Namespace": LABEL,
+    "Service": SERVICE,
+    "Role": SEGMENT,
+    "ClusterRole": SEGMENT,
+    "RoleBinding": SEGMENT,
+    "ClusterRoleBinding": SEGMENT,
+    # Pods carry these names as labels, or as labels with what is added to them.
+    "StatefulSet": LABEL._replace(characters=52),
+    "CronJob": LABEL._replace(characters=52),
+    "Job": LABEL,
+    "JobSet": LABEL,
+    "Cluster": LABEL,
+    "MachineDeployment": LABEL,
+    "KubeadmControlPlane": LABEL,
+}
+"""Kinds whose names are not simply those of a DNS subdomain."""
+RESERVED = ("kube-", "openshift-")
+"""What names of namespaces start with that Kubernetes and OpenShift keep for themselves."""
+DEFAULT = "default"
+SYSTEM = {"PriorityClass": "system-", "ClusterRole": "system:", "ClusterRoleBinding": "system:"}
+"""What names start with that Kubernetes makes itself, and makes anew when it starts."""
+
+
+def _form(each: Object) -> Iterator[Found]:
+    form = FORMS.get(each.kind, SUBDOMAIN)
+    name = each.name
+    if len(name) > form.characters:
+        message = f"it has {len(name)} characters, and a {each.kind} may have {form.characters}"
+    elif not form.pattern.fullmatch(name):
+        message = f"{name!r} is no name of a {each.kind}" if name else "it has no name"
+    else:
+        return
+    yield Found("metadata.name", message, f"at most {form.characters} of {form.what}")
+
+
+def _labels(each: Object) -> Iterator[Found]:
+    yield from _keys("metadata", each.metadata)
+    for pod in pods(each):
+        # A Pod's own metadata are those of the object.
+        if pod.metadata is not each.metadata:
+            yield from _keys(f"{pod.path.removesuffix('spec')}metadata", pod.metadata)
+
+
+def _keys(place: str, metadata: Json) -> Iterator[Found]:
+    for key, value in mapping(metadata, "labels").items():
+        reason = _bad_key(str(key)) or _bad_value(value)
+        if reason:
+            yield Found(
+                f'{place}.labels["{key}"]',
+                reason,
+                "letters, digits, -, _ and . between them, at most 63 of them",
+            )
+    for key in mapping(metadata, "annotations"):
+        if reason := _bad_key(str(key)):
+            yield Found(f'{place}.annotations["{key}"]', reason, "write <domain>/<name>")
+
+
+@lru_cache(maxsize=4096)
+def _bad_key(key: str) -> str:
+    prefix, slash, name = key.rpartition("/")
+    good = not slash or (len(prefix) <= SUBDOMAIN_CHARACTERS and _PREFIX.fullmatch(prefix))
+    named = name and len(name) <= LABEL_CHARACTERS and _VALUE.fullmatch(name)
+    return "" if good and named else f"{key!r} is no key"
+
+
+def _bad_value(value: object) -> str:
+    if not isinstance(value, str):
+        return f"{value!r} is no text"
+    if len(value) > LABEL_CHARACTERS:
+        return f"it has {len(value)} characters, and may have {LABEL_CHARACTERS}"
+    return "" if _VALUE.fullmatch(value) else f"{value!r} is no value of a label"
+
+
+def _annotations(each: Object) -> Iterator[Found]:
+    annotations = mapping(each.metadata, "annotations")
+    size = sum(length(str(text)) for pair in annotations.items() for text in pair)
+    if size > ANNOTATION_BYTES:
+        yield Found(
+            "metadata.annotations",
+            f"they are {size} bytes, and may be {ANNOTATION_BYTES}",
+            "put what is long into a ConfigMap",
+        )
+
+
+def _reserved(each: Object) -> Iterator[Found]:
+    start = SYSTEM.get(each.kind)
+    if start and each.name.startswith(start):
+        yield Found(
+            "metadata.name",
+            f"names that start with {start} are Kubernetes' own",
+            "start it with another word",
+        )
+    spaced = each.kind == "Namespace"
+    namespace = each.name if spaced else each.namespace
+    if namespace == DEFAULT or namespace.startswith(RESERVED):
+        yield Found(
+            "metadata.name" if spaced else "metadata.namespace",
+            f"the namespace {namespace} is not the site's own",
+            "take a namespace of the site",
+        )
+
+
+def _once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+    seen: dict[tuple[str, ...], list[Object]] = {}
+    for each in objects:
+        group = str(each.body.get("apiVersion", "")).rpartition("/")[0]
+        identity = (each.cluster, group, each.kind, each.namespace, each.name)
+        seen.setdefault(identity, []).append(each)
+    for same in seen.values():
+        for each in same if same[1:] else ():
+            yield (
+                each,
+                Found(
+                    "metadata.name",
+                    f"{len(same)} objects are {each.title} on the cluster {each.cluster}",
+                    "give each its own name, or leave out what is double",
+                ),
+            )
+
+
+RULES: tuple[Rule, ...] = (
+    ObjectRule(
+        "name-fits-kind",
+        Severity.MANDATORY,
+        "a name is one that the API server takes for its kind: a DNS label or subdomain, short "
+        "enough for what is made of it",
+        "the API server refuses it in the middle of an up, or its controller makes no pods",
+        "Kubernetes documentation, Object Names and IDs",
+        _form,
+    ),
+    ObjectRule(
+        "labels-valid",
+        Severity.MANDATORY,
+        "keys and values of labels have at most 63 characters that a label may have",
+        "the API server refuses the object, or the pods of a template that it took",
+        "Kubernetes documentation, Labels and Selectors",
+        _labels,
+    ),
+    ObjectRule(
+        "annotations-bounded",
+        Severity.MANDATORY,
+        f"all annotations of an object are at most {ANNOTATION_BYTES} bytes",
+        "the API server refuses it",
+        "k8s.io/apimachinery 0.34, pkg/api/validation/objectmeta.go",
+        _annotations,
+    ),
+    ObjectRule(
+        "names-not-reserved",
+        Severity.MANDATORY,
+        "nothing is put into default, kube-* or openshift-*, or named as Kubernetes names its own, "
+        "unless an exception names it",
+        "an upgrade of the cluster takes it back, and who may write there may do much else",
+        "Kubernetes documentation, Namespaces; NSA/CISA Kubernetes Hardening Guide 1.2",
+        _reserved,
+    ),
+    SiteRule(
+        "identity-once",
+        Severity.MANDATORY,
+        "no two objects have the same group, kind, namespace and name on one cluster",
+        "each apply undoes the other one, and deleting one deletes both",
+        "Kubernetes documentation, Object Names and IDs",
+        _once,
+    ),
+)
+"""Rules of names."""

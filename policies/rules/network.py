@@ -1,0 +1,245 @@
+"""Who reaches a site's programs, and what happens to all requests when one of them is away."""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from policies.nodes import GIVEN, cluster_of, selector
+from policies.plain import bodies, text, texts, whole
+from policies.pods import Pod, items, mapping, pods
+from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
+
+OUTSIDE = ("LoadBalancer", "NodePort")
+DOORS = frozenset({"Ingress", "Gateway"})
+WEBHOOKS = frozenset({"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"})
+POLICIES = frozenset({"ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"})
+NEEDED = frozenset({"*", "pods", "nodes", "leases", "events", "pods/*", "*/*", "nodes/*"})
+"""What a cluster has to write to get out of trouble (Kubernetes documentation, Admission Webhook
+Good Practices)."""
+PATIENCE_SECONDS = 10
+"""The default of timeoutSeconds."""
+NODE_PORTS = {
+    10248: "the kubelet's health",
+    10249: "kube-proxy's metrics",
+    10250: "the kubelet",
+    10256: "kube-proxy's health",
+}
+"""TCP ports of every node (Kubernetes documentation, Ports and Protocols; kube-proxy's and the
+kubelet's defaults)."""
+
+
+def _outside(each: Object) -> Iterator[Found]:
+    for place, body in bodies(each, ("Service",)):
+        spec = mapping(body, "spec")
+        if spec.get("type") in OUTSIDE:
+            yield Found(
+                f"{place}spec.type",
+                f"a {spec['type']} is reached from outside the cluster",
+                "write ClusterIP, or except the Service with its reason",
+            )
+        if spec.get("externalIPs"):
+            yield Found(
+                f"{place}spec.externalIPs",
+                "each node takes what is sent to these addresses, whoever they belong to",
+                "leave externalIPs out",
+            )
+    for place, _ in bodies(each, DOORS):
+        yield Found(
+            place.removesuffix("."),
+            "it leads from outside the cluster to programs in it",
+            "leave it out, or except it with its reason",
+        )
+
+
+def _blocks(each: Object) -> Iterator[Found]:
+    for place, body in bodies(each, WEBHOOKS):
+        for index, hook in items(body, "webhooks"):
+            resources = {
+                name for _, rule in items(hook, "rules") for name in texts(rule.get("resources"))
+            }
+            # An empty selector chooses everything.
+            narrowed = any(
+                mapping(hook, field) for field in ("namespaceSelector", "objectSelector")
+            ) or items(hook, "matchConditions")
+            if hook.get("failurePolicy") != "Ignore" and resources & NEEDED and not narrowed:
+                yield Found(
+                    f"{place}webhooks[{index}].failurePolicy",
+                    f"while its server is away, nobody in the whole cluster can write "
+                    f"{', '.join(sorted(resources & NEEDED))}",
+                    "leave kube-system and its own namespace out by a namespaceSelector",
+                )
+
+
+def _impatient(each: Object) -> Iterator[Found]:
+    for place, body in bodies(each, WEBHOOKS):
+        for index, hook in items(body, "webhooks"):
+            seconds = whole(hook.get("timeoutSeconds"))
+            if seconds is not None and seconds > PATIENCE_SECONDS:
+                yield Found(
+                    f"{place}webhooks[{index}].timeoutSeconds",
+                    f"each request waits up to {seconds} s for it",
+                    f"write at most {PATIENCE_SECONDS}",
+                )
+
+
+def _open(each: Object) -> Iterator[Found]:
+    for place, body in bodies(each, POLICIES):
+        if mapping(body, "spec").get("failurePolicy") == "Ignore":
+            yield Found(
+                f"{place}spec.failurePolicy",
+                "what its expressions fail on is let pass",
+                "write Fail, and mend the expressions",
+            )
+
+
+def _unguarded(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+    chosen: dict[tuple[str, str], list[Json]] = {}
+    for each in objects:
+        if each.kind == "NetworkPolicy":
+            wanted = mapping(each.body, "spec", "podSelector")
+            chosen.setdefault((each.cluster, each.namespace), []).append(wanted)
+    for each in objects:
+        for pod in pods(each) if each.namespace else ():
+            # A NetworkPolicy does not hold for the host's network, nor a ConfigMap's pods here.
+            if pod.maker is not each.body or pod.spec.get("hostNetwork") is True:
+                continue
+            ports = [str(port) for port in _ports(pod)]
+            guards = chosen.get((each.cluster, each.namespace), [])
+            if ports and not any(_selects(wanted, pod) for wanted in guards):
+                yield (
+                    each,
+                    Found(
+                        pod.path,
+                        f"any pod of the cluster may call its ports {', '.join(ports)}",
+                        "add a NetworkPolicy that selects it and says who may",
+                    ),
+                )
+
+
+def _ports(pod: Pod) -> Iterator[int]:
+    for container in pod.containers:
+        for _, port in items(container.body, "ports"):
+            number = whole(port.get("containerPort"))
+            if number:
+                yield number
+
+
+def _selects(wanted: Json, pod: Pod) -> bool:
+    labels = mapping(pod.metadata, "labels")
+    match = mapping(wanted, "matchLabels")
+    # An expression is taken to select: the API server alone knows all labels.
+    return all(labels.get(key) == value for key, value in match.items())
+
+
+class Listener(NamedTuple):
+    """A port that a pod takes of its host."""
+
+    number: int
+    protocol: str
+    address: str
+    path: str
+    each: Object
+    pod: Pod
+
+    def clashes(self, other: "Listener") -> bool:
+        """Whether both want one port of one host."""
+        same = (self.number, self.protocol) == (other.number, other.protocol)
+        anywhere = ("", "0.0.0.0", "::")  # noqa: S104  compared, never bound
+        meets = self.address == other.address or {self.address, other.address} & set(anywhere)
+        return same and bool(meets) and self.pod is not other.pod and self._beside(other)
+
+    def _beside(self, other: "Listener") -> bool:
+        """Whether both may run on one node: no label that both choose by keeps them apart."""
+        ours, theirs = selector(self.pod), selector(other.pod)
+        apart = any(ours[key] != theirs[key] for key in GIVEN if key in ours and key in theirs)
+        return cluster_of(self.each, self.pod) == cluster_of(other.each, other.pod) and not apart
+
+
+def _clashes(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+    taken: dict[tuple[int, str], list[Listener]] = {}
+    for each in objects:
+        for pod in pods(each):
+            for one in _listeners(each, pod):
+                taken.setdefault((one.number, one.protocol), []).append(one)
+    for (number, protocol), found in taken.items():
+        for first, second in combinations(found, 2):
+            if first.clashes(second):
+                for one, other in ((first, second), (second, first)):
+                    yield one.each, _clash(one, other.each.title)
+        if protocol == "TCP" and number in NODE_PORTS:
+            yield from ((one.each, _clash(one, NODE_PORTS[number])) for one in found)
+
+
+def _clash(one: Listener, other: str) -> Found:
+    return Found(
+        one.path,
+        f"port {one.number} of its hosts is that of {other} as well",
+        "give one of them another port, or keep them on different pools",
+    )
+
+
+def _listeners(each: Object, pod: Pod) -> Iterator[Listener]:
+    on_host = pod.spec.get("hostNetwork") is True
+    for container in pod.lasting:
+        for index, port in items(container.body, "ports"):
+            number = whole(port.get("hostPort"))
+            if on_host and not number:
+                number = whole(port.get("containerPort"))
+            if number:
+                protocol = text(port.get("protocol")) or "TCP"
+                path = f"{container.path}.ports[{index}]"
+                yield Listener(number, protocol, text(port.get("hostIP")), path, each, pod)
+
+
+RULES: tuple[Rule, ...] = (
+    ObjectRule(
+        "reached-from-outside",
+        Severity.MANDATORY,
+        "no Service is a LoadBalancer or NodePort or takes externalIPs, and there is no Ingress or "
+        "Gateway, unless an exception names it",
+        "what has no log-in of its own is open to whoever reaches the hosts",
+        "NSA/CISA Kubernetes Hardening Guide 1.2, Network separation; externalIPs: CVE-2020-8554",
+        _outside,
+    ),
+    ObjectRule(
+        "webhook-blocks",
+        Severity.MANDATORY,
+        "a webhook that must answer leaves out what the cluster needs to get it back",
+        "a webhook whose server is away refuses the very pod that would bring it back",
+        "Kubernetes documentation, Admission Webhook Good Practices",
+        _blocks,
+    ),
+    ObjectRule(
+        "webhook-patience",
+        Severity.ADVISORY,
+        f"a webhook has at most {PATIENCE_SECONDS} s to answer",
+        "a slow webhook makes every request to the API server slow, and leases are lost",
+        "Kubernetes documentation, Admission Webhook Good Practices",
+        _impatient,
+    ),
+    ObjectRule(
+        "admission-fails-closed",
+        Severity.MANDATORY,
+        "an admission policy refuses what its expressions fail on",
+        "whoever finds an object that makes it fail is past it",
+        "Kubernetes documentation, Validating Admission Policy, Failure Policy",
+        _open,
+    ),
+    SiteRule(
+        "network-policy",
+        Severity.ADVISORY,
+        "a NetworkPolicy selects each pod that listens outside its host's network",
+        "one pod that is taken over reaches the ports of all others",
+        "NSA/CISA Kubernetes Hardening Guide 1.2, Network policies",
+        _unguarded,
+    ),
+    SiteRule(
+        "host-ports-apart",
+        Severity.MANDATORY,
+        "two programs on one host do not take the same port of it, nor one of Kubernetes itself",
+        "the second one restarts for ever, or is pending, and which of them that is changes",
+        "Kubernetes documentation, Ports and Protocols",
+        _clashes,
+    ),
+)
+"""Rules of network exposure."""

@@ -1,0 +1,205 @@
+"""Whose an object is, and who else may change or delete it."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from policies.plain import text
+from policies.pods import mapping
+from policies.rule import Found, Object, ObjectRule, Rule, Severity, SiteRule
+from policies.rules import access
+
+MANAGED_BY = "app.kubernetes.io/managed-by"
+SITE = "foresite.dev/site"
+COMPONENT = "foresite.dev/component"
+LABELS = (MANAGED_BY, SITE, COMPONENT)
+ARGO_OPTIONS = "argocd.argoproj.io/sync-options"
+FLUX_PRUNE = "kustomize.toolkit.fluxcd.io/prune"
+GUARDS = ("Prune=false", "Delete=false")
+
+CLUSTER = "cluster.x-k8s.io/Cluster"
+PROTECTED = frozenset(
+    {
+        "/Namespace",
+        "apiextensions.k8s.io/CustomResourceDefinition",
+        CLUSTER,
+        "cluster.x-k8s.io/MachineDeployment",
+        "controlplane.cluster.x-k8s.io/KubeadmControlPlane",
+        "infrastructure.cluster.x-k8s.io/Metal3Cluster",
+        "infrastructure.cluster.x-k8s.io/Metal3DataTemplate",
+        "infrastructure.cluster.x-k8s.io/Metal3MachineTemplate",
+        "bootstrap.cluster.x-k8s.io/KubeadmConfigTemplate",
+        "ipam.metal3.io/IPPool",
+        "metal3.io/BareMetalHost",
+    }
+)
+"""What takes machines, addresses or everything of a namespace with it, as ``group/kind``."""
+NAMESPACED = {
+    "": "ConfigMap LimitRange PersistentVolumeClaim Pod ResourceQuota Secret Service "
+    "ServiceAccount",
+    "addons.cluster.x-k8s.io": "ClusterResourceSet ClusterResourceSetBinding",
+    "apps": "DaemonSet Deployment ReplicaSet StatefulSet",
+    "batch": "CronJob Job",
+    "bootstrap.cluster.x-k8s.io": "KubeadmConfig KubeadmConfigTemplate",
+    "cluster.x-k8s.io": "Cluster Machine MachineDeployment MachineHealthCheck MachineSet",
+    "controlplane.cluster.x-k8s.io": "KubeadmControlPlane",
+    "external-secrets.io": "ExternalSecret SecretStore",
+    "infrastructure.cluster.x-k8s.io": "Metal3Cluster Metal3DataTemplate Metal3Machine "
+    "Metal3MachineTemplate Metal3Remediation Metal3RemediationTemplate",
+    "ipam.metal3.io": "IPPool",
+    "jobset.x-k8s.io": "JobSet",
+    "kueue.x-k8s.io": "LocalQueue",
+    "metal3.io": "BareMetalHost",
+    "monitoring.coreos.com": "AlertmanagerConfig PodMonitor PrometheusRule ServiceMonitor",
+    "networking.k8s.io": "Ingress NetworkPolicy",
+    "policy": "PodDisruptionBudget",
+    "rbac.authorization.k8s.io": "Role RoleBinding",
+    "resource.k8s.io": "ResourceClaim ResourceClaimTemplate",
+    "self-node-remediation.medik8s.io": "SelfNodeRemediationTemplate",
+    "sriovnetwork.openshift.io": "SriovIBNetwork SriovNetwork SriovNetworkNodePolicy "
+    "SriovNetworkPoolConfig SriovOperatorConfig",
+    "trainer.kubeflow.org": "TrainJob TrainingRuntime",
+}
+"""Kinds that live in a namespace, by group."""
+IN_NAMESPACES = frozenset(
+    f"{group}/{kind}" for group, kinds in NAMESPACED.items() for kind in kinds.split()
+)
+FORCED = {
+    "pulumi.com/patchForce": "true",
+    "kustomize.toolkit.fluxcd.io/force": "enabled",
+}
+FORCED_OPTIONS = ("Force=true", "Replace=true")
+"""Options of Argo CD that delete and make anew, or overwrite what others wrote."""
+
+
+def qualified(each: Object) -> str:
+    """An object's kind with its group, and without its version: ``apps/DaemonSet``."""
+    api = text(each.body.get("apiVersion"))
+    return f"{api.rpartition('/')[0]}/{each.kind}"
+
+
+def _labelled(each: Object) -> Iterator[Found]:
+    labels = mapping(each.metadata, "labels")
+    for label in LABELS:
+        if not text(labels.get(label)):
+            yield Found(
+                f'metadata.labels["{label}"]',
+                f"the label {label} is missing",
+                "write it as all other objects of the site have it",
+            )
+
+
+def _one_site(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+    named = [(each, text(mapping(each.metadata, "labels").get(SITE))) for each in objects]
+    counts = Counter(name for _, name in named if name)
+    if len(counts) < 2:
+        return
+    site = min(counts, key=lambda name: (-counts[name], name))
+    for each, name in named:
+        if name not in ("", site):
+            yield (
+                each,
+                Found(
+                    f'metadata.labels["{SITE}"]',
+                    f"it says site {name} among objects of {site}",
+                    f"write {site}",
+                ),
+            )
+
+
+def _namespaced(each: Object) -> Iterator[Found]:
+    if not each.namespace and qualified(each) in IN_NAMESPACES:
+        yield Found(
+            "metadata.namespace",
+            f"a {each.kind} lives in a namespace, and it names none",
+            "write its namespace",
+        )
+
+
+def _protected(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+    # What is left of a site that was decommissioned, without its Cluster, is free to go.
+    if not any(qualified(each) == CLUSTER for each in objects):
+        return
+    for each in objects:
+        if qualified(each) not in PROTECTED:
+            continue
+        annotations = mapping(each.metadata, "annotations")
+        given = {option.strip() for option in text(annotations.get(ARGO_OPTIONS)).split(",")}
+        if not given.issuperset(GUARDS):
+            yield (
+                each,
+                Found(
+                    f'metadata.annotations["{ARGO_OPTIONS}"]',
+                    "Argo CD deletes it once it has left Git",
+                    f"write {','.join(GUARDS)}",
+                ),
+            )
+        if annotations.get(FLUX_PRUNE) != "disabled":
+            yield (
+                each,
+                Found(
+                    f'metadata.annotations["{FLUX_PRUNE}"]',
+                    "Flux deletes it once it has left Git",
+                    "write disabled",
+                ),
+            )
+
+
+def _forced(each: Object) -> Iterator[Found]:
+    annotations = mapping(each.metadata, "annotations")
+    wrong = [(name, value) for name, value in FORCED.items() if annotations.get(name) == value]
+    options = (option.strip() for option in text(annotations.get(ARGO_OPTIONS)).split(","))
+    wrong += [(ARGO_OPTIONS, option) for option in options if option in FORCED_OPTIONS]
+    for name, value in wrong:
+        yield Found(
+            f'metadata.annotations["{name}"]',
+            f"{value} overwrites what others own of the object, or deletes it to make it anew",
+            "leave it out, and settle with the other owner who writes the field",
+        )
+
+
+RULES: tuple[Rule, ...] = (
+    ObjectRule(
+        "labels-of-owner",
+        Severity.MANDATORY,
+        f"every object carries {', '.join(LABELS[:-1])} and {LABELS[-1]}",
+        "what is nobody's is never cleaned up, and nobody finds what a site has made",
+        "Kubernetes documentation, Recommended Labels",
+        _labelled,
+    ),
+    SiteRule(
+        "one-site",
+        Severity.MANDATORY,
+        f"all objects of a site name the same one in {SITE}",
+        "an object under another site's name is changed or deleted with that site",
+        "Kubernetes documentation, Recommended Labels",
+        _one_site,
+    ),
+    ObjectRule(
+        "namespace-named",
+        Severity.MANDATORY,
+        "an object that lives in a namespace names it",
+        "it lands in whatever namespace the context of who applies it has",
+        "Kubernetes documentation, Namespaces",
+        _namespaced,
+    ),
+    SiteRule(
+        "protected-from-pruning",
+        Severity.MANDATORY,
+        "hosts, clusters, namespaces, templates and addresses carry what keeps Argo CD and Flux "
+        "from deleting them, as long as the site has its Cluster",
+        "a file that was moved or a folder that was renamed would wipe hosts",
+        "Argo CD documentation, Sync Options; Flux documentation, Kustomization; UniSuper, 2024",
+        _protected,
+    ),
+    ObjectRule(
+        "no-forced-ownership",
+        Severity.MANDATORY,
+        "no object asks for others' fields to be overwritten, or to be deleted and made anew",
+        "a controller and the deployment undo each other for ever, or a host is made anew",
+        "Kubernetes documentation, Server-Side Apply, Conflicts; pulumi-kubernetes 4, "
+        "pulumi.com/patchForce",
+        _forced,
+    ),
+    *access.RULES,
+)
+"""Rules of ownership and labels."""

@@ -1,0 +1,176 @@
+"""What a pod may have of its host, of the Pod Security Standard "restricted": one rule a control.
+
+Source of the checks: k8s.io/pod-security-admission v0.34.3, policy/check_*.go.
+"""
+
+from collections.abc import Iterator
+
+from policies.pods import Container, Pod, PodCheck, items, mapping, of_containers, of_pods
+from policies.rule import Found, Rule
+from policies.rules.pod_rights import control
+
+SYSCTLS = frozenset(
+    {
+        "kernel.shm_rmid_forced",
+        "net.ipv4.ip_local_port_range",
+        "net.ipv4.ip_local_reserved_ports",
+        "net.ipv4.ip_unprivileged_port_start",
+        "net.ipv4.ping_group_range",
+        "net.ipv4.tcp_fin_timeout",
+        "net.ipv4.tcp_keepalive_intvl",
+        "net.ipv4.tcp_keepalive_probes",
+        "net.ipv4.tcp_keepalive_time",
+        "net.ipv4.tcp_rmem",
+        "net.ipv4.tcp_syncookies",
+        "net.ipv4.tcp_wmem",
+    }
+)
+"""Settings of the kernel that each pod has for itself (check_sysctls.go, of 1.32)."""
+VOLUMES = (
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "image",
+    "persistentVolumeClaim",
+    "projected",
+    "secret",
+)
+"""Kinds of volumes that give nothing of the host away (check_restrictedVolumes.go)."""
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+HOOKS = ("postStart", "preStop")
+
+
+def _host(field: str, what: str) -> PodCheck:
+    def check(pod: Pod) -> Iterator[Found]:
+        if pod.spec.get(field) is True:
+            yield Found(f"{pod.path}.{field}", f"the pod {what}", f"leave {field} out")
+
+    return check
+
+
+def _host_path(pod: Pod) -> Iterator[Found]:
+    for path, volume in pod.volumes:
+        if "hostPath" in volume:
+            where = mapping(volume, "hostPath").get("path")
+            yield Found(
+                f"{path}.hostPath",
+                f"the pod has {where} of its host",
+                "take emptyDir, a claim or a CSI volume, or except this part with its reason",
+            )
+
+
+def _volumes(pod: Pod) -> Iterator[Found]:
+    for path, volume in pod.volumes:
+        kinds = [key for key in volume if key != "name"]
+        if kinds and not any(kind in (*VOLUMES, "hostPath") for kind in kinds):
+            yield Found(
+                f"{path}.{kinds[0]}",
+                f"volume {volume.get('name')} is of the kind {kinds[0]}",
+                f"take one of {', '.join(VOLUMES)}",
+            )
+
+
+def _host_ports(_: Pod, each: Container) -> Iterator[Found]:
+    for index, port in items(each.body, "ports"):
+        if port.get("hostPort"):
+            yield Found(
+                f"{each.path}.ports[{index}].hostPort",
+                f"container {each.name} takes port {port['hostPort']} of its host",
+                "leave hostPort out, and let a Service lead to the pod",
+            )
+
+
+def _probe_host(_: Pod, each: Container) -> Iterator[Found]:
+    handlers = {name: mapping(each.body, name) for name in PROBES}
+    handlers |= {f"lifecycle.{name}": mapping(each.body, "lifecycle", name) for name in HOOKS}
+    for name, handler in handlers.items():
+        for kind in ("httpGet", "tcpSocket"):
+            host = mapping(handler, kind).get("host")
+            if host:
+                yield Found(
+                    f"{each.path}.{name}.{kind}.host",
+                    f"the kubelet is made to call {host} for container {each.name}",
+                    "leave host out: the pod itself is asked then",
+                )
+
+
+def _sysctls(pod: Pod) -> Iterator[Found]:
+    for index, each in items(pod.security, "sysctls"):
+        if each.get("name") not in SYSCTLS:
+            yield Found(
+                f"{pod.path}.securityContext.sysctls[{index}]",
+                f"the pod sets {each.get('name')}, which is its host's as well",
+                "set it on the host, with the pool's other settings of the kernel",
+            )
+
+
+def _windows(pod: Pod) -> Iterator[Found]:
+    for path, who, context in pod.contexts:
+        if mapping(context, "windowsOptions").get("hostProcess") is True:
+            where = f"{path}.windowsOptions.hostProcess"
+            yield Found(where, f"{who} is a process of its host", "leave hostProcess out")
+
+
+RULES: tuple[Rule, ...] = (
+    control(
+        "host-network",
+        "no pod is in the network of its host",
+        "it would see all traffic of the host, pass every NetworkPolicy and reach local ports",
+        of_pods(_host("hostNetwork", "is in the network of its host")),
+    ),
+    control(
+        "host-pid",
+        "no pod sees the processes of its host",
+        "it could read their environment and, with a capability, enter them",
+        of_pods(_host("hostPID", "sees the processes of its host")),
+    ),
+    control(
+        "host-ipc",
+        "no pod shares memory with its host",
+        "it could read and change what others of the host share",
+        of_pods(_host("hostIPC", "shares memory with its host")),
+    ),
+    control(
+        "host-path",
+        "no pod has a path of its host",
+        "with a writable path of the host a pod makes itself root of it, or fills its disk",
+        of_pods(_host_path),
+    ),
+    control(
+        "volume-types",
+        "volumes are of kinds that give nothing of the host away",
+        "NFS, iSCSI and others are mounted by the host, with its rights and its credentials",
+        of_pods(_volumes),
+        guide=False,
+    ),
+    control(
+        "host-ports",
+        "no container takes a port of its host",
+        "it passes NetworkPolicies and can take the place of another program of the host",
+        of_containers(_host_ports),
+        guide=False,
+    ),
+    control(
+        "probe-host",
+        "probes and hooks ask the pod itself, and no other host",
+        "the kubelet would call any address for whoever may make a pod",
+        of_containers(_probe_host),
+        guide=False,
+    ),
+    control(
+        "sysctls",
+        "a pod sets only what the kernel keeps apart for each pod",
+        "any other setting changes the host under all other pods of it",
+        of_pods(_sysctls),
+        guide=False,
+    ),
+    control(
+        "windows-host-process",
+        "no container is a process of a Windows host",
+        "it has all rights of the host",
+        of_pods(_windows),
+        guide=False,
+    ),
+)

@@ -1,0 +1,198 @@
+"""What a container may do, of the Pod Security Standard "restricted": one rule a control, so that
+an exception from one leaves all others in force.
+
+The kube-apiserver judges the same, with one label for all controls of a namespace;
+tests/test_pod_security.py holds the two against each other.
+Source of the checks: k8s.io/pod-security-admission v0.34.3, policy/check_*.go.
+"""
+
+from collections.abc import Iterator
+
+from policies.pods import Check, Container, Pod, mapping, of_containers, of_pods
+from policies.rule import Found, ObjectRule, Rule, Severity
+
+STANDARDS = "Kubernetes documentation, Pod Security Standards"
+HARDENING = "NSA and CISA, Kubernetes Hardening Guide 1.2, Kubernetes Pod security"
+SELINUX_TYPES = ("container_t", "container_init_t", "container_kvm_t", "container_engine_t")
+PROFILES = ("RuntimeDefault", "Localhost")
+APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
+
+
+def control(name: str, what: str, why: str, check: Check, *, guide: bool = True) -> ObjectRule:
+    """A control of the standard; ``guide``: the hardening guide asks for it too."""
+    source = f"{STANDARDS}; {HARDENING}" if guide else STANDARDS
+    return ObjectRule(name, Severity.MANDATORY, what, why, source, check)
+
+
+def _escalation(_: Pod, each: Container) -> Iterator[Found]:
+    if each.security.get("allowPrivilegeEscalation") is not False:
+        yield Found(
+            f"{each.path}.securityContext.allowPrivilegeEscalation",
+            f"container {each.name} may gain rights that it was not started with",
+            "write allowPrivilegeEscalation: false",
+        )
+
+
+def _dropped(_: Pod, each: Container) -> Iterator[Found]:
+    dropped = mapping(each.security, "capabilities").get("drop")
+    if not (isinstance(dropped, list) and "ALL" in dropped):
+        yield Found(
+            f"{each.path}.securityContext.capabilities.drop",
+            f"container {each.name} keeps capabilities that the runtime gives to all",
+            "write capabilities: {drop: [ALL]}, and add those that it needs",
+        )
+
+
+def _added(_: Pod, each: Container) -> Iterator[Found]:
+    added = mapping(each.security, "capabilities").get("add")
+    for index, name in enumerate(added if isinstance(added, list) else []):
+        if name != "NET_BIND_SERVICE":
+            yield Found(
+                f"{each.path}.securityContext.capabilities.add[{index}]",
+                f"container {each.name} has the capability {name}",
+                "take it out, or except this part with the reason why it needs it",
+            )
+
+
+def _non_root(pod: Pod) -> Iterator[Found]:
+    fix = "write runAsNonRoot: true and runAsUser, such as 65532"
+    given = pod.security.get("runAsNonRoot")
+    for path, who, context in pod.contexts:
+        own = context.get("runAsNonRoot")
+        if own is False or (own is None and given is None and who != "the pod"):
+            yield Found(f"{path}.runAsNonRoot", f"{who} may run as root", fix)
+
+
+def _user(pod: Pod) -> Iterator[Found]:
+    for path, who, context in pod.contexts:
+        if context.get("runAsUser") == 0 and not isinstance(context["runAsUser"], bool):
+            yield Found(
+                f"{path}.runAsUser", f"{who} runs as root", "write another user, such as 65532"
+            )
+
+
+def _seccomp(pod: Pod) -> Iterator[Found]:
+    given = mapping(pod.security, "seccompProfile").get("type")
+    for path, who, context in pod.contexts:
+        own = mapping(context, "seccompProfile").get("type")
+        if own in PROFILES or (own is None and (given is not None or who == "the pod")):
+            continue
+        what = f"has the seccomp profile {own}" if own else "may make every call of the kernel"
+        yield Found(
+            f"{path}.seccompProfile.type",
+            f"{who} {what}",
+            "write seccompProfile: {type: RuntimeDefault}",
+        )
+
+
+def _privileged(_: Pod, each: Container) -> Iterator[Found]:
+    if each.security.get("privileged") is True:
+        yield Found(
+            f"{each.path}.securityContext.privileged",
+            f"container {each.name} is root of its host, with all devices",
+            "leave privileged out, and add the capabilities that it needs",
+        )
+
+
+def _proc_mount(_: Pod, each: Container) -> Iterator[Found]:
+    given = each.security.get("procMount")
+    if given not in (None, "Default"):
+        yield Found(
+            f"{each.path}.securityContext.procMount",
+            f"container {each.name} sees /proc unmasked",
+            "leave procMount out",
+        )
+
+
+def _selinux(pod: Pod) -> Iterator[Found]:
+    for path, who, context in pod.contexts:
+        for field, value in mapping(context, "seLinuxOptions").items():
+            if value and (
+                field in ("user", "role") or (field == "type" and value not in SELINUX_TYPES)
+            ):
+                yield Found(
+                    f"{path}.seLinuxOptions.{field}",
+                    f"{who} has the SELinux {field} {value}",
+                    f"leave it out, or take a type of {', '.join(SELINUX_TYPES)}",
+                )
+
+
+def _apparmor(pod: Pod) -> Iterator[Found]:
+    fix = "leave it out: the runtime's own profile holds then"
+    for path, who, context in pod.contexts:
+        given = mapping(context, "appArmorProfile").get("type")
+        if given not in (None, *PROFILES):
+            yield Found(f"{path}.appArmorProfile.type", f"{who} runs {given} by AppArmor", fix)
+    for key, value in mapping(pod.metadata, "annotations").items():
+        allowed = value in ("", "runtime/default") or str(value).startswith("localhost/")
+        if key.startswith(APPARMOR) and not allowed:
+            path = f'{pod.path.removesuffix("spec")}metadata.annotations["{key}"]'
+            yield Found(path, f"container {key[len(APPARMOR) :]} runs {value} by AppArmor", fix)
+
+
+RULES: tuple[Rule, ...] = (
+    control(
+        "privilege-escalation",
+        "no container may gain rights that it was not started with",
+        "a setuid program in an image would make whoever breaks in root",
+        of_containers(_escalation),
+    ),
+    control(
+        "capabilities-dropped",
+        "every container drops all capabilities",
+        "the runtime's own set lets a container forge packets and pass file permissions",
+        of_containers(_dropped),
+    ),
+    control(
+        "capabilities-added",
+        "no container adds a capability but NET_BIND_SERVICE",
+        "SYS_ADMIN, SYS_PTRACE and others are as good as root of the host",
+        of_containers(_added),
+        guide=False,
+    ),
+    control(
+        "run-as-non-root",
+        "no container runs as root",
+        "root in a container is root of the host for every fault of the kernel or the runtime",
+        of_pods(_non_root),
+    ),
+    control(
+        "run-as-user",
+        "no pod or container names user 0",
+        "root in a container is root of the host for every fault of the kernel or the runtime",
+        of_pods(_user),
+    ),
+    control(
+        "seccomp-profile",
+        "every container has the runtime's seccomp profile, or one of the host's",
+        "without one a container reaches some three hundred calls of the kernel, faults included",
+        of_pods(_seccomp),
+    ),
+    control(
+        "privileged",
+        "no container is privileged",
+        "it is root of its host, with all devices and no profile",
+        of_containers(_privileged),
+    ),
+    control(
+        "proc-mount",
+        "no container sees /proc unmasked",
+        "it could change settings of the host's kernel there",
+        of_containers(_proc_mount),
+        guide=False,
+    ),
+    control(
+        "selinux-options",
+        "SELinux options name a container's type, and no user or role",
+        "another type or role puts a container outside of its confinement",
+        of_pods(_selinux),
+        guide=False,
+    ),
+    control(
+        "apparmor-profile",
+        "AppArmor's profile is the runtime's own or one of the host's",
+        "an unconfined container may write to what the runtime's profile shuts",
+        of_pods(_apparmor),
+        guide=False,
+    ),
+)

@@ -1,0 +1,136 @@
+"""What a pod is sure to get, what it may take at most, and when it is evicted or restarted."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from policies.pods import Container, Pod, items, mapping, of_containers, of_pods
+from policies.rule import Found, Json, ObjectRule, Rule, Severity
+
+RESOURCES = "Kubernetes documentation, Resource Management for Pods and Containers"
+EVICTION = "Kubernetes documentation, Node-pressure Eviction"
+PRIORITY = "Kubernetes documentation, Pod Priority and Preemption"
+PROBES = "Kubernetes documentation, Liveness, Readiness, and Startup Probes"
+STORAGE = "ephemeral-storage"
+
+
+def given(container: Container, part: str, resource: str) -> Any:
+    """A request or a limit of a container; a limit is the request where none is named
+    (Kubernetes 1.34, pkg/apis/core/v1/defaults.go)."""
+    found = mapping(container.body, "resources", part).get(resource)
+    if found is None and part == "requests":
+        return mapping(container.body, "resources", "limits").get(resource)
+    return found
+
+
+def _requests(pod: Pod, each: Container) -> Iterator[Found]:
+    if pod.partial or each.list == "ephemeralContainers":
+        return  # a debugger's container may name none
+    missing = [name for name in ("cpu", "memory") if given(each, "requests", name) is None]
+    if missing:
+        yield Found(
+            f"{each.path}.resources.requests",
+            f"container {each.name} requests no {' and no '.join(missing)}",
+            "write what it takes when it is busy",
+        )
+
+
+def _memory_limit(pod: Pod, each: Container) -> Iterator[Found]:
+    if pod.partial or each.list == "ephemeralContainers":
+        return
+    if given(each, "limits", "memory") is None:
+        yield Found(
+            f"{each.path}.resources.limits.memory",
+            f"container {each.name} may take all memory of its host",
+            "write a limit that it never reaches unless it leaks",
+        )
+
+
+def _scratch(pod: Pod) -> Iterator[Found]:
+    for path, volume in pod.volumes:
+        directory = volume.get("emptyDir")
+        on_disk = isinstance(directory, dict) and directory.get("medium") in (None, "")
+        if on_disk and "sizeLimit" not in mapping(volume, "emptyDir"):
+            free = [each for each in pod.containers if _writes_freely(each, volume)]
+            if free:
+                yield Found(
+                    f"{path}.emptyDir.sizeLimit",
+                    f"container {free[0].name} may fill its host's disk by way of volume "
+                    f"{volume.get('name')}",
+                    f"write sizeLimit, or a limit of {STORAGE} for the container",
+                )
+
+
+def _writes_freely(each: Container, volume: Json) -> bool:
+    mounted = any(
+        mount.get("name") == volume.get("name") and not mount.get("readOnly")
+        for _, mount in items(each.body, "volumeMounts")
+    )
+    return mounted and given(each, "limits", STORAGE) is None
+
+
+def _priority(pod: Pod) -> Iterator[Found]:
+    if not pod.ends and not pod.static and not pod.spec.get("priorityClassName"):
+        yield Found(
+            f"{pod.path}.priorityClassName",
+            "the pod has no priority, so any job takes its place",
+            "name a PriorityClass; system-node-critical for what each host needs",
+        )
+
+
+def _probed(pod: Pod) -> Iterator[Found]:
+    if pod.ends:
+        return
+    for each in pod.lasting:
+        if not any(each.body.get(f"{kind}Probe") for kind in ("liveness", "readiness", "startup")):
+            yield Found(
+                each.path,
+                f"container {each.name} counts as working as long as its process is there",
+                "write readinessProbe, and livenessProbe where a restart mends it",
+            )
+
+
+RULES: tuple[Rule, ...] = (
+    ObjectRule(
+        "resource-requests",
+        Severity.MANDATORY,
+        "every container requests processor time and memory",
+        "the scheduler takes it to need none, so the host is given away twice, and it is the first "
+        "to be evicted when memory is short",
+        f"{RESOURCES}; {EVICTION}",
+        of_containers(_requests),
+    ),
+    ObjectRule(
+        "memory-limit",
+        Severity.MANDATORY,
+        "every container has a limit of memory",
+        "a leak in one takes the memory of all pods of the host, and the kernel kills any of them",
+        RESOURCES,
+        of_containers(_memory_limit),
+    ),
+    ObjectRule(
+        "scratch-space",
+        Severity.MANDATORY,
+        "what a container writes to a volume on its host's disk has a limit",
+        "a full disk makes the kubelet evict pods and delete images, of others too",
+        f"{RESOURCES}; {EVICTION}",
+        of_pods(_scratch),
+    ),
+    ObjectRule(
+        "priority-class",
+        Severity.MANDATORY,
+        "a pod that is meant to stay names a PriorityClass",
+        "jobs of any priority take the place of what finds faults, keeps the cache or hands out "
+        "devices",
+        PRIORITY,
+        of_pods(_priority),
+    ),
+    ObjectRule(
+        "probes",
+        Severity.ADVISORY,
+        "a container that is meant to stay has a probe",
+        "one that hangs is never restarted, and a broken version replaces all others",
+        PROBES,
+        of_pods(_probed),
+    ),
+)
+"""What a pod asks for and may use."""

@@ -1,0 +1,194 @@
+"""Where pods may go, in what order, and who keeps them apart."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from policies.embedded import embedded
+from policies.nodes import ACCELERATOR, POOL, cluster_of, nodes, selector
+from policies.plain import CARRIERS, bodies, text
+from policies.pods import Pod, items, mapping, pods
+from policies.rule import Found, Object, ObjectRule, Rule, Severity, SiteRule
+from policies.rules import disruptions
+
+DEFAULT_SCHEDULER = "default-scheduler"
+VOLCANO = "scheduling.volcano.sh/"
+"""API of Volcano: its scheduler has any name, and no object of ours says which."""
+SYSTEM = "system-"
+SYSTEM_NAMESPACES = ("kube-system",)
+REPLICATED = frozenset({"Deployment", "StatefulSet", "ReplicaSet"})
+
+
+def _tolerates_everything(each: Object) -> Iterator[Found]:
+    for pod in pods(each):
+        for index, toleration in items(pod.spec, "tolerations"):
+            if not toleration.get("key") and toleration.get("operator") == "Exists":
+                effect = toleration.get("effect")
+                yield Found(
+                    f"{pod.path}.tolerations[{index}]",
+                    f"it tolerates every taint{f' of effect {effect}' if effect else ''}",
+                    "name the key of each taint that its nodes have",
+                )
+
+
+def _system_priority(each: Object) -> Iterator[Found]:
+    for pod in pods(each):
+        name = text(pod.spec.get("priorityClassName"))
+        # A node's or a job's template says its namespace beside its pods' (NodeOperationTemplate).
+        if name.startswith(SYSTEM) and _namespace(each, pod) not in SYSTEM_NAMESPACES:
+            yield Found(
+                f"{pod.path}.priorityClassName",
+                f"{name} goes before every tier of the site, and evicts its pods",
+                "name a PriorityClass of the site, of at most 1000000000",
+            )
+
+
+def _namespace(each: Object, pod: Pod) -> str:
+    own = mapping(pod.maker, "metadata").get("namespace")
+    return text(own) if pod.maker is not each.body else each.namespace
+
+
+def _together(each: Object) -> Iterator[Found]:
+    for place, body in bodies(each, REPLICATED):
+        replicas = mapping(body, "spec").get("replicas")
+        pod = mapping(body, "spec", "template", "spec")
+        apart = mapping(pod, "affinity", "podAntiAffinity") or items(
+            pod, "topologySpreadConstraints"
+        )
+        if isinstance(replicas, int | float) and replicas > 1 and not apart:
+            yield Found(
+                f"{place}spec.template.spec",
+                f"its {replicas} replicas may all land on one host, and go with it",
+                "write topologySpreadConstraints or podAntiAffinity over kubernetes.io/hostname",
+            )
+
+
+def _unknown_scheduler(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+    known = _schedulers(objects)
+    if known is None:
+        return
+    for each in objects:
+        for pod in pods(each):
+            name = pod.spec.get("schedulerName") or DEFAULT_SCHEDULER
+            if name not in known:
+                yield (
+                    each,
+                    Found(
+                        f"{pod.path}.schedulerName",
+                        f"no scheduler of this site is called {name}",
+                        f"write one of {', '.join(sorted(known))}",
+                    ),
+                )
+
+
+def _schedulers(objects: Iterable[Object]) -> set[str] | None:
+    """The names of a site's schedulers; None where it has one whose name the objects do not say."""
+    names = {DEFAULT_SCHEDULER}
+    for each in objects:
+        if text(each.body.get("apiVersion")).startswith(VOLCANO):
+            return None
+        if each.kind not in CARRIERS:
+            continue
+        for _, body in embedded(each.body):
+            if text(body.get("apiVersion")).startswith(VOLCANO):
+                return None
+            if body.get("kind") == "KubeSchedulerConfiguration":
+                profiles = (profile for _, profile in items(body, "profiles"))
+                names |= {text(profile.get("schedulerName")) for profile in profiles}
+    return names - {""}
+
+
+def _no_such_nodes(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+    groups = nodes(objects)
+    if not groups:
+        return
+    there = {key: {text(each.labels.get(key)) for each in groups} for key in (POOL, ACCELERATOR)}
+    for each in objects:
+        for pod in pods(each):
+            if cluster_of(each, pod) != "site":
+                continue
+            for key, values in there.items():
+                asked = text(selector(pod).get(key))
+                if asked and asked not in values:
+                    yield (
+                        each,
+                        Found(
+                            f'{pod.path}.nodeSelector["{key}"]',
+                            f"no machine of this site is labelled {key}: {asked}",
+                            f"write one of {', '.join(sorted(values - {''})) or 'none'}",
+                        ),
+                    )
+
+
+def _one_default(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+    for cluster in ("management", "site"):
+        named = [
+            each
+            for each in objects
+            if each.kind == "PriorityClass"
+            and each.cluster == cluster
+            and each.body.get("globalDefault") is True
+        ]
+        names = ", ".join(sorted(each.name for each in named))
+        for each in named if named[1:] else ():
+            yield (
+                each,
+                Found(
+                    "globalDefault",
+                    f"{names} are all the priority of pods that name none",
+                    "leave globalDefault true with one of them",
+                ),
+            )
+
+
+RULES: tuple[Rule, ...] = (
+    ObjectRule(
+        "tolerates-everything",
+        Severity.MANDATORY,
+        "no pod tolerates every taint, unless an exception names it",
+        "it is started on nodes that are drained, broken or not ready, and is never evicted from "
+        "them",
+        "Kubernetes documentation, Taints and Tolerations: an empty key with operator Exists",
+        _tolerates_everything,
+    ),
+    ObjectRule(
+        "system-priority",
+        Severity.MANDATORY,
+        "system-node-critical and system-cluster-critical only in kube-system, or by exception",
+        "such a pod evicts any job of the site, and is the last that a full node lets go",
+        "Kubernetes documentation, Guaranteed Scheduling For Critical Add-On Pods",
+        _system_priority,
+    ),
+    ObjectRule(
+        "replicas-apart",
+        Severity.ADVISORY,
+        "more than one replica of a program are kept on different hosts",
+        "one host that breaks takes all of them",
+        "Kubernetes documentation, Pod Topology Spread Constraints",
+        _together,
+    ),
+    SiteRule(
+        "scheduler-exists",
+        Severity.MANDATORY,
+        "schedulerName names a scheduler that the site has",
+        "pods of a scheduler that is not there are pending for ever, and nothing says why",
+        "Kubernetes documentation, Configure Multiple Schedulers",
+        _unknown_scheduler,
+    ),
+    SiteRule(
+        "nodes-exist",
+        Severity.MANDATORY,
+        "a nodeSelector by pool or accelerator names one that the site has machines of",
+        "a DaemonSet runs nowhere and counts as complete; other pods are pending for ever",
+        "Kubernetes documentation, Assigning Pods to Nodes",
+        _no_such_nodes,
+    ),
+    SiteRule(
+        "one-default-priority",
+        Severity.MANDATORY,
+        "at most one PriorityClass of a cluster is the globalDefault",
+        "the API server refuses the second one, in the middle of an up",
+        "Kubernetes 1.34, plugin/pkg/admission/priority/admission.go",
+        _one_default,
+    ),
+    *disruptions.RULES,
+)
+"""Rules of scheduling."""

@@ -1,0 +1,127 @@
+"""No secret in an object: what is in Git, in a plan or in a state is read by many. References only.
+
+How credentials look is in policies/credentials.py.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from policies.credentials import credential, is_literal, named_secret, suspect
+from policies.embedded import Path, embedded, written
+from policies.pods import Container, Pod, items, of_containers
+from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity
+
+GOOD_PRACTICE = "Kubernetes documentation, Good practices for Kubernetes Secrets"
+HARDENING = "NSA and CISA, Kubernetes Hardening Guide 1.2, Secrets"
+ANEW = (
+    "take it out of Git and make a new one, as this one counts as known; keep that in a store, and "
+    "refer to it by a Secret"
+)
+
+
+def _secret_object(each: Object) -> Iterable[Found]:
+    for place, body in (("", each.body), *embedded(each.body)):
+        if body.get("kind") != "Secret":
+            continue
+        for field in ("data", "stringData"):
+            if body.get(field):
+                yield Found(
+                    ".".join(filter(None, (place, field))),
+                    "a Secret with its content",
+                    "have an ExternalSecret fetch it from the store that the site's `secrets` "
+                    "names, or let a person make it in the cluster",
+                )
+
+
+REFERRING = {"ExternalSecret": frozenset({"secretKey"})}
+"""Fields of a kind that sound like a secret, and say which key of a Secret is meant
+(external-secrets.io/v1, spec.data)."""
+
+
+def _literal(each: Object) -> Iterable[Found]:
+    if _suspect(each.body):
+        harmless = REFERRING.get(each.kind, frozenset[str]())
+        for key, found in _literals(each.body, ()):
+            if key not in harmless:
+                yield found
+
+
+def _suspect(body: Json) -> bool:
+    """Whether there may be anything to find: most objects have nothing, and places cost time."""
+    texts: list[str] = []
+    rest: list[Any] = [("", body)]
+    while rest:
+        key, value = rest.pop()
+        if isinstance(value, str):
+            if named_secret(key) and is_literal(value):
+                return True
+            texts.append(value)
+        elif isinstance(value, dict):
+            rest.extend(value.items())
+        elif isinstance(value, list):
+            rest.extend(("", item) for item in value)
+    return suspect(texts)
+
+
+def _literals(value: Any, path: Path) -> Iterator[tuple[str, Found]]:
+    """Texts that look like a credential, wherever they are, with the name by which they do, if any.
+    A finding never repeats what it found: it ends up in logs and comments."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from ((key, found) for found in _named(key, item, (*path, key)))
+            yield from _literals(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _literals(item, (*path, index))
+    elif isinstance(value, str):
+        what = credential(value)
+        if what:
+            yield "", Found(written(path), f"this text has {what} in it", ANEW)
+
+
+def _named(key: str, value: Any, path: Path) -> Iterator[Found]:
+    if isinstance(value, str) and named_secret(key) and is_literal(value) and not credential(value):
+        yield Found(written(path), f"{key} is written out here", ANEW)
+
+
+def _environment(_: Pod, each: Container) -> Iterator[Found]:
+    for index, variable in items(each.body, "env"):
+        name, value = str(variable.get("name")), variable.get("value")
+        if isinstance(value, str) and named_secret(name) and is_literal(value):
+            yield Found(
+                f"{each.path}.env[{index}].value",
+                f"container {each.name} gets {name} written out",
+                "write valueFrom: {secretKeyRef: {name: ..., key: ...}}",
+            )
+
+
+def _rule(name: str, what: str, why: str, check: Any) -> ObjectRule:
+    source = f"{GOOD_PRACTICE}; {HARDENING}"
+    return ObjectRule(name, Severity.MANDATORY, what, why, source, check)
+
+
+READ_BY_MANY = (
+    "it would be in Git for good, in every plan, in Pulumi's state and in what Argo CD or Flux "
+    "shows, for all who may read one of these"
+)
+RULES: tuple[Rule, ...] = (
+    _rule(
+        "secret-object",
+        "no Secret comes with its content",
+        f"base64 hides nothing: {READ_BY_MANY}",
+        _secret_object,
+    ),
+    _rule(
+        "secret-literal",
+        "no text of an object is a key, a token or a password, or has one in it",
+        READ_BY_MANY,
+        _literal,
+    ),
+    _rule(
+        "secret-environment",
+        "variables that are secrets come from a Secret",
+        f"whoever may read pods reads it; {READ_BY_MANY}",
+        of_containers(_environment),
+    ),
+)
+"""What is no reference is refused."""

@@ -1,0 +1,185 @@
+"""How large and how many objects may be, so that a mistake in a list stops here.
+
+A file that doubled in size because a query returned rows twice stopped a fleet (Cloudflare,
+18 November 2025): what reads an object has a limit, and it is not always told.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from policies.plain import bodies, length, text
+from policies.pods import Pod, items, mapping, of_pods
+from policies.remembered import as_json
+from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
+
+KIB = 1024
+ETCD_BYTES = 1536 * KIB
+"""The largest request of etcd (--max-request-bytes); an API server adds managedFields to it."""
+LARGE_BYTES = 512 * KIB
+DATA_BYTES = 1024 * KIB
+"""What a ConfigMap and a Secret may hold (Kubernetes 1.34, pkg/apis/core, MaxSecretSize)."""
+APPLIED_BYTES = 256 * KIB
+"""What all annotations may be, one of which is the object as it was applied."""
+APPLIED_ELSEWHERE = "ServerSideApply=true"
+SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+BOOT_KINDS = frozenset({"KubeadmConfig", "KubeadmConfigTemplate", "KubeadmControlPlane"})
+BOOT_BYTES = 512 * KIB
+"""Half of the Secret that Cluster API puts a host's user data in, with certificates, indented, and
+with what kubeadm is told."""
+MANY_CONTAINERS = 16
+OBJECTS = 1000
+PER_HOST = 4
+"""A host is one object, and may get a Secret reference and two more. All else is made for pools,
+teams and programs, of which the largest site has some 220 objects: a list that was doubled for
+each host or multiplied for each pool is above this, and no site that a person wrote."""
+
+
+def size(body: Json) -> int:
+    """Bytes of an object as JSON."""
+    return length(as_json(body))
+
+
+def _too_large(each: Object) -> Iterator[Found]:
+    found = size(each.body)
+    if found > ETCD_BYTES:
+        yield Found(
+            "",
+            f"it is {found} bytes, and etcd takes {ETCD_BYTES}",
+            "split it, or keep what is long elsewhere",
+        )
+
+
+def _large(each: Object) -> Iterator[Found]:
+    found = size(each.body)
+    if LARGE_BYTES < found <= ETCD_BYTES:
+        yield Found(
+            "",
+            f"it is {found} bytes, a third or more of what etcd takes",
+            "split it before it grows",
+        )
+
+
+def _data(each: Object) -> Iterator[Found]:
+    if each.kind not in ("ConfigMap", "Secret"):
+        return
+    found = 0
+    for field in ("data", "binaryData", "stringData"):
+        encoded = field == "binaryData" or (field, each.kind) == ("data", "Secret")
+        held = sum(length(text(value)) for value in mapping(each.body, field).values())
+        found += held * 3 // 4 if encoded else held
+    if found > DATA_BYTES:
+        yield Found(
+            "data",
+            f"it holds {found} bytes, and may hold {DATA_BYTES}",
+            "split it, or keep what is long elsewhere",
+        )
+
+
+def _applied(each: Object) -> Iterator[Found]:
+    options = text(mapping(each.metadata, "annotations").get(SYNC_OPTIONS))
+    found = size(each.body)
+    if found > APPLIED_BYTES and APPLIED_ELSEWHERE not in options:
+        yield Found(
+            "metadata.annotations",
+            f"it is {found} bytes, and kubectl apply and Argo CD keep a copy in an annotation of "
+            f"at most {APPLIED_BYTES}",
+            f'write {SYNC_OPTIONS}: "{APPLIED_ELSEWHERE}"',
+        )
+
+
+def _boot(each: Object) -> Iterator[Found]:
+    for place, body in bodies(each, BOOT_KINDS):
+        for steps in (("spec",), ("spec", "template", "spec"), ("spec", "kubeadmConfigSpec")):
+            files = [text(file.get("content")) for _, file in items(mapping(body, *steps), "files")]
+            found = sum(length(content) for content in files)
+            if found > BOOT_BYTES:
+                yield Found(
+                    f"{place}{'.'.join(steps)}.files",
+                    f"its files are {found} bytes, and may be {BOOT_BYTES}",
+                    "put what is long into the host's image",
+                )
+
+
+def _containers(pod: Pod) -> Iterator[Found]:
+    found = len(pod.containers)
+    if found > MANY_CONTAINERS:
+        yield Found(
+            f"{pod.path}.containers",
+            f"a pod of {found} containers is started, moved and counted as one",
+            "make several pods of it",
+        )
+
+
+def _objects(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+    hosts = sum(each.kind == "BareMetalHost" for each in objects)
+    most = OBJECTS + PER_HOST * hosts
+    if len(objects) > most:
+        yield (
+            min(objects, key=lambda each: (each.kind != "Cluster", each.cluster, each.title)),
+            Found(
+                "",
+                f"the site has {len(objects)} objects, and of {hosts} hosts at most {most} are "
+                "expected",
+                "look for a list that was doubled; a site that needs more is better two sites",
+            ),
+        )
+
+
+RULES: tuple[Rule, ...] = (
+    ObjectRule(
+        "object-size",
+        Severity.MANDATORY,
+        f"an object is at most {ETCD_BYTES} bytes",
+        "etcd refuses it in the middle of an up",
+        "etcd documentation, System limits; Cloudflare, 18 November 2025",
+        _too_large,
+    ),
+    ObjectRule(
+        "object-large",
+        Severity.ADVISORY,
+        f"an object is at most {LARGE_BYTES} bytes",
+        "it is sent whole to all who watch it at each change, and soon is too large",
+        "etcd documentation, System limits; Cloudflare, 18 November 2025",
+        _large,
+    ),
+    ObjectRule(
+        "data-size",
+        Severity.MANDATORY,
+        f"a ConfigMap or Secret holds at most {DATA_BYTES} bytes",
+        "the API server refuses it in the middle of an up",
+        "Kubernetes documentation, ConfigMaps; Kubernetes 1.34, pkg/apis/core/types.go",
+        _data,
+    ),
+    ObjectRule(
+        "applied-size",
+        Severity.ADVISORY,
+        f"an object of more than {APPLIED_BYTES} bytes asks Argo CD for server-side apply",
+        "the annotation with its copy is refused, and nothing after it is applied",
+        "Kubernetes documentation, Declarative Management; Argo CD documentation, Sync Options",
+        _applied,
+    ),
+    ObjectRule(
+        "boot-size",
+        Severity.MANDATORY,
+        f"the files of a host's first boot are at most {BOOT_BYTES} bytes",
+        "they go into a Secret with all else that the host is told, and no host of the pool boots",
+        "cluster-api 1.13, bootstrap/kubeadm/internal/cloudinit; Kubernetes 1.34, MaxSecretSize",
+        _boot,
+    ),
+    ObjectRule(
+        "containers-per-pod",
+        Severity.ADVISORY,
+        f"a pod has at most {MANY_CONTAINERS} containers",
+        "one of them that is not ready takes all others out",
+        "Kubernetes documentation, Pods",
+        of_pods(_containers),
+    ),
+    SiteRule(
+        "objects-per-site",
+        Severity.MANDATORY,
+        f"a site has at most {OBJECTS} objects, and {PER_HOST} for each host",
+        "a list that was doubled fills etcd, and an up of it takes hours",
+        "Cloudflare, 18 November 2025",
+        _objects,
+    ),
+)
+"""Rules of sizes."""

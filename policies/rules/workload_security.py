@@ -1,0 +1,153 @@
+"""What a pod may do: the controls of the Pod Security Standard "restricted", and beyond it the
+token by which a pod asks the API server, and a container's own files.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from policies.embedded import embedded
+from policies.pods import Container, Pod, items, mapping, of_containers, pods
+from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
+from policies.rules import pod_host, pod_rights
+from policies.rules.pod_rights import HARDENING, STANDARDS
+
+SERVICE_ACCOUNTS = "Kubernetes documentation, Configure Service Accounts for Pods"
+GOOD_PRACTICE = "Kubernetes documentation, RBAC Good Practices"
+ADMISSION = "Kubernetes documentation, Pod Security Admission"
+ENFORCE = "pod-security.kubernetes.io/enforce"
+LEVELS = ("restricted", "baseline", "privileged")
+Account = tuple[str, str, str]
+"""Cluster, namespace and name of a ServiceAccount."""
+
+
+def everything(objects: Sequence[Object]) -> Iterator[tuple[Object, str, Json]]:
+    """Every object, and those that are text in it, each with its place in the outer one.
+
+    What is text in an object of the management cluster is for the site's own.
+    """
+    for each in objects:
+        yield each, "", each.body
+        for path, body in embedded(each.body):
+            yield each, path, body
+
+
+def _token(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+    used = _with_rights(objects)
+    for each in objects:
+        for pod in pods(each):
+            if _has_token(pod) and _account(each, pod) not in used:
+                yield (
+                    each,
+                    Found(
+                        f"{pod.path}.automountServiceAccountToken",
+                        "every container has a token of the API server that no program of it needs",
+                        "write automountServiceAccountToken: false; where a program does ask, name "
+                        "a serviceAccountName that a RoleBinding gives rights to",
+                    ),
+                )
+
+
+def _has_token(pod: Pod) -> bool:
+    without = pod.static or pod.partial
+    return not without and pod.spec.get("automountServiceAccountToken") is not False
+
+
+def _account(each: Object, pod: Pod) -> Account:
+    metadata = mapping(pod.maker, "metadata")
+    # A template of Node Operation Controller says the namespace of its Jobs itself.
+    inner = mapping(pod.maker, "spec", "template", "spec", "jobTemplate", "metadata")
+    namespace = metadata.get("namespace") or inner.get("namespace") or ""
+    name = pod.spec.get("serviceAccountName") or "default"
+    return _cluster(each, pod.maker), str(namespace), str(name)
+
+
+def _cluster(each: Object, body: Json) -> str:
+    return each.cluster if body is each.body else "site"
+
+
+def _with_rights(objects: Sequence[Object]) -> set[Account]:
+    """The accounts that a binding gives rights to."""
+    return {
+        (_cluster(each, body), str(subject.get("namespace") or ""), str(subject.get("name")))
+        for each, _, body in everything(objects)
+        if body.get("kind") in ("RoleBinding", "ClusterRoleBinding")
+        for _, subject in items(body, "subjects")
+        if subject.get("kind") == "ServiceAccount"
+    }
+
+
+def _default_account(each: Object) -> Iterable[Found]:
+    bodies = [("", each.body), *embedded(each.body)]
+    for place, body in bodies:
+        if body.get("kind") not in ("RoleBinding", "ClusterRoleBinding"):
+            continue
+        for index, subject in items(body, "subjects"):
+            name = str(subject.get("name"))
+            default = subject.get("kind") == "ServiceAccount" and name == "default"
+            everyone = subject.get("kind") == "Group" and name.startswith("system:serviceaccounts")
+            if default or everyone:
+                who = "every pod that names no account" if default else f"every account of {name}"
+                yield Found(
+                    ".".join(filter(None, (place, f"subjects[{index}]"))),
+                    f"{who} has these rights",
+                    "make a ServiceAccount for the program that needs them, and name it here",
+                )
+
+
+def _namespace(each: Object) -> Iterable[Found]:
+    for place, body in (("", each.body), *embedded(each.body)):
+        level = mapping(body, "metadata", "labels").get(ENFORCE)
+        if body.get("kind") == "Namespace" and level not in LEVELS:
+            yield Found(
+                ".".join(filter(None, (place, f'metadata.labels["{ENFORCE}"]'))),
+                f"the namespace's level is {level}" if level else "the namespace has no level",
+                "write restricted; baseline or privileged where its pods need more",
+            )
+
+
+def _read_only(_: Pod, each: Container) -> Iterator[Found]:
+    if each.security.get("readOnlyRootFilesystem") is not True:
+        yield Found(
+            f"{each.path}.securityContext.readOnlyRootFilesystem",
+            f"container {each.name} may write over its own programs",
+            "write readOnlyRootFilesystem: true, and an emptyDir where the program writes",
+        )
+
+
+RULES: tuple[Rule, ...] = (
+    *pod_rights.RULES,
+    *pod_host.RULES,
+    SiteRule(
+        "service-account-token",
+        Severity.MANDATORY,
+        "a pod has a token of the API server only where a binding gives its account rights",
+        "whoever breaks into a container asks the API server with it, and gets what is given to the"
+        " account by anybody, later too",
+        f"{HARDENING}; {SERVICE_ACCOUNTS}",
+        _token,
+    ),
+    ObjectRule(
+        "default-service-account",
+        Severity.MANDATORY,
+        "no rights are given to the account default, or to all accounts",
+        "every pod of the namespace has them, those of others too",
+        f"{GOOD_PRACTICE}; NSA and CISA, Kubernetes Hardening Guide 1.2, Authentication",
+        _default_account,
+    ),
+    ObjectRule(
+        "namespace-level",
+        Severity.MANDATORY,
+        "every namespace says which level of Pod Security the API server enforces in it",
+        "without one any pod is taken, whoever makes it, and the host is his",
+        f"{ADMISSION}; {STANDARDS}",
+        _namespace,
+    ),
+    ObjectRule(
+        "read-only-root-filesystem",
+        Severity.ADVISORY,
+        "a container does not write to its own file system",
+        "what is broken into stays as it was shipped, and a pod that restarts is as it was",
+        f"{HARDENING}, immutable container file systems",
+        of_containers(_read_only),
+    ),
+)
+"""What a pod may do."""

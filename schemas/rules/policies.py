@@ -1,0 +1,127 @@
+"""Rules on a site's own policies: they can be judged, and exceptions have an end.
+
+Whether an expression fits the objects that it looks at only an API server knows, and whether an
+exception is needed those who judge objects; here is what can be seen in the file.
+
+Sources: Kubernetes 1.34, api admissionregistration/v1 (NamedRuleWithOperations); CEL's language
+definition (literals, comments).
+"""
+
+import datetime
+import re
+from collections.abc import Iterator
+
+from schemas.codes import Code
+from schemas.policies import CelRule
+from schemas.rules.finding import Finding, Path
+from schemas.site import Site
+
+MAX_DAYS = 2 * 366
+"""How far the end of an exception may be away. What is within it stays so as time goes by."""
+_PLACE: Path = ("policies",)
+_KIND = re.compile(
+    r"(?:(?P<group>[a-z0-9]([-a-z0-9.]*[a-z0-9])?)/)?v[0-9]+(?:(?:alpha|beta)[0-9]+)?/(?P<name>[a-z]+)"
+)
+LIVED_BY = {
+    ("", "nodes"), ("", "events"), ("", "bindings"), ("coordination.k8s.io", "leases"),
+    ("events.k8s.io", "events"), ("storage.k8s.io", "csinodes"),
+}  # fmt: skip
+"""Group and name of what kubelets and the control plane write to work at all."""
+_STRING = re.compile(
+    r"//[^\n]*|[rR]?('''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\""
+    r"|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")",
+    re.DOTALL,
+)
+"""A comment, or a string as CEL writes it."""
+_CLOSES = {")": "(", "]": "[", "}": "{"}
+_LOOKS_AT = re.compile(r"\b(object|oldObject|request|namespaceObject)\b")
+
+
+def policy_files(site: Site) -> Iterator[Finding]:
+    """Files with rules are Python."""
+    for number, path in enumerate(site.file.policies.python):
+        if not path.endswith(".py"):
+            message = f"{path} is not named as Python"
+            place = (*_PLACE, "python", number)
+            yield Finding(Code.POLICY_FILE, place, message, "name a file that ends in .py")
+
+
+def cel_rules(site: Site) -> Iterator[Finding]:
+    """Rules as CEL have names of their own, and the API server can take them."""
+    seen: set[str] = set()
+    for index, rule in enumerate(site.file.policies.cel):
+        place = (*_PLACE, "cel", index)
+        if rule.name in seen:
+            message = f"there are two rules named {rule.name}"
+            fix = "give this one another name, or join the two with &&"
+            yield Finding(Code.DUPLICATE_NAME, (*place, "name"), message, fix)
+        seen.add(rule.name)
+        yield from _kinds(rule, place)
+        fault = fault_of(rule.expression)
+        if fault is not None:
+            message, fix = fault
+            yield Finding(Code.CEL_RULE, (*place, "expression"), message, fix)
+
+
+def _kinds(rule: CelRule, place: Path) -> Iterator[Finding]:
+    for number, kind in enumerate(rule.kinds):
+        at = (*place, "kinds", number)
+        found = _KIND.fullmatch(kind)
+        if found is None:
+            message = f"{kind[:60]} names no resource"
+            fix = "name its group, version and plural, as in apps/v1/deployments or v1/pods"
+            yield Finding(Code.CEL_RULE, at, message, fix)
+        elif (found["group"] or "", found["name"]) in LIVED_BY:
+            message = f"what kubelets and the control plane write as {found['name']} is not judged"
+            fix = "judge what people write instead, such as v1/pods or apps/v1/deployments"
+            yield Finding(Code.CEL_UNSAFE, at, message, fix)
+
+
+def fault_of(expression: str) -> tuple[str, str] | None:
+    """What shows without a parser that an expression is no rule, and what to do; None if nothing.
+
+    A bracket that is never closed, a string without an end, or nothing of the object in it.
+    """
+    bare = _STRING.sub(" ", expression)
+    if "'" in bare or '"' in bare:
+        return "a string in the expression has no end", "close it, or escape the quote with \\"
+    opened: list[str] = []
+    for sign in bare:
+        if sign in _CLOSES.values():
+            opened.append(sign)
+        elif sign in _CLOSES and (not opened or opened.pop() != _CLOSES[sign]):
+            return f"{sign} closes nothing that was opened", "write its other half, or remove it"
+    if opened:
+        return f"{opened[-1]} is never closed", "write its other half, or remove it"
+    if not _LOOKS_AT.search(bare):
+        message = "the expression looks at nothing of the object, so it holds always or never"
+        return message, "write what must be true of object, oldObject, request or namespaceObject"
+    return None
+
+
+def exceptions(site: Site) -> Iterator[Finding]:
+    """Each exception is there once, and ends within two years."""
+    last = datetime.datetime.now(datetime.UTC).date() + datetime.timedelta(days=MAX_DAYS)
+    seen: set[tuple[str, str]] = set()
+    for index, each in enumerate(site.file.policies.exceptions):
+        place = (*_PLACE, "exceptions", index)
+        if (each.rule, each.object) in seen:
+            message = f"{each.object[:60]} is excepted from {each.rule} twice"
+            fix = "keep the one whose reason and end hold"
+            yield Finding(Code.EXCEPTION_UNUSED, (*place, "object"), message, fix)
+        seen.add((each.rule, each.object))
+        until = _day(each.until)
+        if until is None:
+            message = f"{each.until} is no day of the calendar"
+            yield Finding(Code.INVALID_VALUE, (*place, "until"), message, "name a day that is one")
+        elif until > last:
+            message = f"{each.until} is more than two years away"
+            fix = "name a day on which somebody looks at it again, and can prolong it"
+            yield Finding(Code.OUT_OF_BOUNDS, (*place, "until"), message, fix)
+
+
+def _day(text: str) -> datetime.date | None:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        return None
