@@ -1,0 +1,1 @@
+"""Rules that hold in the site's clusters, whoever deploys."""

@@ -1,0 +1,92 @@
+"""Rules that hold in the site's clusters, whoever deploys: ours, then the site's own.
+
+Each is a ValidatingAdmissionPolicy with its binding. What ours say is data (policies/cluster); here
+they become objects of a site. The site's own stand in its file as CEL.
+"""
+
+from components.admission import in_force
+from components.admission_policies.names import WHAT, WHY, own_name
+from components.manifest import Json, Manifest, Target, annotated, labels
+from policies.cluster import ClusterRule, Facts, binding, cluster_rules, object_name, policy
+from schemas.policies import CelRule
+from schemas.site import Site
+from schemas.vocabulary import Severity
+
+COMPONENT = "admission-policies"
+MENDER = "turns"
+"""The account of the program that gives nodes with faults their turns (components/remediation)."""
+KUBERNETES_OWN = ("kube-system", "kube-public", "kube-node-lease")
+"""Namespaces in which a mistake in a rule takes the cluster itself down; a rule of a site's own
+holds there only where it says so."""
+
+
+def objects(site: Site) -> list[Manifest]:
+    """The policies of both clusters, each with its binding."""
+    ours = [each for rule in cluster_rules(facts(site)) for each in _ours(site, rule)]
+    return annotated(
+        [*ours, *(each for rule in site.file.policies.cel for each in _own(site, rule))]
+    )
+
+
+def facts(site: Site) -> Facts:
+    """What the rules need to know of a site."""
+    remediation, accelerators = site.file.remediation, site.file.accelerators
+    mender = f"system:serviceaccount:{remediation.namespace}:{MENDER}" if remediation else ""
+    operator = accelerators.gpu_operator if accelerators else None
+    return Facts(site.name, mender, (operator.namespace,) if operator else ())
+
+
+def _ours(site: Site, rule: ClusterRule) -> list[Manifest]:
+    advisory = rule.name in {each.value for each in site.file.policies.advisory}
+    name = object_name(rule.name, rule.cluster, site.name)
+    metadata = _metadata(site, name, rule.what, rule.why)
+    bound = binding(rule, advisory=advisory)
+    target = Target(rule.cluster)
+    return in_force(rule.name, metadata, policy(rule), bound, target=target)
+
+
+def _own(site: Site, rule: CelRule) -> list[Manifest]:
+    spec: Json = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [_matched(each) for each in rule.kinds]},
+        "validations": [
+            {
+                "expression": rule.expression,
+                "message": f"{rule.what} ({rule.why})",
+                "reason": "Forbidden",
+            }
+        ],
+    }
+    mandatory = rule.severity is Severity.MANDATORY
+    bound: Json = {
+        "validationActions": ["Deny"] if mandatory else ["Warn", "Audit"],
+        "matchResources": {"namespaceSelector": {"matchExpressions": [_namespaces(rule)]}},
+    }
+    metadata = _metadata(site, own_name(rule.name), rule.what, rule.why)
+    return in_force(f"own/{rule.name}", metadata, spec, bound)
+
+
+def _matched(kind: str) -> Json:
+    """Writes of a kind as ``<group>/<version>/<plural>``; the core group has no name."""
+    *group, version, resource = kind.split("/")
+    return {
+        "apiGroups": ["".join(group)],
+        "apiVersions": [version],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": [resource],
+    }
+
+
+def _namespaces(rule: CelRule) -> Json:
+    key = {"key": "kubernetes.io/metadata.name"}
+    if rule.namespaces:
+        return {**key, "operator": "In", "values": list(rule.namespaces)}
+    return {**key, "operator": "NotIn", "values": list(KUBERNETES_OWN)}
+
+
+def _metadata(site: Site, name: str, what: str, why: str) -> Json:
+    return {
+        "name": name,
+        "labels": labels(site.name, COMPONENT),
+        "annotations": {WHAT: what, WHY: why},
+    }
