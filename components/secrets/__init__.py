@@ -1,0 +1,1 @@
+"""The Secrets that a site refers to, by reference alone."""

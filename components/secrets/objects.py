@@ -1,0 +1,83 @@
+"""The Secrets that a site refers to, by reference alone: an ExternalSecret for each.
+
+What the External Secrets Operator fetches never passes through here; in Git, in Pulumi's state and
+in every report stands only where it is. Both operator and stores are the clusters' own.
+Sources: External Secrets 2.9, apis/externalsecrets/v1/externalsecret_types.go,
+pkg/controllers/externalsecret (templates of metadata, ownership, deletion policies).
+"""
+
+from components.manifest import Json, Manifest, Target, annotated, labels
+from schemas.references import SecretReference, secret_references
+from schemas.secrets import Secrets, SecretStore
+from schemas.site import Site
+
+COMPONENT = "secrets"
+KIND = "ExternalSecret"
+API = "external-secrets.io/v1"
+BMC_LABELS = {"environment.metal3.io": "baremetal"}
+"""With it the Bare Metal Operator sees at once that a Secret changed; it adds it to those that lack
+it (Bare Metal Operator 0.13, pkg/secretutils)."""
+
+
+def objects(site: Site) -> list[Manifest]:
+    """The objects of the component; none where others make the Secrets.
+
+    They are kept when they are no longer made: with an ExternalSecret goes the Secret that it owns,
+    and a host that is still being wiped needs its BMC's.
+    """
+    secrets = site.file.secrets
+    if secrets is None:
+        return []
+    return annotated([_external(site, secrets, each) for each in secret_references(site)])
+
+
+def _external(site: Site, secrets: Secrets, reference: SecretReference) -> Manifest:
+    target = Target.MANAGEMENT if reference.management else Target.SITE
+    ours = labels(site.name, COMPONENT)
+    body = {
+        "apiVersion": API,
+        "kind": KIND,
+        "metadata": {
+            "name": reference.name,
+            "namespace": reference.namespace,
+            "labels": ours,
+        },
+        "spec": {
+            "refreshInterval": duration(secrets.refresh_minutes),
+            "secretStoreRef": _store(secrets, reference),
+            "target": {
+                "name": reference.name,
+                "creationPolicy": "Owner",
+                # A store that fails or is emptied takes no access away.
+                "deletionPolicy": "Retain",
+                # Else all labels and annotations are copied, and Argo CD would take the Secret for
+                # an object of its own that is in no Git.
+                "template": {
+                    "metadata": {"labels": {**ours, **(BMC_LABELS if reference.management else {})}}
+                },
+            },
+            "data": [_key(site, secrets, reference, each) for each in reference.keys],
+        },
+    }
+    # On the management cluster all are in the site's namespace.
+    where = "" if reference.management else f"{reference.namespace}/"
+    name = f"{KIND}/{where}{reference.name}"
+    return Manifest(name, body, target=target, keep=True)
+
+
+def _store(secrets: Secrets, reference: SecretReference) -> Json:
+    store: SecretStore | None = secrets.management if reference.management else secrets.site
+    if store is None:
+        raise LookupError("a rule asks for the store of each cluster that needs one")
+    return {"name": store.name, "kind": store.kind.value}
+
+
+def _key(site: Site, secrets: Secrets, reference: SecretReference, key: str) -> Json:
+    place = secrets.place(site.name, reference.namespace, reference.name)
+    return {"secretKey": key, "remoteRef": {"key": place, "property": key}}
+
+
+def duration(minutes: int) -> str:
+    """Minutes as Go writes a duration, so that an operator that writes it back changes nothing."""
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h{minutes}m0s" if hours else f"{minutes}m0s"

@@ -1,0 +1,111 @@
+"""Rules on Secrets: each has a store and a place of its own there, and none is in a file.
+
+Sources: External Secrets 2.9, pkg/controllers/externalsecret (a Secret is taken over by name);
+Cluster API 1.13, util/secret (names of the Secrets that it makes for a cluster).
+"""
+
+from collections.abc import Iterator
+
+from schemas.codes import Code
+from schemas.literals import in_manifests, in_text
+from schemas.references import SecretReference, secret_references
+from schemas.rules.files import MANIFESTS, named_files
+from schemas.rules.finding import Finding, Path, TextPlace
+from schemas.secrets import PLACEHOLDER, Secrets
+from schemas.site import Site
+
+_PLACE: Path = ("secrets",)
+_KNOWN = ("site", "namespace", "secret")
+_OF_CLUSTER_API = ("kubeconfig", "ca", "etcd", "proxy", "sa")
+"""Ends of the names of a cluster's own Secrets, after <cluster>- (util/secret/consts.go)."""
+
+
+def stores(site: Site) -> Iterator[Finding]:
+    """Each cluster that Secrets are read on has a store, and no other has one."""
+    secrets = site.file.secrets
+    if secrets is None:
+        if _PLACE[0] in site.file.model_fields_set:
+            message, fix = "an empty section fetches nothing", "name the stores, or remove it"
+            yield Finding(Code.SECRETS_MEANINGLESS, _PLACE, message, fix, key=True)
+        return
+    references = secret_references(site)
+    for field, store, management in (
+        ("management", secrets.management, True),
+        ("site", secrets.site, False),
+    ):
+        needed = [each for each in references if each.management is management]
+        cluster = "the management cluster" if management else "the site's own cluster"
+        if needed and store is None:
+            message = f"{_some(needed)} of {cluster} would be fetched, and no store is named"
+            fix = f"add {field}: {{name: …}} with a store of {cluster}"
+            yield Finding(Code.SECRET_STORE, _PLACE, message, fix, key=True)
+        elif store is not None and not needed and site.hosts:  # BMCs come with the hosts
+            message = f"the site refers to no Secret of {cluster}"
+            fix = "remove it, until something of the site reads a Secret there"
+            yield Finding(Code.SECRETS_MEANINGLESS, (*_PLACE, field), message, fix, key=True)
+
+
+def _some(needed: list[SecretReference]) -> str:
+    more = f" and {len(needed) - 1} more" if len(needed) > 1 else ""
+    return f"{needed[0].name}{more}"
+
+
+def paths(site: Site) -> Iterator[Finding]:
+    """What is put into the path is known, and each Secret has a place of its own in its store."""
+    secrets = site.file.secrets
+    if secrets is None:
+        return
+    place = (*_PLACE, "path")
+    rest = PLACEHOLDER.sub("", secrets.path)
+    wrong = [name for name in PLACEHOLDER.findall(secrets.path) if name not in _KNOWN]
+    if wrong or "{" in rest or "}" in rest:
+        shown = f"{{{wrong[0]}}}" if wrong else "a brace alone"
+        message = f"{shown} stands for nothing, and would be looked for in the store as it is"
+        known = ", ".join(f"{{{name}}}" for name in _KNOWN)
+        yield Finding(Code.INVALID_VALUE, place, message, f"write any of {known}")
+        return
+    owners: dict[tuple[object, ...], SecretReference] = {}
+    for each in secret_references(site):
+        other = owners.setdefault(_in_store(site, secrets, each), each)
+        if other is not each:
+            message = (
+                f"{_called(other)} and {_called(each)} have one place in the store: "
+                f"{secrets.place(site.name, each.namespace, each.name)}"
+            )
+            fix = "write {namespace} and {secret} into the path, as in its default"
+            at = place if "path" in secrets.model_fields_set else _PLACE
+            yield Finding(Code.SECRET_CLASH, at, message[:160], fix)
+            return
+
+
+def _in_store(site: Site, secrets: Secrets, each: SecretReference) -> tuple[object, ...]:
+    """What tells a Secret's place from all others: its store, and where it is there. Two stores of
+    one name and kind on the two clusters are taken for one, as they mostly are."""
+    store = secrets.management if each.management else secrets.site
+    name = (store.name, store.kind) if store else (each.management,)
+    return (*name, secrets.place(site.name, each.namespace, each.name))
+
+
+def _called(each: SecretReference) -> str:
+    return f"{each.namespace}/{each.name}"
+
+
+def taken(site: Site) -> Iterator[Finding]:
+    """The Secret of the BMCs is none that Cluster API makes: it would be overwritten in turn."""
+    name = site.file.bmc.credentials
+    if name in {f"{site.name}-{end}" for end in _OF_CLUSTER_API}:
+        message = f"{name} is a Secret that Cluster API makes for the cluster itself"
+        fix = f"give the BMCs' Secret another name, such as {site.name}-bmc"
+        yield Finding(Code.RESERVED_NAME, ("bmc", "credentials"), message, fix)
+
+
+def literals(site: Site) -> Iterator[Finding]:
+    """No file that the site names holds a key or a password."""
+    for path, place in named_files(site.file):
+        text = site.texts.get(path, "")
+        found = in_text(text)
+        if place == MANIFESTS:
+            found += in_manifests(text)
+        for line, column, said in found:
+            at = TextPlace(f"sites/{path}", line, column, place)
+            yield Finding(Code.SECRET_IN_FILE, at, said.message, said.fix)
