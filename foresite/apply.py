@@ -1,24 +1,29 @@
 """``foresite apply``: after a merge, the sites that are not as Git says, one after the other.
 
 In the order of their rings, and of their names in a ring; the first that fails ends the run, and
-the same command goes on from there. What is due is asked of the stacks (foresite/applied.py).
+the same command goes on from there. What is due is asked of the stacks (foresite/stack/applied.py).
 """
 
 import argparse
 import json
 import shlex
 import sys
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from foresite.applied import Commits, Standing, asked, message
 from foresite.command import FOUND, OK, UsageError, repository
-from foresite.engine import Engine, EngineError, Record
-from foresite.up import engine_for, register, select, sound
+from foresite.ready import ready
+from foresite.stack.alone import alone
+from foresite.stack.applied import Commits, Standing, asked, message, succeeded
+from foresite.stack.engine import Engine, EngineError, Record
+from foresite.stack.vanished import told, without_file
+from foresite.up import apply, engine_for, named, select, sound
 from preview.snapshot import GitError
+from schemas.load import site_names
 from schemas.site import Site
 
 _QUESTIONS = 8
@@ -49,7 +54,13 @@ class Step(NamedTuple):
     def __str__(self) -> str:
         why = f": {self.standing.due}" if self.state is State.DUE else ""
         took = f", {self.seconds} s" if self.state is State.APPLIED else ""
-        return f"ring {self.site.file.ring}  {self.site.name}: {self.state.value}{why}{took}"
+        ends = " (decommissioned)" if self.ends else ""
+        return f"ring {self.site.file.ring}  {self.site.name}{ends}: {self.state.value}{why}{took}"
+
+    @property
+    def ends(self) -> bool:
+        """Whether the site is decommissioned."""
+        return self.site.file.decommission is not None
 
 
 def run(options: argparse.Namespace) -> int:
@@ -66,9 +77,31 @@ def run(options: argparse.Namespace) -> int:
         steps = plan(root, sites, commits, trial=options.trial, everything=bool(dirty))
     except (GitError, EngineError) as error:
         raise UsageError(str(error)) from None
-    # What is not in a commit is applied again next time: no commit says what it was.
-    named = message(commits.head) + (" and more" if dirty else "")
-    return _report(options, commits.head, steps if options.plan else _apply(options, steps, named))
+    if not options.plan:
+        allow = _allowed(options, commits)
+        # What is not in a commit is applied again next time: no commit says what it was.
+        words = message(commits.head) + (" and more" if dirty else "")
+        steps = _apply(options, steps, lambda step: _one(step, words, allow))
+    gone = without_file(steps[0].engine, site_names(root)) if steps else []
+    return _report(options, commits.head, steps, gone)
+
+
+def _allowed(options: argparse.Namespace, commits: Commits) -> Callable[[Engine], dict[str, int]]:
+    """What is named for a site: by what was merged since it was last applied, and by --allow."""
+    flags = named(options.allow)
+
+    def of(engine: Engine) -> dict[str, int]:
+        try:
+            texts = commits.requests(succeeded(engine))
+        except GitError as error:
+            raise UsageError(str(error)) from None
+        # Two requests that were not applied yet take away what both name.
+        found = Counter[str]()
+        for text in texts:
+            found.update(named((), text))
+        return {name: max(flags.get(name, 0), found[name]) for name in {*flags, *found}}
+
+    return of
 
 
 def plan(
@@ -78,17 +111,23 @@ def plan(
 
     Raises UsageError, EngineError, GitError; then nothing was applied to any site.
     """
-    ordered = sorted(sites, key=lambda site: (site.file.ring, site.name))
-    engines = [engine_for(root, site, trial=trial) for site in ordered]
+    sites = ordered(sites)
+    engines = [engine_for(root, site, trial=trial) for site in sites]
     with ThreadPoolExecutor(_QUESTIONS) as pool:
         answers = list(pool.map(asked, engines))
     steps = []
-    for site, engine, answer in zip(ordered, engines, answers, strict=True):
+    for site, engine, answer in zip(sites, engines, answers, strict=True):
         standing = Standing("", "the work tree has changes that are in no commit")
         if not everything:
             standing = _standing(commits, site.name, answer)
         steps.append(Step(site, engine, standing, State.DUE if standing.due else State.SAME))
     return steps
+
+
+def ordered(sites: Iterable[Site]) -> list[Site]:
+    """The sites by ring and name. One that ends comes last: its run waits until Cluster API has
+    taken its machines away, and no other should."""
+    return sorted(sites, key=lambda site: (bool(site.file.decommission), site.file.ring, site.name))
 
 
 def _standing(commits: Commits, site: str, answer: tuple[Record | None, str]) -> Standing:
@@ -99,7 +138,9 @@ def _standing(commits: Commits, site: str, answer: tuple[Record | None, str]) ->
         raise UsageError(f"{site}: {error}, the commit that is applied; {fix}") from None
 
 
-def _apply(options: argparse.Namespace, steps: list[Step], named: str) -> list[Step]:
+def _apply(
+    options: argparse.Namespace, steps: list[Step], one: Callable[[Step], Step]
+) -> list[Step]:
     """Apply what is due, up to the first that fails."""
     done: list[Step] = []
     failed = False
@@ -108,21 +149,26 @@ def _apply(options: argparse.Namespace, steps: list[Step], named: str) -> list[S
             step = step._replace(state=State.NOT_REACHED)
         elif step.state is State.DUE:
             _say(options, f"{step}")
-            step = _one(step, named)
+            step = one(step)
             failed = step.state is State.FAILED
         done.append(step)
         _say(options, f"{step}")
     return done
 
 
-def _one(step: Step, named: str) -> Step:
+def _one(step: Step, words: str, allow: Callable[[Engine], dict[str, int]]) -> Step:
+    engine = step.engine
     try:
-        select(step.engine)
-        step.engine.mark(named.removeprefix(message("")))
-        outcome = register(step.engine, step.site, named)
-        if outcome is not None:
-            step.engine.unmark()
-            return step._replace(state=State.APPLIED, seconds=outcome.seconds)
+        with alone(engine):
+            select(engine)
+            may = allow(engine)
+            found = ready(engine, step.site, writes=True)
+            found.guard(may)
+            engine.mark(words.removeprefix(message("")))
+            outcome = apply(engine, found, may, words)
+            if outcome is not None:
+                engine.unmark()
+                return step._replace(state=State.APPLIED, seconds=outcome.seconds)
     except (UsageError, EngineError) as error:
         print(f"foresite: {step.site.name}: {error}", file=sys.stderr)
     return step._replace(state=State.FAILED)
@@ -133,23 +179,28 @@ def _say(options: argparse.Namespace, text: str) -> None:
         print(text, flush=True)
 
 
-def _report(options: argparse.Namespace, head: str, steps: list[Step]) -> int:
+def _report(
+    options: argparse.Namespace, head: str, steps: list[Step], gone: list[str] | None
+) -> int:
     """Say how the run, or the plan, ended; the exit code."""
     named = {state: [s.site.name for s in steps if s.state is state] for state in State}
     failed = bool(named[State.FAILED])
     if options.format == "json":
         sites = [
             {"site": s.site.name, "ring": s.site.file.ring, "state": s.state.value,
-             "why": s.standing.due, "applied": s.standing.commit, "seconds": s.seconds}
+             "why": s.standing.due, "applied": s.standing.commit, "seconds": s.seconds,
+             "decommissioned": s.ends}
             for s in steps
         ]  # fmt: skip
         resume = _same_command(options) if failed else None
-        print(json.dumps({"commit": head, "sites": sites, "resume": resume}, indent=2))
+        said = {"commit": head, "sites": sites, "resume": resume, "without_file": gone}
+        print(json.dumps(said, indent=2))
         return FOUND if failed else OK
     if options.plan:
         print("\n".join(map(str, steps)))
     counts = [f"{len(names)} {state.value}" for state, names in named.items() if names]
     print(f"\n{head[:10]}: {', '.join(counts) or 'there is no site'}")
+    print(end="".join(f"{line}\n" for line in told(gone)))
     if failed:
         if named[State.NOT_REACHED]:
             print(f"not reached: {', '.join(named[State.NOT_REACHED])}")

@@ -6,11 +6,22 @@ Imports none of those modules, so that a check does not wait for what only anoth
 import argparse
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
+
+from schemas.credentials import masked_words
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints do not repeat a token or password that was typed."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the usage and what is wrong."""
+        super().error(masked_words(message))
 
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    found = argparse.ArgumentParser(
+    found = _Parser(
         prog="foresite",
         description="See what a change does to every bare-metal site before it merges.",
         epilog="Exit codes: 0 nothing to report, 1 problems found, 2 could not run.",
@@ -33,6 +44,9 @@ def parser() -> argparse.ArgumentParser:
     up.add_argument("site", metavar="SITE")
     up.add_argument("--trial", action="store_true", help="on the embedded API server")
     up.add_argument("--preview", action="store_true", help="only say what would be done")
+    up.add_argument("--refresh", action="store_true", help="put right what was changed by hand")
+    _allow(up)
+    _recover(commands.add_parser("recover", help="mend what an interrupted up has left"))
     _in_ci(commands.add_parser)
     for name, command in commands.choices.items():
         if name not in ("job", "preview", "opinion", "request", "comment"):
@@ -44,6 +58,28 @@ def _sites(command: argparse.ArgumentParser) -> None:
     command.add_argument("sites", nargs="*", metavar="SITE", help="default: all sites")
 
 
+def _allow(command: argparse.ArgumentParser) -> None:
+    say = "losses, or growth, that are meant: remove=N, grow=N"
+    command.add_argument("--allow", action="append", default=[], metavar="WHAT=N", help=say)
+
+
+def _recover(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("site", metavar="SITE")
+    add("--trial", action="store_true", help="on the embedded API server")
+    add("--plan", action="store_true", help="only say what is found")
+    add("--take-over", default="", metavar="PID@HOST", help="break this lock: its owner is gone")
+    add("--allow", action="append", default=[], metavar="remove=N", help="orphans to delete")
+    add(
+        "--rebuild",
+        type=int,
+        nargs="?",
+        const=0,
+        metavar="N",
+        help="forget up to N objects that the cluster has lost for good; the next up makes them",
+    )
+
+
 def _in_ci(add: Callable[..., argparse.ArgumentParser]) -> None:
     """What workflows call around a preview and after a merge."""
     request = add("request", help="write the text of the request that CI runs for")
@@ -51,6 +87,7 @@ def _in_ci(add: Callable[..., argparse.ArgumentParser]) -> None:
     _github(request, comment)
     apply = add("apply", help="apply what is merged to every site that is due")
     apply.add_argument("--plan", action="store_true", help="only say what is due, and why")
+    _allow(apply)
     drift = add("drift", help="say where the clusters are not as Git says")
     opinion = add("opinion", help="ask Pulumi and the clusters about a change")
     opinion.add_argument("--base", metavar="REF", required=True, help="where the change began")
@@ -94,7 +131,8 @@ def _preview(command: argparse.ArgumentParser) -> None:
         help="1 where it happens to a host: drain, reimage, remove, unknown; or where an object is "
         "refused; several by commas",
     )
-    add("--allow", action="append", default=[], metavar="remove=N", help="losses that are meant")
+    allow = "losses that are meant, or grow=N: objects that are"
+    add("--allow", action="append", default=[], metavar="remove=N", help=allow)
     add("--request", type=Path, metavar="FILE", help="text where Foresite-Allow: remove=N counts")
     add(
         "--nodes",

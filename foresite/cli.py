@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from foresite.arguments import parser
 from foresite.command import FAILED, UsageError
+from schemas.credentials import masked_words
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -40,7 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _say(message: str) -> None:
-    print(f"foresite: {message}", file=sys.stderr)
+    # A message may repeat what was typed, or what another program said.
+    print(f"foresite: {masked_words(message)}", file=sys.stderr)
 
 
 def _drop_output() -> None:

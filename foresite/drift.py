@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from components.impact.vocabulary import ABSENT
 from components.manifest import FIELD_MANAGER, Json, Manifest
-from foresite.applied import Commits, asked
 from foresite.command import FAILED, FOUND, OK, UsageError, repository
-from foresite.engine import EngineError, Record
-from foresite.live import Key, keyed, read
+from foresite.servers.probe import Need, probe
+from foresite.stack.applied import Commits, asked
+from foresite.stack.engine import EngineError, Record
+from foresite.stack.live import Key, keyed, read
 from foresite.up import engine_for, sound
 from preview.snapshot import GitError
 from schemas.problem import shorten
@@ -87,6 +88,7 @@ def _look(root: Path, site: Site, commits: Commits | None, *, trial: bool) -> Lo
         if answer[0] is None:
             never = Difference("everything", "", _HAS, _NEVER)
             return look._replace(differences=(never,))
+        probe(engine, site, Need.ANSWER)
         live = read(engine)
     except (UsageError, EngineError) as error:
         return look._replace(failed=str(error))

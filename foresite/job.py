@@ -27,6 +27,10 @@ def run(options: argparse.Namespace) -> int:
         show = as_json if form == "json" else as_text
         print(show({loaded.name: loaded}, list(loaded.problems)))
         return FOUND
+    if loaded.site.file.decommission is not None:
+        refused = [Refusal("SITE", f"{loaded.site.name} is decommissioned", "choose another site")]
+        print(_as_problems(refused) if form == "json" else str(refused[0]))
+        return FOUND
     if options.template is None:
         chosen = choices(loaded.site)
         print(json.dumps(chosen, indent=2) if form == "json" else _as_lines(chosen))

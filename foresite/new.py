@@ -78,6 +78,8 @@ def _like(root: Path, site: str, other: str) -> str:
     yaml.representer.add_representer(type(None), _null)
     data = yaml.load((root / "sites" / f"{other}.yaml").read_text(encoding="utf-8"))
     data["site"] = site
+    if "decommission" in data:
+        data["decommission"] = _DROP  # a new site does not end
     schema = SiteFile.model_json_schema()
     for path in OWN:
         _mark(data, path, (), schema)

@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 from components.impact.vocabulary import Action
 from components.manifest import Manifest, Target
-from foresite.applied import Commits, asked
 from foresite.command import FAILED, FOUND, OK, UsageError, repository
-from foresite.engine import Engine, EngineError
-from foresite.live import Key, answered, key_of, keyed, read, resource_name
-from foresite.up import engine_for, follows, sound
+from foresite.servers.probe import Need, probe
+from foresite.stack.applied import Commits, asked
+from foresite.stack.engine import Engine, EngineError
+from foresite.stack.live import Key, answered, follows, key_of, keyed, read, resource_name
+from foresite.up import engine_for, sound
 from preview.report.phrase import visible
 from preview.snapshot import GitError, at, commit_of
 from preview.survey import survey
@@ -38,7 +39,8 @@ class Opinion(NamedTuple):
 
     ``read`` is how many objects the API server was asked for; ``dry_run`` says whether it tried the
     changes. ``ours`` and ``theirs`` are the objects that the offline preview and Pulumi would
-    touch. ``refused`` is what Pulumi complains of; ``failed``, why it could not be asked.
+    touch. ``refused`` is what Pulumi complains of; ``failed``, why it could not be asked. ``asked``
+    says of each API server what it was asked, and what not.
     """
 
     site: Site
@@ -48,6 +50,7 @@ class Opinion(NamedTuple):
     theirs: frozenset[Key] = frozenset()
     refused: str = ""
     failed: str = ""
+    asked: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -90,11 +93,12 @@ def _ask(root: Path, site: Site, base: str, commits: Commits, *, trial: bool) ->
         if record is None:
             return opinion._replace(failed="nothing was applied yet, so there is no stack")
         applied = commits.standing(site.name, record, under_way).commit or base
+        servers = tuple(map(str, probe(engine, site, Need.KINDS)))
         there = [each for each in read(engine).values() if each is not None]
         ours, left = _offline(root, site, applied, commits.head)
     except (UsageError, EngineError, GitError) as error:
         return opinion._replace(failed=str(error))
-    opinion = opinion._replace(read=len(there), ours=ours)
+    opinion = opinion._replace(read=len(there), ours=ours, asked=servers)
     try:
         theirs = _online(engine) - left
     except EngineError as error:
@@ -178,6 +182,8 @@ def _details(opinion: Opinion) -> Iterator[str]:
     for what, text in (("not asked", opinion.failed), ("refused", opinion.refused)):
         if text:
             yield f"- {site}: {what}: {_code(text)}"
+    for each in opinion.asked:
+        yield f"- {site}: {_code(each)}"
     if opinion.failed or opinion.refused:
         return
     for who, keys in (

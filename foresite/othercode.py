@@ -18,7 +18,7 @@ from foresite.command import UsageError
 from preview.objects import Objects, parsed
 from preview.snapshot import Snapshot
 
-PACKAGES = ("foresite", "preview", "components", "schemas")
+PACKAGES = ("foresite", "preview", "components", "policies", "schemas")
 _TIME_LIMIT = 600
 
 

@@ -14,6 +14,7 @@ from components.impact.vocabulary import Impact
 from foresite import parallel
 from foresite.command import FAILED, FOUND, OK, UsageError, repository
 from foresite.othercode import made_with, run_with
+from foresite.scratch import clear, scratch
 from preview import report
 from preview.fleet import site_names
 from preview.gates import MAX_REQUEST, NAMES, allowed, gates
@@ -124,10 +125,12 @@ def _unknown(name: str, root: Path) -> str:
 def _write(options: argparse.Namespace, found: Preview) -> None:
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
-        for name, make in FILES.items():
-            fresh = options.out / f".{name}.new"
-            fresh.write_text(make(found), encoding="utf-8", newline="\n")
-            fresh.replace(options.out / name)
+        clear(options.out / "report")
+        with scratch(options.out / "report") as fresh:
+            for name, make in FILES.items():
+                (fresh / name).write_text(make(found), encoding="utf-8", newline="\n")
+            for name in FILES:
+                (fresh / name).replace(options.out / name)
     print(FORMATS[options.format](found).rstrip("\n"))
 
 

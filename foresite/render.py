@@ -9,17 +9,15 @@ import argparse
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 from pathlib import Path
 
 from components.dump import dump_all
 from components.manifest import Manifest
 from components.site import site_objects
-from components.valid import object_problems
 from foresite import parallel
-from foresite.check import as_json, as_text
+from foresite.check import Examined, as_json, as_text, examine, findings
 from foresite.command import FOUND, OK, UsageError, repository
+from foresite.scratch import clear, put, scratch
 from schemas.load import Loaded, load
 from schemas.problem import Problem
 from schemas.site import Site
@@ -45,16 +43,19 @@ def _render(loaded: dict[str, Loaded]) -> tuple[dict[str, dict[str, str]], list[
     if problems:
         return {}, problems
     sites = [each.site for each in loaded.values() if each.site is not None]
-    made = parallel.each(_files_or_problems, sites)
-    problems = [problem for _, found in made for problem in found]
+    made = parallel.each(_files, sites)
+    problems = [
+        problem for _, examined in made for problem in findings(loaded[examined.site], examined)
+    ]
     rendered = {} if problems else {site.name: made[i][0] for i, site in enumerate(sites)}
     return rendered, problems
 
 
-def _files_or_problems(site: Site) -> tuple[dict[str, str], list[Problem]]:
+def _files(site: Site) -> tuple[dict[str, str], Examined]:
+    """The files of a site, none where its objects are not sound, and what was found of these."""
     objects = site_objects(site)
-    problems = object_problems(site, objects)
-    return ({} if problems else files_of(site, objects)), problems
+    examined = examine(site, objects)
+    return (files_of(site, objects) if examined.sound else {}), examined
 
 
 def files_of(site: Site, objects: dict[str, list[Manifest]]) -> dict[str, str]:
@@ -91,16 +92,13 @@ def write(folder: Path, files: dict[str, str]) -> None:
             f"{foreign} is not a file that render wrote; give another --out, or remove it"
         )
     folder.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
-        fresh.chmod(0o755)
+    clear(folder)
+    with scratch(folder) as fresh:
         for path, text in files.items():
             target = fresh / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8", newline="\n")
-        _swap(fresh, folder)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        put(fresh, folder)
 
 
 def _foreign(folder: Path) -> Path | None:
@@ -122,24 +120,6 @@ def _indexed(index: Path) -> list[str]:
         return [INDEX, *map(str, data["files"])] if ours else []
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return []
-
-
-def _swap(fresh: Path, folder: Path) -> None:
-    """Rename ``fresh`` to ``folder``; what was there is gone only once the new one stands."""
-    if not folder.exists():
-        os.replace(fresh, folder)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
-    try:
-        os.replace(folder, old)
-        os.replace(fresh, folder)
-    except BaseException:
-        if not folder.exists():
-            os.replace(old, folder)
-        raise
-    finally:
-        if folder.exists():
-            shutil.rmtree(old, ignore_errors=True)
 
 
 def _report(options: argparse.Namespace, rendered: dict[str, dict[str, str]]) -> None:

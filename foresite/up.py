@@ -1,38 +1,52 @@
-"""``foresite up``: check a site, register it with ``pulumi up``, and say what there is now."""
+"""``foresite up``: check a site, make sure that it may be applied, and register it with Pulumi.
+
+Check, select the stack, ask the API servers, guard against losses, register. What stops before
+the last step has changed nothing; what stops in it is taken up by the same command.
+"""
 
 import argparse
 import json
-import os
-import re
-import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from components.manifest import Manifest, Target
-from components.site import site_objects
+from components.manifest import Manifest
 from foresite.check import all_problems, as_json, as_text
 from foresite.command import FAILED, FOUND, OK, UsageError, repository
-from foresite.engine import Engine, complaint
+from foresite.ready import Ready, ready
+from foresite.stack.alone import alone
+from foresite.stack.engine import Engine, complaint
+from foresite.stack.engines import engine_for
+from foresite.stack.live import follows
+from foresite.stack.register import Outcome, register, say
+from preview.gates import allowed
 from schemas.load import load
 from schemas.site import Site
-from tools.toolchain import ToolchainError
 
-_STEP = re.compile(r"^ *[-+~=]+ +kubernetes:.* (created|updated|deleted|replaced) \(")
-_SECONDS_BETWEEN_LINES = 5.0
+__all__ = ["Outcome", "engine_for", "register", "run", "select", "sound"]
 
 
 def run(options: argparse.Namespace) -> int:
     """Check, then ``pulumi up`` (or ``preview``) for one site."""
     root = repository(options)
+    allow = named(options.allow)
     sites = sound(root, [options.site], options.format)
     if sites is None:
         return FOUND
     (site,) = sites
     engine = engine_for(root, site, trial=options.trial)
-    return _preview(engine) if options.preview else _up(options, engine, site)
+    if options.preview:
+        return _preview(engine, site, allow)
+    with alone(engine):
+        return _up(options, engine, site, allow)
+
+
+def named(flags: Sequence[str], request: str = "") -> dict[str, int]:
+    """What ``--allow`` and a request's text name by number. Raises UsageError."""
+    try:
+        return allowed(flags, request)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def sound(root: Path, names: Sequence[str], form: str) -> list[Site] | None:
@@ -46,152 +60,59 @@ def sound(root: Path, names: Sequence[str], form: str) -> list[Site] | None:
     return [each.site for each in loaded.values() if each.site is not None]
 
 
-class Outcome(NamedTuple):
-    """What a run that passed made: objects by component, what a killed run before it left that
-    the site no longer has, and how long it took."""
-
-    objects: dict[str, list[Manifest]]
-    left: list[tuple[str, ...]]
-    seconds: float
-
-
-def engine_for(root: Path, site: Site, *, trial: bool) -> Engine:
-    """Pulumi for a site: the caller's own, or the trial's. Raises UsageError without one."""
-    try:
-        return _trial(root, site) if trial else _own(root, site)
-    except ToolchainError as error:
-        raise UsageError(str(error)) from None
-
-
-def _own(root: Path, site: Site) -> Engine:
-    """Pulumi as it is installed, with the backend and the kubeconfig of whoever calls."""
-    from tools.toolchain import Origin, cache_directory, locate
-
-    pulumi = locate(["pulumi"])["pulumi"]
-    if pulumi.origin is not Origin.INSTALLED:
-        raise UsageError("install the Pulumi CLI, or try the site with --trial")
-    env = dict(os.environ)
-    if env.get("PULUMI_BACKEND_URL", "").startswith("file://"):
-        env["PULUMI_SKIP_CHECKPOINTS"] = "true"
-    return Engine(pulumi.path, env, root, site.name, cache_directory() / "runs")
-
-
-def _trial(root: Path, site: Site) -> Engine:
-    """The pinned Pulumi on the embedded API server, with a state of its own."""
-    from controlplane import ControlPlane
-    from controlplane.trial import serve, trial_directory
-    from tools.toolchain import environment, locate
-
-    folder = trial_directory()
-    plane = ControlPlane(folder)
-    if not plane.status().running:
-        raise UsageError(f"the embedded API server does not run; make up SITE={site.name}")
-    if site.file.cluster.context:
-        serve(plane, (each.body for made in site_objects(site).values() for each in made))
-    tools = locate(["pulumi", "controlplane"])
-    env = environment(tools, folder / "pulumi") | {
-        "KUBECONFIG": str(plane.kubeconfig(_contexts(site))),
-        "PULUMI_SKIP_CHECKPOINTS": "true",
-    }
-    pulumi = Path(env["PULUMI_HOME"]) / "bin" / "pulumi"
-    program = _program(root, folder / "program")
-    return Engine(pulumi, env, program, site.name, folder / "runs", tools["kubectl"].path)
-
-
-def _contexts(site: Site) -> list[str]:
-    contexts = (site.file.management, site.file.cluster.context)
-    return [context for context in contexts if context]
-
-
-def _program(root: Path, folder: Path) -> Path:
-    """The repository's program by links: Pulumi writes a stack's settings beside its program, and
-    those of a trial must not end up in Git."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in ("Pulumi.yaml", "__main__.py", "components", "schemas", "sites"):
-        link = folder / name
-        if link.is_symlink() and link.readlink() != root / name:
-            link.unlink()
-        if not link.is_symlink():
-            link.symlink_to(root / name)
-    return folder
-
-
 def select(engine: Engine) -> None:
     """Make sure of the stack, and that nobody else works on it. Raises UsageError."""
-    if not engine.release_dead_lock(lambda text: print(text, file=sys.stderr)):
-        raise UsageError("wait for the other run, or end it")
+    if not engine.release_dead_lock(say):
+        raise UsageError("nothing was changed; wait for the other run, or end it")
     selected = engine.select()
     if selected.returncode:
         raise UsageError(complaint(selected))
 
 
-def _preview(engine: Engine) -> int:
+def _preview(engine: Engine, site: Site, allow: Mapping[str, int]) -> int:
     select(engine)
+    found = ready(engine, site)
     code = engine.follow(
-        ["preview", "--stack", engine.stack, "--non-interactive", "--color", "never"], print
-    )
-    return OK if code == 0 else FAILED
+        ["preview", "--stack", engine.stack, "--non-interactive", "--color", "never",
+         *engine.policies], print,
+    )  # fmt: skip
+    print("\n".join(found.told()))
+    if code != 0:
+        return FAILED
+    try:
+        found.guard(allow)
+    except UsageError as error:
+        print(f"`foresite up` would refuse this: {error}")
+        return FOUND
+    return OK
 
 
-def _up(options: argparse.Namespace, engine: Engine, site: Site) -> int:
+def _up(options: argparse.Namespace, engine: Engine, site: Site, allow: Mapping[str, int]) -> int:
     select(engine)
-    outcome = register(engine, site)
+    outcome = apply(engine, ready(engine, site, writes=True), allow, refresh=options.refresh)
     if outcome is None:
         return FAILED
     _report(options, engine, site, outcome)
     return OK
 
 
-def register(engine: Engine, site: Site, message: str = "") -> Outcome | None:
-    """``pulumi up`` of a selected stack, with ``message`` in its history; None where it failed.
+def apply(
+    engine: Engine,
+    found: Ready,
+    allow: Mapping[str, int],
+    message: str = "",
+    *,
+    refresh: bool = False,
+) -> Outcome | None:
+    """Register a site that is ready; None where that failed.
 
-    What it complains of goes to stderr, and so does how far it is.
+    Raises UsageError for what would be lost without being named, and then nothing was changed.
     """
-    objects = site_objects(site)
-    every = [manifest for made in objects.values() for manifest in made]
-    if engine.interrupted():
-        print("the run before did not finish: what it made is taken over", file=sys.stderr)
-    left = engine.begin((m.target.value, *m.key) for m in every)
-    progress = _Progress(len(every))
-    code = engine.follow(
-        ["up", "--stack", engine.stack, "--yes", "--skip-preview", "--non-interactive",
-         "--color", "never", *(["--message", message] if message else [])],
-        progress.line,
-    )  # fmt: skip
-    if code != 0:
-        print("\n".join(progress.diagnostics), file=sys.stderr)
-        print(f"foresite: pulumi up failed; its whole output: {engine.log}", file=sys.stderr)
-        print("foresite: mend what it says, and run the same command again", file=sys.stderr)
-        return None
-    if not left:
-        engine.finish()
-    return Outcome(objects, left, round(time.monotonic() - progress.started, 1))
-
-
-class _Progress:
-    """Counts what Pulumi says it did, and says so now and then; keeps what it complains of."""
-
-    def __init__(self, total: int, say: Callable[[str], object] | None = None) -> None:
-        self.total, self.done = total, 0
-        self.diagnostics: list[str] = []
-        self.started = self.said = time.monotonic()
-        self._complaining = False
-        self._say = say or (lambda text: print(text, file=sys.stderr, flush=True))
-
-    def line(self, text: str) -> None:
-        """Look at one line of Pulumi's output."""
-        if text.startswith("Diagnostics:"):
-            self._complaining = True
-        elif text.startswith(("Outputs:", "Resources:")):
-            self._complaining = False
-        if self._complaining:
-            self.diagnostics.append(text)
-        if _STEP.match(text):
-            self.done += 1
-        if time.monotonic() - self.said >= _SECONDS_BETWEEN_LINES:
-            self.said = time.monotonic()
-            seconds = self.said - self.started
-            self._say(f"  {self.done} of {self.total} objects changed, {seconds:.0f} s")
+    for line in found.told():
+        say(line)
+    found.guard(allow)
+    found.forget_lost(engine)
+    return register(engine, found.site, message, refresh=refresh)
 
 
 def _report(options: argparse.Namespace, engine: Engine, site: Site, outcome: Outcome) -> None:
@@ -209,11 +130,6 @@ def _report(options: argparse.Namespace, engine: Engine, site: Site, outcome: Ou
         return
     print("\n".join(_summary(site, counts, later, left, seconds)))
     print("\n".join(_what_next(options, engine, site)))
-
-
-def follows(site: Site, manifest: Manifest) -> bool:
-    """Whether an object waits for the site's own cluster."""
-    return manifest.target is Target.SITE and site.file.cluster.context is None
 
 
 def _summary(
@@ -245,6 +161,10 @@ def _what_next(options: argparse.Namespace, engine: Engine, site: Site) -> list[
     context = site.file.management
     flag = f" --kubeconfig {engine.environment['KUBECONFIG']}" if options.trial else ""
     kubectl = str(engine.kubectl or "kubectl")
+    if site.file.decommission is not None:
+        from foresite.decommission import what_next
+
+        return what_next(site)
     return [
         f"\nwhere:     namespace {site.name} on {context}",
         f"look:      {kubectl}{flag} --context {context} -n {site.name} get baremetalhosts",

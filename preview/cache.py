@@ -26,6 +26,8 @@ def cache(
     site: SiteChange, hosts: Iterable[HostVerdict], plans: Sequence[PoolPlan]
 ) -> CacheMove | None:
     """What a change does to the cache; None where it does nothing, or a side has none."""
+    if any(each.site.file.decommission for each in site.sides):
+        return None  # it goes with the whole cluster, or starts empty with it
     found = moved(site)
     if found is None or site.before is None or site.after is None:
         return None
@@ -63,7 +65,7 @@ def consequences(site: SiteChange) -> Iterator[Consequence]:
     if site.before is None or site.after is None:
         return
     named = [each.site.file.cluster.context is not None for each in site.sides]
-    if named[0] != named[1]:
+    if named[0] != named[1] or any(each.site.file.decommission for each in site.sides):
         return  # the cache starts, or is given up as it is
     applied = all(named)
     for each in told(site.before.site, site.after.site):

@@ -28,7 +28,8 @@ def effects(site: SiteChange) -> Iterator[Effect]:
     old, new = site.before.site.file, site.after.site.file
     hosts = tuple(host.name for host in site.after.site.hosts)
     moved = [("management", old.management, new.management, NAMESPACE)]
-    if old.cluster.context and new.cluster.context:
+    ended = old.decommission or new.decommission
+    if old.cluster.context and new.cluster.context and not ended:
         named = [n for n, m in site.after.objects.items() if m.target is Target.SITE]
         first = named[0] if named else NAMESPACE
         moved.append(("cluster.context", old.cluster.context, new.cluster.context, first))

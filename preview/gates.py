@@ -1,15 +1,20 @@
 """Gates: what a change may not do unless someone says so by number, and what a team forbids.
 
-Losses must be named: ``Foresite-Allow: remove=3`` on a line of its own in the request, or the flag.
+Losses and growth must be named: ``Foresite-Allow: remove=3`` on a line of its own in the request,
+or the flag. A site whose file vanishes is let through by no number.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from components.impact.vocabulary import Action, Impact
-from preview.result import Gate, Preview, SitePreview
+from preview.result import Gate, Growth, Preview, SitePreview, State
 
 REMOVE = "remove"
+GROW = "grow"
+ALLOWABLE = (REMOVE, GROW)
+"""What may be allowed, each by a number."""
+VANISHED = "vanished"
 FORBIDDABLE = {
     "drain": (Impact.DRAIN, Impact.REBOOT),
     "reimage": (Impact.REIMAGE,),
@@ -34,10 +39,11 @@ def allowed(flags: Iterable[str], request: str) -> dict[str, int]:
     pairs = []
     for flag in flags:
         match = _PAIR.match(flag)
-        if match is None or match[1] != REMOVE:
-            raise ValueError(f"--allow {flag}: write {REMOVE}=<count>, such as {REMOVE}=3")
+        if match is None or match[1] not in ALLOWABLE:
+            names = " or ".join(f"{name}=<count>" for name in ALLOWABLE)
+            raise ValueError(f"--allow {flag}: write {names}, such as {REMOVE}=3")
         pairs.append(match.groups())
-    pairs += [each for each in _ALLOW.findall(request[:MAX_REQUEST]) if each[0] == REMOVE]
+    pairs += [each for each in _ALLOW.findall(request[:MAX_REQUEST]) if each[0] in ALLOWABLE]
     found: dict[str, int] = {}
     for name, number in pairs:
         found[name] = max(found.get(name, 0), int(number))
@@ -46,7 +52,52 @@ def allowed(flags: Iterable[str], request: str) -> dict[str, int]:
 
 def gates(preview: Preview, allow: Mapping[str, int], forbidden: Iterable[str]) -> tuple[Gate, ...]:
     """The gates that a change does not pass."""
-    return (*_losses(preview, allow.get(REMOVE, 0)), *_forbidden(preview, forbidden))
+    return (
+        *_vanished(preview),
+        *_losses(preview, allow.get(REMOVE, 0)),
+        *_growth(preview, allow.get(GROW, 0)),
+        *_forbidden(preview, forbidden),
+    )
+
+
+def _vanished(preview: Preview) -> Iterator[Gate]:
+    sites = [site for site in preview.sites if site.state is State.VANISHED]
+    if sites:
+        hosts = sum(len(site.hosts) for site in sites)
+        yield Gate(
+            VANISHED,
+            f"{_named(sites)} is gone from sites/ and was not decommissioned: nothing would be "
+            f"deleted, and nobody would manage {hosts} hosts; no number allows it",
+            "bring the file back; where the site is to end, write decommission: {reason: …} into "
+            "it, apply that, and remove the file after it",
+        )
+
+
+def _growth(preview: Preview, allow: int) -> Iterator[Gate]:
+    grown = [(site.name, site.growth) for site in preview.sites if site.growth]
+    total = sum(each.counted for _, each in grown)
+    if total > allow:
+        said = f"{allow} are named in the request" if allow else "no number is named in the request"
+        what = "; ".join(_grown(name, each) for name, each in grown[:5])
+        more = f"; and {len(grown) - 5} sites more" if len(grown) > 5 else ""
+        yield Gate(
+            GROW,
+            f"{what}{more}: more than is usual, and {said}",
+            f"if that is meant, write this line in the request: Foresite-Allow: {GROW}={total}",
+        )
+
+
+def _grown(site: str, growth: Growth) -> str:
+    parts = [f"{growth.before} to {growth.after} objects"] if growth.more else []
+    parts += [f"{e.object} {e.before} to {e.after} bytes" for e in growth.swollen[:3]]
+    more = len(growth.swollen) - 3
+    parts += [f"{more} objects more in size"] if more > 0 else []
+    return f"{site} grows: {', '.join(parts)}"
+
+
+def _named(sites: list[SitePreview]) -> str:
+    names = ", ".join(site.name for site in sites[:5])
+    return names + (f" and {len(sites) - 5} more" if len(sites) > 5 else "")
 
 
 def losses(sites: Iterable[SitePreview]) -> dict[str, int]:
@@ -81,9 +132,7 @@ def _forbidden(preview: Preview, forbidden: Iterable[str]) -> Iterator[Gate]:
         sites = [site for site in preview.sites if _has(site, impacts) or _stops(site, name)]
         whole = Impact.UNKNOWN in impacts and preview.code_changed
         if sites or whole:
-            names = [site.name for site in sites[:5]]
-            more = f" and {len(sites) - 5} more" if len(sites) > 5 else ""
-            where = ", ".join(names) + more if sites else "every site"
+            where = _named(sites) if sites else "every site"
             message = f"--fail-on {name}: the change does so to {where}"
             yield Gate(f"fail-on {name}", message, "split the change, or leave the gate out")
 

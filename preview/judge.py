@@ -15,8 +15,9 @@ from components.impact.vocabulary import (
 from components.machines.rollout import capacity, plans
 from components.manifest import Manifest, Target
 from components.site import RULES
-from preview import connections
+from preview import connections, decommission
 from preview.cache import cache, consequences
+from preview.growth import growth
 from preview.result import (
     Cause,
     Deletion,
@@ -25,11 +26,6 @@ from preview.result import (
     Reason,
     SitePreview,
     State,
-)
-
-GONE = (
-    "the site's file is gone: it is applied no more, and nothing is deleted; its machines and "
-    "objects stay as they are, and nobody manages them"
 )
 
 SHARED = (
@@ -57,7 +53,7 @@ def judge(
     hosts = tuple(_hosts(site, effects))
     return SitePreview(
         name=site.name,
-        state=_state(site),
+        state=decommission.state(site),
         hosts=hosts,
         reasons=reasons,
         objects=tuple(_objects(site, effects)),
@@ -66,24 +62,16 @@ def judge(
         deletions=tuple(_deletions(site, effects)),
         cache=cache(site, hosts, rollouts),
         consequences=tuple(consequences(site)),
+        growth=growth(site),
     )
 
 
-def _state(site: SiteChange) -> State:
-    if site.before is None:
-        return State.ADDED
-    return State.REMOVED if site.after is None else State.CHANGED
-
-
 def _effects(site: SiteChange) -> Iterator[Effect]:
-    if site.after is None:
-        # `up` runs for sites that have a file: without one nothing is deleted, and nothing kept.
-        hosts = tuple(host.name for host in site.side.site.hosts)
-        name = connections.NAMESPACE
-        yield Effect(Impact.REMOVE, name, (), GONE, "foresite", hosts, action=Action.LEFT)
-        return
-    for change in site.changes.values():
-        yield from judged(RULES[change.component], site, change)
+    if decommission.special(site):
+        yield from decommission.effects(site)
+    else:
+        for change in site.changes.values():
+            yield from judged(RULES[change.component], site, change)
     yield from connections.effects(site)
 
 
@@ -172,7 +160,7 @@ def _action(change: ObjectChange, stated: Iterable[Action]) -> Action:
 
 def _lost(site: SiteChange, change: ObjectChange) -> bool:
     """Whether an object goes that some cluster has: on one that nobody named there is none."""
-    if change.after is not None or site.before is None:
+    if change.after is not None or site.before is None or site.after is None:
         return False
     named = site.before.site.file.cluster.context is not None
     return named or change.one.target is Target.MANAGEMENT
@@ -185,6 +173,8 @@ def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion
     """
     gone = {name: each for name, each in site.changes.items() if _lost(site, each)}
     hosts = sum(each.kind == "BareMetalHost" for each in gone.values())
+    if decommission.state(site) is State.DECOMMISSIONED:
+        hosts = len(site.sides[0].site.hosts)
     machines = sum(
         len(each.hosts) if each.at_most is None else each.at_most
         for each in effects

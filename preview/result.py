@@ -89,12 +89,40 @@ class Deletion:
     count: int
 
 
+class Swollen(NamedTuple):
+    """One object that has grown too much; ``before`` and ``after`` are bytes of JSON."""
+
+    object: str
+    before: int
+    after: int
+
+
+class Growth(NamedTuple):
+    """What of a site has grown beyond what is usual: objects on both sides, how many more these
+    are where that is too many (else 0), and objects that have grown too much."""
+
+    before: int
+    after: int
+    more: int
+    swollen: tuple[Swollen, ...] = ()
+
+    @property
+    def counted(self) -> int:
+        """The number that a request has to name."""
+        return self.more + len(self.swollen)
+
+
 class State(StrEnum):
     """What became of a site between the two sides."""
 
     CHANGED = "changed"
     ADDED = "added"
+    DECOMMISSIONED = "decommissioned"
+    """It ends: its cluster is taken away, and its hosts stay registered."""
     REMOVED = "removed"
+    """Its file is gone, as it should be after its end."""
+    VANISHED = "vanished"
+    """Its file is gone, and it was not decommissioned."""
     INVALID = "invalid"
     """One side has problems, so nothing can be said."""
 
@@ -107,7 +135,7 @@ class SitePreview:
     each once, in the order of the list. ``capacity`` has a line for each accelerator model (and one
     for hosts without), with what is out when all pools are at their worst moment at once. ``cache``
     is what becomes of the cache's objects; None where nothing does. ``consequences`` are what else
-    users of the cache feel.
+    users of the cache feel. ``growth`` is there where more grows than is usual.
     """
 
     name: str
@@ -121,6 +149,7 @@ class SitePreview:
     deletions: tuple[Deletion, ...] = ()
     cache: CacheMove | None = None
     consequences: tuple[Consequence, ...] = ()
+    growth: Growth | None = None
 
     @property
     def impact(self) -> Impact:

@@ -32,7 +32,7 @@ from schemas.codes import Code
 from schemas.load import Loaded, load
 from schemas.problem import Problem
 
-CODE = ("schemas", "components", "__main__.py", "Pulumi.yaml")
+CODE = ("schemas", "components", "policies", "__main__.py", "Pulumi.yaml")
 """What the objects of a site are made by, besides the catalogue, which is data."""
 Each = Callable[[Callable[[str], SitePreview | None], Sequence[str]], list[SitePreview | None]]
 """Applies a function to each name, in order; the caller's choice how many at a time."""

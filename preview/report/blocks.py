@@ -90,7 +90,7 @@ class Report(NamedTuple):
     """A whole report, worst first.
 
     ``headline`` is one sentence, in clauses that semicolons join; ``table`` has a row for each part
-    where there are several.
+    where there are several; ``checked`` says at the end what was checked and what was not.
     """
 
     headline: tuple[Phrase, ...]
@@ -99,6 +99,7 @@ class Report(NamedTuple):
     alerts: tuple[Alert, ...]
     table: Table | None
     parts: tuple[Part, ...]
+    checked: Line
 
     @property
     def sentence(self) -> Phrase:

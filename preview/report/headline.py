@@ -6,7 +6,6 @@ from components.impact.vocabulary import Impact
 from preview.report import cache
 from preview.report.phrase import Phrase, joined, plain, value
 from preview.report.words import (
-    GIVES_UP,
     NAMED,
     Doing,
     count,
@@ -37,9 +36,8 @@ def clauses(preview: Preview) -> tuple[Phrase, ...]:
     full. That nothing happens is only said where everything is known.
     """
     known = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
-    gone = [site for site in known if site.state is State.REMOVED]
-    sites = [site for site in known if site.state is not State.REMOVED]
-    found = [*_unsaid(preview), *_given_up(gone), *_impacts(preview, sites)]
+    sites = [site for site in known if site.state not in (State.REMOVED, State.VANISHED)]
+    found = [*_unsaid(preview), *_ends(known), *_impacts(preview, sites)]
     happens = bool(summed(known))
     found += _warnings(sites)
     if not found:
@@ -75,12 +73,20 @@ def _unsaid(preview: Preview) -> Iterable[Phrase]:
         yield (f"could not say what {clashes} between sites will do",)
 
 
-def _given_up(gone: Sequence[SitePreview]) -> Iterable[Phrase]:
-    """The sites that have no file any more."""
-    if gone:
-        hosts = count(sum(len(site.hosts) for site in gone), "host")
-        names = listed([site.name for site in gone], "site")
-        yield (f"{GIVES_UP} {hosts} in ", *names, ", applied no more, and nothing is deleted")
+_ENDS = {
+    State.VANISHED: ("the file is gone of ", ", not decommissioned: nobody would manage {}"),
+    State.DECOMMISSIONED: ("decommissions ", ": the cluster is deleted with all that runs on {}"),
+    State.REMOVED: ("ends ", ", decommissioned before: nothing is deleted, {} stay registered"),
+}
+
+
+def _ends(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
+    """The sites that end, and those that have no file any more."""
+    for state, (start, rest) in _ENDS.items():
+        some = [site for site in sites if site.state is state]
+        if some:
+            hosts = count(sum(len(site.hosts) for site in some), "host")
+            yield (start, *listed([site.name for site in some], "site"), rest.format(hosts))
 
 
 def _impacts(preview: Preview, sites: Sequence[SitePreview]) -> Iterable[Phrase]:

@@ -41,24 +41,26 @@ class Piecewise(NamedTuple):
 # --- the two reports ------------------------------------------------------------------------------
 def rendered_comment(preview: Preview, limit: int) -> str:
     """The comment, its marker in the first line; ValueError for a limit below 8,000 bytes."""
-    return _within(MARKER + "\n", _pieces(report(preview, COMMENT)), limit)
+    return _within(MARKER + "\n", report(preview, COMMENT), limit)
 
 
 def rendered_summary(preview: Preview) -> str:
     """The summary, with more room for everything."""
-    return _within("", _pieces(report(preview, SUMMARY)), SUMMARY_LIMIT)
+    return _within("", report(preview, SUMMARY), SUMMARY_LIMIT)
 
 
-def _within(first: str, whole: Piecewise, limit: int) -> str:
+def _within(first: str, found: Report, limit: int) -> str:
+    """The report, what was checked always at its end."""
     if limit < SMALLEST:
         raise ValueError(f"a limit of {limit} bytes leaves no room for a headline")
+    whole, last = _pieces(found), f"\n{_inline(found.checked.phrase)}\n"
     notice = (
         "\n---\n**Left out here, as it does not fit: {:,} lines.** "
         "The full report is in the artifact of this run.\n"
     )
-    room = limit - _size(first) - _size(notice.format(_lines(whole)))
+    room = limit - _size(first) - _size(last) - _size(notice.format(_lines(whole)))
     text, left = _fitted(whole, room)
-    return first + text + (notice.format(left) if left else "")
+    return first + text + (notice.format(left) if left else "") + last
 
 
 def _size(text: str) -> int:

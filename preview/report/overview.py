@@ -10,6 +10,7 @@ from preview.report.headline import clauses
 from preview.report.phrase import Phrase, joined, prose, value
 from preview.report.sections import capacity, every_host, hosts, pools, problem, problems, why
 from preview.report.words import (
+    checked,
     count,
     few,
     happening,
@@ -31,6 +32,7 @@ def report(preview: Preview, room: Room) -> Report:
         alerts=tuple(_alerts(preview)),
         table=_table(preview, room) if several else None,
         parts=tuple(_part(entry, room) for entry in preview.entries),
+        checked=Line((checked(),)),
     )
 
 
@@ -102,7 +104,12 @@ def _columns(sites: Iterable[SitePreview]) -> tuple[Phrase, Phrase]:
     return happening(sites), out
 
 
-_STATES = {State.ADDED: " (a new site)", State.REMOVED: " (no longer there)"}
+_STATES = {
+    State.ADDED: " (a new site)",
+    State.DECOMMISSIONED: " (decommissioned)",
+    State.REMOVED: " (no longer there)",
+    State.VANISHED: " (its file is gone)",
+}
 
 
 def _part(entry: Entry, room: Room) -> Part:

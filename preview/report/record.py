@@ -10,8 +10,8 @@ from typing import Any
 from components.impact.vocabulary import ABSENT, Effect, FieldChange, PoolPlan
 from preview.report.headline import headline
 from preview.report.phrase import plain
-from preview.report.words import members
-from preview.result import Cause, ObjectVerdict, Preview, Reason, SitePreview
+from preview.report.words import CHECKED, NOT_KNOWN, members
+from preview.result import Cause, Growth, ObjectVerdict, Preview, Reason, SitePreview
 
 VERSION = 1
 """Grows when a field goes or changes its meaning; new fields may come at any time."""
@@ -47,6 +47,7 @@ def _preview(preview: Preview) -> Json:
             {"sites": list(entry.sites), "shown": entry.site.name} for entry in preview.entries
         ],
         "sites": [_site(site) for entry in preview.entries for site in members(entry)],
+        "checked": {"offline": [*CHECKED], "servers_asked": [], "not_known": [*NOT_KNOWN]},
     }
 
 
@@ -65,7 +66,12 @@ def _site(site: SitePreview) -> Json:
         "deletions": [{"what": each.what, "count": each.count} for each in site.deletions],
         "cache": site.cache._asdict() if site.cache else None,
         "consequences": [each._asdict() for each in site.consequences],
+        "growth": _growth(site.growth) if site.growth else None,
     }
+
+
+def _growth(growth: Growth) -> Json:
+    return growth._asdict() | {"swollen": [each._asdict() for each in growth.swollen]}
 
 
 def _reason(reason: Reason) -> Json:

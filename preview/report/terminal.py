@@ -44,7 +44,7 @@ class _Terminal:
         for part in found.parts:
             for section in part.folded:
                 lines += ["", *self._folded(part, section, len(found.parts) > 1)]
-        yield from lines
+        yield from (*lines, "", self._dim(plain(found.checked.phrase)))
         if len(lines) > LONG:
             yield from ("", self._painted(plain(found.sentence), found.tone))
 

@@ -34,8 +34,16 @@ _VERBS = {
     Impact.ADD: "adds",
 }
 
-GIVES_UP = "gives up"
-"""What becomes of the hosts of a site that is gone."""
+WIPED = "wiped without a drain, and not installed again"
+"""What a host's removal means where its whole cluster is deleted."""
+CHECKED = (
+    "site files and their rules",
+    "schemas of the objects that differ",
+    "effects on machines",
+)
+"""What a preview checks, without any server."""
+NOT_KNOWN = ("admission", "quotas", "drift")
+"""What only an API server could say."""
 
 NAMED = 3
 """Sites, pools or models that are named in a sentence; more are counted."""
@@ -177,8 +185,7 @@ def happening(sites: Sequence[SitePreview]) -> Phrase:
         return ("nothing happens to any machine",)
     hosts = sum(len(site.hosts) for site in sites)
     rest = "".join(f", {counted(each)}" for each in found[1:])
-    gone = all(site.state is State.REMOVED for site in sites)
-    return (Strong(counted(found[0], of=hosts, verb=GIVES_UP if gone else "")), rest)
+    return (Strong(counted(found[0], of=hosts)), rest)
 
 
 def stops(site: SitePreview) -> bool:
@@ -192,16 +199,27 @@ def stops(site: SitePreview) -> bool:
 
 
 def meaning(site: SitePreview, impact: Impact) -> str:
-    """What an impact is for a host of a site; of one that is gone nothing is deleted."""
-    gone = site.state is State.REMOVED and impact is Impact.REMOVE
+    """What an impact is for a host of a site; a cluster that is deleted is not drained."""
     if impact is Impact.POD_RESTART and stops(site):
         return STOP
-    return "applied no more: it stays as it is, and nobody manages it" if gone else MEANING[impact]
+    if impact is Impact.REMOVE and site.state is State.DECOMMISSIONED:
+        return WIPED
+    if impact is Impact.NONE and site.state is State.VANISHED:
+        return "it stays as it is, and nobody manages it"
+    return MEANING[impact]
 
 
-def counted(doing: Doing, of: int = 0, verb: str = "") -> str:
+def checked() -> str:
+    """What was checked and what was not, so that nothing more is implied."""
+    unknown = ", ".join(NOT_KNOWN)
+    return (
+        f"checked offline: {', '.join(CHECKED)}; no API server was asked: {unknown} are not known"
+    )
+
+
+def counted(doing: Doing, of: int = 0) -> str:
     """``re-images at most 2 of 400 hosts``, and without ``of`` only how many."""
-    verb = verb or ("stops pods for good on" if doing.stops else _VERBS[doing.impact])
+    verb = "stops pods for good on" if doing.stops else _VERBS[doing.impact]
     if not doing.hosts:
         if doing.impact is Impact.UNKNOWN:
             return "could not say what a change does"

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from components.manifest import Json, Manifest
+from components.manifest import Json, Manifest, Target
 from components.site import site_objects
-from foresite.engine import Engine, EngineError
-from foresite.up import follows
+from foresite.stack.engine import Engine, EngineError
 from schemas.site import Site
 
 Key = tuple[str, str]
@@ -59,6 +58,11 @@ def keyed(site: Site) -> dict[Key, Manifest]:
         for each in made
         if not follows(site, each)
     }
+
+
+def follows(site: Site, manifest: Manifest) -> bool:
+    """Whether an object waits for the site's own cluster."""
+    return manifest.target is Target.SITE and site.file.cluster.context is None
 
 
 def resource_name(component: str) -> str:

@@ -5,18 +5,21 @@ says it, wherever and however often a run is started. What a run before was told
 it may have failed, or never have come to the site.
 """
 
+import json
 import re
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-from foresite.engine import Engine, Record
+from foresite.stack.engine import Engine, EngineError, Record, complaint
 from preview.fleet import differing, touched
 from preview.snapshot import GitError, at, changed_files, commit_of, work_tree
 
-PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "schemas", "uv.lock")
+PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "uv.lock")
 """What decides, besides a site's own data, which objects are registered and how."""
 _CATALOGUE = "schemas/catalogue/"
+_HISTORY = "100"
+"""Updates of a stack that are looked through for the last one that went well."""
 _MESSAGE = re.compile(r"foresite ([0-9a-f]{40}|[0-9a-f]{64})")
 
 
@@ -79,6 +82,18 @@ class Commits:
             return f"{moved.program[0]}{more} changed since {commit[:10]}"
         return ""
 
+    def requests(self, since: str) -> list[str]:
+        """The messages of what was merged after a commit, the newest first; of HEAD alone, where
+        it is not known since when. Of a merge only its own message counts: those of the commits
+        that it brings need not have been read by anybody. Raises GitError.
+        """
+        which = [f"{since}..{self.head}"] if since else ["--max-count=1", self.head]
+        command = ["git", "-C", str(self._root), "log", "--first-parent", "-z", "--format=%B"]
+        done = subprocess.run([*command, *which, "--"], capture_output=True, check=False)
+        if done.returncode:
+            raise GitError(done.stderr.decode(errors="replace").strip())
+        return [text for text in done.stdout.decode(errors="replace").split("\0") if text.strip()]
+
     def _compared(self, commit: str) -> _Moved:
         if commit not in self._moved:
             commit_of(self._root, commit)  # says what to do where it is not here
@@ -98,6 +113,22 @@ class Commits:
 def message(commit: str) -> str:
     """The message of an update that applies a commit."""
     return f"foresite {commit}"
+
+
+def succeeded(engine: Engine) -> str:
+    """The commit of the newest update that went well; empty where none is known.
+
+    Raises EngineError.
+    """
+    done = engine.run("stack", "history", "--json", "--page-size", _HISTORY, "--page", "1",
+                      "--stack", engine.stack)  # fmt: skip
+    if done.returncode:
+        raise EngineError(complaint(done))
+    for each in json.loads(done.stdout) or ():
+        match = _MESSAGE.fullmatch(each.get("message", ""))
+        if match and (each["kind"], each["result"]) == ("update", "succeeded"):
+            return match[1]
+    return ""
 
 
 def asked(engine: Engine) -> tuple[Record | None, str]:

@@ -9,19 +9,21 @@ names what the site no longer has.
 import json
 import os
 import signal
-import socket
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote
+
+from foresite.stack.locks import Lock, locks
+from foresite.stack.temporary import private
 
 Say = Callable[[str], object]
 
 UNDER_WAY = "foresite:applying"
 """A stack's tag while a commit is being applied: a run that is killed leaves no line in the
 history."""
+_DELETE_UNREACHABLE = "PULUMI_K8S_DELETE_UNREACHABLE"
 _NO_STACK = 6
 """Pulumi's exit code where there is no such stack (pulumi 3.255, cmdutil/exit.go)."""
 
@@ -41,7 +43,11 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Pulumi for one stack: its executable, environment, program folder, and a folder for notes."""
+    """Pulumi for one stack: its executable, environment, program folder, and a folder for notes.
+
+    ``pack`` is the folder of the policies that it holds objects against; None where its language
+    host can run none.
+    """
 
     pulumi: Path
     environment: Mapping[str, str]
@@ -49,6 +55,12 @@ class Engine:
     stack: str
     notes: Path
     kubectl: Path | None = None
+    pack: Path | None = None
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """What a ``preview`` or an ``up`` is told of policies."""
+        return ("--policy-pack", str(self.pack)) if self.pack else ()
 
     @property
     def log(self) -> Path:
@@ -61,15 +73,21 @@ class Engine:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A short Pulumi command, with what it printed."""
-        return subprocess.run(
-            [str(self.pulumi), *arguments],
-            cwd=self.program,
-            env=dict(self.environment),
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        with private(self.environment, self.notes, f"{self.stack}.temporary") as env:
+            return subprocess.run(
+                [str(self.pulumi), *arguments],
+                cwd=self.program,
+                env=env,
+                capture_output=True,
+                text=True,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+
+    def cautious(self) -> "Engine":
+        """Pulumi that takes no object of a cluster that does not answer for a deleted one."""
+        env = {k: v for k, v in self.environment.items() if k != _DELETE_UNREACHABLE}
+        return replace(self, environment=env)
 
     def select(self) -> subprocess.CompletedProcess[str]:
         """Make the stack if there is none; its name is the site's."""
@@ -123,11 +141,12 @@ class Engine:
         self.notes.mkdir(parents=True, exist_ok=True)
         command = [str(self.pulumi), *arguments]
         with (
+            private(self.environment, self.notes, f"{self.stack}.temporary") as env,
             open(self.log, "w", encoding="utf-8") as log,
             subprocess.Popen(
                 command,
                 cwd=self.program,
-                env=dict(self.environment),
+                env=env,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
@@ -154,16 +173,24 @@ class Engine:
         The list holds objects of that run which this one no longer makes.
         """
         wanted = sorted(set(objects))
-        left = [tuple(key) for key in self._noted() if tuple(key) not in set(wanted)]
-        self.notes.mkdir(parents=True, exist_ok=True)
-        fresh = self._note.with_suffix(".new")
-        fresh.write_text(json.dumps([*wanted, *left]), encoding="utf-8")
-        fresh.replace(self._note)
+        left = [key for key in self.noted() if key not in set(wanted)]
+        self.renote([*wanted, *left])
         return left
 
     def finish(self) -> None:
         """Forget the note: the state knows everything that was made."""
         self._note.unlink(missing_ok=True)
+
+    def noted(self) -> list[tuple[str, ...]]:
+        """What an interrupted run was about to make: cluster, apiVersion, kind, namespace, name."""
+        return [tuple(key) for key in self._noted()]
+
+    def renote(self, objects: Iterable[tuple[str, ...]]) -> None:
+        """Put other objects into the note of an interrupted run."""
+        self.notes.mkdir(parents=True, exist_ok=True)
+        fresh = self._note.with_suffix(".new")
+        fresh.write_text(json.dumps(list(objects)), encoding="utf-8")
+        fresh.replace(self._note)
 
     def interrupted(self) -> bool:
         """Whether the run before did not come to its end."""
@@ -181,43 +208,44 @@ class Engine:
 
         Only a file backend on this machine can be judged; of another, Pulumi itself says who.
         """
-        for path in self._locks():
-            try:
-                lock: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-                pid, host = int(lock["pid"]), lock["hostname"]
-            except (OSError, ValueError, KeyError, TypeError):
-                continue  # gone meanwhile, or not a lock: Pulumi itself says what is wrong
-            if host != socket.gethostname() or _alive(pid):
-                say(f"another run holds the lock of {self.stack}: process {pid} on {host}")
+        for lock in self.locks():
+            if lock.alive is not False:
+                say(
+                    f"another run holds the lock of {self.stack}: process {lock.pid} on {lock.host}"
+                )
                 return False
-            say(f"the run before was killed (process {pid}): its lock is released")
-            self.run("cancel", "--yes", "--stack", self.stack)
+            say(f"the run before was killed (process {lock.pid}): its lock is released")
+            self.cancel()
         return True
 
-    def _locks(self) -> list[Path]:
-        backend = self.environment.get("PULUMI_BACKEND_URL", "")
-        if not backend.startswith("file://"):
-            return []
-        folder = Path(unquote(backend.removeprefix("file://"))).expanduser() / ".pulumi" / "locks"
-        return sorted(folder.rglob(f"{self.stack}/*.json"))
+    def locks(self) -> list[Lock]:
+        """Who holds the stack, where its backend is a folder of this machine."""
+        return locks(self.environment, self.stack)
+
+    def cancel(self) -> None:
+        """Take every lock of the stack away, whoever holds it. Raises EngineError."""
+        self._told("cancel", "--yes")
+
+    def exported(self) -> dict[str, Any] | None:
+        """The stack's state, as Pulumi exports it; None where there is no such stack.
+
+        Raises EngineError where it cannot be read.
+        """
+        found: dict[str, Any] | None = self._asked("stack", "export")
+        return found
+
+    def replace_state(self, exported: dict[str, Any]) -> None:
+        """Put another state in place of the stack's, whole or not at all. Raises EngineError."""
+        self.notes.mkdir(parents=True, exist_ok=True)
+        path = self.notes / f"{self.stack}.state.json"
+        path.write_text(json.dumps(exported), encoding="utf-8")
+        try:
+            self._told("stack", "import", "--file", str(path))
+        finally:
+            path.unlink()
 
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:
     """What Pulumi complained of."""
     said = done.stderr.strip() or done.stdout.strip()
     return f"pulumi: {said.removeprefix('error: ')}"
-
-
-def _alive(pid: int) -> bool:
-    """Whether a process of this machine still runs; one that only waits to be reaped does not."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return True
-    return stat.rpartition(")")[2].split()[0] not in ("Z", "X")

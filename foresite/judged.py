@@ -1,0 +1,186 @@
+"""What the policies say of a site, as problems: offline, over every object that it makes.
+
+The rules see plain objects, as they would be applied. Violations of mandatory rules, exceptions
+that have ended and rules of the site's own that cannot be run are problems; violations of advisory
+rules are advice. Places in the site file are looked for only where there is something to place.
+"""
+
+import datetime
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from components.manifest import Manifest
+from foresite.command import UsageError
+from foresite.origin import Spot, origin
+from policies import Object, Severity, Violation
+from policies.day import DayError, today
+from policies.exceptions import Exemption, exemptions
+from policies.judge import judge
+from policies.own import Fault, own_rules
+from policies.rules import RULES
+from schemas.codes import Code
+from schemas.load import Loaded
+from schemas.nearest import nearest
+from schemas.problem import Problem
+from schemas.site import Site
+from schemas.typed import place
+
+PLACED = 20
+"""Violations whose value in the site file is looked for; more are shown at the file as a whole."""
+
+Key = tuple[str, str, str, str, str]
+
+
+class Wrong(NamedTuple):
+    """What is wrong at a path of the site file."""
+
+    path: tuple[str | int, ...]
+    code: Code
+    message: str
+    fix: str
+
+
+class Advice(NamedTuple):
+    """An object that breaks an advisory rule, and where: it fails nothing."""
+
+    site: str
+    rule: str
+    title: str
+    path: str
+    message: str
+    why: str
+    fix: str
+
+    def as_dict(self) -> dict[str, str]:
+        """The advice as plain data for ``--format json``."""
+        return self._asdict()
+
+
+class Judged(NamedTuple):
+    """What the policies say of a site: how many ``rules`` were judged, what breaks mandatory ones,
+    each with its spot, and advisory ones, and what is wrong with the site's own policies."""
+
+    rules: int
+    refused: list[tuple[Spot, Problem]]
+    advised: list[Advice]
+    others: list[Problem | Wrong]
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing keeps the site from being applied."""
+        return not self.refused and not self.others
+
+
+def judged(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
+    """Judge the objects of a site. Raises UsageError where the day cannot be told."""
+    spots: dict[Key, tuple[str, str]] = {}
+    every: list[Object] = []
+    for component, manifests in objects.items():
+        for each in manifests:
+            every.append(Object(each.target.value, each.body))
+            spots.setdefault((each.target.value, *each.key), (component, each.name))
+    policies = site.file.policies
+    named = set(policies.python)
+    texts = {path: text for path, text in site.texts.items() if path in named}
+    own = own_rules(texts, {rule.name for rule in RULES})
+    granted = exemptions((each.model_dump() for each in policies.exceptions), own=True)
+    rules = (*RULES, *own.rules)
+    found = judge(every, _today(), granted, rules)
+    refused: list[tuple[Spot, Problem]] = []
+    advised: list[Advice] = []
+    for violation in found.violations:
+        spot = _spot(violation, spots)
+        if violation.rule.severity is Severity.MANDATORY:
+            refused.append((spot, _problem(site, violation, spot)))
+        else:
+            advised.append(_advice(site, violation, spot))
+    others: list[Problem | Wrong] = [_fault(each) for each in own.faults]
+    others += _expired(found.expired, granted)
+    others += _unused(found.unused, granted, [rule.name for rule in rules])
+    return Judged(len(rules), refused, advised, others)
+
+
+def placed(loaded: Loaded, found: Judged) -> list[Problem]:
+    """The problems, each at the value that it comes from where that can be told."""
+    if loaded.site is None or loaded.document is None:
+        raise ValueError(f"{loaded.name} was not read")
+    others = (
+        each if isinstance(each, Problem) else place(loaded.document, *each)
+        for each in found.others
+    )
+    return [*_located(loaded, found.refused), *others]
+
+
+def _located(loaded: Loaded, found: Sequence[tuple[Spot, Problem]]) -> Iterator[Problem]:
+    for number, (spot, problem) in enumerate(found):
+        at = origin(loaded, spot) if number < PLACED else None
+        if at is None:
+            yield problem
+        else:
+            yield replace(problem, **at._asdict())
+
+
+def _today() -> datetime.date:
+    try:
+        return today(os.environ)
+    except DayError as error:
+        raise UsageError(str(error)) from None
+
+
+def _spot(violation: Violation, spots: Mapping[Key, tuple[str, str]]) -> Spot:
+    each = violation.object
+    api = str(each.body.get("apiVersion", ""))
+    known = spots.get((each.cluster, api, each.kind, each.namespace, each.name))
+    return Spot(*(known or ("", each.title)), violation.found.path)
+
+
+def _problem(site: Site, violation: Violation, spot: Spot) -> Problem:
+    rule, each, found = violation
+    path = ".".join(filter(None, spot))
+    message = f"{each.title} breaks the rule {rule.name}: {found.message}"
+    file = f"sites/{site.name}.yaml"
+    return Problem(file, 0, 0, Code.POLICY_VIOLATED, path, "", message, found.fix, rule.why)
+
+
+def _advice(site: Site, violation: Violation, spot: Spot) -> Advice:
+    rule, each, found = violation
+    path = ".".join(filter(None, spot))
+    return Advice(site.name, rule.name, each.title, path, found.message, rule.why, found.fix)
+
+
+def _fault(fault: Fault) -> Problem:
+    at = (fault.line, 1) if fault.line else (0, 0)
+    return Problem(f"sites/{fault.file}", *at, Code.POLICY_FILE, "", "", fault.message, fault.fix)
+
+
+def _expired(found: Iterable[Exemption], granted: Sequence[Exemption]) -> Iterator[Problem | Wrong]:
+    for each in found:
+        message = (
+            f"the exception from {each.rule} for {each.object} ended on {each.until}, and the "
+            "rule is still broken"
+        )
+        fix = f"mend what it is about, or let {each.owner} set another day and say why"
+        if each.own:
+            where = ("policies", "exceptions", granted.index(each), "until")
+            yield Wrong(where, Code.EXCEPTION_EXPIRED, message, fix)
+        else:
+            file = "policies/exceptions.yaml"
+            yield Problem(file, 0, 0, Code.EXCEPTION_EXPIRED, "", "", message, fix)
+
+
+def _unused(
+    found: Iterable[Exemption], granted: Sequence[Exemption], rules: Sequence[str]
+) -> Iterator[Wrong]:
+    for each in found:
+        at = ("policies", "exceptions", granted.index(each))
+        if each.rule in rules:
+            message = f"no {each.object} breaks the rule {each.rule}"
+            fix = "remove the exception, or correct which object it is for"
+            yield Wrong((*at, "object"), Code.EXCEPTION_UNUSED, message, fix)
+        else:
+            near = nearest(each.rule, rules)
+            fix = f"write {near}" if near else "write the name of a rule: docs/policies.md"
+            message = f"there is no rule {each.rule}"
+            yield Wrong((*at, "rule"), Code.EXCEPTION_UNUSED, message, fix)

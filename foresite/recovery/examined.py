@@ -1,0 +1,175 @@
+"""What there is to recover of a site: lock, state, note, tag, and the objects of its clusters.
+
+Reads only. Each thing found is a line for a person; what keeps a recovery from acting is an error.
+"""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from components.impact.kubernetes import HOLDS_DATA
+from components.manifest import Json, Manifest, Target
+from foresite.command import UsageError
+from foresite.recovery.remains import Remains, remains
+from foresite.servers.apiserver import Kubectl, NoAnswerError, RefusedError
+from foresite.servers.inventory import take, versions
+from foresite.servers.probe import contexts_of, kubectl_of
+from foresite.stack.engine import Engine, EngineError
+from foresite.stack.live import Key, keyed
+from foresite.stack.locks import Lock
+from foresite.stack.statefile import Held, Ident, State, older, read_state
+from schemas.site import Site
+
+SMALL = 20
+"""Objects without data that a cluster may have lost unnamed; foresite/guard.py has the same."""
+_SHOWN = 6
+
+
+class Examined(NamedTuple):
+    """All that was found.
+
+    ``exported`` is None where there is no stack; ``silent`` are clusters of a site that ends, which
+    do not answer any more.
+    """
+
+    site: Site
+    kubectl: Kubectl
+    contexts: Mapping[Target, str]
+    wanted: Mapping[Key, Manifest]
+    locks: list[Lock]
+    exported: Json | None
+    state: State
+    noted: list[tuple[str, ...]]
+    applying: str
+    live: Mapping[Ident, Json]
+    found: Remains
+    silent: frozenset[Target]
+    unseen: tuple[str, ...]
+
+    @property
+    def dropped(self) -> list[Held]:
+        """Objects of clusters that do not answer any more, which the state is to forget."""
+        return [each for each in self.state.held if each.ident.target in self.silent]
+
+    @property
+    def rebuilt(self) -> int:
+        """Objects that are lost, where they are too many or too dear to let go of unasked."""
+        lost = self.found.lost
+        dear = [each for each in lost if each.protect or each.ident.kind in HOLDS_DATA]
+        return len(lost) if dear or len(lost) > SMALL else 0
+
+
+class DamagedError(Exception):
+    """The state cannot be read; the message says how to go back."""
+
+
+def examine(engine: Engine, site: Site) -> Examined:
+    """Look at everything. Raises UsageError, EngineError and DamagedError."""
+    kubectl = kubectl_of(engine)
+    if kubectl is None:
+        raise UsageError("recover looks into the clusters with kubectl: install it")
+    exported = _exported(engine)
+    state = read_state(exported or {})
+    wanted = keyed(site)
+    bodies = [*(each.body for each in wanted.values()), *(each.inputs for each in state.held)]
+    live: dict[Ident, Json] = {}
+    unseen: list[str] = []
+    silent = set()
+    contexts = {**state.contexts, **contexts_of(site)}
+    for target, context in contexts.items():
+        try:
+            taken = take(kubectl, context, target, site.name, versions(bodies))
+        except (NoAnswerError, RefusedError) as error:
+            if target is Target.MANAGEMENT or site.file.decommission is None:
+                raise UsageError(_silent(site, kubectl, context, error)) from None
+            silent.add(target)
+            continue
+        live |= taken.objects
+        unseen += [f"{kind} of {context}" for kind in taken.unseen]
+    found = remains(wanted.values(), state, live, set(contexts) - silent)
+    applying = engine.under_way() if exported else ""
+    return Examined(site, kubectl, contexts, wanted, engine.locks(), exported, state,
+                    engine.noted(), applying, live, found, frozenset(silent),
+                    tuple(unseen))  # fmt: skip
+
+
+def _silent(site: Site, kubectl: Kubectl, context: str, error: Exception) -> str:
+    return (
+        f"{site.name}: {context} cannot be looked at: {error}; nothing was changed: see that it "
+        f"runs and that {kubectl.where()} reaches it, then run the same command again"
+    )
+
+
+def _exported(engine: Engine) -> Json | None:
+    try:
+        exported = engine.exported()
+    except EngineError as error:
+        if "failed to load checkpoint" not in str(error):
+            raise
+        raise DamagedError(_go_back(engine, str(error))) from None
+    if exported is None and older(engine.environment, engine.stack)[1]:
+        raise DamagedError(_go_back(engine, f"the state of {engine.stack} is not there"))
+    return exported
+
+
+def _go_back(engine: Engine, what: str) -> str:
+    file, whole = older(engine.environment, engine.stack)
+    lines = [f"{what}; nothing was changed, and no object of a cluster is touched by this"]
+    if file is None or not whole:
+        lines.append("the backend has no earlier state that is whole: restore its folder or bucket")
+        return "\n  ".join(lines)
+    lines += [
+        f"an earlier state of {each.written}, {each.resources} resources: {each.path}"
+        for each in whole[:_SHOWN]
+    ]
+    lines += [
+        "go back to the newest, then recover once more; what was made since is found by its label:",
+        f"  cp {shlex.quote(str(whole[0].path))} {shlex.quote(str(file))}",
+        f"  foresite recover {engine.stack}",
+    ]
+    return "\n  ".join(lines)
+
+
+def lines(seen: Examined) -> Iterator[str]:
+    """A line for each thing found, in the order in which it is dealt with."""
+    found = seen.found
+    for lock in seen.locks:
+        yield f"lock: {lock}"
+    if seen.exported is None:
+        yield "state: there is no stack yet"
+    for each in seen.state.pending:
+        yield f"pending in the state: {each}"
+    if seen.noted:
+        yield f"a run did not come to its end: it was about to make {len(seen.noted)} objects"
+    if seen.applying:
+        yield f"foresite apply of {seen.applying[:10]} did not come to its end: it stays due"
+    if seen.dropped:
+        count = len(seen.dropped)
+        yield f"its own cluster does not answer, and the site ends: {count} objects in the state"
+    if seen.unseen:
+        yield f"not looked at, as this account may not list them: {', '.join(seen.unseen)}"
+    yield from _of_objects(found)
+
+
+def _of_objects(found: Remains) -> Iterator[str]:
+    said = {
+        "not made yet": found.unmade,
+        "made, and not in the state": found.unrecorded,
+        "otherwise in the cluster than in the site": tuple(found.unlike),
+        "with fields that the site does not have any more": tuple(found.left),
+        "lost by the cluster": tuple(each.ident for each in found.lost),
+        "gone, as the site has it": tuple(each.ident for each in found.gone),
+        "to be deleted by the next up": tuple(each.ident for each in found.to_go),
+        "orphaned: neither the state nor the site has it": found.orphans,
+        "old templates, kept until no machine refers to them (no orphans)": found.kept,
+    }
+    for what, objects in said.items():
+        if objects:
+            yield f"{what}: {few(objects)}"
+
+
+def few(objects: tuple[Ident, ...]) -> str:
+    """Objects for a person, the first by name."""
+    named = ", ".join(map(str, objects[:_SHOWN]))
+    more = f" and {len(objects) - _SHOWN} more" if len(objects) > _SHOWN else ""
+    return f"{len(objects)}: {named}{more}"

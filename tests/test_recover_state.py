@@ -1,0 +1,120 @@
+"""States that are damaged, and fields that a killed run has left on objects."""
+
+import json
+import os
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.manifest import FIELD_MANAGER, Json
+from foresite.command import FOUND
+from foresite.recovery.leftover import leftovers, restored
+from foresite.stack.statefile import older
+from tests.recover_world import SITE, World, acted
+
+# --- a damaged state ------------------------------------------------------------------------------
+
+
+def test_a_damaged_state_is_told_with_the_way_back(
+    recovery: World, monkeypatch: pytest.MonkeyPatch, recovered: Callable[[], Json]
+) -> None:
+    stacks = recovery.folder / ".pulumi" / "stacks" / "foresite"
+    history = recovery.folder / ".pulumi" / "history" / "foresite" / SITE
+    for folder in (stacks, history):
+        folder.mkdir(parents=True)
+    whole = json.dumps({"version": 3, "checkpoint": {"latest": {"resources": [{}, {}]}}})
+    (stacks / f"{SITE}.json").write_text("{")
+    (stacks / f"{SITE}.json.bak").write_text("{")
+    (history / f"{SITE}-1.checkpoint.json").write_text(whole)
+    recovery._write()
+    monkeypatch.setattr(recovery, "_write", lambda: None)
+    (recovery.folder / "export.json").write_text("error: failed to load checkpoint: unexpected end")
+    (recovery.folder / "export.code").write_text("255")
+    assert recovery.recover(monkeypatch) == FOUND
+    (left,) = recovered()["left"]
+    assert f"cp {history}/{SITE}-1.checkpoint.json {stacks}/{SITE}.json" in left
+    assert "2 resources" in left
+    assert acted(recovery) == []
+
+
+def test_the_newest_state_that_is_whole_comes_first(tmp_path: Path) -> None:
+    folder = tmp_path / ".pulumi" / "backups" / "foresite" / SITE
+    folder.mkdir(parents=True)
+    for name, when, text in (
+        ("old", 1999.9, '{"checkpoint": {"latest": null}}'),
+        ("new", 2000, '{"checkpoint": {"latest": {"resources": [{}]}}}'),
+        ("damaged", 3000, '{"checkpoint": '),
+        ("other", 4000, "[]"),
+    ):
+        (folder / f"{name}.json").write_text(text)
+        os.utime(folder / f"{name}.json", (when, when))
+    _, found = older({"PULUMI_BACKEND_URL": f"file://{tmp_path}"}, SITE)
+    assert [(each.path.stem, each.resources) for each in found] == [("new", 1), ("old", 0)]
+
+
+# --- fields that are left over --------------------------------------------------------------------
+
+BODY: Json = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "x", "labels": {"a": "1"}, "finalizers": ["one"]},
+    "spec": {"ports": [{"name": "web", "port": 80}], "selector": {"a": "1"}},
+}
+OWNED: Json = {
+    "f:metadata": {"f:labels": {"f:a": {}}, "f:finalizers": {'v:"one"': {}}},
+    "f:spec": {
+        "f:ports": {'k:{"port":80,"protocol":"TCP"}': {".": {}, "f:name": {}, "f:port": {}}},
+        "f:selector": {"f:a": {}},
+    },
+}
+
+
+def live_with(fields: Json, manager: str = FIELD_MANAGER) -> Json:
+    body: Json = deepcopy(BODY)
+    entry = {"manager": manager, "operation": "Apply", "fieldsV1": fields}
+    body["metadata"]["managedFields"] = [entry]
+    return body
+
+
+def test_what_the_site_sets_is_not_left_over() -> None:
+    assert leftovers(live_with(OWNED), BODY) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "more", "value", "path"),
+    [
+        (("f:metadata", "f:labels"), "f:b", {"b": "2"}, "metadata.labels.b"),
+        (("f:spec",), "f:externalName", {"externalName": "y"}, "spec.externalName"),
+        (("f:spec", "f:ports"), 'k:{"port":81,"protocol":"TCP"}', None, "spec.ports"),
+        (("f:spec", "f:ports", 'k:{"port":80,"protocol":"TCP"}'), "f:nodePort", None, "spec.ports"),
+        (("f:metadata", "f:finalizers"), 'v:"two"', None, "metadata.finalizers"),
+    ],
+)
+def test_a_field_of_ours_that_the_site_does_not_have_is_left_over(
+    place: tuple[str, ...], more: str, value: Json | None, path: str
+) -> None:
+    fields: Json = deepcopy(OWNED)
+    into: Any = fields
+    for each in place:
+        into = into[each]
+    into[more] = {}
+    live = live_with(fields)
+    at: Any = live
+    for each in place:
+        at = at[each.removeprefix("f:")] if each.startswith("f:") and isinstance(at, dict) else at
+    if value:
+        at |= value
+    found = leftovers(live, BODY)
+    assert [str(each) for each in found] == [path]
+    # With it in the state's inputs, the next up sees that it is to go.
+    if value:
+        assert leftovers(live, restored(BODY, found)) == []
+        assert restored(BODY, found) != BODY
+
+
+def test_fields_of_others_are_theirs() -> None:
+    fields: Json = {"f:metadata": {"f:labels": {"f:b": {}}}}
+    assert leftovers(live_with(fields, manager="kubectl"), BODY) == []
