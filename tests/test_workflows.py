@@ -32,6 +32,10 @@ RIGHTS = {
     "apply": LOGIN,
     "drift": LOGIN,
     "cache-server-test": {"contents: read"},
+    "vulnerabilities": {"contents: read"},
+    "secrets": {"contents: read"},
+    "release-test": {"contents: read"},
+    "release": {"contents: write", "id-token: write", "attestations: write"},
     "cache-server-image": {
         "contents: read",
         "packages: write",
@@ -46,7 +50,11 @@ CLUSTERS = {
     "drift": "clusters-drift",
 }
 """The protected environment of each job that can get at a cluster."""
-ENVIRONMENTS = {**CLUSTERS, "cache-server-image": "cache-server-release"}
+ENVIRONMENTS = {
+    **CLUSTERS,
+    "cache-server-image": "cache-server-release",
+    "release": "release",
+}
 """The protected environment of each job that can get at a cluster or a secret."""
 TRUSTED_EVENTS = {"push", "schedule", "workflow_dispatch", "workflow_run"}
 """They run the default branch's workflow, or what was merged."""
@@ -186,7 +194,7 @@ def test_the_versions_are_those_of_a_developer() -> None:
     module = (ACTIONLINT / "go.mod").read_text("utf-8")
     go = re.search(r"^go (\S+)$", module, re.MULTILINE)
     assert go is not None
-    assert re.findall(r'go-version: "(.*)"', text) == [go[1]]
+    assert set(re.findall(r'go-version: "(.*)"', text)) == {go[1]}
     tools = tomllib.loads((ROOT / "tools" / "versions.toml").read_text("utf-8"))
     pulumi, provider = (tools[name]["version"] for name in ("pulumi", "pulumi-resource-kubernetes"))
     assert set(re.findall(r'pulumi-version: "(.*)"', text)) == {pulumi}
@@ -205,7 +213,7 @@ def origin(tmp_path: Path) -> Repository:
     root = tmp_path / "origin"
     root.mkdir()
     repository = Repository(root)
-    for name in ("foresite", "preview", "components", "schemas"):
+    for name in ("foresite", "preview", "components", "policies", "schemas"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, root / name, dirs_exist_ok=True, ignore=ignored)
     repository.commit("the base")

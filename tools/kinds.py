@@ -32,6 +32,13 @@ CRDS = {
 controllers write is left out where it can be told."""
 
 FETCHED = {
+    "externalsecrets.external-secrets.io": {
+        "source": "external-secrets/external-secrets",
+        "tag": "v2.9.0",
+        "commit": "378bdb622ed9712ef4a58370f6a17af033b7d343",
+        "path": "config/crds/bases/external-secrets.io_externalsecrets.yaml",
+        "sha256": "5044be5a610ca90a075f34f03ed20b462695c43387ba9410db7f4250e47b1e2f",
+    },
     "nodehealthchecks.remediation.medik8s.io": {
         "source": "medik8s/node-healthcheck-operator",
         "tag": "main",

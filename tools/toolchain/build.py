@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from tools.toolchain.cache import place
 from tools.toolchain.console import Console
 from tools.toolchain.errors import ToolchainError
 from tools.toolchain.parts import Copy, Part, sources
@@ -45,8 +46,13 @@ _HINTS = (
 )
 
 
-def build(part: Part, into: Path, console: Console, label: str) -> None:
-    """Build ``part`` and what it installs beside itself into the folder ``into``."""
+def build(
+    part: Part, into: Path, console: Console, label: str, *, instead: Path | None = None
+) -> None:
+    """Build ``part`` and what it installs beside itself into the folder ``into``.
+
+    ``instead`` is an executable that is taken as it is: then only the files beside it are fetched.
+    """
     go = find_go()
     work = into / ".build"
     _copy_module(part.module_dir, work)
@@ -61,8 +67,11 @@ def build(part: Part, into: Path, console: Console, label: str) -> None:
         _copy_module(copy.module_dir, module)
         answer = run(["mod", "download", "-json", copy.module], module)
         _take(copy, answer, work if copy.to == "build" else into)
-    flags = [_NO_DEBUG_DATA, f"-ldflags={' '.join(part.ldflags)}"]
-    run(["build", *flags, "-o", into / part.name, part.package], work)
+    if instead:
+        place(instead, into / part.name)
+    else:
+        flags = [_NO_DEBUG_DATA, f"-ldflags={' '.join(part.ldflags)}"]
+        run(["build", *flags, "-o", into / part.name, part.package], work)
     for leftover in (work, into / ".modules"):
         shutil.rmtree(leftover, ignore_errors=True)
 

@@ -68,6 +68,16 @@ def filling(target: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def place(source: Path, target: Path) -> None:
+    """Put an executable at another path too: a hard link where the disk allows it, as they are
+    large."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        shutil.copy2(source, target)
+
+
 @contextmanager
 def writing(place: Path) -> Iterator[None]:
     """Turn a full or unwritable disk into an error that says which and what to do."""

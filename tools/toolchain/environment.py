@@ -2,13 +2,12 @@
 
 import hashlib
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
-from tools.toolchain.cache import cache_directory, filling, locked, writing
+from tools.toolchain.cache import cache_directory, filling, locked, place, writing
 from tools.toolchain.errors import ToolchainError
 from tools.toolchain.installed import HOST, HOST_SCRIPT, PLUGIN, Tools, host_script
 from tools.toolchain.parts import parts
@@ -39,7 +38,7 @@ def environment(
         state.mkdir(parents=True, exist_ok=True)
     for name in _FOREIGN:
         env.pop(name, None)
-    # The older language host knows no virtualenv option and takes the first Python on PATH.
+    # A language host that was built knows no virtualenv option, and takes the first Python on PATH.
     python = str(Path(sys.executable).parent)
     path = os.pathsep.join([str(home / "bin"), python, *filter(None, [env.get("PATH")])])
     return env | {
@@ -72,7 +71,7 @@ def pulumi_home(tools: Tools) -> Path:
         if not home.exists():
             with filling(home) as folder, writing(home):
                 for target, source in placed.items():
-                    _place(source.resolve(), folder / target)
+                    place(source.resolve(), folder / target)
                 (folder / "logs").write_text(_NO_LOGS, encoding="utf-8")
     return home
 
@@ -92,12 +91,3 @@ def _fingerprint(placed: Mapping[Path, Path]) -> str:
         stat = source.stat()
         digest.update(f"{target}\0{source}\0{stat.st_size}\0{stat.st_mtime_ns}\0".encode())
     return f"{parts()['pulumi'].version}-{digest.hexdigest()[:12]}"
-
-
-def _place(source: Path, target: Path) -> None:
-    """A hard link where the disk allows it; the executables are large."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        target.hardlink_to(source)
-    except OSError:
-        shutil.copy2(source, target)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from tools.toolchain.cache import cache_directory, filling, locked, platform_tag, writing
 from tools.toolchain.errors import ToolchainError
@@ -46,20 +46,35 @@ class Given:
 @cache
 def given() -> Mapping[str, Given]:
     """Every given executable by its name, from tools/versions.toml: the rows with a digest."""
-    rows = tomllib.loads((TOOLS / "versions.toml").read_text(encoding="utf-8"))
+    rows = _table()
+    return {name: _given(name, row, row["group"]) for name, row in rows.items() if "sha256" in row}
+
+
+@cache
+def stand_ins() -> Mapping[str, Given]:
+    """Executables that are taken in place of a build where they are at hand, by the part's name."""
+    rows = _table()
     return {
-        name: Given(
-            name,
-            Version.parse(row["version"]),
-            row["group"],
-            row["sha256"],
-            row["platform"],
-            row["source"],
-            row["commit"],
-        )
+        name: _given(name, row["given"], row["group"])
         for name, row in rows.items()
-        if "sha256" in row
+        if "given" in row
     }
+
+
+def _table() -> Mapping[str, Any]:
+    return tomllib.loads((TOOLS / "versions.toml").read_text(encoding="utf-8"))
+
+
+def _given(name: str, row: Mapping[str, Any], group: str) -> Given:
+    return Given(
+        name,
+        Version.parse(row["version"]),
+        group,
+        row["sha256"],
+        row["platform"],
+        row["source"],
+        row["commit"],
+    )
 
 
 def given_in(groups: Iterable[str]) -> tuple[Given, ...]:

@@ -1,17 +1,19 @@
 """Makes the parts available: installed ones where they fit, else built ones, else builds them.
 
-Given executables (given.py) cannot be built: ``ensure`` takes those that are at hand.
+Given executables (given.py) cannot be built: ``ensure`` takes those that are at hand. One that
+stands in for a part is kept as a build of it is, with the files that belong beside it.
 """
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from tools.toolchain.build import build, check_space
 from tools.toolchain.cache import cache_directory, filling, locked, platform_tag, writing
 from tools.toolchain.console import Console
 from tools.toolchain.errors import ToolchainError
-from tools.toolchain.given import find, given_in, how_to_get, obtain
+from tools.toolchain.given import find, given_in, how_to_get, obtain, stand_ins
 from tools.toolchain.installed import HOST, Origin, Tool, Tools, find_installed
 from tools.toolchain.pairs import check_pairs
 from tools.toolchain.parts import Part, cache_key, in_groups
@@ -80,17 +82,36 @@ def _look(wanted: Iterable[Part], env: Mapping[str, str]) -> tuple[Tools, list[P
 
 
 def _folder(part: Part) -> Path:
-    return cache_directory() / "parts" / cache_key(part, platform_tag())
+    """Where a part is kept: under its pins, and the digest of what stands in for it."""
+    key = cache_key(part, platform_tag())
+    stand_in = _stand_in(part)
+    if stand_in:
+        key += f"-{stand_ins()[part.name].sha256[:12]}"
+    return cache_directory() / "parts" / key
+
+
+def _stand_in(part: Part) -> Tool | None:
+    """What is taken in place of a build, where it is at hand."""
+    wanted = stand_ins().get(part.name)
+    return obtain(wanted) if wanted else None
 
 
 def _built(part: Part) -> Tool | None:
     path = _folder(part) / part.name
-    return Tool(part.name, part.version, path, Origin.BUILT) if path.exists() else None
+    return _as_tool(part, path) if path.exists() else None
+
+
+def _as_tool(part: Part, path: Path) -> Tool:
+    stand_in = _stand_in(part)
+    if stand_in:
+        return replace(stand_in, path=path)
+    return Tool(part.name, part.version, path, Origin.BUILT)
 
 
 def _build_once(part: Part, console: Console, count: str) -> Tool:
     """Build ``part`` unless another process has just done so."""
-    label = f"{part.name} {part.version}"
+    stand_in, folder = _stand_in(part), _folder(part)
+    label = f"{part.name} {stand_in.version if stand_in else part.version}"
 
     def waiting() -> None:
         console.say(f"{label}: another process is building it, waiting")
@@ -98,11 +119,11 @@ def _build_once(part: Part, console: Console, count: str) -> Tool:
     with locked(part.name, cache_directory(), waiting):
         if tool := _built(part):
             return tool
-        console.say(f"{label}: building ({count}), about {part.minutes:g} min on two cores")
-        with filling(_folder(part)) as folder:
-            check_space(folder)
-            with writing(folder):
-                build(part, folder, console, label)
-        console.say(f"{label}: built, {_folder(part)}")
-    path = _folder(part) / part.name
-    return Tool(part.name, part.version, path, Origin.BUILT)
+        if stand_in is None:
+            console.say(f"{label}: building ({count}), about {part.minutes:g} min on two cores")
+        with filling(folder) as draft:
+            check_space(draft)
+            with writing(draft):
+                build(part, draft, console, label, instead=stand_in.path if stand_in else None)
+        console.say(f"{label}: {'taken' if stand_in else 'built'}, {folder}")
+    return _as_tool(part, folder / part.name)
