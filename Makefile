@@ -76,6 +76,7 @@ test: .venv/.ready ## All tests, with what they need
 generate: .venv/.ready ## Make every generated file anew
 	@$(PYTHON) -m schemas.editor
 	@$(PYTHON) -m schemas.reference
+	@$(PYTHON) -m policies.reference
 	@$(PYTHON) -m tools.crds
 	@$(PYTHON) -m tools.screens
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from components.manifest import Json, Manifest, Target, labels, pruned
+from components.podsecurity import pod_security_labels
 from schemas.nodelabels import POOL_LABEL
 from schemas.site import Site
 from schemas.sitefile import Pool
@@ -85,12 +86,10 @@ def namespace(site: Site, name: str, component: str, level: str) -> Manifest:
 
     Protected, as everything in it goes with it.
     """
-    security = {
-        f"pod-security.kubernetes.io/{mode}": level for mode in ("enforce", "audit", "warn")
-    }
+    found = {**labels(site.name, component), **pod_security_labels(level)}
     body = {
         "apiVersion": "v1",
         "kind": "Namespace",
-        "metadata": {"name": name, "labels": {**labels(site.name, component), **security}},
+        "metadata": {"name": name, "labels": found},
     }
     return Manifest(f"Namespace/{name}", body, target=Target.SITE, protect=True)

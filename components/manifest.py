@@ -68,9 +68,9 @@ class Manifest(NamedTuple):
         )
 
 
-_ARGO_OPTIONS = "argocd.argoproj.io/sync-options"
-_ARGO_GUARDS = {"Prune": "Prune=false", "Delete": "Delete=false"}
-_FLUX_GUARD = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
+ARGO_OPTIONS = "argocd.argoproj.io/sync-options"
+ARGO_GUARDS = {"Prune": "Prune=false", "Delete": "Delete=false"}
+FLUX_GUARD = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
 """What keeps Argo CD and Flux from deleting an object that left Git, as protect and keep do for
 Pulumi."""
 
@@ -106,8 +106,8 @@ def _annotated(manifest: Manifest) -> Manifest:
     if manifest.target is Target.SITE:
         annotations["pulumi.com/skipAwait"] = "true"
     if manifest.protect or manifest.keep:
-        annotations[_ARGO_OPTIONS] = _argo_options(str(given.get(_ARGO_OPTIONS, "")))
-        annotations |= _FLUX_GUARD
+        annotations[ARGO_OPTIONS] = _argo_options(str(given.get(ARGO_OPTIONS, "")))
+        annotations |= FLUX_GUARD
     body = {**manifest.body, "metadata": {**metadata, "annotations": annotations}}
     return Manifest(
         manifest.name, body, manifest.target, manifest.protect, manifest.keep, manifest.ignore
@@ -118,8 +118,8 @@ def _annotated(manifest: Manifest) -> Manifest:
 def _argo_options(given: str) -> str:
     """The guards, and what else a manifest asks of Argo CD (such as ServerSideApply=true)."""
     options = (option.strip() for option in given.split(","))
-    others = (each for each in options if each and each.partition("=")[0] not in _ARGO_GUARDS)
-    return ",".join((*_ARGO_GUARDS.values(), *others))
+    others = (each for each in options if each and each.partition("=")[0] not in ARGO_GUARDS)
+    return ",".join((*ARGO_GUARDS.values(), *others))
 
 
 def labels(site: str, component: str) -> dict[str, str]:

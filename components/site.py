@@ -4,6 +4,9 @@ from collections.abc import Callable
 
 from components.accelerators import impact as accelerators_impact
 from components.accelerators import objects as accelerators
+from components.admission_policies import impact as admission_policies_impact
+from components.admission_policies import objects as admission_policies
+from components.decommission import remaining
 from components.impact import kubernetes
 from components.impact.rules import Rules
 from components.impact.vocabulary import Name
@@ -22,6 +25,8 @@ from components.remediation import impact as remediation_impact
 from components.remediation import objects as remediation
 from components.schedulers import impact as schedulers_impact
 from components.schedulers import objects as schedulers
+from components.secrets import impact as secrets_impact
+from components.secrets import objects as secrets
 from components.teams import impact as teams_impact
 from components.teams import objects as teams
 from components.training import impact as training_impact
@@ -39,6 +44,8 @@ COMPONENTS: dict[str, Callable[[Site], list[Manifest]]] = {
     "object-cache": object_cache.objects,
     "remediation": remediation.objects,
     "monitoring": monitoring.objects,
+    "secrets": secrets.objects,
+    "admission-policies": admission_policies.objects,
 }
 """Each component by name, with the pure function that makes its objects."""
 
@@ -53,13 +60,16 @@ RULES: dict[str, Rules] = {
     "object-cache": Rules((*object_cache_impact.RULES, *kubernetes.RULES)),
     "remediation": Rules((*remediation_impact.RULES, *kubernetes.RULES)),
     "monitoring": Rules((*monitoring_impact.RULES, *kubernetes.RULES)),
+    "secrets": Rules((*secrets_impact.RULES, *kubernetes.RULES)),
+    "admission-policies": Rules((*admission_policies_impact.RULES, *kubernetes.RULES)),
 }
 """What a change of a component's objects does to machines: its own rules, then Kubernetes'."""
 
 
 def site_objects(site: Site) -> dict[str, list[Manifest]]:
-    """Every object of a site, by component, in a fixed order."""
-    return {name: make(site) for name, make in COMPONENTS.items()}
+    """Every object of a site, by component, in a fixed order; of one that is decommissioned what
+    remains of it."""
+    return {name: remaining(site, make(site)) for name, make in COMPONENTS.items()}
 
 
 def objects_by_name(site: Site) -> dict[Name, Manifest]:

@@ -1,10 +1,15 @@
 """A site's stack: the components that ``pulumi preview`` and ``pulumi up`` register."""
 
+import os
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pulumi
 
 from components.accelerators.component import Accelerators
+from components.admission_policies.component import AdmissionPolicies
+from components.leaving import VARIABLE, read
 from components.machines.component import Machines
 from components.monitoring.component import Monitoring
 from components.network_devices.component import NetworkDevices
@@ -12,7 +17,8 @@ from components.object_cache.component import ObjectCache
 from components.pod_network.component import PodNetwork
 from components.remediation.component import Remediation
 from components.schedulers.component import Schedulers
-from components.shell import placement
+from components.secrets.component import Secrets
+from components.shell import Component, Placement, placement
 from components.site import site_objects
 from components.teams.component import Teams
 from components.training.component import Training
@@ -29,6 +35,8 @@ SHELLS = {
     "object-cache": ObjectCache,
     "remediation": Remediation,
     "monitoring": Monitoring,
+    "secrets": Secrets,
+    "admission-policies": AdmissionPolicies,
 }
 """Each component by name, as Pulumi registers it, in the order of components/site.py."""
 
@@ -36,10 +44,14 @@ SHELLS = {
 def deploy(site: Site) -> None:
     """Register every component of a site, and export what a person wants to know afterwards."""
     spec = placement(site)
+    made: dict[str, Component] = {}
     for name, component in SHELLS.items():
+        made[component.__name__] = component(name, spec)
         # Namespaces of one may hold objects of the next.
-        spec = replace(spec, namespaces=component(name, spec).namespaces)
-    every = [each for made in site_objects(site).values() for each in made]
+        spec = replace(spec, namespaces=made[component.__name__].namespaces)
+    if site.file.decommission is not None and VARIABLE in os.environ:
+        _release(site.file.decommission.reason, spec, made)
+    every = [each for objects in site_objects(site).values() for each in objects]
     later = [each for each in every if each.target not in spec.clusters]
     if later:
         pulumi.log.info(
@@ -51,3 +63,23 @@ def deploy(site: Site) -> None:
     pulumi.export("namespace", site.name)
     pulumi.export("objects", len(every) - len(later))
     pulumi.export("following", [f"{each.kind} {each.key[3]}" for each in later])
+
+
+def _release(reason: str, spec: Placement, components: Mapping[str, Component]) -> None:
+    """Register what a decommissioned site gives up for the last time, unprotected.
+
+    What depends on others is deleted before them, so the Cluster is made to depend on all.
+    """
+    others: list[pulumi.Resource] = []
+    objects = read(Path(os.environ[VARIABLE]))
+    for each in sorted(objects, key=lambda one: one.goes_first):
+        options = pulumi.ResourceOptions(
+            parent=components[each.component],
+            provider=spec.clusters[each.target],
+            protect=False,
+            retain_on_delete=each.forgotten or None,
+            depends_on=list(others) if each.goes_first else None,
+        )
+        resource = pulumi.CustomResource(each.token, each.name, each.registered(reason), options)
+        if not each.forgotten:
+            others.append(resource)

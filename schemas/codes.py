@@ -169,5 +169,27 @@ class Code(StrEnum):
         "nobody looks at what is told always, and nobody hears what is told never",
     )
 
+    # --- Secrets ------------------------------------------------------------------------------
+    SECRET_STORE = "secret-store", "the Secret would never be made, and what reads it would wait"
+    SECRET_CLASH = "secret-clash", "what reads one Secret would be given the other's content"
+    SECRETS_MEANINGLESS = (
+        "secrets-meaningless",
+        "it looks as if Secrets were fetched, and none is",
+    )
+
     # --- objects ------------------------------------------------------------------------------
     OBJECT_INVALID = "object-invalid", "the API server would refuse the object"
+
+    # --- policies -----------------------------------------------------------------------------
+    POLICY_VIOLATED = "policy-violated", "a rule that holds for every site would be broken"
+    POLICY_FILE = "policy-file", "a rule that cannot be judged holds nothing back"
+    CEL_RULE = "cel-rule", "the API server would refuse the rule, or judge nothing by it"
+    CEL_UNSAFE = "cel-unsafe", "nodes that cannot report any more are taken for dead"
+    EXCEPTION_EXPIRED = (
+        "exception-expired",
+        "what was meant for a while would stay for ever, and nobody asks why",
+    )
+    EXCEPTION_UNUSED = (
+        "exception-unused",
+        "it would let pass, unseen, what somebody adds later",
+    )

@@ -21,6 +21,7 @@ from schemas.catalogued import (
 from schemas.codes import Code
 from schemas.holes import Hole
 from schemas.hostlist import COLUMNS, HostList, cell_column, read_hosts
+from schemas.literals import in_file, settled
 from schemas.nearest import nearest
 from schemas.problem import Problem, shorten
 from schemas.reader import Document, read_yaml
@@ -124,10 +125,11 @@ def _read(folder: FilePath, name: str) -> _Files:
         problems = [_whole(file, data.code, data.message, fix)]
     else:
         document, problems = read_yaml(data, file)
+        problems += in_file(file, data)
     raw = sources.read(folder, name + sources.HOST_LIST)
     if not isinstance(raw, sources.Refused):
         hosts, hosts_data = read_hosts(raw, hosts_file), raw
-        problems += hosts.problems
+        problems += [*hosts.problems, *in_file(hosts_file, raw)]
         if not hosts.hosts and not hosts.problems:
             message, fix = "still to be written: the hosts", "add a line for each host"
             problems.append(Problem(hosts_file, 2, 1, Code.TODO_LEFT, "", "", message, fix))
@@ -164,7 +166,7 @@ def _load(root: FilePath, files: _Files, between: list[Finding]) -> Loaded:
     if document is None:
         cells = [each for each in between if isinstance(each.place, HostCell)]
         problems += _located(cells, document, files)
-        return Loaded(files.name, None, tuple(sorted(set(problems))), None)
+        return Loaded(files.name, None, tuple(settled(problems)), None)
     file, more = parse(SiteFile, document)
     problems += more
     findings = list(between)
@@ -179,7 +181,7 @@ def _load(root: FilePath, files: _Files, between: list[Finding]) -> Loaded:
         holes = bool(problems or findings) or isinstance(site.by_pool, Hole)
         findings += site_findings(site, holes=holes)
     problems += _located(findings, document, files)
-    problems = sorted(set(problems))
+    problems = settled(problems)
     return Loaded(files.name, None if problems else site, tuple(problems), document)
 
 

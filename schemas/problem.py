@@ -6,6 +6,7 @@ Owns the type and its order. How problems are shown belongs to the command line.
 from dataclasses import dataclass
 
 from schemas.codes import Code
+from schemas.credentials import masked
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -15,7 +16,8 @@ class Problem:
     ``file`` is relative to the repository; ``line`` and ``column`` count from 1 (0: the file as a
     whole); ``path`` is where in the data (``pools.v100.rollout``), empty where there is none;
     ``value`` is what was written there, shortened; ``message`` says what is wrong and ``fix`` what
-    to write instead. Why it hurts follows from the code.
+    to write instead. Why it hurts follows from the code, or is a ``reason`` of its own, as where
+    one code stands for many rules.
     """
 
     file: str
@@ -26,11 +28,20 @@ class Problem:
     value: str
     message: str
     fix: str
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        # Whoever words a problem need not think of keys: here is where none gets through.
+        for name in ("file", "path", "value", "message", "fix", "reason"):
+            said = getattr(self, name)
+            shown = masked(said)
+            if shown != said:
+                object.__setattr__(self, name, shown)
 
     @property
     def why(self) -> str:
         """What the fault would do to a site."""
-        return self.code.why
+        return self.reason or self.code.why
 
     def __str__(self) -> str:
         """The problem for a person: the place, what is wrong, why it hurts, what to write."""
@@ -59,8 +70,10 @@ class Problem:
 
 
 def shorten(value: object, limit: int = 60) -> str:
-    """``value`` as one printable line of at most ``limit`` characters, for showing to a person."""
-    text = value if isinstance(value, str) else repr(value)
+    """``value`` as one printable line of at most ``limit`` characters, for showing to a person;
+    what looks like a key is hidden."""
+    # Before it is cut: half a key is still half a key.
+    text = masked(value if isinstance(value, str) else repr(value))
     # A crafted value must not move the reader's cursor or hide what follows it.
     text = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text[: limit + 1])
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -10,9 +10,11 @@ from pydantic import Field
 
 from schemas.accelerators import AcceleratorSettings
 from schemas.cache import Cache
+from schemas.decommission import Decommission
 from schemas.hardware import HardwareProfile
 from schemas.monitoring import Monitoring
 from schemas.networkdevices import NetworkDevices, PoolNetworkDevices
+from schemas.policies import SitePolicies
 from schemas.primitives import (
     ContextName,
     DnsLabel,
@@ -36,6 +38,7 @@ from schemas.primitives import (
 )
 from schemas.remediation import Remediation
 from schemas.scheduling import Scheduling
+from schemas.secrets import Secrets
 from schemas.vocabulary import (
     PodNetworkInstall,
     Remedy,
@@ -46,6 +49,9 @@ from schemas.vocabulary import (
 )
 
 Seconds = Annotated[int, Field(ge=60, le=86400)]
+SecretName = Annotated[
+    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,120}[a-z0-9])?$", examples=["bmc"])
+]
 
 
 class PodNetwork(Model):
@@ -96,13 +102,7 @@ class BmcAccess(Model):
 
     network: Network
     """Network that the BMC addresses lie in."""
-    credentials: (
-        Annotated[
-            str,
-            Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,120}[a-z0-9])?$", examples=["bmc"]),
-        ]
-        | None
-    ) = None
+    credentials: SecretName | None = None
     """Name of one Secret for all BMCs; default: a Secret for each host, named <host>-bmc."""
 
 
@@ -290,3 +290,9 @@ class SiteFile(Model):
     """How faults of hosts are found and mended; without it only Cluster API's health checks."""
     monitoring: Monitoring | None = None
     """What Prometheus, Alertmanager and Grafana are told; without it nothing."""
+    secrets: Secrets | None = None
+    """Where the Secrets come from that the site refers to; without it others make them."""
+    policies: SitePolicies = SitePolicies()
+    """Rules of the site's own, and exceptions from rules."""
+    decommission: Decommission | None = None
+    """The site's end; only a site that has it may lose its file."""

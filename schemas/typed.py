@@ -4,15 +4,16 @@ Owns where a fault is and which code it has. The words are in schemas/wording.py
 the rest of a faulty file is in schemas/holes.py.
 """
 
-import re
+import textwrap
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from schemas import wording
+from schemas import literals, wording
 from schemas.codes import Code
+from schemas.credentials import named_as_secret
 from schemas.holes import Flaw, with_holes
 from schemas.nearest import nearest
 from schemas.primitives import Model
@@ -28,10 +29,13 @@ TODO = "TODO"
 MAX_PROBLEMS = 500
 """More than a person reads at once; it also bounds the time that a hostile file can take."""
 _CODES = {code.value: code for code in Code}
-_SECRET_NAMES = re.compile(
-    r"(?:^|[_-])(?:pass(?:word|wd|phrase)?|secret|token|private[_-]?key|api[_-]?key)s?$",
-    re.IGNORECASE,
-)
+
+
+class _Marked(NamedTuple):
+    """A value that is told as it stands, whatever the model says, and what becomes of it."""
+
+    problem: Problem
+    flaw: Flaw
 
 
 class _Fault(NamedTuple):
@@ -50,9 +54,9 @@ def parse(model: type[M], document: Document) -> tuple[M | None, list[Problem]]:
     With problems the model has holes, and is meant for judging what is left; see schemas/holes.py.
     None where nothing is.
     """
-    marked = {**dict(_todos(document)), **dict(_secrets(document))}
-    problems = list(marked.values())
-    flaws = dict.fromkeys(marked, Flaw.VALUE)
+    marked = {**dict(_todos(document)), **dict(_secrets(document, lambda: schema_of(model)))}
+    problems = [each.problem for each in marked.values()]
+    flaws = {path: each.flaw for path, each in marked.items()}
     try:
         made: M | None = model.model_validate(document.value)
         if not problems:
@@ -106,6 +110,7 @@ def place(
     value = path[-1] if key and path else value_at(document, path)
     # A fraction is not shown as it was written (1.10 is 1.1), and a secret is not shown at all.
     hidden = value is None or isinstance(value, dict | list | float) or code is Code.SECRET_IN_FILE
+    hidden = hidden or (not key and literals.refers(path))
     said = "" if hidden else wording.shown(value)
     return Problem(document.file, line, column, code, readable(document, path), said, message, fix)
 
@@ -129,33 +134,20 @@ def _texts(document: Document) -> Iterator[tuple[Path, str]]:
             yield path, value
 
 
-def _todos(document: Document) -> Iterator[tuple[Path, Problem]]:
+def _todos(document: Document) -> Iterator[tuple[Path, _Marked]]:
     for path, value in _texts(document):
         if value.startswith(TODO):
             note = shorten(value[len(TODO) :].strip(" :")) or "a value that only a person knows"
             message, fix = f"still to be written: {note}", "write the real value"
-            yield path, place(document, path, Code.TODO_LEFT, message, fix)
+            yield path, _Marked(place(document, path, Code.TODO_LEFT, message, fix), Flaw.VALUE)
 
 
-def _secrets(document: Document) -> Iterator[tuple[Path, Problem]]:
-    for path, value in _texts(document):
-        if "PRIVATE KEY" in value:
-            message = "this is a private key"
-            fix = "write the public key (the file that ends in .pub), and replace the key pair"
-        elif any(map(_has_credentials, value.split("://")[1:])):
-            message = "the URL holds a user or a password"
-            fix = "leave them out, let the server accept addresses, and change the password"
-        else:
-            continue
-        yield path, place(document, path, Code.SECRET_IN_FILE, message, fix)
-
-
-def _has_credentials(rest: str) -> bool:
-    """Whether what follows ``://`` starts with ``user@`` or ``user:password@``."""
-    user, at, _ = (rest.split(None, 1) or [""])[0].rpartition("@")
-    host, slash, _ = user.partition("/")
-    # A path may hold an "@" behind host:port; a password may hold a "/".
-    return bool(at) and (not slash or (":" in host and not host.rpartition(":")[2].isdecimal()))
+def _secrets(document: Document, schema: literals.Schema) -> Iterator[tuple[Path, _Marked]]:
+    """Every value that looks like a secret, with its problem and what is left of it."""
+    for path, found in literals.in_document(document, schema):
+        said = (found.message, found.fix)
+        problem = place(document, path, Code.SECRET_IN_FILE, *said, key=found.key)
+        yield path, _Marked(problem, Flaw.ENTRY if found.key else Flaw.VALUE)
 
 
 def _fault(detail: ErrorDetails, document: Document) -> _Fault:
@@ -193,7 +185,9 @@ def _problem(
     node = around.get("propertyNames", {}) if fault.key else schema_at(schema, path)
     if path and isinstance(path[-1], int) and "description" in around:
         node = {"description": around["description"], **node}  # a list says what its items are
-    if "fix" in fault.context:
+    if literals.refers(path) and not fault.key and isinstance(fault.value, str | int | float):
+        code, message, fix = Code.INVALID_VALUE, *wording.not_shown(node)
+    elif "fix" in fault.context:
         code, message, fix = _CODES[kind], fault.context["message"], fault.context["fix"]
     elif kind == "extra_forbidden":
         return _unknown_field(document, path, around, meant)
@@ -220,13 +214,14 @@ def _unknown_field(
     document: Document, path: Path, parent: dict[str, Any], meant: Path | None
 ) -> Problem:
     name = str(path[-1])
-    if _SECRET_NAMES.search(name):
+    if named_as_secret(name):
         message = f"{shorten(name)} is no field, and nothing secret belongs in a site file"
         fix = (
             "remove it and change the secret; hosts' BMC passwords are in Secrets (bmc.credentials)"
         )
         return place(document, path, Code.SECRET_IN_FILE, message, fix, key=True)
-    fix = f"remove it; known here: {', '.join(parent.get('properties', ()))}"
+    known = ", ".join(parent.get("properties", ()))
+    fix = f"remove it; known here: {textwrap.shorten(known, 170, placeholder=' …')}"
     if meant is not None:
         fix = f"write {meant[-1]}"
     message = f"there is no field {shorten(name)}"

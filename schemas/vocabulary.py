@@ -161,3 +161,38 @@ class ReceiverKind(StrEnum):
     """A channel of Slack."""
     PAGERDUTY = "pagerduty"
     """A service of PagerDuty."""
+
+
+class Severity(StrEnum):
+    """What becomes of an object that breaks a rule; Pulumi's enforcement levels."""
+
+    MANDATORY = "mandatory"
+    """It is refused."""
+    ADVISORY = "advisory"
+    """Whoever deploys it is told."""
+
+
+class SecretStoreKind(StrEnum):
+    """Whose a store of the External Secrets Operator is."""
+
+    CLUSTER = "ClusterSecretStore"
+    """One of the whole cluster."""
+    NAMESPACE = "SecretStore"
+    """One of that name in each namespace."""
+
+
+class ClusterRule(StrEnum):
+    """Rules that the API server of a site's own cluster holds, whoever deploys."""
+
+    NAMESPACE_MARKS = "namespace-marks"
+    """Labels and annotations by which rules know a namespace are Foresite's."""
+    NAMESPACE_DELETION = "namespace-deletion"
+    """Only who may change the rule deletes namespaces that Foresite made."""
+    PRIVILEGED_PODS = "privileged-pods"
+    """Pods in Foresite's privileged namespaces come from it and from controllers."""
+    IMAGE_DIGEST = "image-digest"
+    """Images in Foresite's own namespaces are named by digest."""
+    NODE_MARKS = "node-marks"
+    """Taints of faulty nodes, and labels by which nodes are found, stay."""
+    EXPOSED_SERVICES = "exposed-services"
+    """Services of teams answer inside the cluster alone."""

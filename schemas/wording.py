@@ -206,6 +206,12 @@ def misfit(value: Any, pattern: str, node: Node) -> tuple[str, str]:
     return message, f"write {fitting or belongs(node, what)}"
 
 
+def not_shown(node: Node) -> tuple[str, str]:
+    """What is wrong with a value that may be a secret, without it, and what to write."""
+    what = form(str(node.get("pattern", ""))) or "what belongs here"
+    return f"this is not {what}; it is not shown, as it may be a secret", f"write {belongs(node)}"
+
+
 def not_allowed(value: Any, node: Node) -> tuple[str, str]:
     """What is wrong with a value that is none of the allowed ones, and what to write."""
     allowed = [str(each) for each in node.get("enum", ())]

@@ -102,7 +102,11 @@ def test_a_record_says_what_a_program_gets() -> None:
     exporter = container(of, "exporter-mncore")
     assert {"name": "LEVEL", "value": "info"} in exporter["env"]
     rights = exporter["securityContext"]
-    assert rights == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    assert rights == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
 
 
 def test_a_missing_driver_is_seen() -> None:

@@ -13,9 +13,9 @@ import pytest
 from controlplane import Client, ControlPlane
 from controlplane.errors import ApiError
 from foresite import apply
-from foresite.applied import Commits, message
 from foresite.command import FOUND, OK, UsageError
-from foresite.engine import Record
+from foresite.stack.applied import Commits, message
+from foresite.stack.engine import Record
 from foresite.up import engine_for
 from preview.snapshot import GitError
 from schemas.load import load_site
@@ -155,7 +155,7 @@ def test_what_is_in_no_commit_is_named(repository: Repository) -> None:
 
 def options(repository: Repository, *sites: str, **more: Any) -> argparse.Namespace:
     usual = {"root": repository.root, "sites": [*sites], "trial": True, "plan": False}
-    return argparse.Namespace(**{**usual, "format": "json", **more})
+    return argparse.Namespace(**{**usual, "format": "json", "allow": [], **more})
 
 
 def test_work_that_is_in_no_commit_is_not_applied(repository: Repository) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from foresite.engine import Engine
+from foresite.stack.engine import Engine
 
 KEY = ("management", "v1", "ConfigMap", "lab-1", "a")
 OTHER = ("management", "v1", "ConfigMap", "lab-1", "b")

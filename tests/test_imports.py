@@ -23,6 +23,7 @@ WRONG = {
     "pure": ("components/dump.py", "pulumi"),
     "shells": ("components/machines/hosts.py", "components.machines.component"),
     "preview": ("preview/result.py", "foresite.command"),
+    "policies": ("policies/rule.py", "schemas.site"),
     "controlplane": ("controlplane/ports.py", "schemas.site"),
     "tools": ("tools/toolchain/version.py", "schemas.primitives"),
 }

@@ -17,6 +17,8 @@ from tests.invalid.faults import FOLDER, build, fault_files, read_fault
 FAULTS = {path.stem: path for path in fault_files()}
 NOT_BY_FILES = {
     Code.OBJECT_INVALID: "what files lead to; a site whose files are right has no such object",
+    Code.POLICY_VIOLATED: "what files lead to; tests/test_policies_check.py",
+    Code.EXCEPTION_EXPIRED: "what the day leads to; tests/test_policies_check.py",
 }
 """Codes that no file below sites/ can have, each with the reason."""
 
@@ -40,6 +42,9 @@ def problems_of(name: str, folder: Path) -> tuple[Problem, ...]:
     for each in loaded.values():
         assert (each.site is None) == bool(each.problems)
         assert list(each.problems) == sorted(set(each.problems))
+        for problem in each.problems:
+            texts: tuple[object, ...] = (problem.message, problem.fix)
+            assert all(isinstance(text, str) and text for text in texts), problem.code
     return tuple(sorted({problem for each in loaded.values() for problem in each.problems}))
 
 

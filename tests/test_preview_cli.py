@@ -162,7 +162,7 @@ def test_a_repository_without_git_is_refused(
 
 def with_code(repository: Repository) -> None:
     """Put Foresite itself into the repository, as users have it."""
-    for package in ("foresite", "preview", "components", "schemas"):
+    for package in ("foresite", "preview", "components", "policies", "schemas"):
         target = repository.root / package
         shutil.copytree(
             ROOT / package,

@@ -27,7 +27,7 @@ from tools.toolchain import environment, locate
 
 pytestmark = pytest.mark.pulumi
 SITES = sorted(all_sites())
-PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "schemas", "sites")
+PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "sites")
 
 
 @dataclass(frozen=True)

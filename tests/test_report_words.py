@@ -74,10 +74,21 @@ def test_hosts_of_which_only_some_are_concerned_are_said_to_be_at_most_so_many()
     assert said == "Drains at most 2 of 52 hosts in a (pool p)."
 
 
-def test_a_site_without_a_file_is_given_up_and_nothing_is_wiped() -> None:
-    hosts = tuple(HostVerdict(n, "p", Impact.REMOVE, ()) for n in names("a", "a", 52))
-    said = plain(headline(preview(one(SitePreview("a", State.REMOVED, hosts=hosts)))))
-    assert said == "Gives up 52 hosts in a, applied no more, and nothing is deleted."
+@pytest.mark.parametrize(
+    ("state", "impact", "words"),
+    [
+        (State.REMOVED, Impact.NONE, "Ends a, decommissioned before: nothing is deleted, 52 hosts"),
+        (State.VANISHED, Impact.NONE, "The file is gone of a, not decommissioned: nobody would"),
+        (State.DECOMMISSIONED, Impact.REMOVE, "Decommissions a: the cluster is deleted with all"),
+    ],
+)
+def test_a_site_that_ends_or_has_no_file_is_told_first(
+    state: State, impact: Impact, words: str
+) -> None:
+    hosts = tuple(HostVerdict(n, "p", impact, ()) for n in names("a", "a", 52))
+    said = plain(headline(preview(one(SitePreview("a", state, hosts=hosts)))))
+    assert said.startswith(words)
+    assert ("removes 52 of 52 hosts" in said) == (impact is Impact.REMOVE)
 
 
 @pytest.mark.parametrize(

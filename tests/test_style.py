@@ -8,7 +8,15 @@ import pytest
 
 from tests.repository import ROOT
 
-PACKAGES = ("foresite", "schemas", "components", "controlplane", "preview", "tools")
+PACKAGES = (
+    "foresite",
+    "schemas",
+    "components",
+    "controlplane",
+    "policies",
+    "preview",
+    "tools",
+)
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 MAX_FILE = 300
 MAX_FUNCTION = 40

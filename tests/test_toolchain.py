@@ -28,11 +28,12 @@ from tools.toolchain import (
     cache_directory,
     environment,
     parts,
+    provide,
 )
 from tools.toolchain import console as console_module
 from tools.toolchain.build import check_space
 from tools.toolchain.cache import filling, platform_tag, writing
-from tools.toolchain.given import Given, given, obtain
+from tools.toolchain.given import Given, given, obtain, stand_ins
 from tools.toolchain.installed import find_installed
 from tools.toolchain.pairs import mismatch
 from tools.toolchain.parts import TOOLS, cache_key, sources
@@ -484,6 +485,73 @@ def test_what_is_not_at_hand_is_told_and_fails_only_who_needs_it(
         assert f"{each.name} {each.version}: not at hand; build it from {each.source}" in text
     code, text = machine.run("where", "given")
     assert code == 2 and "FORESITE_UPSTREAM" in text and "kube-scheduler-gang" in text
+
+
+# An executable that stands in for a part
+
+
+HOST_GO = """
+case "$1" in
+  env) echo go1.26.0 ;;
+  mod) echo "{\\"Dir\\": \\"$(dirname "$0")/module\\"}" ;;
+  build)
+    echo "$*" >> "$(dirname "$0")/builds"
+    while [ "$1" != -o ]; do shift; done
+    printf '#!/bin/sh\\n# %s\\necho 3.255.0\\n' "$2" > "$2"; chmod +x "$2" ;;
+esac
+"""
+"""A go that finds every file of a module in one folder, and builds what says it is 3.255.0."""
+
+
+@pytest.fixture
+def stand_in(machine: Machine, upstream: Path, monkeypatch: pytest.MonkeyPatch) -> Given:
+    """What stands in for the language host, made up and with its digest in the table; a machine
+    with what else the group needs."""
+    wanted = dataclasses.replace(
+        stand_ins()["pulumi-language-python"], sha256=GIVEN.sha256, platform=platform_tag()
+    )
+    monkeypatch.setattr(provide, "stand_ins", lambda: {wanted.name: wanted})
+    for name, value in machine.env.items():
+        monkeypatch.setenv(name, value)
+    machine.put("go", HOST_GO)
+    for file in ("pulumi-language-python-exec", "schema.json", "terraform-mapping.json"):
+        for folder in ("python/cmd", "cmd/pulumi-resource-kubernetes"):
+            script(machine.bin / "module" / folder / file, "echo 3.255.0")
+    return wanted
+
+
+def test_what_stands_in_for_a_part_is_taken_where_it_is_at_hand(
+    machine: Machine, upstream: Path, stand_in: Given
+) -> None:
+    built = provide.ensure(["pulumi"], Console(StringIO()))["pulumi-language-python"]
+    assert (built.origin, built.version) == (Origin.BUILT, Version(3, 79, 0))
+    builds = machine.builds()
+    (upstream / stand_in.name).write_bytes(GIVEN_TEXT)
+    with pytest.raises(ToolchainError, match="not built yet: pulumi-language-python"):
+        provide.locate(["pulumi"])
+    taken = provide.ensure(["pulumi"], Console(StringIO()))["pulumi-language-python"]
+    assert (taken.origin, taken.version) == (Origin.GIVEN, stand_in.version)
+    assert taken.path.read_bytes() == GIVEN_TEXT and machine.builds() == builds
+    assert taken.path.with_name("pulumi-language-python-exec").is_file()
+    assert provide.locate(["pulumi"])["pulumi-language-python"] == taken
+    (upstream / stand_in.name).unlink()
+    assert provide.locate(["pulumi"])["pulumi-language-python"] == taken, "the cache has it"
+
+
+def test_what_is_installed_goes_before_what_stands_in(
+    machine: Machine, upstream: Path, stand_in: Given
+) -> None:
+    (upstream / stand_in.name).write_bytes(GIVEN_TEXT)
+    for name in (stand_in.name, f"{stand_in.name}-exec"):
+        machine.put(name, "echo 3.255.0")
+    found = provide.ensure(["pulumi"], Console(StringIO()))[stand_in.name]
+    assert (found.origin, found.path) == (Origin.INSTALLED, machine.bin / stand_in.name)
+
+
+def test_what_stands_in_runs_packs_as_what_is_installed_does() -> None:
+    for name, each in stand_ins().items():
+        part = parts()[name]
+        assert part.accepts(each.version) and not part.accepts(part.version)
 
 
 # The environment

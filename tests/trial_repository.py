@@ -21,7 +21,7 @@ def small_sites(root: Path, rings: dict[str, int]) -> Repository:
     for index, (name, ring) in enumerate(rings.items()):
         for end, text in ((".yaml", yaml), (".hosts.csv", hosts)):
             (sites / f"{name}{end}").write_text(_renamed(text, name, index, ring))
-    for name in ("components", "schemas"):
+    for name in ("components", "policies", "schemas"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, root / name, dirs_exist_ok=True, ignore=ignored)
     for name in ("Pulumi.yaml", "__main__.py", "uv.lock"):

@@ -8,6 +8,7 @@ deployments/container/Dockerfile; NVIDIA/dcgm-exporter 4.5.3-4.8.2, dcgm-exporte
 from components.accelerators.names import COMPONENT, NAMESPACE, Served, image, metadata, served
 from components.daemons import Daemon, host_path, on_pool
 from components.manifest import Json, Manifest, Target, pruned
+from components.podsecurity import RUNTIME_PROFILE
 from schemas.accelerators import Exporter, Program
 from schemas.gates import handed_by_dra, operated
 from schemas.site import Site
@@ -16,6 +17,12 @@ PLUGINS = "/var/lib/kubelet/device-plugins"
 """Where a device plugin's socket meets the kubelet's."""
 POD_RESOURCES = "/var/lib/kubelet/pod-resources"
 """Where the kubelet tells which pod has which device."""
+RESOURCES: Json = {
+    # Plugins take some 50 MiB, exporters of eight cards some 300; the limit is for leaks alone, as
+    # a site may name a program that nobody has measured.
+    "requests": {"cpu": "50m", "memory": "128Mi"},
+    "limits": {"memory": "1Gi"},
+}
 PLUGIN, EXPORTER = "device-plugin", "exporter"
 
 
@@ -70,6 +77,8 @@ def _exporter(site: Site, each: Served, program: Exporter) -> Manifest:
         **_container(EXPORTER, image(site, each.record, program, EXPORTER)),
         **_program(program),
         "ports": [{"name": "metrics", "containerPort": program.port}],
+        # Whoever's it is, it answers there; the next tenth of the pool waits for that.
+        "readinessProbe": {"tcpSocket": {"port": "metrics"}},
     }
     node = {"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}
     container["env"] = [*(container["env"] or []), node]
@@ -80,13 +89,22 @@ def _exporter(site: Site, each: Served, program: Exporter) -> Manifest:
 
 
 def _container(name: str, reference: str) -> Json:
-    return {"name": name, "image": reference, "imagePullPolicy": "IfNotPresent"}
+    return {
+        "name": name,
+        "image": reference,
+        "imagePullPolicy": "IfNotPresent",
+        "resources": RESOURCES,
+    }
 
 
 def _program(program: Program) -> Json:
     """What a record says of a container, with no more rights than it says."""
     rights = {"add": list(program.capabilities) or None, "drop": ["ALL"]}
-    limited = {"allowPrivilegeEscalation": False, "capabilities": pruned(rights)}
+    limited = {
+        "allowPrivilegeEscalation": False,
+        "capabilities": pruned(rights),
+        "seccompProfile": RUNTIME_PROFILE,
+    }
     return {
         "args": list(program.args) or None,
         "env": [{"name": name, "value": value} for name, value in program.env.items()] or None,

@@ -12,6 +12,7 @@ from components.machines.names import CONTROL_PLANE_API, INFRASTRUCTURE_API, gro
 from components.machines.templates import machine_template
 from components.machines.workers import deletion
 from components.manifest import Json, Manifest, pruned
+from components.podsecurity import RUNTIME_PROFILE
 from schemas.site import Site
 from schemas.sitefile import Pool
 from schemas.vocabulary import Remedy, VirtualIp
@@ -139,9 +140,15 @@ def kube_vip(site: Site) -> Json:
                 "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}},
             },
         ],
+        # It takes some 30 MiB; the limit keeps a leak away from etcd.
+        "resources": {
+            "requests": {"cpu": "20m", "memory": "64Mi"},
+            "limits": {"memory": "256Mi"},
+        },
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "capabilities": {"add": ["NET_ADMIN", "NET_RAW"], "drop": ["ALL"]},
+            "seccompProfile": RUNTIME_PROFILE,
         },
         "volumeMounts": [{"name": "kubeconfig", "mountPath": "/etc/kubernetes/admin.conf"}],
     }

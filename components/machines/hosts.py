@@ -22,6 +22,7 @@ from components.machines.names import (
 from components.manifest import Manifest, pruned
 from schemas.hardware import BmcProtocol, HardwareProfile
 from schemas.hostlist import Host
+from schemas.references import bmc_secret
 from schemas.site import Site
 
 PROVIDER_FIELDS = ("spec.online", "spec.automatedCleaningMode")
@@ -70,7 +71,7 @@ def _host(
             "online": True,
             "bmc": {
                 "address": f"{bmc['scheme']}://{host.bmc}{bmc['path']}",
-                "credentialsName": bmc["credentials"] or f"{host.name}-bmc",
+                "credentialsName": bmc_secret(host.name, bmc["credentials"]),
                 "disableCertificateVerification": bmc["insecure"],
             },
             "bootMACAddress": host.mac,

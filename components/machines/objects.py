@@ -18,6 +18,7 @@ from components.machines.names import (
 from components.machines.upgrade import worker_version_guard
 from components.machines.workers import workers
 from components.manifest import Manifest, annotated
+from components.podsecurity import pod_security_labels
 from schemas.site import Site
 
 
@@ -41,13 +42,12 @@ def objects(site: Site) -> list[Manifest]:
 def namespace(site: Site) -> Manifest:
     """The namespace that holds everything of the site on the management cluster.
 
-    Protected, as deleting it deletes every BareMetalHost in it, which wipes them.
+    Protected, as deleting it deletes every BareMetalHost in it, which wipes them. No pod runs in
+    it, so Pod Security is as strict as it can be.
     """
-    body = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {key: v for key, v in metadata(site, site.name).items() if key != "namespace"},
-    }
+    found = {key: value for key, value in metadata(site, site.name).items() if key != "namespace"}
+    found["labels"] = {**found["labels"], **pod_security_labels("restricted")}
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": found}
     return Manifest("Namespace", body, protect=True)
 
 

@@ -36,6 +36,11 @@ PRIVILEGED: Json = {"privileged": True}
 """As both projects run them. Each makes a socket in the kubelet's folders, which SELinux shuts to
 other containers; the SR-IOV plugin asks the kernel by devlink too, which takes CAP_NET_ADMIN. That
 less would do on every host nobody has shown."""
+RESOURCES: Json = {
+    # Both take some 30 MiB; the limit is for leaks alone.
+    "requests": {"cpu": "10m", "memory": "50Mi"},
+    "limits": {"memory": "256Mi"},
+}
 LOOKS_AGAIN_SECONDS = 60
 """How often the RDMA plugin looks for cards: one that a driver brings late is found."""
 KUBELET = "/var/lib/kubelet"
@@ -155,7 +160,7 @@ def _container(site: Site, plugin: Plugin) -> Json:
             "name": plugin.name,
             "image": site.release.images[plugin.name],
             "args": list(plugin.args) or None,
-            "resources": {"requests": {"cpu": "10m", "memory": "50Mi"}},
+            "resources": RESOURCES,
             "securityContext": PRIVILEGED,
             "volumeMounts": [
                 *({"name": name, "mountPath": path} for name, path in paths),

@@ -1,25 +1,8 @@
-"""What the containers of both programs have in common: no rights, limits, probes."""
+"""What the containers of both programs have in common: limits, probes."""
 
 from typing import Any
 
 from components.manifest import Json
-
-SECURITY: Json = {
-    "allowPrivilegeEscalation": False,
-    "readOnlyRootFilesystem": True,
-    "capabilities": {"drop": ["ALL"]},
-}
-
-
-def pod_security(user: int) -> Json:
-    """A pod of this user and its group: with SECURITY as strict as the Pod Security Standard
-    "restricted"."""
-    return {
-        "runAsNonRoot": True,
-        "runAsUser": user,
-        "runAsGroup": user,
-        "seccompProfile": {"type": "RuntimeDefault"},
-    }
 
 
 def resources(cpu: str, memory: str) -> Json:

@@ -10,7 +10,7 @@ from components.daemons import Daemon, on_pool
 from components.manifest import CONFIGURATION_ANNOTATION, Json, Manifest
 from components.object_cache import bootstrap
 from components.object_cache.cluster import ENDPOINTS_FOLDER
-from components.object_cache.containers import SECURITY, pod_security, probes, resources, scraped
+from components.object_cache.containers import probes, resources, scraped
 from components.object_cache.names import (
     BOOTSTRAP,
     COMPONENT,
@@ -19,6 +19,7 @@ from components.object_cache.names import (
     ENVOY,
     OBJECTS_PORT,
 )
+from components.podsecurity import SECURITY, pod_security
 from schemas.cache import Cache
 from schemas.site import Site
 from schemas.vocabulary import CacheDiscovery

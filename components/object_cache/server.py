@@ -11,7 +11,7 @@ import hashlib
 from components.daemons import Daemon, host_path, on_pool
 from components.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, Target, pruned
 from components.object_cache.buckets import bucket_text
-from components.object_cache.containers import SECURITY, pod_security, probes, resources, scraped
+from components.object_cache.containers import probes, resources, scraped
 from components.object_cache.names import (
     AUDIENCE_VARIABLE,
     BUCKETS,
@@ -26,6 +26,7 @@ from components.object_cache.names import (
     metadata,
     of_program,
 )
+from components.podsecurity import SECURITY, pod_security
 from schemas.cache import Cache
 from schemas.quantity import in_bytes
 from schemas.site import Site

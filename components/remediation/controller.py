@@ -2,11 +2,10 @@
 
 from components.impact.placement import HOSTNAME_LABEL
 from components.manifest import Json, Manifest, Target, labels
+from components.podsecurity import POD_SECURITY, SECURITY
 from components.remediation.names import (
     COMPONENT,
     CONTROLLER,
-    POD_SECURITY,
-    SECURITY,
     chosen,
     own,
     settings_of,

@@ -7,6 +7,7 @@ Source: node-problem-detector 1.36.0, Dockerfile and cmd/options.
 
 from components.daemons import Daemon, host_path, on_pool
 from components.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, Target, hashed, labels
+from components.podsecurity import SECURITY, pod_security
 from components.remediation import kernellog
 from components.remediation.checks import HOST, PROGRAMS, STATE, checks, files, monitor
 from schemas.remediation import Remediation
@@ -119,11 +120,7 @@ def _copy(image: str) -> Json:
         "imagePullPolicy": "IfNotPresent",
         "command": ["/bin/sh", "-c", f"cp {SOURCE}/*.json {SOURCE}/*.sh {PROGRAMS}/"],
         "resources": RESOURCES,
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": {**SECURITY, **pod_security()},
         "volumeMounts": [
             {"name": "configuration", "mountPath": SOURCE, "readOnly": True},
             {"name": "programs", "mountPath": PROGRAMS},

@@ -22,10 +22,9 @@ from components.manifest import (
     hashed,
     labels,
 )
+from components.podsecurity import POD_SECURITY, SECURITY
 from components.remediation.names import (
     COMPONENT,
-    POD_SECURITY,
-    SECURITY,
     chosen,
     metadata,
     own,

@@ -30,19 +30,6 @@ away, so that the program of turns sees that."""
 HELD_LABEL = f"{DOMAIN}/held"
 """Label of the ConfigMaps turns-held-<pool>, which are there while too many nodes of a pool have a
 fault: kube-state-metrics tells of ConfigMaps by name, and of no other object of ours."""
-NOBODY = 65532
-SECURITY: Json = {
-    "allowPrivilegeEscalation": False,
-    "readOnlyRootFilesystem": True,
-    "capabilities": {"drop": ["ALL"]},
-}
-POD_SECURITY: Json = {
-    "runAsNonRoot": True,
-    "runAsUser": NOBODY,
-    "runAsGroup": NOBODY,
-    "seccompProfile": {"type": "RuntimeDefault"},
-}
-"""Together what the Pod Security Standard "restricted" asks for."""
 
 
 def settings_of(site: Site) -> Remediation:

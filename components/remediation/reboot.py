@@ -3,11 +3,10 @@
 from pathlib import Path
 
 from components.manifest import Json, Manifest, Target, labels
+from components.podsecurity import POD_SECURITY, SECURITY
 from components.remediation.names import (
     COMPONENT,
-    POD_SECURITY,
     REBOOTS,
-    SECURITY,
     chosen,
     own,
     settings_of,

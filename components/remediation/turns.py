@@ -10,10 +10,9 @@ from components.manifest import (
     Target,
     labels,
 )
+from components.podsecurity import POD_SECURITY, SECURITY
 from components.remediation.names import (
     COMPONENT,
-    POD_SECURITY,
-    SECURITY,
     TURNS,
     chosen,
     healed,

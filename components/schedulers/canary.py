@@ -7,6 +7,7 @@ else happens a new gang would wait for ever; one that a canary met half-made wai
 """
 
 from components.manifest import Json, Manifest, Target, labels
+from components.podsecurity import POD_SECURITY, SECURITY
 from components.schedulers.names import (
     COMPONENT,
     INSTANCE_LABEL,
@@ -15,7 +16,6 @@ from components.schedulers.names import (
     on_pools,
     pools_of,
 )
-from components.schedulers.workload import POD_SECURITY, SECURITY
 from components.taints import tolerations
 from schemas.scheduling import Backend
 from schemas.site import Site

@@ -16,6 +16,7 @@ from components.manifest import (
     labels,
     pruned,
 )
+from components.podsecurity import POD_SECURITY, SECURITY
 from components.schedulers.configuration import configuration
 from components.schedulers.names import (
     COMPONENT,
@@ -33,19 +34,6 @@ from schemas.scheduling import Backend, KubeScheduler
 from schemas.site import Site
 from schemas.vocabulary import ModelBy
 
-NOBODY = 65532
-SECURITY: Json = {
-    "allowPrivilegeEscalation": False,
-    "readOnlyRootFilesystem": True,
-    "capabilities": {"drop": ["ALL"]},
-}
-POD_SECURITY: Json = {
-    "runAsNonRoot": True,
-    "runAsUser": NOBODY,
-    "runAsGroup": NOBODY,
-    "seccompProfile": {"type": "RuntimeDefault"},
-}
-"""Together what the Pod Security Standard "restricted" asks for."""
 RESOURCES: Json = {
     # Some 300 MiB at 400 nodes and some thousand pods; the limit keeps a leak away from etcd.
     "requests": {"cpu": "250m", "memory": "512Mi"},

@@ -22,6 +22,7 @@ from schemas.rules import (
     namespaces,
     networkdevices,
     networks,
+    policies,
     pools,
     programs,
     promises,
@@ -29,6 +30,7 @@ from schemas.rules import (
     repairs,
     rollouts,
     schedulers,
+    secrets,
     serving,
     teams,
     versions,
@@ -64,7 +66,6 @@ SITE_RULES = (
     accelerators.resources,
     accelerators.images,
     programs.program_settings,
-    programs.server_settings,
     serving.ways,
     serving.expressions,
     serving.volcano,
@@ -134,6 +135,13 @@ SITE_RULES = (
     monitoring.monitoring_labels,
     monitoring.thresholds_used,
     monitoring.repair_alert,
+    policies.policy_files,
+    policies.cel_rules,
+    policies.exceptions,
+    secrets.stores,
+    secrets.paths,
+    secrets.taken,
+    secrets.literals,
 )
 ZONE_RULES = (networks.zone_size, addresses.gateway)
 POOL_RULES = (

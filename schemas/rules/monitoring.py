@@ -5,7 +5,6 @@ channel may be left out, as an incoming web hook has its own), Kubernetes 1.34
 (pkg/apis/core/validation, keys of Secrets).
 """
 
-import re
 from collections.abc import Iterator
 
 from schemas.codes import Code
@@ -21,8 +20,6 @@ _ROUTES = ("critical", "warning")
 _DRAIN_SECONDS = 300
 """What a repair takes besides the reboot at the least: a drain is looked at once a minute, twice
 where there are pods (pfnet-research/node-operation-controller 0ac94deb, DrainInterval)."""
-_ROUTING_KEY = re.compile(r"(?=.*[0-9])[0-9A-Za-z]{32,}")
-"""What is no key of a Secret's data but a secret: PagerDuty's are 32 letters and digits."""
 
 
 def receivers(site: Site) -> Iterator[Finding]:
@@ -58,11 +55,7 @@ def receivers(site: Site) -> Iterator[Finding]:
 
 
 def _secret_key(place: Path, key: str) -> Iterator[Finding]:
-    if _ROUTING_KEY.fullmatch(key):
-        message = "this looks like the secret itself, and everyone who reads Git would have it"
-        fix = "put it into the Secret and write the name of its key here; what was in Git is known"
-        yield Finding(Code.SECRET_IN_FILE, place, message, fix)
-    elif key == "." or key.startswith(".."):
+    if key == "." or key.startswith(".."):
         message = f"{key} is no key that a Secret can have"
         yield Finding(Code.INVALID_VALUE, place, message, "name a key, such as url")
 

@@ -104,7 +104,12 @@ ROWS = (
         (bare("tsukuba-1"),),
         {
             "tsukuba-1": Expected(
-                _REFUSED, {"KubeadmControlPlane": Action.REFUSED, "*": Action.DELETED}
+                _REFUSED,
+                {
+                    "KubeadmControlPlane": Action.REFUSED,
+                    "ValidatingAdmissionPolicy/node-marks": Action.CHANGED,  # whom it lets pass
+                    "*": Action.DELETED,
+                },
             )
         },
         _WEBHOOK,

@@ -9,8 +9,6 @@ from tests.verdicts.edits import (
     HARDWARE,
     RELEASE,
     Edit,
-    applied,
-    bare,
     copied,
     listed,
     manifest,
@@ -126,12 +124,6 @@ ROWS = (
     ),
     _row("the ring of a site", site("lab-1", "ring: 0", "ring: 3"), NO_OBJECT),
     _row("the network of BMCs", site("tsukuba-1", "10.25.0.0/24", "10.25.0.0/23"), NO_OBJECT),
-    _row(
-        "the context of a cluster into which Cluster API brings the network",
-        applied("tsukuba-1"),
-        "components/pod_network/objects.py: such a site has no object in its own cluster",
-        (bare("tsukuba-1"),),
-    ),
     _row(
         "how long a re-image takes, with the remedy reboot",
         swap(HARDWARE, "3840\n    reimage_minutes: 25", "3840"),

@@ -48,6 +48,8 @@ _REPAIRS = {
     "ConfigMap/foresite-custom-resources": Action.DELETED,
 }
 """All that goes with the last healer."""
+_MARKS = {"ValidatingAdmissionPolicy/node-marks": Action.CHANGED}
+"""Whom it lets pass goes with the namespace."""
 _DETECTORS = {
     "Namespace/node-remediation": Action.REFUSED,
     "ServiceAccount/node-problem-detector": Action.DELETED,
@@ -76,7 +78,7 @@ ROWS = (
         {"lab-1": Expected(LAB, _DETECTORS, {"Namespace": 1})}, f"{PROTECTED}; {CREATED}",
         (_LAB,)),
     Row("remediation: no longer", (without_remediation("tsukuba-1"),),
-        {"tsukuba-1": Expected(TSUKUBA_ALL, {**_DETECTORS, **_REPAIRS,
+        {"tsukuba-1": Expected(TSUKUBA_ALL, {**_MARKS, **_DETECTORS, **_REPAIRS,
                                              "PodMonitor/foresite-node-*": Action.DELETED,
                                              "PrometheusRule/foresite-repairs": Action.DELETED},
                                {"Namespace": 1})},

@@ -1,0 +1,129 @@
+"""One interrupted ``up`` of a small site, on the real engine and the real API server, and what
+``foresite recover`` and the next ``up`` make of it. A seed decides everything that is random.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from bench.kills_judge import judge, managed
+from bench.kills_plan import AGAIN, API, BACK, CHANGE, ENGINE, ETCD, EVERYTHING, Outcome, Plan
+from bench.kills_world import World, engine_of, finished, found, until
+from bench.trial import kill as kill_all
+from controlplane import ApiError
+
+
+def strike(
+    world: World, process: "subprocess.Popen[str]", plan: Plan, written: Callable[[], int]
+) -> bool:
+    """Wait for the moment, and kill; whether there was anything to kill."""
+    began = time.monotonic()
+
+    def due() -> bool:
+        if plan.writes:
+            return written() >= plan.writes
+        return time.monotonic() - began >= plan.seconds
+
+    return until(due, process) and _kill(world, process, plan)
+
+
+def _kill(world: World, process: "subprocess.Popen[str]", plan: Plan) -> bool:
+    if plan.victim in (API, ETCD):
+        pid = world.plane.status().pids[plan.victim]
+        if pid is None:
+            return False
+        os.kill(pid, plan.signal)
+        world.client.close()
+        until(lambda: world.plane.status().pids[plan.victim] is None, None)
+        world.start()
+        world.client = world.plane.client()
+        return True
+    if plan.victim == EVERYTHING:
+        kill_all(process.pid)
+        return True
+    target = [0]
+
+    def there() -> bool:
+        target[0] = engine_of(process.pid) if plan.victim == ENGINE else found(process, plan.victim)
+        return bool(target[0])
+
+    if not until(there, process):
+        return False
+    try:
+        if plan.victim == ENGINE and os.getpgid(target[0]) == target[0]:
+            os.killpg(target[0], plan.signal)
+        else:
+            os.kill(target[0], plan.signal)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def survive(world: World, plan: Plan) -> Outcome:
+    """Play one seed."""
+    outcome = Outcome(plan.seed, str(plan))
+    began = time.monotonic()
+    try:
+        _play(world, plan, outcome)
+    except (OSError, ValueError, ApiError, RuntimeError) as error:
+        outcome.wrong.append(f"{type(error).__name__}: {error}")
+    outcome.seconds = round(time.monotonic() - began, 1)
+    return outcome
+
+
+def _play(world: World, plan: Plan, outcome: Outcome) -> None:
+    name = f"seed-{plan.seed:03}"
+    site = world.write(name, plan.case, changed=False)
+    kinds = {each.key[:2] for each in managed(site)}
+    if plan.case in (CHANGE, BACK):
+        _passed(world.command("up", "--trial", name), "the up before", outcome)
+        site = world.write(name, plan.case, changed=True)
+        kinds |= {each.key[:2] for each in managed(site)}
+    before = world.written(site, kinds)
+
+    def written() -> int:
+        now = world.written(site, kinds)
+        return len({each[:2] for each in before ^ now}) if now or not before else 0
+
+    process = (
+        world.plain_up(site, plan.at_once)
+        if plan.checkpoints
+        else world.command("up", "--trial", name, at_once=plan.at_once)
+    )
+    outcome.hits += strike(world, process, plan, written)
+    outcome.written = written()
+    finished(process)
+    if plan.case == BACK:
+        site = world.write(name, plan.case, changed=False)
+    if plan.case == AGAIN:
+        recovery = world.command("recover", "--trial", name)
+        again = replace(plan, victim=EVERYTHING, signal=signal.SIGKILL, writes=0,
+                        seconds=2 * plan.seconds)  # fmt: skip
+        outcome.hits += strike(world, recovery, again, lambda: 0)
+        finished(recovery)
+    _recover(world, name, outcome)
+    _passed(world.command("up", "--trial", name), "the up after", outcome)
+    outcome.wrong += judge(world, site, kinds)
+
+
+def _passed(process: "subprocess.Popen[str]", what: str, outcome: Outcome) -> None:
+    code, said = finished(process)
+    if code:
+        outcome.wrong.append(f"{what} ended with {code}: {said[-2000:]}")
+
+
+def _recover(world: World, name: str, outcome: Outcome) -> None:
+    """Recover; orphans are let go once they are named."""
+    command = ("recover", "--trial", name, "--format", "json")
+    code, said = finished(world.command(*command))
+    match = re.search(r"--allow remove=(\d+)", said)
+    if code == 1 and match:
+        outcome.orphans = int(match[1])
+        allow = ("--allow", f"remove={match[1]}")
+        code, said = finished(world.command(*command, *allow))
+    if code:
+        outcome.wrong.append(f"recover ended with {code}: {said[-3000:]}")

@@ -1,0 +1,138 @@
+"""What Foresite promises, with what came of proving it.
+
+``python -m bench.promises`` runs the tests that tests/promises.yaml names, takes its measurements,
+and writes docs/promises.md of their results. ``--only WORD`` proves the promises with that word and
+leaves the other rows as they are not: it prints, and writes nothing.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+from xml.etree import ElementTree
+
+import yaml
+
+from bench import machine
+from bench.offline import OUT
+from schemas.load import load
+from tests.invalid.faults import build, fault_files, read_fault
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "promises.md"
+PROMISES = ROOT / "tests" / "promises.yaml"
+Outcomes = Mapping[str, Counter[str]]
+"""Of each test how many of its cases passed, failed and were skipped."""
+
+
+def promises() -> list[dict[str, Any]]:
+    """What is promised, with the tests and the measurement that prove it."""
+    found: list[dict[str, Any]] = yaml.safe_load(PROMISES.read_text("utf-8"))
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Prove, and write the page; 1 where a test failed or proved nothing."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", metavar="WORD", default="")
+    options = parser.parse_args(arguments)
+    chosen = [each for each in promises() if options.only.lower() in each["promise"].lower()]
+    outcomes = proved(test for each in chosen for test in each["tests"])
+    text = "\n".join(page(chosen, outcomes)) + "\n"
+    if options.only:
+        print(text)
+    else:
+        PAGE.write_text(text, "utf-8")
+    return int(any(not sound(each, outcomes) for each in chosen))
+
+
+def proved(tests: Iterable[str]) -> Outcomes:
+    """Run tests, in one go, and count how their cases ended."""
+    wanted = list(dict.fromkeys(tests))
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder) / "results.xml"
+        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={results}", *wanted]
+        subprocess.run(command, cwd=ROOT, stdout=sys.stderr, check=False)
+        tree = ElementTree.parse(results)
+    counts: dict[str, Counter[str]] = {test: Counter() for test in wanted}
+    for case in tree.iter("testcase"):
+        file = case.attrib["classname"].replace(".", "/") + ".py"
+        test = f"{file}::{case.attrib['name'].partition('[')[0]}"
+        tags = {child.tag for child in case}
+        failed = bool(tags & {"failure", "error"})
+        ended = "failed" if failed else "skipped" if "skipped" in tags else "passed"
+        counts.setdefault(test, Counter())[ended] += 1
+    return counts
+
+
+def sound(promise: Mapping[str, Any], outcomes: Outcomes) -> bool:
+    """Whether every test of a promise passed and none of them proved nothing."""
+    ends = [outcomes[test] for test in promise["tests"]]
+    return bool(ends) and all(each["passed"] and not each["failed"] for each in ends)
+
+
+def page(chosen: Iterable[Mapping[str, Any]], outcomes: Outcomes) -> Iterator[str]:
+    """The page: a row a promise."""
+    commit = subprocess.check_output(
+        ["git", "rev-parse", "--short=10", "HEAD"], cwd=ROOT, text=True
+    )
+    yield "# What is promised, and what proves it"
+    yield ""
+    yield "Made by `python -m bench.promises` from what its tests and measurements gave, on"
+    yield f"{datetime.now(UTC):%Y-%m-%d} at {commit.strip()}, {machine.description()}. What is"
+    yield "promised, and by which tests, is in [tests/promises.yaml](../tests/promises.yaml)."
+    yield ""
+    yield "| promise | holds for | proof | figure |"
+    yield "|---|---|---|---|"
+    for each in chosen:
+        proof = "<br>".join(_ended(test, outcomes[test]) for test in each["tests"])
+        figure = MEASURES[each["measured"]]() if "measured" in each else ""
+        state = "" if sound(each, outcomes) else "**not proved**<br>"
+        yield f"| {each['promise']} | {each['holds_for']} | {state}{proof} | {figure} |"
+
+
+def _ended(test: str, ends: Counter[str]) -> str:
+    file, _, name = test.partition("::")
+    counts = ", ".join(f"{ends[how]} {how}" for how in ("passed", "failed", "skipped") if ends[how])
+    return f"[{name.removeprefix('test_').replace('_', ' ')}](../{file}): {counts or 'not run'}"
+
+
+def bad_files() -> str:
+    """How long every problem of a bad file takes, from the files on disk, in this process;
+    the best of three rounds."""
+    seconds = []
+    with tempfile.TemporaryDirectory() as folder:
+        for path in fault_files():
+            fault = read_fault(path)
+            root = build(fault, Path(folder) / path.stem)
+            rounds = []
+            for _ in range(3):
+                started = time.perf_counter()
+                load(root, fault.get("load"))
+                rounds.append(time.perf_counter() - started)
+            seconds.append(min(rounds))
+    slowest, middle = max(seconds) * 1000, median(seconds) * 1000
+    return f"{len(seconds)} files, median {middle:.0f} ms, slowest {slowest:.0f} ms"
+
+
+def kills() -> str:
+    """How many kills converged, as bench.survival found."""
+    file = OUT / "survival.json"
+    if not file.exists():
+        return "not measured: run python -m bench.survival"
+    found = json.loads(file.read_text("utf-8"))
+    return f"{found['converged']} of {found['seeds']} seeds converge"
+
+
+MEASURES: Mapping[str, Callable[[], str]] = {"bad_files": bad_files, "kills": kills}
+
+if __name__ == "__main__":
+    sys.exit(main())

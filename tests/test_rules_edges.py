@@ -1,0 +1,123 @@
+"""Rules at their edges: the last value that passes, the first that fails, and what advice says
+there. Files with one fault show values well beyond."""
+
+import base64
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from schemas.codes import Code
+from schemas.remediation import Remediation
+from schemas.rules import cachereach, files, promises, remediation, repairs, schedulers, serving
+from schemas.rules import versions as version_rules
+from schemas.rules.accelerators import OPERATOR_IMAGE
+from schemas.rules.scope import InPool
+from schemas.site import Site
+from schemas.vocabulary import Role
+from tests.golden import every_site, with_file, with_pool
+
+SITE = every_site()["tokyo-1"]
+
+
+def with_section(site: Site, name: str, **fields: Any) -> Site:
+    """A site with other fields in a section that it has, read as from its file."""
+    section = getattr(site.file, name)
+    read = section.model_dump(mode="json", exclude_unset=True) | fields
+    return with_file(site, **{name: type(section).model_validate(read)})
+
+
+@pytest.mark.parametrize(
+    ("port", "codes"),
+    [(0, [Code.INVALID_VALUE]), (1, []), (65535, []), (65536, [Code.INVALID_VALUE])],
+)
+def test_a_registry_has_a_port_of_tcp(port: int, codes: list[Code]) -> None:
+    layers = {"bucket": "image-layers", "registries": [f"registry.example:{port}"]}
+    site = with_section(SITE, "cache", image_layers=layers)
+    assert [each.code for each in cachereach.image_layers(site)] == codes
+
+
+@pytest.mark.parametrize("body", [b"\x30", b"\x30\x81", b"\x30\x81\x00"])
+def test_a_few_bytes_are_no_certificate(body: bytes) -> None:
+    text = base64.b64encode(body).decode()
+    block = f"-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n"
+    site = with_section(SITE, "first_boot", ca_certificates=["short.pem"])
+    site = replace(site, texts={**site.texts, "short.pem": block})
+    assert [each.code for each in files.certificates(site)] == [Code.FILE_CONTENT]
+
+
+def test_where_no_card_is_there_no_overcommit_is_advised() -> None:
+    hosts = tuple(each for each in SITE.hosts if each.pool != "h100")
+    (found,) = promises.overcommitted(replace(SITE, hosts=hosts))
+    assert "there are 0" in found.message
+    assert "overcommit_percent" not in found.fix
+
+
+@pytest.mark.parametrize(("control_planes", "said"), [(1, "the only"), (2, "one of 2")])
+def test_a_healer_of_few_control_planes_is_told_what_it_costs(
+    control_planes: int, said: str
+) -> None:
+    hosts = [each for each in SITE.hosts if each.pool == "control"][:control_planes]
+    site = with_pool(replace(SITE, hosts=tuple(hosts)), "control", spares=0)
+    healers = [{"name": "healer", "pools": ["control"]}]
+    site = with_file(site, remediation=Remediation.model_validate({"healers": healers}))
+    (found,) = (each for each in remediation.budgets(site) if "control plane" in each.message)
+    assert said in found.message
+
+
+def test_a_pool_is_told_the_least_that_it_lacks() -> None:
+    faults = ["pcie-link-degraded", "accelerator-missing"]
+    healers = [{"name": "healer", "pools": ["cpu"], "faults": faults}]
+    site = with_file(SITE, remediation=Remediation.model_validate({"healers": healers}))
+    (found,) = remediation.mendable(site)
+    assert found.fix == "remove it: that needs accelerators"
+
+
+def test_checks_that_clear_a_fault_in_half_of_a_reboot_pass() -> None:
+    def judged(**detector: int) -> list[tuple[str, str]]:
+        healers = [{"name": "healer", "pools": ["v100"]}]
+        read = {"healers": healers, "reboot": {"timeout_seconds": 1100}, "detector": detector}
+        site = with_file(SITE, remediation=Remediation.model_validate(read))
+        found = list(repairs.found_in_time(site))
+        return [(str(each.place[-1]), each.fix.partition(" or ")[0]) for each in found]
+
+    assert not judged(interval_seconds=275, good_after=2)
+    assert judged(interval_seconds=276, good_after=2) == [("good_after", "write 1")]
+    # One check alone fills the half: fewer of them help.
+    assert judged(interval_seconds=550, good_after=2) == [("good_after", "write 1")]
+    assert judged(interval_seconds=551, good_after=2) == [("interval_seconds", "write 275")]
+
+
+def test_a_gang_waits_as_long_as_a_scheduler_lets_it() -> None:
+    def judged(limit: int) -> list[str]:
+        scheduling = SITE.file.scheduling
+        assert scheduling is not None
+        backends = scheduling.model_dump(mode="json", exclude_unset=True)["backends"]
+        backends[0]["scheduler"]["gang"] |= {"timeout_limit_seconds": limit, "jitter_seconds": 30}
+        site = with_section(SITE, "scheduling", backends=backends)
+        return [each.fix for each in schedulers.gang_times(site)]
+
+    most = schedulers.LONGEST_WAIT_SECONDS - 29  # 30 is never drawn
+    assert not judged(most)
+    (fix,) = judged(most + 1)
+    assert fix.startswith(f"write {most} or less")
+
+
+def test_the_tag_of_an_image_is_found_behind_a_registry_with_a_port() -> None:
+    site = every_site()["lab-1"]
+    version = f"{serving.OPERATOR_SERIES}1"
+    for tag, faults in ((version, 0), ("v25.3.0", 1)):
+        image = f"registry.example:5000/nvidia/gpu-operator:{tag}@sha256:{'ab' * 32}"
+        images = site.release.images | {OPERATOR_IMAGE: image}
+        release = site.release.model_copy(update={"images": images})
+        assert len(list(serving.gpu_operator(replace(site, release=release)))) == faults
+
+
+def test_a_version_like_none_that_is_known_is_answered_with_those_that_are() -> None:
+    cluster = SITE.file.cluster.model_copy(update={"kubernetes": "v9.99.12345", "workers": None})
+    found = next(version_rules.versions(with_file(SITE, cluster=cluster)))
+    assert "write one of v1." in found.fix
+    (pool,) = (each for each in SITE.file.pools if each.role is Role.CONTROL_PLANE)
+    other = pool.model_copy(update={"os": "solaris"})
+    (found,) = version_rules.operating_system(InPool(SITE, 0, other))
+    assert found.fix.startswith("write one of ")
