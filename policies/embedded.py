@@ -2,24 +2,13 @@
 cloud-init. The API server never judges these as they pass it, so we do.
 """
 
-import functools
-import re
 from collections.abc import Iterator
 from typing import Any
 
-import yaml
-
+from policies.manifests import read
 from policies.remembered import as_json, remembered
-from policies.rule import Json
+from policies.rule import Json, Object
 
-MAX_CHARACTERS = 2_000_000
-"""An object of Kubernetes has at most 1.5 MiB (etcd, --max-request-bytes)."""
-MAX_DEPTH = 100
-"""Levels of nesting that are read; the deepest CRD has half as many."""
-_ALIAS = re.compile(r"(?:^|[\s\[{,:?-])\*[^\s*]", re.MULTILINE)
-"""What may be an alias: a star before a name, where a value starts."""
-_FURTHEST = 40
-_INDENTED = re.compile(rf"^[-?: \t]{{{_FURTHEST}}}", re.MULTILINE)
 Step = str | int
 Path = tuple[Step, ...]
 
@@ -40,31 +29,37 @@ def strings(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
 def embedded(body: Json) -> tuple[tuple[str, Json], ...]:
     """The objects that are written in texts of an object, each with its place:
     ``data["manifests.yaml"]:DaemonSet kube-flannel/flannel``."""
+    return tuple(
+        (f"{written(path)}:{Object('', found).title}", found)
+        for path, text in _manifests(body)
+        for found in read(text).objects
+    )
+
+
+def unreadable(body: Json) -> Iterator[tuple[str, str]]:
+    """The texts of an object that have manifests which cannot be read: their place, and why."""
+    for path, text in _manifests(body):
+        if read(text).fault:
+            yield written(path), read(text).fault
+
+
+def makers(body: Json, path: str) -> tuple[str, ...]:
+    """The titles of objects written in an object that a place is in, as ``DaemonSet a/b``; none of
+    a place of its own. More than one where a name with dots lets the place be read in two ways."""
+    return tuple(
+        Object("", found).title
+        for place, found in embedded(body)
+        if f"{path}.".startswith(f"{place}.")
+    )
+
+
+def _manifests(body: Json) -> Iterator[tuple[Path, str]]:
+    """The texts of an object that may have others in them."""
     # The first one is the object's own.
-    return tuple(_found(body)) if as_json(body).count("apiVersion") > 1 else ()
-
-
-def _found(body: Json) -> Iterator[tuple[str, Json]]:
-    for path, text in strings(body):
-        if "apiVersion" in text and "kind" in text:
-            for found in objects_in(text):
-                metadata = found.get("metadata")
-                names = metadata if isinstance(metadata, dict) else {}
-                namespace = f"{names['namespace']}/" if names.get("namespace") else ""
-                yield f"{written(path)}:{found['kind']} {namespace}{names.get('name', '')}", found
-
-
-@functools.lru_cache(maxsize=256)
-def objects_in(text: str) -> tuple[Json, ...]:
-    """The Kubernetes objects of a YAML or JSON text, lists of them taken apart; none of a text that
-    is neither, such as a script that writes one."""
-    if len(text) > MAX_CHARACTERS or not _plain(text):
-        return ()
-    documents = yaml.load_all(text, Loader=yaml.CSafeLoader)
-    try:
-        return tuple(each for document in documents for each in _listed(document))
-    except (yaml.YAMLError, ValueError):
-        return ()  # a number or a day that is none: not what kubectl would apply either
+    if as_json(body).count("apiVersion") > 1:
+        for path, text in strings(body):
+            if "apiVersion" in text and "kind" in text:
+                yield path, text
 
 
 def written(path: Path) -> str:
@@ -78,36 +73,3 @@ def written(path: Path) -> str:
         else:
             text += f'["{step}"]'
     return text
-
-
-def _plain(text: str) -> bool:
-    """Whether a text is YAML without aliases, which grow without end, and not too deep."""
-    if _ALIAS.search(text) is None and _shallow(text):
-        return True  # to parse it twice costs as much again
-    depth = 0
-    try:
-        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            depth += isinstance(event, yaml.CollectionStartEvent)
-            depth -= isinstance(event, yaml.CollectionEndEvent)
-            if depth > MAX_DEPTH or isinstance(event, yaml.AliasEvent):
-                return False
-    except yaml.YAMLError:
-        return False
-    return True
-
-
-def _shallow(text: str) -> bool:
-    """Whether a text cannot be too deep: a level takes a bracket, or one more column of spaces and
-    marks at the start of a line; a list may stand where its key does."""
-    flow = text.count("[") + text.count("{")
-    return flow + 2 * _FURTHEST < MAX_DEPTH and _INDENTED.search(text) is None
-
-
-def _listed(document: Any) -> Iterator[Json]:
-    if not isinstance(document, dict):
-        return
-    if document.get("kind") == "List" and isinstance(document.get("items"), list):
-        for item in document["items"]:
-            yield from _listed(item)
-    elif document.get("apiVersion") and isinstance(document.get("kind"), str):
-        yield document

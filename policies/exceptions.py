@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from policies.embedded import makers
 from policies.rule import Violation
 
 OURS = Path(__file__).parent / "exceptions.yaml"
@@ -22,7 +23,7 @@ FIELDS = ("rule", "object", "reason", "owner", "until")
 
 
 class ExemptionError(Exception):
-    """An exception that says too little, or names no rule; the message says which and what."""
+    """An exception that says too little, or what nobody reads; the message says which and what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,10 @@ class Exemption:
     """Objects that a rule does not hold for, up to and including the day ``until``.
 
     ``object`` is ``<kind> <namespace>/<name>``, or ``<kind> <name>`` without a namespace; ``*``
-    stands for any text within one of them. ``own`` is true of a site's.
+    stands for any text within one of them. An object that is text in another one is named with it:
+    ``DaemonSet kube-flannel/* in ConfigMap */pod-network``; the name of the outer one alone does
+    not stand for what is written in it. Where ``only`` has values, such as capabilities, it
+    excepts these and no others. ``own`` is true of a site's.
     """
 
     rule: str
@@ -39,11 +43,17 @@ class Exemption:
     owner: str
     until: datetime.date
     own: bool = False
+    only: tuple[str, ...] = ()
 
     def covers(self, violation: Violation) -> bool:
-        """Whether it is this rule and one of these objects."""
-        same = self.rule == violation.rule.name
-        return same and _pattern(self.object).fullmatch(violation.object.title) is not None
+        """Whether it is this rule, one of these objects, and one of the values."""
+        rule, each, found = violation
+        if self.rule != rule.name or (self.only and found.value not in self.only):
+            return False
+        inner = makers(each.body, found.path)
+        titles = [f"{title} in {each.title}" for title in inner] or [each.title]
+        # Of a place that may be in one or in another, both have to be excepted.
+        return all(_pattern(self.object).fullmatch(title) for title in titles)
 
     def expired(self, today: datetime.date) -> bool:
         """Whether its last day is over."""
@@ -75,7 +85,10 @@ def _exemption(row: Mapping[str, Any], *, own: bool) -> Exemption:
     if missing:
         raise ExemptionError(f"an exception says no {', '.join(missing)}: {dict(row)}")
     rule, title, reason, owner = (str(row[field]) for field in FIELDS[:-1])
-    return Exemption(rule, title, reason, owner, _day(row["until"]), own)
+    only = row.get("only") or []
+    if not isinstance(only, list):
+        raise ExemptionError(f"only is no list of values: {dict(row)}")
+    return Exemption(rule, title, reason, owner, _day(row["until"]), own, tuple(map(str, only)))
 
 
 def _day(until: object) -> datetime.date:

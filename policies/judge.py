@@ -15,14 +15,12 @@ from policies.rules import RULES
 class Judgement(NamedTuple):
     """What is wrong with a site's objects: ``violations`` without those that are excepted,
     exceptions that have ``expired`` though they are needed, and the site's own that are
-    ``unused``, of which those that are ``unknown`` name a rule that there is not. ``excepted`` is
-    what was let pass."""
+    ``unused``, also as their rule is not there. ``excepted`` is what was let pass."""
 
     violations: tuple[Violation, ...]
     expired: tuple[Exemption, ...]
     unused: tuple[Exemption, ...]
     excepted: tuple[tuple[Violation, Exemption], ...]
-    unknown: tuple[Exemption, ...] = ()
 
 
 def judge(
@@ -34,7 +32,7 @@ def judge(
     """Judge every object of one site.
 
     ``own`` are the site's exceptions, and ``rules`` all that hold there, its own included. Of our
-    exceptions none is told as unused or unknown here, as no site has all parts: a test holds them
+    exceptions none is told as unused here, as no site has all parts: a test holds them
     against all sites.
     """
     rules, own = tuple(rules), tuple(own)
@@ -53,10 +51,8 @@ def judge(
         else:
             expired.update(dict.fromkeys(covering))
             violations.append(each)
-    names = {rule.name for rule in rules}
-    unknown = tuple(each for each in own if each.rule not in names)
     unused = tuple(each for each in own if each not in used)
-    return Judgement(tuple(violations), tuple(expired), unused, tuple(excepted), unknown)
+    return Judgement(tuple(violations), tuple(expired), unused, tuple(excepted))
 
 
 def _by_rule(exemptions: Iterable[Exemption]) -> dict[str, list[Exemption]]:

@@ -44,10 +44,11 @@ def nodes(objects: Iterable[Object]) -> list[Nodes]:
     return found
 
 
-def cluster_of(each: Object, pod: Pod) -> str:
-    """The cluster that a pod runs in: what is text in an object of the management cluster is for
-    the site's own, as a file of a host or what a ClusterResourceSet applies."""
-    return each.cluster if pod.maker is each.body else "site"
+def cluster_of(each: Object, body: Json) -> str:
+    """The cluster that an object is for, or one that is text in it: what is text in an object of
+    the management cluster is for the site's own, as a file of a host or what a ClusterResourceSet
+    applies."""
+    return each.cluster if body is each.body else "site"
 
 
 def selector(pod: Pod) -> Json:

@@ -6,21 +6,15 @@ from collections.abc import Collection, Iterator
 from policies.embedded import embedded
 from policies.rule import Json, Object
 
-CARRIERS = frozenset(
-    {"ConfigMap", "Secret", "KubeadmConfigTemplate", "KubeadmControlPlane", "KubeadmConfig"}
-)
-"""Kinds in which manifests are text: what a ClusterResourceSet applies, and files of a host."""
-
 
 def bodies(each: Object, kinds: Collection[str]) -> Iterator[tuple[str, Json]]:
-    """An object if it is of one of some kinds, or those of these kinds that are text in it, each
+    """An object if it is of one of some kinds, and those of these kinds that are text in it, each
     with what its paths start with."""
     if each.kind in kinds:
         yield "", each.body
-    elif each.kind in CARRIERS:
-        for place, body in embedded(each.body):
-            if text(body.get("kind")) in kinds:
-                yield f"{place}.", body
+    for place, body in embedded(each.body):
+        if body["kind"] in kinds:
+            yield f"{place}.", body
 
 
 def text(value: object) -> str:

@@ -17,8 +17,8 @@ TEXT = (
     "[policies.md](policies.md)."
 )
 EXCEPTIONS_TEXT = (
-    "What Foresite itself makes and a rule would refuse. `*` stands for any text of a namespace or "
-    "a name."
+    "What Foresite itself makes and a rule would refuse. `*` stands for any text of a kind, a "
+    "namespace or a name. Where values are named, no others are excepted."
 )
 
 
@@ -41,7 +41,8 @@ def _row(rule: Rule) -> str:
 
 
 def _exception(each: Exemption) -> str:
-    return f"| `{each.object}` | `{each.rule}` | {_cell(each.reason)} | {each.until} |"
+    only = f"{', '.join(f'`{value}`' for value in each.only)}: " if each.only else ""
+    return f"| `{each.object}` | `{each.rule}` | {only}{_cell(each.reason)} | {each.until} |"
 
 
 def _cell(text: str) -> str:

@@ -57,11 +57,13 @@ class Object(NamedTuple):
 
 class Found(NamedTuple):
     """What breaks a rule: the place in the object (``spec.template.spec.containers[0].image``;
-    empty for the object as a whole), what is wrong, and what to do instead."""
+    empty for the object as a whole), what is wrong, what to do instead, and the value that is
+    refused where an exception may be for some values alone, such as a capability."""
 
     path: str
     message: str
     fix: str
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,8 @@ class Rule:
     """What all rules have.
 
     ``what`` it asks for; ``why``: what it keeps from happening; ``source``: the standard, guide or
-    incident that it is from. What must hold in a cluster whoever deploys is in
-    policies/cluster.py too.
+    incident that it is from. A few hold in a cluster as well, whoever deploys: these are written
+    in CEL, in policies/cluster.
     """
 
     name: str

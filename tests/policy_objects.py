@@ -181,6 +181,70 @@ GOOD["Namespace"]["metadata"]["labels"] |= {
 }
 
 
+EXPRESSION: Json = {"key": "disk", "operator": "In", "values": ["ssd"]}
+FULL: Json = {
+    **SPEC,
+    "affinity": {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [{"matchExpressions": [EXPRESSION]}]
+            }
+        },
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"labelSelector": SELECTOR, "topologyKey": "kubernetes.io/hostname"}
+            ]
+        },
+    },
+    "hostIPC": False,
+    "hostNetwork": False,
+    "hostPID": False,
+    "nodeSelector": {"node.cluster.x-k8s.io/pool": "gpu", "disk": "ssd"},
+    "resources": {"limits": {"nvidia.com/gpu": 1}},
+    "restartPolicy": "Always",
+    "schedulerName": "default-scheduler",
+    "securityContext": {
+        **SPEC["securityContext"],
+        "appArmorProfile": {"type": "RuntimeDefault"},
+        "seLinuxOptions": {"type": "container_t", "level": "s0"},
+        "sysctls": [{"name": "net.ipv4.tcp_rmem", "value": "1"}],
+        "windowsOptions": {"hostProcess": False},
+    },
+    "serviceAccountName": "web",
+    "tolerations": [{"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"}],
+    "topologySpreadConstraints": [{"maxSkew": 1, "labelSelector": SELECTOR}],
+    "volumes": [*SPEC["volumes"], {"name": "host", "hostPath": {"path": "/var/log"}}],
+}
+"""Of a pod with every field that a rule looks at."""
+FULL["containers"] = [
+    {
+        **SPEC["containers"][0],
+        "lifecycle": {"preStop": {"tcpSocket": {"host": "", "port": 1}}},
+        "ports": [{"containerPort": 8080, "hostPort": 1, "hostIP": "::1", "protocol": "TCP"}],
+        "resources": {
+            "requests": {"cpu": "1", "memory": "1Mi", "nvidia.com/gpu": 1},
+            "limits": {"memory": "1Mi", "nvidia.com/gpu": 1},
+        },
+        "securityContext": {
+            **SPEC["containers"][0]["securityContext"],
+            "capabilities": {"drop": ["ALL"], "add": ["NET_BIND_SERVICE"]},
+            "privileged": False,
+            "procMount": "Default",
+        },
+        "startupProbe": {"httpGet": {"host": "", "port": 1}},
+    }
+]
+
+
+def full() -> Object:
+    """A Deployment of such pods."""
+    annotations = {"container.apparmor.security.beta.kubernetes.io/web": "runtime/default"}
+    template = {"metadata": {**TEMPLATE["metadata"], "annotations": annotations}, "spec": FULL}
+    each = good("Deployment", ("spec", "template"), template)
+    each.body["metadata"]["annotations"] = {"argocd.argoproj.io/sync-options": "Prune=false"}
+    return each
+
+
 def good(kind: str, place: Place = (), value: Any = None) -> Object:
     """The good object of a kind on the site's cluster, with another value at a place if one is
     given."""

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies import Found, Object, ObjectRule, Severity, SiteRule, Violation, reference
-from policies.exceptions import Exemption, ExemptionError, exemptions, ours
-from policies.judge import Judgement, findings, judge
+from policies import Object, Severity, SiteRule, Violation, reference
+from policies.exceptions import exemptions, ours
+from policies.judge import findings, judge
 from policies.rules import DOMAINS, RULES
 from tests.golden import every_site, objects
-from tests.policy_objects import GOOD, changed, good
+from tests.policy_objects import GOOD, changed, full, good
 
 TODAY = datetime.date(2026, 11, 22)
 
@@ -46,7 +46,7 @@ def test_every_site_keeps_every_rule(site: str) -> None:
     )
     found = judge(every_object(site), TODAY, own)
     assert [f"{each.rule.name}: {each.object.title}" for each in found.violations] == []
-    assert (found.expired, found.unused, found.unknown) == ((), (), ())
+    assert (found.expired, found.unused) == ((), ())
 
 
 def test_every_exception_of_ours_is_needed_by_some_site() -> None:
@@ -61,104 +61,6 @@ def test_every_exception_of_ours_names_a_rule_and_its_reason() -> None:
     assert all(len(each.reason) >= 20 for each in ours())
     pairs = [(each.rule, each.object) for each in ours()]
     assert sorted(set(pairs)) == sorted(pairs)
-
-
-def _check(each: Object) -> Iterator[Found]:
-    if each.kind == "ConfigMap":
-        yield Found("data", "it is a ConfigMap", "make it something else")
-
-
-RULE = ObjectRule("no-config", Severity.MANDATORY, "no ConfigMap", "a reason", "a source", _check)
-
-
-def judged(*own: Exemption) -> Judgement:
-    return judge([good("ConfigMap"), good("Service")], TODAY, own, [RULE])
-
-
-def exempt(**fields: Any) -> Exemption:
-    row = {"rule": "no-config", "object": "ConfigMap web/web", "reason": "it has to be"}
-    return exemptions([row | {"owner": "me", "until": TODAY} | fields], own=True)[0]
-
-
-def test_what_breaks_a_rule_is_a_violation() -> None:
-    (one,) = judged().violations
-    assert (one.rule.name, one.object.title, one.found.path) == (
-        "no-config",
-        "ConfigMap web/web",
-        "data",
-    )
-
-
-def test_an_exception_lets_it_pass_until_its_last_day() -> None:
-    exception = exempt()
-    found = judged(exception)
-    assert found.violations == () and found.expired == () and found.unused == ()
-    ((violation, by),) = found.excepted
-    assert violation.object.title == "ConfigMap web/web" and by == exception
-
-
-def test_an_expired_exception_is_told_and_excepts_nothing() -> None:
-    exception = exempt(until="2026-11-21")
-    found = judged(exception)
-    assert len(found.violations) == 1 and found.expired == (exception,)
-    # One that still holds is enough, and nobody has to be told of the other one.
-    both = judged(exception, exempt())
-    assert both.violations == () and both.expired == ()
-
-
-@pytest.mark.parametrize("fields", [{"object": "Service web/web"}, {"object": "ConfigMap web/a*"}])
-def test_an_exception_that_nothing_needs_is_told(fields: Any) -> None:
-    exception = exempt(**fields)
-    found = judged(exception)
-    assert found.unused == (exception,) and len(found.violations) == 1 and found.unknown == ()
-
-
-def test_an_exception_from_a_rule_that_there_is_not_is_told() -> None:
-    exception = exempt(rule="no-such-rule")
-    assert judged(exception).unknown == (exception,)
-    assert judged(exempt()).unknown == ()
-
-
-@pytest.mark.parametrize(
-    ("pattern", "covers"),
-    [
-        ("ConfigMap web/web", True),
-        ("ConfigMap */web", True),
-        ("ConfigMap web/*", True),
-        ("ConfigMap w*b/w*", True),
-        ("ConfigMap web/we", False),
-        ("ConfigMap *", False),  # * ends where the namespace does
-        ("* web/web", True),
-        ("Config.ap web/web", False),
-        ("configmap web/web", False),
-    ],
-)
-def test_a_star_is_any_text_of_one_part(pattern: str, covers: bool) -> None:
-    violation = Violation(RULE, good("ConfigMap"), Found("", "", ""))
-    assert exempt(object=pattern).covers(violation) is covers
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        "no map",
-        {},
-        {"rule": "a", "object": "b", "reason": "c", "owner": "d"},
-        {"rule": "a", "object": "b", "reason": "", "owner": "d", "until": "2026-11-22"},
-        {"rule": "a", "object": "b", "reason": "c", "owner": "d", "until": "2026-02-30"},
-        {"rule": "a", "object": "b", "reason": "c", "owner": "d", "until": "soon"},
-        {
-            "rule": "a",
-            "object": "b",
-            "reason": "c",
-            "owner": "d",
-            "until": datetime.datetime(2026, 1, 1, 9, tzinfo=datetime.UTC),
-        },
-    ],
-)
-def test_an_exception_that_says_too_little_is_refused(row: Any) -> None:
-    with pytest.raises(ExemptionError):
-        exemptions([row], own=True)
 
 
 JSON = st.recursive(
@@ -188,7 +90,7 @@ def _values(node: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
 def _bodies() -> dict[str, Any]:
     """One object of each kind: good ones, and those of sites where there is none."""
     real = {each.kind: each.body for site in every_site() for each in every_object(site)}
-    return real | GOOD
+    return real | GOOD | {"full": full().body}
 
 
 @functools.cache
@@ -208,6 +110,21 @@ def test_no_malformed_object_stops_the_judge(at: tuple[str, Any], value: Any) ->
     bad = Object("site", changed(_bodies()[kind], place, value))
     for each in findings([bad, *(Object("site", _bodies()[name]) for name in BESIDE)], RULES):
         assert each.found.message and each.found.fix
+
+
+ODD: tuple[Any, ...] = (
+    None, [], {}, [[]], [{}], {"a": []}, {1: "x", None: []}, {"name": [1]}, 0, -1.5, True, "",
+    float("nan"), "2024-02-30", [None, 1, "x"],
+)  # fmt: skip
+"""Values that have no business where they are."""
+
+
+@settings(max_examples=400, deadline=None)
+@given(at=st.sampled_from(list(_values(full().body))), value=st.sampled_from(ODD))
+def test_no_odd_value_of_a_field_stops_the_judge(at: Any, value: Any) -> None:
+    bad = Object("site", changed(full().body, at, value))
+    beside = (Object("site", _bodies()[name]) for name in BESIDE)
+    assert all(each.found.message for each in findings([bad, *beside], RULES))
 
 
 @settings(max_examples=100, deadline=None)

@@ -121,11 +121,21 @@ ACCESS = ("roles-without-wildcards", "roles-without-escalation", "secrets-of-one
         ("roles-without-wildcards", role(apiGroups=["*"]), "apiGroups"),
         ("roles-without-wildcards", role(nonResourceURLs=["*"]), "nonResourceURLs"),
         ("roles-without-wildcards", role("Role", verbs=["get", "*"]), "verbs"),
+        ("roles-without-wildcards", role(resources=["*/status"]), "resources"),
+        ("roles-without-wildcards", role(nonResourceURLs=["/*"]), "nonResourceURLs"),
         ("roles-without-escalation", role(verbs=["bind"]), "verbs"),
         ("roles-without-escalation", role(verbs=["escalate"]), "verbs"),
         ("roles-without-escalation", role(verbs=["impersonate"]), "verbs"),
         ("roles-without-escalation", role(resources=["nodes/proxy"]), "resources"),
         ("roles-without-escalation", role(resources=["serviceaccounts/token"]), "resources"),
+        ("roles-without-escalation", role(resources=["*/token"]), "resources"),
+        ("roles-without-escalation", role(resources=["*/proxy"]), "resources"),
+        ("roles-without-escalation", role(resources=["nodes/proxy"], apiGroups=["*"]), "resources"),
+        (
+            "roles-without-escalation",
+            role(resources=["*/approval"], apiGroups=["certificates.k8s.io"]),
+            "resources",
+        ),
         ("secrets-of-one-namespace", role(resources=["secrets"]), "resources"),
         ("secrets-of-one-namespace", role(resources=["secrets"], verbs=["list"]), "resources"),
     ],
@@ -149,12 +159,34 @@ def test_roles_for_what_is_needed_are_good(each: Object) -> None:
     assert [rule for rule in ACCESS if found(rule, each)] == []
 
 
+@pytest.mark.parametrize(
+    ("selector", "bad"),
+    [
+        ({}, True),
+        ({"matchLabels": {}}, True),
+        ({"matchExpressions": [{"key": "absent", "operator": "DoesNotExist"}]}, True),
+        ({"matchLabels": {"kubernetes.io/bootstrapping": "rbac-defaults"}}, True),
+        ({"matchLabels": {"rbac.example.com/aggregate-to-view": "true"}}, False),
+    ],
+)
+def test_a_role_gathers_only_roles_that_it_names(selector: Any, bad: bool) -> None:
+    rule = {"clusterRoleSelectors": [selector]}
+    each = made("rbac.authorization.k8s.io/v1", "ClusterRole", aggregationRule=rule, rules=[])
+    where = ["aggregationRule.clusterRoleSelectors[0]"] * bad
+    assert paths("roles-without-wildcards", each) == where
+
+
 def test_roles_that_are_text_are_judged_too() -> None:
     text = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: a}\n"
     text += "rules:\n- {apiGroups: [''], resources: ['*'], verbs: [get]}\n"
     each = good("ConfigMap", ("data", "a.yaml"), text)
     assert paths("roles-without-wildcards", each) == [
         'data["a.yaml"]:ClusterRole a.rules[0].resources'
+    ]
+    # Whatever kind it is in: an operator's own may be applied as well.
+    each = good("NodeOperationTemplate", ("spec", "applied"), text)
+    assert paths("roles-without-wildcards", each) == [
+        "spec.applied:ClusterRole a.rules[0].resources"
     ]
 
 

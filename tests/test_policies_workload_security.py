@@ -180,16 +180,6 @@ def test_a_pod_in_a_text_is_judged_at_its_place() -> None:
     assert paths("host-network", each) == ['data["pod.yaml"]:Pod b/a.spec.hostNetwork']
 
 
-@pytest.mark.parametrize("text", [
-    "kind: a script that says apiVersion\n  - [",
-    "apiVersion: v1\nkind: Pod\nspec: &a {containers: [*a]}\n",
-    "apiVersion: v1\nkind: Pod\nspec: {containers: " + "[" * 200 + "]" * 200 + "}\n",
-    "apiVersion: v1\nkind: Pod\nspec: {containers: 2026-99-99}\n",
-])  # fmt: skip
-def test_a_text_that_is_no_manifest_is_none(text: str) -> None:
-    assert pods(good("ConfigMap", ("data", "x"), text)) == ()
-
-
 def test_no_profile_at_all_is_told_of_each_container() -> None:
     assert paths("seccomp-profile", pod(GONE, CONTEXT, "seccompProfile")) == [
         f"{AT}.initContainers[0].securityContext.seccompProfile.type",
@@ -234,6 +224,9 @@ def test_rights_are_for_an_account_of_its_own() -> None:
 def test_a_namespace_says_its_level() -> None:
     key = "pod-security.kubernetes.io/enforce"
     assert paths("namespace-level", good("Namespace")) == []
+    text = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"
+    inside = good("ConfigMap", ("data", "x"), text)
+    assert paths("namespace-level", inside) == [f'data.x:Namespace a.metadata.labels["{key}"]']
     for labels in (LABELS, {**LABELS, key: "none"}):
         bad = good("Namespace", ("metadata", "labels"), labels)
         assert paths("namespace-level", bad) == [f'metadata.labels["{key}"]']

@@ -18,10 +18,13 @@ _NODE_DOMAINS = (DOMAIN, f"remediation.{DOMAIN}", "node.cluster.x-k8s.io")
 none of them: node feature discovery writes it."""
 TAINTS = (f"remediation.{DOMAIN}/faulty", f"remediation.{DOMAIN}/quarantined")
 """The taints of nodes that are not to be used: with a fault, and with one that repairs left."""
-CONTAINERS = (
-    "dyn(object.spec.containers) + dyn(object.spec.?initContainers.orValue([]))"
-    " + dyn(object.spec.?ephemeralContainers.orValue([]))"
-)
+
+
+def _images(pod: str) -> str:
+    """The images of all containers of a pod (CEL)."""
+    lists = ("containers", "initContainers", "ephemeralContainers")
+    every = " + ".join(f"dyn({pod}.spec.?{each}.orValue([]))" for each in lists)
+    return f"({every}).map(c, string(c.?image.orValue('')))"
 
 
 def _allowed(name: str) -> dict[str, str]:
@@ -66,8 +69,13 @@ def _namespace_marks() -> ClusterRule:
         what="Labels and annotations by which rules know a namespace stay as Foresite wrote them",
         why="who takes them away takes limits and Pod Security away, for all pods in there",
         source="Kubernetes 1.34, docs Pod Security Admission (namespace labels); NSA/CISA "
-        "Kubernetes Hardening Guide 1.2, Pod security enforcement",
-        matches=(Matched("", ("namespaces",), ("CREATE", "UPDATE")),),
+        "Kubernetes Hardening Guide 1.2, Pod security enforcement; Kubernetes, pkg/registry/core/"
+        "namespace/strategy.go (PrepareForUpdate)",
+        # The API server stores labels that are written along with a status or finalizers.
+        matches=(
+            Matched("", ("namespaces",), ("CREATE", "UPDATE")),
+            Matched("", ("namespaces/status", "namespaces/finalize"), ("UPDATE",)),
+        ),
         variables=_allowed(name)
         | _before_and_after("labels")
         | _before_and_after("annotations")
@@ -109,6 +117,11 @@ def _namespace_deletion() -> ClusterRule:
     )
 
 
+_PODS = (
+    Matched("", ("pods",), ("CREATE", "UPDATE")),
+    Matched("", ("pods/ephemeralcontainers",), ("UPDATE",)),
+)
+"""Writes by which a container gets its image: that of a running one can be changed."""
 _NO_TEAM = {"key": TEAM_LABEL, "operator": "DoesNotExist"}
 
 
@@ -124,8 +137,7 @@ def _privileged_pods() -> ClusterRule:
         source="Kubernetes 1.34, docs Pod Security Standards (privileged) and RBAC good practices "
         "(workload creation)",
         matches=(
-            Matched("", ("pods",), ("CREATE",)),
-            Matched("", ("pods/ephemeralcontainers",), ("UPDATE",)),
+            *_PODS,
             Matched("", ("replicationcontrollers",), ("CREATE", "UPDATE")),
             Matched(
                 "apps",
@@ -164,15 +176,18 @@ def _digests(facts: Facts) -> ClusterRule:
         why="a tag can be another program tomorrow, with all rights on every host",
         source="Kubernetes 1.34, docs Images (image names); NSA/CISA Kubernetes Hardening Guide "
         "1.2, Building secure container images",
-        matches=(Matched("", ("pods",), ("CREATE",)),),
-        variables={"containers": CONTAINERS},
+        matches=_PODS,
+        variables={
+            # What a pod runs already is no reason to keep controllers from writing to it.
+            "before": f"oldObject == null ? [] : {_images('oldObject')}",
+            "undigested": f"{_images('object')}.filter(i, !(i in variables.before)"
+            " && !i.matches('@sha256:[0-9a-f]{64}$'))",
+        },
         validations=(
             Validation(
-                "variables.containers.all(c, c.?image.orValue('')"
-                ".matches('@sha256:[0-9a-f]{64}$'))",
-                "'images here need a digest (name:tag@sha256:...): ' + variables.containers"
-                ".filter(c, !c.?image.orValue('').contains('@sha256:'))"
-                ".map(c, string(c.?image.orValue(''))).join(', ')",
+                "variables.undigested.size() == 0",
+                "'images here need a digest (name:tag@sha256:...): '"
+                " + variables.undigested.join(', ')",
             ),
         ),
         where={
@@ -195,10 +210,10 @@ def _node_marks(facts: Facts) -> ClusterRule:
         what="Taints of faulty nodes, and labels by which nodes are found, stay as they are",
         why="a broken node would get pods again, or a node those that are meant for another kind",
         source="Kubernetes 1.34, plugin/pkg/admission/noderestriction (kubelets may write labels "
-        "of any domain but Kubernetes' own)",
-        # A kubelet registers with labels of its arguments: only later writes are judged. What it
-        # reports is written to nodes/status, which is not looked at.
-        matches=(Matched("", ("nodes",), ("UPDATE",)),),
+        "of any domain but Kubernetes' own); pkg/registry/core/node/strategy.go (PrepareForUpdate)",
+        # A kubelet registers with labels of its arguments: only later writes are judged. Labels
+        # that are written along with what it reports, to nodes/status, are stored too.
+        matches=(Matched("", ("nodes", "nodes/status"), ("UPDATE",)),),
         variables=_allowed(name) | _before_and_after("labels"),
         validations=(
             Validation(

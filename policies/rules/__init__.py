@@ -4,6 +4,7 @@ from policies.rule import Rule
 from policies.rules import (
     accelerators,
     images,
+    manifests,
     names,
     network,
     ownership,
@@ -16,6 +17,7 @@ from policies.rules import (
 
 DOMAINS = {
     "workload security": workload_security.RULES,
+    "manifests": manifests.RULES,
     "images": images.RULES,
     "resources and priorities": resources.RULES,
     "scheduling": scheduling.RULES,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from policies.plain import bodies, text, texts
-from policies.pods import items
+from policies.pods import items, mapping
 from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity
 
 ROLES = frozenset({"Role", "ClusterRole"})
@@ -16,6 +16,8 @@ EVERYBODY = (
     "system:authenticated",
 )
 """Groups and users that hold everybody, or have every right for ever."""
+BOOTSTRAPPING = "kubernetes.io/bootstrapping"
+"""Label of all roles that Kubernetes makes itself."""
 ESCALATING = ("bind", "escalate", "impersonate")
 READING = frozenset({"get", "list", "watch", "*"})
 WAYS = {
@@ -42,12 +44,31 @@ def _of_roles(check: RuleCheck) -> Callable[[Object], Iterator[Found]]:
 
 def _wildcards(rule: Json, _: str) -> Iterator[tuple[str, str, str]]:
     for field in ("verbs", "resources", "apiGroups", "nonResourceURLs"):
-        if "*" in texts(rule.get(field)):
+        found = [value for value in texts(rule.get(field)) if "*" in value]
+        if found:
+            named = f"{', '.join(found)} in {field}"
             yield (
                 field,
-                f"* in {field} also means what later versions and other people add",
+                f"{named} also means what later versions and other people add",
                 "name each that it needs",
             )
+
+
+def _aggregates(each: Object) -> Iterator[Found]:
+    for place, body in bodies(each, ROLES):
+        for index, selector in items(mapping(body, "aggregationRule"), "clusterRoleSelectors"):
+            labels = mapping(selector, "matchLabels")
+            if not labels or BOOTSTRAPPING in labels:
+                yield Found(
+                    f"{place}aggregationRule.clusterRoleSelectors[{index}]",
+                    "it gathers the rights of roles that it does not name, cluster-admin included",
+                    "select by matchLabels a label that only the roles in question carry",
+                )
+
+
+def _unnamed(each: Object) -> Iterator[Found]:
+    yield from _of_roles(_wildcards)(each)
+    yield from _aggregates(each)
 
 
 def _escalates(rule: Json, _: str) -> Iterator[tuple[str, str, str]]:
@@ -58,10 +79,13 @@ def _escalates(rule: Json, _: str) -> Iterator[tuple[str, str, str]]:
             f"{', '.join(found)} gives itself the rights of others",
             "leave it out, and give the rights themselves",
         )
-    groups, resources = texts(rule.get("apiGroups")), texts(rule.get("resources"))
+    groups, resources = set(texts(rule.get("apiGroups"))), set(texts(rule.get("resources")))
     for (group, resource), message in WAYS.items():
-        if group in groups and resource in resources:
-            yield "resources", message, f"leave {resource} out"
+        # All that RBAC takes for a subresource (Kubernetes 1.34, pkg/apis/rbac/v1/
+        # evaluation_helpers.go).
+        named = resources & {resource, f"*/{resource.partition('/')[2]}", "*"}
+        if groups & {group, "*"} and named:
+            yield "resources", message, f"leave {', '.join(sorted(named))} out"
 
 
 def _secrets(rule: Json, kind: str) -> Iterator[tuple[str, str, str]]:
@@ -99,10 +123,10 @@ RULES: tuple[Rule, ...] = (
     ObjectRule(
         "roles-without-wildcards",
         Severity.MANDATORY,
-        "roles name verbs, resources and groups, never *",
+        "roles name verbs, resources and groups, never *, and gather roles by a label of theirs",
         "a right that nobody thought of when it was given is the one that is misused",
         PRACTICES,
-        _of_roles(_wildcards),
+        _unnamed,
     ),
     ObjectRule(
         "roles-without-escalation",

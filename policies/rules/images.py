@@ -66,7 +66,7 @@ def _maps(value: Any, path: Path) -> Iterator[tuple[Path, Json]]:
         yield path, value
         for key, item in value.items():
             if isinstance(item, dict | list):
-                yield from _maps(item, (*path, key))
+                yield from _maps(item, (*path, str(key)))
     elif isinstance(value, list):
         for index, item in enumerate(value):
             if isinstance(item, dict | list):

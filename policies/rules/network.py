@@ -152,7 +152,12 @@ class Listener(NamedTuple):
         """Whether both may run on one node: no label that both choose by keeps them apart."""
         ours, theirs = selector(self.pod), selector(other.pod)
         apart = any(ours[key] != theirs[key] for key in GIVEN if key in ours and key in theirs)
-        return cluster_of(self.each, self.pod) == cluster_of(other.each, other.pod) and not apart
+        return self.cluster == other.cluster and not apart
+
+    @property
+    def cluster(self) -> str:
+        """The cluster whose hosts they are."""
+        return cluster_of(self.each, self.pod.maker)
 
 
 def _clashes(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:

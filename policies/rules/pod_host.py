@@ -5,6 +5,7 @@ Source of the checks: k8s.io/pod-security-admission v0.34.3, policy/check_*.go.
 
 from collections.abc import Iterator
 
+from policies.plain import text
 from policies.pods import Container, Pod, PodCheck, items, mapping, of_containers, of_pods
 from policies.rule import Found, Rule
 from policies.rules.pod_rights import control
@@ -58,6 +59,7 @@ def _host_path(pod: Pod) -> Iterator[Found]:
                 f"{path}.hostPath",
                 f"the pod has {where} of its host",
                 "take emptyDir, a claim or a CSI volume, or except this part with its reason",
+                text(where),
             )
 
 
@@ -98,7 +100,7 @@ def _probe_host(_: Pod, each: Container) -> Iterator[Found]:
 
 def _sysctls(pod: Pod) -> Iterator[Found]:
     for index, each in items(pod.security, "sysctls"):
-        if each.get("name") not in SYSCTLS:
+        if text(each.get("name")) not in SYSCTLS:
             yield Found(
                 f"{pod.path}.securityContext.sysctls[{index}]",
                 f"the pod sets {each.get('name')}, which is its host's as well",

@@ -8,6 +8,7 @@ Source of the checks: k8s.io/pod-security-admission v0.34.3, policy/check_*.go.
 
 from collections.abc import Iterator
 
+from policies.plain import text
 from policies.pods import Check, Container, Pod, mapping, of_containers, of_pods
 from policies.rule import Found, ObjectRule, Rule, Severity
 
@@ -51,6 +52,7 @@ def _added(_: Pod, each: Container) -> Iterator[Found]:
                 f"{each.path}.securityContext.capabilities.add[{index}]",
                 f"container {each.name} has the capability {name}",
                 "take it out, or except this part with the reason why it needs it",
+                str(name),
             )
 
 
@@ -125,7 +127,7 @@ def _apparmor(pod: Pod) -> Iterator[Found]:
             yield Found(f"{path}.appArmorProfile.type", f"{who} runs {given} by AppArmor", fix)
     for key, value in mapping(pod.metadata, "annotations").items():
         allowed = value in ("", "runtime/default") or str(value).startswith("localhost/")
-        if key.startswith(APPARMOR) and not allowed:
+        if text(key).startswith(APPARMOR) and not allowed:
             path = f'{pod.path.removesuffix("spec")}metadata.annotations["{key}"]'
             yield Found(path, f"container {key[len(APPARMOR) :]} runs {value} by AppArmor", fix)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from policies.embedded import embedded
 from policies.nodes import ACCELERATOR, POOL, cluster_of, nodes, selector
-from policies.plain import CARRIERS, bodies, text
+from policies.plain import bodies, text
 from policies.pods import Pod, items, mapping, pods
 from policies.rule import Found, Object, ObjectRule, Rule, Severity, SiteRule
 from policies.rules import disruptions
@@ -67,7 +67,7 @@ def _unknown_scheduler(objects: Sequence[Object]) -> Iterator[tuple[Object, Foun
         return
     for each in objects:
         for pod in pods(each):
-            name = pod.spec.get("schedulerName") or DEFAULT_SCHEDULER
+            name = text(pod.spec.get("schedulerName")) or DEFAULT_SCHEDULER
             if name not in known:
                 yield (
                     each,
@@ -85,8 +85,6 @@ def _schedulers(objects: Iterable[Object]) -> set[str] | None:
     for each in objects:
         if text(each.body.get("apiVersion")).startswith(VOLCANO):
             return None
-        if each.kind not in CARRIERS:
-            continue
         for _, body in embedded(each.body):
             if text(body.get("apiVersion")).startswith(VOLCANO):
                 return None
@@ -103,7 +101,7 @@ def _no_such_nodes(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     there = {key: {text(each.labels.get(key)) for each in groups} for key in (POOL, ACCELERATOR)}
     for each in objects:
         for pod in pods(each):
-            if cluster_of(each, pod) != "site":
+            if cluster_of(each, pod.maker) != "site":
                 continue
             for key, values in there.items():
                 asked = text(selector(pod).get(key))

@@ -6,8 +6,9 @@ How credentials look is in policies/credentials.py.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from policies.credentials import credential, is_literal, named_secret, suspect
-from policies.embedded import Path, embedded, written
+from policies.credentials import credential, in_arguments, is_literal, named_secret, suspect
+from policies.embedded import Path, written
+from policies.plain import bodies, text
 from policies.pods import Container, Pod, items, of_containers
 from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity
 
@@ -20,13 +21,11 @@ ANEW = (
 
 
 def _secret_object(each: Object) -> Iterable[Found]:
-    for place, body in (("", each.body), *embedded(each.body)):
-        if body.get("kind") != "Secret":
-            continue
+    for place, body in bodies(each, ("Secret",)):
         for field in ("data", "stringData"):
             if body.get(field):
                 yield Found(
-                    ".".join(filter(None, (place, field))),
+                    f"{place}{field}",
                     "a Secret with its content",
                     "have an ExternalSecret fetch it from the store that the site's `secrets` "
                     "names, or let a person make it in the cluster",
@@ -57,8 +56,10 @@ def _suspect(body: Json) -> bool:
                 return True
             texts.append(value)
         elif isinstance(value, dict):
-            rest.extend(value.items())
+            rest.extend((text(key), item) for key, item in value.items())
         elif isinstance(value, list):
+            if any(in_arguments(value)):
+                return True
             rest.extend(("", item) for item in value)
     return suspect(texts)
 
@@ -68,9 +69,13 @@ def _literals(value: Any, path: Path) -> Iterator[tuple[str, Found]]:
     A finding never repeats what it found: it ends up in logs and comments."""
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from ((key, found) for found in _named(key, item, (*path, key)))
-            yield from _literals(item, (*path, key))
+            name, place = text(key), (*path, str(key))
+            yield from ((name, found) for found in _named(name, item, place))
+            yield from _literals(item, place)
     elif isinstance(value, list):
+        for index, flag in in_arguments(value):
+            if not credential(value[index]):
+                yield flag, Found(written((*path, index)), f"{flag} is written out here", ANEW)
         for index, item in enumerate(value):
             yield from _literals(item, (*path, index))
     elif isinstance(value, str):

@@ -4,10 +4,12 @@ token by which a pod asks the API server, and a container's own files.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from policies.embedded import embedded
+from policies.nodes import cluster_of
+from policies.plain import bodies
 from policies.pods import Container, Pod, items, mapping, of_containers, pods
-from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
+from policies.rule import Found, Object, ObjectRule, Rule, Severity, SiteRule
 from policies.rules import pod_host, pod_rights
+from policies.rules.access import BINDINGS
 from policies.rules.pod_rights import HARDENING, STANDARDS
 
 SERVICE_ACCOUNTS = "Kubernetes documentation, Configure Service Accounts for Pods"
@@ -17,17 +19,6 @@ ENFORCE = "pod-security.kubernetes.io/enforce"
 LEVELS = ("restricted", "baseline", "privileged")
 Account = tuple[str, str, str]
 """Cluster, namespace and name of a ServiceAccount."""
-
-
-def everything(objects: Sequence[Object]) -> Iterator[tuple[Object, str, Json]]:
-    """Every object, and those that are text in it, each with its place in the outer one.
-
-    What is text in an object of the management cluster is for the site's own.
-    """
-    for each in objects:
-        yield each, "", each.body
-        for path, body in embedded(each.body):
-            yield each, path, body
 
 
 def _token(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
@@ -57,29 +48,22 @@ def _account(each: Object, pod: Pod) -> Account:
     inner = mapping(pod.maker, "spec", "template", "spec", "jobTemplate", "metadata")
     namespace = metadata.get("namespace") or inner.get("namespace") or ""
     name = pod.spec.get("serviceAccountName") or "default"
-    return _cluster(each, pod.maker), str(namespace), str(name)
-
-
-def _cluster(each: Object, body: Json) -> str:
-    return each.cluster if body is each.body else "site"
+    return cluster_of(each, pod.maker), str(namespace), str(name)
 
 
 def _with_rights(objects: Sequence[Object]) -> set[Account]:
     """The accounts that a binding gives rights to."""
     return {
-        (_cluster(each, body), str(subject.get("namespace") or ""), str(subject.get("name")))
-        for each, _, body in everything(objects)
-        if body.get("kind") in ("RoleBinding", "ClusterRoleBinding")
+        (cluster_of(each, body), str(subject.get("namespace") or ""), str(subject.get("name")))
+        for each in objects
+        for _, body in bodies(each, BINDINGS)
         for _, subject in items(body, "subjects")
         if subject.get("kind") == "ServiceAccount"
     }
 
 
 def _default_account(each: Object) -> Iterable[Found]:
-    bodies = [("", each.body), *embedded(each.body)]
-    for place, body in bodies:
-        if body.get("kind") not in ("RoleBinding", "ClusterRoleBinding"):
-            continue
+    for place, body in bodies(each, BINDINGS):
         for index, subject in items(body, "subjects"):
             name = str(subject.get("name"))
             default = subject.get("kind") == "ServiceAccount" and name == "default"
@@ -87,18 +71,18 @@ def _default_account(each: Object) -> Iterable[Found]:
             if default or everyone:
                 who = "every pod that names no account" if default else f"every account of {name}"
                 yield Found(
-                    ".".join(filter(None, (place, f"subjects[{index}]"))),
+                    f"{place}subjects[{index}]",
                     f"{who} has these rights",
                     "make a ServiceAccount for the program that needs them, and name it here",
                 )
 
 
 def _namespace(each: Object) -> Iterable[Found]:
-    for place, body in (("", each.body), *embedded(each.body)):
+    for place, body in bodies(each, ("Namespace",)):
         level = mapping(body, "metadata", "labels").get(ENFORCE)
-        if body.get("kind") == "Namespace" and level not in LEVELS:
+        if level not in LEVELS:
             yield Found(
-                ".".join(filter(None, (place, f'metadata.labels["{ENFORCE}"]'))),
+                f'{place}metadata.labels["{ENFORCE}"]',
                 f"the namespace's level is {level}" if level else "the namespace has no level",
                 "write restricted; baseline or privileged where its pods need more",
             )
