@@ -6,65 +6,27 @@ Each step leaves something that the same command goes on from, so it may be kill
 """
 
 import argparse
-import json
 import shlex
 import subprocess
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from foresite.check import as_json, as_text
 from foresite.command import FOUND, OK, UsageError, repository
-from foresite.recovery.examined import DamagedError, Examined, examine, few, lines
-from foresite.recovery.explained import Step, explained, sides
+from foresite.recovery.examined import DamagedError, Examined, examine, few, lines, of_note
+from foresite.recovery.explained import explained, sides
 from foresite.recovery.leftover import restored
+from foresite.recovery.report import Report
 from foresite.servers.inventory import delete
 from foresite.stack.alone import alone
 from foresite.stack.engine import Engine, EngineError, complaint
 from foresite.stack.engines import engine_for
 from foresite.stack.live import answered
 from foresite.stack.locks import Lock, complained
-from foresite.stack.statefile import Held, edited
+from foresite.stack.stated import Ident, Stated
+from foresite.stack.statefile import edited
 from preview.gates import REMOVE, allowed
 from schemas.load import load
 from schemas.site import Site
-
-
-@dataclass
-class Report:
-    """What is said: as it happens, or as JSON when all is over."""
-
-    site: str
-    form: str
-    found: list[str] = field(default_factory=list)
-    done: list[str] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
-
-    def say(self, kind: str, text: str) -> None:
-        """A line of a kind: found, done, left."""
-        getattr(self, kind).append(text)
-        self._print(f"  {kind:5}  {text}")
-
-    def step(self, step: Step) -> None:
-        """A step of the next ``up``."""
-        self.steps.append(step)
-        self._print(f"  next   {step}")
-
-    def _print(self, text: str) -> None:
-        if self.form == "text":
-            print(text, flush=True)
-
-    def end(self, verdict: str) -> None:
-        """The last line, or everything."""
-        if self.form == "text":
-            print(f"{self.site}: {verdict}", flush=True)
-            return
-        whole = {
-            "site": self.site, "found": self.found, "done": self.done,
-            "next": [each._asdict() for each in self.steps], "left": self.left,
-            "verdict": verdict,
-        }  # fmt: skip
-        print(json.dumps(whole, indent=2))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -75,29 +37,35 @@ def run(options: argparse.Namespace) -> int:
     if (site := found.site) is None:
         print((as_json if options.format == "json" else as_text)(loaded, list(found.problems)))
         return FOUND
-    # Policies are not asked: what is half done must be mended also where an exception has ended.
-    engine = engine_for(root, site, trial=options.trial)
-    report = Report(site.name, options.format)
-    try:
-        with alone(engine):
-            return _run(options, engine, site, report)
-    except DamagedError as error:
-        report.say("left", str(error))
-        report.end("its state is damaged")
-        return FOUND
-    except EngineError as error:
-        raise UsageError(str(error)) from None
-
-
-def _run(options: argparse.Namespace, engine: Engine, site: Site, report: Report) -> int:
     try:
         allow = allowed(options.allow, "").get(REMOVE, 0)
     except ValueError as error:
         raise UsageError(str(error)) from None
+    # Policies are not asked: what is half done must be mended also where an exception has ended.
+    engine = engine_for(root, site, trial=options.trial)
+    report = Report(site.name, options.format)
+    with alone(engine):
+        try:
+            return _run(options, engine, site, report, allow)
+        except DamagedError as error:
+            report.say("left", str(error))
+            report.end("its state is damaged")
+            return FOUND
+        except (UsageError, EngineError, OSError) as error:
+            report.end(report.stopped)
+            raise UsageError(f"{site.name}: {report.stopped}: {error}") from None
+
+
+def _run(
+    options: argparse.Namespace, engine: Engine, site: Site, report: Report, allow: int
+) -> int:
     _check_locks(engine.locks(), options.take_over)
     seen = examine(engine, site)
     for line in lines(seen):
         report.say("found", line)
+    report.orphans += [
+        {**each._asdict(), "cluster": seen.contexts[each.target]} for each in seen.found.orphans
+    ]
     if options.plan:
         trouble = _troubled(seen)
         report.end("there is something to recover" if trouble else "there is nothing to recover")
@@ -112,7 +80,7 @@ def _troubled(seen: Examined) -> bool:
     """Whether a run was interrupted, or something is not as a run leaves it."""
     found = seen.found
     return any((seen.locks, seen.state.pending, seen.noted, seen.dropped, found.unrecorded,
-                found.left, found.lost, found.gone, found.orphans))  # fmt: skip
+                found.left, found.lost, found.gone, found.other, found.orphans))  # fmt: skip
 
 
 def _check_locks(locks: Iterable[Lock], take_over: str) -> None:
@@ -120,7 +88,7 @@ def _check_locks(locks: Iterable[Lock], take_over: str) -> None:
     held = [each for each in locks if each.alive is not False and each.name != take_over]
     if held:
         raise UsageError(
-            "another run may be at work, and two at once spoil the state; nothing was changed\n  "
+            "another run may be at work, and two at once spoil the state\n  "
             + "\n  ".join(map(str, held))
             + "\n  wait for it, or end it; where you know that it is gone: --take-over "
             + held[0].name
@@ -128,33 +96,42 @@ def _check_locks(locks: Iterable[Lock], take_over: str) -> None:
 
 
 def _check_losses(seen: Examined, rebuild: int | None) -> None:
-    """Refuse to forget a site whose cluster has lost it. Raises UsageError."""
-    lost = seen.rebuilt
-    if lost > (rebuild or 0):
-        objects = few(tuple(each.ident for each in seen.found.lost))
+    """Refuse to forget a site whose cluster has lost it, or is another. Raises UsageError."""
+    count = seen.rebuilt
+    if count > (rebuild or 0):
+        said = {
+            "the cluster has lost objects that the state knows and the site has": seen.found.lost,
+            "the cluster has objects that are what was applied by name alone": seen.strange,
+        }
         raise UsageError(
-            f"{seen.site.name}: nothing was changed: the cluster has lost objects that the state "
-            f"knows and the site has, {objects}\n"
-            "  either the context names another cluster: correct it; or its data is being restored:"
-            " wait for that;\n"
-            "  or it is lost for good: then the site is made anew from Git, and hosts that are "
-            f"registered anew may be inspected and installed again: --rebuild {lost}"
+            "; ".join(f"{what}, {few(_idents(some))}" for what, some in said.items() if some)
+            + "\n  either the context names another cluster, such as one that was restored from a "
+            "backup of this: correct it; or its data is being restored: wait for that;\n"
+            "  or what was applied is lost for good: then the site is made anew from Git, on what "
+            "is there by now, and hosts that are registered anew may be inspected and installed "
+            f"again: --rebuild {count}"
         )
+
+
+def _idents(objects: Iterable[Stated]) -> tuple[Ident, ...]:
+    return tuple(each.ident for each in objects)
 
 
 def _act(options: argparse.Namespace, engine: Engine, seen: Examined, report: Report) -> None:
     """Release the lock, mend the state, and read it anew. Raises UsageError and EngineError."""
     if locks := engine.locks():
         _check_locks(locks, options.take_over)  # another may have been quicker
+        report.begun = True
         engine.cancel()
         report.say("done", "the lock is released")
+    report.begun = True
     if seen.exported is None:
         made = engine.select()
         if made.returncode:
             raise EngineError(complaint(made))
         return
     changed = {
-        held.urn: restored(held.inputs, list(seen.found.left[held.ident]))
+        held.urn: restored(held.body, list(seen.found.left[held.ident]))
         for held in seen.state.held
         if not held.leaving and held.ident in seen.found.left
     }
@@ -201,7 +178,8 @@ def _orphans(allow: int, seen: Examined, report: Report) -> None:
     orphans = seen.found.orphans
     if len(orphans) > allow:
         command = f"foresite recover {seen.site.name} --allow {REMOVE}={len(orphans)}"
-        report.say("left", f"orphans, {few(orphans)}; look at them, then delete them: {command}")
+        named = f"orphans, {len(orphans)} in all, named above: look at them"
+        report.say("left", f"{named}, then delete them: {command}")
         return
     for each in orphans:
         context = seen.contexts[each.target]
@@ -227,8 +205,8 @@ def _prove(engine: Engine, site: Site, report: Report) -> int:
         report.end("something is left for a person")
         return FOUND
     try:
-        asked = answered(engine, "preview", "--json", "--stack", engine.stack, "--non-interactive",
-                         *engine.policies)  # fmt: skip
+        # Without the policies: what they refuse is told by `foresite check`, and is no damage.
+        asked = answered(engine, "preview", "--json", "--stack", engine.stack, "--non-interactive")
     except EngineError as error:
         report.say("left", f"the next up would fail: {error}")
         report.end("not sound")
@@ -250,8 +228,8 @@ def _prove(engine: Engine, site: Site, report: Report) -> int:
     return OK
 
 
-def _unprotect(site: Site, protected: list[Held]) -> str:
-    objects = few(tuple(each.ident for each in protected))
+def _unprotect(site: Site, protected: list[Stated]) -> str:
+    objects = few(_idents(protected))
     urns = " ".join(shlex.quote(each.urn) for each in protected)
     return (
         f"protected, and not in the site any more, {objects}: put them back into the site; or, if "
@@ -268,11 +246,5 @@ def _forget(engine: Engine, seen: Examined, report: Report) -> None:
         engine.finish()
         return
     wanted = {(m.target.value, *m.key) for m in seen.wanted.values()}
-    orphans = {(each.target.value, *each[1:]) for each in seen.found.orphans}
-    kept = [key for key in seen.noted if key in wanted or _without_version(key) in orphans]
-    engine.renote(kept)
-
-
-def _without_version(key: tuple[str, ...]) -> tuple[str, ...]:
-    target, api, *rest = key
-    return target, api.rpartition("/")[0], *rest
+    orphans = set(seen.found.orphans)
+    engine.renote([key for key in seen.noted if key in wanted or of_note(key) in orphans])

@@ -21,7 +21,7 @@ from foresite.servers.apiserver import Kubectl, NoAnswerError
 from foresite.servers.inventory import Inventory
 from foresite.stack.engine import Engine, EngineError
 from foresite.stack.live import resource_name
-from foresite.stack.statefile import Ident, ident
+from foresite.stack.stated import Ident, ident
 from schemas.site import Site
 from tests.repository import all_sites
 
@@ -34,6 +34,7 @@ case "$*" in
   "stack import"*) cp "$4" {folder}/export.json ;;
   "stack tag ls"*) echo '{{}}' ;;
   cancel*) rm -rf {folder}/.pulumi/locks ;;
+  refresh*) [ ! -e {folder}/refresh.fails ] || {{ cat {folder}/refresh.fails >&2; exit 255; }} ;;
   preview*) cat {folder}/preview.json ;;
 esac
 """
@@ -57,6 +58,7 @@ class World:
         pulumi = self.folder / "pulumi"
         pulumi.write_text(_FAKE_PULUMI.format(folder=shlex.quote(str(self.folder))))
         pulumi.chmod(0o755)
+        (self.folder / "Pulumi.yaml").write_text("name: foresite\n")
         for target in Target:
             urn = f"urn:pulumi:{SITE}::foresite::pulumi:providers:kubernetes::{target.value}"
             context = self.site.file.cluster.context
@@ -94,6 +96,7 @@ class World:
             "urn": urn,
             "type": urn.split("::")[2].partition("$")[2],
             "inputs": manifest.body,
+            "outputs": {"metadata": {"uid": f"uid-{manifest.title}"}},
             "protect": manifest.protect,
             "retainOnDelete": manifest.keep,
             "provider": f"urn:x::x::pulumi:providers:kubernetes::{manifest.target.value}::id",
@@ -118,6 +121,12 @@ class World:
         """Take an object out of its cluster."""
         del self.live[ident(manifest.target, manifest.body)]
 
+    def replace(self, *manifests: Manifest) -> None:
+        """Have others in their places: of the same names, and made anew."""
+        for each in manifests:
+            body = self.live[ident(each.target, each.body)]
+            body["metadata"]["uid"] = f"other-{each.title}"
+
     def recover(self, patch: pytest.MonkeyPatch, **options: Any) -> int:
         """Run the command against all this; its exit code."""
         self._write()
@@ -135,7 +144,8 @@ class World:
     @property
     def engine(self) -> Engine:
         env = {"PULUMI_BACKEND_URL": f"file://{self.folder}", "PATH": os.environ["PATH"]}
-        return Engine(self.folder / "pulumi", env, self.folder, SITE, self.folder / "notes")
+        return Engine(self.folder / "pulumi", env, self.folder, SITE, self.folder / "notes",
+                      pack=self.folder / "pack")  # fmt: skip
 
     @property
     def calls(self) -> list[str]:

@@ -16,12 +16,12 @@ import pytest
 from components.manifest import FIELD_MANAGER, Json
 from foresite.command import FOUND, OK, UsageError
 from foresite.stack.alone import alone
-from foresite.stack.locks import complained, locks
+from foresite.stack.locks import complained
 from tests.recover_world import SITE, World, acted, copied, step
 
 
-def lock(world: World, pid: int, host: str, since: str = "") -> None:
-    folder = world.folder / ".pulumi" / "locks" / "organization" / "foresite" / SITE
+def lock(world: World, pid: int, host: str, since: str = "", *, project: str = "foresite") -> None:
+    folder = world.folder / ".pulumi" / "locks" / "organization" / project / SITE
     folder.mkdir(parents=True, exist_ok=True)
     since = since or datetime.now(UTC).isoformat()
     content = {"pid": pid, "hostname": host, "username": "ops", "timestamp": since}
@@ -66,6 +66,14 @@ def test_the_lock_of_another_host_is_not_broken_by_chance(
     assert recovery.calls == []
 
 
+def test_the_lock_of_another_project_is_not_looked_at(
+    recovery: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock(recovery, 4711, "runner-3", project="another")
+    assert recovery.recover(monkeypatch) == OK
+    assert [each.split()[0] for each in acted(recovery)] == ["refresh"]
+
+
 def test_a_lock_that_is_named_is_broken(recovery: World, monkeypatch: pytest.MonkeyPatch) -> None:
     lock(recovery, 4711, "runner-3")
     assert recovery.recover(monkeypatch, take_over="4711@runner-3") == OK
@@ -92,7 +100,7 @@ def test_a_run_that_only_looks_so_far_is_waited_for(
 def test_a_process_that_began_after_the_lock_is_not_its_owner(recovery: World) -> None:
     long_ago = datetime.now(UTC) - timedelta(days=3650)
     lock(recovery, os.getpid(), socket.gethostname(), long_ago.isoformat())
-    (found,) = locks(recovery.engine.environment, SITE)
+    (found,) = recovery.engine.locks()
     assert found.alive is False
 
 
@@ -100,7 +108,7 @@ def test_a_lock_that_cannot_be_read_may_be_of_a_run_that_lives(recovery: World) 
     lock(recovery, 1, "x")
     (path,) = (recovery.folder / ".pulumi").rglob("*.json")
     path.write_text("{")
-    (found,) = locks(recovery.engine.environment, SITE)
+    (found,) = recovery.engine.locks()
     assert found.alive is None
 
 
@@ -112,6 +120,46 @@ def test_locks_of_a_bucket_are_read_from_what_pulumi_says() -> None:
     )
     (found,) = complained(text)
     assert (found.name, found.user, found.alive) == ("4711@runner-3", "ops", None)
+
+
+# --- a run that stops -----------------------------------------------------------------------------
+
+
+def test_what_was_done_is_told_where_it_cannot_go_on(
+    recovery: World, monkeypatch: pytest.MonkeyPatch, recovered: Callable[[], Json]
+) -> None:
+    lock(recovery, dead(), socket.gethostname())
+    (recovery.folder / "refresh.fails").write_text("error: it broke")
+    with pytest.raises(UsageError, match="it broke") as refused:
+        recovery.recover(monkeypatch)
+    said = recovered()
+    assert said["done"] == ["the lock is released"]
+    assert "it is gone" in said["found"][0]
+    for text in (said["verdict"], str(refused.value)):
+        assert "stopped halfway" in text and "the lock is released" in text
+        assert "nothing was changed" not in text
+
+
+def test_a_lock_that_is_met_halfway_is_no_claim_that_nothing_was_changed(
+    recovery: World, monkeypatch: pytest.MonkeyPatch, recovered: Callable[[], Json]
+) -> None:
+    lock(recovery, dead(), socket.gethostname())
+    (recovery.folder / "refresh.fails").write_text(
+        "locked by 1 lock(s): created by ops@runner-3 (pid 4711) at 2026-11-22T08:45:09Z"
+    )
+    with pytest.raises(UsageError, match="--take-over 4711@runner-3") as refused:
+        recovery.recover(monkeypatch)
+    assert "nothing was changed" not in str(refused.value)
+    assert recovered()["done"] == ["the lock is released"]
+
+
+def test_what_is_refused_at_first_has_changed_nothing(
+    recovery: World, monkeypatch: pytest.MonkeyPatch, recovered: Callable[[], Json]
+) -> None:
+    lock(recovery, 4711, "runner-3")
+    with pytest.raises(UsageError, match="nothing was changed"):
+        recovery.recover(monkeypatch)
+    assert recovered()["verdict"] == "nothing was changed"
 
 
 # --- what is found, and what is done --------------------------------------------------------------
@@ -158,8 +206,13 @@ def test_an_orphan_is_named_and_goes_only_by_number(
     recovery.hold(copied(host, "old-1"))
     recovery.hold(copied(host, "old-2"))
     assert recovery.recover(monkeypatch, allow=["remove=1"]) == FOUND
-    (left,) = recovered()["left"]
-    assert "BareMetalHost lab-1/old-1" in left and "--allow remove=2" in left
+    said = recovered()
+    (left,) = said["left"]
+    assert "--allow remove=2" in left
+    for number in (1, 2):
+        assert any(each.endswith(f"lab-1/old-{number} of mgmt-lab") for each in said["found"])
+    assert [(each["name"], each["cluster"]) for each in said["orphans"]] == [
+        ("old-1", "mgmt-lab"), ("old-2", "mgmt-lab")]  # fmt: skip
     assert recovery.deleted == []
     assert recovery.recover(monkeypatch, allow=["remove=2"]) == OK
     assert recovery.deleted == ["BareMetalHost old-1", "BareMetalHost old-2"]
@@ -176,6 +229,19 @@ def test_an_orphan_that_a_policy_guards_is_left_for_a_person(
     (left,) = recovered()["left"]
     assert "old-1" in left and "a policy guards it" in left
     assert recovery.deleted == ["BareMetalHost old-2"]
+
+
+def test_every_orphan_is_named_before_it_may_be_deleted(
+    recovery: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, host = recovery.one("BareMetalHost")
+    for number in range(30):
+        recovery.hold(copied(host, f"old-{number}"))
+    recovery.recover(monkeypatch, plan=True, format="text")
+    said = capsys.readouterr().out.splitlines()
+    for number in range(30):
+        (line,) = (each for each in said if f"lab-1/old-{number} of mgmt-lab" in each)
+        assert line.startswith("  found")
 
 
 def test_a_wrong_number_is_told_before_anything_is_done(

@@ -45,6 +45,53 @@ def test_a_config_map_that_is_gone_is_made_anew(
     assert recovered()["next"][0]["why"]
 
 
+def test_another_cluster_with_objects_of_the_same_names_is_not_taken_for_the_site_s_own(
+    recovery: World, monkeypatch: pytest.MonkeyPatch, recovered: Callable[[], Json]
+) -> None:
+    """As a copy for disasters has them, or a restore from a backup; a note of a run that was
+    killed names them all, and explains nothing here."""
+    every = [each for _, each in recovery.made()]
+    recovery.engine.begin(("management", *each.key) for each in every)
+    recovery.replace(*every)
+    with pytest.raises(UsageError, match=f"another cluster(?s:.*)--rebuild {len(every)}$"):
+        recovery.recover(monkeypatch)
+    assert acted(recovery) == []
+    assert any("made anew since" in each for each in recovered()["found"])
+    recovery.recover(monkeypatch, rebuild=len(every))
+    assert acted(recovery) != []
+
+
+@pytest.mark.parametrize(("kind", "refused"), [("ConfigMap", False), ("Cluster", True)])
+def test_an_object_that_somebody_made_anew_is_told_where_it_is_dear(
+    recovery: World, monkeypatch: pytest.MonkeyPatch, kind: str, refused: bool
+) -> None:
+    recovery.replace(recovery.one(kind)[1])
+    if refused:
+        with pytest.raises(
+            UsageError, match=f"by name alone, 1: {kind} lab-1/lab-1(?s:.*)--rebuild 1$"
+        ):
+            recovery.recover(monkeypatch)
+    else:
+        assert recovery.recover(monkeypatch) == OK
+
+
+def test_what_a_killed_run_made_anew_is_its_own(
+    recovery: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = recovery.one("Cluster")[1]
+    recovery.engine.begin([("management", *cluster.key)])
+    recovery.replace(cluster)
+    assert recovery.recover(monkeypatch) == OK
+
+
+def test_what_is_to_be_deleted_is_not_held_against_what_took_its_place(
+    recovery: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = recovery.one("Cluster")
+    recovery.know(*made, delete=True, outputs={"metadata": {"uid": "before"}})
+    assert recovery.recover(monkeypatch) == OK
+
+
 def test_a_cluster_that_does_not_answer_is_no_empty_one(
     recovery: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,6 +137,15 @@ def test_objects_of_a_cluster_that_is_only_away_are_not_forgotten(
 
 
 # --- the proof ------------------------------------------------------------------------------------
+
+
+def test_the_proof_does_not_ask_the_policies(
+    recovery: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exception that has ended is no damage, and keeps nothing from being mended."""
+    assert recovery.recover(monkeypatch) == OK
+    (preview,) = (each for each in recovery.calls if each.startswith("preview"))
+    assert recovery.engine.policies and "--policy-pack" not in preview
 
 
 @pytest.mark.parametrize("op", ["create", "update", "delete", "replace", "create-replacement"])

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from components.manifest import FIELD_MANAGER, Json
+from components.manifest import FIELD_MANAGER, Json, Target
 from foresite.command import FOUND
 from foresite.recovery.leftover import leftovers, restored
+from foresite.stack.backend import place
+from foresite.stack.stated import read_state
 from foresite.stack.statefile import older
 from tests.recover_world import SITE, World, acted
 
@@ -41,7 +43,10 @@ def test_a_damaged_state_is_told_with_the_way_back(
 
 
 def test_the_newest_state_that_is_whole_comes_first(tmp_path: Path) -> None:
-    folder = tmp_path / ".pulumi" / "backups" / "foresite" / SITE
+    (tmp_path / "Pulumi.yaml").write_text("name: foresite\n")
+    kept = place({"PULUMI_BACKEND_URL": f"file://{tmp_path}"}, tmp_path, SITE)
+    assert kept is not None
+    folder = kept.backups
     folder.mkdir(parents=True)
     for name, when, text in (
         ("old", 1999.9, '{"checkpoint": {"latest": null}}'),
@@ -51,8 +56,40 @@ def test_the_newest_state_that_is_whole_comes_first(tmp_path: Path) -> None:
     ):
         (folder / f"{name}.json").write_text(text)
         os.utime(folder / f"{name}.json", (when, when))
-    _, found = older({"PULUMI_BACKEND_URL": f"file://{tmp_path}"}, SITE)
+    found = older(kept)
     assert [(each.path.stem, each.resources) for each in found] == [("new", 1), ("old", 0)]
+
+
+def test_another_project_of_the_same_backend_is_not_gone_back_to(tmp_path: Path) -> None:
+    whole = '{"checkpoint": {"latest": {"resources": [{}]}}}'
+    for folder, name in (
+        ("stacks/another", f"{SITE}.json.bak"),
+        (f"history/another/{SITE}", f"{SITE}-1.checkpoint.json"),
+        (f"backups/another/{SITE}", f"{SITE}.1.json"),
+    ):
+        (tmp_path / ".pulumi" / folder).mkdir(parents=True)
+        (tmp_path / ".pulumi" / folder / name).write_text(whole)
+    (tmp_path / "Pulumi.yaml").write_text("name: foresite\n")
+    environment = {"PULUMI_BACKEND_URL": f"file://{tmp_path}?no_tmp_dir=true"}
+    assert older(place(environment, tmp_path, SITE)) == []
+    (tmp_path / "Pulumi.yaml").write_text("name: another\n")
+    assert len(older(place(environment, tmp_path, SITE))) == 3
+
+
+def test_an_object_of_a_provider_that_nobody_knows_is_not_overlooked() -> None:
+    urn = f"urn:pulumi:{SITE}::site::kubernetes:core/v1:ConfigMap::mine"
+    kind = "pulumi:providers:kubernetes"
+    config = {
+        "urn": urn,
+        "type": "kubernetes:core/v1:ConfigMap",
+        "inputs": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine"}},
+        "outputs": {"metadata": {"uid": "1"}},
+        "provider": f"urn:pulumi:{SITE}::site::{kind}::default_4_25_0::id",
+    }
+    release = {"urn": urn.replace("mine", "chart"), "type": "kubernetes:helm.sh/v3:Release",
+               "inputs": {"chart": "x"}}  # fmt: skip
+    (found,) = read_state({"deployment": {"resources": [config, release]}}).held
+    assert (found.title, found.target, found.uid) == ("ConfigMap mine", Target.MANAGEMENT, "1")
 
 
 # --- fields that are left over --------------------------------------------------------------------

@@ -7,21 +7,20 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from components.impact.kubernetes import HOLDS_DATA
 from components.manifest import Json, Manifest, Target
 from foresite.command import UsageError
 from foresite.recovery.remains import Remains, remains
 from foresite.servers.apiserver import Kubectl, NoAnswerError, RefusedError
 from foresite.servers.inventory import take, versions
 from foresite.servers.probe import contexts_of, kubectl_of
+from foresite.stack.backend import Place, place
 from foresite.stack.engine import Engine, EngineError
 from foresite.stack.live import Key, keyed
 from foresite.stack.locks import Lock
-from foresite.stack.statefile import Held, Ident, State, older, read_state
+from foresite.stack.stated import SMALL, Ident, State, Stated, read_state
+from foresite.stack.statefile import older
 from schemas.site import Site
 
-SMALL = 20
-"""Objects without data that a cluster may have lost unnamed; foresite/guard.py has the same."""
 _SHOWN = 6
 
 
@@ -29,7 +28,7 @@ class Examined(NamedTuple):
     """All that was found.
 
     ``exported`` is None where there is no stack; ``silent`` are clusters of a site that ends, which
-    do not answer any more.
+    do not answer any more; ``unseen`` says what was not looked at for orphans, and why.
     """
 
     site: Site
@@ -44,19 +43,41 @@ class Examined(NamedTuple):
     live: Mapping[Ident, Json]
     found: Remains
     silent: frozenset[Target]
-    unseen: tuple[str, ...]
+    unseen: Mapping[str, tuple[str, ...]]
 
     @property
-    def dropped(self) -> list[Held]:
+    def dropped(self) -> list[Stated]:
         """Objects of clusters that do not answer any more, which the state is to forget."""
-        return [each for each in self.state.held if each.ident.target in self.silent]
+        return [each for each in self.state.held if each.target in self.silent]
+
+    def placed(self, each: Ident) -> str:
+        """An object and its cluster, for a person."""
+        return f"{each} of {self.contexts[each.target]}"
+
+    @property
+    def strange(self) -> list[Stated]:
+        """Objects of the right name that are not those that were applied. A killed run may have
+        made some anew: then its note has them, and its cluster still has others as they were."""
+        noted = {of_note(key) for key in self.noted}
+        return [
+            each
+            for each in self.found.other
+            if each.ident not in noted or each.target not in self.found.met
+        ]
 
     @property
     def rebuilt(self) -> int:
-        """Objects that are lost, where they are too many or too dear to let go of unasked."""
-        lost = self.found.lost
-        dear = [each for each in lost if each.protect or each.ident.kind in HOLDS_DATA]
+        """Objects that are lost, or others by now, where they are too many or too dear to let go of
+        unasked."""
+        lost = [*self.found.lost, *self.strange]
+        dear = any(each.protect or each.holds_data for each in lost)
         return len(lost) if dear or len(lost) > SMALL else 0
+
+
+def of_note(key: tuple[str, ...]) -> Ident:
+    """The object that a note of a run names: cluster, apiVersion, kind, namespace, name."""
+    target, api, kind, namespace, name = key
+    return Ident(Target(target), api.rpartition("/")[0], kind, namespace, name)
 
 
 class DamagedError(Exception):
@@ -71,9 +92,9 @@ def examine(engine: Engine, site: Site) -> Examined:
     exported = _exported(engine)
     state = read_state(exported or {})
     wanted = keyed(site)
-    bodies = [*(each.body for each in wanted.values()), *(each.inputs for each in state.held)]
+    bodies = [*(each.body for each in wanted.values()), *(each.body for each in state.held)]
     live: dict[Ident, Json] = {}
-    unseen: list[str] = []
+    unseen: dict[str, list[str]] = {}
     silent = set()
     contexts = {**state.contexts, **contexts_of(site)}
     for target, context in contexts.items():
@@ -81,22 +102,23 @@ def examine(engine: Engine, site: Site) -> Examined:
             taken = take(kubectl, context, target, site.name, versions(bodies))
         except (NoAnswerError, RefusedError) as error:
             if target is Target.MANAGEMENT or site.file.decommission is None:
-                raise UsageError(_silent(site, kubectl, context, error)) from None
+                raise UsageError(_silent(kubectl, context, error)) from None
             silent.add(target)
             continue
         live |= taken.objects
-        unseen += [f"{kind} of {context}" for kind in taken.unseen]
+        for why, what in taken.unseen.items():
+            unseen.setdefault(why, []).append(f"{', '.join(what)} of {context}")
     found = remains(wanted.values(), state, live, set(contexts) - silent)
     applying = engine.under_way() if exported else ""
     return Examined(site, kubectl, contexts, wanted, engine.locks(), exported, state,
                     engine.noted(), applying, live, found, frozenset(silent),
-                    tuple(unseen))  # fmt: skip
+                    {why: tuple(what) for why, what in unseen.items()})  # fmt: skip
 
 
-def _silent(site: Site, kubectl: Kubectl, context: str, error: Exception) -> str:
+def _silent(kubectl: Kubectl, context: str, error: Exception) -> str:
     return (
-        f"{site.name}: {context} cannot be looked at: {error}; nothing was changed: see that it "
-        f"runs and that {kubectl.where()} reaches it, then run the same command again"
+        f"{context} cannot be looked at: {error}; see that it runs and that {kubectl.where()} "
+        "reaches it, then run the same command again"
     )
 
 
@@ -107,15 +129,20 @@ def _exported(engine: Engine) -> Json | None:
         if "failed to load checkpoint" not in str(error):
             raise
         raise DamagedError(_go_back(engine, str(error))) from None
-    if exported is None and older(engine.environment, engine.stack)[1]:
+    if exported is None and older(_place(engine)):
         raise DamagedError(_go_back(engine, f"the state of {engine.stack} is not there"))
     return exported
 
 
+def _place(engine: Engine) -> Place | None:
+    return place(engine.environment, engine.program, engine.stack)
+
+
 def _go_back(engine: Engine, what: str) -> str:
-    file, whole = older(engine.environment, engine.stack)
-    lines = [f"{what}; nothing was changed, and no object of a cluster is touched by this"]
-    if file is None or not whole:
+    kept = _place(engine)
+    whole = older(kept)
+    lines = [f"{what}; no object of a cluster is touched by this"]
+    if kept is None or not whole:
         lines.append("the backend has no earlier state that is whole: restore its folder or bucket")
         return "\n  ".join(lines)
     lines += [
@@ -124,7 +151,7 @@ def _go_back(engine: Engine, what: str) -> str:
     ]
     lines += [
         "go back to the newest, then recover once more; what was made since is found by its label:",
-        f"  cp {shlex.quote(str(whole[0].path))} {shlex.quote(str(file))}",
+        f"  cp {shlex.quote(str(whole[0].path))} {shlex.quote(str(kept.state))}",
         f"  foresite recover {engine.stack}",
     ]
     return "\n  ".join(lines)
@@ -146,9 +173,11 @@ def lines(seen: Examined) -> Iterator[str]:
     if seen.dropped:
         count = len(seen.dropped)
         yield f"its own cluster does not answer, and the site ends: {count} objects in the state"
-    if seen.unseen:
-        yield f"not looked at, as this account may not list them: {', '.join(seen.unseen)}"
+    for why, what in seen.unseen.items():
+        yield f"not looked at for orphans, as {why}: {'; '.join(what)}"
     yield from _of_objects(found)
+    for orphan in found.orphans:
+        yield f"orphaned, neither the state nor the site has it: {seen.placed(orphan)}"
 
 
 def _of_objects(found: Remains) -> Iterator[str]:
@@ -158,9 +187,11 @@ def _of_objects(found: Remains) -> Iterator[str]:
         "otherwise in the cluster than in the site": tuple(found.unlike),
         "with fields that the site does not have any more": tuple(found.left),
         "lost by the cluster": tuple(each.ident for each in found.lost),
+        "what was applied by name alone, and made anew since": tuple(
+            each.ident for each in found.other
+        ),
         "gone, as the site has it": tuple(each.ident for each in found.gone),
         "to be deleted by the next up": tuple(each.ident for each in found.to_go),
-        "orphaned: neither the state nor the site has it": found.orphans,
         "old templates, kept until no machine refers to them (no orphans)": found.kept,
     }
     for what, objects in said.items():

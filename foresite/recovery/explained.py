@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from components.manifest import Manifest
 from foresite.recovery.remains import Remains
 from foresite.stack.live import Key, key_of
-from foresite.stack.statefile import Held, Ident, State, ident
+from foresite.stack.stated import Ident, State, Stated, ident
 
 _NOTHING = {"same", "read", "refresh"}
 _OWN = ("pulumi:pulumi:Stack", "foresite:components:")
@@ -32,7 +32,7 @@ class Sides(NamedTuple):
     """What steps are held against: the site's objects, the state's, and what was found."""
 
     wanted: Mapping[Key, Manifest]
-    held: Mapping[str, Held]
+    held: Mapping[str, Stated]
     leaving: Collection[str]
     """URNs of which the state has an old object besides, that is to be deleted."""
     found: Remains
@@ -63,7 +63,7 @@ def explained(steps: Iterable[Mapping[str, Any]], sides: Sides) -> Iterator[Step
         yield Step(op, _title(manifest, sides.held.get(urn), name), _why(op, urn, manifest, sides))
 
 
-def _title(manifest: Manifest | None, held: Held | None, name: str) -> str:
+def _title(manifest: Manifest | None, held: Stated | None, name: str) -> str:
     if manifest is not None:
         return str(ident(manifest.target, manifest.body))
     return str(held.ident) if held else name
@@ -85,7 +85,7 @@ def _why(op: str, urn: str, manifest: Manifest | None, sides: Sides) -> str:
     return ""
 
 
-def _leaves(op: str, held: Held | None) -> str:
+def _leaves(op: str, held: Stated | None) -> str:
     """Why an object goes that the site does not have."""
     if held is None or op not in ("delete", "discard", *_REPLACING):
         return ""
@@ -104,18 +104,18 @@ def _created(wanted: Ident, found: Remains) -> str:
     return ""
 
 
-def _updated(wanted: Ident, manifest: Manifest, held: Held | None, found: Remains) -> str:
+def _updated(wanted: Ident, manifest: Manifest, held: Stated | None, found: Remains) -> str:
     unlike, left = found.unlike.get(wanted, ()), found.left.get(wanted, ())
     if unlike:
         return _some("the cluster has it otherwise", [each.field for each in unlike])
     if left:
         return _some("a killed run left fields", [str(each) for each in left])
-    if held is not None and held.inputs != manifest.body:
+    if held is not None and held.body != manifest.body:
         return "the cluster has it so already, and the state does not know it"
     return ""
 
 
-def _replaced(wanted: Ident, held: Held | None, found: Remains) -> str:
+def _replaced(wanted: Ident, held: Stated | None, found: Remains) -> str:
     if held is not None and held.ident != wanted:
         return f"in place of {held.ident.name}"
     if wanted in found.unlike:

@@ -10,7 +10,7 @@ from components.manifest import FLUX_GUARD, Json, Manifest, Target
 from foresite.drift import Difference, differences
 from foresite.recovery.leftover import Leftover, leftovers
 from foresite.servers.inventory import ours
-from foresite.stack.statefile import Held, Ident, State, ident
+from foresite.stack.stated import Ident, State, Stated, ident
 
 
 class Remains(NamedTuple):
@@ -24,14 +24,19 @@ class Remains(NamedTuple):
     """The cluster has them otherwise than the site."""
     left: Mapping[Ident, tuple[Leftover, ...]]
     """They have fields of a run that the site does not have any more."""
-    lost: tuple[Held, ...]
+    lost: tuple[Stated, ...]
     """The site and the state have them, the cluster does not."""
-    gone: tuple[Held, ...]
+    gone: tuple[Stated, ...]
     """The state alone has them."""
-    to_go: tuple[Held, ...]
+    to_go: tuple[Stated, ...]
     """The state and the cluster have them, the site does not: the next ``up`` deletes them."""
     orphans: tuple[Ident, ...]
     """The cluster alone has them."""
+    other: tuple[Stated, ...]
+    """The cluster has them by name, and not those that were applied: made anew, restored, or of
+    another cluster."""
+    met: frozenset[Target]
+    """Clusters that have any of the very objects that were applied."""
     kept: tuple[Ident, ...]
     """Old templates, which stay as long as machines may refer to them."""
 
@@ -46,12 +51,13 @@ def remains(
 ) -> Remains:
     """Compare what the site has, the state knows, and the clusters of ``seen`` hold."""
     wanted = {ident(each.target, each.body): each for each in site if each.target in seen}
-    held = {each.ident: each for each in state.held if each.ident.target in seen}
+    held = {each.ident: each for each in _last(state.held) if each.target in seen}
     orphans = list(_strangers(live, {*wanted, *held}))
     kept_kinds = {each.kind for each in wanted.values() if each.keep}
     kept_kinds |= {each.ident.kind for each in held.values() if each.keep}
     kept = [each for each in orphans if _kept(live[each], kept_kinds)]
     both = [each for each in wanted if each in live]
+    there = [(found, _is(found, live[each])) for each, found in held.items() if each in live]
     found = Remains(
         unmade=tuple(each for each in wanted if each not in live and each not in held),
         unrecorded=tuple(each for each in both if each not in held),
@@ -64,11 +70,23 @@ def remains(
         to_go=tuple(found for each, found in held.items() if each not in wanted and each in live),
         orphans=tuple(each for each in orphans if each not in kept),
         kept=tuple(kept),
+        other=tuple(found for found, same in there if not same),
+        met=frozenset(found.target for found, same in there if same),
     )
     return found._replace(
         unlike={each: some for each, some in found.unlike.items() if some},
         left={each: some for each, some in found.left.items() if some},
     )
+
+
+def _last(held: Iterable[Stated]) -> list[Stated]:
+    """What the state knows, and what has taken another's place after it."""
+    return sorted(held, key=lambda each: not each.leaving)
+
+
+def _is(known: Stated, body: Json) -> bool:
+    """Whether an object is the very one that the state knows; without an uid nobody can tell."""
+    return known.uid in ("", body["metadata"].get("uid", ""))
 
 
 def _strangers(live: Mapping[Ident, Json], known: set[Ident]) -> Iterator[Ident]:

@@ -121,12 +121,16 @@ class ApiServer:
     ) -> None:
         self._end()
 
-    def get(self, path: str, accept: str = "application/json") -> Json | None:
+    def get(
+        self, path: str, accept: str = "application/json", limit: float | None = None
+    ) -> Json | None:
         """What the server has at a path; None where it has nothing.
 
-        Raises NoAnswerError and RefusedError.
+        ``limit`` are the seconds for a path whose own server may be away while the rest is there:
+        it does without that answer, and other questions go on. Raises NoAnswerError and
+        RefusedError.
         """
-        return self._ask("GET", path, None, accept)
+        return self._ask("GET", path, None, accept, limit)
 
     def may(self, verb: str, group: str, resource: str, namespace: str) -> bool:
         """Whether the account may do something. Raises NoAnswerError and RefusedError."""
@@ -140,10 +144,14 @@ class ApiServer:
         answer = self._ask("POST", path, review, "application/json") or {}
         return bool(answer.get("status", {}).get("allowed"))
 
-    def _ask(self, method: str, path: str, body: Json | None, accept: str) -> Json | None:
+    def _ask(
+        self, method: str, path: str, body: Json | None, accept: str, limit: float | None = None
+    ) -> Json | None:
         """One question, asked again while the server is busy or away and there is time."""
-        why = self._gave_up or f"nothing came in {self._patience:.0f} s"
-        until = time.monotonic() + (0 if self._gave_up else self._patience)
+        patience = self._patience if limit is None else min(limit, self._patience)
+        why = self._gave_up or f"nothing came in {patience:.0f} s"
+        began = time.monotonic()
+        until = began + (0 if self._gave_up else patience)
         while (left := until - time.monotonic()) > 0:
             pause = _PAUSE
             try:
@@ -162,9 +170,12 @@ class ApiServer:
                     raise RefusedError(status, why)
                 if why.startswith(_FOR_GOOD):
                     break
+                if status == http.client.TOO_MANY_REQUESTS:
+                    until = began + self._patience  # it is there, and makes room
                 pause = max(pause, wait)
             time.sleep(max(0.0, min(pause, until - time.monotonic())))
-        self._gave_up = why  # other threads' questions would only wait as long again
+        # Other threads' questions would only wait as long again.
+        self._gave_up = why if limit is None else self._gave_up
         raise NoAnswerError(why)
 
     def _once(

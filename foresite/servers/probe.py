@@ -6,7 +6,7 @@ the site makes, may this account write it. Nothing is changed by it.
 """
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
 from pathlib import Path
@@ -18,6 +18,7 @@ from foresite.command import UsageError
 from foresite.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
 from foresite.servers.served import Kind, kinds_of, unserved
 from foresite.stack.engine import Engine
+from foresite.stack.stated import Stated
 from schemas.nearest import nearest
 from schemas.site import Site
 
@@ -25,6 +26,9 @@ _THREADS = 8
 _SHOWN = 6
 _UNCHANGED = "nothing was changed"
 NO_KUBECTL = "not probed: no kubectl"
+
+Place = tuple[tuple[str, str], str]
+"""A kind by apiVersion and name, and a namespace; empty where the kind has none."""
 
 
 class Need(IntEnum):
@@ -35,7 +39,14 @@ class Need(IntEnum):
     KINDS = 2
     """Whether it serves the kinds that the site makes, with the fields that it sets."""
     WRITE = 3
-    """Whether the account may write them."""
+    """Whether the account may make and change them, and delete what leaves."""
+
+
+class Objects(NamedTuple):
+    """What a server is to have, and what is to leave it."""
+
+    made: list[Manifest]
+    leaving: list[Manifest]
 
 
 class Asked(NamedTuple):
@@ -54,8 +65,8 @@ class Asked(NamedTuple):
         return f"{where}: {'; '.join(each for each in (asked, *self.unchecked) if each)}"
 
 
-def probe(engine: Engine, site: Site, need: Need) -> list[Asked]:
-    """Ask each API server that the site names.
+def probe(engine: Engine, site: Site, need: Need, leaving: Iterable[Stated] = ()) -> list[Asked]:
+    """Ask each API server that the site names; ``leaving`` are objects that are to be deleted.
 
     Raises UsageError with all that is wrong, and what to do.
     """
@@ -70,9 +81,12 @@ def probe(engine: Engine, site: Site, need: Need) -> list[Asked]:
     wrong = [_no_context(site, kubectl, each, servers) for each in contexts.values()]
     wrong = [each for each in wrong if each]
     found: list[Asked] = []
+    leaving = list(leaving)
     for target, context in contexts.items() if not wrong else ():
         manifests = [each for each in _objects(site) if each.target is target]
-        asked, problems = _one(kubectl, context, servers[context], manifests, need)
+        gone = [Manifest(each.title, each.body) for each in leaving if each.target is target]
+        objects = Objects(manifests, gone)
+        asked, problems = _one(kubectl, context, servers[context], objects, need)
         found.append(asked)
         wrong += problems
     if wrong:
@@ -111,7 +125,7 @@ def _no_context(site: Site, kubectl: Kubectl, context: str, servers: dict[str, s
 
 
 def _one(
-    kubectl: Kubectl, context: str, address: str, manifests: list[Manifest], need: Need
+    kubectl: Kubectl, context: str, address: str, objects: Objects, need: Need
 ) -> tuple[Asked, list[str]]:
     """What one server says, and what is wrong with it."""
     where = f"{context} ({address})"
@@ -119,7 +133,7 @@ def _one(
         with ApiServer(kubectl, context) as server:
             version = _version(server)
             asked = Asked(context, address, (f"answers, {version}",))
-            return _kinds(server, asked, manifests, need)
+            return _kinds(server, asked, objects, need)
     except NoAnswerError as error:
         fix = "see that it runs and is reached from here, then run the same command again"
         return Asked(context, address), [f"{where} does not answer: {error}; {fix}"]
@@ -140,8 +154,9 @@ def _version(server: ApiServer) -> str:
 
 
 def _kinds(
-    server: ApiServer, asked: Asked, manifests: list[Manifest], need: Need
+    server: ApiServer, asked: Asked, objects: Objects, need: Need
 ) -> tuple[Asked, list[str]]:
+    manifests = objects.made
     if need < Need.KINDS or not manifests:
         return asked, []
     kinds = kinds_of(manifests)
@@ -152,30 +167,79 @@ def _kinds(
         checked = [f"serves {len(kinds)} kinds with the fields of {len(manifests)} objects"]
         if unknown:
             checked = [f"serves {len(kinds)} kinds"]
-        denied = sorted(set(_denied(server, kinds, manifests, pool.map)))
-    may_not = f"the account may not patch {_few(denied)}"
+        denied = _denied(server, kinds, objects, pool.map)
     if denied and need is Need.WRITE:
-        return asked, [f"{server.context}: {may_not}; {_fix(403)}"]
+        return asked, [f"{server.context}: {denied}; {_fix(403)}"]
     if denied:
-        unknown = [*unknown, f"not tried by it: {may_not}"]
+        unknown = [*unknown, f"not tried by it: {denied}"]
     else:
-        checked.append("the account may write them")
+        more = ", and delete what leaves" if objects.leaving else ""
+        checked.append(f"the account may make and change them{more}")
     return asked._replace(checked=(*asked.checked, *checked), unchecked=tuple(unknown)), []
 
 
 def _denied(
-    server: ApiServer, kinds: dict[tuple[str, str], Kind], manifests: Iterable[Manifest], run: Any
-) -> Iterator[str]:
-    """The resources that the account may not patch, a namespace at a time."""
-    places = {(each.key[:2], each.key[2]) for each in manifests if each.key[:2] in kinds}
+    server: ApiServer, kinds: dict[tuple[str, str], Kind], objects: Objects, run: Any
+) -> str:
+    """What the account may not do, in words; empty where it may do all that is needed.
 
-    def ask(place: tuple[tuple[str, str], str]) -> str:
-        key, namespace = place
-        kind = kinds[key]
-        allowed = server.may("patch", kind.group, kind.plural, namespace)
-        return "" if allowed else f"{kind.plural} in {namespace}" if namespace else kind.plural
+    Server-side apply of an object that is not there yet needs ``create`` besides ``patch``
+    (kubernetes 1.34, apiserver/pkg/endpoints/handlers/patch.go).
+    """
+    going = {key: each for key, each in kinds_of(objects.leaving).items() if key not in kinds}
+    if going:
+        unserved(server, going, [], run)  # for their plurals; one that is not served has no objects
+    known = {**kinds, **going}
+    made, leaving = _places(objects.made), _places(objects.leaving)
+    asked = [
+        (verb, place)
+        for verb, places in (("patch", made), ("create", made), ("delete", leaving))
+        for place in sorted(places)
+        if place[0] in known and known[place[0]].plural
+    ]
 
-    return (each for each in run(ask, sorted(places)) if each)
+    def may(question: tuple[str, Place]) -> bool:
+        verb, (key, namespace) = question
+        return server.may(verb, known[key].group, known[key].plural, namespace)
+
+    refused: dict[str, list[str]] = {}
+    for (verb, place), allowed in zip(asked, run(may, asked), strict=True):
+        kind, namespace = known[place[0]], place[1]
+        if not allowed and (verb != "create" or not _all_there(server, kind, made[place])):
+            name = f"{kind.plural} in {namespace}" if namespace else kind.plural
+            refused.setdefault(verb, []).append(name)
+    return _in_words(refused)
+
+
+def _places(manifests: Iterable[Manifest]) -> dict[Place, list[Manifest]]:
+    """The objects by kind and namespace."""
+    found: dict[Place, list[Manifest]] = {}
+    for each in manifests:
+        found.setdefault((each.key[:2], each.key[2]), []).append(each)
+    return found
+
+
+def _all_there(server: ApiServer, kind: Kind, manifests: Iterable[Manifest]) -> bool:
+    """Whether a kind's objects are there, as a namespace that somebody else made for the site."""
+    base = f"/apis/{kind.api}" if kind.group else f"/api/{kind.api}"
+    for each in manifests:
+        namespace, name = each.key[2:]
+        within = f"/namespaces/{namespace}" if namespace else ""
+        try:
+            if server.get(f"{base}{within}/{kind.plural}/{name}") is None:
+                return False
+        except RefusedError:
+            return False  # it may not be looked at, so nobody knows
+    return True
+
+
+def _in_words(refused: dict[str, list[str]]) -> str:
+    """What is refused: verbs with the same resources in one go."""
+    verbs: dict[tuple[str, ...], list[str]] = {}
+    for verb, names in refused.items():
+        verbs.setdefault(tuple(names), []).append(verb)
+    said = [f"{' or '.join(each)} {_few(list(names))}" for names, each in verbs.items()]
+    return f"the account may not {', nor '.join(said)}" if said else ""
 
 
 def _few(names: list[str]) -> str:

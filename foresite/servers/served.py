@@ -72,13 +72,13 @@ def unserved(
 def _listed(server: ApiServer, api: str) -> dict[tuple[str, str], Kind]:
     """What a group serves in a version."""
     answer = server.get(f"/apis/{api}" if "/" in api else f"/api/{api}") or {}
-    rows = [row for row in answer.get("resources", ()) if "/" not in row["name"]]
+    rows = [row for row in answer.get("resources") or () if "/" not in row["name"]]
     return {(api, row["kind"]): Kind(api, row["kind"], row["name"]) for row in rows}
 
 
 def _versions(server: ApiServer, group: str) -> tuple[str, ...]:
     answer = server.get(f"/apis/{group}") or {}
-    return tuple(each["version"] for each in answer.get("versions", ()))
+    return tuple(each["version"] for each in answer.get("versions") or ())
 
 
 def _lacks(kind: Kind) -> str:

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote
+
+from foresite.stack.backend import place
 
 _COMPLAINT = re.compile(
     r"created by (?P<user>\S*)@(?P<host>\S+) \(pid (?P<pid>\d+)\) at (?P<at>\S+)"
@@ -50,13 +51,11 @@ class Lock(NamedTuple):
         return f"process {self.name} of {self.user} since {self.since}: {state[self.alive]}"
 
 
-def locks(environment: Mapping[str, str], stack: str) -> list[Lock]:
-    """The locks of a stack, where its backend is a folder of this machine."""
-    backend = environment.get("PULUMI_BACKEND_URL", "")
-    if not backend.startswith("file://"):
-        return []
-    folder = Path(unquote(backend.removeprefix("file://"))).expanduser() / ".pulumi" / "locks"
-    found = (_read(path) for path in sorted(folder.rglob(f"{stack}/*.json")))
+def locks(environment: Mapping[str, str], program: Path, stack: str) -> list[Lock]:
+    """The locks of a stack of the project in ``program``, where its backend is a folder of this
+    machine."""
+    kept = place(environment, program, stack)
+    found = (_read(path) for path in sorted(kept.locks.glob("*.json"))) if kept else ()
     return [each for each in found if each is not None]
 
 

@@ -1,67 +1,15 @@
-"""A stack's state as Pulumi keeps it: which objects it knows, what a run was in the middle of, and
-older states to go back to where it cannot be read."""
+"""The file of a stack's state: edited where Pulumi has no command for it, and older ones to go back
+to where it cannot be read."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
-from components.manifest import Json, Target
-
-
-class Ident(NamedTuple):
-    """What tells an object from all others, in whatever version it is written: its cluster, group,
-    kind, namespace and name."""
-
-    target: Target
-    group: str
-    kind: str
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        """The object for a person: ``BareMetalHost tokyo-1/tokyo-1-a-001``."""
-        named = "/".join(filter(None, (self.namespace, self.name)))
-        return f"{self.kind} {named}"
-
-
-def ident(target: Target, body: Json) -> Ident:
-    """The identity of an object's body."""
-    metadata = body["metadata"]
-    group = body["apiVersion"].rpartition("/")[0]
-    return Ident(target, group, body["kind"], metadata.get("namespace", ""), metadata["name"])
-
-
-class Held(NamedTuple):
-    """An object that the state knows. ``leaving``: a run replaced it, and was to delete it."""
-
-    urn: str
-    ident: Ident
-    inputs: Json
-    protect: bool = False
-    keep: bool = False
-    leaving: bool = False
-
-
-class Pending(NamedTuple):
-    """Something that a run had begun and not ended; ``kind`` is such as ``creating``."""
-
-    kind: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.name}"
-
-
-class State(NamedTuple):
-    """What a state holds of a site; ``contexts`` are the clusters that it was last applied to."""
-
-    held: tuple[Held, ...] = ()
-    pending: tuple[Pending, ...] = ()
-    contexts: Mapping[Target, str] = {}
+from components.manifest import Json
+from foresite.stack.backend import Place
 
 
 class Older(NamedTuple):
@@ -76,36 +24,6 @@ class Older(NamedTuple):
     def written(self) -> str:
         """When the file was written, for a person."""
         return f"{datetime.fromtimestamp(self.seconds, UTC):%Y-%m-%d %H:%M:%S UTC}"
-
-
-def read_state(exported: Json) -> State:
-    """What ``pulumi stack export`` says."""
-    deployment = exported.get("deployment") or {}
-    resources = deployment.get("resources") or []
-    held = tuple(_held(each) for each in resources if each["type"].startswith("kubernetes:"))
-    pending = tuple(_pending(each) for each in deployment.get("pending_operations") or [])
-    return State(held, pending, dict(_contexts(resources)))
-
-
-def _held(resource: Json) -> Held:
-    provider = str(resource.get("provider", ""))
-    target = Target.SITE if f"::{Target.SITE.value}::" in provider else Target.MANAGEMENT
-    flags = (bool(resource.get(key)) for key in ("protect", "retainOnDelete", "delete"))
-    inputs = resource.get("inputs") or resource.get("outputs") or {}
-    return Held(resource["urn"], ident(target, inputs), inputs, *flags)
-
-
-def _pending(operation: Json) -> Pending:
-    resource = operation.get("resource") or {}
-    return Pending(str(operation.get("type", "")), resource.get("urn", "").rpartition("::")[2])
-
-
-def _contexts(resources: list[Json]) -> Iterator[tuple[Target, str]]:
-    for each in resources:
-        name = each["urn"].rpartition("::")[2]
-        context = (each.get("inputs") or {}).get("context")
-        if each["type"] == "pulumi:providers:kubernetes" and context and name in set(Target):
-            yield Target(name), str(context)
 
 
 def edited(exported: Json, inputs: Mapping[str, Json], drop: set[str]) -> Json:
@@ -139,26 +57,22 @@ def _forget(resource: Json, drop: set[str]) -> None:
         del resource["deletedWith"]
 
 
-def older(environment: Mapping[str, str], stack: str) -> tuple[Path | None, list[Older]]:
-    """The file of a stack's state, and the whole ones before it, the newest first.
+def older(kept: Place | None) -> list[Older]:
+    """The whole states before the one that a stack has, the newest first; none of a backend that
+    is no folder.
 
-    Only of a backend that is a folder of this machine: (None, []) else. Pulumi copies the file to
-    ``.bak`` before it writes, and keeps each run's end in history and backups (pulumi 3.255,
-    backend/diy/state.go).
+    Pulumi copies the file to ``.bak`` before it writes, and keeps each run's end in history and
+    backups (pulumi 3.255, backend/diy/state.go).
     """
-    backend = environment.get("PULUMI_BACKEND_URL", "")
-    if not backend.startswith("file://"):
-        return None, []
-    folder = Path(unquote(backend.removeprefix("file://"))).expanduser() / ".pulumi"
-    current = next(iter(sorted((folder / "stacks").rglob(f"{stack}.json.bak"))), None)
+    if kept is None:
+        return []
     files = [
-        *(folder / "stacks").rglob(f"{stack}.json.bak"),
-        *(folder / "history").rglob(f"{stack}/*.checkpoint.json"),
-        *(folder / "backups").rglob(f"{stack}/*.json"),
+        kept.state.with_name(f"{kept.state.name}.bak"),
+        *kept.history.glob("*.checkpoint.json"),
+        *kept.backups.glob("*.json"),
     ]
     whole = [found for path in files if (found := _whole(path)) is not None]
-    newest = sorted(whole, key=lambda each: each.seconds, reverse=True)
-    return (current.with_suffix("") if current else None), newest
+    return sorted(whole, key=lambda each: each.seconds, reverse=True)
 
 
 def _whole(path: Path) -> Older | None:
