@@ -95,7 +95,6 @@ def _kustomize(folder: Path, objects: dict[str, list[Json]], facts: dict[str, Js
             "patches": list(_patches(facts[name]["pools"], shared)),
         }
         _put(folder / name / "kustomization.yaml", dump(settings))
-    _put(folder / "kustomization.yaml", dump({"resources": list(objects)}))
 
 
 def _shared_labels(bodies: list[Json]) -> dict[str, str]:

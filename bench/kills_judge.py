@@ -87,7 +87,7 @@ def _state(engine: Engine, site: Site) -> Iterator[str]:
 
 
 def _rest(engine: Engine) -> Iterator[str]:
-    if engine.locks() or engine.interrupted():
+    if engine.locks() or engine.noted() or engine.interrupted():
         yield "a lock or a note is left"
     done = engine.run("preview", "--json", "--stack", engine.stack, "--non-interactive")
     steps = json.loads(done.stdout).get("steps", ()) if done.returncode == 0 else None

@@ -12,7 +12,8 @@ from bench.fleet import ROOT
 
 ONE_CALL, CALL_A_SITE, ON_ALL_CORES = "one call", "a call a site", "a call a site, on all cores"
 Command = Callable[[str | None], list[str | Path]]
-"""From a site's name (None: all sites) to the command line that makes it."""
+"""From a site's name (None: all sites) to the command line that makes it; empty where there is
+none."""
 
 
 def ours(fleet: Path, inputs: Path, out: Path) -> list[Run]:
@@ -53,9 +54,10 @@ def _forms(tool: str, command: Command, out: Path, sites: list[str]) -> list[Run
     script.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     cores = str(os.cpu_count() or 1)
     together: list[str | Path] = ["xargs", "-P", cores, "-d", "\\n", "-I", "{}", "-a", script]
+    whole = command(None)
     return [
         Run(tool, ON_ALL_CORES, [[*together, "sh", "-c", "{}"]], [said], made=each),
-        Run(tool, ONE_CALL, [command(None)], [said]),
+        *([Run(tool, ONE_CALL, [whole], [said])] if whole else []),
         Run(tool, CALL_A_SITE, calls, each),
     ]
 
@@ -66,7 +68,8 @@ def _fresh(folder: Path) -> None:
 
 
 def _kustomize(tool: Path, inputs: Path) -> Command:
-    return lambda site: [tool, "build", inputs / site if site else inputs]
+    """A build refuses two objects of one name, as policies of two sites' own clusters are."""
+    return lambda site: [tool, "build", inputs / site] if site else []
 
 
 def _helm(tool: Path, inputs: Path) -> Command:

@@ -7,15 +7,18 @@ from typing import Any
 
 import yaml
 
-from components.manifest import Json
+from components.manifest import SITE_LABEL, Json
 
-Key = tuple[str, str, str, str]
+Key = tuple[str, ...]
 
 
 def key(body: Json) -> Key:
-    """What tells an object from all others."""
+    """What tells an object from all others, also from one of the same name in another site's own
+    cluster."""
     metadata = body["metadata"]
-    return body["apiVersion"], body["kind"], metadata.get("namespace", ""), metadata["name"]
+    site = metadata.get("labels", {}).get(SITE_LABEL)
+    place = body["apiVersion"], body["kind"], metadata.get("namespace", ""), metadata["name"]
+    return (*place, site) if site else place
 
 
 def read(path: Path) -> list[Json]:

@@ -8,20 +8,21 @@ import argparse
 import json
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from foresite.allowance import Allowances
 from foresite.command import FOUND, OK, UsageError, repository
 from foresite.ready import ready
 from foresite.stack.alone import alone
 from foresite.stack.applied import Commits, Standing, asked, message, succeeded
 from foresite.stack.engine import Engine, EngineError, Record
+from foresite.stack.engines import engine_for
 from foresite.stack.vanished import told, without_file
-from foresite.up import apply, engine_for, named, select, sound
+from foresite.up import apply, named, select, sound
 from preview.snapshot import GitError
 from schemas.load import site_names
 from schemas.site import Site
@@ -78,30 +79,13 @@ def run(options: argparse.Namespace) -> int:
     except (GitError, EngineError) as error:
         raise UsageError(str(error)) from None
     if not options.plan:
-        allow = _allowed(options, commits)
+        allow = Allowances(named(options.allow), commits)
         # What is not in a commit is applied again next time: no commit says what it was.
         words = message(commits.head) + (" and more" if dirty else "")
         steps = _apply(options, steps, lambda step: _one(step, words, allow))
-    gone = without_file(steps[0].engine, site_names(root)) if steps else []
+    engine = steps[0].engine if steps else engine_for(root, None, trial=options.trial)
+    gone = without_file(engine, site_names(root))
     return _report(options, commits.head, steps, gone)
-
-
-def _allowed(options: argparse.Namespace, commits: Commits) -> Callable[[Engine], dict[str, int]]:
-    """What is named for a site: by what was merged since it was last applied, and by --allow."""
-    flags = named(options.allow)
-
-    def of(engine: Engine) -> dict[str, int]:
-        try:
-            texts = commits.requests(succeeded(engine))
-        except GitError as error:
-            raise UsageError(str(error)) from None
-        # Two requests that were not applied yet take away what both name.
-        found = Counter[str]()
-        for text in texts:
-            found.update(named((), text))
-        return {name: max(flags.get(name, 0), found[name]) for name in {*flags, *found}}
-
-    return of
 
 
 def plan(
@@ -156,21 +140,23 @@ def _apply(
     return done
 
 
-def _one(step: Step, words: str, allow: Callable[[Engine], dict[str, int]]) -> Step:
-    engine = step.engine
+def _one(step: Step, words: str, allow: Allowances) -> Step:
+    engine, site = step.engine, step.site.name
     try:
         with alone(engine):
             select(engine)
-            may = allow(engine)
+            since = succeeded(engine)
+            may = allow.of(site, since)
             found = ready(engine, step.site, writes=True)
             found.guard(may)
             engine.mark(words.removeprefix(message("")))
             outcome = apply(engine, found, may, words)
             if outcome is not None:
                 engine.unmark()
+                allow.use(site, since, found.needed)
                 return step._replace(state=State.APPLIED, seconds=outcome.seconds)
-    except (UsageError, EngineError) as error:
-        print(f"foresite: {step.site.name}: {error}", file=sys.stderr)
+    except (UsageError, EngineError, GitError) as error:
+        print(f"foresite: {site}: {error}", file=sys.stderr)
     return step._replace(state=State.FAILED)
 
 
@@ -185,6 +171,8 @@ def _report(
     """Say how the run, or the plan, ended; the exit code."""
     named = {state: [s.site.name for s in steps if s.state is state] for state in State}
     failed = bool(named[State.FAILED])
+    # Where no site has a file any more, and not just one, something is wrong with sites/.
+    code = FOUND if failed or (not steps and gone != []) else OK
     if options.format == "json":
         sites = [
             {"site": s.site.name, "ring": s.site.file.ring, "state": s.state.value,
@@ -195,7 +183,7 @@ def _report(
         resume = _same_command(options) if failed else None
         said = {"commit": head, "sites": sites, "resume": resume, "without_file": gone}
         print(json.dumps(said, indent=2))
-        return FOUND if failed else OK
+        return code
     if options.plan:
         print("\n".join(map(str, steps)))
     counts = [f"{len(names)} {state.value}" for state, names in named.items() if names]
@@ -205,7 +193,7 @@ def _report(
         if named[State.NOT_REACHED]:
             print(f"not reached: {', '.join(named[State.NOT_REACHED])}")
         print(f"mend what is said above, then go on with: {_same_command(options)}")
-    return FOUND if failed else OK
+    return code
 
 
 def _same_command(options: argparse.Namespace) -> str:

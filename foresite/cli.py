@@ -1,6 +1,7 @@
-"""The command ``foresite``: runs one command, and returns its exit code 0, 1 or 2.
+"""The command ``foresite``: runs one command, and returns its exit code.
 
-0: nothing to report; 1: problems found; 2: could not run. Each command imports what it needs when
+0: nothing to report; 1: problems found; 2: could not run; 130, 143 or 129: interrupted by Ctrl-C,
+SIGTERM or SIGHUP. Each command imports what it needs when
 it runs, so that a check does not wait for what only another command uses.
 """
 
@@ -12,7 +13,8 @@ import sys
 from collections.abc import Callable
 
 from foresite.arguments import parser
-from foresite.command import FAILED, UsageError
+from foresite.command import FAILED, UsageError, say
+from foresite.interruption import exit_code, heeded
 from schemas.credentials import masked_words
 
 
@@ -22,10 +24,11 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # what its encoding lacks is shown escaped
             stream.reconfigure(errors="backslashreplace")
     try:
-        options = parser().parse_args(arguments)
-        code = _command(options.command)(options)
-        print(end="", flush=True)  # where stdout is closed, print does nothing
-        return code
+        with heeded():
+            options = parser().parse_args(arguments)
+            code = _command(options.command)(options)
+            print(end="", flush=True)  # where stdout is closed, print does nothing
+            return code
     except BrokenPipeError:
         pass  # the reader has left (``| head``): there is nobody to tell
     except UsageError as error:
@@ -33,16 +36,17 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         _say(f"{error.strerror or error}{where}")
-    except KeyboardInterrupt:
-        print(file=sys.stderr)
+    except KeyboardInterrupt as error:
         _say("interrupted")
+        _drop_output()
+        return exit_code(error)
     _drop_output()
     return FAILED
 
 
 def _say(message: str) -> None:
     # A message may repeat what was typed, or what another program said.
-    print(f"foresite: {masked_words(message)}", file=sys.stderr)
+    say(f"foresite: {masked_words(message)}")
 
 
 def _drop_output() -> None:

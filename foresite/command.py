@@ -1,7 +1,8 @@
-"""What every command shares: exit codes, the refusal to run, and the repository it works on."""
+"""What every command shares: exit codes, the refusal to run, what is said, the repository."""
 
 import argparse
 import os
+import sys
 from pathlib import Path
 
 OK, FOUND, FAILED = 0, 1, 2
@@ -10,6 +11,14 @@ OK, FOUND, FAILED = 0, 1, 2
 
 class UsageError(Exception):
     """The command cannot run as it was called; the message says what to do instead."""
+
+
+def say(text: str) -> None:
+    """A line for whoever watches; that nobody does any more is no reason to stop half-way."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        sys.stderr = open("/dev/null", "w", encoding="utf-8")  # noqa: SIM115 open until the end
 
 
 def repository(options: argparse.Namespace) -> Path:

@@ -16,8 +16,9 @@ from foresite.command import FAILED, FOUND, OK, UsageError, repository
 from foresite.servers.probe import Need, probe
 from foresite.stack.applied import Commits, asked
 from foresite.stack.engine import EngineError, Record
+from foresite.stack.engines import engine_for
 from foresite.stack.live import Key, keyed, read
-from foresite.up import engine_for, sound
+from foresite.up import sound
 from preview.snapshot import GitError
 from schemas.problem import shorten
 from schemas.site import Site

@@ -10,12 +10,10 @@ from components.manifest import Json, Manifest, Target
 from foresite.command import UsageError
 from foresite.servers.lost import Look
 from foresite.stack.live import Key
-from foresite.stack.stated import Stated
+from foresite.stack.stated import SMALL, Stated
 from preview.gates import GROW, REMOVE
 from preview.growth import LARGE, TIMES_SIZE, Grown, size
 
-SMALL = 20
-"""Objects that hold no data and may go unnamed: an alert rule, a role, a dashboard."""
 _SHOWN = 8
 _UNCHANGED = "nothing was changed"
 
@@ -86,18 +84,31 @@ def guard(
 ) -> None:
     """Raise UsageError for what is not named; ``ends`` says that the site is decommissioned."""
     looks = list(looks)
-    if ends:
-        # Its whole end is named in the request, by what the preview counts.
-        found = found._replace(gone=[each for each in found.gone if each.holds_data])
+    found, lost = _counted(found, looks, ends=ends)
     foreign = [each for each in looks if each.foreign]
     said = [_foreign(site, each) for each in foreign]
     if not foreign:
-        lost = [each for look in looks for each in look.lost if each.holds_data]
         said += [*_removed(found, lost, allow.get(REMOVE, 0)), *_grown(found, allow.get(GROW, 0))]
     if not ends:
         said += _protected(site, [each for each in found.gone if each.protect])
     if said:
         raise UsageError("\n  ".join([f"{site}: {_UNCHANGED}", *said]))
+
+
+def needed(found: Change, looks: Iterable[Look], *, ends: bool) -> dict[str, int]:
+    """What has to be named, by number."""
+    found, lost = _counted(found, looks, ends=ends)
+    total = sum(_losses(found, lost).values())
+    return {REMOVE: total, GROW: found.more + len(found.longer)}
+
+
+def _counted(found: Change, looks: Iterable[Look], *, ends: bool) -> tuple[Change, list[Stated]]:
+    """What counts of a change, and of what the clusters have lost."""
+    if not ends:
+        return found, [each for look in looks for each in look.lost if each.holds_data]
+    # Its whole end is named in the request, by what the preview counts; what the cluster has lost
+    # of it is among that, and is not made anew.
+    return found._replace(gone=[each for each in found.gone if each.holds_data]), []
 
 
 def _foreign(site: str, found: Look) -> str:
@@ -110,8 +121,8 @@ def _foreign(site: str, found: Look) -> str:
     )
 
 
-def _removed(found: Change, lost: list[Stated], allow: int) -> Iterator[str]:
-    """What is lost in all, where it is more than what is named; counted as the preview does."""
+def _losses(found: Change, lost: list[Stated]) -> dict[str, int]:
+    """What is lost, each with its number; counted as the preview does."""
     kinds = Counter(each.kind for each in found.gone if each.holds_data)
     hosts = max(kinds.pop("BareMetalHost", 0), found.machines)
     kinds.pop("MachineDeployment", None)
@@ -121,6 +132,12 @@ def _removed(found: Change, lost: list[Stated], allow: int) -> Iterator[str]:
         counts["other objects"] = len(rest)
     if lost:
         counts["objects that the cluster has lost, which would be made anew"] = len(lost)
+    return counts
+
+
+def _removed(found: Change, lost: list[Stated], allow: int) -> Iterator[str]:
+    """What is lost in all, where it is more than what is named."""
+    counts = _losses(found, lost)
     total = sum(counts.values())
     if total > allow:
         what = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)

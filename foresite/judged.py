@@ -98,7 +98,9 @@ def judged(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
             advised.append(_advice(site, violation, spot))
     others: list[Problem | Wrong] = [_fault(each) for each in own.faults]
     others += _expired(found.expired, granted)
-    others += _unused(found.unused, granted, [rule.name for rule in rules])
+    # What is left of a site that was decommissioned needs fewer.
+    if site.file.decommission is None:
+        others += _unused(found.unused, granted, [rule.name for rule in rules])
     return Judged(len(rules), refused, advised, others)
 
 
@@ -181,6 +183,6 @@ def _unused(
             yield Wrong((*at, "object"), Code.EXCEPTION_UNUSED, message, fix)
         else:
             near = nearest(each.rule, rules)
-            fix = f"write {near}" if near else "write the name of a rule: docs/policies.md"
+            fix = f"write {near}" if near else "write the name of a rule: docs/policy-rules.md"
             message = f"there is no rule {each.rule}"
             yield Wrong((*at, "rule"), Code.EXCEPTION_UNUSED, message, fix)

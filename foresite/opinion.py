@@ -20,8 +20,9 @@ from foresite.command import FAILED, FOUND, OK, UsageError, repository
 from foresite.servers.probe import Need, probe
 from foresite.stack.applied import Commits, asked
 from foresite.stack.engine import Engine, EngineError
+from foresite.stack.engines import engine_for
 from foresite.stack.live import Key, answered, follows, key_of, keyed, read, resource_name
-from foresite.up import engine_for, sound
+from foresite.up import sound
 from preview.report.phrase import visible
 from preview.snapshot import GitError, at, commit_of
 from preview.survey import survey

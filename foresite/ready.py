@@ -3,15 +3,14 @@ nothing but, by name, what the state believes of objects that a cluster has lost
 
 import shutil
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote
 
 from foresite.command import UsageError
-from foresite.guard import Change, change, guard
+from foresite.guard import Change, change, guard, needed
 from foresite.servers.apiserver import NoAnswerError
 from foresite.servers.lost import Look, look
 from foresite.servers.probe import Asked, Need, contexts_of, kubectl_of, probe
+from foresite.stack.backend import folder
 from foresite.stack.engine import Engine, EngineError
 from foresite.stack.live import keyed
 from foresite.stack.register import forget
@@ -55,12 +54,20 @@ class Ready(NamedTuple):
 
     def guard(self, allow: Mapping[str, int]) -> None:
         """Raise UsageError for what would be lost, or grow, and is not named."""
-        ends = self.site.file.decommission is not None
-        guard(self.site.name, self.change, self.looks, allow, ends=ends)
+        guard(self.site.name, self.change, self.looks, allow, ends=self._ends)
+
+    @property
+    def needed(self) -> dict[str, int]:
+        """What has to be named for it, by number."""
+        return needed(self.change, self.looks, ends=self._ends)
+
+    @property
+    def _ends(self) -> bool:
+        return self.site.file.decommission is not None
 
     def forget_lost(self, engine: Engine) -> None:
         """Have the next ``up`` make anew what the clusters have lost. Raises UsageError."""
-        if self.site.file.decommission is not None:
+        if self._ends:
             return  # what is gone of a site that ends stays gone
         try:
             forget(engine, self.lost)
@@ -72,12 +79,12 @@ def ready(engine: Engine, site: Site, *, writes: bool = False) -> Ready:
     """Ask and count. Raises UsageError where something is wrong; nothing was changed then."""
     if writes:
         _check_room(engine, site)
-    asked = probe(engine, site, Need.WRITE if writes else Need.KINDS)
     try:
         state = stated(engine)
         found = change(state, keyed(site))
         if found.more and not _whole(engine):
             found = found._replace(more=0)
+        asked = probe(engine, site, Need.WRITE if writes else Need.KINDS, found.gone)
         looks = look(kubectl_of(engine), site.name, contexts_of(site), state)
     except (EngineError, NoAnswerError) as error:
         fix = (
@@ -94,15 +101,14 @@ def _check_room(engine: Engine, site: Site) -> None:
 
     Only of a backend that is a folder of this machine. Raises UsageError.
     """
-    backend = engine.environment.get("PULUMI_BACKEND_URL", "")
-    if not backend.startswith("file://"):
+    kept = folder(engine.environment)
+    if kept is None:
         return
-    folder = Path(unquote(backend.removeprefix("file://"))).expanduser()
     needed = _COPIES * sum(map(size, keyed(site).values())) + _SPARE
-    free = shutil.disk_usage(folder).free if folder.is_dir() else needed
+    free = shutil.disk_usage(kept).free if kept.is_dir() else needed
     if free < needed:
         raise UsageError(
-            f"{site.name}: nothing was changed: no space left on device for the state in {folder}: "
+            f"{site.name}: nothing was changed: no space left on device for the state in {kept}: "
             f"{free >> 10} KiB are free, {needed >> 10} may be needed; make room, and run it again"
         )
 

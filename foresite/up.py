@@ -12,18 +12,16 @@ from pathlib import Path
 
 from components.manifest import Manifest
 from foresite.check import all_problems, as_json, as_text
-from foresite.command import FAILED, FOUND, OK, UsageError, repository
+from foresite.command import FAILED, FOUND, OK, UsageError, repository, say
 from foresite.ready import Ready, ready
 from foresite.stack.alone import alone
 from foresite.stack.engine import Engine, complaint
 from foresite.stack.engines import engine_for
 from foresite.stack.live import follows
-from foresite.stack.register import Outcome, register, say
+from foresite.stack.register import Outcome, register
 from preview.gates import allowed
 from schemas.load import load
 from schemas.site import Site
-
-__all__ = ["Outcome", "engine_for", "register", "run", "select", "sound"]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -61,16 +59,25 @@ def sound(root: Path, names: Sequence[str], form: str) -> list[Site] | None:
 
 
 def select(engine: Engine) -> None:
-    """Make sure of the stack, and that nobody else works on it. Raises UsageError."""
+    """Make sure of the stack, and that nobody else works on it. Raises UsageError.
+
+    Hold the site alone for it: a dead lock is released, and with it goes every other.
+    """
     if not engine.release_dead_lock(say):
         raise UsageError("nothing was changed; wait for the other run, or end it")
+    _make_sure(engine)
+
+
+def _make_sure(engine: Engine) -> None:
     selected = engine.select()
     if selected.returncode:
         raise UsageError(complaint(selected))
 
 
 def _preview(engine: Engine, site: Site, allow: Mapping[str, int]) -> int:
-    select(engine)
+    for lock in engine.locks():  # Pulumi's preview takes none, and minds none
+        say(f"{engine.stack} is locked, what is said here may be half of a run: {lock}")
+    _make_sure(engine)
     found = ready(engine, site)
     code = engine.follow(
         ["preview", "--stack", engine.stack, "--non-interactive", "--color", "never",
@@ -162,12 +169,20 @@ def _what_next(options: argparse.Namespace, engine: Engine, site: Site) -> list[
     flag = f" --kubeconfig {engine.environment['KUBECONFIG']}" if options.trial else ""
     kubectl = str(engine.kubectl or "kubectl")
     if site.file.decommission is not None:
-        from foresite.decommission import what_next
-
-        return what_next(site)
+        return _after_the_end(site)
     return [
         f"\nwhere:     namespace {site.name} on {context}",
         f"look:      {kubectl}{flag} --context {context} -n {site.name} get baremetalhosts",
         f"log:       {engine.log}",
         *(["take down: make down"] if options.trial else []),
+    ]
+
+
+def _after_the_end(site: Site) -> list[str]:
+    look = f"kubectl --context {site.file.management} -n {site.name} get cluster,baremetalhosts"
+    return [
+        f"\n{site.name} is decommissioned: its hosts are wiped and stay registered",
+        f"look:      {look}",
+        "then:      once no Cluster and no Machine is left, remove its files from sites/, merge,",
+        f"           and run pulumi destroy --stack {site.name}: nobody does that for you",
     ]

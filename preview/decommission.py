@@ -2,7 +2,7 @@
 
 Rules on fields say what controllers make of objects of a cluster that runs; of one that goes as a
 whole, or of which only registered hosts are left, other things are true. Sources are named with
-each; how a site ends is foresite/decommission.py.
+each; how a site ends is foresite/stack/release.py.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ _WITH_CLUSTER = (
     "forgets it"
 )
 _AFTER_CLUSTER = "it goes after the Cluster, with whose end nothing needs it any more"
-_UP = "foresite, foresite/decommission.py"
+_UP = "foresite, foresite/stack/release.py"
 _LABELS = (("metadata", "labels", POOL_LABEL), ("metadata", "labels", ZONE_LABEL))
 _VANISHED = (
     "the site's file is gone, and the site was not decommissioned: it is applied no more, and "

@@ -183,7 +183,7 @@ class Code(StrEnum):
     # --- policies -----------------------------------------------------------------------------
     POLICY_VIOLATED = "policy-violated", "a rule that holds for every site would be broken"
     POLICY_FILE = "policy-file", "a rule that cannot be judged holds nothing back"
-    CEL_RULE = "cel-rule", "the API server would refuse the rule, or judge nothing by it"
+    CEL_RULE = "cel-rule", "the API server would refuse the rule, or judge not what it says"
     CEL_UNSAFE = "cel-unsafe", "nodes that cannot report any more are taken for dead"
     EXCEPTION_EXPIRED = (
         "exception-expired",

@@ -73,17 +73,9 @@ FORMS = (
     ),
     Form(
         "a token of GitLab",
-        (
-            "glpat-",
-            "glptt-",
-            "glrt-",
-            "gldt-",
-            "glcbt-",
-            "glft-",
-            "gloas-",
-            "glsoat-",
-            "glimt-",
-            "glagent-",
+        tuple(
+            f"gl{each}-"
+            for each in ("pat", "ptt", "rt", "dt", "cbt", "ft", "oas", "soat", "imt", "agent")
         ),
         r"\bgl(?:pat|ptt|rt|dt|cbt|ft|oas|soat|imt|agent)-[\w-]{20,}",
         "GitLab, Token overview: token prefixes",
@@ -117,7 +109,7 @@ FORMS = (
     Form(
         "a JSON Web Token",
         (".eyJ",),
-        r"\beyJ[\w-]{6,}\.eyJ[\w-]{6,}\.[\w-]{6,}",
+        r"(?<![\w-])eyJ[\w-]{6,}\.eyJ[\w-]{6,}\.[\w-]{6,}",
         "RFC 7519; tokens of Kubernetes' ServiceAccounts are such",
     ),
     Form(
@@ -132,12 +124,7 @@ FORMS = (
         r"\bhv[sbr]\.[\w-]{24,}",
         "Vault, Tokens: token prefixes",
     ),
-    Form(
-        "a token of Pulumi",
-        ("pul-",),
-        r"\bpul-[0-9a-f]{40}\b",
-        "Pulumi Cloud, Access tokens",
-    ),
+    Form("a token of Pulumi", ("pul-",), r"\bpul-[0-9a-f]{40}\b", "Pulumi Cloud, Access tokens"),
     Form(
         "a key of a hosted model",
         ("sk-",),
@@ -159,8 +146,15 @@ FORMS = (
     Form(
         "a URL with a token in its query",
         ("?", "&"),
-        r"(?i:[?&](?:access_token|api_?key|auth|key|password|secret|sig(?:nature)?|token)=[^&\s\"']{8,})",
+        r"(?i:[?&](?:access_token|api_?key|auth|key|password|secret|sig(?:nature)?|token)"
+        r"=(?![$<{*]|%[sv(])[^&\s\"',;)\]]{8,})",
         "RFC 6750, 2.3: tokens in queries end up in logs",
+    ),
+    Form(
+        "a bootstrap token of kubeadm",
+        (".",),
+        r"\.(?<=(?<![\w.-])[a-z0-9]{6}\.)(?=[a-z]*[0-9])[a-z0-9]{16}(?![\w.-])",
+        "Kubernetes, Authenticating with Bootstrap Tokens: token format",
     ),
 )
 """Keys that are known by their form alone, whatever they are called."""
@@ -168,22 +162,34 @@ FORMS = (
 _NO_PASSWORD = re.compile(r"(?i)(?:git\+|svn\+)?(?:ssh|sftp|git)$")
 """Schemes in which a user without a password is an account's name, as in ssh://git@host."""
 IN_A_URL = "a user or a password in a URL"
+_SCHEME = re.compile(r"[A-Za-z][\w+.-]*\Z")
+_URL_ENDS = re.compile(r"[\s,;)\]\"]")
+_IN_PLACE = re.compile(r"[$<{*]|%[sv(]")
+"""How a variable, a template's mark or a blank begins that stands for a user or a password."""
 
 _NAMES = re.compile(
     r"(?:^|[-_./])(?:secrets?|tokens?|credentials?|(?:api|access|account|private|signing|secret"
-    r"|routing|integration|service|client|encryption)[-_]?keys?(?:[-_]data)?|apikeys?)(?:$|[-_.=])"
+    r"|auth|routing|integration|service|client|encryption)[-_]?keys?(?:[-_]data)?|apikeys?)"
+    r"(?:$|[-_.=])"
     r"|(?:^|[-_./]|pg|db|mysql)(?:passwords?|passwd|passphrases?|pass|pwd)(?:$|[-_.=])"
 )
 _ABOUT_ONE = re.compile(
     r"[-_.](?:files?|paths?|dir|folder|audiences?|issuers?|seconds|ttl|expiry|expiration|names?"
-    r"|refs?|namespace|kind|type|version|length|bytes|provider|class)$"
+    r"|refs?|namespace|kind|type|version|length|bytes|provider|class|size|count|limit|timeout"
+    r"|interval|duration|period|age|enabled|disabled|required|mode|method|header|prefix|suffix"
+    r"|store|backend|algorithm|format|endpoint|uri|host|port|policy|review|usage|users?|template"
+    r"|label|selector|scopes?|key[-_]?id)$|(?:password|passwd|token)[-_]key$"
+    r"|(?:^|[-_.])(?:max|min|num)[-_.](?:.*[-_.])?tokens"
 )
-"""Ends of names that say something of a secret, such as where its file is, and are none. An URL is
-no such end: who has that of a web hook needs no more."""
+"""Names that say something of a secret, such as where its file is, and are none. An URL is no such
+end: who has that of a web hook needs no more."""
 _HARMLESS = re.compile(
-    r"(?i)true|false|yes|no|on|off|null|none|~|\$\([A-Za-z_][A-Za-z0-9_]*\)|\$\{[A-Za-z_]\w*\}"
+    # A switch, a small number, a blank, a variable, a path, a file; a comparison of CEL.
+    r"(?i)true|false|yes|no|on|off|null|none|~|[0-9.]{1,5}(?:ms|[smhd])?|<[^<>]*>|x+|\*+|\.+"
+    r"|\$[({].*|\$(?:[a-z_]\w*(?:[/:.].*)?)?|/.*|=.*"
+    r"|[\w.-]+\.(?:json|ya?ml|toml|ini|conf|env|txt|pem|crt|key|token|jwt|p12|pfx|jks)"
 )
-"""Values that no secret has: a switch, and another variable, which is judged itself."""
+"""Values that no secret has. A variable is judged itself, where it gets its value."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 ROUTING_KEY = re.compile(r"(?=.*[0-9])[0-9A-Za-z]{32,}")
 """What is no name of a Secret or of a key in it but a secret: PagerDuty's routing keys are 32
@@ -235,7 +241,7 @@ def masked(text: str) -> str:
 def masked_words(text: str) -> str:
     """A command line as it may be shown: also what follows a flag that is called as a secret."""
     words = masked(text).split(" ")
-    for index, hidden in secret_words(words):
+    for index, hidden, _ in secret_words(words):
         flag, equals, _ = words[index].partition("=")
         words[index] = f"{flag}={HIDDEN}" if equals and hidden == index else HIDDEN
     return " ".join(words)
@@ -243,7 +249,8 @@ def masked_words(text: str) -> str:
 
 def is_secret(name: str, value: str) -> bool:
     """Whether a value is a secret by the name that it is given."""
-    if not value or _HARMLESS.fullmatch(value):
+    bare = value.strip(" \t\"'")
+    if not bare or _HARMLESS.fullmatch(bare):
         return False
     return named_as_secret(name)
 
@@ -254,26 +261,40 @@ def named_as_secret(name: str) -> bool:
     return bool(_NAMES.search(plain)) and not _ABOUT_ONE.search(plain)
 
 
-def secret_words(words: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The words of a command that are secrets by their flag, each as the index of the word that
-    holds it, and that of its flag: ``--flag=value``, or the word after a flag."""
+def secret_words(words: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """What stands in a command behind a flag that is called as a secret: the index of the word that
+    holds it, that of its flag, and itself; as ``--flag=value``, or as the word after a flag."""
     for index, (word, following) in enumerate(zip_longest(words, words[1:], fillvalue="")):
         flag, equals, given = word.partition("=")
         at = index
         if not equals and word.startswith("-") and not following.startswith("-"):
             at, given = index + 1, following
-        if is_secret(flag, given):
-            yield at, index
+        if given and named_as_secret(flag):
+            yield at, index, given
 
 
 def _users(text: str) -> Iterator[Found]:
-    """Where ``user:password@`` or ``user@`` stands in URLs of a text."""
-    for part in re.finditer(r"([A-Za-z][\w+.-]*)://", text):
-        rest = re.split(r"\s|[A-Za-z][\w+.-]*://", text[part.end() :], maxsplit=1)[0]
-        user, at, _ = rest.rpartition("@")
-        host, slash, _ = user.partition("/")
-        # A path may hold an "@" behind host:port; a password may hold a "/".
-        behind = slash and not (":" in host and not host.rpartition(":")[2].isdecimal())
-        if not at or behind or (":" not in user and _NO_PASSWORD.fullmatch(part[1])):
-            continue
-        yield Found(part.end(), part.end() + len(user), IN_A_URL)
+    """Where ``user:password@`` or ``user@`` stands in URLs of a text. Each part of the text is read
+    once: a URL ends where the next one starts."""
+    at = text.find("://")
+    while at >= 0:
+        scheme, start = text[max(0, at - 32) : at], at + 3
+        at = text.find("://", start)
+        last = len(text) if at < 0 else at
+        end = _URL_ENDS.search(text, start, last)
+        user, found, host = text[start : end.start() if end else last].rpartition("@")
+        if found and not host.startswith("sha256:") and _of_a_user(user, scheme):
+            yield Found(start, start + len(user), IN_A_URL)
+
+
+def _of_a_user(user: str, before: str) -> bool:
+    scheme = _SCHEME.search(before)
+    host, slash, _ = user.partition("/")
+    # A path may hold an "@" behind host:port; a password may hold a "/".
+    behind = slash and not (":" in host and not host.rpartition(":")[2].isdecimal())
+    if scheme is None or behind:
+        return False
+    name, password, given = user.partition(":")
+    if not password and _NO_PASSWORD.fullmatch(scheme[0]):
+        return False
+    return not _IN_PLACE.match(given if password else name)

@@ -7,7 +7,6 @@ schemas/credentials.py. Whoever finds a literal twice, as a value and in the tex
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from schemas.codes import Code
@@ -17,6 +16,7 @@ from schemas.credentials import (
     is_secret,
     keys_in,
     kind_of,
+    secret_words,
 )
 from schemas.manifests import ManifestError, read_objects
 from schemas.problem import Problem, shorten
@@ -55,7 +55,13 @@ REFERENCES: frozenset[Path] = frozenset(
 )
 """Fields that name a Secret or a key in one, in which people put the secret itself; without the
 numbers of items."""
-_ASSIGNED = re.compile(r"""["']?([A-Za-z_][\w.-]*)["']?[ \t]*[:=][ \t]*["']?([^\s"',;{}\[\]]+)""")
+_ASSIGNED = re.compile(
+    r"""(?<![\w.-])(?<!\$\{)(?:(?P<name>[\w.-]+)["']?[ \t]*[:=]|(?P<flag>--[\w.-]+)[ \t])[ \t]*"""
+    r"""(?P<quote>["']?)(?P<value>(?!--)[^\s"',;{}\[\]][^\s"',;]*)"""
+)
+"""What is set in a text, by ``name: value``, ``name=value`` or ``--flag value``."""
+_WORD = re.compile(r"[A-Za-z]+(?:[-_.:][A-Za-z]+)*:?")
+"""In a sentence, what comes after ``token:`` is a word like any other."""
 
 
 class Literal(NamedTuple):
@@ -125,16 +131,11 @@ def _arguments(arguments: Sequence[str]) -> Iterator[tuple[int, str]]:
     word after a flag, be it of the same argument (as in a line for a shell) or the next one."""
     words = [(index, word) for index, each in enumerate(arguments) for word in each.split()]
     told = set()
-    for (index, word), (following, value) in zip_longest(words, words[1:], fillvalue=(0, "")):
-        flag, equals, given = word.partition("=")
-        at = index
-        if not equals and word.startswith("-") and not value.startswith("-"):
-            at, given = following, value
-        # A variable of the shell, or a comparison of CEL, is no value.
-        literal = not given.lstrip("\"'").startswith(("$", "="))
-        if literal and is_secret(flag, given) and at not in told and not kind_of(arguments[at]):
+    for value, flag, given in secret_words([word for _, word in words]):
+        at, name = words[value][0], words[flag][1].partition("=")[0]
+        if at not in told and is_secret(name, given) and not kind_of(arguments[at]):
             told.add(at)
-            yield at, flag
+            yield at, name
 
 
 # --- texts ------------------------------------------------------------------------------------
@@ -199,7 +200,17 @@ def _named(item: Mapping[str, Any]) -> Iterator[str]:
             words = [each if isinstance(each, str) else "" for each in value]
             yield from (flag for _, flag in _arguments(words))
         elif isinstance(value, str) and data:
-            yield from (name for name, given in _ASSIGNED.findall(value) if is_secret(name, given))
+            yield from _set_in(value)
+
+
+def _set_in(text: str) -> Iterator[str]:
+    """The names of what is set in a text that are secrets by them."""
+    for match in _ASSIGNED.finditer(text):
+        name, given = match["name"] or match["flag"], match["value"].rstrip("}])")
+        # What is quoted, or set by --flag=, is no word of a sentence.
+        said = not match["quote"] and not (match["name"] or "").startswith("-")
+        if is_secret(name, given) and not (said and _WORD.fullmatch(given)):
+            yield name
 
 
 def _is_literal(name: Any, given: Any) -> bool:

@@ -21,15 +21,17 @@ Day = Annotated[
 ]
 """A day of the calendar."""
 
+_OBJECT = r"[A-Z][A-Za-z0-9]* ([a-z0-9*][-a-z0-9.*]*/)?[a-z0-9*][-a-z0-9.:*]*"
 ObjectPattern = Annotated[
     str,
     Field(
-        pattern=r"^[A-Z][A-Za-z0-9]* ([a-z0-9*][-a-z0-9.*]*/)?[a-z0-9*][-a-z0-9.:*]*$",
+        pattern=rf"^{_OBJECT}( in {_OBJECT})?$",
         max_length=300,
         examples=["DaemonSet accelerators/device-plugin-*"],
     ),
 ]
-"""Objects by kind, namespace and name; ``*`` stands for any text within one of them."""
+"""Objects by kind, namespace and name; ``*`` stands for any text within one of them. What is text
+in another object is named with it: ``DaemonSet network/agent in ConfigMap */manifests``."""
 
 
 class Exemption(Model):

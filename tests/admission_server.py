@@ -103,12 +103,14 @@ class As(Client):
             self.warnings = tuple(response.headers.get_all("Warning") or ())
             return response.status, response.read()
 
-    def said(self, user: User, method: str, path: str, body: Json | None = None) -> str:
+    def said(
+        self, user: User, method: str, path: str, body: Json | None = None, *content: str
+    ) -> str:
         """What the server says where it does not do what ``user`` asks for; empty where it would.
-        Nothing changes."""
+        Nothing changes. ``content``: the type of the body, where it is not JSON."""
         self.user = user
         try:
-            self.request(method, f"{path}?dryRun=All", body)
+            self.request(method, f"{path}?dryRun=All", body, *content)
         except ApiError as error:
             if "denied request" not in error.message:
                 raise  # no policy, but the schema or missing rights

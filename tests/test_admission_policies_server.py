@@ -131,6 +131,7 @@ SERVICES, PODS, SETS = (
     core("pods", namespace=OURS),
     f"/apis/apps/v1/namespaces/{OURS}/daemonsets",
 )
+BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
 ONE_EACH = {
     "site-deletion": Case(ADMIN, "DELETE", CLUSTER),
     "machine-deletion": Case(ADMIN, "DELETE", CONTROL),
@@ -277,7 +278,9 @@ ENFORCE = "pod-security.kubernetes.io/enforce"
 )
 def test_marks_of_namespaces(client: As, where: str, changes: Json, refused: str) -> None:
     path = core("namespaces", where)
-    judged(client, Case(OPERATOR, "PUT", path, of(client, path, **changes), refused))
+    body = of(client, path, **changes)
+    for part in ("", "/status", "/finalize"):
+        judged(client, Case(OPERATOR, "PUT", f"{path}{part}", body, refused))
 
 
 def test_namespaces_of_others_come_and_go(client: As) -> None:
@@ -318,16 +321,51 @@ def test_a_program_of_ours_keeps_its_spec_and_may_be_marked(client: As) -> None:
     judged(client, Case(CONTROLLER, "PUT", path, changed))
 
 
-def test_no_container_is_put_into_a_privileged_pod(client: As) -> None:
-    made = pod()
+@pytest.fixture(scope="module")
+def running(client: As) -> str:
+    """The path of a pod of ours that runs, of before the rules: its image is a tag."""
+    made = pod("registry.example/a:v1")
     made["metadata"]["name"] = "running"
+    advised = client.request("GET", f"{BINDINGS}/image-digest.foresite.dev")["spec"]
+    merged(
+        client, f"{BINDINGS}/image-digest.foresite.dev", {"spec": {"validationActions": ["Warn"]}}
+    )
+    until(lambda: client.said(ADMIN, "POST", PODS, made) == "")
     client.request("POST", PODS, made)
-    path = f"{PODS}/running/ephemeralcontainers"
-    body = client.request("GET", f"{PODS}/running")
+    actions = {"validationActions": advised["validationActions"]}
+    merged(client, f"{BINDINGS}/image-digest.foresite.dev", {"spec": actions})
+    until(lambda: client.said(ADMIN, "POST", PODS, pod("registry.example/a:v1")))
+    return f"{PODS}/running"
+
+
+def imaged(client: As, path: str, image: str) -> Json:
+    body = of(client, path)
+    body["spec"]["containers"][0]["image"] = image
+    return body
+
+
+def test_a_pod_of_ours_keeps_its_images_and_may_be_marked(client: As, running: str) -> None:
+    finalized = of(client, running)
+    finalized["metadata"]["finalizers"] = ["example.com/mine"]
+    for user in (OPERATOR, CONTROLLER, KUBELET):
+        judged(client, Case(user, "PUT", running, finalized))
+        judged(client, Case(user, "PUT", f"{running}/status", finalized))
+    judged(client, Case(OPERATOR, "PUT", running, imaged(client, running, DIGEST), "may be root"))
+    judged(client, Case(CONTROLLER, "PUT", running, imaged(client, running, DIGEST)))
+    # Nobody gives it another tag, as nobody starts a pod with one.
+    for user in (CONTROLLER, ADMIN):
+        other = imaged(client, running, "registry.example/a:v2")
+        judged(client, Case(user, "PUT", running, other, "digest (name:tag@sha256:...): reg"))
+
+
+def test_no_container_is_put_into_a_privileged_pod(client: As, running: str) -> None:
+    path, body = f"{running}/ephemeralcontainers", client.request("GET", running)
     debug = {"name": "debug", "image": DIGEST, "terminationMessagePolicy": "File"}
     body["spec"]["ephemeralContainers"] = [debug]
     judged(client, Case(OPERATOR, "PUT", path, body, "may be root"))
     judged(client, Case(ADMIN, "PUT", path, body))
+    body["spec"]["ephemeralContainers"] = [{**debug, "image": "busybox"}]
+    judged(client, Case(ADMIN, "PUT", path, body, "busybox"))
 
 
 @pytest.mark.parametrize(
@@ -336,7 +374,7 @@ def test_no_container_is_put_into_a_privileged_pod(client: As) -> None:
         (pod(), ""),
         (pod("registry.example/a:v1"), "registry.example/a:v1"),
         (pod("registry.example/a"), "digest"),
-        (pod("registry.example/a@sha256:0"), "digest"),
+        (pod("registry.example/a@sha256:0"), "a@sha256:0"),
         (pod(initContainers=[{"name": "i", "image": "b:v2"}]), "b:v2"),
         (pod(initContainers=[{"name": "i", "image": DIGEST}]), ""),
     ],
@@ -373,9 +411,28 @@ def test_a_kubelet_registers_and_reports(client: As) -> None:
     new = node()
     new["metadata"]["name"] = "m"
     judged(client, Case(KUBELET, "POST", core("nodes"), new))
-    report = of(client, core("nodes", "n"))
-    report["status"] = {"conditions": [{"type": "Ready", "status": "True"}]}
-    judged(client, Case(KUBELET, "PUT", f"{core('nodes', 'n')}/status", report))
+    path = f"{core('nodes', 'n')}/status"
+    report = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+    judged(client, Case(KUBELET, "PUT", path, {**of(client, core("nodes", "n")), **report}))
+    # So it does in fact, with the labels that it has from its host, until its node is gone.
+    named = {"metadata": {"labels": {"kubernetes.io/arch": "amd64"}}}
+    strategic = "application/strategic-merge-patch+json"
+    assert client.said(KUBELET, "PATCH", path, report | named, strategic) == ""
+    for label in ("node.cluster.x-k8s.io/accelerator", "foresite.dev/rack"):
+        for value in ("other", None):
+            marks = {"metadata": {"labels": {label: value}}}
+            said = client.said(KUBELET, "PATCH", path, report | marks, strategic)
+            assert "follow from the site file" in said
+
+
+@pytest.mark.parametrize("user", [OPERATOR, NEIGHBOUR])
+def test_marks_of_nodes_do_not_come_with_a_status(client: As, user: User) -> None:
+    path = f"{core('nodes', 'n')}/status"
+    stolen = marked(**{"node.cluster.x-k8s.io/accelerator": "h100"})
+    judged(client, Case(user, "PUT", path, stolen, "site file"))
+    judged(client, Case(MENDER, "PUT", path, stolen))
+    # Taints do not come with it at all.
+    judged(client, Case(user, "PUT", path, node()))
 
 
 @pytest.mark.parametrize(

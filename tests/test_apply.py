@@ -3,6 +3,7 @@ history, and carried out by the real engine on a real API server."""
 
 import argparse
 import json
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from foresite import apply
 from foresite.command import FOUND, OK, UsageError
 from foresite.stack.applied import Commits, message
 from foresite.stack.engine import Record
-from foresite.up import engine_for
+from foresite.stack.engines import engine_for
 from preview.snapshot import GitError
 from schemas.load import load_site
 from tests.preview_repository import Repository
@@ -281,3 +282,9 @@ def test_sites_follow_their_rings_stop_at_a_failure_and_go_on_from_there(
     assert apply.run(options(repository)) == OK
     assert states(capsys) == {**dict.fromkeys(ORDER, "applied"), "aomori-1": "up to date"}
     assert killed.under_way() == ""
+
+    shutil.rmtree(tmp_path / "sites")
+    repository.write("sites/.keep", "")
+    repository.commit("all sites are gone")
+    assert apply.run(options(repository, plan=True)) == FOUND
+    assert set(ORDER) <= set(json.loads(capsys.readouterr().out)["without_file"])

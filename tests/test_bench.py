@@ -52,7 +52,7 @@ def test_a_rival_makes_the_same_objects_in_each_form(
     wanted = [body for site in found for body in objects_of(site)]
     names = [site.name for site in found]
     (forms,) = runs.rivals({name: tool}, folder / "inputs", folder / "out", names)
-    assert len(forms) == 3
+    assert len(forms) == (2 if name == "kustomize" else 3)
     for run in forms:
         do(run, folder)
         assert differences(wanted, read_all(run.objects)) == []

@@ -28,6 +28,7 @@ from schemas.rules import cachereach, cacheserver, site_findings
 from schemas.rules.finding import Finding
 from schemas.site import Site
 from schemas.vocabulary import CacheDiscovery
+from tests import secret_samples as samples
 from tests.golden import every_site, of_kind, with_file, with_pool
 
 _modest = settings(max_examples=100, deadline=None, database=None)
@@ -292,13 +293,9 @@ def secrets(**fields: Any) -> list[tuple[Code, object]]:
     return [(Code.SECRET_IN_FILE, path[-1]) for path in found]
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "PGPASSWORD", "API_TOKEN", "SIGNING_KEY",
-     "WEBHOOK_SECRET_URL", "private-key"],
-)  # fmt: skip
-def test_a_variable_is_a_secret_by_its_name(name: str) -> None:
-    assert secrets(env={name: "hunter2"}) == [(Code.SECRET_IN_FILE, name)]
+@pytest.mark.parametrize(("name", "value"), samples.NAMED)
+def test_a_variable_is_a_secret_by_its_name(name: str, value: str) -> None:
+    assert secrets(env={name: value}) == [(Code.SECRET_IN_FILE, name)]
 
 
 KEYS = [
@@ -328,7 +325,7 @@ def test_a_key_is_one_under_any_name(key: str) -> None:
         (["-c", "serve --api-key=abc --password abc"], [1]),
         (["--token-file", "/x", "--token=$(CACHE_AUDIENCE)", "--use-token", "--port=1"], []),
         (["--check-tokens=true", "--token-audience=cache", "--secret-path", "/x"], []),
-        (["--token"], []),
+        *((words, []) for words in samples.PLAIN_WORDS),
     ],
 )
 def test_arguments_that_hold_a_secret(words: list[str], places: list[int]) -> None:
@@ -338,16 +335,7 @@ def test_arguments_that_hold_a_secret(words: list[str], places: list[int]) -> No
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("TOKEN_FILE", "/var/run/token"),
-        ("SECRET_NAME", "cache"),
-        ("TOKEN_SECONDS", "600"),
-        ("REQUIRE_TOKEN", "true"),
-        ("TOKEN", "$(CACHE_AUDIENCE)"),
-        ("TOKEN", ""),
-        ("COMPASS", "north"),
-        ("LEVEL", "eyJ.info"),
-    ],
+    [*samples.PLAIN, ("TOKEN_FILE", "token"), ("REQUIRE_TOKEN", "true"), ("LEVEL", "eyJ.info")],
 )
 def test_what_is_said_of_a_secret_is_none(name: str, value: str) -> None:
     assert secrets(env={name: value}) == []

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -323,12 +324,12 @@ def test_a_terminal_without_unicode_gets_escapes(root: Path) -> None:
     assert rb"\u6771\u4eac" in done.stdout
 
 
-def test_an_interrupt_is_2_and_says_so(
+def test_an_interrupt_is_130_and_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(check, "load", interrupted)
-    assert main(["--root", str(ROOT), "check"]) == FAILED
+    assert main(["--root", str(ROOT), "check"]) == 128 + signal.SIGINT
     assert capsys.readouterr().err.strip() == "foresite: interrupted"

@@ -13,7 +13,7 @@ from components.manifest import Manifest, Target
 from components.site import objects_by_name, site_objects
 from foresite import apply as apply_command
 from foresite.cli import main
-from foresite.decommission import leaving
+from foresite.stack.release import leaving
 from policies.cluster import RELEASE_ANNOTATION
 from preview.gates import gates
 from preview.report import comment, document, html, text

@@ -14,8 +14,8 @@ from foresite import apply, drift
 from foresite.command import FAILED, FOUND, OK
 from foresite.drift import differences
 from foresite.stack.engine import EngineError
+from foresite.stack.engines import engine_for
 from foresite.stack.live import Key, key_of, keyed, read
-from foresite.up import engine_for
 from schemas.load import load_site
 from tests.trial_repository import small_sites, use_trial
 
@@ -178,5 +178,5 @@ def test_what_is_changed_by_hand_is_found_and_named(
     monkeypatch.setattr("foresite.drift.engine_for", lambda *_, **__: deaf)
     code, report = look(tmp_path, capsys)
     assert code == FAILED
-    assert "unreachable" in report["failed"]
+    assert "does not answer" in report["failed"]
     assert report["differences"] == []

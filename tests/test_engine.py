@@ -14,6 +14,7 @@ from foresite.stack.engine import Engine
 
 KEY = ("management", "v1", "ConfigMap", "lab-1", "a")
 OTHER = ("management", "v1", "ConfigMap", "lab-1", "b")
+THIRD = ("management", "v1", "ConfigMap", "lab-1", "c")
 
 
 @pytest.fixture
@@ -22,6 +23,7 @@ def engine(tmp_path: Path) -> Engine:
     pulumi = tmp_path / "pulumi"
     pulumi.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/called\n')
     pulumi.chmod(0o755)
+    (tmp_path / "Pulumi.yaml").write_text("name: foresite\n")
     env = {"PULUMI_BACKEND_URL": f"file://{tmp_path}", "PATH": os.environ["PATH"]}
     return Engine(pulumi, env, tmp_path, "lab-1", tmp_path / "notes")
 
@@ -75,6 +77,18 @@ def test_what_an_interrupted_run_left_is_named_until_it_is_forgotten(engine: Eng
     engine.finish()
     assert not engine.interrupted()
     assert engine.begin([KEY]) == []
+
+
+def test_after_a_run_that_passed_only_what_one_before_left_is_noted(engine: Engine) -> None:
+    engine.begin([KEY, OTHER])
+    engine.finish(engine.begin([KEY]))
+    assert engine.noted() == [OTHER]
+    assert not engine.interrupted()
+    assert engine.begin([THIRD]) == [OTHER], "the state knows what was made"
+    assert engine.interrupted()
+    engine.finish([OTHER])
+    engine.renote([OTHER, KEY])
+    assert not engine.interrupted(), "a recovery's note is no run"
 
 
 def test_a_damaged_note_is_no_traceback(engine: Engine) -> None:

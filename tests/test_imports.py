@@ -24,6 +24,7 @@ WRONG = {
     "shells": ("components/machines/hosts.py", "components.machines.component"),
     "preview": ("preview/result.py", "foresite.command"),
     "policies": ("policies/rule.py", "schemas.site"),
+    "commands": ("foresite/stack/register.py", "foresite.up"),
     "controlplane": ("controlplane/ports.py", "schemas.site"),
     "tools": ("tools/toolchain/version.py", "schemas.primitives"),
 }

@@ -15,8 +15,10 @@ from foresite.command import FAILED, FOUND, OK
 from foresite.opinion import MARK, Opinion, report, tries
 from foresite.stack.applied import message
 from foresite.stack.engine import Engine
+from foresite.stack.engines import engine_for
 from foresite.stack.live import keyed, read
-from foresite.up import engine_for, register, select
+from foresite.stack.register import register
+from foresite.up import select
 from schemas.load import load_site
 from schemas.site import Site
 from tests.preview_repository import Repository

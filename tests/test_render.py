@@ -228,10 +228,14 @@ def interrupts(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("failure", [fails, interrupts])
+@pytest.mark.parametrize(("failure", "code"), [(fails, FAILED), (interrupts, 130)])
 @pytest.mark.parametrize("call", [0, 1, 2, 3, 4])
 def test_a_failure_half_way_leaves_the_old_folder_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: Callable[..., None], call: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: Callable[..., None],
+    code: int,
+    call: int,
 ) -> None:
     assert rendered(tmp_path, "lab-1") == OK
     (tmp_path / "lab-1" / "management" / "machines" / "cluster.yaml").write_text("before")
@@ -253,7 +257,7 @@ def test_a_failure_half_way_leaves_the_old_folder_whole(
     else:
         done = 3
         monkeypatch.setattr(os, "replace", at(os.replace))
-    assert rendered(tmp_path, "lab-1") == FAILED
+    assert rendered(tmp_path, "lab-1") == code
     assert tree(tmp_path) == before
     assert [path.name for path in tmp_path.iterdir()] == ["lab-1"]
 

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,79 +21,21 @@ from schemas.credentials import (
     masked_words,
     named_as_secret,
 )
-from schemas.literals import REFERENCES, in_manifests
+from schemas.literals import REFERENCES, in_manifests, in_text
 from schemas.load import load_site
 from schemas.problem import Problem, shorten
 from schemas.sitefile import SiteFile
+from schemas.sources import MAX_BYTES
+from tests import secret_samples as samples
 from tests.repository import ROOT
 from tests.secrets_canary import canary
 from tests.test_verdicts import leaves
 
-SAMPLES: Mapping[str, tuple[str, ...]] = {
-    "a private key": (
-        "-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2\n-----END OPENSSH PRIVATE KEY-----",
-        "-----BEGIN EC PRIVATE KEY-----\nhunter2 cut off",
-        "PuTTY-User-Key-File-3: ssh-ed25519\nhunter2",
-    ),
-    "a private key in base64": ("LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCmh1bnRlcjI=",),
-    "a private key of age": ("AGE-SECRET-KEY-1HUNTER2QQQQQQQQQQQQQQQQQQQQQQ",),
-    "a key of AWS": ("AKIAIOSFODNN7EXAMPLE", "ASIAIOSFODNN7EXAMPLE"),
-    "a key of Google Cloud": ("AIza" + "hunter2" * 5, "GOCSPX-hunter2hunter2hunter2hunt"),
-    "a key of Azure": (
-        "DefaultEndpointsProtocol=https;AccountKey=" + "hunter2/" * 10 + "hunter==",
-        "https://x.blob.core.windows.net/c?sv=1&sig=" + "hunter2%2B" * 5,
-        "hun8Q~" + "hunter2" * 4 + "abcdef",
-    ),
-    "a token of GitHub": ("ghp_" + "hunter2" * 5, "github_pat_" + "hunter2_" * 5),
-    "a token of GitLab": ("glpat-hunter2hunter2hunter2", "glrt-hunter2hunter2hunter2"),
-    "a web hook or token of Slack": (
-        "https://hooks.slack.com/services/T0/B0/hunter2",
-        "xoxb-hunter2-hunter2",
-        "xapp-1-hunter2hunter2",
-    ),
-    "a web hook of a chat": (
-        "https://discord.com/api/webhooks/1/hunter2",
-        "https://x.webhook.office.com/webhookb2/hunter2",
-        "123456789:AA" + "hunter2" * 4 + "abcde",
-    ),
-    "a key of PagerDuty": ("https://events.pagerduty.com/integration/hunter2/enqueue",),
-    "a token of Hugging Face": ("hf_" + "hunter2" * 5,),
-    "a JSON Web Token": ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.hunter2_hunter2",),
-    "a token of a package registry": ("npm_" + "hunter2" * 5, "dckr_pat_hunter2hunter2hunter2"),
-    "a token of Vault": ("hvs.hunter2hunter2hunter2hunter2",),
-    "a token of Pulumi": ("pul-" + "0123456789" * 4,),
-    "a key of a hosted model": ("sk-ant-hunter2hunter2hunter2", "sk-" + "hunter2" * 7),
-    "a token of Grafana": ("glsa_" + "hunter2" * 5,),
-    "the hash of a password": ("$6$salt$" + "hunter2" * 5, "$2b$12$" + "hunter2" * 5),
-    "a URL with a token in its query": ("https://x.example/hook?token=hunter2hunter2",),
-}
-"""Of each form, what it looks like; none was ever a key of anybody's."""
-EVERY = [(what, text) for what, texts in SAMPLES.items() for text in texts]
-USERS = (
-    "http://robot:hunter2@x",
-    "http://hunter2@x",
-    "ldap://a:hunter2/b@x",
-    "x http://a:hunter2@b y",
-)
-HARMLESS = (
-    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFymhLku4SdfYrPbCwX88H668olnzzQcg7SSyMhAs2aA ops@example",
-    "sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29tAAAAIA== ops",
-    "sk-ecdsa-sha2-nistp256@openssh.com",
-    "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU",
-    "registry.example/cache/server:v1.0.0@sha256:" + "ab" * 32,
-    "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
-    "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
-    "http://registry.example:5000/images/a@b",
-    "ssh://git@git.example/sites.git",
-    "EX21000001",
-    "52:54:00:11:00:01",
-    "the private key is on the host",
-)
-"""Long, random or called alike, and no secrets."""
+EVERY = [(what, text) for what, texts in samples.FORMED.items() for text in texts]
 
 
 def test_every_form_has_a_sample() -> None:
-    assert SAMPLES.keys() == {form.what for form in FORMS}
+    assert samples.FORMED.keys() == {form.what for form in FORMS}
     assert all(form.source for form in FORMS)
 
 
@@ -106,13 +48,13 @@ def test_a_key_is_known_by_its_form_and_hidden(what: str, text: str) -> None:
     assert kind_of(shown) == ""
 
 
-@pytest.mark.parametrize("text", USERS)
+@pytest.mark.parametrize("text", samples.USERS)
 def test_a_user_in_a_url_is_hidden(text: str) -> None:
     assert kind_of(text) == IN_A_URL
     assert "hunter2" not in masked(text)
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@pytest.mark.parametrize("text", samples.HARMLESS)
 def test_what_is_no_key_is_shown(text: str) -> None:
     assert (kind_of(text), masked(text)) == ("", text)
 
@@ -126,6 +68,33 @@ def test_two_keys_in_one_text_are_both_hidden() -> None:
     assert masked("a http://u:p@x b glpat-hunter2hunter2hunter2 c") == (
         f"a http://{HIDDEN}@x b {HIDDEN} c"
     )
+
+
+LARGE = MAX_BYTES
+"""Characters of the largest file that is read. To read the rest of it anew from
+each place at which something might start would take days."""
+REPEATED = {
+    "addresses, each behind the last": "a://b:",
+    "one word": "0a",
+    "beginnings of tokens": "-eyJhbGciOiJ",
+    "names that nothing is given": "token ",
+}
+
+
+@pytest.mark.parametrize("what", REPEATED)
+def test_a_large_file_is_read_once(what: str) -> None:
+    part = REPEATED[what]
+    text = part * (LARGE // len(part)) + " .eyJ http://robot:hunter2@x"
+    assert [each.literal.message for each in in_text(text)] == [
+        f"this holds {IN_A_URL}, and everyone who reads Git has it"
+    ]
+
+
+def test_a_large_text_of_manifests_is_read_once() -> None:
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}
+    text = "0a" * (LARGE // 8) + " password=hunter2"
+    found = in_manifests(json.dumps({**config, "data": {"large": text}}))
+    assert [each.literal.message.partition(" ")[0] for each in found] == ["password"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 Each fault ends in success, or in one message and a state from which the same command goes on.
 """
 
+import os
+import signal
 import threading
 
 import pytest
@@ -10,6 +12,8 @@ import pytest
 from controlplane.trial import bring_up
 from foresite.cli import main
 from foresite.command import FAILED, OK
+from foresite.stack.live import keyed
+from foresite.stack.stated import stated
 from tests.faulty_api import Fault, Rule, at_random, first_writes, sound, writes
 from tests.small_disk import FORESITE, needs_disk, on_disk
 from tests.survival_world import CONTEXT, World, wait
@@ -92,7 +96,24 @@ def test_after_cut_connections_and_errors_the_same_command_succeeds(
     assert survival.apart(site) == []
 
 
+def interrupted(survival: World, site: str) -> None:
+    """SIGTERM in the middle of a first ``up``: what was made is in the state, no lock is left."""
+
+    def interrupt(method: str, path: str) -> Fault:
+        if writes(method, path) and sum(writes(*each[:2]) for each in survival.proxy.seen) == 9:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return Fault()
+
+    survival.proxy.rule = interrupt
+    code, said = survival.up(site)
+    assert code == 128 + signal.SIGTERM and "Pulumi ends what it is doing" in said, said
+    engine = survival.engine(site)
+    assert engine.locks() == [] and list(engine.notes.glob(".*")) == []
+    assert 0 < len(stated(engine)) < len(keyed(survival.loaded(site))), said
+
+
 def test_after_a_restart_of_the_server_the_same_command_succeeds(survival: World) -> None:
+    interrupted(survival, "esashi-1")
     started: list[threading.Thread] = []
 
     def restart() -> None:

@@ -1,6 +1,8 @@
 """What an ``up`` may not do unnamed: counted against a state, by hand-made states and looks."""
 
+import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -9,18 +11,20 @@ from pathlib import Path
 import pytest
 
 from components.manifest import Json, Manifest, Target
-from foresite.command import UsageError
-from foresite.guard import SMALL, change, guard
+from foresite.cli import main
+from foresite.command import OK, UsageError
+from foresite.guard import change, guard, needed
 from foresite.servers.lost import Look
 from foresite.stack.alone import alone
 from foresite.stack.applied import Commits
 from foresite.stack.engine import Engine
 from foresite.stack.live import Key
 from foresite.stack.register import Progress, shortened
-from foresite.stack.stated import Stated
+from foresite.stack.stated import SMALL, Stated
 from preview.growth import LARGE, MORE
 from preview.snapshot import GitError
 from tests.preview_repository import Repository
+from tests.repository import ROOT
 
 GUARDED = {"argocd.argoproj.io/sync-options": "Prune=false,Delete=false"}
 
@@ -121,6 +125,31 @@ def test_what_a_cluster_has_lost_is_made_again_and_named_where_it_holds_data() -
     assert refused([*hosts, rule], every, [look], remove=1) == ""
 
 
+def test_at_its_end_what_the_cluster_has_lost_counts_once_and_is_not_made_anew() -> None:
+    cluster = had(thing("Cluster", "lab-1", guarded=True))
+    hosts = tuple(map(had, HOSTS))
+    look = Look("mgmt", same=hosts, lost=(cluster,))
+    said = refused([cluster, *hosts], HOSTS, [look], ends=True)
+    assert "1 Cluster would be lost" in said and "made anew" not in said
+    assert refused([cluster, *hosts], HOSTS, [look], ends=True, remove=1) == ""
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_what_is_needed_is_the_number_that_lets_it_through(ends: bool) -> None:
+    before = [*map(had, HOSTS), *(had(thing("Role", f"role-{n}")) for n in range(SMALL + 1))]
+    after = [thing("ConfigMap", f"map-{n}", text="x" * LARGE) for n in range(2)]
+    state = {key(each.body): each for each in [*before, had(thing("ConfigMap", "map-0"))]}
+    wanted = {key(each): Manifest(key(each)[1], each) for each in after}
+    looks = [Look("mgmt", same=tuple(before[1:]), lost=(before[0],))]
+    found = change(state, wanted)
+    number = needed(found, looks, ends=ends)
+    assert number.keys() == {"remove", "grow"} and all(number.values())
+    guard("lab-1", found, looks, number, ends=ends)
+    for name in number:
+        with pytest.raises(UsageError):
+            guard("lab-1", found, looks, {**number, name: number[name] - 1}, ends=ends)
+
+
 def test_a_site_that_doubles_must_be_named_and_a_first_time_not() -> None:
     cluster = thing("Cluster", "lab-1", guarded=True)
     many = [cluster, *(thing("Role", f"role-{n}") for n in range(MORE + 4))]
@@ -160,9 +189,9 @@ def test_messages_of_what_was_merged_since_count_and_those_within_a_merge_do_not
     repository.git("checkout", "-q", "main")
     merge = "merged\n\nForesite-Allow: remove=2"
     repository.git("merge", "-q", "--no-ff", "--no-gpg-sign", "-m", merge, "branch")
-    messages = [text.split()[0] for text in Commits(tmp_path).requests(first)]
+    messages = [text.split()[0] for text in Commits(tmp_path).requests(first).values()]
     assert messages == ["merged", "one"]
-    assert [text.split()[0] for text in Commits(tmp_path).requests("")] == ["merged"]
+    assert [text.split()[0] for text in Commits(tmp_path).requests("").values()] == ["merged"]
     with pytest.raises(GitError):
         Commits(tmp_path).requests("0" * 40)
 
@@ -191,6 +220,33 @@ def test_a_site_that_is_held_says_by_whom_and_is_free_once_they_are_gone(tmp_pat
         process.kill()
     with alone(engine):
         pass
+
+
+def test_a_preview_says_that_the_site_is_locked_and_takes_no_lock_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A fake Pulumi, and the lock of a process that is gone."""
+    pulumi = tmp_path / "pulumi"
+    pulumi.write_text(
+        f'#!/bin/sh\necho "$*" >> {tmp_path}/called\n'
+        'case "$*" in "stack export"*) echo "{}";; esac\n'
+    )
+    pulumi.chmod(0o755)
+    env = {"PULUMI_BACKEND_URL": f"file://{tmp_path}", "PATH": "/nowhere"}
+    engine = Engine(pulumi, env, ROOT, "lab-1", tmp_path / "notes")
+    monkeypatch.setattr("foresite.up.engine_for", lambda *_, **__: engine)
+    monkeypatch.setenv("PATH", "/nowhere")
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    folder = tmp_path / ".pulumi" / "locks" / "organization" / "foresite" / "lab-1"
+    folder.mkdir(parents=True)
+    (folder / "x.json").write_text(json.dumps({"pid": gone.pid, "hostname": socket.gethostname()}))
+    assert main(["--root", str(ROOT), "up", "--preview", "lab-1"]) == OK
+    said = capsys.readouterr().err
+    assert f"lab-1 is locked, what is said here may be half of a run: process {gone.pid}@" in said
+    called = (tmp_path / "called").read_text().splitlines()
+    assert any(each.startswith("preview") for each in called)
+    assert not any(each.startswith("cancel") for each in called)
 
 
 def test_a_run_that_nobody_watches_any_more_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

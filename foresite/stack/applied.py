@@ -31,20 +31,30 @@ class Standing(NamedTuple):
     due: str
 
 
-class _Moved(NamedTuple):
-    """What differs between a commit and HEAD: sites by their data, and files of the program."""
+class Touched(NamedTuple):
+    """What differs between two commits: sites by their data, and files of the program, which every
+    site is made by."""
 
     sites: frozenset[str]
-    program: list[str]
+    program: tuple[str, ...] = ()
+
+    def has(self, site: str) -> bool:
+        """Whether a site is touched."""
+        return site in self.sites or bool(self.program)
+
+    @property
+    def many(self) -> float:
+        """How many sites."""
+        return float("inf") if self.program else len(self.sites)
 
 
 class Commits:
-    """The repository's commits, each compared with HEAD at most once. Raises GitError."""
+    """The repository's commits, two of which are compared at most once. Raises GitError."""
 
     def __init__(self, root: Path) -> None:
         self.head = commit_of(root, "HEAD")
         self._root = root
-        self._moved: dict[str, _Moved] = {}
+        self._between: dict[tuple[str, str], Touched] = {}
 
     def uncommitted(self) -> list[str]:
         """Files of the work tree that decide what is applied, and are not as in HEAD."""
@@ -82,28 +92,45 @@ class Commits:
             return f"{moved.program[0]}{more} changed since {commit[:10]}"
         return ""
 
-    def requests(self, since: str) -> list[str]:
-        """The messages of what was merged after a commit, the newest first; of HEAD alone, where
-        it is not known since when. Of a merge only its own message counts: those of the commits
-        that it brings need not have been read by anybody. Raises GitError.
+    def requests(self, since: str) -> dict[str, str]:
+        """The messages of what was merged after a commit, the newest first, by commit; of HEAD
+        alone, where it is not known since when. Of a merge only its own message counts: those
+        of the commits that it brings need not have been read by anybody. Raises GitError.
         """
         which = [f"{since}..{self.head}"] if since else ["--max-count=1", self.head]
-        command = ["git", "-C", str(self._root), "log", "--first-parent", "-z", "--format=%B"]
-        done = subprocess.run([*command, *which, "--"], capture_output=True, check=False)
-        if done.returncode:
-            raise GitError(done.stderr.decode(errors="replace").strip())
-        return [text for text in done.stdout.decode(errors="replace").split("\0") if text.strip()]
+        found = self._git("log", "--first-parent", "-z", "--format=%H%n%B", *which, "--").split(
+            "\0"
+        )
+        return dict(each.split("\n", 1) for each in found if each.strip())
 
-    def _compared(self, commit: str) -> _Moved:
-        if commit not in self._moved:
+    def touched(self, commit: str) -> Touched:
+        """What a request changed that was merged with a commit. Raises GitError."""
+        parents = self._git("rev-list", "--parents", "--max-count=1", commit).split()[1:]
+        # Of a first commit all is new, and every site may be made by it.
+        return self._differing(parents[0], commit) if parents else Touched(frozenset(), PROGRAM)
+
+    def _compared(self, commit: str) -> Touched:
+        """What differs between a commit that HEAD contains and HEAD."""
+        if (commit, self.head) not in self._between:
             commit_of(self._root, commit)  # says what to do where it is not here
             if not self._newer_than(commit):
                 raise GitError(f"HEAD does not contain {commit[:10]}")
-            sites = touched(at(self._root, commit), at(self._root, self.head))
-            files = changed_files(self._root, commit, self.head, PROGRAM)
-            program = [path for path in files if not path.startswith(_CATALOGUE)]
-            self._moved[commit] = _Moved(frozenset(sites), program)
-        return self._moved[commit]
+        return self._differing(commit, self.head)
+
+    def _differing(self, before: str, after: str) -> Touched:
+        if (before, after) not in self._between:
+            sites = touched(at(self._root, before), at(self._root, after))
+            files = changed_files(self._root, before, after, PROGRAM)
+            program = tuple(path for path in files if not path.startswith(_CATALOGUE))
+            self._between[before, after] = Touched(frozenset(sites), program)
+        return self._between[before, after]
+
+    def _git(self, *words: str) -> str:
+        command = ["git", "-C", str(self._root), *words]
+        done = subprocess.run(command, capture_output=True, check=False)
+        if done.returncode:
+            raise GitError(done.stderr.decode(errors="replace").strip())
+        return done.stdout.decode(errors="replace")
 
     def _newer_than(self, commit: str) -> bool:
         command = ["git", "-C", str(self._root), "merge-base", "--is-ancestor", commit, self.head]

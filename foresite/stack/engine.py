@@ -6,16 +6,17 @@ it is over; after a kill the next run takes back what was made (server-side appl
 names what the site no longer has.
 """
 
+import contextlib
 import json
-import os
-import signal
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from foresite.interruption import running
 from foresite.stack.locks import Lock, locks
+from foresite.stack.log import Log
 from foresite.stack.temporary import private
 
 Say = Callable[[str], object]
@@ -24,6 +25,9 @@ UNDER_WAY = "foresite:applying"
 """A stack's tag while a commit is being applied: a run that is killed leaves no line in the
 history."""
 _DELETE_UNREACHABLE = "PULUMI_K8S_DELETE_UNREACHABLE"
+_HEEDS = {"up", "refresh", "preview"}
+"""Commands that end cleanly on SIGINT (pulumi 3.255, backend/cancellation_scope.go); the others
+are short, and die of it wherever they are."""
 _NO_STACK = 6
 """Pulumi's exit code where there is no such stack (pulumi 3.255, cmdutil/exit.go)."""
 
@@ -73,16 +77,23 @@ class Engine:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A short Pulumi command, with what it printed."""
-        with private(self.environment, self.notes, f"{self.stack}.temporary") as env:
-            return subprocess.run(
-                [str(self.pulumi), *arguments],
-                cwd=self.program,
-                env=env,
-                capture_output=True,
-                text=True,
-                check=False,
-                stdin=subprocess.DEVNULL,
-            )
+        with self._running(arguments, subprocess.PIPE) as process:
+            said, complaints = process.communicate()
+        return subprocess.CompletedProcess(process.args, process.returncode, said, complaints)
+
+    @contextlib.contextmanager
+    def _running(self, arguments: Sequence[str], stderr: int) -> Iterator[subprocess.Popen[str]]:
+        """Pulumi, with a folder for temporary files that goes once it has ended, however it does.
+
+        An interruption is KeyboardInterrupt by then, and its state is saved.
+        """
+        told = arguments[0] in _HEEDS
+        with (
+            private(self.environment, self.notes, f"{self.stack}.temporary") as env,
+            running([self.pulumi, *arguments], told=told, cwd=self.program, env=env,
+                    stderr=stderr) as process,
+        ):  # fmt: skip
+            yield process
 
     def cautious(self) -> "Engine":
         """Pulumi that takes no object of a cluster that does not answer for a deleted one."""
@@ -133,38 +144,13 @@ class Engine:
         if done.returncode:
             raise EngineError(complaint(done))
 
-    def follow(self, arguments: Iterable[str], line: Callable[[str], object]) -> int:
-        """Run Pulumi, giving each line of its output to ``line``; its exit code.
-
-        Ctrl-C reaches Pulumi, which ends what it is doing; its state is then saved.
-        """
+    def follow(self, arguments: Sequence[str], line: Callable[[str], object]) -> int:
+        """Run Pulumi, giving each line of its output to ``line``; its exit code."""
         self.notes.mkdir(parents=True, exist_ok=True)
-        command = [str(self.pulumi), *arguments]
-        with (
-            private(self.environment, self.notes, f"{self.stack}.temporary") as env,
-            open(self.log, "w", encoding="utf-8") as log,
-            subprocess.Popen(
-                command,
-                cwd=self.program,
-                env=env,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-                text=True,
-                errors="replace",
-                start_new_session=True,
-            ) as process,
-        ):
-            output = process.stdout or ()
-            try:
-                for text in output:
-                    log.write(text)
-                    line(text.rstrip("\n"))
-            except KeyboardInterrupt:
-                os.kill(process.pid, signal.SIGINT)
-                for text in output:
-                    log.write(text)
-                raise
+        with Log(self.log) as log, self._running(arguments, subprocess.STDOUT) as process:
+            for text in process.stdout or ():
+                log.write(text)
+                line(text.rstrip("\n"))
         return process.returncode
 
     def begin(self, objects: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -174,34 +160,41 @@ class Engine:
         """
         wanted = sorted(set(objects))
         left = [key for key in self.noted() if key not in set(wanted)]
-        self.renote([*wanted, *left])
+        self._write([*wanted, *left], over=False)
         return left
 
-    def finish(self) -> None:
-        """Forget the note: the state knows everything that was made."""
-        self._note.unlink(missing_ok=True)
+    def finish(self, left: Iterable[tuple[str, ...]] = ()) -> None:
+        """Forget what this run made: the state knows it. What one before has left stays noted."""
+        if kept := list(left):
+            self._write(kept, over=True)
+        else:
+            self._note.unlink(missing_ok=True)
 
     def noted(self) -> list[tuple[str, ...]]:
         """What an interrupted run was about to make: cluster, apiVersion, kind, namespace, name."""
-        return [tuple(key) for key in self._noted()]
+        return self._noted()[0]
 
     def renote(self, objects: Iterable[tuple[str, ...]]) -> None:
         """Put other objects into the note of an interrupted run."""
-        self.notes.mkdir(parents=True, exist_ok=True)
-        fresh = self._note.with_suffix(".new")
-        fresh.write_text(json.dumps(list(objects)), encoding="utf-8")
-        fresh.replace(self._note)
+        self._write(objects, over=self._noted()[1])
 
     def interrupted(self) -> bool:
         """Whether the run before did not come to its end."""
-        return self._note.exists()
+        return self._note.exists() and not self._noted()[1]
 
-    def _noted(self) -> list[list[str]]:
+    def _write(self, objects: Iterable[tuple[str, ...]], *, over: bool) -> None:
+        self.notes.mkdir(parents=True, exist_ok=True)
+        fresh = self._note.with_suffix(".new")
+        fresh.write_text(json.dumps({"over": over, "objects": list(objects)}), encoding="utf-8")
+        fresh.replace(self._note)
+
+    def _noted(self) -> tuple[list[tuple[str, ...]], bool]:
+        """The objects of the note, and whether the run that wrote it came to its end."""
         try:
-            noted = json.loads(self._note.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return []
-        return noted if isinstance(noted, list) else []
+            said = json.loads(self._note.read_text(encoding="utf-8"))
+            return [tuple(key) for key in said["objects"]], bool(said["over"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return [], False
 
     def release_dead_lock(self, say: Say) -> bool:
         """Cancel the lock of a run whose process is gone; False where the owner still lives.
@@ -220,7 +213,7 @@ class Engine:
 
     def locks(self) -> list[Lock]:
         """Who holds the stack, where its backend is a folder of this machine."""
-        return locks(self.environment, self.stack)
+        return locks(self.environment, self.program, self.stack)
 
     def cancel(self) -> None:
         """Take every lock of the stack away, whoever holds it. Raises EngineError."""

@@ -12,15 +12,18 @@ from schemas.site import Site
 from tools.toolchain import ToolchainError
 
 
-def engine_for(root: Path, site: Site, *, trial: bool) -> Engine:
-    """Pulumi for a site: the caller's own, or the trial's. Raises UsageError without one."""
+def engine_for(root: Path, site: Site | None, *, trial: bool) -> Engine:
+    """Pulumi for a site: the caller's own, or the trial's; for none, to ask its backend alone.
+
+    Raises UsageError without one.
+    """
     try:
-        return _trial(root, site) if trial else _own(root, site)
+        return _trial(root, site) if trial else _own(root, site.name if site else "")
     except ToolchainError as error:
         raise UsageError(str(error)) from None
 
 
-def _own(root: Path, site: Site) -> Engine:
+def _own(root: Path, stack: str) -> Engine:
     """Pulumi as it is installed, with the backend and the kubeconfig of whoever calls."""
     from tools.toolchain import Origin, cache_directory, locate
 
@@ -31,30 +34,31 @@ def _own(root: Path, site: Site) -> Engine:
     if env.get("PULUMI_BACKEND_URL", "").startswith("file://"):
         env["PULUMI_SKIP_CHECKPOINTS"] = "true"
     notes = cache_directory() / "runs"
-    return Engine(pulumi.path, env, root, site.name, notes, pack=pack_of(root))
+    return Engine(pulumi.path, env, root, stack, notes, pack=pack_of(root))
 
 
-def _trial(root: Path, site: Site) -> Engine:
+def _trial(root: Path, site: Site | None) -> Engine:
     """The pinned Pulumi on the embedded API server, with a state of its own."""
     from controlplane import ControlPlane
     from controlplane.trial import serve, trial_directory
     from tools.toolchain import environment, locate
 
+    name = site.name if site else ""
     folder = trial_directory()
     plane = ControlPlane(folder)
     if not plane.status().running:
-        raise UsageError(f"the embedded API server does not run; make up SITE={site.name}")
-    if site.file.cluster.context:
+        raise UsageError(f"the embedded API server does not run; make up SITE={name or 'NAME'}")
+    if site and site.file.cluster.context:
         serve(plane, (each.body for made in site_objects(site).values() for each in made))
     tools = locate(["pulumi", "controlplane"])
     env = environment(tools, folder / "pulumi") | {
-        "KUBECONFIG": str(plane.kubeconfig(_contexts(site))),
+        "KUBECONFIG": str(plane.kubeconfig(_contexts(site) if site else [])),
         "PULUMI_SKIP_CHECKPOINTS": "true",
     }
     pulumi = Path(env["PULUMI_HOME"]) / "bin" / "pulumi"
     program = _program(root, folder / "program")
     kubectl, pack = tools["kubectl"].path, pack_of(program, tools)
-    return Engine(pulumi, env, program, site.name, folder / "runs", kubectl, pack)
+    return Engine(pulumi, env, program, name, folder / "runs", kubectl, pack)
 
 
 def _contexts(site: Site) -> list[str]:

@@ -9,7 +9,6 @@ cluster of another name would answer.
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from components.manifest import Json, Manifest, Target
@@ -19,8 +18,6 @@ from schemas.site import Site
 
 Key = tuple[str, str]
 """A component, as its resource is called, and the logical name of an object."""
-# With it the provider takes objects of a cluster that does not answer for deleted ones.
-_DELETE_UNREACHABLE = "PULUMI_K8S_DELETE_UNREACHABLE"
 
 
 def read(engine: Engine) -> dict[Key, Json | None]:
@@ -29,8 +26,7 @@ def read(engine: Engine) -> dict[Key, Json | None]:
     Raises EngineError where one cannot be read.
     """
     asked = ("refresh", "--preview-only", "--run-program", "--json", "--stack", engine.stack)
-    env = {k: v for k, v in engine.environment.items() if k != _DELETE_UNREACHABLE}
-    report = answered(replace(engine, environment=env), *asked, "--non-interactive")
+    report = answered(engine.cautious(), *asked, "--non-interactive")
     return dict(_objects(report["steps"]))
 
 

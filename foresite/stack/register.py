@@ -1,7 +1,6 @@
 """Runs ``pulumi up`` of a site: says how far it is, and what Pulumi complains of, in short."""
 
 import re
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -9,7 +8,9 @@ from typing import NamedTuple
 
 from components.manifest import Manifest
 from components.site import site_objects
+from foresite.command import say
 from foresite.stack.engine import Engine, EngineError, complaint
+from foresite.stack.release import release
 from foresite.stack.stated import Stated
 from schemas.site import Site
 
@@ -34,14 +35,6 @@ class Outcome(NamedTuple):
     seconds: float
 
 
-def say(text: str) -> None:
-    """A line for whoever watches; that nobody does any more is no reason to stop half-way."""
-    try:
-        print(text, file=sys.stderr, flush=True)
-    except OSError:
-        sys.stderr = open("/dev/null", "w", encoding="utf-8")  # noqa: SIM115 open until the end
-
-
 def register(
     engine: Engine, site: Site, message: str = "", *, refresh: bool = False
 ) -> Outcome | None:
@@ -55,8 +48,6 @@ def register(
     objects = site_objects(site)
     every = [manifest for made in objects.values() for manifest in made]
     if site.file.decommission is not None:
-        from foresite.decommission import release
-
         release(engine, site, say)
     if engine.interrupted():
         say("the run before did not finish: what it made is taken over")
@@ -75,8 +66,7 @@ def register(
         say(f"foresite: pulumi up failed; its whole output: {engine.log}")
         say(f"foresite: {_mend(engine, progress.diagnostics)}")
         return None
-    if not left:
-        engine.finish()
+    engine.finish(left)
     return Outcome(objects, left, round(time.monotonic() - progress.started, 1))
 
 
@@ -97,7 +87,7 @@ def forget(engine: Engine, lost: Iterable[Stated]) -> None:
     targets = [part for each in lost for part in ("--target", each.urn)]
     if not targets:
         return
-    done = engine.run(
+    done = engine.cautious().run(
         "refresh", "--yes", "--skip-preview", "--run-program", "--non-interactive",
         "--color", "never", "--stack", engine.stack, *targets,
     )  # fmt: skip

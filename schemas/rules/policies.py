@@ -25,8 +25,36 @@ _KIND = re.compile(
 LIVED_BY = {
     ("", "nodes"), ("", "events"), ("", "bindings"), ("coordination.k8s.io", "leases"),
     ("events.k8s.io", "events"), ("storage.k8s.io", "csinodes"),
+    ("certificates.k8s.io", "certificatesigningrequests"),
 }  # fmt: skip
 """Group and name of what kubelets and the control plane write to work at all."""
+_IN_NO_NAMESPACE = {
+    "": "persistentvolumes",
+    "admissionregistration.k8s.io": "mutatingadmissionpolicies mutatingadmissionpolicybindings"
+    " mutatingwebhookconfigurations validatingadmissionpolicies validatingadmissionpolicybindings"
+    " validatingwebhookconfigurations",
+    "apiextensions.k8s.io": "customresourcedefinitions",
+    "apiregistration.k8s.io": "apiservices",
+    "certificates.k8s.io": "clustertrustbundles",
+    "flowcontrol.apiserver.k8s.io": "flowschemas prioritylevelconfigurations",
+    "kueue.x-k8s.io": "clusterqueues cohorts resourceflavors topologies workloadpriorityclasses",
+    "networking.k8s.io": "ingressclasses ipaddresses servicecidrs",
+    "nfd.k8s-sigs.io": "nodefeaturerules",
+    "node.k8s.io": "runtimeclasses",
+    "nodeops.k8s.preferred.jp": "nodedisruptionbudgets nodeoperationtemplates noderemediations"
+    " noderemediationtemplates",
+    "nvidia.com": "clusterpolicies nvidiadrivers",
+    "rbac.authorization.k8s.io": "clusterroles clusterrolebindings",
+    "remediation.medik8s.io": "nodehealthchecks",
+    "resource.k8s.io": "deviceclasses devicetaintrules resourceslices",
+    "schedule.k8s.everpeace.github.com": "clusterthrottles",
+    "scheduling.k8s.io": "priorityclasses",
+    "scheduling.volcano.sh": "queues",
+    "storage.k8s.io": "csidrivers storageclasses volumeattachments volumeattributesclasses",
+    "trainer.kubeflow.org": "clustertrainingruntimes",
+}
+"""By group the names of resources in no namespace, but for namespaces themselves: Kubernetes'
+(1.34, ``kubectl api-resources --namespaced=false``), and those of programs that sites run."""
 _STRING = re.compile(
     r"//[^\n]*|[rR]?('''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\""
     r"|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")",
@@ -71,10 +99,21 @@ def _kinds(rule: CelRule, place: Path) -> Iterator[Finding]:
             message = f"{kind[:60]} names no resource"
             fix = "name its group, version and plural, as in apps/v1/deployments or v1/pods"
             yield Finding(Code.CEL_RULE, at, message, fix)
+        elif rule.namespaces and in_no_namespace(found["group"] or "", found["name"]):
+            message = f"{found['name']} are in no namespace: the rule would hold for all of them"
+            fix = "put this kind into a rule of its own that has no namespaces"
+            yield Finding(Code.CEL_RULE, at, message, fix)
         elif (found["group"] or "", found["name"]) in LIVED_BY:
             message = f"what kubelets and the control plane write as {found['name']} is not judged"
             fix = "judge what people write instead, such as v1/pods or apps/v1/deployments"
             yield Finding(Code.CEL_UNSAFE, at, message, fix)
+
+
+def in_no_namespace(group: str, name: str) -> bool:
+    """Whether it is known of a resource that its objects are in no namespace. A binding's
+    namespaceSelector leaves none of these out (apiserver, pkg/admission/plugin/webhook/predicates/
+    namespace/matcher.go); a Namespace it judges by its own labels."""
+    return name in _IN_NO_NAMESPACE.get(group, "").split()
 
 
 def fault_of(expression: str) -> tuple[str, str] | None:

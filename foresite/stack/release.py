@@ -1,4 +1,4 @@
-"""The end of a site: how ``foresite up`` takes its cluster away, and what a person does after it.
+"""The end of a site: how ``foresite up`` takes its cluster away.
 
 Two runs of Pulumi. In the first nothing is deleted: what the site gives up is registered once
 more, protected no more and marked as what may be deleted (components/leaving.py). In the second,
@@ -105,7 +105,7 @@ def _refresh(engine: Engine, held: Iterable[Resource]) -> None:
     if not urns:
         return
     targets = [part for urn in urns for part in ("--target", urn)]
-    done = engine.run(
+    done = engine.cautious().run(
         "refresh", "--yes", "--skip-preview", "--run-program", "--non-interactive",
         "--color", "never", "--stack", engine.stack, *targets,
     )  # fmt: skip
@@ -116,14 +116,3 @@ def _refresh(engine: Engine, held: Iterable[Resource]) -> None:
 def _resources(engine: Engine) -> list[Resource]:
     deployment = (engine.exported() or {}).get("deployment") or {}
     return list(deployment.get("resources") or ())
-
-
-def what_next(site: Site) -> list[str]:
-    """What a person does once a decommissioned site was applied."""
-    look = f"kubectl --context {site.file.management} -n {site.name} get cluster,baremetalhosts"
-    return [
-        f"\n{site.name} is decommissioned: its hosts are wiped and stay registered",
-        f"look:      {look}",
-        "then:      once no Cluster and no Machine is left, remove its files from sites/, merge,",
-        f"           and run pulumi destroy --stack {site.name}: nobody does that for you",
-    ]
