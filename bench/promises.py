@@ -2,7 +2,8 @@
 
 ``python -m bench.promises`` runs the tests that tests/promises.yaml names, takes its measurements,
 and writes docs/promises.md of their results. ``--only WORD`` proves the promises with that word and
-leaves the other rows as they are not: it prints, and writes nothing.
+leaves the other rows as they are not: it prints, and writes nothing. ``--results FILE…`` takes what
+pytest has written of runs of this very commit (``--junitxml``), and runs no test.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -43,9 +44,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Prove, and write the page; 1 where a test failed or proved nothing."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", metavar="WORD", default="")
+    parser.add_argument("--results", metavar="FILE", nargs="+", type=Path, default=[])
     options = parser.parse_args(arguments)
     chosen = [each for each in promises() if options.only.lower() in each["promise"].lower()]
-    outcomes = proved(test for each in chosen for test in each["tests"])
+    wanted = list(dict.fromkeys(test for each in chosen for test in each["tests"]))
+    outcomes = counted(wanted, options.results) if options.results else proved(wanted)
     text = "\n".join(page(chosen, outcomes)) + "\n"
     if options.only:
         print(text)
@@ -54,16 +57,20 @@ def main(arguments: list[str] | None = None) -> int:
     return int(any(not sound(each, outcomes) for each in chosen))
 
 
-def proved(tests: Iterable[str]) -> Outcomes:
+def proved(tests: Sequence[str]) -> Outcomes:
     """Run tests, in one go, and count how their cases ended."""
-    wanted = list(dict.fromkeys(tests))
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.xml"
-        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={results}", *wanted]
+        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={results}", *tests]
         subprocess.run(command, cwd=ROOT, stdout=sys.stderr, check=False)
-        tree = ElementTree.parse(results)
-    counts: dict[str, Counter[str]] = {test: Counter() for test in wanted}
-    for case in tree.iter("testcase"):
+        return counted(tests, [results])
+
+
+def counted(tests: Iterable[str], results: Iterable[Path]) -> Outcomes:
+    """How the cases of tests ended, from what pytest has written of its runs."""
+    counts: dict[str, Counter[str]] = {test: Counter() for test in tests}
+    cases = (case for file in results for case in ElementTree.parse(file).iter("testcase"))
+    for case in cases:
         file = case.attrib["classname"].replace(".", "/") + ".py"
         test = f"{file}::{case.attrib['name'].partition('[')[0]}"
         tags = {child.tag for child in case}
