@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,12 +38,14 @@ with open(folder / "saved", "a") as file:
     file.write("whole ")
 """
 _COMMAND = """
-import sys
+import signal, sys
 from pathlib import Path
 
 from foresite import cli, interruption
 from foresite.stack.engine import Engine
 
+# A shell starts what it runs in the background with it ignored, and that is inherited.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 folder, how, seconds, *words = sys.argv[1:]
 folder = Path(folder)
 interruption._ONE = float(seconds)
@@ -100,12 +103,14 @@ def at_work(folder: Path, *words: str) -> Iterator[Command]:
         [sys.executable, "-c", _COMMAND, str(folder), *words],
         cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True,
     ) as process:  # fmt: skip
-        works = folder / "works"
+        works, late = folder / "works", threading.Timer(120, process.kill)
+        late.start()  # so that nobody waits for ever for what it says
         try:
             wait(lambda: (works.exists() and works.read_text() != "") or process.poll() is not None)
             assert list((folder / "notes").glob(".lab-1.temporary.foresite-*/kubeconfig"))
             yield Command(folder, process)
         finally:
+            late.cancel()
             process.kill()
 
 
