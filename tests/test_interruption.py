@@ -103,8 +103,16 @@ def at_work(folder: Path, *words: str) -> Iterator[Command]:
         [sys.executable, "-c", _COMMAND, str(folder), *words],
         cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True,
     ) as process:  # fmt: skip
-        works, late = folder / "works", threading.Timer(120, process.kill)
-        late.start()  # so that nobody waits for ever for what it says
+        works = folder / "works"
+
+        def gives_up() -> None:
+            """Both have the pipe, so that a test would wait for ever for what they say."""
+            process.kill()
+            if works.exists():
+                os.kill(int(works.read_text()), signal.SIGKILL)
+
+        late = threading.Timer(120, gives_up)
+        late.start()
         try:
             wait(lambda: (works.exists() and works.read_text() != "") or process.poll() is not None)
             assert list((folder / "notes").glob(".lab-1.temporary.foresite-*/kubeconfig"))
