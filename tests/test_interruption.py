@@ -44,9 +44,10 @@ from pathlib import Path
 from foresite import cli, interruption
 from foresite.stack.engine import Engine
 
-# A shell starts what it runs in the background with it ignored, and that is inherited.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-folder, how, seconds, *words = sys.argv[1:]
+ignored, folder, how, seconds, *words = sys.argv[1:]
+# A shell's background and nohup ignore some, and whoever they run inherits that.
+for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(each, signal.SIG_IGN if each.name == ignored else signal.SIG_DFL)
 folder = Path(folder)
 interruption._ONE = float(seconds)
 engine = Engine(folder / "pulumi", {}, folder, "lab-1", folder / "notes")
@@ -95,12 +96,12 @@ class Command:
 
 
 @contextmanager
-def at_work(folder: Path, *words: str) -> Iterator[Command]:
+def at_work(folder: Path, *words: str, ignored: str = "") -> Iterator[Command]:
     pulumi = folder / "pulumi"
     pulumi.write_text(_FAKE_PULUMI)
     pulumi.chmod(0o755)
     with subprocess.Popen(
-        [sys.executable, "-c", _COMMAND, str(folder), *words],
+        [sys.executable, "-c", _COMMAND, ignored, str(folder), *words],
         cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True,
     ) as process:  # fmt: skip
         works = folder / "works"
@@ -167,15 +168,11 @@ def test_what_would_die_of_it_half_written_is_waited_for(tmp_path: Path) -> None
 
 def test_a_hang_up_that_is_ignored_stays_so(tmp_path: Path) -> None:
     """As nohup(1) asks for."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with at_work(tmp_path, "follow", AT_ONCE, "up") as command:
-            command.send(signal.SIGHUP)
-            (tmp_path / "go").touch()
-            command.ends(0)
-            assert command.saved() == "whole "
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    with at_work(tmp_path, "follow", AT_ONCE, "up", ignored="SIGHUP") as command:
+        command.send(signal.SIGHUP)
+        (tmp_path / "go").touch()
+        command.ends(0)
+        assert command.saved() == "whole "
 
 
 # --- a log that cannot be written -----------------------------------------------------------------
