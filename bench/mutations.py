@@ -3,13 +3,15 @@
 ``python -m bench.mutations`` changes one thing at a time (mutmut), runs the tests of rules, and
 writes what nobody noticed into docs/mutations.md. It works in a clone of the last commit. Changes
 of texts alone are left out: what a message says is judged by people. Of the rest a share is tried,
-chosen by name, so that two runs try the same.
+chosen by name, so that two runs try the same; what ``--minutes`` leaves no time for is not counted.
 """
 
 import argparse
 import ast
 import hashlib
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -40,6 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Try the chosen mutations, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--one-in", type=int, default=25, help="the share that is tried")
+    parser.add_argument("--minutes", type=float, default=60, help="the longest that it may try")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="foresite-mutations-") as folder:
         clone = Path(folder) / "clone"
@@ -47,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
         _mutmut(clone, "no.such.mutation*")  # makes all mutations, and learns which test runs what
         every = [each for package in PACKAGES for each in mutations(clone, package)]
         chosen = [each for each in every if _chosen(each.name, options.one_in)]
-        _mutmut(clone, *(each.name for each in chosen))
+        _mutmut(clone, *(each.name for each in chosen), seconds=options.minutes * 60)
         codes = dict(_codes(clone))
     parts = {"result": "\n".join(_table(every, chosen, codes))}
     PAGE.write_text(written("mutations", PAGE.read_text("utf-8"), parts), "utf-8")
@@ -97,12 +100,16 @@ def _chosen(name: str, one_in: int) -> bool:
     return int(hashlib.sha256(name.encode()).hexdigest(), 16) % one_in == 0
 
 
-def _mutmut(clone: Path, *names: str) -> None:
-    """Run mutmut for some mutations; what it says is kept out of the way unless it fails early."""
-    subprocess.run(
+def _mutmut(clone: Path, *names: str, seconds: float | None = None) -> None:
+    """Run mutmut for some mutations, and end it with all that it runs where that takes longer."""
+    with subprocess.Popen(
         [str(MUTMUT), "run", "--max-children", "2", *names],
-        cwd=clone, stdout=sys.stderr, stderr=subprocess.STDOUT, check=False,
-    )  # fmt: skip
+        cwd=clone, stdout=sys.stderr, stderr=subprocess.STDOUT, start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _codes(clone: Path) -> Iterator[tuple[str, int | None]]:
