@@ -7,7 +7,7 @@ needs any more is told as well.
 
 import datetime
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -61,8 +61,8 @@ class Exemption:
 
 
 def exemptions(rows: Iterable[Mapping[str, Any]], *, own: bool) -> tuple[Exemption, ...]:
-    """Exceptions from plain data. Raises ExemptionError."""
-    return tuple(_exemption(row, own=own) for row in rows)
+    """Exceptions from plain data; ``object`` may be several. Raises ExemptionError."""
+    return tuple(each for row in rows for each in _exemptions(row, own=own))
 
 
 @cache
@@ -78,17 +78,19 @@ def _pattern(objects: str) -> re.Pattern[str]:
     return re.compile("[^/ ]*".join(re.escape(part) for part in objects.split("*")))
 
 
-def _exemption(row: Mapping[str, Any], *, own: bool) -> Exemption:
+def _exemptions(row: Mapping[str, Any], *, own: bool) -> Iterator[Exemption]:
     if not isinstance(row, Mapping):
         raise ExemptionError(f"an exception is a map with {', '.join(FIELDS)}: {row!r}")
     missing = [field for field in FIELDS if not row.get(field)]
     if missing:
         raise ExemptionError(f"an exception says no {', '.join(missing)}: {dict(row)}")
-    rule, title, reason, owner = (str(row[field]) for field in FIELDS[:-1])
+    rule, reason, owner = (str(row[field]) for field in ("rule", "reason", "owner"))
+    titles = row["object"] if isinstance(row["object"], list) else [row["object"]]
     only = row.get("only") or []
     if not isinstance(only, list):
         raise ExemptionError(f"only is no list of values: {dict(row)}")
-    return Exemption(rule, title, reason, owner, _day(row["until"]), own, tuple(map(str, only)))
+    for title in map(str, titles):
+        yield Exemption(rule, title, reason, owner, _day(row["until"]), own, tuple(map(str, only)))
 
 
 def _day(until: object) -> datetime.date:

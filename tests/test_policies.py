@@ -14,14 +14,26 @@ from policies import Object, Severity, SiteRule, Violation, reference
 from policies.exceptions import exemptions, ours
 from policies.judge import findings, judge
 from policies.rules import DOMAINS, RULES
-from tests.golden import every_site, objects
+from schemas.vocabulary import PodNetworkInstall
+from tests.golden import every_site, objects, with_file
 from tests.policy_objects import GOOD, changed, full, good
 
 TODAY = datetime.date(2026, 11, 22)
 
 
+SITES = every_site()
+DIRECT = SITES["lab-1"].file.cluster.model_copy(
+    update={
+        "pod_network": SITES["lab-1"].file.cluster.pod_network.model_copy(
+            update={"install": PodNetworkInstall.DIRECT}
+        )
+    }
+)
+SITES = {**SITES, "lab-1, network installed directly": with_file(SITES["lab-1"], cluster=DIRECT)}
+
+
 def every_object(site: str) -> list[Object]:
-    return [Object(each.target.value, each.body) for each in objects(every_site()[site])]
+    return [Object(each.target.value, each.body) for each in objects(SITES[site])]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -39,18 +51,16 @@ def test_the_names_of_rules_are_different() -> None:
     assert all(DOMAINS.values()), "a domain has no rule"
 
 
-@pytest.mark.parametrize("site", list(every_site()))
+@pytest.mark.parametrize("site", SITES)
 def test_every_site_keeps_every_rule(site: str) -> None:
-    own = exemptions(
-        (each.model_dump() for each in every_site()[site].file.policies.exceptions), own=True
-    )
+    own = exemptions((each.model_dump() for each in SITES[site].file.policies.exceptions), own=True)
     found = judge(every_object(site), TODAY, own)
     assert [f"{each.rule.name}: {each.object.title}" for each in found.violations] == []
     assert (found.expired, found.unused) == ((), ())
 
 
 def test_every_exception_of_ours_is_needed_by_some_site() -> None:
-    broken = [each for site in every_site() for each in findings(every_object(site), RULES)]
+    broken = [each for site in SITES for each in findings(every_object(site), RULES)]
     unneeded = [e for e in ours() if not any(e.covers(each) for each in broken)]
     assert [f"{each.rule}: {each.object}" for each in unneeded] == []
 
