@@ -9,7 +9,16 @@ import pytest
 
 from schemas.codes import Code
 from schemas.remediation import Remediation
-from schemas.rules import cachereach, files, promises, remediation, repairs, schedulers, serving
+from schemas.rules import (
+    accelerators,
+    cachereach,
+    files,
+    promises,
+    remediation,
+    repairs,
+    schedulers,
+    serving,
+)
 from schemas.rules import versions as version_rules
 from schemas.rules.accelerators import OPERATOR_IMAGE
 from schemas.rules.scope import InPool
@@ -121,3 +130,20 @@ def test_a_version_like_none_that_is_known_is_answered_with_those_that_are() -> 
     other = pool.model_copy(update={"os": "solaris"})
     (found,) = version_rules.operating_system(InPool(SITE, 0, other))
     assert found.fix.startswith("write one of ")
+
+
+def test_a_model_of_a_sites_own_has_no_name_of_the_catalogue() -> None:
+    file = every_site()["tsukuba-1"].file
+    assert file.accelerators is not None
+    assert not list(accelerators.own_models(file, {}))
+    found = accelerators.own_models(file, file.accelerators.models)
+    assert [(each.code, each.place[-1]) for each in found] == [(Code.DUPLICATE_NAME, "mncore2")]
+
+
+def test_a_pool_that_a_backend_names_twice_is_said_to_be_twice_there() -> None:
+    scheduling = SITE.file.scheduling
+    assert scheduling is not None
+    backends = scheduling.model_dump(mode="json", exclude_unset=True)["backends"]
+    backends[0]["pools"].append(backends[0]["pools"][0])
+    found = schedulers.backend_pools(with_section(SITE, "scheduling", backends=backends))
+    assert [each.message for each in found] == [f"pool {backends[0]['pools'][0]} is twice here"]
