@@ -135,8 +135,9 @@ def kills() -> str:
     file = OUT / "survival.json"
     if not file.exists():
         return "not measured: run python -m bench.survival"
-    found = json.loads(file.read_text("utf-8"))
-    return f"{found['converged']} of {found['seeds']} seeds converge"
+    seeds = json.loads(file.read_text("utf-8"))["seeds"]
+    converged = sum(not each["wrong"] for each in seeds)
+    return f"{converged} of {len(seeds)} seeds converge, {sum(e['hits'] for e in seeds)} kills"
 
 
 MEASURES: Mapping[str, Callable[[], str]] = {"bad_files": bad_files, "kills": kills}
