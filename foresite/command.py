@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 OK, FOUND, FAILED = 0, 1, 2
@@ -19,6 +20,12 @@ def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
     except OSError:
         sys.stderr = open("/dev/null", "w", encoding="utf-8")  # noqa: SIM115 open until the end
+
+
+def few(things: Sequence[object], shown: int) -> str:
+    """The first of some things for a person: ``a, b and 28 more``."""
+    more = f" and {len(things) - shown} more" if len(things) > shown else ""
+    return ", ".join(map(str, things[:shown])) + more
 
 
 def repository(options: argparse.Namespace) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from components.manifest import Json, Manifest, Target
-from foresite.command import UsageError
+from foresite.command import UsageError, few
 from foresite.servers.lost import Look
 from foresite.stack.live import Key
 from foresite.stack.stated import SMALL, Stated
@@ -143,7 +143,7 @@ def _removed(found: Change, lost: list[Stated], allow: int) -> Iterator[str]:
         what = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
         named = [each.title for each in (*lost, *found.gone)]
         yield (
-            f"{what} would be lost ({_few(named)}), and {_named(allow)}; if that is meant: "
+            f"{what} would be lost ({few(named, _SHOWN)}), and {_named(allow)}; if that is meant: "
             f"{_how(REMOVE, total)}"
         )
 
@@ -152,7 +152,7 @@ def _grown(found: Change, allow: int) -> Iterator[str]:
     total = found.more + len(found.longer)
     if total > allow:
         more = f"{found.more} objects more, over twice as many" if found.more else ""
-        longer = f"{TIMES_SIZE} times as long: {_few(found.longer)}" if found.longer else ""
+        longer = f"{TIMES_SIZE} times as long: {few(found.longer, _SHOWN)}" if found.longer else ""
         yield (
             f"it grows: {'; '.join(filter(None, (more, longer)))}; {_named(allow)}; if that is "
             f"meant: {_how(GROW, total)}"
@@ -162,9 +162,10 @@ def _grown(found: Change, allow: int) -> Iterator[str]:
 def _protected(site: str, objects: list[Stated]) -> list[str]:
     if not objects:
         return []
+    titles = few([each.title for each in objects], _SHOWN)
     return [
-        f"protected, so Pulumi does not delete it: {_few([each.title for each in objects])}; if it "
-        f"is to go: pulumi state unprotect -s {site} '{objects[0].urn}'"
+        f"protected, so Pulumi does not delete it: {titles}; if it is to go: "
+        f"pulumi state unprotect -s {site} '{objects[0].urn}'"
         + (f", and {len(objects) - 1} more" if len(objects) > 1 else "")
     ]
 
@@ -175,8 +176,3 @@ def _named(allow: int) -> str:
 
 def _how(word: str, number: int) -> str:
     return f"--allow {word}={number}, or in a request the line Foresite-Allow: {word}={number}"
-
-
-def _few(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from foresite.check import as_json, as_text
 from foresite.command import FOUND, OK, UsageError, repository
-from foresite.recovery.examined import DamagedError, Examined, examine, few, lines, of_note
+from foresite.recovery.examined import DamagedError, Examined, counted, examine, lines, of_note
 from foresite.recovery.explained import explained, sides
 from foresite.recovery.leftover import restored
 from foresite.recovery.report import Report
@@ -104,7 +104,7 @@ def _check_losses(seen: Examined, rebuild: int | None) -> None:
             "the cluster has objects that are what was applied by name alone": seen.strange,
         }
         raise UsageError(
-            "; ".join(f"{what}, {few(_idents(some))}" for what, some in said.items() if some)
+            "; ".join(f"{what}, {counted(_idents(some))}" for what, some in said.items() if some)
             + "\n  either the context names another cluster, such as one that was restored from a "
             "backup of this: correct it; or its data is being restored: wait for that;\n"
             "  or what was applied is lost for good: then the site is made anew from Git, on what "
@@ -229,7 +229,7 @@ def _prove(engine: Engine, site: Site, report: Report) -> int:
 
 
 def _unprotect(site: Site, protected: list[Stated]) -> str:
-    objects = few(_idents(protected))
+    objects = counted(_idents(protected))
     urns = " ".join(shlex.quote(each.urn) for each in protected)
     return (
         f"protected, and not in the site any more, {objects}: put them back into the site; or, if "

@@ -15,21 +15,11 @@ from controlplane import ControlPlane
 from foresite.stack.engine import Engine
 from foresite.stack.engines import engine_for
 from schemas.load import load_site
+from tests.policy_lab import OPEN_POD
 from tests.trial_repository import small_sites, use_trial
 
 pytestmark = pytest.mark.pulumi
 SITE = "sendai-1"
-OPEN_POD = """\
----
-apiVersion: v1
-kind: Pod
-metadata: {name: open, namespace: kube-flannel}
-spec:
-  containers:
-    - name: shell
-      image: registry.example/shell:v1@sha256:%s
-      securityContext: {privileged: true}
-""" % ("a" * 64)
 RULES = """\
 import json, os
 from policies import Found, ObjectRule, Severity, SiteRule
@@ -115,7 +105,7 @@ def refused_by(said: str) -> set[str]:
 def test_what_breaks_a_rule_stops_preview_and_up_before_anything_is_made(packed: Packed) -> None:
     manifests = packed.root / "sites" / "pod-network" / "flannel.yaml"
     good = manifests.read_text()
-    manifests.write_text(good + OPEN_POD)
+    manifests.write_text(f"{good}---\n{OPEN_POD}")
     for command in (("preview",), ("up", "--yes")):
         passed, said = packed.run(*command)
         assert not passed

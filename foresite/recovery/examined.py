@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from components.manifest import Json, Manifest, Target
-from foresite.command import UsageError
+from foresite.command import UsageError, few
 from foresite.recovery.remains import Remains, remains
 from foresite.servers.apiserver import Kubectl, NoAnswerError, RefusedError
 from foresite.servers.inventory import take, versions
@@ -196,11 +196,9 @@ def _of_objects(found: Remains) -> Iterator[str]:
     }
     for what, objects in said.items():
         if objects:
-            yield f"{what}: {few(objects)}"
+            yield f"{what}: {counted(objects)}"
 
 
-def few(objects: tuple[Ident, ...]) -> str:
-    """Objects for a person, the first by name."""
-    named = ", ".join(map(str, objects[:_SHOWN]))
-    more = f" and {len(objects) - _SHOWN} more" if len(objects) > _SHOWN else ""
-    return f"{len(objects)}: {named}{more}"
+def counted(objects: tuple[Ident, ...]) -> str:
+    """How many objects, and the first by name, for a person."""
+    return f"{len(objects)}: {few(objects, _SHOWN)}"

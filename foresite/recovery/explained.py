@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from components.manifest import Manifest
+from foresite.command import few
 from foresite.recovery.remains import Remains
 from foresite.stack.live import Key, key_of
 from foresite.stack.stated import Ident, State, Stated, ident
@@ -125,5 +126,4 @@ def _replaced(wanted: Ident, held: Stated | None, found: Remains) -> str:
 
 
 def _some(what: str, fields: list[str]) -> str:
-    more = f" and {len(fields) - _SHOWN} more" if len(fields) > _SHOWN else ""
-    return f"{what}: {', '.join(fields[:_SHOWN])}{more}"
+    return f"{what}: {few(fields, _SHOWN)}"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from components.manifest import Manifest, Target
 from components.site import site_objects
-from foresite.command import UsageError
+from foresite.command import UsageError, few
 from foresite.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
 from foresite.servers.served import Kind, kinds_of, unserved
 from foresite.stack.engine import Engine
@@ -238,10 +238,5 @@ def _in_words(refused: dict[str, list[str]]) -> str:
     verbs: dict[tuple[str, ...], list[str]] = {}
     for verb, names in refused.items():
         verbs.setdefault(tuple(names), []).append(verb)
-    said = [f"{' or '.join(each)} {_few(list(names))}" for names, each in verbs.items()]
+    said = [f"{' or '.join(each)} {few(names, _SHOWN)}" for names, each in verbs.items()]
     return f"the account may not {', nor '.join(said)}" if said else ""
-
-
-def _few(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

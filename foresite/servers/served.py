@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from components.manifest import Json, Manifest
+from foresite.command import few
 from foresite.servers.apiserver import ApiServer, RefusedError
 from schemas.objects import store
 
@@ -155,10 +156,9 @@ def _document(server: ApiServer, api: str) -> tuple[Json, Json]:
 
 
 def _older(api: str, kind: str, paths: dict[str, str]) -> str:
-    shown = [f"{path} of {title}" for path, title in list(paths.items())[:_SHOWN]]
-    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    fields = few([f"{path} of {title}" for path, title in paths.items()], _SHOWN)
     return (
-        f"its {kind} of {api} is of another release, and has no field {', '.join(shown)}{more}: "
+        f"its {kind} of {api} is of another release, and has no field {fields}: "
         f"install {_install(api, kind)}"
     )
 
