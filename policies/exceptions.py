@@ -1,8 +1,9 @@
-"""Exceptions as data: a rule, objects, a reason, an owner and an end date.
+"""Exceptions as data: a rule, objects, a reason, an owner and, for a site's own, an end date.
 
-Ours are in policies/exceptions.yaml, and name each privileged part; a site's own stand in its file
-under ``policies.exceptions``. One that has expired excepts nothing, and is told; one that no object
-needs any more is told as well.
+Ours are in policies/exceptions.yaml, and name each privileged part. They have no end: a user cannot
+change what Foresite makes, so a date would only make sites fail. A site's own stand in its file
+under ``policies.exceptions``. One that has expired excepts nothing, and is reported; one that no
+object needs any more is reported as well.
 """
 
 import datetime
@@ -19,7 +20,7 @@ from policies.embedded import makers
 from policies.rule import Violation
 
 OURS = Path(__file__).parent / "exceptions.yaml"
-FIELDS = ("rule", "object", "reason", "owner", "until")
+FIELDS = ("rule", "object", "reason", "owner")
 
 
 class ExemptionError(Exception):
@@ -28,7 +29,8 @@ class ExemptionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Exemption:
-    """Objects that a rule does not hold for, up to and including the day ``until``.
+    """Objects that a rule does not hold for, up to and including the day ``until``; always where
+    that is None, as it is for ours.
 
     ``object`` is ``<kind> <namespace>/<name>``, or ``<kind> <name>`` without a namespace; ``*``
     stands for any text within one of them. An object that is text in another one is named with it:
@@ -41,7 +43,7 @@ class Exemption:
     object: str
     reason: str
     owner: str
-    until: datetime.date
+    until: datetime.date | None
     own: bool = False
     only: tuple[str, ...] = ()
 
@@ -57,7 +59,7 @@ class Exemption:
 
     def expired(self, today: datetime.date) -> bool:
         """Whether its last day is over."""
-        return today > self.until
+        return self.until is not None and today > self.until
 
 
 def exemptions(rows: Iterable[Mapping[str, Any]], *, own: bool) -> tuple[Exemption, ...]:
@@ -81,7 +83,7 @@ def _pattern(objects: str) -> re.Pattern[str]:
 def _exemptions(row: Mapping[str, Any], *, own: bool) -> Iterator[Exemption]:
     if not isinstance(row, Mapping):
         raise ExemptionError(f"an exception is a map with {', '.join(FIELDS)}: {row!r}")
-    missing = [field for field in FIELDS if not row.get(field)]
+    missing = [field for field in (*FIELDS, *(["until"] if own else [])) if not row.get(field)]
     if missing:
         raise ExemptionError(f"an exception says no {', '.join(missing)}: {dict(row)}")
     rule, reason, owner = (str(row[field]) for field in ("rule", "reason", "owner"))
@@ -89,8 +91,11 @@ def _exemptions(row: Mapping[str, Any], *, own: bool) -> Iterator[Exemption]:
     only = row.get("only") or []
     if not isinstance(only, list):
         raise ExemptionError(f"only is no list of values: {dict(row)}")
+    if not own and "until" in row:
+        raise ExemptionError(f"an exception of Foresite's own has no end: {dict(row)}")
+    until = _day(row["until"]) if own else None
     for title in map(str, titles):
-        yield Exemption(rule, title, reason, owner, _day(row["until"]), own, tuple(map(str, only)))
+        yield Exemption(rule, title, reason, owner, until, own, tuple(map(str, only)))
 
 
 def _day(until: object) -> datetime.date:

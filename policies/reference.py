@@ -29,8 +29,8 @@ def page() -> str:
         lines += [f"## {domain.capitalize()}", ""]
         lines += ["| rule | | what it asks for | what it keeps from happening | from |"]
         lines += ["|---|---|---|---|---|", *(_row(rule) for rule in rules), ""]
-    lines += ["## Exceptions", "", EXCEPTIONS_TEXT, "", "| object | rule | why | until |"]
-    lines += ["|---|---|---|---|"]
+    lines += ["## Exceptions", "", EXCEPTIONS_TEXT, "", "| object | rule | why |"]
+    lines += ["|---|---|---|"]
     lines += [_exception(each) for each in sorted(ours(), key=lambda e: (e.object, e.rule))]
     return "\n".join([*lines, ""])
 
@@ -42,7 +42,7 @@ def _row(rule: Rule) -> str:
 
 def _exception(each: Exemption) -> str:
     only = f"{', '.join(f'`{value}`' for value in each.only)}: " if each.only else ""
-    return f"| `{each.object}` | `{each.rule}` | {only}{_cell(each.reason)} | {each.until} |"
+    return f"| `{each.object}` | `{each.rule}` | {only}{_cell(each.reason)} |"
 
 
 def _cell(text: str) -> str:
