@@ -79,6 +79,7 @@ generate: .venv/.ready ## Make every generated file anew
 	@$(PYTHON) -m policies.reference
 	@$(PYTHON) -m tools.crds
 	@$(PYTHON) -m tools.screens
+	@$(PYTHON) -m tools.architecture
 
 bench: .venv/.ready ## Measure Foresite against its rivals
 	@$(PYTHON) -m tools.toolchain ensure pulumi controlplane scheduling given

@@ -17,12 +17,12 @@ from bench.cache_load_client import Load
 from components.object_cache.bootstrap import bootstrap
 from components.object_cache.endpoints import FILE, endpoint_text
 from controlplane.ports import free_port
+from schemas.facts.site import Site
 from schemas.load import load_site
-from schemas.site import Site
 from tests.cache_server_fakes import fake_token, fake_token_reviews
 from tests.cache_server_process import OBJECTS, CacheServer, bucket
-from tests.envoy import Envoy, run
-from tests.object_cache_site import FOLDER, Mount, cache_of, on_loopback
+from tests.kit.envoy import Envoy, run
+from tests.kit.object_cache_site import FOLDER, Mount, cache_of, on_loopback
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = "tokyo-1"

@@ -21,10 +21,10 @@ from bench import machine
 from bench.fleet import ROOT
 from bench.offline import OUT
 from bench.trial import count, expect, kill, manifests_of, server
-from components.manifest import Json, Target
+from components.making.manifest import Json, Target
 from controlplane import Client
+from schemas.facts.site import Site
 from schemas.load import load_site
-from schemas.site import Site
 from tools.toolchain import environment, locate
 
 PLAIN = ROOT / "bench" / "plain"

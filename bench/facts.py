@@ -14,9 +14,9 @@ from components.machines.names import (
     SERIAL_ANNOTATION,
     ZONE_LABEL,
 )
-from components.manifest import Json
+from components.making.manifest import Json
 from components.site import site_objects
-from schemas.site import Site
+from schemas.facts.site import Site
 
 HOST, ADDRESSES = "BareMetalHost", "IPPool"
 OF_A_HOST = {

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from bench.facts import HOST, OF_A_HOST, facts_of, objects_of, without
 from bench.tools import RIVALS
-from components.dump import dump, dump_all
 from components.machines.names import POOL_LABEL
-from components.manifest import Json
-from schemas.site import Site
+from components.making.dump import dump, dump_all
+from components.making.manifest import Json
+from schemas.facts.site import Site
 
 TEMPLATES = ("hosts.yaml", "addresses.yaml")
 

@@ -11,12 +11,12 @@ from typing import Any
 from deepdiff import DeepDiff
 
 from bench.kills_world import World
-from components.manifest import SITE_LABEL, Json, Manifest, Target
+from components.making.manifest import SITE_LABEL, Json, Manifest, Target
 from components.site import site_objects
 from controlplane import Client
-from foresite.recovery.leftover import leftovers
-from foresite.stack.engine import Engine
-from schemas.site import Site
+from foresite.delivery.recovery.leftover import leftovers
+from foresite.delivery.stack.engine import Engine
+from schemas.facts.site import Site
 
 
 def managed(site: Site) -> list[Manifest]:

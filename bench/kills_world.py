@@ -12,13 +12,13 @@ from urllib.parse import urlencode
 
 from bench.kills_plan import BACK
 from bench.trial import kill as kill_all
-from components.manifest import SITE_LABEL
+from components.making.manifest import SITE_LABEL
 from controlplane import ApiError, Client, ControlPlane
 from controlplane.trial import bring_up
-from foresite.stack.engine import Engine
-from foresite.stack.engines import engine_for
+from foresite.delivery.stack.engine import Engine
+from foresite.delivery.stack.engines import engine_for
+from schemas.facts.site import Site
 from schemas.load import load_site
-from schemas.site import Site
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "uv.lock")

@@ -25,9 +25,9 @@ from bench.maglev_plot import Panel, svg
 from bench.offline import OUT
 from bench.page import written
 from components.object_cache.maglev import Maglev
-from tests.envoy import Envoy, Upstreams, ask, run
-from tests.envoy.cluster import FILE, LISTENER, PREFIX, RING, bootstrap, endpoints, keys, maglev
-from tests.envoy.cluster import replace as give
+from tests.kit.envoy import Envoy, Upstreams, ask, run
+from tests.kit.envoy.cluster import FILE, LISTENER, PREFIX, RING, bootstrap, endpoints, keys, maglev
+from tests.kit.envoy.cluster import replace as give
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, PLOT = ROOT / "docs" / "hashing.md", ROOT / "docs" / "images" / "hashing.svg"

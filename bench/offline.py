@@ -17,8 +17,8 @@ from bench import fleet, inputs, machine, plot, runs, tools
 from bench.clock import Run, Times, environment, measure
 from bench.facts import objects_of
 from bench.same import differences, read
+from schemas.facts.site import Site
 from schemas.load import load
-from schemas.site import Site
 
 SIZES = ((1, 100), (1, 400), (10, 400), (100, 400), (1, 4000))
 """Sites, and hosts of each."""

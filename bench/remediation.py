@@ -20,13 +20,13 @@ from statistics import median
 from bench import machine
 from bench.offline import OUT
 from bench.page import written
-from components.faults import FAULTY_TAINT
+from components.making.faults import FAULTY_TAINT
+from schemas.facts.site import Site
 from schemas.load import load_site
-from schemas.site import Site
-from schemas.vocabulary import Fault
-from tests.remediation_history import State
-from tests.remediation_world import NOC, Repairs, repairing
-from tests.twin.pods import on, pod
+from schemas.model.vocabulary import Fault
+from tests.kit.remediation_history import State
+from tests.kit.remediation_world import NOC, Repairs, repairing
+from tests.kit.twin.pods import on, pod
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "repair-times.md"

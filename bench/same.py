@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from components.manifest import SITE_LABEL, Json
+from components.making.manifest import SITE_LABEL, Json
 
 Key = tuple[str, ...]
 

@@ -19,9 +19,9 @@ from statistics import median
 from bench import machine
 from bench.offline import OUT
 from schemas.load import load_site
-from tests.twin.pods import Shape, gang, pod
-from tests.twin.schedulers import DEFAULT, GANG
-from tests.twin.world import World, world
+from tests.kit.twin.pods import Shape, gang, pod
+from tests.kit.twin.schedulers import DEFAULT, GANG
+from tests.kit.twin.world import World, world
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = "tokyo-1"

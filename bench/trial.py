@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 
-from components.manifest import Manifest, Target
+from components.making.manifest import Manifest, Target
 from components.site import site_objects
 from controlplane import ApiError, Client, ControlPlane
 from controlplane.trial import bring_up
-from schemas.site import Site
+from schemas.facts.site import Site
 
 GONE_SECONDS = 10.0
 _SILENT: list[str] = []

@@ -1,7 +1,7 @@
 """The thin shell between pure objects and Pulumi: registers manifests, and nothing else.
 
 Objects are registered untyped, as their bodies stand, so that what Pulumi applies is what
-``render`` writes; the real schemas judge them before, offline (schemas/objects).
+``render`` writes; the real schemas judge them before, offline (schemas/kubernetes/objects).
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ import pulumi_kubernetes
 import yaml
 from pulumi.runtime import config
 
-from components.decommission import remaining
-from components.manifest import Manifest, Target
-from schemas.site import Site
+from components.making.decommission import remaining
+from components.making.manifest import Manifest, Target
+from schemas.facts.site import Site
 
 REQUESTS_PER_SECOND = 1000
 """The provider's client waits at 50 requests a second by default, which is most of a preview."""

@@ -2,36 +2,36 @@
 
 from collections.abc import Callable
 
-from components.accelerators import impact as accelerators_impact
+from components.accelerators import effects as accelerators_impact
 from components.accelerators import objects as accelerators
-from components.admission_policies import impact as admission_policies_impact
+from components.admission_policies import effects as admission_policies_impact
 from components.admission_policies import objects as admission_policies
-from components.decommission import remaining
-from components.impact import kubernetes
-from components.impact.rules import Rules
-from components.impact.vocabulary import Name
-from components.machines import impact as machines_impact
+from components.effects import kubernetes
+from components.effects.rules import Rules
+from components.effects.vocabulary import Name
+from components.machines import effects as machines_impact
 from components.machines import objects as machines
-from components.manifest import Manifest
-from components.monitoring import impact as monitoring_impact
+from components.making.decommission import remaining
+from components.making.manifest import Manifest
+from components.monitoring import effects as monitoring_impact
 from components.monitoring import objects as monitoring
-from components.network_devices import impact as network_devices_impact
+from components.network_devices import effects as network_devices_impact
 from components.network_devices import objects as network_devices
-from components.object_cache import impact as object_cache_impact
+from components.object_cache import effects as object_cache_impact
 from components.object_cache import objects as object_cache
-from components.pod_network import impact as pod_network_impact
+from components.pod_network import effects as pod_network_impact
 from components.pod_network import objects as pod_network
-from components.remediation import impact as remediation_impact
+from components.remediation import effects as remediation_impact
 from components.remediation import objects as remediation
-from components.schedulers import impact as schedulers_impact
+from components.schedulers import effects as schedulers_impact
 from components.schedulers import objects as schedulers
-from components.secrets import impact as secrets_impact
+from components.secrets import effects as secrets_impact
 from components.secrets import objects as secrets
-from components.teams import impact as teams_impact
+from components.teams import effects as teams_impact
 from components.teams import objects as teams
-from components.training import impact as training_impact
+from components.training import effects as training_impact
 from components.training import objects as training
-from schemas.site import Site
+from schemas.facts.site import Site
 
 COMPONENTS: dict[str, Callable[[Site], list[Manifest]]] = {
     "machines": machines.objects,

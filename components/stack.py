@@ -9,8 +9,8 @@ import pulumi
 
 from components.accelerators.component import Accelerators
 from components.admission_policies.component import AdmissionPolicies
-from components.leaving import VARIABLE, read
 from components.machines.component import Machines
+from components.making.decommission_release import VARIABLE, read
 from components.monitoring.component import Monitoring
 from components.network_devices.component import NetworkDevices
 from components.object_cache.component import ObjectCache
@@ -22,7 +22,7 @@ from components.shell import Component, Placement, placement
 from components.site import site_objects
 from components.teams.component import Teams
 from components.training.component import Training
-from schemas.site import Site
+from schemas.facts.site import Site
 
 SHELLS = {
     "machines": Machines,

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-from components.impact.vocabulary import Name
-from components.manifest import Manifest
+from components.effects.vocabulary import Name
+from components.making.manifest import Manifest
 from components.site import objects_by_name
-from schemas.site import Site
+from schemas.facts.site import Site
 
 Change = Callable[[Any], Site]
 """From another value to the site that has it."""

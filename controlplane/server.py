@@ -14,10 +14,10 @@ from typing import Any
 
 from controlplane import credentials, flags
 from controlplane.access import Access, write_kubeconfig
+from controlplane.child_process import mortal
 from controlplane.client import Client
 from controlplane.daemon import Daemon
 from controlplane.errors import ApiError, ControlPlaneError
-from controlplane.mortal import mortal
 from controlplane.ports import free_port
 
 DEFAULT_CONTEXT = "trial"

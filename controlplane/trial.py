@@ -29,7 +29,7 @@ def bring_up(
     directory: Path, contexts: Iterable[str] = (), say: Callable[[str], object] = print
 ) -> ControlPlane:
     """Start the control plane of ``directory`` with all CRDs; quick where that has been done."""
-    from schemas.objects import load_crds
+    from schemas.kubernetes.objects import load_crds
     from tools.toolchain import locate
 
     tools = locate(["controlplane"])
@@ -47,7 +47,7 @@ def bring_up(
 
 def serve(plane: ControlPlane, bodies: Iterable[Manifest]) -> None:
     """Make the API server serve the kinds of these objects: its start leaves large ones out."""
-    from schemas.objects import load_crds
+    from schemas.kubernetes.objects import load_crds
 
     kinds = {f"{body['apiVersion']}/{body['kind']}" for body in bodies}
     with plane.client() as client:

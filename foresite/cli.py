@@ -15,7 +15,7 @@ from collections.abc import Callable
 from foresite.arguments import parser
 from foresite.command import FAILED, UsageError, say
 from foresite.interruption import exit_code, heeded
-from schemas.credentials import masked_words
+from schemas.kubernetes.credentials import masked_words
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -59,5 +59,6 @@ def _drop_output() -> None:
 
 def _command(name: str) -> Callable[[argparse.Namespace], int]:
     """Each command is a module of its name."""
-    run: Callable[[argparse.Namespace], int] = importlib.import_module(f"foresite.{name}").run
+    module = importlib.import_module(f"foresite.commands.{name}")
+    run: Callable[[argparse.Namespace], int] = module.run
     return run

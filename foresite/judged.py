@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from components.manifest import Manifest
+from components.making.manifest import Manifest
 from foresite.command import UsageError
 from foresite.origin import Spot, origin
 from policies import Object, Severity, Violation
@@ -20,12 +20,12 @@ from policies.exceptions import Exemption, exemptions
 from policies.judge import judge
 from policies.own import Fault, own_rules
 from policies.rules import RULES
-from schemas.codes import Code
+from schemas.facts.site import Site
 from schemas.load import Loaded
-from schemas.nearest import nearest
-from schemas.problem import Problem
-from schemas.site import Site
-from schemas.typed import place
+from schemas.model.codes import Code
+from schemas.model.nearest import nearest
+from schemas.model.problem import Problem
+from schemas.reading.typed_document import place
 
 PLACED = 20
 """Violations whose value in the site file is looked for; more are shown at the file as a whole."""

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from components.site import COMPONENTS
 from policies import Object
+from schemas.facts.site import Site
+from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.load import Loaded
-from schemas.manifests import ManifestError, read_objects
-from schemas.reader import Document
+from schemas.reading.typed_document import readable
+from schemas.reading.yaml_reader import Document
 from schemas.resolve import UnknownPathError, resolve
-from schemas.site import Site
-from schemas.typed import readable
 
 TRIED = 6
 """Values that are tried for one place; the objects of a large site take a tenth of a second."""

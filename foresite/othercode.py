@@ -16,16 +16,18 @@ from pathlib import Path
 
 from foresite.command import UsageError
 from preview.objects import Objects, parsed
-from preview.snapshot import Snapshot
+from preview.states.snapshot import Snapshot
 
 PACKAGES = ("foresite", "preview", "components", "policies", "schemas")
 _TIME_LIMIT = 600
+_PREVIEWS = ("foresite/commands/preview.py", "foresite/preview.py")
+"""Where the code of a commit has the command, now and in earlier versions."""
 
 
 def run_with(root: Path, commit: str, arguments: list[str]) -> int:
     """Run ``foresite`` as it is in ``commit`` on the repository at ``root``; its exit code."""
     with _code(root, commit) as folder:
-        if not (folder / "foresite" / "preview.py").exists():
+        if not any((folder / each).exists() for each in _PREVIEWS):
             raise UsageError(f"the code of {commit[:10]} has no preview; leave --code out")
         command = ["foresite", "--root", str(root), *arguments]
         return subprocess.run(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from policies.manifests import read
-from policies.remembered import as_json, remembered
+from policies.memo import as_json, remembered
 from policies.rule import Json, Object
 
 Step = str | int

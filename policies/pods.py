@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from policies.embedded import embedded, written
-from policies.remembered import as_json, remembered
+from policies.memo import as_json, remembered
 from policies.rule import Found, Json, Object
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")

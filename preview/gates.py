@@ -7,7 +7,7 @@ or the flag. A site whose file vanishes is let through by no number.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from components.impact.vocabulary import Action, Impact
+from components.effects.vocabulary import Action, Impact
 from preview.result import Gate, Growth, Preview, SitePreview, State
 
 REMOVE = "remove"

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from components.impact.vocabulary import Name
-from components.manifest import Manifest, Target
+from components.effects.vocabulary import Name
+from components.making.manifest import Manifest, Target
 from components.site import objects_by_name
 from schemas.load import load
 

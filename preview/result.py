@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from components.impact.vocabulary import Action, Effect, Impact, Ledger, ObjectChange, PoolPlan
-from components.object_cache.impact.consequences import Consequence
-from components.object_cache.impact.moved import CacheMove
-from schemas.problem import Problem
+from components.effects.vocabulary import Action, Effect, Impact, Ledger, ObjectChange, PoolPlan
+from components.object_cache.effects.consequences import Consequence
+from components.object_cache.effects.moved import CacheMove
+from schemas.model.problem import Problem
 
 
 class Cause(NamedTuple):

@@ -12,25 +12,25 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from components.impact.nodestate import NodeState
-from components.impact.vocabulary import Side, SiteChange
-from components.manifest import Manifest
+from components.effects.nodestate import NodeState
+from components.effects.vocabulary import Side, SiteChange
+from components.making.manifest import Manifest
+from components.making.validation import object_problems
 from components.site import objects_by_name
-from components.valid import object_problems
-from preview import connections
-from preview.causes import causes
-from preview.compare import compare
-from preview.edits import Input, edits
-from preview.fleet import owners, site_names, site_of, suspects, touched
-from preview.group import grouped
-from preview.judge import judge
-from preview.nodes import NodesError, Seen
+from preview.differences import connections
+from preview.differences.causes import causes
+from preview.differences.compare import compare
+from preview.differences.edits import Input, edits
 from preview.objects import Objects
 from preview.result import Preview, SitePreview, State
-from preview.snapshot import Snapshot, changed_files
-from schemas.codes import Code
+from preview.states.fleet import owners, site_names, site_of, suspects, touched
+from preview.states.nodes import NodesError, Seen
+from preview.states.snapshot import Snapshot, changed_files
+from preview.verdict.group import grouped
+from preview.verdict.judge import judge
 from schemas.load import Loaded, load
-from schemas.problem import Problem
+from schemas.model.codes import Code
+from schemas.model.problem import Problem
 
 CODE = ("schemas", "components", "policies", "__main__.py", "Pulumi.yaml")
 """What the objects of a site are made by, besides the catalogue, which is data."""

@@ -2,7 +2,7 @@
 
 ``python -m schemas.editor`` writes schemas/site.schema.json from the model and the catalogue;
 ``--check`` writes nothing and says whether the file is what would be written. Owns how the model
-looks to an editor, and nothing of what is valid: that is said once, in schemas/sitefile.py.
+looks to an editor, and nothing of what is valid: that is said once, in schemas/model/site_file.py.
 
 Exit codes: 0 written or up to date, 1 the file differs, 2 wrong usage.
 """
@@ -24,8 +24,8 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from schemas.load import hardware_catalogue, load_release, release_names
-from schemas.primitives import HttpUrl, Network
-from schemas.sitefile import SiteFile
+from schemas.model.primitives import HttpUrl, Network
+from schemas.model.site_file import SiteFile
 
 FILE = Path(__file__).parent / "site.schema.json"
 

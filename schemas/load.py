@@ -1,15 +1,21 @@
 """From a repository's files to typed sites, with every problem on the way at its place.
 
-Owns what makes up a site and the order in which it is looked at; knows nothing of Kubernetes
-objects. What is wrong in one part never keeps another from being judged in the same run.
+Owns what makes up a site and the order in which it is judged; knows no Kubernetes objects. A fault
+in one part never keeps another from being judged in the same run.
 """
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from schemas import sources
-from schemas.catalogued import (
+from schemas.facts.site import Site
+from schemas.kubernetes.shown import shorten
+from schemas.model.codes import Code
+from schemas.model.nearest import nearest
+from schemas.model.problem import Problem
+from schemas.model.release import Release
+from schemas.model.site_file import SiteFile
+from schemas.reading.catalogue import (
     Catalogue,
     accelerator_catalogue,
     catalogue_document,
@@ -18,14 +24,12 @@ from schemas.catalogued import (
     load_release,
     release_names,
 )
-from schemas.codes import Code
-from schemas.holes import Hole
-from schemas.hostlist import COLUMNS, HostList, cell_column, read_hosts
-from schemas.literals import in_file, settled
-from schemas.nearest import nearest
-from schemas.problem import Problem, shorten
-from schemas.reader import Document, read_yaml
-from schemas.release import Release
+from schemas.reading.host_list import COLUMNS, HostList, cell_column, read_hosts
+from schemas.reading.literal_secrets import in_file, settled
+from schemas.reading.partial import Hole
+from schemas.reading.site_files import HOST_LIST, SITE_FILE, Refused, names_in, read
+from schemas.reading.typed_document import parse, place, readable
+from schemas.reading.yaml_reader import Document, read_yaml
 from schemas.rules import (
     Finding,
     Footprint,
@@ -40,9 +44,6 @@ from schemas.rules.accelerators import own_models
 from schemas.rules.files import named_files
 from schemas.rules.identity import named_as_its_file, own_hardware
 from schemas.rules.versions import release_findings
-from schemas.site import Site
-from schemas.sitefile import SiteFile
-from schemas.typed import parse, place, readable
 
 __all__ = [
     "Catalogue",
@@ -59,8 +60,7 @@ __all__ = [
 
 
 class Loaded(NamedTuple):
-    """What came of one site: ``site`` is None where it has problems, ``document`` where its file
-    could not be read as YAML."""
+    """What came of one site; ``site`` is None where it has problems, ``document`` without YAML."""
 
     name: str
     site: Site | None
@@ -80,12 +80,12 @@ class _Files(NamedTuple):
 
     @property
     def hosts_file(self) -> str:
-        return f"sites/{self.shown}{sources.HOST_LIST}"
+        return f"sites/{self.shown}{HOST_LIST}"
 
 
 def site_names(root: FilePath) -> list[str]:
     """The names of a repository's sites, sorted; also of those that lack one of their files."""
-    return sources.names_in(root / "sites")
+    return names_in(root / "sites")
 
 
 def load(
@@ -114,10 +114,10 @@ def load_site(root: FilePath, name: str) -> Loaded:
 
 def _read(folder: FilePath, name: str) -> _Files:
     shown = shorten(name, 200)  # a file's name may hold what no terminal should be sent
-    file, hosts_file = (f"sites/{shown}{end}" for end in (sources.SITE_FILE, sources.HOST_LIST))
+    file, hosts_file = f"sites/{shown}{SITE_FILE}", f"sites/{shown}{HOST_LIST}"
     document, hosts, hosts_data = None, HostList([], [], complete=False), b""
-    data = sources.read(folder, name + sources.SITE_FILE)
-    if isinstance(data, sources.Refused):
+    data = read(folder, name + SITE_FILE)
+    if isinstance(data, Refused):
         fix = data.fix
         if data.code is Code.FILE_MISSING:
             there = f"{shown}.yml" if (folder / f"{name}.yml").exists() else ""
@@ -126,8 +126,8 @@ def _read(folder: FilePath, name: str) -> _Files:
     else:
         document, problems = read_yaml(data, file)
         problems += in_file(file, data)
-    raw = sources.read(folder, name + sources.HOST_LIST)
-    if not isinstance(raw, sources.Refused):
+    raw = read(folder, name + HOST_LIST)
+    if not isinstance(raw, Refused):
         hosts, hosts_data = read_hosts(raw, hosts_file), raw
         problems += [*hosts.problems, *in_file(hosts_file, raw)]
         if not hosts.hosts and not hosts.problems:
@@ -136,7 +136,7 @@ def _read(folder: FilePath, name: str) -> _Files:
             hosts = hosts._replace(complete=False)
     elif raw.code is not Code.FILE_MISSING:
         problems.append(_whole(hosts_file, *raw))
-    elif not isinstance(data, sources.Refused):
+    elif not isinstance(data, Refused):
         fix = f"write it; it starts with the line {','.join(COLUMNS)}"
         problems.append(_whole(hosts_file, Code.FILE_MISSING, "there is no host list", fix))
     return _Files(name, shown, document, hosts, hosts_data, problems)
@@ -266,8 +266,8 @@ def _release(
 def _texts(folder: FilePath, file: SiteFile, findings: list[Finding]) -> Iterator[tuple[str, str]]:
     """The content of each file that the site names, by its path."""
     for path, where in named_files(file):
-        data = sources.read(folder, path)
-        if isinstance(data, sources.Refused):
+        data = read(folder, path)
+        if isinstance(data, Refused):
             fix = "add the file, or correct the path" if data.fix == "add the file" else data.fix
             findings.append(Finding(data.code, where, data.message, fix))
             continue

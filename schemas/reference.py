@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from schemas.codes import Code
-from schemas.hostlist import COLUMNS
-from schemas.sitefile import SiteFile
-from schemas.typed import schema_at
+from schemas.model.codes import Code
+from schemas.model.site_file import SiteFile
+from schemas.reading.host_list import COLUMNS
+from schemas.reading.typed_document import schema_at
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PROBLEMS_TEXT = (

@@ -13,13 +13,13 @@ from enum import Enum, StrEnum
 from pathlib import Path as FilePath
 from typing import Any
 
-from schemas.catalogued import CATALOGUE, catalogue_document
-from schemas.hostlist import COLUMNS, Host, cell_column
-from schemas.nearest import nearest
-from schemas.primitives import Model, field_docs
-from schemas.reader import Document
-from schemas.site import Site
-from schemas.sitefile import Pool, SiteFile
+from schemas.facts.site import Site
+from schemas.model.nearest import nearest
+from schemas.model.primitives import Model, field_docs
+from schemas.model.site_file import Pool, SiteFile
+from schemas.reading.catalogue import CATALOGUE, catalogue_document
+from schemas.reading.host_list import COLUMNS, Host, cell_column
+from schemas.reading.yaml_reader import Document
 
 
 class Origin(StrEnum):

@@ -1,8 +1,8 @@
 """Fixtures that several tests share."""
 
 pytest_plugins = [
-    "tests.controlplane_fixture",
-    "tests.recover_world",
-    "tests.survival_world",
-    "tests.twin.fixture",
+    "tests.kit.controlplane_fixture",
+    "tests.kit.recover_world",
+    "tests.kit.survival_world",
+    "tests.kit.twin.fixture",
 ]

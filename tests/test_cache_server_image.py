@@ -3,7 +3,7 @@
 import re
 import tomllib
 
-from tests.repository import ROOT
+from tests.kit.repository import ROOT
 
 FOLDER = ROOT / "cache-server"
 DOCKERFILE = (FOLDER / "Dockerfile").read_text("utf-8")
@@ -17,7 +17,7 @@ def test_both_stages_are_one_image_by_digest() -> None:
 
 
 def test_it_runs_as_who_owns_the_data_path() -> None:
-    # schemas/cache.py, CacheServer.user.
+    # schemas/model/object_cache.py, CacheServer.user.
     assert re.findall(r"^USER (.*)$", DOCKERFILE, re.MULTILINE) == ["65532:65532"]
 
 

@@ -1,7 +1,8 @@
-"""Write the compact schemas under schemas/objects/data/ from the real ones.
+"""Write the compact schemas under schemas/kubernetes/objects/data/ from the real ones.
 
 ``python -m tools.crds`` reads the CRDs of the projects below and Kubernetes' own definitions and
-writes each with its source and hash in the form of :mod:`schemas.objects.dialect`, without texts.
+writes each with its source and hash in the form of :mod:`schemas.kubernetes.objects.dialect`,
+without texts.
 ``--check`` writes nothing and says whether the files on disk are what would be written.
 
 To add a kind, extend :mod:`tools.kinds` and run the command; :mod:`tools.fetched` takes those that
@@ -21,7 +22,7 @@ from typing import Any
 
 import yaml
 
-from schemas.objects.dialect import (
+from schemas.kubernetes.objects.dialect import (
     INT_OR_STRING,
     OPEN,
     UnknownFact,
@@ -34,7 +35,7 @@ from tools.kept import SourceError, kept
 from tools.kinds import CRDS, KUBERNETES, native_kinds, native_scope
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = ROOT / "schemas" / "objects" / "data"
+DATA = ROOT / "schemas" / "kubernetes" / "objects" / "data"
 
 CONTRACT_GROUPS = {f"{x}.cluster.x-k8s.io" for x in ("bootstrap", "controlplane", "infrastructure")}
 CONTRACT_LABELS = {f"cluster.x-k8s.io/{v}": v for v in ("v1beta1", "v1beta2")}

@@ -27,11 +27,11 @@ from components.accelerators.demands import (
     variables,
 )
 from components.accelerators.names import metadata
-from components.admission import MUTATING, in_force
-from components.manifest import Json, Manifest
-from schemas.gates import mutated_models, mutating_api
-from schemas.nodelabels import ACCELERATOR_LABEL, OWN_DOMAIN, TEAM_LABEL
-from schemas.site import Site
+from components.making.admission import MUTATING, in_force
+from components.making.manifest import Json, Manifest
+from schemas.facts.feature_gates import mutated_models, mutating_api
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, OWN_DOMAIN, TEAM_LABEL
 
 MODELS = f"accelerator-models.{OWN_DOMAIN}"
 BY_MODEL = f"accelerators-by-model.{OWN_DOMAIN}"

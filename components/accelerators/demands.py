@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 
 from components.accelerators.deviceclasses import class_name
 from components.accelerators.names import served
-from components.manifest import Json
-from schemas.gates import handed_by_dra, mutated_models, pod_runtime
-from schemas.site import Site
+from components.making.manifest import Json
+from schemas.facts.feature_gates import handed_by_dra, mutated_models, pod_runtime
+from schemas.facts.site import Site
 
 LIMITS = "c.?resources.?limits.orValue({})"
 HAS = f"variables.model in {LIMITS}"

@@ -4,9 +4,9 @@ Sources: KEP-5004 and Kubernetes 1.34, api resource/v1, DeviceClassSpec.
 """
 
 from components.accelerators.names import metadata, served
-from components.manifest import Json, Manifest, Target
-from schemas.gates import handed_by_dra
-from schemas.site import Site
+from components.making.manifest import Json, Manifest, Target
+from schemas.facts.feature_gates import handed_by_dra
+from schemas.facts.site import Site
 
 
 def class_name(resource: str) -> str:

@@ -9,10 +9,10 @@ devices that matched) and pkg/nfd-master/nfd-master.go (domains of labels).
 """
 
 from components.accelerators.names import NAMESPACE, Served, metadata, served
-from components.manifest import Json, Manifest, Target
-from schemas.accelerators import AcceleratorModel, Pci
-from schemas.nodelabels import OWN_DOMAIN
-from schemas.site import Site
+from components.making.manifest import Json, Manifest, Target
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import OWN_DOMAIN
+from schemas.model.accelerators import AcceleratorModel, Pci
 
 SEEN_DOMAIN = f"seen.{OWN_DOMAIN}"
 

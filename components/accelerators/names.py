@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from components.manifest import Json, labels
-from schemas.accelerators import AcceleratorModel, Program
-from schemas.site import Site
-from schemas.sitefile import Pool
+from components.making.manifest import Json, labels
+from schemas.facts.site import Site
+from schemas.model.accelerators import AcceleratorModel, Program
+from schemas.model.site_file import Pool
 
 COMPONENT = "accelerators"
 NAMESPACE = "accelerators"

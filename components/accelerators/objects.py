@@ -6,9 +6,9 @@ from components.accelerators.discovery import discovery
 from components.accelerators.names import COMPONENT, NAMESPACE, served
 from components.accelerators.operator import operator
 from components.accelerators.plugins import daemons
-from components.daemons import namespace
-from components.manifest import Manifest, annotated
-from schemas.site import Site
+from components.making.daemons import namespace
+from components.making.manifest import Manifest, annotated
+from schemas.facts.site import Site
 
 
 def objects(site: Site) -> list[Manifest]:

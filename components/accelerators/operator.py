@@ -10,12 +10,12 @@ controllers/upgrade_controller.go; NVIDIA/k8s-operator-libs, pkg/upgrade (vendor
 """
 
 from components.accelerators.names import COMPONENT, Served, metadata, served
-from components.daemons import MAX_UNAVAILABLE, namespace
-from components.manifest import Json, Manifest, Target, pruned
-from schemas.accelerators import GpuOperator
-from schemas.gates import handed_by_dra, operated
-from schemas.nodelabels import POOL_LABEL
-from schemas.site import Site
+from components.making.daemons import MAX_UNAVAILABLE, namespace
+from components.making.manifest import Json, Manifest, Target, pruned
+from schemas.facts.feature_gates import handed_by_dra, operated
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import POOL_LABEL
+from schemas.model.accelerators import GpuOperator
 
 DRIVER_REPOSITORY, DRIVER_IMAGE = "nvcr.io/nvidia", "driver"
 EVERYWHERE = [{"operator": "Exists"}]

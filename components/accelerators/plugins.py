@@ -6,12 +6,12 @@ deployments/container/Dockerfile; NVIDIA/dcgm-exporter 4.5.3-4.8.2, dcgm-exporte
 """
 
 from components.accelerators.names import COMPONENT, NAMESPACE, Served, image, metadata, served
-from components.daemons import Daemon, host_path, on_pool
-from components.manifest import Json, Manifest, Target, pruned
-from components.podsecurity import RUNTIME_PROFILE
-from schemas.accelerators import Exporter, Program
-from schemas.gates import handed_by_dra, operated
-from schemas.site import Site
+from components.making.daemons import Daemon, host_path, on_pool
+from components.making.manifest import Json, Manifest, Target, pruned
+from components.making.pod_security import RUNTIME_PROFILE
+from schemas.facts.feature_gates import handed_by_dra, operated
+from schemas.facts.site import Site
+from schemas.model.accelerators import Exporter, Program
 
 PLUGINS = "/var/lib/kubelet/device-plugins"
 """Where a device plugin's socket meets the kubelet's."""

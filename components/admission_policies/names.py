@@ -1,6 +1,6 @@
 """What the policies are called, and what they say of themselves."""
 
-from schemas.nodelabels import OWN_DOMAIN
+from schemas.kubernetes.node_labels import OWN_DOMAIN
 
 WHAT = f"{OWN_DOMAIN}/what"
 """Annotation of a policy: what it asks for."""

@@ -4,13 +4,13 @@ Each is a ValidatingAdmissionPolicy with its binding. What ours say is data (pol
 they become objects of a site. The site's own stand in its file as CEL.
 """
 
-from components.admission import in_force
 from components.admission_policies.names import WHAT, WHY, own_name
-from components.manifest import Json, Manifest, Target, annotated, labels
+from components.making.admission import in_force
+from components.making.manifest import Json, Manifest, Target, annotated, labels
 from policies.cluster import ClusterRule, Facts, binding, cluster_rules, object_name, policy
-from schemas.policies import CelRule
-from schemas.site import Site
-from schemas.vocabulary import Severity
+from schemas.facts.site import Site
+from schemas.model.policies import CelRule
+from schemas.model.vocabulary import Severity
 
 COMPONENT = "admission-policies"
 MENDER = "turns"

@@ -4,11 +4,11 @@ The default kube-scheduler looks for every resource that a pod asks for on nodes
 admission alone knows are on none, so it is told to ignore exactly these.
 """
 
-from components.dump import dump
-from components.manifest import Json
-from schemas.gates import api_server_gates, gate_list, runtime_config, scheduler_gates
-from schemas.site import Site
-from schemas.vocabulary import BackendKind
+from components.making.dump import dump
+from components.making.manifest import Json
+from schemas.facts.feature_gates import api_server_gates, gate_list, runtime_config, scheduler_gates
+from schemas.facts.site import Site
+from schemas.model.vocabulary import BackendKind
 
 SCHEDULER_CONFIG = "/etc/kubernetes/scheduler-config.yaml"
 

@@ -5,14 +5,14 @@ may hold jinja's marks: the types of the site file leave no room for them, and t
 rule template-mark sees to URLs.
 """
 
-from components.dump import dump
 from components.machines.registries import registry_files
-from components.manifest import Json
-from schemas.gates import kubelet_gates
-from schemas.nodelabels import kubelet_argument, synced
-from schemas.release import OsFamily
-from schemas.site import Site
-from schemas.sitefile import FirstBoot, Pool, Proxy
+from components.making.dump import dump
+from components.making.manifest import Json
+from schemas.facts.feature_gates import kubelet_gates
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import kubelet_argument, synced
+from schemas.model.release import OsFamily
+from schemas.model.site_file import FirstBoot, Pool, Proxy
 
 PATCHES = "/etc/kubernetes/patches"
 _TRUST = {

@@ -1,6 +1,5 @@
 """The control plane: a KubeadmControlPlane, and the virtual IP that its hosts announce."""
 
-from components.dump import dump
 from components.machines.arguments import SCHEDULER_CONFIG, cluster_configuration, scheduler_file
 from components.machines.bootstrap import (
     kubeadm_config,
@@ -11,11 +10,12 @@ from components.machines.bootstrap import (
 from components.machines.names import CONTROL_PLANE_API, INFRASTRUCTURE_API, group, metadata
 from components.machines.templates import machine_template
 from components.machines.workers import deletion
-from components.manifest import Json, Manifest, pruned
-from components.podsecurity import RUNTIME_PROFILE
-from schemas.site import Site
-from schemas.sitefile import Pool
-from schemas.vocabulary import Remedy, VirtualIp
+from components.making.dump import dump
+from components.making.manifest import Json, Manifest, pruned
+from components.making.pod_security import RUNTIME_PROFILE
+from schemas.facts.site import Site
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Remedy, VirtualIp
 
 KUBE_VIP_MANIFEST = "/etc/kubernetes/manifests/kube-vip.yaml"
 _INIT_ONLY = "test ! -f /run/kubeadm/kubeadm.yaml || "

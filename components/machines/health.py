@@ -12,12 +12,12 @@ from components.machines.names import (
     INFRASTRUCTURE_API,
     metadata,
 )
-from components.manifest import Json, Manifest
-from schemas import nodelabels
+from components.making.manifest import Json, Manifest
+from schemas.facts.site import Site
+from schemas.kubernetes import node_labels as nodelabels
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Remedy, Role
 from schemas.rules.rollouts import STARTUP_MARGIN_SECONDS
-from schemas.site import Site
-from schemas.sitefile import Pool
-from schemas.vocabulary import Remedy, Role
 
 
 def health_checks(site: Site) -> list[Manifest]:

@@ -19,11 +19,11 @@ from components.machines.names import (
     ZONE_LABEL,
     metadata,
 )
-from components.manifest import Manifest, pruned
-from schemas.hardware import BmcProtocol, HardwareProfile
-from schemas.hostlist import Host
-from schemas.references import bmc_secret
-from schemas.site import Site
+from components.making.manifest import Manifest, pruned
+from schemas.facts.secret_references import bmc_secret
+from schemas.facts.site import Site
+from schemas.model.hardware import BmcProtocol, HardwareProfile
+from schemas.reading.host_list import Host
 
 PROVIDER_FIELDS = ("spec.online", "spec.automatedCleaningMode")
 """Fields that the Metal3 provider writes on a host that we must or the API server does set at

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from components.manifest import labels
-from schemas.site import Site
+from components.making.manifest import labels
+from schemas.facts.site import Site
 
 COMPONENT = "machines"
 

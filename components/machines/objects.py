@@ -17,9 +17,9 @@ from components.machines.names import (
 )
 from components.machines.upgrade import worker_version_guard
 from components.machines.workers import workers
-from components.manifest import Manifest, annotated
-from components.podsecurity import pod_security_labels
-from schemas.site import Site
+from components.making.manifest import Manifest, annotated
+from components.making.pod_security import pod_security_labels
+from schemas.facts.site import Site
 
 
 def objects(site: Site) -> list[Manifest]:

@@ -9,8 +9,8 @@ layers: they are asked for by digest. It never tells which digest a tag has (``c
 Source: containerd 2.4.2, core/remotes/docker/config/hosts.go, resolver.go and fetcher.go.
 """
 
-from schemas.cache import Cache
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.model.object_cache import Cache
 
 FOLDER = "/etc/containerd/certs.d"
 DIAL_TIMEOUT = "1s"

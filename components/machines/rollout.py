@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator
 from math import ceil
 from typing import NamedTuple
 
-from components.impact.vocabulary import Effect, Impact, Ledger, PoolPlan, SiteChange
+from components.effects.vocabulary import Effect, Impact, Ledger, PoolPlan, SiteChange
+from components.machines.effects.versions import parsed
 from components.machines.health import startup_timeout
-from components.machines.impact.versions import parsed
 from components.machines.names import COMPONENT
-from components.manifest import Json, Manifest
-from schemas.site import Site
-from schemas.sitefile import Pool
-from schemas.vocabulary import Remedy
+from components.making.manifest import Json, Manifest
+from schemas.facts.site import Site
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Remedy
 
 
 class Waves(NamedTuple):

@@ -14,9 +14,9 @@ from components.machines.names import (
     ZONE_LABEL,
     metadata,
 )
-from components.manifest import Json, Manifest, hashed
-from schemas.site import Site
-from schemas.sitefile import Pool
+from components.making.manifest import Json, Manifest, hashed
+from schemas.facts.site import Site
+from schemas.model.site_file import Pool
 
 
 def machine_template(site: Site, pool: Pool, zone: str | None = None) -> list[Manifest]:

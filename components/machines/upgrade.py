@@ -5,10 +5,10 @@ none (its preflight checks block the new ones). So a MachineDeployment is refuse
 that the control plane does not run yet, by pull request, Pulumi, Argo CD or kubectl alike.
 """
 
-from components.admission import in_force
 from components.machines.names import CLUSTER_API, COMPONENT, CONTROL_PLANE_API, group
-from components.manifest import Json, Manifest, Target, labels
-from schemas.site import Site
+from components.making.admission import in_force
+from components.making.manifest import Json, Manifest, Target, labels
+from schemas.facts.site import Site
 
 _MINOR = "int({}.split('.')[1])"
 

@@ -11,10 +11,10 @@ from components.machines.names import (
     metadata,
 )
 from components.machines.templates import data_template, machine_template
-from components.manifest import Json, Manifest, hashed, pruned
-from schemas.site import Site
-from schemas.sitefile import Pool, Rollout
-from schemas.vocabulary import Remedy, RolloutStrategy
+from components.making.manifest import Json, Manifest, hashed, pruned
+from schemas.facts.site import Site
+from schemas.model.site_file import Pool, Rollout
+from schemas.model.vocabulary import Remedy, RolloutStrategy
 
 NODE_DELETION_TIMEOUT_SECONDS = 600
 """Nodes are named after hosts, so a Node left behind would keep the host's next machine out: the

@@ -10,12 +10,12 @@ pkg/customresourcestate/registry_factory.go (a value that is not there yet is an
 unless nilIsZero); node-operation-controller 0.2.2, api/v1alpha1/*_types.go (fields, phases).
 """
 
-from components.dump import dump
-from components.manifest import Json, Manifest
+from components.making.dump import dump
+from components.making.manifest import Json, Manifest
 from components.monitoring.exporters import Exporter, exporters
 from components.monitoring.names import CUSTOM_RESOURCES, CUSTOM_RESOURCES_FILE, files
-from schemas.monitoring import Monitoring
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.model.monitoring import Monitoring
 
 GROUP, VERSION = "nodeops.k8s.preferred.jp", "v1alpha1"
 STATUSES = ("OK", "Bad")

@@ -6,9 +6,9 @@ dashboards choose series by them, and scrape configuration sets them. Pure.
 
 from enum import StrEnum
 
-from schemas.scheduling import Backend
-from schemas.site import Site
-from schemas.vocabulary import BackendKind, HealerKind
+from schemas.facts.site import Site
+from schemas.model.scheduling import Backend
+from schemas.model.vocabulary import BackendKind, HealerKind
 
 TARGET_LABELS = ("job", "instance", "namespace", "pod", "node", "pool")
 """What every target of a pod of Foresite's has: ``node`` is the name of its node, ``pool`` the

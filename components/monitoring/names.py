@@ -1,8 +1,8 @@
 """What the objects of the monitoring are called, and what they have in common."""
 
-from components.manifest import Json, Manifest, Target, labels, pruned
-from schemas.monitoring import Monitoring
-from schemas.site import Site
+from components.making.manifest import Json, Manifest, Target, labels, pruned
+from schemas.facts.site import Site
+from schemas.model.monitoring import Monitoring
 
 COMPONENT = "monitoring"
 PREFIX = "foresite"

@@ -3,8 +3,8 @@
 Their namespace is not made: Prometheus, Alertmanager and Grafana run in it, which are the site's.
 """
 
-from components.dump import dump
-from components.manifest import Json, Manifest, annotated
+from components.making.dump import dump
+from components.making.manifest import Json, Manifest, annotated
 from components.monitoring.alerts import groups
 from components.monitoring.customresources import custom_resources
 from components.monitoring.dashboards import dashboards
@@ -12,8 +12,8 @@ from components.monitoring.names import PREFIX, RULES, files, operated
 from components.monitoring.routes import SITE_LABEL, routing
 from components.monitoring.rules import RUNBOOKS
 from components.monitoring.scrape import scraping
-from schemas.monitoring import Monitoring
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.model.monitoring import Monitoring
 
 
 def objects(site: Site) -> list[Manifest]:

@@ -11,12 +11,12 @@ Alertmanager.spec.alertmanagerConfigMatcherStrategy says otherwise).
 
 from typing import NamedTuple
 
-from components.dump import dump
-from components.manifest import Json, Manifest
+from components.making.dump import dump
+from components.making.manifest import Json, Manifest
 from components.monitoring.names import ROUTES, ROUTES_FILE, SECRETS_FOLDER, files, operated
-from schemas.monitoring import Monitoring, Receiver
-from schemas.site import Site
-from schemas.vocabulary import ReceiverKind
+from schemas.facts.site import Site
+from schemas.model.monitoring import Monitoring, Receiver
+from schemas.model.vocabulary import ReceiverKind
 
 GROUPED_BY = ("site", "alertname", "pool")
 """What makes alerts one message: a rack that goes is one, and not one for each node."""

@@ -10,9 +10,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from components.manifest import Json
+from components.making.manifest import Json
 from components.monitoring.exporters import Exporter, job
-from schemas.site import Site
+from schemas.facts.site import Site
 
 RUNBOOKS = "docs/runbooks"
 """Where the page of each alert is, in the repository: <RUNBOOKS>/<name of the alert>.md."""

@@ -9,16 +9,16 @@ relabelings come after); Prometheus 2.42, docs/configuration/configuration.md (k
 a pod has a target for each port that it declares, or one without a port).
 """
 
-from components.dump import dump
-from components.manifest import Json, Manifest
+from components.making.dump import dump
+from components.making.manifest import Json, Manifest
 from components.monitoring.exporters import Exporter
 from components.monitoring.metrics import Type
 from components.monitoring.names import PREFIX, SCRAPE, SCRAPE_FILE, files, operated
 from components.monitoring.shown import ASKED
 from components.monitoring.targets import Scrape, scrapes
-from schemas.monitoring import Monitoring
-from schemas.nodelabels import POOL_LABEL
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import POOL_LABEL
+from schemas.model.monitoring import Monitoring
 
 INTERVAL = "30s"
 TIMEOUT = "20s"

@@ -7,9 +7,9 @@ against the objects that they make. What is not Foresite's has its source beside
 from typing import NamedTuple
 
 from components.monitoring.exporters import Exporter, exporters, scheduler_job
-from schemas.gates import operated
-from schemas.site import Site
-from schemas.vocabulary import BackendKind, HealerKind
+from schemas.facts.feature_gates import operated
+from schemas.facts.site import Site
+from schemas.model.vocabulary import BackendKind, HealerKind
 
 NAME_LABEL, INSTANCE_LABEL = "app.kubernetes.io/name", "app.kubernetes.io/instance"
 ACCELERATORS_NAMESPACE = "accelerators"

@@ -4,13 +4,13 @@ A namespace of our own holds the plugins; what the SR-IOV network operator reads
 which comes with the operator.
 """
 
-from components import daemons
-from components.manifest import Manifest, annotated
+from components.making import daemons
+from components.making.manifest import Manifest, annotated
 from components.network_devices.names import COMPONENT, NAMESPACE
 from components.network_devices.operator import operator
 from components.network_devices.plugins import rdma_plugin, sriov_plugin
-from schemas.site import Site
-from schemas.vocabulary import SriovBy
+from schemas.facts.site import Site
+from schemas.model.vocabulary import SriovBy
 
 
 def objects(site: Site) -> list[Manifest]:

@@ -8,14 +8,14 @@ Source: sriov-network-operator 1.6.0, api/v1, controllers, pkg/webhook.
 
 import json
 
-from components.manifest import Json, Manifest, Target, labels, pruned
+from components.making.manifest import Json, Manifest, Target, labels, pruned
+from components.making.rdma import network_name
 from components.network_devices.names import COMPONENT, OPERATOR_API
-from components.rdma import network_name
-from schemas.networkdevices import Sriov
-from schemas.nodelabels import POOL_LABEL, SRIOV_LABEL
-from schemas.site import Site
-from schemas.sitefile import Pool
-from schemas.vocabulary import LinkType, SriovBy
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import POOL_LABEL, SRIOV_LABEL
+from schemas.model.network_devices import Sriov
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import LinkType, SriovBy
 
 LINK_TYPES = {LinkType.ETHERNET: "eth", LinkType.INFINIBAND: "ib"}
 LOWEST_PRIORITY = 99

@@ -11,8 +11,8 @@ cmd/sriovdp, pkg/resources/deviceSelectors.go, deployments/sriovdp-daemonset.yam
 import json
 from typing import Any, NamedTuple
 
-from components.daemons import Daemon, host_path, on_pool
-from components.manifest import (
+from components.making.daemons import Daemon, host_path, on_pool
+from components.making.manifest import (
     CONFIGURATION_ANNOTATION,
     Json,
     Manifest,
@@ -21,13 +21,13 @@ from components.manifest import (
     labels,
     pruned,
 )
+from components.making.rdma import RDMA_PREFIX
 from components.network_devices.names import COMPONENT, NAMESPACE, RDMA_PLUGIN, SRIOV_PLUGIN
-from components.rdma import RDMA_PREFIX
-from schemas.networkdevices import Rdma, Sriov
-from schemas.nodelabels import POOL_LABEL
-from schemas.site import Site
-from schemas.sitefile import Pool
-from schemas.vocabulary import LinkType, VirtualFunctionDriver
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import POOL_LABEL
+from schemas.model.network_devices import Rdma, Sriov
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import LinkType, VirtualFunctionDriver
 
 CONFIG_FILE = "config.json"
 LINK_TYPES = {LinkType.ETHERNET: "ether", LinkType.INFINIBAND: "infiniband"}

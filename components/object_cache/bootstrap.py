@@ -9,13 +9,13 @@ envoy.extensions.filters.http.health_check.v3, envoy.config.overload.v3 and sour
 import json
 from collections.abc import Sequence
 
-from components.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, Target
 from components.object_cache.cluster import BUFFER_BYTES, servers
 from components.object_cache.names import BOOTSTRAP, CLUSTER, ENVOY, of_program
 from components.object_cache.routes import metrics_routes, object_routes, probe_routes
-from schemas.cache import Cache
-from schemas.quantity import in_bytes
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.kubernetes.quantities import in_bytes
+from schemas.model.object_cache import Cache
 
 FILE = "envoy.json"
 ADMIN_PORT, PROBES_PORT, METRICS_PORT = 9901, 9902, 9903

@@ -4,16 +4,16 @@ The form is the operator's own: top key ``Bucket``, a list of maps with ``Name``
 ``BucketQuota`` and ``AllowNamespaces``. The site file says what a bucket may take at the whole
 site; a server counts what it keeps itself, so it is told its share. Spares have no server, so the
 shares are those of the machines; which hosts these are has no effect, and a few more or fewer of a
-hundred seldom change a share (schemas/cache.py, counted).
+hundred seldom change a share (schemas/model/object_cache.py, counted).
 """
 
 import json
 
-from components.manifest import Manifest, Target
+from components.making.manifest import Manifest, Target
 from components.object_cache.names import BUCKETS, SERVER, of_program
-from schemas.cache import Bucket, Cache, share
-from schemas.quantity import MIB
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.kubernetes.quantities import MIB
+from schemas.model.object_cache import Bucket, Cache, share
 
 
 def bucket_config(site: Site, cache: Cache) -> Manifest:

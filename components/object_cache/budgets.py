@@ -9,14 +9,14 @@ failSafe). A DaemonSet's own update does not ask a budget.
 
 from collections.abc import Sequence
 
-from components.manifest import Manifest, Target
+from components.making.manifest import Manifest, Target
 from components.object_cache.names import NAME_LABEL, of_program
-from schemas.cache import Cache
-from schemas.site import Site
-from schemas.sitefile import Pool
+from schemas.facts.site import Site
+from schemas.model.object_cache import Cache
+from schemas.model.site_file import Pool
 
 EVICTED_SHARE = 10
-"""One pod of so many may be out at a time, as in an update (components/daemons.py)."""
+"""One pod of so many may be out at a time, as in an update (components/making/daemons.py)."""
 
 
 def budget(site: Site, cache: Cache, program: str, pools: Sequence[Pool]) -> Manifest:

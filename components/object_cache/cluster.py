@@ -4,11 +4,11 @@ Sources: Envoy 1.39, envoy.config.cluster.v3, envoy.extensions.clusters.dns.v3, 
 source/extensions/load_balancing_policies/maglev/maglev_lb.cc.
 """
 
-from components.manifest import Json
+from components.making.manifest import Json
 from components.object_cache.endpoints import FILE
 from components.object_cache.names import CLUSTER, headless
-from schemas.cache import Cache
-from schemas.vocabulary import CacheDiscovery
+from schemas.model.object_cache import Cache
+from schemas.model.vocabulary import CacheDiscovery
 
 ENDPOINTS_FOLDER = "/etc/envoy/endpoints"
 """Where Envoy finds the file with its servers: a folder of nothing else, as a mount."""
@@ -65,7 +65,7 @@ def _from_file() -> Json:
 
 def _from_dns(cache: Cache) -> Json:
     """Each address that DNS has is a server, which is its own key; a rule sees to it that all fit
-    one answer (schemas/rules/cachereach.py)."""
+    one answer (schemas/rules/object_cache_endpoints.py)."""
     name = f"{headless(cache)}.{cache.namespace}.svc.cluster.local."
     address = {"socket_address": {"address": name, "port_value": cache.server.port}}
     dns = {

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from components.manifest import Json
+from components.making.manifest import Json
 
 
 def resources(cpu: str, memory: str) -> Json:

@@ -13,11 +13,11 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from components.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, Target
 from components.object_cache.names import CLUSTER, ENDPOINTS, ENVOY, of_program
-from schemas.cache import Cache
-from schemas.hostlist import Host
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.model.object_cache import Cache
+from schemas.reading.host_list import Host
 
 FILE = "endpoints.json"
 _TYPE = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"

@@ -6,8 +6,9 @@ program that speaks HTTP), docs/root/operations/cli.rst, source/server/admin/lis
 
 import hashlib
 
-from components.daemons import Daemon, on_pool
-from components.manifest import CONFIGURATION_ANNOTATION, Json, Manifest
+from components.making.daemons import Daemon, on_pool
+from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest
+from components.making.pod_security import SECURITY, pod_security
 from components.object_cache import bootstrap
 from components.object_cache.cluster import ENDPOINTS_FOLDER
 from components.object_cache.containers import probes, resources, scraped
@@ -19,10 +20,9 @@ from components.object_cache.names import (
     ENVOY,
     OBJECTS_PORT,
 )
-from components.podsecurity import SECURITY, pod_security
-from schemas.cache import Cache
-from schemas.site import Site
-from schemas.vocabulary import CacheDiscovery
+from schemas.facts.site import Site
+from schemas.model.object_cache import Cache
+from schemas.model.vocabulary import CacheDiscovery
 
 USER = 101
 """The image's user envoy. The image starts as root and changes to it in its entry point, which is

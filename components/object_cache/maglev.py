@@ -21,7 +21,7 @@ from itertools import pairwise
 from math import fsum, isqrt
 from typing import TYPE_CHECKING, cast
 
-from schemas.cache import LARGEST_TABLE
+from schemas.model.object_cache import LARGEST_TABLE
 
 if TYPE_CHECKING:
     from wasmtime import Func, Memory

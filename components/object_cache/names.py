@@ -1,8 +1,8 @@
 """What the objects of the cache are called, and the labels by which they find each other."""
 
-from components.manifest import Json, labels
-from schemas.cache import Cache
-from schemas.site import Site
+from components.making.manifest import Json, labels
+from schemas.facts.site import Site
+from schemas.model.object_cache import Cache
 
 COMPONENT = "object-cache"
 NAME_LABEL = "app.kubernetes.io/name"

@@ -1,7 +1,7 @@
 """Every object of a site's cache, on its own cluster, in a fixed order."""
 
-from components.daemons import namespace
-from components.manifest import Manifest, annotated
+from components.making.daemons import namespace
+from components.making.manifest import Manifest, annotated
 from components.object_cache.bootstrap import bootstrap_config
 from components.object_cache.buckets import bucket_config
 from components.object_cache.budgets import budget
@@ -10,9 +10,9 @@ from components.object_cache.envoy import envoys
 from components.object_cache.names import COMPONENT, ENVOY, SERVER
 from components.object_cache.server import rights, servers
 from components.object_cache.service import servers_by_name, service
-from schemas.cache import Cache
-from schemas.site import Site
-from schemas.vocabulary import CacheDiscovery
+from schemas.facts.site import Site
+from schemas.model.object_cache import Cache
+from schemas.model.vocabulary import CacheDiscovery
 
 
 def objects(site: Site) -> list[Manifest]:

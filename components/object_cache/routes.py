@@ -3,7 +3,7 @@
 Source: Envoy 1.39, envoy.config.route.v3.
 """
 
-from components.manifest import Json
+from components.making.manifest import Json
 from components.object_cache.names import CLUSTER, OBJECTS_PATH
 
 METHODS = ("GET", "HEAD", "PUT")

@@ -8,8 +8,9 @@ in its environment, so that nothing has to be written twice.
 
 import hashlib
 
-from components.daemons import Daemon, host_path, on_pool
-from components.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, Target, pruned
+from components.making.daemons import Daemon, host_path, on_pool
+from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, Target, pruned
+from components.making.pod_security import SECURITY, pod_security
 from components.object_cache.buckets import bucket_text
 from components.object_cache.containers import probes, resources, scraped
 from components.object_cache.names import (
@@ -26,10 +27,9 @@ from components.object_cache.names import (
     metadata,
     of_program,
 )
-from components.podsecurity import SECURITY, pod_security
-from schemas.cache import Cache
-from schemas.quantity import in_bytes
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.kubernetes.quantities import in_bytes
+from schemas.model.object_cache import Cache
 
 RBAC = "rbac.authorization.k8s.io"
 PORT_NAME = "objects"

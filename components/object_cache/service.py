@@ -1,6 +1,6 @@
 """How pods and hosts reach the cache: one Service, and one more where DNS finds the servers."""
 
-from components.manifest import Json, Manifest, Target, pruned
+from components.making.manifest import Json, Manifest, Target, pruned
 from components.object_cache.names import (
     ENVOY,
     NAME_LABEL,
@@ -9,9 +9,9 @@ from components.object_cache.names import (
     headless,
     of_program,
 )
-from schemas.cache import Cache
-from schemas.primitives import KubernetesVersion, minor
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.model.object_cache import Cache
+from schemas.model.primitives import KubernetesVersion, minor
 
 PORT = 80
 SAME_ZONE_SINCE = 35

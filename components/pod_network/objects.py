@@ -5,10 +5,10 @@ node gets ready, so its objects in the site's own cluster are protected; a Clust
 not, as Cluster API never deletes what it applied.
 """
 
-from components.manifest import SITE_LABEL, Manifest, Target, annotated, labels
-from schemas.manifests import read_manifests
-from schemas.site import Site
-from schemas.vocabulary import PodNetworkInstall
+from components.making.manifest import SITE_LABEL, Manifest, Target, annotated, labels
+from schemas.facts.site import Site
+from schemas.kubernetes.manifests import read_manifests
+from schemas.model.vocabulary import PodNetworkInstall
 
 COMPONENT = "pod-network"
 

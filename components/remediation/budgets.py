@@ -1,11 +1,11 @@
 """How many nodes of a pool a healer may take out at a time: a NodeDisruptionBudget for each."""
 
-from components.faults import QUARANTINED_TAINT
-from components.manifest import Json, Manifest, Target
+from components.making.faults import QUARANTINED_TAINT
+from components.making.manifest import Json, Manifest, Target
 from components.remediation.names import NODEOPS_API, healed, metadata, of_healer
-from schemas.nodelabels import POOL_LABEL
-from schemas.site import Site
-from schemas.vocabulary import Role
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import POOL_LABEL
+from schemas.model.vocabulary import Role
 
 OUT_TAINTS = (
     "node.kubernetes.io/unschedulable",

@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from components.faults import CONDITIONS
-from components.manifest import Json
-from schemas.accelerators import AcceleratorModel, Health
-from schemas.gates import operated
-from schemas.remediation import Detector
-from schemas.site import Site
-from schemas.sitefile import Pool
-from schemas.vocabulary import Fault
+from components.making.faults import CONDITIONS
+from components.making.manifest import Json
+from schemas.facts.feature_gates import operated
+from schemas.facts.site import Site
+from schemas.model.accelerators import AcceleratorModel, Health
+from schemas.model.remediation import Detector
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Fault
 
 SCRIPTS = Path(__file__).parent / "checks"
 """The scripts as they are shipped."""

@@ -1,8 +1,9 @@
 """Node Operation Controller as it runs: two replicas on the control plane, of which one leads."""
 
-from components.impact.placement import HOSTNAME_LABEL
-from components.manifest import Json, Manifest, Target, labels
-from components.podsecurity import POD_SECURITY, SECURITY
+from components.effects.placement import HOSTNAME_LABEL
+from components.making.manifest import Json, Manifest, Target, labels
+from components.making.pod_security import POD_SECURITY, SECURITY
+from components.making.taints import CONTROL_PLANE_LABEL, tolerations
 from components.remediation.names import (
     COMPONENT,
     CONTROLLER,
@@ -10,8 +11,7 @@ from components.remediation.names import (
     own,
     settings_of,
 )
-from components.taints import CONTROL_PLANE_LABEL, tolerations
-from schemas.site import Site
+from schemas.facts.site import Site
 
 METRICS_PORT, HEALTH_PORT = 8080, 8081
 REPLICAS = 2

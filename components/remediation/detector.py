@@ -5,14 +5,21 @@ is privileged; what it runs on the host is the health command of the pool's acce
 Source: node-problem-detector 1.36.0, Dockerfile and cmd/options.
 """
 
-from components.daemons import Daemon, host_path, on_pool
-from components.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, Target, hashed, labels
-from components.podsecurity import SECURITY, pod_security
+from components.making.daemons import Daemon, host_path, on_pool
+from components.making.manifest import (
+    CONFIGURATION_ANNOTATION,
+    Json,
+    Manifest,
+    Target,
+    hashed,
+    labels,
+)
+from components.making.pod_security import SECURITY, pod_security
 from components.remediation import kernellog
 from components.remediation.checks import HOST, PROGRAMS, STATE, checks, files, monitor
-from schemas.remediation import Remediation
-from schemas.site import Site
-from schemas.sitefile import Pool
+from schemas.facts.site import Site
+from schemas.model.remediation import Remediation
+from schemas.model.site_file import Pool
 
 COMPONENT = "remediation"
 NAME = "node-problem-detector"

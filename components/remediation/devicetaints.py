@@ -7,13 +7,13 @@ card by itself (NVIDIA/k8s-dra-driver-gpu 22407113, cmd/gpu-kubelet-plugin/devic
 
 The effect is NoSchedule: who runs on the card keeps it until the end, and the controller manager
 has no part in it. Rules hold for pods that ask by an extended resource too, as these have no place
-for tolerations; only a scheduler that knows rules heeds them (:mod:`schemas.gates`).
+for tolerations; only a scheduler that knows rules heeds them (:mod:`schemas.facts.feature_gates`).
 Sources: KEP-5055; Kubernetes 1.34 and 1.35, k8s.io/dynamic-resource-allocation
 resourceslice/tracker, and pkg/scheduler/framework/plugins/dynamicresources.
 """
 
-from components.faults import CONDITIONS, FAULTY_TAINT
-from components.manifest import (
+from components.making.faults import CONDITIONS, FAULTY_TAINT
+from components.making.manifest import (
     COMPONENT_LABEL,
     CONFIGURATION_ANNOTATION,
     Json,
@@ -22,7 +22,8 @@ from components.manifest import (
     hashed,
     labels,
 )
-from components.podsecurity import POD_SECURITY, SECURITY
+from components.making.pod_security import POD_SECURITY, SECURITY
+from components.making.taints import CONTROL_PLANE_LABEL, tolerations
 from components.remediation.names import (
     COMPONENT,
     chosen,
@@ -33,11 +34,10 @@ from components.remediation.names import (
     tools_image,
 )
 from components.remediation.reboot import SCRIPTS
-from components.taints import CONTROL_PLANE_LABEL, tolerations
-from schemas.gates import device_taint_api
-from schemas.nodelabels import POOL_LABEL
-from schemas.site import Site
-from schemas.vocabulary import Fault
+from schemas.facts.feature_gates import device_taint_api
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import POOL_LABEL
+from schemas.model.vocabulary import Fault
 
 NAME = "device-taints"
 FAULTS = (Fault.PCIE_LINK_DEGRADED,)

@@ -13,11 +13,11 @@ drivers/pci/pcie/aer.c; NVIDIA's open kernel modules 595.91, kernel_rc.c.
 import json
 from collections.abc import Mapping
 
-from components.manifest import Json
-from schemas.remediation import Xids
-from schemas.site import Site
-from schemas.sitefile import Pool
-from schemas.vocabulary import Fault
+from components.making.manifest import Json
+from schemas.facts.site import Site
+from schemas.model.remediation import Xids
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Fault
 
 FILE = "kernel-log.json"
 REST = "(?s:.*)"

@@ -18,14 +18,14 @@ remediate) and resources/manager.go (HandleHealthyNode); medik8s/self-node-remed
 internal/controller/selfnoderemediation_controller.go (rebootIfNeeded, didIRebootMyself).
 """
 
-from components.faults import CONDITIONS
-from components.manifest import Json, Manifest, Target
+from components.making.faults import CONDITIONS
+from components.making.manifest import Json, Manifest, Target
 from components.remediation.names import HEALER_LABEL, metadata, of_healer
-from schemas.nodelabels import POOL_LABEL
-from schemas.remediation import Healer, Remediation
-from schemas.site import Site
-from schemas.sitefile import Pool
-from schemas.vocabulary import HealerKind
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import POOL_LABEL
+from schemas.model.remediation import Healer, Remediation
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import HealerKind
 
 CHECK_API = "remediation.medik8s.io/v1alpha1"
 TEMPLATE_API = "self-node-remediation.medik8s.io/v1alpha1"

@@ -1,12 +1,12 @@
 """What the objects of fault remediation are called, and how they find each other."""
 
-from components.faults import DOMAIN
-from components.manifest import Json, labels
-from schemas.nodelabels import POOL_LABEL
-from schemas.remediation import Healer, Remediation
-from schemas.site import Site
-from schemas.sitefile import Pool
-from schemas.vocabulary import HealerKind
+from components.making.faults import DOMAIN
+from components.making.manifest import Json, labels
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import POOL_LABEL
+from schemas.model.remediation import Healer, Remediation
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import HealerKind
 
 COMPONENT = "remediation"
 NAME_LABEL = "app.kubernetes.io/name"

@@ -1,7 +1,7 @@
 """Every object of a site's fault remediation, in a fixed order."""
 
-from components.daemons import namespace
-from components.manifest import Manifest, annotated
+from components.making.daemons import namespace
+from components.making.manifest import Manifest, annotated
 from components.remediation.budgets import budgets
 from components.remediation.controller import controller
 from components.remediation.detector import detectors
@@ -12,7 +12,7 @@ from components.remediation.operations import templates
 from components.remediation.reboot import script
 from components.remediation.rights import rights
 from components.remediation.turns import turns
-from schemas.site import Site
+from schemas.facts.site import Site
 
 
 def objects(site: Site) -> list[Manifest]:

@@ -1,14 +1,14 @@
 """What Node Operation Controller does to a node, and when: templates for each healer and pool."""
 
-from components.faults import CONDITIONS, TURN_LABEL
-from components.manifest import Json, Manifest, Target
+from components.making.faults import CONDITIONS, TURN_LABEL
+from components.making.manifest import Json, Manifest, Target
 from components.remediation.names import NODEOPS_API, healed, metadata, of_healer
 from components.remediation.reboot import job
-from schemas.nodelabels import POOL_LABEL
-from schemas.remediation import Healer
-from schemas.site import Site
-from schemas.sitefile import Pool
-from schemas.vocabulary import Eviction, Fault
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import POOL_LABEL
+from schemas.model.remediation import Healer
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Eviction, Fault
 
 STRATEGIES = {Eviction.EVICT: "Evict", Eviction.DELETE: "Delete", Eviction.WAIT: "None"}
 """NodeOperation ``evictionStrategy`` of each way in which pods leave."""

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from components.manifest import Json, Manifest, Target, labels
-from components.podsecurity import POD_SECURITY, SECURITY
+from components.making.manifest import Json, Manifest, Target, labels
+from components.making.pod_security import POD_SECURITY, SECURITY
+from components.making.taints import CONTROL_PLANE_LABEL, tolerations
 from components.remediation.names import (
     COMPONENT,
     REBOOTS,
@@ -12,8 +13,7 @@ from components.remediation.names import (
     settings_of,
     tools_image,
 )
-from components.taints import CONTROL_PLANE_LABEL, tolerations
-from schemas.site import Site
+from schemas.facts.site import Site
 
 SCRIPT = "reboot.sh"
 SCRIPTS = Path(__file__).parent / "scripts"

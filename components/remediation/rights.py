@@ -1,6 +1,6 @@
 """What the programs of fault remediation may do, on both clusters of a site."""
 
-from components.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, Target
 from components.remediation.names import (
     CONTROLLER,
     REBOOT_ANNOTATION,
@@ -12,7 +12,7 @@ from components.remediation.names import (
     settings_of,
     shared_name,
 )
-from schemas.site import Site
+from schemas.facts.site import Site
 
 RBAC_GROUP = "rbac.authorization.k8s.io"
 RBAC = f"{RBAC_GROUP}/v1"

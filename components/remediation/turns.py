@@ -2,15 +2,10 @@
 
 import hashlib
 
-from components.faults import CONDITIONS
-from components.manifest import (
-    CONFIGURATION_ANNOTATION,
-    Json,
-    Manifest,
-    Target,
-    labels,
-)
-from components.podsecurity import POD_SECURITY, SECURITY
+from components.making.faults import CONDITIONS
+from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, Target, labels
+from components.making.pod_security import POD_SECURITY, SECURITY
+from components.making.taints import CONTROL_PLANE_LABEL, tolerations
 from components.remediation.names import (
     COMPONENT,
     TURNS,
@@ -21,8 +16,7 @@ from components.remediation.names import (
     tools_image,
 )
 from components.remediation.reboot import SCRIPTS
-from components.taints import CONTROL_PLANE_LABEL, tolerations
-from schemas.site import Site
+from schemas.facts.site import Site
 
 PROGRAM = ("turns.sh", "turns.awk", "nodepatch.awk")
 CONFIG = "turns.conf"

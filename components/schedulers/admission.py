@@ -8,12 +8,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from components.admission import in_force
-from components.manifest import Json, Manifest
+from components.making.admission import in_force
+from components.making.manifest import Json, Manifest
 from components.schedulers.names import metadata
-from schemas.nodelabels import OWN_DOMAIN, TEAM_LABEL
-from schemas.scheduling import DEFAULT_SCHEDULER
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
+from schemas.model.scheduling import DEFAULT_SCHEDULER
 
 VARIABLES = {
     # ``dyn``: the checker of types would look for a template in a Pod, and warn.

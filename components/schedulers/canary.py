@@ -6,8 +6,9 @@ The gang plugin only puts gangs into the queue while some pod passes its Permit
 else happens a new gang would wait for ever; one that a canary met half-made waits for the next.
 """
 
-from components.manifest import Json, Manifest, Target, labels
-from components.podsecurity import POD_SECURITY, SECURITY
+from components.making.manifest import Json, Manifest, Target, labels
+from components.making.pod_security import POD_SECURITY, SECURITY
+from components.making.taints import tolerations
 from components.schedulers.names import (
     COMPONENT,
     INSTANCE_LABEL,
@@ -16,9 +17,8 @@ from components.schedulers.names import (
     on_pools,
     pools_of,
 )
-from components.taints import tolerations
-from schemas.scheduling import Backend
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.model.scheduling import Backend
 
 IMAGE = "busybox"
 """Its name among the release's images."""

@@ -6,11 +6,11 @@ pkg/scheduler_plugin/plugin_args.go. Both plugins ignore arguments that they do 
 are spelled as their code reads them: the README of the gang plugin has other spellings.
 """
 
-from components.gang import NAME, key
-from components.manifest import Json
+from components.making.gang import NAME, key
+from components.making.manifest import Json
 from components.schedulers.names import HEALTH_PORT, on_pools, pools_of
-from schemas.scheduling import Backend, Gang, KubeScheduler
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.model.scheduling import Backend, Gang, KubeScheduler
 
 REQUESTS_PER_SECOND = 200
 """Four times Kubernetes' own: the gang plugin writes each pod's position besides binding it, and a

@@ -6,12 +6,12 @@ Source: pfnet/scheduler-plugins f63b46e, plugins/gang/name_spec.go.
 
 import re
 
-from components.gang import NAME, POSITION, SIZE, TIMEOUT, key
-from components.manifest import Manifest
+from components.making.gang import NAME, POSITION, SIZE, TIMEOUT, key
+from components.making.manifest import Manifest
 from components.schedulers.admission import Check, literal, policy
 from components.schedulers.names import run_here
-from schemas.scheduling import Backend, Gang
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.model.scheduling import Backend, Gang
 
 WRITTEN = (NAME, SIZE, TIMEOUT)
 """The parts that users write."""

@@ -1,11 +1,11 @@
 """What the objects of schedulers are called, and the labels by which they find each other."""
 
-from components.manifest import Json, labels
-from schemas.nodelabels import POOL_LABEL
-from schemas.scheduling import Backend, KubeScheduler
-from schemas.site import Site
-from schemas.sitefile import Pool
-from schemas.vocabulary import BackendKind
+from components.making.manifest import Json, labels
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import POOL_LABEL
+from schemas.model.scheduling import Backend, KubeScheduler
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import BackendKind
 
 COMPONENT = "schedulers"
 NAME_LABEL = "app.kubernetes.io/name"

@@ -1,14 +1,14 @@
 """The schedulers of a site, in a fixed order; none where the site has no backends."""
 
-from components import daemons
-from components.manifest import Manifest, annotated
+from components.making import daemons
+from components.making.manifest import Manifest, annotated
 from components.schedulers.canary import canary, priority_class
 from components.schedulers.gangpolicies import gang_policies
 from components.schedulers.names import COMPONENT, run_here
 from components.schedulers.policies import scheduler_policies
 from components.schedulers.rights import rights
 from components.schedulers.workload import workload
-from schemas.site import Site
+from schemas.facts.site import Site
 
 
 def objects(site: Site) -> list[Manifest]:

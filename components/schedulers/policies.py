@@ -4,13 +4,13 @@ A scheduler of ours keeps to its pools by itself. The default one does not, nor 
 that place pods on one node would each give its devices away.
 """
 
-from components.manifest import Manifest
+from components.making.manifest import Manifest
 from components.schedulers.admission import Check, literal, policy
 from components.schedulers.names import backends, pools_of
-from schemas.nodelabels import POOL_LABEL
-from schemas.scheduling import DEFAULT_SCHEDULER, Backend, scheduler_name
-from schemas.site import Site
-from schemas.vocabulary import BackendKind, Role
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import POOL_LABEL
+from schemas.model.scheduling import DEFAULT_SCHEDULER, Backend, scheduler_name
+from schemas.model.vocabulary import BackendKind, Role
 
 
 def scheduler_policies(site: Site) -> list[Manifest]:

@@ -4,10 +4,10 @@ Kubernetes' own roles are bound, not copied: the API server keeps them right for
 feature gates (Kubernetes 1.34, plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go).
 """
 
-from components.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, Target
 from components.schedulers.names import chosen, metadata, own, shared_name
-from schemas.scheduling import Backend, KubeScheduler
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.model.scheduling import Backend, KubeScheduler
 
 RBAC_GROUP = "rbac.authorization.k8s.io"
 RBAC = f"{RBAC_GROUP}/v1"

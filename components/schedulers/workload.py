@@ -6,9 +6,9 @@ as jobs cannot starve it there. One replica leads; the others hold nothing until
 
 import hashlib
 
-from components.dump import dump
-from components.impact.placement import HOSTNAME_LABEL
-from components.manifest import (
+from components.effects.placement import HOSTNAME_LABEL
+from components.making.dump import dump
+from components.making.manifest import (
     CONFIGURATION_ANNOTATION,
     Json,
     Manifest,
@@ -16,7 +16,8 @@ from components.manifest import (
     labels,
     pruned,
 )
-from components.podsecurity import POD_SECURITY, SECURITY
+from components.making.pod_security import POD_SECURITY, SECURITY
+from components.making.taints import CONTROL_PLANE_LABEL, tolerations
 from components.schedulers.configuration import configuration
 from components.schedulers.names import (
     COMPONENT,
@@ -28,11 +29,10 @@ from components.schedulers.names import (
     chosen,
     own,
 )
-from components.taints import CONTROL_PLANE_LABEL, tolerations
-from schemas.gates import gate_list
-from schemas.scheduling import Backend, KubeScheduler
-from schemas.site import Site
-from schemas.vocabulary import ModelBy
+from schemas.facts.feature_gates import gate_list
+from schemas.facts.site import Site
+from schemas.model.scheduling import Backend, KubeScheduler
+from schemas.model.vocabulary import ModelBy
 
 RESOURCES: Json = {
     # Some 300 MiB at 400 nodes and some thousand pods; the limit keeps a leak away from etcd.

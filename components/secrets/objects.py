@@ -6,10 +6,10 @@ Sources: External Secrets 2.9, apis/externalsecrets/v1/externalsecret_types.go,
 pkg/controllers/externalsecret (templates of metadata, ownership, deletion policies).
 """
 
-from components.manifest import Json, Manifest, Target, annotated, labels
-from schemas.references import SecretReference, secret_references
-from schemas.secrets import Secrets, SecretStore
-from schemas.site import Site
+from components.making.manifest import Json, Manifest, Target, annotated, labels
+from schemas.facts.secret_references import SecretReference, secret_references
+from schemas.facts.site import Site
+from schemas.model.secrets import Secrets, SecretStore
 
 COMPONENT = "secrets"
 KIND = "ExternalSecret"

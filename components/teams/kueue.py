@@ -10,14 +10,14 @@ pkg/scheduler/preemption/classical, pkg/controller/constants (DefaultLocalQueueN
 
 from collections.abc import Iterator
 
-from components.manifest import Json, Manifest, Target
-from components.rdma import needs
-from components.taints import tolerations
+from components.making.manifest import Json, Manifest, Target
+from components.making.rdma import needs
+from components.making.taints import tolerations
 from components.teams.names import metadata, of_team
-from schemas.allotment import Holder, held, supply
-from schemas.nodelabels import ACCELERATOR_LABEL
-from schemas.scheduling import Team
-from schemas.site import Site
+from schemas.facts.quotas import Holder, held, supply
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import ACCELERATOR_LABEL
+from schemas.model.scheduling import Team
 
 API = "kueue.x-k8s.io/v1beta2"
 LOCAL_QUEUE = "default"

@@ -7,12 +7,12 @@ takes its place, and what it does not name has no limit (throttle_types.go, Calc
 
 from datetime import datetime
 
-from components.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, Target
 from components.teams.names import metadata, of_team
-from schemas.allotment import Holder, held
-from schemas.offpeak import windows
-from schemas.scheduling import Team
-from schemas.site import Site
+from schemas.facts.off_peak import windows
+from schemas.facts.quotas import Holder, held
+from schemas.facts.site import Site
+from schemas.model.scheduling import Team
 
 ACCELERATORS = "accelerators"
 

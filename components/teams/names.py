@@ -1,9 +1,9 @@
 """What the objects of teams are called, and how a team's are told from others'."""
 
-from components.manifest import Json, labels
-from schemas.nodelabels import OWN_DOMAIN, TEAM_LABEL
-from schemas.scheduling import Team
-from schemas.site import Site
+from components.making.manifest import Json, labels
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
+from schemas.model.scheduling import Team
 
 COMPONENT = "teams"
 TIERS_ANNOTATION = f"{OWN_DOMAIN}/priorities"

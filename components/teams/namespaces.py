@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from enum import StrEnum
 
-from components import daemons
-from components.manifest import Json, Manifest, Target
-from components.rdma import needs
+from components.making import daemons
+from components.making.manifest import Json, Manifest, Target
+from components.making.rdma import needs
 from components.teams.names import COMPONENT, TIERS_ANNOTATION, metadata, tiers_of
-from schemas.allotment import Holder, held, usable_pools
-from schemas.nodelabels import OWN_DOMAIN, TEAM_LABEL
-from schemas.scheduling import Team
-from schemas.site import Site
+from schemas.facts.quotas import Holder, held, usable_pools
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
+from schemas.model.scheduling import Team
 
 RDMA_LABEL = f"{OWN_DOMAIN}/rdma"
 """On a team's namespace: what RDMA lets its pods do beyond Pod Security's baseline."""

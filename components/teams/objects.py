@@ -1,12 +1,12 @@
 """The teams of a site, in a fixed order; nothing where the site has none."""
 
-from components.manifest import Manifest, annotated
+from components.making.manifest import Manifest, annotated
 from components.teams import kueue, volcano
 from components.teams.limits import quotas, throttles
 from components.teams.namespaces import limit_ranges, namespaces
 from components.teams.policies import policies
 from components.teams.tiers import priority_classes, tier_quotas
-from schemas.site import Site
+from schemas.facts.site import Site
 
 
 def objects(site: Site) -> list[Manifest]:

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from components.admission import in_force
-from components.manifest import Json, Manifest, pruned
+from components.making.admission import in_force
+from components.making.manifest import Json, Manifest, pruned
 from components.teams.names import TIERS_ANNOTATION, metadata, of_any_team
 from components.teams.podrules import RULES, VARIABLES, Rule
-from schemas.allotment import Holder, held
-from schemas.nodelabels import OWN_DOMAIN, TEAM_LABEL
-from schemas.site import Site
+from schemas.facts.quotas import Holder, held
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
 
 
 class Judged(NamedTuple):

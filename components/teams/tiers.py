@@ -6,10 +6,10 @@ into a pod that names none), pkg/quota/v1/evaluator/core/pods.go (podMatchesScop
 
 from collections.abc import Iterator
 
-from components.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, Target
 from components.teams.names import metadata, tiers_of
-from schemas.scheduling import Priority, Team
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.model.scheduling import Priority, Team
 
 SCOPE = "PriorityClass"
 OTHER_TIERS = "other-priorities"

@@ -4,11 +4,11 @@ Sources: Volcano 1.15.1, pkg/scheduler/plugins/proportion and capacity: what a q
 does not name has no limit but the cluster's, and 0 is a limit.
 """
 
-from components.manifest import Manifest, Target
+from components.making.manifest import Manifest, Target
 from components.teams.names import metadata
-from schemas.allotment import Holder, held
-from schemas.scheduling import Team
-from schemas.site import Site
+from schemas.facts.quotas import Holder, held
+from schemas.facts.site import Site
+from schemas.model.scheduling import Team
 
 
 def queues(site: Site) -> list[Manifest]:

@@ -12,9 +12,9 @@ from components.training.mpi import LAUNCHER
 from components.training.request import JobRequest, Refusal, Template
 from components.training.setting import Setting
 from components.training.trainjob import NODE
-from schemas.nearest import nearest
-from schemas.primitives import DNS_LABEL_PATTERN
-from schemas.quantity import FORM
+from schemas.kubernetes.quantities import FORM
+from schemas.model.nearest import nearest
+from schemas.model.primitives import DNS_LABEL_PATTERN
 
 Check = Callable[[Setting], Iterable[Refusal]]
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")

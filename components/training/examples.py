@@ -9,15 +9,15 @@ with RDMA where the model's hosts have it, and with the cache where the team has
 from collections.abc import Iterator
 from dataclasses import replace
 
-from components.dump import dump_all
-from components.manifest import Json, Manifest, Target, labels
+from components.making.dump import dump_all
+from components.making.manifest import Json, Manifest, Target, labels
 from components.training.fitting import promised
 from components.training.made import Made, make
 from components.training.request import JobRequest, Template
 from components.training.setting import Setting
-from schemas.scheduling import Team
-from schemas.site import Site
-from schemas.vocabulary import BackendKind
+from schemas.facts.site import Site
+from schemas.model.scheduling import Team
+from schemas.model.vocabulary import BackendKind
 
 COMPONENT = "training"
 NAME = "job-templates"

@@ -15,9 +15,9 @@ from components.training.room import (
     workers_on,
 )
 from components.training.setting import Setting
-from schemas.quantity import thousandths
-from schemas.scheduling import Team
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.kubernetes.quantities import thousandths
+from schemas.model.scheduling import Team
 
 
 def room_of_worker(job: Setting) -> Iterator[Refusal]:

@@ -11,7 +11,7 @@ python/distribute/cluster_resolver/tfconfig_cluster_resolver.py.
 
 import json
 
-from components.manifest import Json
+from components.making.manifest import Json
 from components.training import starting
 from components.training.job import metadata, port
 from components.training.pods import (

@@ -2,15 +2,15 @@
 
 from typing import NamedTuple
 
-from components.cache_client import URL_VARIABLE
-from components.manifest import Json
+from components.making.manifest import Json
+from components.making.object_cache_client import URL_VARIABLE
 from components.training import job, jobset, mpi, trainjob
 from components.training.checks import refusals
 from components.training.request import JobRequest, Refusal, Template
 from components.training.setting import Setting
 from components.training.stopping import GRACE_SECONDS, STOPPED
-from schemas.site import Site
-from schemas.vocabulary import BackendKind
+from schemas.facts.site import Site
+from schemas.model.vocabulary import BackendKind
 
 MAKERS = {
     Template.ALL_REDUCE: job.manifests,

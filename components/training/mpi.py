@@ -15,7 +15,7 @@ TrainJob workers); OpenSSH, authfile.c (sshkey_perm_ok) and sshd.c (0 on SIGTERM
 mpirun(1) (-x).
 """
 
-from components.manifest import Json
+from components.making.manifest import Json
 from components.training import starting
 from components.training.job import metadata
 from components.training.jobset import replicated

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from components.manifest import Json, Manifest, Target, annotated, labels
+from components.making.manifest import Json, Manifest, Target, annotated, labels
 from components.training.examples import COMPONENT, IMAGE, examples
 from components.training.fitting import shared
 from components.training.request import JobRequest, Template
 from components.training.setting import Setting
 from components.training.trainjob import API, runtime_name, runtime_spec
-from schemas.site import Site
+from schemas.facts.site import Site
 
 
 def objects(site: Site) -> list[Manifest]:

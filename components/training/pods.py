@@ -5,14 +5,14 @@ and limits are equal: for accelerators they have to be, and a pod whose cores an
 is evicted last.
 """
 
-from components.cache_client import with_cache
-from components.manifest import Json, pruned
-from components.rdma import SHARED_MEMORY, SHARED_MEMORY_MOUNT
-from components.taints import tolerations
+from components.making.manifest import Json, pruned
+from components.making.object_cache_client import with_cache
+from components.making.rdma import SHARED_MEMORY, SHARED_MEMORY_MOUNT
+from components.making.taints import tolerations
 from components.training.room import SERVER_CPU, SERVER_MEMORY
 from components.training.setting import Setting
 from components.training.stopping import GRACE_SECONDS, wrapped
-from schemas.nodelabels import POOL_LABEL
+from schemas.kubernetes.node_labels import POOL_LABEL
 
 INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from schemas.quantity import thousandths
-from schemas.site import Site
-from schemas.sitefile import Pool
+from schemas.facts.site import Site
+from schemas.kubernetes.quantities import thousandths
+from schemas.model.site_file import Pool
 
 DEFAULT_SHARE = 80
 """Share of a host in per cent that workers on all of its accelerators get by default: the rest is

@@ -7,23 +7,17 @@ All of it answers as far as it can for requests that have faults, as the checks 
 from dataclasses import dataclass
 from functools import cached_property
 
-from components.cache_client import CacheClient, cache_client
-from components.manifest import Json
-from components.rdma import Needs, needs
+from components.making.manifest import Json
+from components.making.object_cache_client import CacheClient, cache_client
+from components.making.rdma import Needs, needs
 from components.training.request import JobRequest
 from components.training.room import Room, default_cpu, default_memory, room
-from schemas.cache import Bucket
-from schemas.nodelabels import ACCELERATOR_LABEL, POOL_LABEL
-from schemas.scheduling import (
-    Backend,
-    EphemeralStorage,
-    Gang,
-    Team,
-    scheduler_name,
-)
-from schemas.site import Site
-from schemas.sitefile import Pool
-from schemas.vocabulary import Role
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
+from schemas.model.object_cache import Bucket
+from schemas.model.scheduling import Backend, EphemeralStorage, Gang, Team, scheduler_name
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Role
 
 NOTHING = Needs({}, [], {}, [], [])
 

@@ -10,10 +10,10 @@ pkg/controllers/podgroup/pg_controller_handler.go (a pod that names a group gets
 0.19.2, pkg/controller/constants.
 """
 
-from components import gang
-from components.manifest import Json
+from components.making import gang
+from components.making.manifest import Json
 from components.training.setting import Setting
-from schemas.vocabulary import BackendKind
+from schemas.model.vocabulary import BackendKind
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 LOCAL_QUEUE = "default"

@@ -22,7 +22,7 @@ Sources besides: pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go (AddOrUp
 1.34, pkg/controller/job/pod_failure_policy.go.
 """
 
-from components.manifest import Json
+from components.making.manifest import Json
 
 STOPPED = 143
 """128 and SIGTERM: the container was told to stop."""

@@ -12,15 +12,15 @@ pkg/runtime/core/trainingruntime.go (patches are merged as kubectl's), pkg/runti
 (torch; jobset, which refuses variables in patches); also 2.3.0.
 """
 
-from components.cache_client import CacheClient, mount
-from components.manifest import Json, hashed, pruned
+from components.making.manifest import Json, hashed, pruned
+from components.making.object_cache_client import CacheClient, mount
 from components.training import starting
 from components.training.fitting import shared
 from components.training.job import metadata
 from components.training.pods import container, resources, worker
 from components.training.setting import Setting
 from components.training.stopping import failing, restarting
-from schemas.nodelabels import OWN_DOMAIN
+from schemas.kubernetes.node_labels import OWN_DOMAIN
 
 API = "trainer.kubeflow.org/v1alpha1"
 NODE = "node"

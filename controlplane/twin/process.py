@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TypeAlias, cast
 
 from controlplane.access import Access
+from controlplane.child_process import mortal
 from controlplane.client import Client
 from controlplane.daemon import Daemon
 from controlplane.errors import ApiError, ControlPlaneError
-from controlplane.mortal import mortal
 from controlplane.ports import free_port
 
 START_SECONDS = 60.0

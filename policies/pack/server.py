@@ -12,7 +12,7 @@ from pulumi.runtime.proto import analyzer_pb2, analyzer_pb2_grpc, plugin_pb2
 from policies.day import DayError, today
 from policies.exceptions import ExemptionError, ours
 from policies.pack.analyzer import VERSION, Analyzer
-from policies.pack.sitefile import SiteFileError, site_policies
+from policies.pack.site_policies import SiteFileError, site_policies
 from policies.rules import RULES
 
 _STACK = "PULUMI_STACK"

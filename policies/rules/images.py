@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from policies.embedded import Path, embedded, written
-from policies.remembered import as_json, remembered
+from policies.memo import as_json, remembered
 from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity
 
 SECURITY = "Kubernetes documentation, Images; NSA and CISA, Kubernetes Hardening Guide 1.2, images"

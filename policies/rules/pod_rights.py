@@ -2,7 +2,7 @@
 an exception from one leaves all others in force.
 
 The kube-apiserver judges the same, with one label for all controls of a namespace;
-tests/test_pod_security.py holds the two against each other.
+tests/components/making/test_pod_security.py holds the two against each other.
 Source of the checks: k8s.io/pod-security-admission v0.34.3, policy/check_*.go.
 """
 

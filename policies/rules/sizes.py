@@ -6,9 +6,9 @@ A file that doubled in size because a query returned rows twice stopped a fleet 
 
 from collections.abc import Iterator, Sequence
 
+from policies.memo import as_json
 from policies.plain import bodies, length, text
 from policies.pods import Pod, items, mapping, of_pods
-from policies.remembered import as_json
 from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
 
 KIB = 1024

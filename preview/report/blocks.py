@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from components.impact.vocabulary import Impact
+from components.effects.vocabulary import Impact
 from preview.report.phrase import Phrase, joined
 
 

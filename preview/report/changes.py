@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from components.impact.vocabulary import ABSENT, Action, FieldChange, ObjectChange
-from preview.fields import shown, text_lines
-from preview.fields.listkeys import Item
+from components.effects.vocabulary import ABSENT, Action, FieldChange, ObjectChange
+from preview.differences.fields import shown, text_lines
+from preview.differences.fields.listkeys import Item
 from preview.report.blocks import Code, Head, Line, Room, Row, Section, Table
 from preview.report.phrase import Phrase, Strong, change, joined, prose, value, visible
 from preview.report.ranges import first_few, ranges

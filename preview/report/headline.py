@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from components.impact.vocabulary import Impact
-from preview.report import cache
+from components.effects.vocabulary import Impact
+from preview.report import object_cache as cache
 from preview.report.phrase import Phrase, joined, plain, value
 from preview.report.words import (
     NAMED,

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from components.impact.vocabulary import Impact
-from preview.report import cache
+from components.effects.vocabulary import Impact
+from preview.report import object_cache as cache
 from preview.report.blocks import Alert, Bar, Head, Line, Part, Report, Room, Row, Section, Table
 from preview.report.changes import differences, objects
 from preview.report.headline import clauses

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from components.impact.vocabulary import ABSENT
+from components.effects.vocabulary import ABSENT
 
 NAME = 80
 """Characters of a name or a value that are shown."""

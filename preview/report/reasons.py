@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
-from components.impact.vocabulary import Action, Impact
-from preview.fields import shown
+from components.effects.vocabulary import Action, Impact
+from preview.differences.fields import shown
 from preview.result import Cause, Reason, SitePreview
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ out. ``entries`` name the sites to which the same happens; ``sites`` have everyt
 import json
 from typing import Any
 
-from components.impact.vocabulary import ABSENT, Effect, FieldChange, PoolPlan
+from components.effects.vocabulary import ABSENT, Effect, FieldChange, PoolPlan
 from preview.report.headline import headline
 from preview.report.phrase import plain
 from preview.report.words import CHECKED, NOT_KNOWN, members

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from components.impact.vocabulary import Action, Impact, Ledger, PoolPlan
+from components.effects.vocabulary import Action, Impact, Ledger, PoolPlan
 from preview.report.blocks import Head, Line, Names, Room, Row, Section, Table
 from preview.report.phrase import Phrase, Strong, contrast, joined, prose, value
 from preview.report.ranges import first_few, ranges
 from preview.report.reasons import Because, Why, grouped
 from preview.report.words import count, few, meaning, takes
 from preview.result import Cause, HostVerdict, SitePreview
-from schemas.problem import Problem
+from schemas.model.problem import Problem
 
 
 def strong(impact: Impact) -> Strong:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from components.impact.vocabulary import Impact
+from components.effects.vocabulary import Impact
 from preview.report.blocks import Block, Code, Line, Names, Part, Report, Room, Section, Table
 from preview.report.overview import report
 from preview.report.phrase import Phrase, Strong, plain

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from components.impact.vocabulary import Action, Impact, Ledger, PoolPlan
+from components.effects.vocabulary import Action, Impact, Ledger, PoolPlan
 from preview.report.phrase import Phrase, Strong, joined, value
 from preview.report.ranges import first_few
 from preview.result import Entry, SitePreview, State

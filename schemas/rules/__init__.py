@@ -7,38 +7,38 @@ those between sites.
 
 from collections.abc import Iterator
 
+from schemas.facts.site import Site
 from schemas.rules import (
     accelerators,
     addresses,
-    cache,
-    cachereach,
-    cacheserver,
-    detection,
     files,
     hosts,
     identity,
     kubelet,
     monitoring,
     namespaces,
-    networkdevices,
     networks,
     policies,
     pools,
-    programs,
-    promises,
     remediation,
-    repairs,
     rollouts,
     schedulers,
     secrets,
-    serving,
     teams,
     versions,
 )
+from schemas.rules import accelerators_programs as programs
+from schemas.rules import accelerators_requests as serving
+from schemas.rules import network_devices as networkdevices
+from schemas.rules import object_cache as cache
+from schemas.rules import object_cache_endpoints as cachereach
+from schemas.rules import object_cache_server as cacheserver
+from schemas.rules import remediation_detector as detection
+from schemas.rules import remediation_repairs as repairs
+from schemas.rules import teams_quotas as promises
 from schemas.rules.finding import Finding, HostCell, TextPlace, attempt
-from schemas.rules.fleet import Footprint, clashes, footprint
 from schemas.rules.scope import InPool, InZone
-from schemas.site import Site
+from schemas.rules.sites import Footprint, clashes, footprint
 
 SITE_RULES = (
     identity.contexts,

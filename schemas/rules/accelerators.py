@@ -1,20 +1,20 @@
 """Rules on accelerators: every card has a record and its programs an image, every resource has one
 meaning.
 
-How the cards get to pods is judged beside this (serving.py).
+How the cards get to pods is judged beside this (accelerators_requests.py).
 """
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from schemas.accelerators import AcceleratorModel, AcceleratorSettings, Program
-from schemas.codes import Code
-from schemas.gates import handed_by_dra, operated
-from schemas.nearest import nearest
-from schemas.rules.extended import kept_by_kubernetes
+from schemas.facts.feature_gates import handed_by_dra, operated
+from schemas.facts.site import Site
+from schemas.kubernetes.extended_resources import kept_by_kubernetes
+from schemas.model.accelerators import AcceleratorModel, AcceleratorSettings, Program
+from schemas.model.codes import Code
+from schemas.model.nearest import nearest
+from schemas.model.site_file import SiteFile
 from schemas.rules.finding import Finding, Path
-from schemas.site import Site
-from schemas.sitefile import SiteFile
 
 OPERATOR_IMAGE = "nvidia-gpu-operator"
 OPERATOR: Path = ("accelerators", "gpu_operator")

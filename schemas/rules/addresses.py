@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
-from schemas.codes import Code
+from schemas.facts.site import Site
+from schemas.model.codes import Code
+from schemas.model.vocabulary import Role, VirtualIp
 from schemas.rules.finding import Finding, HostCell
 from schemas.rules.scope import InZone
-from schemas.site import Site
-from schemas.vocabulary import Role, VirtualIp
 
 ENDPOINT = ("cluster", "endpoint")
 

@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from schemas.codes import Code
-from schemas.credentials import kind_of
-from schemas.manifests import ManifestError, read_documents, read_objects
+from schemas.facts.site import Site
+from schemas.kubernetes.credentials import kind_of
+from schemas.kubernetes.manifests import ManifestError, read_documents, read_objects
+from schemas.model.codes import Code
+from schemas.model.site_file import FirstBoot, SiteFile
+from schemas.model.vocabulary import PodNetworkInstall
 from schemas.rules.finding import Finding, Path, TextPlace, attempt
-from schemas.site import Site
-from schemas.sitefile import FirstBoot, SiteFile
-from schemas.vocabulary import PodNetworkInstall
 
 MAX_MANIFEST_BYTES = 900_000
 """What one ConfigMap holds with room to spare (etcd refuses requests over 1.5 MiB, the API server
@@ -61,7 +61,7 @@ def certificates(site: Site) -> Iterator[Finding]:
 
 def _certificate(file: str, text: str, place: Path) -> Iterator[Finding]:
     if kind_of(text):
-        return  # told of every text (schemas/literals.py), and the rest follows from it
+        return  # schemas/reading/literal_secrets.py reports it, and the rest follows from it
     fault = _certificate_fault(text)
     if fault is not None:
         line, message = fault

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from schemas.codes import Code
+from schemas.model.codes import Code
 
 Path = tuple[str | int, ...]
 T = TypeVar("T")
@@ -40,7 +40,8 @@ class Finding:
 
 
 def attempt(items: Iterable[T], *, holes: bool) -> Iterator[T]:
-    """What a rule says until it looks into a hole (schemas/holes.py), where the site has any.
+    """What a rule says until it looks into a hole (schemas/reading/partial.py), where the site has
+    any.
 
     A site without holes hides nothing: an AttributeError is then a fault of the rule.
     """

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from schemas.codes import Code
-from schemas.hostlist import Host
-from schemas.nearest import nearest
+from schemas.facts.site import Site
+from schemas.model.codes import Code
+from schemas.model.nearest import nearest
+from schemas.reading.host_list import Host
 from schemas.rules.finding import Finding, HostCell
-from schemas.site import Site
 
 UNIQUE_COLUMNS = ("name", "bmc", "mac", "ip", "serial")
 """Columns in which no two hosts of a fleet have the same value."""

@@ -4,17 +4,17 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
-from schemas.codes import Code
-from schemas.hardware import Bmc, BmcProtocol, BootMode, HardwareProfile
-from schemas.primitives import SiteName
-from schemas.problem import shorten
+from schemas.facts.site import Site
+from schemas.kubernetes.shown import shorten
+from schemas.model.codes import Code
+from schemas.model.hardware import Bmc, BmcProtocol, BootMode, HardwareProfile
+from schemas.model.primitives import SiteName
+from schemas.model.site_file import FirstBoot, SiteFile
+from schemas.model.vocabulary import Role
+from schemas.reading.suggested_value import fits, tidied
+from schemas.reading.wording import pattern_of
 from schemas.rules.finding import Finding, Path
 from schemas.rules.namespaces import TAKEN
-from schemas.site import Site
-from schemas.sitefile import FirstBoot, SiteFile
-from schemas.tidy import fits, tidied
-from schemas.vocabulary import Role
-from schemas.wording import pattern_of
 
 
 def named_as_its_file(file: SiteFile, name: str) -> Iterator[Finding]:

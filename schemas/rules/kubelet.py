@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from schemas import nodelabels
-from schemas.codes import Code
-from schemas.quantity import amount
+from schemas.kubernetes import node_labels as nodelabels
+from schemas.kubernetes.quantities import amount
+from schemas.model.codes import Code
 from schemas.rules.finding import Finding, Path
 from schemas.rules.scope import InPool
 

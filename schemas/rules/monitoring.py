@@ -7,13 +7,13 @@ channel may be left out, as an incoming web hook has its own), Kubernetes 1.34
 
 from collections.abc import Iterator
 
-from schemas.codes import Code
-from schemas.nearest import nearest
-from schemas.nodelabels import OWN_DOMAIN
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import OWN_DOMAIN
+from schemas.model.codes import Code
+from schemas.model.nearest import nearest
+from schemas.model.vocabulary import ReceiverKind
 from schemas.rules.finding import Finding, Path
 from schemas.rules.remediation import mending
-from schemas.site import Site
-from schemas.vocabulary import ReceiverKind
 
 _PLACE: Path = ("monitoring",)
 _ROUTES = ("critical", "warning")

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from schemas.codes import Code
+from schemas.facts.site import Site
+from schemas.model.codes import Code
+from schemas.model.vocabulary import BackendKind, HealerKind
 from schemas.rules.finding import Finding, Path
-from schemas.site import Site
-from schemas.vocabulary import BackendKind, HealerKind
 
 TAKEN = re.compile(r"default|cert-manager|kube-.*|.*-system")
 """Namespaces of Kubernetes and of the programs that clusters run."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 from itertools import combinations
 
-from schemas.codes import Code
+from schemas.facts.site import Site
+from schemas.model.codes import Code
 from schemas.rules.finding import Finding, Path
 from schemas.rules.scope import InZone
-from schemas.site import Site
 
 NODE_PREFIX = 24
 """Prefix of a node's share of the pod network (kube-controller-manager, --node-cidr-mask-size)."""

@@ -11,10 +11,10 @@ import datetime
 import re
 from collections.abc import Iterator
 
-from schemas.codes import Code
-from schemas.policies import CelRule
+from schemas.facts.site import Site
+from schemas.model.codes import Code
+from schemas.model.policies import CelRule
 from schemas.rules.finding import Finding, Path
-from schemas.site import Site
 
 MAX_DAYS = 2 * 366
 """How far the end of an exception may be away. What is within it stays so as time goes by."""

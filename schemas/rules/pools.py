@@ -5,12 +5,12 @@ Sources: the webhooks and controllers of Cluster API 1.13 (KubeadmControlPlane v
 
 from collections.abc import Iterator
 
-from schemas.codes import Code
-from schemas.nearest import nearest
+from schemas.facts.site import Site
+from schemas.model.codes import Code
+from schemas.model.nearest import nearest
+from schemas.model.vocabulary import Role
 from schemas.rules.finding import Finding
 from schemas.rules.scope import InPool
-from schemas.site import Site
-from schemas.vocabulary import Role
 
 
 def pool_names(site: Site) -> Iterator[Finding]:

@@ -2,19 +2,20 @@
 
 Sources: pfnet-research/node-operation-controller 0ac94deb (api/v1alpha1/noderemediation_types.go,
 CompareNodeCondition; controllers/nodeoperation_controller.go), medik8s/self-node-remediation
-640aac50. How detectors and times go together is judged in detection.py and repairs.py.
+640aac50. How detectors and times go together is judged in remediation_detector.py and
+remediation_repairs.py.
 """
 
 from collections.abc import Iterator, Sequence
 from math import ceil
 
-from schemas.codes import Code
-from schemas.nearest import nearest
-from schemas.remediation import Healer
+from schemas.facts.site import Site
+from schemas.model.codes import Code
+from schemas.model.nearest import nearest
+from schemas.model.remediation import Healer
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Eviction, Fault, HealerKind, Role
 from schemas.rules.finding import Finding, Path
-from schemas.site import Site
-from schemas.sitefile import Pool
-from schemas.vocabulary import Eviction, Fault, HealerKind, Role
 
 PLACE: Path = ("remediation",)
 _HEALERS: Path = (*PLACE, "healers")

@@ -6,11 +6,11 @@ targets).
 
 from collections.abc import Iterable, Iterator
 
-from schemas.codes import Code
+from schemas.model.codes import Code
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Remedy, Role, RolloutStrategy
 from schemas.rules.finding import Finding
 from schemas.rules.scope import InPool
-from schemas.sitefile import Pool
-from schemas.vocabulary import Remedy, Role, RolloutStrategy
 
 STARTUP_MARGIN_SECONDS = 600
 """What a start takes besides the re-image: waiting for a host, power-on, joining."""

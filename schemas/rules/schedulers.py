@@ -6,12 +6,12 @@ pkg/scheduler/framework/runtime/framework.go (maxTimeout).
 
 from collections.abc import Iterator
 
-from schemas.codes import Code
-from schemas.nearest import nearest
+from schemas.facts.site import Site
+from schemas.model.codes import Code
+from schemas.model.nearest import nearest
+from schemas.model.scheduling import DEFAULT_SCHEDULER, Backend, Gang, KubeScheduler
+from schemas.model.vocabulary import BackendKind, Role
 from schemas.rules.finding import Finding, Path
-from schemas.scheduling import DEFAULT_SCHEDULER, Backend, Gang, KubeScheduler
-from schemas.site import Site
-from schemas.vocabulary import BackendKind, Role
 
 LONGEST_WAIT_SECONDS = 900
 """A kube-scheduler lets no pod wait for longer between its choice of a node and its binding."""

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
+from schemas.facts.site import Site
+from schemas.model.site_file import Pool, Zone
 from schemas.rules.finding import Path
-from schemas.site import Site
-from schemas.sitefile import Pool, Zone
 
 
 class InPool(NamedTuple):

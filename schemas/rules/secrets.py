@@ -6,13 +6,13 @@ Cluster API 1.13, util/secret (names of the Secrets that it makes for a cluster)
 
 from collections.abc import Iterator
 
-from schemas.codes import Code
-from schemas.literals import in_manifests, in_text
-from schemas.references import SecretReference, secret_references
+from schemas.facts.secret_references import SecretReference, secret_references
+from schemas.facts.site import Site
+from schemas.model.codes import Code
+from schemas.model.secrets import PLACEHOLDER, Secrets
+from schemas.reading.literal_secrets import in_manifests, in_text
 from schemas.rules.files import MANIFESTS, named_files
 from schemas.rules.finding import Finding, Path, TextPlace
-from schemas.secrets import PLACEHOLDER, Secrets
-from schemas.site import Site
 
 _PLACE: Path = ("secrets",)
 _KNOWN = ("site", "namespace", "secret")

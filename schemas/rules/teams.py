@@ -6,14 +6,14 @@ plugin/pkg/admission/priority (one default), plugin/pkg/admission/limitranger (s
 
 from collections.abc import Iterable, Iterator
 
-from schemas.codes import Code
-from schemas.nearest import nearest
-from schemas.quantity import amount
+from schemas.facts.site import Site
+from schemas.kubernetes.quantities import amount
+from schemas.model.codes import Code
+from schemas.model.nearest import nearest
+from schemas.model.scheduling import EphemeralStorage, Team
+from schemas.model.vocabulary import BackendKind
 from schemas.rules.finding import Finding, Path
 from schemas.rules.kubelet import SMALLEST_MEMORY
-from schemas.scheduling import EphemeralStorage, Team
-from schemas.site import Site
-from schemas.vocabulary import BackendKind
 
 _SYSTEM_TIERS = "system-"
 _VOLCANOS_QUEUES = ("default", "root")

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from schemas.codes import Code
-from schemas.nearest import nearest
-from schemas.primitives import minor
-from schemas.release import Release
+from schemas.facts.site import Site
+from schemas.model.codes import Code
+from schemas.model.nearest import nearest
+from schemas.model.primitives import minor
+from schemas.model.release import Release
 from schemas.rules.finding import Finding
 from schemas.rules.scope import InPool
-from schemas.site import Site
 
 SUPPORTED_MINORS = {12: (29, 36), 13: (30, 36)}
 """Kubernetes minors of workload clusters by Cluster API minor (Cluster API book 1.13,

@@ -13,12 +13,12 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
-from components.manifest import Json, Manifest
+from components.making.manifest import Json, Manifest
 from components.site import site_objects
+from schemas.facts.site import Site
 from schemas.load import load
-from schemas.site import Site
-from schemas.sitefile import Pool
-from tests.repository import all_sites
+from schemas.model.site_file import Pool
+from tests.kit.repository import all_sites
 
 GOLDEN = FilePath(__file__).resolve().parent
 Path = tuple[str | int, ...]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from components.impact.vocabulary import Action, Impact
+from components.effects.vocabulary import Action, Impact
 from tests.verdicts.edits import DIGEST, HARDWARE, Edit, applied, record, site, swap
 from tests.verdicts.healing import REPAIRED
 from tests.verdicts.row import (

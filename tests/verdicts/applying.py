@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.preview_repository import Repository
+from tests.kit.preview_repository import Repository
 from tests.verdicts.row import Row
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from components.impact.vocabulary import Action, Impact
+from components.effects.vocabulary import Action, Impact
 from tests.verdicts.edits import Edit, applied, bare, by_dra, record, site
 from tests.verdicts.row import (
     ANY,

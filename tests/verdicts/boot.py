@@ -1,7 +1,7 @@
 """What hosts are given at their first boot: settings, files, labels, taints."""
 
-from components.impact.vocabulary import Action
-from tests.preview_repository import Repository
+from components.effects.vocabulary import Action
+from tests.kit.preview_repository import Repository
 from tests.verdicts.edits import DIRECT, OWN_NETWORK, Edit, copied, manifest, site
 from tests.verdicts.row import (
     CONTROL,

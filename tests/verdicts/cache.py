@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.impact.vocabulary import Action
+from components.effects.vocabulary import Action
 from tests.verdicts.cachesites import (
     ALL,
     KEEP_SOME,

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.preview_repository import Repository
+from tests.kit.preview_repository import Repository
 from tests.verdicts.edits import DIGEST, Edit, applied, site, together
 from tests.verdicts.row import restarted
 

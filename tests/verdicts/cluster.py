@@ -1,6 +1,6 @@
 """The cluster as a whole: its endpoint, its networks, the cluster that manages it."""
 
-from components.impact.vocabulary import Action, Impact
+from components.effects.vocabulary import Action, Impact
 from tests.verdicts.cachesites import TSUKUBA_ALL
 from tests.verdicts.edits import DIRECT, OWN_NETWORK, applied, manifest, site
 from tests.verdicts.healing import BEGINS, REPAIRED

@@ -7,7 +7,7 @@ have a healer; what finds fewer does not.
 
 from collections.abc import Mapping
 
-from components.impact.vocabulary import Action, Impact
+from components.effects.vocabulary import Action, Impact
 from tests.verdicts.cachesites import ALL, LAB, TSUKUBA_ALL, tokyo
 from tests.verdicts.edits import HARDWARE, Edit, applied, image, record, site, swap
 from tests.verdicts.healing import (

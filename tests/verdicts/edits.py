@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 
-from tests.preview_repository import Repository
+from tests.kit.preview_repository import Repository
 
 Edit = Callable[[Repository], object]
 Lines = list[dict[str, str]]

@@ -1,6 +1,6 @@
 """Sites that end, come back from their end, or lose their file."""
 
-from components.impact.vocabulary import Action, Impact
+from components.effects.vocabulary import Action, Impact
 from preview.result import State
 from tests.verdicts.edits import Edit, applied, cells, gone, site
 from tests.verdicts.row import Expected, Row, added, removed
@@ -87,15 +87,15 @@ ROWS = (
         "the file of a site that has ended is removed",
         (gone(*_FILES),),
         {"lab-1": Expected({}, {"*": Action.LEFT}, state=State.REMOVED)},
-        "foresite/up.py applies sites that have a file: nothing is deleted",
+        "foresite/commands/up.py applies sites that have a file: nothing is deleted",
         base=_ended(),
     ),
     Row(
         "a file vanishes though its site has not ended",
         (gone(*_FILES),),
         {"lab-1": Expected({}, {"*": Action.LEFT}, state=State.VANISHED)},
-        "foresite/up.py applies sites that have a file: nothing is deleted, and no number lets it "
-        "through (preview/gates.py)",
+        "foresite/commands/up.py applies sites that have a file: nothing is deleted, and no number "
+        "lets it through (preview/gates.py)",
     ),
     Row(
         "a site of several pools ends",

@@ -1,6 +1,6 @@
 """What the metal is: hardware profiles, BMCs and their credentials."""
 
-from components.impact.vocabulary import Action
+from components.effects.vocabulary import Action
 from tests.verdicts.edits import DIGEST, HARDWARE, Edit, site, swap
 from tests.verdicts.row import CONTROL, KCP_ROLLS, Expected, Row
 

@@ -1,8 +1,8 @@
 """Sites whose faults are found and mended, as bases, edits and verdicts of the rows about it."""
 
-from components.impact.vocabulary import Impact
-from tests.preview_repository import Repository
-from tests.repository import ROOT
+from components.effects.vocabulary import Impact
+from tests.kit.preview_repository import Repository
+from tests.kit.repository import ROOT
 from tests.verdicts.cachesites import ALL, tokyo
 from tests.verdicts.edits import DIGEST, Edit, site
 from tests.verdicts.row import ANY, Verdict, restarted

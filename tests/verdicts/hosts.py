@@ -1,6 +1,6 @@
 """Hosts that come, go and move, and what their lines say."""
 
-from components.impact.vocabulary import Action, Impact
+from components.effects.vocabulary import Action, Impact
 from tests.verdicts.edits import (
     Edit,
     Lines,

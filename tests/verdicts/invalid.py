@@ -1,6 +1,6 @@
 """Edits that `foresite check` refuses: of such a site it is said that nothing can be said."""
 
-from schemas.codes import Code
+from schemas.model.codes import Code
 from tests.verdicts.edits import (
     HARDWARE,
     Edit,

@@ -6,8 +6,8 @@ changes; nothing here is part of a pod of Foresite's.
 
 from collections.abc import Mapping
 
-from components.impact.vocabulary import Action
-from tests.preview_repository import Repository
+from components.effects.vocabulary import Action
+from tests.kit.preview_repository import Repository
 from tests.verdicts.cachesites import appended, tokyo
 from tests.verdicts.edits import Edit, applied, site, together
 from tests.verdicts.row import SAME, Expected, Row

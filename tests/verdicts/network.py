@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from components.impact.vocabulary import Action, Impact
+from components.effects.vocabulary import Action, Impact
 from tests.verdicts.edits import DIRECT, FLANNEL, OWN_NETWORK, Edit, copied, manifest, site, swap
 from tests.verdicts.row import ANY, PROTECTED, Expected, Row, Verdict, restarted
 

@@ -1,7 +1,7 @@
 """Edits that change no object, or none that a machine would notice: the site is not named."""
 
-from components.impact.vocabulary import Action
-from tests.preview_repository import Repository
+from components.effects.vocabulary import Action
+from tests.kit.preview_repository import Repository
 from tests.verdicts.edits import (
     DIGEST,
     DIRECT,

@@ -1,7 +1,7 @@
 """Policies: rules of the site's own, rules that only warn, and exceptions. No machine notices."""
 
-from components.impact.vocabulary import Action, Impact
-from tests.preview_repository import Repository
+from components.effects.vocabulary import Action, Impact
+from tests.kit.preview_repository import Repository
 from tests.verdicts.cachesites import appended
 from tests.verdicts.edits import Edit, applied, bare, site, together
 from tests.verdicts.row import NO_OBJECT, Expected, Row, Verdict

@@ -1,6 +1,6 @@
 """Pools and zones that come, go and are renamed, and the networks of zones."""
 
-from components.impact.vocabulary import Action
+from components.effects.vocabulary import Action
 from tests.verdicts.edits import (
     Edit,
     Lines,

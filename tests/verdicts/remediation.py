@@ -6,7 +6,7 @@ and reboot hosts at once, and how many is unknown; what lets fewer be mended tou
 
 from collections.abc import Mapping
 
-from components.impact.vocabulary import Action, Impact
+from components.effects.vocabulary import Action, Impact
 from tests.verdicts.cachesites import tokyo
 from tests.verdicts.edits import Edit, applied, by_dra, image, site
 from tests.verdicts.healing import (

@@ -1,6 +1,6 @@
 """Fault remediation of a whole site: for the first time, no longer, and in another namespace."""
 
-from components.impact.vocabulary import Action, Impact
+from components.effects.vocabulary import Action, Impact
 from tests.verdicts.cachesites import LAB, TSUKUBA_ALL
 from tests.verdicts.edits import applied, site
 from tests.verdicts.healing import (

@@ -1,6 +1,6 @@
 """How machines are replaced and healed, and how many there are."""
 
-from components.impact.vocabulary import Action, Impact
+from components.effects.vocabulary import Action, Impact
 from tests.verdicts.edits import HARDWARE, Edit, at_tsukuba, site, swap
 from tests.verdicts.row import (
     ANY,

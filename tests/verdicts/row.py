@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from components.impact.vocabulary import Action, Impact
+from components.effects.vocabulary import Action, Impact
 from preview.result import State
-from schemas.codes import Code
+from schemas.model.codes import Code
 from tests.verdicts.edits import Edit
 
 ANY = -1

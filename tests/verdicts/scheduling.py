@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from components.impact.vocabulary import Action, Impact
-from schemas.codes import Code
+from components.effects.vocabulary import Action, Impact
+from schemas.model.codes import Code
 from tests.verdicts.edits import DIGEST, Edit, applied, image, site
 from tests.verdicts.row import (
     ANY,

@@ -6,8 +6,8 @@ Operator, by Alertmanager and by the pods of reboots, and by no machine.
 
 from collections.abc import Mapping
 
-from components.impact.vocabulary import Action
-from tests.preview_repository import Repository
+from components.effects.vocabulary import Action
+from tests.kit.preview_repository import Repository
 from tests.verdicts.edits import Edit, applied, site
 from tests.verdicts.row import Expected, Row
 

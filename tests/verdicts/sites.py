@@ -1,6 +1,6 @@
 """Sites that come, go and are renamed, several at once, and several edits of one site."""
 
-from components.impact.vocabulary import Action, Impact
+from components.effects.vocabulary import Action, Impact
 from preview.result import State
 from tests.verdicts.edits import Edit, cells, copied, gone, site, without
 from tests.verdicts.row import (
@@ -28,7 +28,8 @@ _OSAKA = (
 )
 _LEFT = Expected({}, {"*": Action.LEFT}, state=State.VANISHED)
 _GONE = (
-    "foresite/up.py applies sites that have a file: nothing is deleted, nobody manages the hosts"
+    "foresite/commands/up.py applies sites that have a file: nothing is deleted, nobody manages "
+    "the hosts"
 )
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from components.impact.vocabulary import Action
-from schemas.codes import Code
+from components.effects.vocabulary import Action
+from schemas.model.codes import Code
 from tests.verdicts.cachesites import without_cache
 from tests.verdicts.edits import Edit, applied, site, together
 from tests.verdicts.row import NO_OBJECT, PROTECTED, SAME, Expected, Invalid, Row, restarted

@@ -1,6 +1,6 @@
 """What hosts boot: images, releases, and the versions of Kubernetes."""
 
-from components.impact.vocabulary import Action, Impact
+from components.effects.vocabulary import Action, Impact
 from tests.verdicts.edits import DIGEST, RELEASE, Edit, bare, copied, site, swap
 from tests.verdicts.row import (
     CONTROL,

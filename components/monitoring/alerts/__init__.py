@@ -5,7 +5,7 @@ Each module owns one group or two. What a site does not have is not asked for.
 
 from collections.abc import Sequence
 
-from components.manifest import Json
+from components.making.manifest import Json
 from components.monitoring.alerts import (
     cache,
     capacity,
@@ -19,7 +19,7 @@ from components.monitoring.alerts import (
     watched,
 )
 from components.monitoring.rules import Alert, group
-from schemas.site import Site
+from schemas.facts.site import Site
 
 
 def groups(site: Site) -> list[Json]:

@@ -9,12 +9,12 @@ upstream/cluster_manager/cluster_stats.rst.
 
 from collections.abc import Iterator
 
-from components.manifest import Json
+from components.making.manifest import Json
 from components.monitoring.exporters import Exporter, exporters
 from components.monitoring.rules import Alert, Severity, of, recent, record, state
-from schemas.cache import Cache
-from schemas.monitoring import Thresholds
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.model.monitoring import Thresholds
+from schemas.model.object_cache import Cache
 
 DOWN_PERCENT = 20
 """An update replaces a tenth at a time, and some nodes are always under repair."""

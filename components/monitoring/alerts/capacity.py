@@ -8,14 +8,14 @@ internal/store/utils.go, SanitizeLabelName).
 import re
 from collections.abc import Iterator
 
-from components.manifest import Json
+from components.making.manifest import Json
 from components.monitoring.alerts.inventory import NODES, OUT, TEAMS
 from components.monitoring.alerts.nodes import KNOWN, REINSTALLED, least
 from components.monitoring.exporters import Exporter
 from components.monitoring.rules import Alert, Severity, of, ready, record, seen, state
-from schemas.gates import handed_by_dra
-from schemas.site import Site
-from schemas.sitefile import Pool
+from schemas.facts.feature_gates import handed_by_dra
+from schemas.facts.site import Site
+from schemas.model.site_file import Pool
 
 EXPECTED = "foresite:accelerators_expected:node"
 """What a node has by its hardware profile."""

@@ -11,9 +11,9 @@ from components.monitoring.alerts.capacity import ALLOCATABLE, EXPECTED
 from components.monitoring.alerts.inventory import OUT
 from components.monitoring.exporters import Exporter, exporters
 from components.monitoring.rules import Alert, of, recent
-from schemas.remediation import Xids
-from schemas.site import Site
-from schemas.vocabulary import Fault
+from schemas.facts.site import Site
+from schemas.model.remediation import Xids
+from schemas.model.vocabulary import Fault
 
 CARD = "max by (node, gpu, UUID, pci_bus_id)"
 """What a card is called, whichever pod of the exporter tells of it."""

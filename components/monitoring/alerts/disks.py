@@ -8,13 +8,13 @@ the one that fills the disk. The summary asks for it, as a label it would start 
 
 from pathlib import PurePosixPath
 
-from components.manifest import Json
+from components.making.manifest import Json
 from components.monitoring.alerts.inventory import NODES
 from components.monitoring.alerts.nodes import named
 from components.monitoring.exporters import Exporter
 from components.monitoring.rules import Alert, of, one_of, recent, record, state
-from schemas.monitoring import Thresholds
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.model.monitoring import Thresholds
 
 USED = "foresite:node_disk_used:ratio"
 WRITES = "foresite:pod_disk_writes:rate1h"

@@ -7,12 +7,12 @@ Node labels would say some of it, but kube-state-metrics shows none unless it is
 
 from collections.abc import Iterator
 
-from components.faults import CONDITIONS, FAULTY_TAINT, QUARANTINED_TAINT
-from components.manifest import Json
+from components.making.faults import CONDITIONS, FAULTY_TAINT, QUARANTINED_TAINT
+from components.making.manifest import Json
 from components.monitoring.rules import one_of, record, state
-from schemas.site import Site
-from schemas.sitefile import Pool
-from schemas.vocabulary import Fault
+from schemas.facts.site import Site
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Fault
 
 OPERATING_TAINT = "nodeops.k8s.preferred.jp/operating"
 """Taint of a node under repair (node-operation-controller 0.2.2,

@@ -1,7 +1,7 @@
 """Nodes that are out for long, pools that lack some, and nodes that boot again and again.
 
-Planned work is no fault: what a rollout takes out at a time is left out (schemas/allotment.py), and
-so is the boot of a host that was installed again, which makes its Node anew.
+Planned work is no fault: what a rollout takes out at a time is left out (schemas/facts/quotas.py),
+and so is the boot of a host that was installed again, which makes its Node anew.
 
 Boots are counted by how long the kernel has run, which only a boot sets back. The time of the boot
 itself also moves when the clock is set (node_exporter 1.10.2, collector/stat_linux.go: btime).
@@ -10,7 +10,7 @@ itself also moves when the clock is set (node_exporter 1.10.2, collector/stat_li
 from collections.abc import Iterator
 from math import ceil
 
-from components.manifest import Json
+from components.making.manifest import Json
 from components.monitoring.alerts.inventory import NODES
 from components.monitoring.exporters import Exporter
 from components.monitoring.rules import (
@@ -24,11 +24,11 @@ from components.monitoring.rules import (
     seen,
     state,
 )
-from schemas.allotment import machines_out
-from schemas.remediation import Reboot
-from schemas.site import Site
-from schemas.sitefile import Pool
-from schemas.vocabulary import Remedy
+from schemas.facts.quotas import machines_out
+from schemas.facts.site import Site
+from schemas.model.remediation import Reboot
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Remedy
 
 UPTIME = "foresite:node_uptime:seconds"
 READY = "foresite:pool_ready:count"

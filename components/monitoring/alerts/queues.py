@@ -9,15 +9,15 @@ pkg/scheduler/plugins/gang/gang.go (unschedule_task_count).
 
 from collections.abc import Iterator
 
-from components.manifest import Json
+from components.making.manifest import Json
 from components.monitoring.alerts.capacity import PROMISED, USED, asks
 from components.monitoring.alerts.inventory import TEAMS
 from components.monitoring.exporters import Exporter, exporters
 from components.monitoring.rules import Alert, minutes, of, recent, record, state
-from schemas.monitoring import Thresholds
-from schemas.offpeak import windows
-from schemas.scheduling import OffPeak
-from schemas.site import Site
+from schemas.facts.off_peak import windows
+from schemas.facts.site import Site
+from schemas.model.monitoring import Thresholds
+from schemas.model.scheduling import OffPeak
 
 WAITING = "foresite:accelerators_waiting:pod"
 """What each pod asks for that a scheduler could not place, by ``model``."""

@@ -1,14 +1,14 @@
 """Faults of nodes and their repairs: what nobody mends, what did not help, what takes too long.
 
 A node under repair by Node Operation Controller has its taint; what Foresite's own taints mean is
-in components/faults.py.
+in components/making/faults.py.
 """
 
 from collections.abc import Iterator
 from math import ceil
 
-from components.faults import CONDITIONS, FAULTY_TAINT, QUARANTINED_TAINT
-from components.manifest import Json
+from components.making.faults import CONDITIONS, FAULTY_TAINT, QUARANTINED_TAINT
+from components.making.manifest import Json
 from components.monitoring.alerts.inventory import FAULTS, MENDED, NODES, OPERATING_TAINT, OUT
 from components.monitoring.exporters import Exporter
 from components.monitoring.rules import (
@@ -22,10 +22,10 @@ from components.monitoring.rules import (
     seen,
     state,
 )
-from schemas.monitoring import Thresholds
-from schemas.remediation import ALWAYS_MENDED, Remediation
-from schemas.site import Site
-from schemas.vocabulary import Fault, HealerKind
+from schemas.facts.site import Site
+from schemas.model.monitoring import Thresholds
+from schemas.model.remediation import ALWAYS_MENDED, Remediation
+from schemas.model.vocabulary import Fault, HealerKind
 
 TURNS, CONTROLLER = "turns", "node-operation-controller"
 """The Deployments of what gives repairs their turns, and of the controller."""

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from components.monitoring.alerts.nodes import READY
 from components.monitoring.exporters import Exporter, scheduler_job
 from components.monitoring.rules import Alert, Severity, of, recent, series, state
-from schemas.scheduling import Backend
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.model.scheduling import Backend
 
 RESTARTS = 3
 """In an hour. One can be the plugin's own, for good reason."""

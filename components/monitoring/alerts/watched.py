@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from components.monitoring.alerts.inventory import NODES, OUT
 from components.monitoring.exporters import Exporter, exporters, job, scheduler_job
 from components.monitoring.rules import Alert, Severity, recent, series
-from schemas.site import Site
+from schemas.facts.site import Site
 
 VITAL = (Exporter.KUBE_STATE_METRICS, Exporter.API_SERVER)
 """Without the first hardly any alert works; without the second nothing does."""

@@ -4,7 +4,7 @@ import functools
 import hashlib
 from collections.abc import Callable
 
-from components.manifest import Manifest
+from components.making.manifest import Manifest
 from components.monitoring.dashboards.cache import cache
 from components.monitoring.dashboards.nodes import nodes
 from components.monitoring.dashboards.overview import overview
@@ -13,8 +13,8 @@ from components.monitoring.dashboards.queues import queues
 from components.monitoring.dashboards.repairs import repairs
 from components.monitoring.dashboards.schedulers import schedulers
 from components.monitoring.names import PREFIX, files
-from schemas.monitoring import Monitoring
-from schemas.site import Site
+from schemas.facts.site import Site
+from schemas.model.monitoring import Monitoring
 
 BOARDS: tuple[Callable[[Site], Board | None], ...] = (
     overview,

@@ -3,7 +3,7 @@
 from components.monitoring.dashboards.panels import Board, Panel, panel
 from components.monitoring.dashboards.queries import RATE, by
 from components.monitoring.exporters import Exporter, exporters
-from schemas.site import Site
+from schemas.facts.site import Site
 
 ENVOY, SERVER = Exporter.ENVOY, Exporter.CACHE_SERVER
 CLUSTER = 'envoy_cluster_name="cache"'

@@ -4,7 +4,7 @@ from components.monitoring.alerts.nodes import named
 from components.monitoring.dashboards.panels import Board, Panel, panel
 from components.monitoring.dashboards.queries import RATE, RECORDED, by
 from components.monitoring.exporters import Exporter, exporters
-from schemas.site import Site
+from schemas.facts.site import Site
 
 NODE, KUBELET, DCGM = Exporter.NODE_EXPORTER, Exporter.KUBELET, Exporter.DCGM
 REAL = 'fstype!~"tmpfs|overlay|squashfs|ramfs"'

@@ -3,7 +3,7 @@
 from components.monitoring.dashboards.panels import Board, Panel, panel
 from components.monitoring.dashboards.queries import RECORDED, by, pending, resources
 from components.monitoring.exporters import Exporter
-from schemas.site import Site
+from schemas.facts.site import Site
 
 STATE = Exporter.KUBE_STATE_METRICS
 

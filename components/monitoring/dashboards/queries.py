@@ -5,7 +5,7 @@ Which node is of which pool and model, and which namespace is whose, is recorded
 """
 
 from components.monitoring.exporters import Exporter, job
-from schemas.site import Site
+from schemas.facts.site import Site
 
 RATE = "5m"
 """Over which counters are seen: ten scrapes."""

@@ -3,9 +3,9 @@
 from components.monitoring.dashboards.panels import Board, Panel, panel
 from components.monitoring.dashboards.queries import RATE, RECORDED, by, pending
 from components.monitoring.exporters import Exporter, exporters, scheduler_job
-from schemas.scheduling import Backend
-from schemas.site import Site
-from schemas.vocabulary import BackendKind
+from schemas.facts.site import Site
+from schemas.model.scheduling import Backend
+from schemas.model.vocabulary import BackendKind
 
 STATE = Exporter.KUBE_STATE_METRICS
 

@@ -1,11 +1,11 @@
 """Faults of hosts, and what becomes of them."""
 
-from components.faults import CONDITIONS, FAULTY_TAINT, QUARANTINED_TAINT
+from components.making.faults import CONDITIONS, FAULTY_TAINT, QUARANTINED_TAINT
 from components.monitoring.alerts.nodes import UPTIME
 from components.monitoring.dashboards.panels import Board, Panel, panel
 from components.monitoring.dashboards.queries import RATE, RECORDED, by
 from components.monitoring.exporters import Exporter, exporters
-from schemas.site import Site
+from schemas.facts.site import Site
 
 STATE, REPAIRS = Exporter.KUBE_STATE_METRICS, Exporter.CUSTOM_RESOURCES
 

@@ -1,0 +1,17 @@
+"""What changes of the component's own kinds do; Kubernetes' own are judged by their rules.
+
+A device plugin is a DaemonSet: its pods restart, jobs keep their cards, and for that moment nobody
+new gets one; ``plugins.py`` judges what is more than that, where the cards get another name.
+"""
+
+from components.accelerators.effects.asking import ASKING
+from components.accelerators.effects.operator import OPERATOR
+from components.accelerators.effects.plugins import RULES as PLUGINS
+from components.effects.applying import Applier, rules
+from components.effects.rules import Rule
+
+RULES: list[Rule] = [
+    *(rule for kind in (*ASKING, *OPERATOR) for rule in rules(kind, Applier.PULUMI)),
+    *PLUGINS,
+]
+"""They come before Kubernetes' own: the policies and plugins here are known, others are not."""

@@ -1,0 +1,126 @@
+"""What changes of the ways to ask for a card do: policies, classes, labels, expected devices.
+
+None of them touches what runs. Sources: Kubernetes 1.34, apiserver pkg/admission/plugin/policy, and
+pkg/scheduler/framework/plugins/dynamicresources (a class is read when a claim is allocated);
+node-feature-discovery 0.19.0, pkg/nfd-master/nfd-api-controller.go and nfd-master.go.
+"""
+
+from collections.abc import Iterable
+
+from components.accelerators.discovery import SEEN_DOMAIN
+from components.accelerators.effects.concerned import hosts_where, unsure
+from components.effects.applying import Kind, effect, not_known
+from components.effects.configuration import content, readers
+from components.effects.rules import Judge, harmless
+from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from schemas.facts.feature_gates import api_server_gates, runtime_config
+
+ADMISSION = "Kubernetes 1.34, apiserver pkg/admission/plugin/policy"
+ALLOCATION = "Kubernetes 1.34, pkg/scheduler/framework/plugins/dynamicresources"
+DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go; KEP-5004"
+MASTER = "node-feature-discovery 0.19.0, pkg/nfd-master/nfd-api-controller.go"
+NOBODY = "foresite, components/accelerators/discovery.py"
+LATER = "pods that run stay as they are; those made later that ask for accelerators"
+
+JUDGED = harmless(f"{LATER} are judged so, and no others", ADMISSION)
+UNJUDGED = harmless(f"{LATER} are no longer judged by it", ADMISSION)
+
+
+def served_later(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """A mutating policy that comes, maybe before the control plane serves its kind."""
+    why = f"{LATER} are completed so, and no others"
+    told = {str((api_server_gates(each.site), runtime_config(each.site))) for each in site.sides}
+    if len(told) > 1:
+        why += (
+            "; the control plane serves this kind once its machines were replaced, until then "
+            "`pulumi up` stops here and has to be run again"
+        )
+    yield effect(change, field, Impact.NONE, why, ADMISSION)
+
+
+COMPLETED = harmless(f"{LATER} are completed so, and no others", ADMISSION)
+UNCOMPLETED = harmless(
+    f"{LATER} are no longer completed by it: another policy does it, or they are refused", ADMISSION
+)
+
+
+def seen(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """Labels that say what a node shows: harmless while nothing is placed by them."""
+    every = (each for side in site.sides for each in side.objects.values())
+    placed = [
+        each.title
+        for each in every
+        if each.kind not in ("NodeFeatureRule", "ConfigMap") and SEEN_DOMAIN in str(each.body)
+    ]
+    if placed:
+        why = f"{', '.join(dict.fromkeys(placed))} may be placed by these labels"
+        yield from not_known(why, MASTER)(site, change, field)
+        return
+    why = (
+        "node feature discovery labels every node anew within seconds; nothing of the site is "
+        "placed by these labels"
+    )
+    yield effect(change, field, Impact.NONE, why, MASTER)
+
+
+def expected(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """How many cards a host should show; who mounts it is judged as any reader."""
+    if any(True for side in site.sides for _ in readers(side, change.one)):
+        yield from content(site, change, field)
+        return
+    why = "it says what a host should show; no pod reads it"
+    yield effect(change, field, Impact.NONE, why, NOBODY)
+
+
+def _handed_over(otherwise: Judge) -> Judge:
+    """Cards that were handed out in one way go to the other: neither knows of the other's pods."""
+
+    def judge(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        before, after = (
+            side.site.file.accelerators if side else None for side in (site.before, site.after)
+        )
+        moved = before and after and before.model_by is not after.model_by
+        model = change.one.name.partition("/")[2]
+        hosts = hosts_where(site, lambda _, each: each.model == model) if moved else {}
+        if not hosts:
+            yield from otherwise(site, change, field)
+            return
+        why = (
+            f"{model} is handed out in another way, which does not know the pods that have cards "
+            "by the present one: one card may go to two jobs, unless the hosts are drained before"
+        )
+        yield unsure(change, field, (why, DEVICES), hosts)
+
+    return judge
+
+
+SELECTED = harmless(
+    "claims that are allocated keep their cards; those that wait and those made later get cards "
+    "that are selected so",
+    ALLOCATION,
+)
+RENAMED = harmless(
+    "pods that run keep their cards; pods made later ask by the new name, and those that wait by "
+    "the old one go on waiting",
+    ALLOCATION,
+)
+
+ASKING = (
+    Kind("MutatingAdmissionPolicy", served_later, UNCOMPLETED, (("spec", COMPLETED),)),
+    Kind("MutatingAdmissionPolicyBinding", served_later, UNCOMPLETED, (("spec", COMPLETED),)),
+    Kind("ValidatingAdmissionPolicy", JUDGED, UNJUDGED, (("spec", JUDGED),)),
+    Kind("ValidatingAdmissionPolicyBinding", JUDGED, UNJUDGED, (("spec", JUDGED),)),
+    Kind("NodeFeatureRule", seen, seen, (("spec", seen),)),
+    Kind("ConfigMap", expected, expected, (("data", expected),)),
+    Kind(
+        "DeviceClass",
+        _handed_over(harmless("pods made later may ask by this name", ALLOCATION)),
+        _handed_over(harmless("pods that run keep their cards; those made later wait", ALLOCATION)),
+        (("spec", SELECTED), ("spec.extendedResourceName", RENAMED)),
+        replaced=RENAMED,
+    ),
+)

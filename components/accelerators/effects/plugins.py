@@ -1,0 +1,70 @@
+"""Device plugins whose cards get another name: what pods hold under the old one is free to others.
+
+Any other change of a plugin restarts its pods, and jobs keep their cards.
+
+Source: Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go (allocatedDevices is keyed by the
+resource's name).
+"""
+
+from collections.abc import Iterable
+
+from components.accelerators.names import served
+from components.accelerators.plugins import PLUGIN
+from components.effects.kubernetes import RULES as KUBERNETES
+from components.effects.rules import Rule
+from components.effects.vocabulary import (
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    Side,
+    SiteChange,
+)
+
+DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go (allocatedDevices)"
+
+
+def _renaming(rule: Rule) -> Rule:
+    """A rule of DaemonSets, for a plugin that may restart with another resource.
+
+    One that does not restart advertises what it did before, whatever its record says.
+    """
+
+    def judge(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        renamed = _renamed(site, change)
+        for each in rule.judge(site, change, field):
+            if renamed and each.impact is Impact.POD_RESTART:
+                why, source = f"{each.why}; {renamed}", f"{each.source}; {DEVICES}"
+                yield each._replace(impact=Impact.UNKNOWN, why=why, source=source)
+            else:
+                yield each
+
+    return rule._replace(judge=judge)
+
+
+def _renamed(site: SiteChange, change: ObjectChange) -> str:
+    """What becomes of a pool's cards where their resource changes; empty where it does not."""
+    _, part, pool = change.one.name.split("/")
+    before, after = (_resource(side, pool) for side in (site.before, site.after))
+    if part != PLUGIN or before is None or after is None or before == after:
+        return ""
+    return (
+        f"its cards change their name from {before} to {after}, and nobody is evicted: one that a "
+        "pod holds under the old name may be given to another"
+    )
+
+
+def _resource(side: Side | None, pool: str) -> str | None:
+    """What the device plugin of a pool advertises on one side; None where none runs."""
+    if side is None or side.site.file.cluster.context is None:
+        return None
+    found = (each.record for each in served(side.site) if each.pool.name == pool)
+    return next((each.plugin.resource for each in found), None)
+
+
+RULES: list[Rule] = [
+    _renaming(rule) for rule in KUBERNETES if rule.kind == "DaemonSet" and not rule.whole
+]
+"""Coming and going is left to the rules of DaemonSets: on one side no plugin of ours runs."""

@@ -1,0 +1,85 @@
+"""What changes of the policies do to machines: nothing to what is there; each says what is refused
+from now on.
+
+Ours let controllers, kubelets, Cluster API and Pulumi do their work (policies/cluster). What a rule
+of the site's own says nobody knows before: one that judges what nodes live by, outside namespaces
+of teams, is unknown.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from components.admission_policies.names import OWN_SUFFIX, WHAT
+from components.effects.access import ADMISSION, OPENED, admission
+from components.effects.applying import Applier, Kind, effect, rules
+from components.effects.bodies import items, mapping, texts
+from components.effects.rules import Rule
+from components.effects.vocabulary import (
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    Side,
+    SiteChange,
+)
+from components.making.manifest import Json, Manifest
+
+_BINDING = "ValidatingAdmissionPolicyBinding"
+
+
+def judging(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """A policy or its binding that comes or changes."""
+    name = change.one.name.partition("/")[2]
+    sides = ((site.before, change.before), (site.after, change.after))
+    own = change.one.body["metadata"]["name"].endswith(OWN_SUFFIX)
+    if own and not all(_of_teams(side, name) for side, manifest in sides if manifest):
+        for each in admission(site, change, field):
+            yield each._replace(why=f"{each.why} ({_asked(change.one)})")
+        return
+    action = "warns of" if _warns(site.after, name) else "refuses"
+    why = f"from now on the API server {action} later writes that break it: {_asked(change.one)}"
+    yield effect(change, field, Impact.NONE, f"{why}; what is there stays", ADMISSION)
+
+
+def _asked(manifest: Manifest) -> str:
+    """What a policy asks for, in its own words."""
+    return str(mapping(manifest.body, "metadata", "annotations").get(WHAT, ""))
+
+
+def _specs(side: Side | None, kind: str, name: str) -> Iterator[Json]:
+    """The spec of a rule's policy or binding on one side."""
+    for each in side.objects.values() if side else ():
+        if each.kind == kind and each.name == f"{kind}/{name}":
+            yield mapping(each.body, "spec")
+
+
+def _warns(side: Side | None, name: str) -> bool:
+    return any(
+        "Deny" not in texts(spec, "validationActions") for spec in _specs(side, _BINDING, name)
+    )
+
+
+def _of_teams(side: Side | None, name: str) -> bool:
+    """Whether a rule of the site's own holds in namespaces of teams alone."""
+    teams = side.site.scheduling.teams if side else []
+    theirs = {space for team in teams for space in team.namespaces}
+    found = [_chosen(spec) for spec in _specs(side, _BINDING, name)]
+    return bool(found) and all(chosen and chosen <= theirs for chosen in found)
+
+
+def _chosen(spec: Json) -> set[str]:
+    """The namespaces that a binding names; none where it leaves some out."""
+    selector = mapping(spec, "matchResources", "namespaceSelector")
+    return {
+        value
+        for each in items(selector, "matchExpressions")
+        if each.get("operator") == "In"
+        for value in texts(each, "values")
+    }
+
+
+KINDS = tuple(
+    Kind(kind, judging, OPENED, (("spec", judging),))
+    for kind in ("ValidatingAdmissionPolicy", _BINDING)
+)
+RULES: tuple[Rule, ...] = tuple(rule for kind in KINDS for rule in rules(kind, Applier.PULUMI))
+"""For the kinds of this component; Kubernetes' rules come behind them."""

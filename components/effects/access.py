@@ -1,0 +1,168 @@
+"""What changes of rights and of admission do: roles, service accounts, policies, webhooks.
+
+None of them touches what runs. More rights harm nothing; a program that loses one may do anything,
+as may one whose writes are changed or refused.
+
+Source: Kubernetes 1.34, pkg/apis/rbac/validation/validation.go, plugin/pkg/auth/authorizer/rbac,
+pkg/apis/admissionregistration.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from components.effects.applying import LABELS, Fixed, Kind, effect, not_known
+from components.effects.bodies import items, mapping, texts
+from components.effects.rules import Judge, harmless
+from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.making.manifest import Json, Manifest
+
+RBAC = "Kubernetes 1.34, plugin/pkg/auth/authorizer/rbac/rbac.go"
+RBAC_VALIDATION = "Kubernetes 1.34, pkg/apis/rbac/validation/validation.go"
+TOKENS = "Kubernetes 1.34, pkg/serviceaccount/claims.go, plugin/pkg/admission/serviceaccount"
+AGGREGATION = "Kubernetes 1.34, pkg/controller/clusterroleaggregation"
+ADMISSION = "Kubernetes 1.34, apiserver pkg/admission/plugin/policy, plugin/webhook"
+AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
+
+LOST = not_known("rights are taken away: what a program does without them is not known", RBAC)
+MORE = harmless("rights are given; nothing that runs is touched", RBAC)
+
+NODES_LIVE_BY = frozenset(
+    {"*", "nodes", "leases", "pods", "bindings", "csinodes", "serviceaccounts"}
+)
+"""Resources that a node lives by: one whose status and lease cannot be written counts as failed."""
+
+
+def rights(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """A role's rules: harmless if each one that was there is still covered by one of the new."""
+    new = _rules(change.after)
+    kept = all(any(_covers(wide, each) for wide in new) for each in _rules(change.before))
+    yield from (MORE if kept else LOST)(site, change, field)
+
+
+def _rules(manifest: Manifest | None) -> list[Json]:
+    return items(manifest.body, "rules") if manifest else []
+
+
+def _covers(wide: Json, narrow: Json) -> bool:
+    """Whether a rule gives all that another one gives."""
+    if wide.get("resourceNames") and not narrow.get("resourceNames"):
+        return False
+    if wide.get("resourceNames") and not _within(narrow, wide, "resourceNames"):
+        return False
+    keys = ("verbs", "apiGroups", "resources", "nonResourceURLs")
+    return all(_within(narrow, wide, key) for key in keys)
+
+
+def _within(narrow: Json, wide: Json, key: str) -> bool:
+    given = texts(wide, key)
+    return "*" in given or set(texts(narrow, key)) <= set(given)
+
+
+def subjects(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """Who has a role: harmless if nobody loses it."""
+    old, new = (
+        {str(sorted(each.items())) for each in items(side.body, "subjects")} if side else set()
+        for side in (change.before, change.after)
+    )
+    yield from (MORE if old <= new else LOST)(site, change, field)
+
+
+def role_labels(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """By its labels a ClusterRole's rules become part of others."""
+    keys = {
+        key
+        for side in (change.before, change.after)
+        for key in (mapping(side.body, "metadata", "labels") if side else ())
+        if key.startswith(AGGREGATED)
+    }
+    if keys and (field is None or len(field.path) < 3 or field.path[2] in keys):
+        why = "its rules are given to other roles by this label, or no longer so"
+        yield from not_known(why, AGGREGATION)(site, change, field)
+        return
+    yield from LABELS(site, change, field)
+
+
+def admission(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """Checks of writes: nodes and pods must be able to go on writing; of others nothing changes
+    before the next write."""
+    found: set[str] = set()
+    for side, manifest in ((site.before, change.before), (site.after, change.after)):
+        policy = manifest
+        if manifest is not None and manifest.kind == "ValidatingAdmissionPolicyBinding":
+            named = mapping(manifest.body, "spec").get("policyName")
+            every = side.objects.values() if side else ()
+            policies = (each for each in every if each.kind == "ValidatingAdmissionPolicy")
+            policy = next((each for each in policies if each.key[3] == named), None)
+            found |= {"*"} if policy is None else set()
+        found |= set(_matched(policy)) if policy else set()
+    if not found or found & NODES_LIVE_BY:
+        why = "it judges writes of nodes or pods: what it refuses may keep them from working"
+        yield from not_known(why, ADMISSION)(site, change, field)
+        return
+    why = f"it judges later writes of {', '.join(sorted(found))}; what is there stays as it is"
+    yield effect(change, field, Impact.NONE, why, ADMISSION)
+
+
+def _matched(manifest: Manifest) -> Iterator[str]:
+    """The resources whose writes a policy or a webhook configuration judges, without subresource;
+    ``*`` where it does not say."""
+    rules = items(mapping(manifest.body, "spec", "matchConstraints"), "resourceRules")
+    for each in items(manifest.body, "webhooks"):
+        rules = [*rules, *items(each, "rules")]
+    for rule in rules:
+        yield from (each.partition("/")[0] for each in texts(rule, "resources") or ["*"])
+
+
+OPENED = harmless("writes that it refused are let through from now on", ADMISSION)
+MUTATED = not_known(
+    "later writes are changed on their way: nobody can tell which, and how", ADMISSION
+)
+TOKEN = not_known(
+    "tokens of the account stop working: pods that use it lose their access at once", TOKENS
+)
+
+
+def _role(kind: str, labels: Judge | None = None) -> Kind:
+    return Kind(kind, MORE, LOST, (("rules", rights),), labels=labels)
+
+
+def _binding(kind: str) -> Kind:
+    ref = Fixed("roleRef", replaces=True, refuses=True, source=RBAC_VALIDATION)
+    return Kind(kind, MORE, LOST, (("subjects", subjects),), (ref,))
+
+
+def _checking(kind: str, *fields: str) -> Kind:
+    return Kind(kind, admission, OPENED, tuple((each, admission) for each in fields))
+
+
+def _mutating(kind: str, *fields: str) -> Kind:
+    return Kind(kind, MUTATED, MUTATED, tuple((each, MUTATED) for each in fields))
+
+
+LATER_PODS = harmless("only pods that are made later get it so", TOKENS)
+
+ACCESS = (
+    _role("Role"),
+    _role("ClusterRole", role_labels),
+    _binding("RoleBinding"),
+    _binding("ClusterRoleBinding"),
+    Kind(
+        "ServiceAccount",
+        harmless("nothing uses it before a pod that names it starts", TOKENS),
+        TOKEN,
+        (
+            ("secrets", LATER_PODS),
+            ("imagePullSecrets", LATER_PODS),
+            ("automountServiceAccountToken", LATER_PODS),
+        ),
+    ),
+    _checking("ValidatingAdmissionPolicy", "spec"),
+    _checking("ValidatingAdmissionPolicyBinding", "spec"),
+    _checking("ValidatingWebhookConfiguration", "webhooks"),
+    _mutating("MutatingAdmissionPolicy", "spec"),
+    _mutating("MutatingAdmissionPolicyBinding", "spec"),
+    _mutating("MutatingWebhookConfiguration", "webhooks"),
+)

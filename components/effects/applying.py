@@ -1,0 +1,293 @@
+"""What becomes of an object when a change is applied, by whoever applies it.
+
+A field that cannot change in place is made anew by Pulumi, with its object: the old one is deleted
+first, as both have one name. Cluster API patches, and the API server refuses. Kinds state which
+fields these are, and what their objects' coming, going and changing does; ``rules`` makes rules of
+that.
+"""
+
+from collections.abc import Iterable, Sequence
+from enum import Enum, auto
+from typing import NamedTuple
+
+from components.effects.rules import Judge, Rule, fits, harmless, path
+from components.effects.vocabulary import (
+    Action,
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    Path,
+    SiteChange,
+)
+from components.making.manifest import Manifest, Target
+
+FORCE_NEW = "pulumi-kubernetes 4.25.0, provider/pkg/provider/diff.go, forceNew"
+PROTECTED = "Pulumi 3.255.0, pkg/resource/deploy: step_generator.go, step.go (protect)"
+APPLIED_BY_NAME = "foresite, components/shell.py"
+OBJECT_META = "Kubernetes 1.34, apimachinery pkg/apis/meta/v1, ObjectMeta"
+MERGED = (
+    "Cluster API 1.13, internal/controllers/clusterresourceset/clusterresourceset_scope.go "
+    "(reconcileStrategyScope)"
+)
+IDENTITY = ("metadata.name", "metadata.namespace")
+LABELS = harmless("labels of the object itself; no pod and no machine is made of them", OBJECT_META)
+ANNOTATIONS = harmless("annotations of the object itself; no pod is made of them", OBJECT_META)
+
+
+class Applier(Enum):
+    """Who brings objects into a cluster."""
+
+    PULUMI = auto()
+    """`pulumi up`, with server-side apply."""
+    CLUSTER_API = auto()
+    """A ClusterResourceSet with strategy Reconcile: merge patches, and no deletions."""
+
+
+class Fixed(NamedTuple):
+    """A field that is not changed in place: Pulumi makes the object anew, the API server refuses
+    another value, or both. ``source`` is where the API server's part is from. ``if_immutable``:
+    only on an object that says ``immutable: true``."""
+
+    path: str
+    replaces: bool
+    refuses: bool
+    source: str
+    if_immutable: bool = False
+
+    def holds(self, change: ObjectChange) -> bool:
+        """Whether the field of this object is fixed."""
+        sides = (former(change), change.one)
+        return not self.if_immutable or any(each.body.get("immutable") is True for each in sides)
+
+
+class Kind(NamedTuple):
+    """The rules of one kind; every judge may assume that the site is on both sides.
+
+    ``fields`` are paths with what a change in place does. ``replaced`` judges an object that is
+    deleted and made anew, or makes way for one with another name; default: as ``gone``.
+    """
+
+    name: str
+    added: Judge
+    gone: Judge
+    fields: tuple[tuple[str, Judge], ...]
+    fixed: tuple[Fixed, ...] = ()
+    replaced: Judge | None = None
+    labels: Judge | None = None
+    """Judges metadata.labels; default: harmless."""
+
+
+class Fate(NamedTuple):
+    """What becomes of a changed object, and the field that decides it."""
+
+    action: Action
+    path: Path = ()
+    why: str = ""
+    source: str = ""
+
+
+def effect(
+    change: ObjectChange,
+    field: FieldChange | None,
+    impact: Impact,
+    why: str,
+    source: str,
+    action: Action | None = None,
+) -> Effect:
+    """An effect of a change on no host (yet)."""
+    return Effect(impact, change.name, field.path if field else (), why, source, action=action)
+
+
+def former(change: ObjectChange) -> Manifest:
+    """The object as it was; as it will be, where it comes."""
+    return change.before or change.one
+
+
+def not_known(why: str, source: str) -> Judge:
+    """A judge for what may concern every host of the site, in a way that nobody can tell."""
+
+    def judge(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        hosts = tuple(host.name for host in site.side.site.hosts)
+        yield effect(change, field, Impact.UNKNOWN, why, source)._replace(hosts=hosts)
+
+    return judge
+
+
+def rules(kind: Kind, applier: Applier) -> list[Rule]:
+    """The rules of a kind whose objects someone applies."""
+    judged = {
+        "metadata.labels": kind.labels or LABELS,
+        "metadata.annotations": ANNOTATIONS,
+        **dict(kind.fields),
+    }
+    fixed = [each.path for each in kind.fixed]
+    found = [Rule(kind.name, (), _whole(kind, applier), whole=True)]
+    for text in dict.fromkeys((*judged, *fixed, *IDENTITY)):
+        judge = judged.get(text, _beside)
+        found.append(Rule(kind.name, path(text), _changed(kind, applier, judge)))
+    return found
+
+
+def _beside(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """A field that one applier cannot change, and the other can."""
+    why = "the field may change in place; no rule knows what that does"
+    return not_known(why, APPLIED_BY_NAME)(site, change, field)
+
+
+def fate(kind: Kind, applier: Applier, change: ObjectChange) -> Fate:
+    """What becomes of an object that both sides have."""
+    renamed = _first([path(text) for text in IDENTITY], change)
+    if renamed:
+        return _replacement(change, renamed, ".".join(map(str, renamed)))
+    refused = Fate(Action.CHANGED)
+    for each in kind.fixed:
+        found = _first([path(each.path)], change)
+        if not found or not each.holds(change):
+            continue
+        if applier is Applier.PULUMI and each.replaces:
+            return _replacement(change, found, each.path)
+        if each.refuses and refused.action is Action.CHANGED:
+            why = f"the API server refuses to change {each.path}"
+            refused = Fate(Action.REFUSED, found, why, each.source)
+    return refused
+
+
+def _first(paths: Sequence[Path], change: ObjectChange) -> Path:
+    """The first changed field that one of the paths leads to or into, or that holds one."""
+    for field in change.fields:
+        for each in paths:
+            if _leads(each, field.path) or _leads(field.path, each):
+                return field.path
+    return ()
+
+
+def _leads(short: Path, long: Path) -> bool:
+    return fits(Rule("", short, harmless("", "")), long)
+
+
+def _replacement(change: ObjectChange, at: Path, what: str) -> Fate:
+    if former(change).protect and change.one.protect:
+        why = (
+            f"{what} cannot change in place: Pulumi would delete the object and make it anew, and "
+            "refuses, as it is protected; nothing of it changes"
+        )
+        return Fate(Action.REFUSED, at, why, PROTECTED)
+    return Fate(Action.REPLACED, at, f"{what} cannot change in place", FORCE_NEW)
+
+
+def _changed(kind: Kind, applier: Applier, judge: Judge) -> Judge:
+    """``judge``, for objects that stay what they are; else what becomes of the object."""
+
+    def changed(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        waiting = _waiting(applier, site, change, field)
+        if waiting is not None:
+            yield waiting
+            return
+        found = fate(kind, applier, change)
+        if _let_go(applier, site, change):
+            yield from _leaving(kind, applier, site, change, field)
+        elif found.action is Action.REFUSED:
+            yield _refused(applier, change, field, found)
+        elif found.action is Action.CHANGED:
+            yield from judge(site, change, field)
+        elif field is not None and field.path != found.path:
+            why = "it comes with the object that is made anew"
+            yield effect(change, field, Impact.NONE, why, found.source)
+        else:
+            yield from _replaced(kind, site, change, field, found)
+
+    return changed
+
+
+def _refused(
+    applier: Applier, change: ObjectChange, field: FieldChange | None, found: Fate
+) -> Effect:
+    if applier is Applier.PULUMI:
+        return effect(change, field, Impact.NONE, found.why, found.source, Action.REFUSED)
+    why = f"{found.why}: Cluster API reports it and tries again; what else it brings is applied"
+    return effect(change, field, Impact.NONE, why, f"{found.source}, {MERGED}")
+
+
+def _replaced(
+    kind: Kind, site: SiteChange, change: ObjectChange, field: FieldChange | None, found: Fate
+) -> Iterable[Effect]:
+    renamed = ".".join(map(str, found.path)) in IDENTITY
+    kept = renamed and change.before is not None and change.before.keep
+    if kept:
+        how, judge = "an object is made under the new name, and the old one stays", kind.added
+    elif renamed:
+        how = "an object is made under the new name, then the old one is deleted"
+        judge = kind.replaced or kind.gone
+    else:
+        how, judge = "Pulumi deletes the object and makes it anew", kind.replaced or kind.gone
+    for each in judge(site, change, field):
+        why = f"{found.why}: {how}; {each.why}"
+        sources = ", ".join(dict.fromkeys((found.source, each.source)))
+        yield each._replace(why=why, source=sources, action=Action.REPLACED)
+
+
+def _whole(kind: Kind, applier: Applier) -> Judge:
+    """What an object's coming or going does."""
+
+    def whole(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        waiting = _waiting(applier, site, change, field)
+        if waiting is not None:
+            yield waiting
+        elif change.before is None:
+            yield from kind.added(site, change, field)
+        else:
+            yield from _leaving(kind, applier, site, change, field)
+
+    return whole
+
+
+def _leaving(
+    kind: Kind,
+    applier: Applier,
+    site: SiteChange,
+    change: ObjectChange,
+    field: FieldChange | None,
+) -> Iterable[Effect]:
+    """What becomes of an object that is no longer made."""
+    if applier is Applier.CLUSTER_API or former(change).keep:
+        why = "it stays in the cluster as it is, with its pods, until a person removes it"
+        source = MERGED if applier is Applier.CLUSTER_API else APPLIED_BY_NAME
+        yield effect(change, field, Impact.NONE, why, source, Action.LEFT)
+    elif former(change).protect:
+        why = "Pulumi refuses to delete it, as it is protected; it stays as it is"
+        yield effect(change, field, Impact.NONE, why, PROTECTED, Action.REFUSED)
+    else:
+        for each in kind.gone(site, change, field):
+            yield each._replace(action=Action.DELETED)
+
+
+def _contexts(applier: Applier, site: SiteChange, change: ObjectChange) -> list[bool]:
+    """On each side, whether there is a cluster to apply the object to."""
+    named = applier is Applier.CLUSTER_API or change.one.target is Target.MANAGEMENT
+    return [named or side.site.file.cluster.context is not None for side in site.sides]
+
+
+def _let_go(applier: Applier, site: SiteChange, change: ObjectChange) -> bool:
+    """Whether Pulumi lets go of an object that is still made: its cluster has no name any more."""
+    return not _contexts(applier, site, change)[-1]
+
+
+def _waiting(
+    applier: Applier, site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Effect | None:
+    """Objects that are not applied yet, or only now together with their site."""
+    if site.before is None:
+        why = "it is made with the site, before any job runs there"
+        return effect(change, field, Impact.NONE, why, APPLIED_BY_NAME)
+    applied = _contexts(applier, site, change)
+    if applied[-1] or (applied[0] and change.before is not None):
+        return None
+    why = "it is not applied yet: cluster.context names no cluster to apply it to"
+    return effect(change, field, Impact.NONE, why, APPLIED_BY_NAME)

@@ -1,0 +1,28 @@
+"""Reads fields of objects that no schema has judged: what is of a wrong type counts as absent."""
+
+from typing import Any
+
+from components.making.manifest import Json
+
+
+def mapping(holder: Json, *keys: str) -> Json:
+    """The map below ``keys``; empty where there is none."""
+    found: Any = holder
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def items(holder: Json, key: str) -> list[Json]:
+    """The maps in a list."""
+    return [each for each in _list(holder, key) if isinstance(each, dict)]
+
+
+def texts(holder: Json, key: str) -> list[str]:
+    """The texts in a list."""
+    return [each for each in _list(holder, key) if isinstance(each, str)]
+
+
+def _list(holder: Json, key: str) -> list[Any]:
+    found = holder.get(key)
+    return found if isinstance(found, list) else []

@@ -1,0 +1,220 @@
+"""What changes of ConfigMaps and Secrets do to the pods that read them, found among the objects of
+the same site and cluster.
+
+Pulumi makes a ConfigMap or a Secret anew when its data changes, as nobody told it that they may
+change in place. Pods that run keep what they mounted meanwhile, and then get the new content.
+
+Source: Kubernetes 1.34, pkg/kubelet (kubelet_pods.go, pod_workers.go, util/manager/
+watch_based_manager.go), pkg/volume/configmap and secret, pkg/apis/core/validation/validation.go.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from components.effects.applying import FORCE_NEW, Fixed, Kind, effect, former, not_known
+from components.effects.bodies import items, mapping
+from components.effects.pods import TEMPLATES, pod_spec
+from components.effects.rules import Judge, harmless
+from components.effects.vocabulary import (
+    Effect,
+    FieldChange,
+    Impact,
+    Name,
+    ObjectChange,
+    Side,
+    SiteChange,
+)
+from components.making.manifest import Json, Manifest
+
+KUBELET = "Kubernetes 1.34, pkg/kubelet"
+REFRESHED = f"{KUBELET}/pod_workers.go, {KUBELET}/util/manager/watch_based_manager.go"
+FIXED_THERE = f"{KUBELET}/kubelet_pods.go (makeMounts, makeEnvironmentVariables)"
+CORE = "Kubernetes 1.34, pkg/apis/core/validation/validation.go"
+NOBODY = "foresite, components/effects/configuration.py"
+
+_NAMES = {
+    "ConfigMap": ("configMap", "name", "configMapKeyRef", "configMapRef"),
+    "Secret": ("secret", "secretName", "secretKeyRef", "secretRef"),
+}
+"""For each kind: its volume source, the field with the name in it, and its two forms in env."""
+
+
+class Reader(NamedTuple):
+    """An object whose pods read a ConfigMap or a Secret: ``fixed`` if some container gets it by
+    environment or subPath, which stays as it is until the pod is made anew."""
+
+    name: Name
+    manifest: Manifest
+    fixed: bool
+
+
+def readers(side: Side | None, read: Manifest) -> Iterator[Reader]:
+    """The objects of a side whose pods read another one."""
+    for name, manifest in side.objects.items() if side else ():
+        same = manifest.target is read.target and manifest.key[2] == read.key[2]
+        spec = pod_spec(manifest) if same else None
+        if not spec:
+            continue
+        mounted, fixed = _uses(spec, read.kind, read.key[3])
+        if mounted or fixed:
+            yield Reader(name, manifest, fixed)
+
+
+def _uses(spec: Json, kind: str, name: str) -> tuple[bool, bool]:
+    """Whether pods of a spec read an object at all, and whether in a form that stays."""
+    volumes = {str(each.get("name")) for each in items(spec, "volumes") if _holds(each, kind, name)}
+    mounted, fixed = bool(volumes), False
+    for key in ("containers", "initContainers", "ephemeralContainers"):
+        for container in items(spec, key):
+            fixed = fixed or _in_environment(container, kind, name)
+            for mount in items(container, "volumeMounts"):
+                partly = mount.get("subPath") or mount.get("subPathExpr")
+                fixed = fixed or bool(partly and mount.get("name") in volumes)
+    pulls = kind == "Secret" and any(
+        each.get("name") == name for each in items(spec, "imagePullSecrets")
+    )
+    return mounted or pulls, fixed
+
+
+def _holds(volume: Json, kind: str, name: str) -> bool:
+    source, named, _, _ = _NAMES[kind]
+    if mapping(volume, source).get(named) == name:
+        return True
+    projected = items(mapping(volume, "projected"), "sources")
+    return any(mapping(each, source).get("name") == name for each in projected)
+
+
+def _in_environment(container: Json, kind: str, name: str) -> bool:
+    _, _, key_ref, whole_ref = _NAMES[kind]
+    single = (mapping(each, "valueFrom", key_ref) for each in items(container, "env"))
+    whole = (mapping(each, whole_ref) for each in items(container, "envFrom"))
+    return any(each.get("name") == name for each in (*single, *whole))
+
+
+def _restarts(site: SiteChange, reader: Reader) -> bool:
+    """Whether the same change gives a reader another pod template, or comes or goes with it."""
+    change = site.changes.get(reader.name)
+    if change is None:
+        return False
+    at = TEMPLATES[reader.manifest.kind]
+    whole = change.before is None or change.after is None
+    return whole or any(
+        each.path[: len(at)] == at and each.path[0] != "metadata" for each in change.fields
+    )
+
+
+def content(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """Other content: who reads it, and when."""
+    old = former(change)
+    if old.key != change.one.key:
+        yield from gone(site, change, field)
+        return
+    if old.body.get("immutable") is True:
+        yield _immutable(change, field)
+        return
+    found = _both(site, change)
+    if not found:
+        yield from _nobody(site, change, field)
+        return
+    stale = [each for each in found if not _restarts(site, each)]
+    if not stale:
+        why = "pods that read it get another template too: their restart is judged there"
+        yield effect(change, field, Impact.NONE, why, NOBODY)
+    for fixed in (False, True):
+        mine = [each for each in stale if each.fixed is fixed]
+        if mine:
+            yield _late(change, field, mine, fixed)
+
+
+def _both(site: SiteChange, change: ObjectChange) -> list[Reader]:
+    """Who reads it on either side, once each; pods that run are of the earlier one."""
+    found: dict[Name, Reader] = {}
+    for side, read in ((site.after, change.after), (site.before, change.before)):
+        for each in readers(side, read) if read else ():
+            known = found.get(each.name)
+            found[each.name] = each._replace(fixed=each.fixed or bool(known and known.fixed))
+    return list(found.values())
+
+
+def _late(
+    change: ObjectChange, field: FieldChange | None, mine: list[Reader], fixed: bool
+) -> Effect:
+    who = ", ".join(each.manifest.title for each in mine)
+    if fixed:
+        why = (
+            f"pods of {who} read it by environment or subPath: none restarts now, and they keep "
+            "the old content until something else restarts them"
+        )
+        return effect(change, field, Impact.NONE, why, FIXED_THERE)
+    why = (
+        f"pods of {who} get the new content within about two minutes, and none restarts; whether "
+        "their programs read it again before they restart is not known"
+    )
+    return effect(change, field, Impact.NONE, why, REFRESHED)
+
+
+def _immutable(change: ObjectChange, field: FieldChange | None) -> Effect:
+    """Reached where the object is not made anew: the API server refuses."""
+    why = "it is immutable, so the API server refuses other content"
+    return effect(change, field, Impact.NONE, why, CORE)
+
+
+def _nobody(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    why = f"no object of this site reads {change.one.title}, so who does is not known"
+    return not_known(why, NOBODY)(site, change, field)
+
+
+def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """Deleted and made anew under one name: readers get the new content, unless their kubelet has
+    stopped looking, as it does for what is immutable."""
+    old = former(change)
+    if old.body.get("immutable") is not True or old.key != change.one.key:
+        yield from content(site, change, field)
+        return
+    for each in content(site, change._replace(before=_mutable(old)), field):
+        why = f"{each.why}; it was immutable, so pods that run keep the old content"
+        yield each._replace(why=why)
+
+
+def _mutable(manifest: Manifest) -> Manifest:
+    return manifest._replace(body={**manifest.body, "immutable": False})
+
+
+def gone(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """An object that goes: pods that run keep what they have, and new ones need it to start."""
+    old = former(change)
+    still = list(readers(site.after, old))
+    if still:
+        who = ", ".join(each.manifest.title for each in still)
+        why = f"pods of {who} still name it: those that run go on, new ones wait for it to be there"
+        yield effect(change, field, Impact.NONE, why, f"{KUBELET}/kubelet_pods.go")
+    elif list(readers(site.before, old)):
+        why = "no pod of the site's objects reads it any more"
+        yield effect(change, field, Impact.NONE, why, NOBODY)
+    else:
+        yield from _nobody(site, change, field)
+
+
+def mark(_site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """``immutable`` may be set, and never taken back."""
+    if former(change).body.get("immutable") is True:
+        yield _immutable(change, field)
+        return
+    why = "it can no longer change in place from now on"
+    yield effect(change, field, Impact.NONE, why, CORE)
+
+
+_ADDED = harmless("nothing reads it before a pod that names it starts", NOBODY)
+
+
+def _kind(name: str, *fields: str, fixed: tuple[Fixed, ...] = ()) -> Kind:
+    judged: tuple[tuple[str, Judge], ...] = tuple((each, content) for each in fields)
+    # The shell tells Pulumi that the others may change in place (enable_config_map_mutable).
+    anew = (Fixed(each, True, False, source=FORCE_NEW, if_immutable=True) for each in fields)
+    return Kind(name, _ADDED, gone, (*judged, ("immutable", mark)), (*anew, *fixed), replaced)
+
+
+CONFIGURATION = (
+    _kind("ConfigMap", "data", "binaryData"),
+    _kind("Secret", "data", "stringData", fixed=(Fixed("type", True, True, CORE),)),
+)

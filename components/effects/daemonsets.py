@@ -1,0 +1,121 @@
+"""What a change of a DaemonSet does: its pods run on every host that they fit, one each.
+
+Source: Kubernetes 1.34, pkg/controller/daemon (daemon_controller.go, update.go) and
+pkg/apis/apps (v1/defaults.go, validation/validation.go).
+"""
+
+from collections.abc import Iterable
+
+from components.effects.applying import Fixed, Kind, effect, former
+from components.effects.bodies import mapping
+from components.effects.placement import Fit, running
+from components.effects.pods import ELSEWHERE, moves, on_both, places, pod_spec, restart, scaled
+from components.effects.rules import harmless
+from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.making.manifest import Json, Manifest, Target
+
+CONTROLLER = "Kubernetes 1.34, pkg/controller/daemon/daemon_controller.go"
+UPDATE = "Kubernetes 1.34, pkg/controller/daemon/update.go"
+VALIDATION = "Kubernetes 1.34, pkg/apis/apps/validation/validation.go"
+PREEMPTION = "Kubernetes 1.34, pkg/scheduler/framework/preemption/preemption.go"
+ON_DELETE = "OnDelete"
+
+
+def template(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """A changed pod template: the pods are replaced host by host, unless only deleting renews
+    them; where they fit no more they go at once."""
+    before, after = former(change), change.one
+    its = f"pods of {after.title}"
+    if after.target is not Target.SITE:
+        why = f"the {its} are replaced {ELSEWHERE}"
+        yield effect(change, field, Impact.NONE, why, UPDATE)
+        return
+    stay, move = moves(site, before, after)
+    if move:
+        words = (_said(its, move), CONTROLLER)
+        yield restart(site, change, field, words, move)
+    if _strategy(after).get("type") == ON_DELETE:
+        why = f"the {its} stay as they are until someone deletes them (updateStrategy OnDelete)"
+        yield effect(change, field, Impact.NONE, why, UPDATE)
+    elif stay or not move:
+        hosts = running(site.side, stay)
+        words = (f"the {its} restart, {_pace(after, hosts)}", UPDATE)
+        yield restart(site, change, field, words, stay)
+
+
+def _said(its: str, move: dict[str, Fit]) -> str:
+    maybe = "may " if Fit.MAYBE in move.values() else ""
+    return f"the {its} {maybe}come to hosts or leave them, as they fit others than before"
+
+
+def _strategy(manifest: Manifest) -> Json:
+    return mapping(manifest.body, "spec", "updateStrategy")
+
+
+def _pace(manifest: Manifest, hosts: int) -> str:
+    """How many restart at a time: one, unless the rollout says otherwise."""
+    rolling = mapping(_strategy(manifest), "rollingUpdate")
+    surge = scaled(rolling.get("maxSurge") or 0, hosts)
+    if surge:
+        return f"each new one beside the old one first, on {surge} at a time"
+    count = scaled(rolling.get("maxUnavailable") or 1, hosts)
+    return "all at once" if count >= hosts > 1 else f"{count} at a time"
+
+
+def strategy(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """Pods that were left alone with an old template are replaced once that is no longer so."""
+    before, after = former(change), change.one
+    kinds = [_strategy(each).get("type") for each in (before, after)]
+    if kinds[0] != ON_DELETE or kinds[1] == ON_DELETE:
+        why = "how pods are replaced when the template changes; none is replaced by that"
+        yield effect(change, field, Impact.NONE, why, UPDATE)
+        return
+    hosts = {name: Fit.MAYBE for name, fit in _both(site, change).items() if fit is not Fit.NO}
+    its = f"pods of {after.title}"
+    why = f"those {its} that still have an older template restart, {_pace(after, len(hosts))}"
+    yield restart(site, change, field, (why, UPDATE), hosts, running(site.side, hosts))
+
+
+def _both(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:
+    return on_both(site, places(site.after, change.after))
+
+
+def added(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """A new DaemonSet starts a pod on every host that it fits."""
+    why = f"a pod of {change.one.title} starts on each host that it fits"
+    if (pod_spec(change.one) or {}).get("priorityClassName"):
+        why += "; where a host is full it takes the place of pods of lower priority"
+    yield restart(site, change, field, (why, f"{CONTROLLER}, {PREEMPTION}"), _both(site, change))
+
+
+def gone(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """A DaemonSet that is deleted takes its pods with it, all at once."""
+    hosts = on_both(site, places(site.before, change.before))
+    words = (f"all pods of {change.one.title} stop, and do not come back", CONTROLLER)
+    yield restart(site, change, field, words, hosts)
+
+
+def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """A DaemonSet that is made anew: no rollout holds its pods back."""
+    old = on_both(site, places(site.before, change.before))
+    new = _both(site, change)
+    hosts = {name: max(old.get(name, Fit.NO), new.get(name, Fit.NO)) for name in {**old, **new}}
+    words = ("all its pods stop at once, and new ones start", CONTROLLER)
+    yield restart(site, change, field, words, hosts)
+
+
+LATER = harmless("how pods are counted as ready or remembered; none is replaced by that", UPDATE)
+
+DAEMON_SET = Kind(
+    "DaemonSet",
+    added,
+    gone,
+    (
+        ("spec.template", template),
+        ("spec.updateStrategy", strategy),
+        ("spec.minReadySeconds", LATER),
+        ("spec.revisionHistoryLimit", LATER),
+    ),
+    (Fixed("spec.selector", replaces=True, refuses=True, source=VALIDATION),),
+    replaced,
+)

@@ -1,0 +1,42 @@
+"""The rules of Kubernetes' own kinds, which any component may make.
+
+A kind without a rule is unknown, and so is a field without one: APIServices, Ingresses, autoscalers
+and all else that no component makes. What rules say holds for Kubernetes 1.34 and for Pulumi at the
+versions that the toolchain pins.
+"""
+
+from components.effects.access import ACCESS
+from components.effects.applying import Applier, rules
+from components.effects.configuration import CONFIGURATION
+from components.effects.daemonsets import DAEMON_SET
+from components.effects.resources import RESOURCES
+from components.effects.rules import Rule
+from components.effects.workloads import WORKLOADS
+
+KINDS = (DAEMON_SET, *WORKLOADS, *CONFIGURATION, *ACCESS, *RESOURCES)
+
+HOLDS_DATA = frozenset(
+    {
+        # Deletes every object of its kind, of whomever they are.
+        "CustomResourceDefinition",
+        # Deletes everything in it.
+        "Namespace",
+        # What is on the volume, unless its reclaim policy is Retain.
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        # Its content is in no Git.
+        "Secret",
+        # Its claims go with it where persistentVolumeClaimRetentionPolicy says so.
+        "StatefulSet",
+    }
+)
+"""Kinds whose deletion loses data, or objects of others: Git cannot bring them back. Not among
+them: ConfigMaps, whose content is in Git, and Jobs, whose pods lose work and no stored data."""
+
+
+def applied_by(applier: Applier) -> list[Rule]:
+    """The rules for objects that someone applies."""
+    return [rule for kind in KINDS for rule in rules(kind, applier)]
+
+
+RULES: list[Rule] = applied_by(Applier.PULUMI)

@@ -1,0 +1,233 @@
+"""On which hosts of a site a pod runs, as far as Git says.
+
+Labels of nodes come from Foresite, from kubeadm and the kubelet, and from others (node feature
+discovery, an operator, a person): a label that only others can set may be there or not, so a host
+that it decides about may have the pod. Resources are not counted: a pod that asks for a device is
+taken to fit everywhere else it may go.
+
+Source: Kubernetes 1.34, component-helpers scheduling/corev1/nodeaffinity/nodeaffinity.go, api
+core/v1/toleration.go, pkg/controller/daemon/daemon_controller.go (NodeShouldRunDaemonPod).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from components.effects.bodies import items, mapping, texts
+from components.effects.vocabulary import Side
+from components.making.manifest import Json
+from components.making.taints import CONTROL_PLANE_LABEL, KEEPS_PODS_OUT, node_taints
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import (
+    ACCELERATOR_LABEL,
+    OWN_DOMAIN,
+    POOL_LABEL,
+    RACK_LABEL,
+    RAILS_LABEL,
+    REGION_LABEL,
+    SRIOV_LABEL,
+    ZONE_LABEL,
+)
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Role
+from schemas.reading.host_list import Host
+
+HOSTNAME_LABEL = "kubernetes.io/hostname"
+OS_LABEL = "kubernetes.io/os"
+
+_KNOWN = frozenset(
+    {
+        POOL_LABEL,
+        ACCELERATOR_LABEL,
+        RAILS_LABEL,
+        SRIOV_LABEL,
+        REGION_LABEL,
+        ZONE_LABEL,
+        HOSTNAME_LABEL,
+        OS_LABEL,
+        CONTROL_PLANE_LABEL,
+    }
+)
+_BUILT_IN = {
+    "node.kubernetes.io/not-ready": "NoExecute",
+    "node.kubernetes.io/unreachable": "NoExecute",
+    "node.kubernetes.io/disk-pressure": "NoSchedule",
+    "node.kubernetes.io/memory-pressure": "NoSchedule",
+    "node.kubernetes.io/pid-pressure": "NoSchedule",
+    "node.kubernetes.io/unschedulable": "NoSchedule",
+}
+"""Taints that pods of every DaemonSet tolerate (pkg/controller/daemon/util/daemonset_util.go)."""
+
+
+class Fit(IntEnum):
+    """Whether a pod runs on a host; the least of several conditions counts, or the best of
+    alternatives."""
+
+    NO = 0
+    MAYBE = 1
+    """A label that is not in Git decides."""
+    YES = 2
+
+
+class _Node(NamedTuple):
+    """What is known of a host's node; of a key outside ``known`` nothing is."""
+
+    name: str
+    labels: Mapping[str, str]
+    known: frozenset[str]
+
+
+def hosts_of_pods(side: Side, pod_spec: Json) -> tuple[str, ...]:
+    """The hosts that pods of a spec run on or may run on, in the order of the host list.
+
+    For pods of a DaemonSet pass the spec through ``tolerating`` first.
+    """
+    return tuple(name for name, fit in fits(side, pod_spec).items() if fit is not Fit.NO)
+
+
+def fits(side: Side, pod_spec: Json, given: frozenset[str] = frozenset()) -> dict[str, Fit]:
+    """Each host of the site by name, and whether such a pod runs there; ``given`` are labels that
+    Git decides on besides those that it sets on this side."""
+    site, found = side.site, {}
+    known = _known_keys(site) | given
+    by_name = _asks_for_names(pod_spec)
+    seen: dict[tuple[str, ...], Fit] = {}
+    pools = {pool.name: pool for pool in site.file.pools}
+    for host in site.hosts:
+        group = (host.pool, host.zone, host.rack, host.name if by_name else "")
+        if group not in seen:
+            pool = pools[host.pool]
+            node = _Node(host.name, node_labels(site, pool, host), known)
+            seen[group] = _fit(pod_spec, node, pool)
+        found[host.name] = seen[group]
+    return found
+
+
+def tolerating(pod_spec: Json) -> Json:
+    """The spec as a DaemonSet's controller makes it: tolerating the taints of a node in trouble."""
+    taints = dict(_BUILT_IN)
+    if pod_spec.get("hostNetwork"):
+        taints["node.kubernetes.io/network-unavailable"] = "NoSchedule"
+    more = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in taints.items()]
+    return {**pod_spec, "tolerations": [*items(pod_spec, "tolerations"), *more]}
+
+
+def running(side: Side, hosts: Iterable[str]) -> int:
+    """How many of the hosts can be nodes: a pool's spares have no machine, whichever they are."""
+    site, wanted = side.site, set(hosts)
+    total = 0
+    for pool in site.file.pools:
+        zones = site.zones_of(pool) if pool.rollout.by_zone else (None,)
+        for zone in zones:
+            mine = sum(host.name in wanted for host in site.hosts_of(pool, zone))
+            total += min(mine, site.replicas(pool, zone))
+    return total
+
+
+def node_labels(site: Site, pool: Pool, host: Host) -> dict[str, str]:
+    """The labels of a host's node that Foresite, kubeadm or the kubelet sets."""
+    found = {
+        **pool.labels,
+        OS_LABEL: "linux",
+        HOSTNAME_LABEL: host.name,
+        REGION_LABEL: site.file.region,
+        ZONE_LABEL: host.zone,
+        RACK_LABEL: host.rack,
+        **site.placing_labels(pool),
+    }
+    if pool.role is Role.CONTROL_PLANE:
+        found[CONTROL_PLANE_LABEL] = ""
+    return found
+
+
+def _known_keys(site: Site) -> frozenset[str]:
+    """Labels whose presence follows from Git: those that Foresite sets, on this pool or another."""
+    return _KNOWN.union(*(pool.labels for pool in site.file.pools))
+
+
+def _fit(pod_spec: Json, node: _Node, pool: Pool) -> Fit:
+    tolerations = items(pod_spec, "tolerations")
+    for taint in node_taints(pool):
+        kept_out = taint["effect"] in KEEPS_PODS_OUT
+        if kept_out and not any(_tolerates(each, taint) for each in tolerations):
+            return Fit.NO
+    asked = pod_spec.get("nodeName")
+    if asked and asked != node.name:
+        return Fit.NO
+    selector = mapping(pod_spec, "nodeSelector")
+    found = [_required(node, key, "In", [value]) for key, value in selector.items()]
+    terms = _terms(pod_spec)
+    if terms is not None:
+        found.append(max((_term(node, term) for term in terms), default=Fit.NO))
+    return min(found, default=Fit.YES)
+
+
+def _terms(pod_spec: Json) -> list[Json] | None:
+    """The alternatives of the required node affinity; None where there is none."""
+    affinity = mapping(pod_spec, "affinity", "nodeAffinity")
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    return items(required, "nodeSelectorTerms") if isinstance(required, dict) else None
+
+
+def _term(node: _Node, term: Json) -> Fit:
+    """Whether a node fits all of a term; one that asks for nothing fits no node."""
+    found = [
+        _required(node, str(each.get("key")), str(each.get("operator")), texts(each, "values"))
+        for each in items(term, "matchExpressions")
+    ]
+    for each in items(term, "matchFields"):
+        matches = (node.name in texts(each, "values")) == (each.get("operator") == "In")
+        found.append(Fit.YES if matches else Fit.NO)
+    return min(found, default=Fit.NO)
+
+
+def _required(node: _Node, key: str, operator: str, values: list[Any]) -> Fit:
+    if key not in node.known and not key.startswith(f"{OWN_DOMAIN}/"):
+        return Fit.MAYBE
+    test = _OPERATORS.get(operator)
+    if test is None:
+        return Fit.MAYBE
+    return Fit.YES if test(node.labels.get(key), values) else Fit.NO
+
+
+def _compared(value: str | None, values: list[Any], sign: int) -> bool:
+    """Whether a label's number lies above (sign 1) or below (-1) the one that is asked for."""
+    try:
+        return value is not None and sign * int(value) > sign * int(values[0])
+    except (ValueError, IndexError):
+        return False  # as the scheduler has it: what is no number fits nothing
+
+
+_OPERATORS: dict[str, Callable[[str | None, list[Any]], bool]] = {
+    "In": lambda value, values: value is not None and value in values,
+    "NotIn": lambda value, values: value not in values,
+    "Exists": lambda value, _values: value is not None,
+    "DoesNotExist": lambda value, _values: value is None,
+    "Gt": lambda value, values: _compared(value, values, 1),
+    "Lt": lambda value, values: _compared(value, values, -1),
+}
+
+
+def _tolerates(toleration: Json, taint: Json) -> bool:
+    """Whether one toleration covers a taint; what it leaves out covers all."""
+    if toleration.get("effect") and toleration["effect"] != taint["effect"]:
+        return False
+    if toleration.get("key") and toleration["key"] != taint["key"]:
+        return False
+    operator = toleration.get("operator") or "Equal"
+    same = (toleration.get("value") or "") == taint["value"]
+    return operator == "Exists" or (operator == "Equal" and same)
+
+
+def _asks_for_names(pod_spec: Json) -> bool:
+    """Whether a spec tells hosts of one rack apart."""
+    return bool(pod_spec.get("nodeName")) or HOSTNAME_LABEL in set(asked(pod_spec))
+
+
+def asked(pod_spec: Json) -> Iterator[str]:
+    """The labels of nodes that pods of a spec ask for."""
+    yield from mapping(pod_spec, "nodeSelector")
+    for term in _terms(pod_spec) or []:
+        yield from (str(each.get("key")) for each in items(term, "matchExpressions"))
+        if items(term, "matchFields"):
+            yield HOSTNAME_LABEL

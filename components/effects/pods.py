@@ -1,0 +1,128 @@
+"""Pods that come, go and restart: on which hosts of both sides, and how many of them at most."""
+
+from collections.abc import Mapping
+from math import ceil
+from typing import Any, NamedTuple
+
+from components.effects.applying import effect
+from components.effects.bodies import mapping
+from components.effects.placement import Fit, fits, running, tolerating
+from components.effects.vocabulary import (
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    Side,
+    SiteChange,
+)
+from components.making.manifest import Json, Manifest, Target
+
+ELSEWHERE = "on the management cluster, and on no host of the site"
+TEMPLATES = {
+    "CronJob": ("spec", "jobTemplate", "spec", "template"),
+    "DaemonSet": ("spec", "template"),
+    "Deployment": ("spec", "template"),
+    "Job": ("spec", "template"),
+    "ReplicaSet": ("spec", "template"),
+    "StatefulSet": ("spec", "template"),
+    "Pod": (),
+}
+"""Where each kind that makes pods keeps their template."""
+
+Fits = Mapping[str, Fit]
+"""Hosts by name, and whether pods run there."""
+
+
+def pod_spec(manifest: Manifest) -> Json | None:
+    """The spec of the pods that an object makes; None for an object that makes none."""
+    if manifest.kind not in TEMPLATES:
+        return None
+    found = mapping(manifest.body, *TEMPLATES[manifest.kind], "spec")
+    return tolerating(found) if manifest.kind == "DaemonSet" else found
+
+
+def places(side: Side | None, manifest: Manifest | None) -> dict[str, Fit]:
+    """The hosts of a side on which pods of an object run; none on the management cluster."""
+    if side is None or manifest is None or manifest.target is not Target.SITE:
+        return {}
+    return fits(side, pod_spec(manifest) or {})
+
+
+class Moves(NamedTuple):
+    """What a change of a DaemonSet does to the hosts that both sides have: where its pods stay,
+    where they come or go, and where a label that is not in Git may make them do so."""
+
+    stay: dict[str, Fit]
+    move: dict[str, Fit]
+
+
+def moves(site: SiteChange, before: Manifest, after: Manifest) -> Moves:
+    """Where pods stay, and where they come or go."""
+    old, new = places(site.before, before), places(site.after, after)
+    same = _placement(before) == _placement(after)
+    stay, move = {}, {}
+    for host in (each for each in new if each in old):
+        pair = (old[host], new[host])
+        if pair == (Fit.NO, Fit.NO):
+            continue
+        if pair == (Fit.YES, Fit.YES) or (pair[0] is pair[1] and same):
+            stay[host] = pair[1]
+        else:
+            move[host] = Fit.MAYBE if Fit.MAYBE in pair else Fit.YES
+    return Moves(stay, move)
+
+
+def _placement(manifest: Manifest) -> list[Any]:
+    spec = pod_spec(manifest) or {}
+    return [spec.get(key) for key in ("nodeName", "nodeSelector", "affinity", "tolerations")]
+
+
+def on_both(site: SiteChange, hosts: Fits) -> dict[str, Fit]:
+    """Those of the hosts that both sides have: what is new joins later, what goes is gone."""
+    if site.before is None or site.after is None:
+        return dict(hosts)
+    there = {host.name for host in site.before.site.hosts}
+    there &= {host.name for host in site.after.site.hosts}
+    return {name: fit for name, fit in hosts.items() if name in there}
+
+
+def restart(
+    site: SiteChange,
+    change: ObjectChange,
+    field: FieldChange | None,
+    words: tuple[str, str],
+    hosts: Fits,
+    limit: int | None = None,
+) -> Effect:
+    """Pods restart on the hosts, on ``limit`` of them at most; ``words`` are why and the source.
+
+    Spares run no pods, and a host that a label outside Git decides about may run none: then only
+    some of the hosts are concerned.
+    """
+    why, source = words
+    if change.one.target is not Target.SITE:
+        return effect(change, field, Impact.NONE, f"{why}; {ELSEWHERE}", source)
+    mine = [name for name, fit in hosts.items() if fit is not Fit.NO]
+    if not mine:
+        return effect(change, field, Impact.NONE, f"{why}; but on no host of the site", source)
+    count = running(site.side, mine)
+    if limit is not None:
+        count = min(count, limit)
+    if count == 0:
+        return effect(change, field, Impact.NONE, f"{why}; but there are none", source)
+    unsure = any(fit is Fit.MAYBE for fit in hosts.values())
+    if unsure:
+        why += "; labels of nodes that are not in Git decide where"
+    at_most = count if unsure or count < len(mine) else None
+    found = effect(change, field, Impact.POD_RESTART, why, source)
+    return found._replace(hosts=tuple(mine), at_most=at_most)
+
+
+def scaled(value: Any, whole: int) -> int:
+    """A number, or a percentage of ``whole``, rounded up (apimachinery, pkg/util/intstr,
+    GetScaledValueFromIntOrPercent); all of it where the value is neither."""
+    text = str(value)
+    number = text.removesuffix("%")
+    if not number.isdecimal():
+        return whole
+    return ceil(int(number) * whole / 100) if text.endswith("%") else int(number)

@@ -1,0 +1,96 @@
+"""What labels of nodes that change in place do: DaemonSets that select by them come or go.
+
+Nobody restarts a host for such a label, and pods that run do not ask for it again; but the
+controller of DaemonSets looks at each node again, and so do operators whose objects select nodes.
+
+Source: Kubernetes 1.34, pkg/controller/daemon/daemon_controller.go (podsShouldBeOnNode: pods leave
+a node that fits no more at once, maxUnavailable or OnDelete notwithstanding).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from components.effects.bodies import items, mapping
+from components.effects.placement import Fit, asked, fits
+from components.effects.pods import TEMPLATES, pod_spec
+from components.effects.vocabulary import Name, Side, SiteChange
+from components.making.manifest import Json, Manifest, Target
+from schemas.kubernetes.manifests import read_manifests
+
+TEMPLATE = TEMPLATES["DaemonSet"]
+
+
+class Moved(NamedTuple):
+    """An object that selects other nodes than before, though nobody changed it, and the hosts."""
+
+    manifest: Manifest
+    hosts: Mapping[str, Fit]
+
+
+def moved(site: SiteChange, hosts: Iterable[str], keys: set[str]) -> Iterator[Moved]:
+    """The objects on both sides that select by one of the labels and fit others of the hosts.
+
+    Those whose selection itself changes are judged where that is.
+    """
+    if site.before is None or site.after is None:
+        return
+    before, mine, given = _selecting(site.before), set(hosts), frozenset(keys)
+    for name, (manifest, spec) in _selecting(site.after).items():
+        if name not in before or _changes(site, name) or not keys.intersection(asked(spec)):
+            continue
+        old = fits(site.before, before[name][1], given)
+        new = fits(site.after, spec, given)
+        found = {
+            host: Fit.MAYBE if Fit.MAYBE in (old[host], fit) else Fit.YES
+            for host, fit in new.items()
+            if host in mine and fit is not old[host]
+        }
+        if found:
+            yield Moved(manifest, found)
+
+
+def _changes(site: SiteChange, name: Name) -> bool:
+    """Whether an object's own change says where it fits."""
+    change = site.changes.get(name)
+    at = TEMPLATE if change and change.kind == "DaemonSet" else ("spec", "nodeSelector")
+    return change is not None and any(each.path[: len(at)] == at for each in change.fields)
+
+
+def _selecting(side: Side) -> dict[Name, tuple[Manifest, Json]]:
+    """What selects nodes on a side, as the spec of a pod that would: DaemonSets, and objects that
+    an operator reads."""
+    found = {}
+    applied = side.site.file.cluster.context is not None
+    direct = {
+        name: each for name, each in side.objects.items() if each.target is Target.SITE and applied
+    }
+    for name, manifest in {**direct, **_brought(side)}.items():
+        selector = mapping(manifest.body, "spec", "nodeSelector")
+        if manifest.kind == "DaemonSet":
+            found[name] = manifest, pod_spec(manifest) or {}
+        elif manifest.kind not in TEMPLATES and _names_labels(selector):
+            # Operators look at labels, and at no taint.
+            every = {"tolerations": [{"operator": "Exists"}]}
+            found[name] = manifest, {"nodeSelector": selector, **every}
+    return found
+
+
+def _names_labels(selector: Json) -> bool:
+    return bool(selector) and all(isinstance(each, str) for each in selector.values())
+
+
+def _brought(side: Side) -> dict[Name, Manifest]:
+    """The objects that Cluster API brings: those in the ConfigMaps of ClusterResourceSets."""
+    found: dict[Name, Manifest] = {}
+    for (component, _), each in side.objects.items():
+        if each.kind != "ClusterResourceSet":
+            continue
+        for named in items(mapping(each.body, "spec"), "resources"):
+            config = side.objects.get((component, f"ConfigMap/{named.get('name')}"))
+            texts = mapping(config.body, "data").values() if config else ()
+            found |= {
+                (component, made.title): made
+                for text in texts
+                for made in (Manifest("", body, Target.SITE) for body in read_manifests(text))
+            }
+    return found

@@ -1,0 +1,240 @@
+"""What changes of the other kinds do: namespaces, definitions, services, limits, classes, storage.
+
+Source: Kubernetes 1.34, pkg/apis (core, scheduling, node, storage, policy; validation.go each),
+and the controllers that each rule names.
+"""
+
+from collections.abc import Iterable
+
+from components.effects.applying import LABELS, Fixed, Kind, effect, former, not_known
+from components.effects.bodies import mapping
+from components.effects.pods import pod_spec
+from components.effects.rules import harmless
+from components.effects.vocabulary import (
+    ABSENT,
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    SiteChange,
+)
+from components.making.manifest import Target
+
+CORE = "Kubernetes 1.34, pkg/apis/core/validation/validation.go"
+PROXY = "Kubernetes 1.34, pkg/proxy/servicechangetracker.go"
+SERVICE = f"{CORE}, ValidateServiceUpdate"
+SCHEDULING = "Kubernetes 1.34, pkg/apis/scheduling/validation/validation.go"
+PRIORITY = "Kubernetes 1.34, plugin/pkg/admission/priority/admission.go"
+RUNTIME = "Kubernetes 1.34, pkg/apis/node/validation/validation.go"
+RUNTIME_ADMISSION = "Kubernetes 1.34, plugin/pkg/admission/runtimeclass/admission.go"
+STORAGE = "Kubernetes 1.34, pkg/apis/storage/validation/validation.go"
+QUOTA = "Kubernetes 1.34, apiserver pkg/admission/plugin/resourcequota, plugin/.../limitranger"
+DISRUPTION = "Kubernetes 1.34, pkg/registry/core/pod/storage/eviction.go"
+NAMESPACES = "Kubernetes 1.34, pkg/controller/namespace/deletion/namespaced_resources_deleter.go"
+DEFINITIONS = "Kubernetes 1.34, apiextensions-apiserver pkg/controller/finalizer/crd_finalizer.go"
+SCHEMAS = "Kubernetes 1.34, apiextensions-apiserver pkg/apiserver/schema"
+POD_SECURITY = "KEP-2579; Kubernetes 1.34, pod-security-admission admission/admission.go"
+VOLUMES = "Kubernetes 1.34, pkg/controller/volume/pvcprotection, pvprotection, persistentvolume"
+POLICY = "Kubernetes 1.34, api networking/v1, NetworkPolicySpec"
+
+MACHINE_GROUPS = ("cluster.x-k8s.io", "metal3.io")
+"""Groups (and those below) whose objects are machines: when they go, hosts are wiped."""
+_POD_SECURITY = "pod-security.kubernetes.io/"
+_SAYS_NOTHING = ("app.kubernetes.io/", "foresite.dev/", "helm.sh/")
+
+
+def _all(site: SiteChange) -> tuple[str, ...]:
+    return tuple(host.name for host in site.side.site.hosts)
+
+
+def emptied(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """A namespace that goes takes all that is in it along, whoever made it."""
+    why = "everything in it is deleted, pods and data too, whoever made it"
+    impact = Impact.UNKNOWN
+    if change.one.target is Target.MANAGEMENT:
+        why += "; BareMetalHosts and Machines in it are wiped"
+        impact = Impact.REMOVE if change.one.key[3] == site.name else Impact.UNKNOWN
+    yield effect(change, field, impact, why, NAMESPACES)._replace(hosts=_all(site))
+
+
+def namespace_labels(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """Policies, webhooks and queues select namespaces by labels that they choose."""
+    keys = _labels(field)
+    if keys and all(key.startswith(_SAYS_NOTHING) for key in keys):
+        yield from LABELS(site, change, field)
+    elif keys and all(key.startswith((*_SAYS_NOTHING, _POD_SECURITY)) for key in keys):
+        why = "it judges pods made later, those that restart too; none that runs is touched"
+        yield effect(change, field, Impact.NONE, why, POD_SECURITY)
+    else:
+        why = "namespaces are selected by labels; who selects by this one is not known"
+        yield from not_known(why, POLICY)(site, change, field)
+
+
+def _labels(field: FieldChange | None) -> set[str]:
+    """The labels that differ: one, or all of a map that comes or goes."""
+    if field is None:
+        return set()
+    if len(field.path) > 2:
+        return {str(field.path[2])}
+    both = (each for each in (field.before, field.after) if isinstance(each, dict))
+    return {str(key) for each in both for key in each}
+
+
+def undefined(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """A definition that goes takes all objects of its kind along."""
+    group = str(mapping(change.one.body, "spec").get("group", ""))
+    machines = any(group == each or group.endswith(f".{each}") for each in MACHINE_GROUPS)
+    impact = Impact.REMOVE if machines else Impact.UNKNOWN
+    why = "every object of its kind is deleted, and what their controllers made of them"
+    yield effect(change, field, impact, why, DEFINITIONS)._replace(hosts=_all(site))
+
+
+def schema(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """A definition may get fields, versions and words more without harm; all else may not."""
+    if field is not None and _adds(field):
+        why = "the definition gets a field, a version or a word more; objects stay as they are"
+        yield effect(change, field, Impact.NONE, why, SCHEMAS)
+        return
+    why = "objects of the kind may be read, refused or pruned in another way than before"
+    yield from not_known(why, SCHEMAS)(site, change, field)
+
+
+def _adds(field: FieldChange) -> bool:
+    *_, above, last = ("", *field.path)
+    if last == "description" and above != "properties":
+        return True
+    if field.before is not ABSENT or field.after is ABSENT:
+        return False
+    if "properties" in (above, last):
+        return not _mentions(field.after, "default")
+    more = isinstance(field.after, dict) and field.after.get("storage") is not True
+    return above == "versions" and more
+
+
+def _mentions(value: object, key: str) -> bool:
+    if isinstance(value, dict):
+        return key in value or any(_mentions(each, key) for each in value.values())
+    return isinstance(value, list) and any(_mentions(each, key) for each in value)
+
+
+def unprioritised(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """A PriorityClass that goes: pods keep their number, and new ones that name it are refused."""
+    old = former(change)
+    every = site.after.objects.values() if site.after else ()
+    still = [
+        each.title
+        for each in every
+        if each.target is old.target
+        and (pod_spec(each) or {}).get("priorityClassName") == old.key[3]
+    ]
+    why = "pods that run keep their priority; pods made later that name it are refused"
+    if still:
+        why += f", those of {', '.join(still)} too when they restart"
+    yield effect(change, field, Impact.NONE, why, PRIORITY)
+
+
+LATER = "what runs stays as it is; only pods that are made later are judged so"
+TRAFFIC = harmless(
+    "every node sends its traffic another way; no pod restarts, and connections may break", PROXY
+)
+BUDGET = harmless(
+    "it bounds how many pods may be evicted at a time: drains go faster, or wait for longer",
+    DISRUPTION,
+)
+LIMITS = harmless(LATER, QUOTA)
+CLASSES = harmless("pods made later get it so; those that run keep what they have", PRIORITY)
+RUNTIMES = harmless(
+    "pods made later get it so; those that run keep what they have", RUNTIME_ADMISSION
+)
+VOLUME_CLASS = harmless("volumes made later get it so; those that are there stay", STORAGE)
+CLAIMED = harmless(
+    "its data is deleted or let go, as the volume's reclaim policy says, once no pod uses it",
+    VOLUMES,
+)
+FREE = harmless("pods may claim it; none that runs is touched", VOLUMES)
+FENCED = not_known("pods' traffic may be cut off; whether jobs need it is not known", POLICY)
+PV_SOURCES = tuple(f"spec.{each}" for each in ("csi", "fc", "hostPath", "iscsi", "local", "nfs"))
+"""Where the data of volumes lies that bare metal can have."""
+
+
+def _fixed(source: str, *paths: str, replaces: bool = True) -> tuple[Fixed, ...]:
+    return tuple(Fixed(each, replaces, True, source) for each in paths)
+
+
+RESOURCES = (
+    Kind(
+        "Namespace",
+        harmless("it is empty at first", NAMESPACES),
+        emptied,
+        (),
+        labels=namespace_labels,
+    ),
+    Kind(
+        "CustomResourceDefinition",
+        harmless("no object of the kind is there yet", SCHEMAS),
+        undefined,
+        (("spec", schema),),
+    ),
+    Kind(
+        "Service",
+        harmless("an address is given, which nobody uses yet", PROXY),
+        harmless("clients that still call it get no answer; no pod restarts", PROXY),
+        (("spec", TRAFFIC),),
+        _fixed(SERVICE, "spec.clusterIP"),
+        harmless("it may get another address, and clients of the old one get no answer", PROXY),
+    ),
+    Kind(
+        "NetworkPolicy",
+        FENCED,
+        harmless("traffic that it held back is let through", POLICY),
+        (("spec", FENCED),),
+        replaced=FENCED,
+    ),
+    Kind("PodDisruptionBudget", BUDGET, BUDGET, (("spec", BUDGET),)),
+    Kind("ResourceQuota", LIMITS, LIMITS, (("spec", LIMITS),), _fixed(CORE, "spec.scopes")),
+    Kind("LimitRange", LIMITS, LIMITS, (("spec", LIMITS),)),
+    Kind(
+        "PriorityClass",
+        CLASSES,
+        unprioritised,
+        (("globalDefault", CLASSES), ("description", CLASSES)),
+        _fixed(SCHEDULING, "value", "preemptionPolicy", replaces=False),
+    ),
+    Kind(
+        "RuntimeClass",
+        RUNTIMES,
+        harmless("pods that run go on; new ones that name it are refused", RUNTIME_ADMISSION),
+        (("overhead", RUNTIMES), ("scheduling", RUNTIMES)),
+        _fixed(RUNTIME, "handler", replaces=False),
+    ),
+    Kind(
+        "StorageClass",
+        VOLUME_CLASS,
+        harmless("volumes stay; claims made later that name it wait for it", STORAGE),
+        tuple(
+            (each, VOLUME_CLASS)
+            for each in ("allowVolumeExpansion", "mountOptions", "allowedTopologies")
+        ),
+        (
+            *_fixed(STORAGE, "provisioner", "parameters"),
+            *_fixed(STORAGE, "reclaimPolicy", "volumeBindingMode", replaces=False),
+        ),
+        VOLUME_CLASS,
+    ),
+    Kind(
+        "PersistentVolumeClaim",
+        FREE,
+        CLAIMED,
+        (("spec.resources", harmless("the volume grows; its data stays", VOLUMES)),),
+        _fixed(
+            CORE, "spec.accessModes", "spec.selector", "spec.storageClassName", "spec.volumeName"
+        ),
+    ),
+    Kind("PersistentVolume", FREE, CLAIMED, (), _fixed(CORE, *PV_SOURCES)),
+)

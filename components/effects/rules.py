@@ -1,0 +1,117 @@
+"""How a rule finds the fields that it judges.
+
+A rule belongs to a kind and a path. Of several that fit a changed field the one with the longest
+path decides; a rule with an empty path decides what no other does, and what an object's coming or
+going means. A field that no rule fits is unknown.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from components.effects.vocabulary import (
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    Path,
+    SiteChange,
+)
+
+ANY = "*"
+"""In a rule's path: any one step."""
+
+Judge = Callable[[SiteChange, ObjectChange, FieldChange | None], Iterable[Effect]]
+"""What a change means; the field is None where the whole object comes or goes."""
+
+
+class Rule(NamedTuple):
+    """Judges changes of ``kind`` at ``path`` and below.
+
+    ``whole``: judges an object that comes or goes (with an empty path), and no changed field.
+    """
+
+    kind: str
+    path: Path
+    judge: Judge
+    whole: bool = False
+
+
+class Rules(tuple[Rule, ...]):
+    """A table of rules, in which those of a kind are found at once."""
+
+    @cached_property
+    def by_kind(self) -> Mapping[str, tuple[Rule, ...]]:
+        """The rules of each kind, in their order."""
+        found: dict[str, list[Rule]] = {}
+        for rule in self:
+            found.setdefault(rule.kind, []).append(rule)
+        return {kind: tuple(rules) for kind, rules in found.items()}
+
+    @cached_property
+    def decided(self) -> dict[tuple[str, Path], Rule | None]:
+        """Which rule was found to decide a field: hundreds of hosts ask for the same."""
+        return {}
+
+
+def path(text: str) -> Path:
+    """A rule's path from its text: ``spec.template.spec.version``; ``*`` is any one step."""
+    return tuple(text.split(".")) if text else ()
+
+
+def fits(rule: Rule, changed: Path) -> bool:
+    """Whether a rule judges a changed field: its path leads there or to something around it."""
+    return len(rule.path) <= len(changed) and all(
+        step in (ANY, its) for step, its in zip(rule.path, changed, strict=False)
+    )
+
+
+def find(rules: Sequence[Rule], kind: str, changed: Path) -> Rule | None:
+    """The rule with the longest path that fits; of two equally long ones the earlier."""
+    known = rules.decided if isinstance(rules, Rules) else {}
+    if (kind, changed) not in known:
+        fitting = [rule for rule in _of(rules, kind) if not rule.whole and fits(rule, changed)]
+        known[kind, changed] = max(fitting, key=lambda rule: len(rule.path), default=None)
+    return known[kind, changed]
+
+
+def find_whole(rules: Sequence[Rule], kind: str) -> Rule | None:
+    """The rule for an object that comes or goes."""
+    return next((rule for rule in _of(rules, kind) if rule.whole), None)
+
+
+def _of(rules: Sequence[Rule], kind: str) -> Iterable[Rule]:
+    if isinstance(rules, Rules):
+        return rules.by_kind.get(kind, ())
+    return (rule for rule in rules if rule.kind == kind)
+
+
+def judged(rules: Sequence[Rule], site: SiteChange, change: ObjectChange) -> list[Effect]:
+    """What the change of one object does; unknown for each field that no rule fits."""
+    if change.before is None or change.after is None:
+        rule = find_whole(rules, change.kind)
+        return list(rule.judge(site, change, None)) if rule else [unknown(site, change, ())]
+    found: list[Effect] = []
+    for field in change.fields:
+        rule = find(rules, change.kind, field.path)
+        found += rule.judge(site, change, field) if rule else [unknown(site, change, field.path)]
+    return found
+
+
+def unknown(site: SiteChange, change: ObjectChange, at: Path) -> Effect:
+    """No rule knows what becomes of the site's machines: it may concern every one of them."""
+    hosts = tuple(host.name for host in site.side.site.hosts)
+    what = ".".join(map(str, at)) or "this object"
+    why = f"no rule knows what a change of {what} does to machines"
+    return Effect(Impact.UNKNOWN, change.name, at, why, "", hosts)
+
+
+def harmless(why: str, source: str) -> Judge:
+    """A judge for fields whose change no machine notices."""
+
+    def judge(
+        _site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        yield Effect(Impact.NONE, change.name, field.path if field else (), why, source)
+
+    return judge

@@ -1,0 +1,30 @@
+"""What a change of this component's objects does to hosts: a rule for every field that it makes.
+
+One module for each kind of object; ``anykind.py`` has what holds for all of them, ``concerned.py``
+whom a change concerns, ``scale.py`` and ``versions.py`` what workers and control plane share. Each
+rule names the code that it was read from, and where nobody knows, the rule says so.
+"""
+
+from components.effects.rules import Rule
+from components.machines.effects import (
+    addresses,
+    cluster,
+    controlplane,
+    health,
+    hosts,
+    templates,
+    workers,
+)
+
+__all__ = ["RULES"]
+
+RULES: list[Rule] = [
+    *cluster.RULES,
+    *addresses.RULES,
+    *templates.RULES,
+    *controlplane.RULES,
+    *workers.RULES,
+    *health.RULES,
+    *hosts.RULES,
+]
+"""The rules of every kind that this component makes."""

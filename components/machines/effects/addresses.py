@@ -1,0 +1,131 @@
+"""The IPPool: addresses are claimed when a machine is made, and kept until it goes."""
+
+from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv4Network
+from typing import Any
+
+from components.effects.rules import Rule, path
+from components.effects.vocabulary import (
+    ABSENT,
+    Action,
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    SiteChange,
+)
+from components.machines.effects.anykind import (
+    coming_and_going,
+    metadata_rules,
+    not_known,
+    of_field,
+    refused,
+)
+from components.machines.effects.concerned import value
+from components.making.manifest import Json, Manifest
+
+KIND = "IPPool"
+_WEBHOOK = "Metal3 IPAM v1.13.2, internal/webhooks/v1alpha1/ippool_webhook.go"
+_MANAGER = "Metal3 IPAM v1.13.2, ipam/ippool_manager.go"
+_CONTROLLER = "Metal3 IPAM v1.13.2, controllers/ippool_controller.go"
+
+
+@of_field
+def _address(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """The address that a host is to have: its claim is answered once."""
+    hosts = _hosts(change, field)
+    outside = _outside(value(change.after, "spec", "preAllocations"), change.after)
+    if any(address in outside for address in _texts(field.after)):
+        why, no = "the webhook refuses an address outside the pool's ranges", Action.REFUSED
+        yield Effect(Impact.NONE, change.name, field.path, why, _WEBHOOK, hosts, action=no)
+        return
+    why = "taken when the host is installed next; a machine that runs keeps the address it has"
+    if field.before is ABSENT:
+        why = "taken when the host is installed"
+    elif field.after is ABSENT:
+        why = "the address is free for others once the host's machine is gone"
+    others = [key for key, address in _earlier(change, field) if address in _texts(field.after)]
+    if others:
+        why += (
+            f"; it is still held by {', '.join(others[:3])}: until that machine goes, no machine "
+            "of the site that waits for an address may get one"
+        )
+    yield Effect(Impact.NONE, change.name, field.path, why, _MANAGER, hosts)
+
+
+def _hosts(change: ObjectChange, field: FieldChange) -> tuple[str, ...]:
+    """The host of an entry: claims are named ``<host>-<pool>``."""
+    if len(field.path) < 3:
+        return ()
+    return (str(field.path[2]).removesuffix(f"-{change.one.key[3]}"),)
+
+
+def _texts(found: Any) -> list[str]:
+    """The addresses in an entry, or in all entries where the whole map comes or goes."""
+    if isinstance(found, dict):
+        return [str(each) for each in found.values()]
+    return [found] if isinstance(found, str) else []
+
+
+def _earlier(change: ObjectChange, field: FieldChange) -> Iterator[tuple[str, str]]:
+    """The entries that were there for others, with their addresses."""
+    entries = value(change.before, "spec", "preAllocations")
+    if isinstance(entries, dict):
+        yield from ((key, at) for key, at in entries.items() if key not in field.path)
+
+
+def _outside(entries: Any, pool: Manifest | None) -> set[str]:
+    """The addresses that no range of a pool holds, as its webhook counts."""
+    ranges = value(pool, "spec", "pools")
+    if not isinstance(entries, dict) or not isinstance(ranges, list):
+        return set()
+    return {
+        address for address in entries.values() if not any(_holds(each, address) for each in ranges)
+    }
+
+
+def _holds(span: Json, address: str) -> bool:
+    """Whether a range holds an address; what it does not say, it does not ask."""
+    first, last = (IPv4Address(span.get(*at)) for at in (("start", 0), ("end", 2**32 - 1)))
+    one = IPv4Address(address)
+    return first <= one <= last and one in IPv4Network(span.get("subnet", "0.0.0.0/0"))
+
+
+@of_field
+def _pools(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """The ranges: every address that is in use has to stay inside."""
+    lost = _outside(value(change.before, "spec", "preAllocations"), change.after)
+    if lost:
+        why = (
+            f"the webhook refuses ranges that leave out an address in use, and {len(lost)} that "
+            "hosts were given are left out"
+        )
+        no = Action.REFUSED
+        yield Effect(Impact.NONE, change.name, field.path, why, _WEBHOOK, action=no)
+        return
+    why = "machines keep the address, prefix and gateway they have until they are installed again"
+    yield Effect(Impact.NONE, change.name, field.path, why, _MANAGER)
+
+
+RULES = [
+    *metadata_rules(KIND),
+    Rule(KIND, path("spec.preAllocations"), _address),
+    Rule(KIND, path("spec.pools"), _pools),
+    Rule(KIND, path("spec.namePrefix"), refused("the webhook refuses another prefix", _WEBHOOK)),
+    Rule(
+        KIND,
+        path("spec.clusterName"),
+        not_known("whose pool it is changes; what becomes of its addresses is not known", _MANAGER),
+    ),
+    Rule(
+        KIND,
+        (),
+        coming_and_going(
+            "addresses are given as machines are made",
+            "it goes only when none of its addresses is in use; running machines keep theirs",
+            _CONTROLLER,
+        ),
+        whole=True,
+    ),
+]
+"""The rules of addresses."""

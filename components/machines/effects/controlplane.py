@@ -1,0 +1,197 @@
+"""The KubeadmControlPlane: what replaces its machines one at a time, and what is refused.
+
+Compared with each machine are the version, the name of its template, and the KubeadmConfigSpec that
+it joined with (filters.go); the webhook lets the fields in ``_MUTABLE`` change and no others.
+"""
+
+from collections.abc import Iterator
+
+from components.effects.rules import Rule, harmless, path
+from components.effects.vocabulary import (
+    ABSENT,
+    Action,
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    SiteChange,
+)
+from components.machines.effects.anykind import gone, metadata_rules, of_field, refused, removal
+from components.machines.effects.concerned import capped, dotted, members, number, value
+from components.machines.effects.labels import relabelled
+from components.machines.effects.scale import DELETE_MACHINE, scaled, settled
+from components.machines.effects.templates import because
+from components.machines.effects.versions import PREFLIGHT, parsed
+
+KIND = "KubeadmControlPlane"
+COMPARED = "Cluster API v1.13.6, controlplane/kubeadm/internal/filters.go"
+_WEBHOOK = "Cluster API v1.13.6, controlplane/kubeadm/internal/webhooks/kubeadmcontrolplane.go"
+_CONTROLLER = "Cluster API v1.13.6, controlplane/kubeadm/internal/controllers"
+_SCALE = f"{_CONTROLLER}/scale.go"
+_REFERENCE = path("spec.machineTemplate.spec.infrastructureRef")
+_CONFIG = path("spec.kubeadmConfigSpec")
+_CHOSEN = (
+    f"one at a time: first those marked with {DELETE_MACHINE}, then the oldest in the zone that "
+    "has most"
+)
+_MUTABLE = {
+    "": "bootCommands preKubeadmCommands postKubeadmCommands files users ntp verbosity ignition "
+    "diskSetup format mounts",
+    "clusterConfiguration": "etcd imageRepository featureGates apiServer controllerManager "
+    "scheduler certificateValidityPeriodDays encryptionAlgorithm",
+    "joinConfiguration": "nodeRegistration patches skipPhases caCertPath controlPlane timeouts",
+}
+"""Fields of the KubeadmConfigSpec that may change and that every machine is compared by."""
+_FIRST_ONLY = "nodeRegistration patches skipPhases timeouts bootstrapTokens localAPIEndpoint"
+"""Those of the initConfiguration that may change: only the machine that ran ``kubeadm init`` is
+compared by them."""
+_UNCOMPARED = ("clusterConfiguration.dns", "joinConfiguration.discovery")
+_REFUSED = refused("the webhook refuses: this cannot be changed later", _WEBHOOK)
+ROLLING_FIELDS = (path("spec.version"), _REFERENCE, _CONFIG)
+
+
+def _skips(change: ObjectChange) -> bool:
+    """Whether a minor version is left out, so that the webhook takes nothing of the change."""
+    was, now = (parsed(value(each, "spec", "version")) for each in (change.before, change.after))
+    return bool(was) and now[1:2] >= (was[1] + 2,)
+
+
+def _roll(site: SiteChange, change: ObjectChange, field: FieldChange, what: str) -> Effect:
+    """The control plane's machines are replaced, because of ``what``."""
+    if _skips(change):
+        why = "the webhook refuses to leave out a minor version, and with it all of this change"
+        return Effect(Impact.NONE, change.name, field.path, why, _WEBHOOK, action=Action.REFUSED)
+    hosts, at_most = settled(site, change)
+    surge = value(change.after, *path("spec.rollout.strategy.rollingUpdate.maxSurge"))
+    first = "a new one on a free host first" if surge in (1, ABSENT) else "an old one goes first"
+    why = f"{what}, so Cluster API replaces the control plane's machines one at a time, {first}"
+    return Effect(Impact.REIMAGE, change.name, field.path, why, COMPARED, hosts, at_most)
+
+
+@of_field
+def _config(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """A field that every machine is compared by."""
+    effect = _roll(site, change, field, f"{dotted(field.path)} changed")
+    init = value(change.after, *_CONFIG, "initConfiguration")
+    join = value(change.after, *_CONFIG, "joinConfiguration")
+    if field.path[2] == "joinConfiguration" and init != join:
+        why = f"{effect.why}; the machine that ran kubeadm init, if it still is there, may stay"
+        effect = effect._replace(why=why)
+    yield effect
+
+
+@of_field
+def _cluster(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """The ClusterConfiguration as a whole: what comes is judged by its fields; that all of it goes
+    is a change that the webhook does not list."""
+    known = set(_MUTABLE["clusterConfiguration"].split())
+    if field.before is ABSENT and isinstance(field.after, dict) and set(field.after) <= known:
+        yield _roll(site, change, field, f"{dotted(field.path)} is new")
+    else:
+        yield from _REFUSED(site, change, field)
+
+
+@of_field
+def _init(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """A field that only ``kubeadm init`` reads: its machine is taken to be up to date while what it
+    was made with equals the joinConfiguration."""
+    made = value(change.before, *_CONFIG, "initConfiguration")
+    if made == value(change.after, *_CONFIG, "joinConfiguration"):
+        why = "kubeadm init alone reads it; machines that joined are compared by joinConfiguration"
+        yield Effect(Impact.NONE, change.name, field.path, why, COMPARED)
+        return
+    effect = _roll(site, change, field, f"{dotted(field.path)} changed")
+    why = "kubeadm init alone reads it: the machine that ran it is replaced, if it still is there"
+    yield effect._replace(why=why, at_most=capped(effect.hosts, 1))
+
+
+@of_field
+def _reference(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    kind = value(change.after, *_REFERENCE, "kind")
+    names = (value(each, *_REFERENCE, "name") for each in (change.before, change.after))
+    yield _roll(site, change, field, because(site, kind, *names))
+
+
+@of_field
+def _version(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """One minor up at most; the way back is refused by nobody."""
+    effect = _roll(site, change, field, f"the version goes from {field.before} to {field.after}")
+    was, now = parsed(field.before), parsed(field.after)
+    if _skips(change):
+        why = f"the webhook refuses {field.after} after {field.before}: one minor version at a time"
+        yield effect._replace(why=why)
+    elif now[:2] < was[:2]:
+        why = (
+            f"nobody refuses the way back from {field.before} to {field.after}, and Kubernetes "
+            "does not support it: whether the first machine replaced can join is not known"
+        )
+        yield effect._replace(impact=Impact.UNKNOWN, why=why, source=_WEBHOOK)
+    elif now[:2] > was[:2] and _lagging(site, now[:2]):
+        why = (
+            f"{effect.why}; from then on no worker machine of the earlier minor version is made, "
+            "not even for one that fails, until workers follow"
+        )
+        yield effect._replace(why=why, source=f"{COMPARED}; {PREFLIGHT}")
+    else:
+        yield effect
+
+
+def _lagging(site: SiteChange, minor: tuple[int, ...]) -> bool:
+    """Whether some worker pool stays at another minor version."""
+    found = site.after.objects.values() if site.after else ()
+    version = path("spec.template.spec.version")
+    return any(
+        parsed(value(each, *version))[:2] != minor
+        for each in found
+        if each.kind == "MachineDeployment"
+    )
+
+
+@of_field
+def _replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    yield from scaled(site, change, field, _CHOSEN, _SCALE)
+
+
+def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -> Iterator[Effect]:
+    if change.before is None:
+        hosts = members(site.after, change)
+        why = "its machines are installed one after the other, the first with kubeadm init"
+        most, action = capped(hosts, number(change.after, "spec", "replicas")), Action.ADDED
+        yield Effect(Impact.ADD, change.name, (), why, _SCALE, hosts, most, action)
+        return
+    hosts, action = members(site.before, change), gone(change)
+    what = "once no worker Machine is left, all its Machines are deleted at once, without drains"
+    why, source = removal(action, what), f"{_CONTROLLER}/controller.go"
+    yield Effect(Impact.REMOVE, change.name, (), why, source, hosts, action=action)
+
+
+RULES = [
+    *metadata_rules(KIND),
+    Rule(KIND, path("spec.version"), _version),
+    Rule(KIND, path("spec.replicas"), _replicas),
+    Rule(KIND, _REFERENCE, _reference),
+    Rule(
+        KIND,
+        path("spec.machineTemplate"),
+        harmless("goes to each Machine in place: none is replaced for it", COMPARED),
+    ),
+    Rule(KIND, path("spec.machineTemplate.metadata.labels"), relabelled),
+    *(
+        Rule(KIND, path(f"spec.{each}"), harmless("acts on what comes, on no machine now", _SCALE))
+        for each in ("rollout", "remediation", "machineNaming")
+    ),
+    *(
+        Rule(KIND, (*_CONFIG, *path(section), field), _config)
+        for section, fields in _MUTABLE.items()
+        for field in fields.split()
+    ),
+    *(Rule(KIND, (*_CONFIG, "initConfiguration", each), _init) for each in _FIRST_ONLY.split()),
+    *(
+        Rule(KIND, (*_CONFIG, *path(each)), harmless("no machine is compared by it", COMPARED))
+        for each in _UNCOMPARED
+    ),
+    Rule(KIND, (*_CONFIG, "clusterConfiguration"), _cluster),
+    Rule(KIND, _CONFIG, _REFUSED),
+    Rule(KIND, (), _whole, whole=True),
+]
+"""The rules of the control plane."""

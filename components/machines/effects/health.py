@@ -1,0 +1,183 @@
+"""Health checks: they act on machines that have failed, so a change of one may act at once.
+
+Which machines have failed Git does not say; how many may be treated at a time the check does.
+"""
+
+from collections.abc import Iterator
+
+from components.effects.rules import Rule, harmless, path
+from components.effects.vocabulary import (
+    ABSENT,
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    SiteChange,
+)
+from components.machines.effects import controlplane, workers
+from components.machines.effects.anykind import coming_and_going, metadata_rules, of_field, refused
+from components.machines.effects.concerned import (
+    capped,
+    either,
+    number,
+    place,
+    pool_named,
+    staying,
+    value,
+)
+from components.making.manifest import Manifest
+from schemas.model.vocabulary import Role
+
+KIND = "MachineHealthCheck"
+REMEDY = "Metal3RemediationTemplate"
+_FOLDER = "Cluster API v1.13.6, internal/controllers/machinehealthcheck"
+_TARGETS = f"{_FOLDER}/machinehealthcheck_targets.go"
+_CHECK = f"{_FOLDER}/machinehealthcheck_controller.go"
+_WEBHOOK = "Cluster API v1.13.6, internal/webhooks/machinehealthcheck.go"
+_POWER = "CAPM3 v1.13.2, controllers/metal3remediation_controller.go"
+_LIMIT = path("spec.remediation.triggerIf.unhealthyLessThanOrEqualTo")
+_TEMPLATE = path("spec.remediation.templateRef")
+_STARTUP = path("spec.checks.nodeStartupTimeoutSeconds")
+DEFAULT_STARTUP_SECONDS = 600
+"""What the webhook writes where nothing is said."""
+_LATER = "acts on machines that fail from now on; nothing happens to one that is well"
+
+
+def _acts(site: SiteChange, change: ObjectChange, field: FieldChange, when: str) -> Effect:
+    """The check treats machines that have failed, as it will be: as many as it may at a time."""
+    hosts, replaces = staying(site, change), value(change.after, *_TEMPLATE) is ABSENT
+    does = "replaced: their hosts are wiped and installed again" if replaces else "power-cycled"
+    why = f"{when} are {does}; Git does not say which those are, if any"
+    impact = Impact.REIMAGE if replaces else Impact.REBOOT
+    most = capped(hosts, _limit(change.after, len(hosts)))
+    return Effect(impact, change.name, field.path, why, _CHECK, hosts, most)
+
+
+def _limit(manifest: Manifest | None, everyone: int) -> int:
+    """How many failed machines a check acts on; all, where nothing is said."""
+    found = value(manifest, *_LIMIT)
+    return found if isinstance(found, int) else everyone
+
+
+@of_field
+def _conditions(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """Stricter where a node may be unready for less time, or where another state counts."""
+    old, new = (_limits(each) for each in (change.before, change.after))
+    if any(key not in old or seconds < old[key] for key, seconds in new.items()):
+        yield _acts(site, change, field, "machines unready for longer than is allowed now")
+    else:
+        yield Effect(Impact.NONE, change.name, field.path, _LATER, _TARGETS)
+
+
+def _limits(manifest: Manifest | None) -> dict[tuple[str, str], int]:
+    """How long a node may be in a state, by the condition and its status."""
+    found = value(manifest, "spec", "checks", "unhealthyNodeConditions")
+    items = found if isinstance(found, list) else []
+    return {
+        (each.get("type", ""), each.get("status", "")): each.get("timeoutSeconds", 0)
+        for each in items
+    }
+
+
+@of_field
+def _remedy(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """Without a template a failed machine is deleted, also one that a power cycle did not help."""
+    if value(change.after, *_TEMPLATE) is ABSENT:
+        yield _acts(site, change, field, "machines that have failed, power-cycled in vain or not,")
+        return
+    why = "from now on a machine that fails is power-cycled; nothing happens to one that is well"
+    yield Effect(Impact.NONE, change.name, field.path, why, _CHECK)
+
+
+@of_field
+def _trigger(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """Up to how many failed machines the check acts. More because someone wants more is meant to
+    act now; more because the pool has grown is not, and is one more of many at the most."""
+    pool = place(change)[0]
+    found = [pool_named(side, pool) for side in site.sides]
+    wanted = {each.health_check.max_unhealthy_percent for each in found if each}
+    everyone = len(either(site, change))
+    raised = _limit(change.after, everyone) > _limit(change.before, everyone)
+    grown = number(change.before, *_LIMIT) and number(change.after, *_LIMIT) and len(wanted) == 1
+    if raised and not grown:
+        yield _acts(site, change, field, "machines that have failed, too many until now,")
+    else:
+        yield Effect(Impact.NONE, change.name, field.path, _LATER, _CHECK)
+
+
+@of_field
+def _startup(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """How long a new machine may take: too short, and it is deleted while it installs, again and
+    again. Whether all are depends on how many install at a time and on the check's limit, so it is
+    unknown where the same change makes machines."""
+    was, limit = (_seconds(each) for each in (change.before, change.after))
+    pool = pool_named(site.after, place(change)[0])
+    minutes = site.after.site.profile(pool).reimage_minutes if site.after and pool else 0
+    if 0 < limit < 60 * minutes:
+        makes = pool is not None and _installs(site, pool.name, pool.role)
+        hosts = either(site, change) if makes else ()
+        why = (
+            f"a machine that is no node after {limit} s is deleted, and installing takes {minutes} "
+            "minutes: new machines are deleted while they install, again and again"
+        )
+        impact = Impact.UNKNOWN if makes else Impact.NONE
+        yield Effect(impact, change.name, field.path, why, _TARGETS, hosts)
+        return
+    if limit and (limit < was or not was):
+        yield _acts(site, change, field, f"machines without a node {limit} s after their start")
+    else:
+        yield Effect(Impact.NONE, change.name, field.path, _LATER, _TARGETS)
+
+
+def _seconds(manifest: Manifest | None) -> int:
+    """How long a machine may take to start; 0 for as long as it likes."""
+    said = value(manifest, *_STARTUP) is not ABSENT
+    return number(manifest, *_STARTUP) if said else DEFAULT_STARTUP_SECONDS
+
+
+def _installs(site: SiteChange, pool: str, role: Role) -> bool:
+    """Whether the same change makes machines of a pool, or makes them anew."""
+    for change in site.changes.values():
+        mine = change.kind == workers.KIND and place(change)[0] == pool
+        if mine or (change.kind == controlplane.KIND and role is Role.CONTROL_PLANE):
+            rolling = workers.ROLLING_FIELDS if mine else controlplane.ROLLING_FIELDS
+            was, now = (number(each, "spec", "replicas") for each in (change.before, change.after))
+            if now > was or any(
+                field.path[: len(at)] == at for field in change.fields for at in rolling
+            ):
+                return True
+    return False
+
+
+_WHOLE = coming_and_going(
+    "it looks after machines as they come; nothing happens to one that is well",
+    "nobody looks after the pool's machines any more; nothing happens to them",
+    _CHECK,
+)
+RULES = [
+    *metadata_rules(KIND),
+    Rule(KIND, _STARTUP, _startup),
+    Rule(KIND, path("spec.checks.unhealthyNodeConditions"), _conditions),
+    Rule(KIND, path("spec.remediation.triggerIf"), _trigger),
+    Rule(KIND, _TEMPLATE, _remedy),
+    Rule(KIND, path("spec.selector"), harmless(f"whom it looks after; {_LATER}", _CHECK)),
+    Rule(KIND, path("spec.clusterName"), refused("the webhook refuses another cluster", _WEBHOOK)),
+    Rule(KIND, (), _WHOLE, whole=True),
+    *metadata_rules(REMEDY),
+    Rule(
+        REMEDY,
+        path("spec"),
+        harmless("copied when a machine fails: acts from the next power cycle on", _POWER),
+    ),
+    Rule(
+        REMEDY,
+        (),
+        coming_and_going(
+            "used when a machine fails",
+            "no power cycle begins without it; one under way has its own copy",
+            _POWER,
+        ),
+        whole=True,
+    ),
+]
+"""The rules of health checks and their remedies."""

@@ -1,0 +1,251 @@
+"""BareMetalHosts: most of what one says is read when its host is next installed.
+
+What a Machine has made of a host stays until the Machine goes: the Metal3 provider chooses a host
+and renders its metadata once, and the Bare Metal Operator takes firmware mode and disk when it
+provisions.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from components.effects.rules import Judge, Rule, path
+from components.effects.vocabulary import (
+    Action,
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    Side,
+    SiteChange,
+)
+from components.machines.effects.anykind import gone, metadata_rules, of_field, removal
+from components.machines.effects.concerned import hosts_in, many, pool_named, value
+from components.machines.effects.scale import DELETE_MACHINE
+from components.machines.effects.workers import ROLLING_FIELDS
+from components.machines.names import (
+    BOOT_MAC_ANNOTATION,
+    FAILURE_DOMAIN_LABEL,
+    POOL_LABEL,
+    RACK_LABEL,
+    SERIAL_ANNOTATION,
+    ZONE_LABEL,
+)
+from schemas.model.vocabulary import Role
+
+KIND = "BareMetalHost"
+_PROVIDER = "CAPM3 v1.13.2, baremetal/metal3machine_manager.go"
+_DATA = "CAPM3 v1.13.2, baremetal/metal3data_manager.go"
+_OPERATOR = "BMO v0.13.2, internal/controller/metal3.io"
+_STATES = f"{_OPERATOR}/host_state_machine.go"
+_SETTINGS = f"{_OPERATOR}/baremetalhost_controller.go"
+_REGISTER = "BMO v0.13.2, pkg/provisioner/ironic/register.go"
+_WEBHOOK = "BMO v0.13.2, internal/webhooks/metal3.io/v1alpha1/baremetalhost_validation.go"
+_NEXT = "the running machine keeps the former: {} when the host is installed next"
+
+
+def _noted(why: str, source: str, action: Action | None = None) -> Judge:
+    """A judge of a field that concerns the host, and does nothing to it now."""
+
+    def judge(
+        _site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        at, hosts = field.path if field else (), (change.one.key[3],)
+        yield Effect(Impact.NONE, change.name, at, why, source, hosts, action=action)
+
+    return judge
+
+
+@of_field
+def _pool(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """The host moves: its Machine is not told, and a Machine of the new pool waits for it."""
+    pools = pool_named(site.before, str(field.before)), pool_named(site.after, str(field.after))
+    if all(pool is not None and pool.role is Role.CONTROL_PLANE for pool in pools):
+        why = "a label by which control plane machines find hosts; read when one is made"
+        yield Effect(Impact.NONE, change.name, field.path, why, _PROVIDER, (change.one.key[3],))
+        return
+    yield _moved(site, change, field, (str(field.before), ""), (str(field.after), ""))
+
+
+@of_field
+def _zone(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """A move between zones is one between groups of machines only where a pool keeps them apart."""
+    labels = ("metadata", "labels", POOL_LABEL)
+    before, after = value(change.before, *labels), value(change.after, *labels)
+    pools = pool_named(site.before, str(before)), pool_named(site.after, str(after))
+    if before == after and all(pool is not None and pool.rollout.by_zone for pool in pools):
+        zones = (str(before), str(field.before)), (str(after), str(field.after))
+        yield _moved(site, change, field, *zones)
+        return
+    why = _NEXT.format("its node gets the label of the other zone")
+    yield Effect(Impact.NONE, change.name, field.path, why, _DATA, (change.one.key[3],))
+
+
+Group = tuple[str, str]
+"""A pool, and a zone of it or "" for all."""
+
+
+def _moved(
+    site: SiteChange, change: ObjectChange, field: FieldChange, old: Group, new: Group
+) -> Effect:
+    """What becomes of a host that another group of machines finds from now on.
+
+    Nobody tells its Machine. It goes if the group that it leaves is to have fewer; whether another
+    comes depends on the group that it joins waiting for a host.
+    """
+    leaves, joins = _called(old), _called(new)
+    hosts = (change.one.key[3],)
+    if _rolled(site, change, old):
+        why = (
+            f"{leaves} is replaced, and with it the Machine that this host still has of it; then "
+            f"the host is wiped, and serves {joins} if that lacks one"
+        )
+        return Effect(Impact.REMOVE, change.name, field.path, why, _PROVIDER, hosts, 1)
+    if _replicas(site.after, old) >= _replicas(site.before, old):
+        why = (
+            f"the host keeps its Machine of {leaves}, which is to have as many as before, until "
+            f"something else deletes it; from then on {joins} finds it, and {leaves} lacks a host"
+        )
+        return Effect(Impact.NONE, change.name, field.path, why, _PROVIDER, hosts)
+    chosen = (
+        f"Which Machine {leaves} gives up is Cluster API's choice: mark this host's with "
+        f"{DELETE_MACHINE} before"
+    )
+    free = len(hosts_in(site.before, *new)) - _replicas(site.before, new)
+    if free > 0:
+        why = (
+            f"the host keeps its Machine of {leaves} until that is deleted, and is wiped then; "
+            f"{joins} has {many(free, 'free host')}, which its new Machine takes at once, so this "
+            f"one may stay without a machine. {chosen}"
+        )
+        return Effect(Impact.REMOVE, change.name, field.path, why, _PROVIDER, hosts, 1)
+    why = (
+        f"the host keeps its Machine of {leaves} until that is deleted, and {joins} waits for it; "
+        f"then it is wiped and installed for {joins}. {chosen}"
+    )
+    return Effect(Impact.REIMAGE, change.name, field.path, why, _PROVIDER, hosts)
+
+
+def _called(group: Group) -> str:
+    return f"{group[0]} in zone {group[1]}" if group[1] else f"pool {group[0]}"
+
+
+def _rolled(site: SiteChange, change: ObjectChange, group: Group) -> bool:
+    """Whether the machines of the group that a host leaves are replaced in the same change."""
+    zone = value(change.before, "metadata", "labels", ZONE_LABEL)
+    names = (f"MachineDeployment/{group[0]}", f"MachineDeployment/{group[0]}/{zone}")
+    found = (site.changes.get((change.component, name)) for name in names)
+    fields = (field.path for each in found if each for field in each.fields)
+    return any(at[: len(rolling)] == rolling for at in fields for rolling in ROLLING_FIELDS)
+
+
+def _replicas(side: Side | None, group: Group) -> int:
+    """How many machines a group is to have; 0 where it is not there."""
+    pool = pool_named(side, group[0])
+    return side.site.replicas(pool, group[1] or None) if side and pool else 0
+
+
+def _whole(_site: SiteChange, change: ObjectChange, _field: FieldChange | None) -> Iterator[Effect]:
+    hosts = (change.one.key[3],)
+    if change.before is None:
+        why = (
+            "a new host: it is powered on for an inspection, whatever runs on it, and is wiped and "
+            "installed when a Machine of its pool takes it"
+        )
+        yield Effect(Impact.ADD, change.name, (), why, _STATES, hosts, action=Action.ADDED)
+        return
+    action = gone(change)
+    what = (
+        "deleting a BareMetalHost wipes and powers off the host without a drain; its Machine stays "
+        "behind without a host, and counts, until someone deletes it"
+    )
+    source = f"{_STATES}; {_PROVIDER}"
+    why = removal(action, what)
+    yield Effect(Impact.REMOVE, change.name, (), why, source, hosts, action=action)
+
+
+RULES = [
+    Rule(KIND, ("metadata", "labels", POOL_LABEL), _pool),
+    Rule(KIND, ("metadata", "labels", ZONE_LABEL), _zone),
+    Rule(
+        KIND,
+        ("metadata", "labels", RACK_LABEL),
+        _noted(_NEXT.format("its node gets the label of the other rack"), _DATA),
+    ),
+    Rule(
+        KIND,
+        ("metadata", "labels", FAILURE_DOMAIN_LABEL),
+        _noted("only preferred when a Machine chooses a host; a running one stays", _PROVIDER),
+    ),
+    Rule(
+        KIND,
+        ("metadata", "annotations", BOOT_MAC_ANNOTATION),
+        _noted(_NEXT.format("the other card gets the address"), _DATA),
+    ),
+    Rule(
+        KIND,
+        ("metadata", "annotations", SERIAL_ANNOTATION),
+        _noted("for people to find the host by; no controller reads it", "foresite"),
+    ),
+    *metadata_rules(KIND),
+    Rule(
+        KIND,
+        path("spec.bmc.address"),
+        _noted(
+            "the webhook refuses another BMC address of a host that is registered: detach it first "
+            "(annotation baremetalhost.metal3.io/detached); its machine goes on",
+            _WEBHOOK,
+            Action.REFUSED,
+        ),
+    ),
+    Rule(
+        KIND,
+        path("spec.bmc.credentialsName"),
+        _noted(
+            "the BMC is logged in to anew, and the machine goes on; where that fails the host is "
+            "not power-cycled and not chosen for a Machine until it is put right",
+            f"{_REGISTER}; {_SETTINGS}",
+        ),
+    ),
+    Rule(
+        KIND,
+        path("spec.bmc.disableCertificateVerification"),
+        _noted(
+            "handed on only together with other credentials or another BMC address, or when the "
+            "host is registered anew",
+            _REGISTER,
+        ),
+    ),
+    Rule(
+        KIND,
+        path("spec.bootMACAddress"),
+        _noted(
+            "the webhook refuses another bootMACAddress for good: the way is to remove the host "
+            "and add it again, which wipes it",
+            _WEBHOOK,
+            Action.REFUSED,
+        ),
+    ),
+    Rule(
+        KIND,
+        path("spec.bootMode"),
+        _noted(_NEXT.format("it boots in the other mode"), _STATES),
+    ),
+    Rule(
+        KIND,
+        path("spec.rootDeviceHints"),
+        _noted(
+            _NEXT.format("the other disk is taken") + "; a free host is prepared anew, without "
+            "power-cycling it",
+            f"{_SETTINGS}; BMO v0.13.2, pkg/provisioner/ironic/ironic.go",
+        ),
+    ),
+    *(
+        Rule(
+            KIND,
+            path(f"spec.{each}"),
+            _noted("the Metal3 provider's once the host is there: Pulumi ignores it", _PROVIDER),
+        )
+        for each in ("online", "automatedCleaningMode")
+    ),
+    Rule(KIND, (), _whole, whole=True),
+]
+"""The rules of hosts."""

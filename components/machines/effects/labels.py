@@ -1,0 +1,54 @@
+"""Labels of Machines: Cluster API copies some to their nodes in place, all at once.
+
+Source: Cluster API v1.13.6, internal/controllers/machine/machine_controller_noderef.go (patchNode),
+which takes labels off again that a Machine no longer has.
+"""
+
+from collections.abc import Iterator
+
+from components.effects.placement import Fit, running
+from components.effects.relabelled import Moved, moved
+from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.machines.effects.anykind import of_field
+from components.machines.effects.concerned import capped, staying
+from schemas.kubernetes.node_labels import synced
+
+PATCHED = "Cluster API v1.13.6, internal/controllers/machine/machine_controller_noderef.go"
+DAEMONS = "Kubernetes 1.34, pkg/controller/daemon/daemon_controller.go (podsShouldBeOnNode)"
+
+
+@of_field
+def relabelled(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """Labels go to each Machine, and those of some domains to its node: no machine is replaced, but
+    what selects nodes by them comes or goes."""
+    why = "labels go to each Machine and some to its node, in place: no machine is replaced for it"
+    yield Effect(Impact.NONE, change.name, field.path, why, PATCHED)
+    for each in moved(site, staying(site, change), _keys(field)):
+        yield _effect(site, change, field, each)
+
+
+def _keys(field: FieldChange) -> set[str]:
+    """The labels that differ and reach nodes: one, or those of a map."""
+    *_, last = field.path
+    if last != "labels":
+        return {str(last)} if synced(str(last)) else set()
+    sides = [each if isinstance(each, dict) else {} for each in (field.before, field.after)]
+    every = {str(key) for side in sides for key in side}
+    return {key for key in every if synced(key) and sides[0].get(key) != sides[1].get(key)}
+
+
+def _effect(site: SiteChange, change: ObjectChange, field: FieldChange, found: Moved) -> Effect:
+    title, hosts = found.manifest.title, tuple(found.hosts)
+    unsure = Fit.MAYBE in found.hosts.values()
+    count = running(site.side, hosts)
+    most = count if unsure else capped(hosts, count)
+    if found.manifest.kind != "DaemonSet":
+        why = f"{title} selects other nodes by this label: what its operator does is not known"
+        return Effect(Impact.UNKNOWN, change.name, field.path, why, PATCHED, hosts, most)
+    maybe = "may " if unsure else ""
+    why = (
+        f"pods of {title} {maybe}come to hosts or leave them, all at once, as it selects nodes by "
+        "this label"
+    )
+    source = f"{PATCHED}; {DAEMONS}"
+    return Effect(Impact.POD_RESTART, change.name, field.path, why, source, hosts, most)

@@ -1,0 +1,126 @@
+"""Templates: read when a Machine is made, so a change of one does nothing by itself.
+
+Foresite names them by their content. What follows from a new one is judged where it is referred to
+(MachineDeployment, KubeadmControlPlane); ``because`` says there what differs inside.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from components.effects.rules import Rule, path
+from components.effects.vocabulary import (
+    Action,
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    SiteChange,
+)
+from components.machines.effects.anykind import coming_and_going, metadata_rules, of_field
+from components.machines.effects.concerned import dotted, value
+
+KINDS = ("KubeadmConfigTemplate", "Metal3DataTemplate", "Metal3MachineTemplate")
+SHOWN_FIELDS = 3
+_CLONED = "Cluster API v1.13.6, controllers/external/util.go (a template is copied once)"
+_DATA = "CAPM3 v1.13.2, internal/webhooks/v1beta2/metal3datatemplate_webhook.go"
+_CLEANING = "CAPM3 v1.13.2, baremetal/metal3machinetemplate_manager.go"
+_DATA_TEMPLATE = path("spec.template.spec.dataTemplate")
+
+
+@of_field
+def _renamed(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+    """The content differs, so the name does: a second template beside the first."""
+    why = (
+        "the new template is made beside the old one, which stays as long as machines of it run; "
+        "machines follow where something refers to it by name"
+    )
+    at = field.path
+    yield Effect(Impact.NONE, change.name, at, why, _CLONED, action=Action.REPLACED)
+
+
+@of_field
+def _content(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+    """A field of a template, in a new one or edited under the same name."""
+    old, new = value(change.before, "metadata", "name"), value(change.after, "metadata", "name")
+    if old != new:
+        why = f"part of the new template {new}; machines follow where something refers to it"
+        yield Effect(Impact.NONE, change.name, field.path, why, _CLONED)
+    elif field.path[:2] in (("spec", "metaData"), ("spec", "networkData")):
+        why = "a Metal3DataTemplate cannot be changed under the same name: its webhook refuses"
+        yield Effect(Impact.NONE, change.name, field.path, why, _DATA, action=Action.REFUSED)
+    elif field.path[-1] == "automatedCleaningMode":
+        why = "handed on to the machines of the template; acts when their hosts are next wiped"
+        yield Effect(Impact.NONE, change.name, field.path, why, _CLEANING)
+    else:
+        why = (
+            "edited under the same name, a template starts no rollout: machines keep what they "
+            "were made with, and only new ones take the change"
+        )
+        yield Effect(Impact.NONE, change.name, field.path, why, _CLONED)
+
+
+def because(site: SiteChange, kind: Any, old: Any, new: Any) -> str:
+    """What differs between the templates of a kind that a reference led to and leads to, by name.
+
+    ``image.url of Metal3MachineTemplate/v100 changed``: at most three fields, and those of the
+    Metal3DataTemplate that a Metal3MachineTemplate names in its turn.
+    """
+    change = _template(site, kind, new)
+    if change is None or change.before is None or value(change.before, "metadata", "name") != old:
+        return f"another {kind} is referred to: {new} in place of {old}"
+    fields = list(_fields(site, change))
+    templates: dict[str, list[str]] = {}
+    for field, template in fields[:SHOWN_FIELDS]:
+        templates.setdefault(template, []).append(field)
+    shown = (f"{', '.join(those)} of {template}" for template, those in templates.items())
+    more = len(fields) - SHOWN_FIELDS
+    return " and ".join(shown) + (f" and {more} more" if more > 0 else "") + " changed"
+
+
+def _template(site: SiteChange, kind: Any, name: Any) -> ObjectChange | None:
+    """The change that brought the template of a kind and name."""
+    return next(
+        (
+            change
+            for change in site.changes.values()
+            if change.kind == kind and value(change.after, "metadata", "name") == name
+        ),
+        None,
+    )
+
+
+def _fields(site: SiteChange, change: ObjectChange) -> Iterator[tuple[str, str]]:
+    """Each field that differs inside a template, and the template that it is in.
+
+    The name counts the order of every list, also where no field differs by it.
+    """
+    inside = [field for field in change.fields if field.path[0] == "spec"]
+    if not inside:
+        yield "the order", change.one.name
+    for field in inside:
+        inner = None
+        if field.path == (*_DATA_TEMPLATE, "name"):
+            inner = _template(site, "Metal3DataTemplate", field.after)
+        if inner is not None and inner.before is not None:
+            yield from _fields(site, inner)
+        else:
+            yield dotted(field.path).removeprefix("spec.template.spec."), change.one.name
+
+
+def _rules(kind: str) -> Iterator[Rule]:
+    yield from metadata_rules(kind)
+    # The earlier of two rules for one path decides.
+    yield Rule(kind, path("spec"), _content)
+    whole = coming_and_going(
+        "a template does nothing until something refers to it",
+        "it is kept in the cluster: MachineSets of earlier rollouts may refer to it",
+        _CLONED,
+    )
+    yield Rule(kind, (), whole, whole=True)
+
+
+RULES = [
+    *(Rule(kind, path("metadata.name"), _renamed) for kind in KINDS),
+    *(rule for kind in KINDS for rule in _rules(kind)),
+]
+"""The rules of templates that machines are made from."""

@@ -1,0 +1,73 @@
+"""The order of an upgrade: when Cluster API makes no worker machines, and who says no before.
+
+A MachineSet makes Machines only while the control plane is not being upgraded and runs the same
+minor version (preflight checks of the MachineSet); deleting is never held back. So a rollout at the
+wrong time deletes max_unavailable machines and then stands still.
+"""
+
+from typing import Any, NamedTuple
+
+from components.effects.vocabulary import ObjectChange, Side, SiteChange
+from components.machines.effects.concerned import value
+from components.making.manifest import Manifest
+
+PREFLIGHT = "Cluster API v1.13.6, internal/controllers/machineset/machineset_preflight.go"
+_GUARDS = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+
+
+class Hold(NamedTuple):
+    """Why no worker machines are made. ``refused``: the management cluster does not take the change
+    at all; ``stuck``: it does, and nothing but another change gets it going again."""
+
+    why: str
+    refused: bool = False
+    stuck: bool = False
+
+
+def parsed(version: Any) -> tuple[int, ...]:
+    """``v1.34.3`` as three numbers; empty for what is no version."""
+    parts = str(version).removeprefix("v").split(".")
+    numbers = len(parts) == 3 and all(part.isdecimal() for part in parts)
+    return tuple(int(part) for part in parts) if numbers else ()
+
+
+def control_plane(side: Side | None) -> Manifest | None:
+    """The KubeadmControlPlane of a side."""
+    objects = side.objects.values() if side else ()
+    return next((each for each in objects if each.kind == "KubeadmControlPlane"), None)
+
+
+def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
+    """What keeps a MachineDeployment from getting machines once the change is applied."""
+    its, was = (value(control_plane(side), "spec", "version") for side in (site.after, site.before))
+    at = ("spec", "template", "spec", "version")
+    wanted, had = value(change.after, *at), value(change.before, *at)
+    mine, theirs, theirs_before = parsed(wanted), parsed(its), parsed(was)
+    if not mine or not theirs:
+        return None
+    # The policy looks at what the control plane runs, which when applied is the earlier version.
+    running = theirs_before or theirs
+    if wanted != had and mine[:2] > running[:2] and _guarded(site.after):
+        return Hold(
+            f"the management cluster refuses this until every control plane machine runs {its}: "
+            "apply again then",
+            refused=True,
+        )
+    if mine[:2] != theirs[:2]:
+        return Hold(
+            f"the control plane is to run {its} and these machines {wanted}: Cluster API makes no "
+            "machine of another minor version, so those that go do not come back until both are "
+            "the same",
+            stuck=True,
+        )
+    if theirs > running:
+        return Hold(
+            "Cluster API makes no worker machine while it upgrades the control plane, so those "
+            f"that go first are out until every control plane machine runs {its}"
+        )
+    return None
+
+
+def _guarded(side: Side | None) -> bool:
+    """Whether the site's policy on versions of workers is there (upgrade.py)."""
+    return side is not None and {each.kind for each in side.objects.values()} >= _GUARDS

@@ -1,0 +1,1 @@
+"""What components make their objects with: manifests, YAML, DaemonSets, taints, policies."""

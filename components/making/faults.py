@@ -1,0 +1,28 @@
+"""The faults of hosts as nodes show them: for detectors, healers and alerts alike."""
+
+from collections.abc import Mapping
+
+from schemas.kubernetes.node_labels import OWN_DOMAIN
+from schemas.model.vocabulary import Fault
+
+CONDITIONS: Mapping[Fault, str] = {
+    Fault.ACCELERATOR_MISSING: "AcceleratorMissing",
+    Fault.ACCELERATOR_ERROR: "AcceleratorError",
+    Fault.PCIE_LINK_DEGRADED: "PCIeLinkDegraded",
+    Fault.DISK_FULL: "DiskFull",
+    Fault.READ_ONLY_FILESYSTEM: "ReadonlyFilesystem",
+    Fault.KERNEL_DEADLOCK: "KernelDeadlock",
+}
+"""The type of the node condition of each fault; True means that the node has it."""
+DOMAIN = f"remediation.{OWN_DOMAIN}"
+FAULTY_TAINT = f"{DOMAIN}/faulty"
+"""Taint of a node with a fault that a healer mends, from when it is seen until it is gone: no new
+pod comes, whatever becomes of the repair. Its value is the fault."""
+QUARANTINED_TAINT = f"{DOMAIN}/quarantined"
+"""Taint of a node that repairs did not help. A person takes it away."""
+TURN_LABEL = f"{DOMAIN}/turn"
+"""Label of a node whose turn it is to be mended; its value is the fault. A NodeRemediationTemplate
+only selects nodes with it, so that a node has one operation at a time."""
+REBOOTS_ANNOTATION = f"{DOMAIN}/reboots"
+"""Annotation of a node: when it was rebooted to mend it, as seconds since 1970, one after another
+with commas."""

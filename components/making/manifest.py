@@ -1,0 +1,155 @@
+"""A Kubernetes object as plain data, with what its readers must know to treat it safely.
+
+Owns the type, the labels that every object carries, and names that change with their content.
+"""
+
+import functools
+import hashlib
+import json
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from schemas.kubernetes.node_labels import OWN_DOMAIN
+
+Json = dict[str, Any]
+
+SITE_LABEL = f"{OWN_DOMAIN}/site"
+COMPONENT_LABEL = f"{OWN_DOMAIN}/component"
+CONFIGURATION_ANNOTATION = f"{OWN_DOMAIN}/configuration"
+"""On pods: a hash of what their program reads when it starts, so that a change of it renews
+them."""
+
+
+class Target(StrEnum):
+    """Which of the two clusters of a site an object belongs to."""
+
+    MANAGEMENT = "management"
+    """The cluster that runs Cluster API for the site."""
+    SITE = "site"
+    """The site's own cluster."""
+
+
+class Manifest(NamedTuple):
+    """One Kubernetes object.
+
+    ``name`` is its logical name, which never changes while the object means the same; ``body`` is
+    what a person would apply. ``protect``: deleting it destroys something, so it is refused.
+    ``keep``: it stays in the cluster when it is replaced or no longer made, because controllers
+    may still refer to it. ``ignore``: fields that a controller owns once the object exists.
+    """
+
+    name: str
+    body: Json
+    target: Target = Target.MANAGEMENT
+    protect: bool = False
+    keep: bool = False
+    ignore: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The object's kind."""
+        return str(self.body["kind"])
+
+    @property
+    def title(self) -> str:
+        """The object for a person: ``MachineDeployment tokyo-1/v100``."""
+        _, kind, namespace, name = self.key
+        return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What tells it from all others of its cluster: apiVersion, kind, namespace, name."""
+        metadata = self.body["metadata"]
+        return (
+            self.body["apiVersion"],
+            self.body["kind"],
+            metadata.get("namespace", ""),
+            metadata["name"],
+        )
+
+
+ARGO_OPTIONS = "argocd.argoproj.io/sync-options"
+ARGO_GUARDS = {"Prune": "Prune=false", "Delete": "Delete=false"}
+FLUX_GUARD = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
+"""What keeps Argo CD and Flux from deleting an object that left Git, as protect and keep do for
+Pulumi."""
+
+
+FIELD_MANAGER = "foresite"
+"""Who owns our fields under server-side apply, whichever run applied them: a run that takes over
+what a killed one made must not conflict with it."""
+
+
+_PULUMI = {
+    # A deletion in the foreground waits for ever where nothing collects garbage.
+    "pulumi.com/deletionPropagationPolicy": "background",
+    "pulumi.com/patchFieldManager": FIELD_MANAGER,
+}
+
+
+def annotated(manifests: list[Manifest]) -> list[Manifest]:
+    """The manifests with what Pulumi, Argo CD and Flux must know to treat them safely.
+
+    Protected and kept ones are never pruned. For objects of the site's own cluster Pulumi does not
+    wait: of hundreds of nodes one is always out, and a DaemonSet that must be ready on all would
+    hold up every change. Bodies are never changed in place.
+    """
+    return [_annotated(each) for each in manifests]
+
+
+def _annotated(manifest: Manifest) -> Manifest:
+    metadata = manifest.body["metadata"]
+    given = metadata.get("annotations") or {}
+    if not isinstance(given, dict):
+        return manifest  # a manifest that a site brings; the schemas say what is wrong with it
+    annotations = {**given, **_PULUMI}
+    if manifest.target is Target.SITE:
+        annotations["pulumi.com/skipAwait"] = "true"
+    if manifest.protect or manifest.keep:
+        annotations[ARGO_OPTIONS] = _argo_options(str(given.get(ARGO_OPTIONS, "")))
+        annotations |= FLUX_GUARD
+    body = {**manifest.body, "metadata": {**metadata, "annotations": annotations}}
+    return Manifest(
+        manifest.name, body, manifest.target, manifest.protect, manifest.keep, manifest.ignore
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _argo_options(given: str) -> str:
+    """The guards, and what else a manifest asks of Argo CD (such as ServerSideApply=true)."""
+    options = (option.strip() for option in given.split(","))
+    others = (each for each in options if each and each.partition("=")[0] not in ARGO_GUARDS)
+    return ",".join((*ARGO_GUARDS.values(), *others))
+
+
+def labels(site: str, component: str) -> dict[str, str]:
+    """The labels of every object: whose it is, and which component made it."""
+    return {
+        "app.kubernetes.io/managed-by": "foresite",
+        COMPONENT_LABEL: component,
+        SITE_LABEL: site,
+    }
+
+
+def pruned(value: Json) -> Json:
+    """``value`` without entries that are None or an empty map.
+
+    Cluster API's v1beta2 refuses empty structs (MinProperties=1), and to an API server a null is
+    not the same as an absent field. Empty lists stay, as they mean "none".
+    """
+    result: Json = {}
+    for key, item in value.items():
+        kept = pruned(item) if isinstance(item, dict) else item
+        if kept is None or (isinstance(kept, dict) and not kept):
+            continue
+        result[key] = kept
+    return result
+
+
+def hashed(prefix: str, content: Json) -> str:
+    """A name that changes with ``content``: ``prefix`` and eight hexadecimal digits of its hash.
+
+    For objects that are immutable, or whose change Cluster API only sees by their name.
+    """
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return f"{prefix}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

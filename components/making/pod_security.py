@@ -1,0 +1,37 @@
+"""What the Pod Security Standard "restricted" asks of a pod and of its containers, written once for
+all programs that need no more.
+"""
+
+from components.making.manifest import Json
+
+NOBODY = 65532
+"""A user that no image has and no host gives to anybody: "nonroot" of distroless images."""
+RUNTIME_PROFILE: Json = {"type": "RuntimeDefault"}
+"""The container runtime's own seccomp profile."""
+SECURITY: Json = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+"""The securityContext of a container."""
+
+
+def pod_security(user: int = NOBODY) -> Json:
+    """The securityContext of a pod that runs as this user and its group; with SECURITY for each
+    container as strict as the standard."""
+    return {
+        "runAsNonRoot": True,
+        "runAsUser": user,
+        "runAsGroup": user,
+        "seccompProfile": RUNTIME_PROFILE,
+    }
+
+
+POD_SECURITY = pod_security()
+"""The securityContext of a pod whose user does not matter."""
+
+
+def pod_security_labels(level: str) -> dict[str, str]:
+    """The labels of a namespace in which the API server holds pods to a level of the standards."""
+    modes = ("enforce", "audit", "warn")
+    return {f"pod-security.kubernetes.io/{mode}": level for mode in modes}

@@ -1,0 +1,45 @@
+"""The taints that nodes of a pool have, and what lets pods onto these nodes all the same."""
+
+from collections.abc import Iterable
+
+from components.making.manifest import Json
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Role
+
+CONTROL_PLANE_LABEL = "node-role.kubernetes.io/control-plane"
+"""Label and taint that kubeadm gives to nodes of a control plane (kubeadm, constants.go)."""
+KEEPS_PODS_OUT = ("NoSchedule", "NoExecute")
+"""The effects that a pod needs a toleration for; the third only makes a node the last choice."""
+
+
+def node_taints(pool: Pool) -> list[Json]:
+    """The taints that nodes of a pool register with: the pool's, or kubeadm's for its role."""
+    if pool.taints is not None:
+        return [
+            {"key": each.key, "value": each.value, "effect": each.effect.value}
+            for each in pool.taints
+        ]
+    if pool.role is Role.CONTROL_PLANE:
+        return [{"key": CONTROL_PLANE_LABEL, "value": "", "effect": "NoSchedule"}]
+    return []
+
+
+def tolerations(pools: Iterable[Pool]) -> list[Json]:
+    """What lets pods onto nodes of some pools that keep others out: each taint once.
+
+    A node that is the last choice stays so: what PreferNoSchedule says is not tolerated.
+    """
+    taints = {
+        (taint["key"], taint["value"], taint["effect"]): None
+        for pool in pools
+        for taint in node_taints(pool)
+        if taint["effect"] in KEEPS_PODS_OUT
+    }
+    return [
+        {
+            "key": key,
+            "effect": effect,
+            **({"operator": "Equal", "value": value} if value else {"operator": "Exists"}),
+        }
+        for key, value, effect in taints
+    ]

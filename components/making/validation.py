@@ -1,0 +1,48 @@
+"""Which of a site's objects the real schemas refuse, and which are one and the same.
+
+Both sides of this are plain data; the schemas are those of the real API server and CRDs.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from components.making.manifest import Manifest
+from schemas.facts.site import Site
+from schemas.kubernetes.objects import check_object
+from schemas.model.codes import Code
+from schemas.model.problem import Problem
+
+Named = tuple[str, Manifest]
+"""An object with its path: component and logical name."""
+
+
+def object_problems(site: Site, objects: Mapping[str, Iterable[Manifest]]) -> list[Problem]:
+    """What is wrong with objects of a site, by component; all at once, in their order."""
+    file = f"sites/{site.name}.yaml"
+    every = [(f"{name}.{m.name}", m) for name, manifests in objects.items() for m in manifests]
+    return [*_invalid(file, every), *_doubled(file, every)]
+
+
+def _invalid(file: str, objects: Iterable[Named]) -> Iterator[Problem]:
+    for path, manifest in objects:
+        for fault in check_object(manifest.body):
+            where = ".".join(map(str, (path, *fault.path)))
+            message = f"{_named(manifest)}: {fault.message}"
+            fix = "change the value that it comes from"
+            yield Problem(file, 0, 0, Code.OBJECT_INVALID, where, "", message, fix)
+
+
+def _doubled(file: str, objects: Iterable[Named]) -> Iterator[Problem]:
+    owners: dict[tuple[str, ...], str] = {}
+    for path, manifest in objects:
+        api, *rest = manifest.key
+        identity = (manifest.target.value, api.rpartition("/")[0], *rest)
+        if identity in owners:
+            message = f"{_named(manifest)} is also made as {owners[identity]}"
+            yield Problem(
+                file, 0, 0, Code.DUPLICATE_NAME, path, "", message, "rename one of the two"
+            )
+        owners[identity] = path
+
+
+def _named(manifest: Manifest) -> str:
+    return f"{manifest.kind} {manifest.key[3]}"

@@ -1,0 +1,69 @@
+"""What changes of what watches a site do to machines: nothing.
+
+All that the component makes is read by programs of the site's own: the Prometheus operator and its
+Prometheus and Alertmanager, Grafana's sidecar, kube-state-metrics. They read it again, or restart
+where they run; no node is told of it. What a change costs is an alert that is not told.
+Sources: prometheus-operator 0.85.0, pkg/prometheus and pkg/alertmanager (another rule or target is
+a new configuration, which is reloaded).
+"""
+
+from collections.abc import Iterator
+
+from components.effects.applying import Applier, Kind, effect, former, rules
+from components.effects.rules import Judge, Rule, harmless
+from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+
+OPERATOR = "prometheus-operator 0.85.0, pkg/prometheus/operator.go, pkg/alertmanager/operator.go"
+FILES = "foresite, components/monitoring"
+_NO_MACHINE = "no machine notices, and no pod on one restarts"
+
+_MEANS = {
+    "PrometheusRule": "which alerts there are and when each is told",
+    "PodMonitor": "what Prometheus asks for metrics",
+    "ServiceMonitor": "what Prometheus asks for metrics",
+    "ScrapeConfig": "what Prometheus asks for metrics",
+    "AlertmanagerConfig": "who is told of alerts",
+    "ConfigMap": "a file for Prometheus, Alertmanager, Grafana or kube-state-metrics",
+}
+"""What each kind is to whoever watches the site."""
+_FIELDS = {"ConfigMap": ("data", "binaryData", "immutable")}
+
+
+def _chosen(meaning: str, source: str) -> Judge:
+    """A judge for labels of an object: programs of the site's own choose objects by these."""
+
+    def judge(
+        _site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterator[Effect]:
+        why = f"{meaning}: by its labels it is found, or found no more; {_NO_MACHINE}"
+        yield effect(change, field, Impact.NONE, why, source)
+
+    return judge
+
+
+def _gone(meaning: str, source: str) -> Judge:
+    """A judge for an object that goes, or makes way for one with another name."""
+
+    def judge(
+        _site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterator[Effect]:
+        moves = change.after is not None and former(change).key != change.one.key
+        ends = "it is found under its new name" if moves else "what it said is said no more"
+        why = f"{meaning}: {ends}; {_NO_MACHINE}"
+        yield effect(change, field, Impact.NONE, why, source)
+
+    return judge
+
+
+def _kind(name: str, meaning: str) -> Kind:
+    source = FILES if name == "ConfigMap" else OPERATOR
+    changed = harmless(f"{meaning}; {_NO_MACHINE}", source)
+    fields = tuple((each, changed) for each in _FIELDS.get(name, ("spec",)))
+    gone = _gone(meaning, source)
+    return Kind(name, changed, gone, fields, replaced=gone, labels=_chosen(meaning, source))
+
+
+RULES: list[Rule] = [
+    rule for name, said in _MEANS.items() for rule in rules(_kind(name, said), Applier.PULUMI)
+]
+"""Of this component's objects; Kubernetes' own rules follow."""

@@ -1,0 +1,74 @@
+"""Whom a change of network devices concerns, and how the operator goes about it."""
+
+from components.effects.applying import effect
+from components.effects.placement import running
+from components.effects.vocabulary import (
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    Side,
+    SiteChange,
+)
+from components.making.manifest import Json
+from schemas.model.site_file import Pool
+
+OPERATOR = "sriov-network-operator 1.6.0"
+
+
+def pool_name(change: ObjectChange) -> str:
+    """The pool of an object: ``<kind>/<pool>[/<resource>]``, or ``<kind>/<plugin>/<pool>``."""
+    kind, *steps = change.one.name.split("/")
+    return steps[-1] if kind in ("ConfigMap", "DaemonSet") else steps[0]
+
+
+def pool_on(side: Side | None, name: str) -> Pool | None:
+    """A pool of one side; None where there is none of that name."""
+    pools = side.site.file.pools if side else ()
+    return next((pool for pool in pools if pool.name == name), None)
+
+
+def staying(site: SiteChange, pool: str) -> tuple[str, ...]:
+    """The hosts of a pool that it had before: others are installed first, with all in place."""
+    sides = [side.site.by_pool.get(pool, ()) for side in (site.before, site.after) if side]
+    before = {host.name for host in sides[0]}
+    return tuple(host.name for host in sides[-1] if host.name in before)
+
+
+def on_hosts(
+    site: SiteChange,
+    change: ObjectChange,
+    field: FieldChange | None,
+    impact: Impact,
+    words: tuple[str, str],
+) -> Effect:
+    """An effect on the hosts of the object's pool, spares aside; ``words`` are why and source.
+
+    The operator takes hosts out at its pace, whatever several of its policies ask for.
+    """
+    why, source = words
+    hosts = staying(site, pool_name(change))
+    count = running(site.side, hosts)
+    if not count:
+        why = f"{why}; but no host of the pool runs yet"
+        return effect(change, field, Impact.NONE, why, source)
+    at_most = count if count < len(hosts) else None
+    at_once = at_a_time(site) if impact in (Impact.DRAIN, Impact.REBOOT) else None
+    found = effect(change, field, impact, why, source)
+    return found._replace(hosts=hosts, at_most=at_most, at_once=at_once)
+
+
+def at_a_time(site: SiteChange) -> int:
+    """How many hosts of a pool the operator drains at a time."""
+    return site.side.site.file.network_devices.max_unavailable
+
+
+def pace(site: SiteChange) -> str:
+    """The same for a person."""
+    return f"{at_a_time(site)} at a time"
+
+
+def spec(change: ObjectChange) -> tuple[Json, Json]:
+    """The spec before and after; empty on a side that lacks the object."""
+    before, after = (each.body["spec"] if each else {} for each in (change.before, change.after))
+    return before, after

@@ -1,0 +1,82 @@
+"""The device plugins that Foresite runs: jobs go on while one restarts, and none starts meanwhile.
+
+Sources: Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go (a plugin that is away has no
+healthy device; what pods hold is counted by the resource's name); sriov-network-device-plugin
+3.11.0, cmd/sriovdp/manager.go and pkg/resources/server.go (it registers prefix/name).
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+
+from components.effects.kubernetes import RULES as KUBERNETES
+from components.effects.rules import Judge, Rule, find
+from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.making.manifest import Manifest
+from components.network_devices.effects.concerned import on_hosts
+from components.network_devices.names import SRIOV_PLUGIN
+from components.network_devices.plugins import CONFIG_FILE
+
+DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go"
+MEANWHILE = "its devices' pods go on, and none that asks for one starts there meanwhile"
+
+
+def _noted(rule: Rule) -> Rule:
+    """A rule of DaemonSets, for those of device plugins."""
+
+    def judge(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        for each in rule.judge(site, change, field):
+            restarts = each.impact is Impact.POD_RESTART
+            yield each._replace(why=f"{each.why}; {MEANWHILE}") if restarts else each
+
+    return rule._replace(judge=judge)
+
+
+def _renaming(judge_content: Judge) -> Judge:
+    """A judge of configurations: a function that changes its name may be given out twice."""
+
+    def judge(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        yield from judge_content(site, change, field)
+        first = next((each for each in change.fields if each.path[0] == "data"), None)
+        applied = site.before is not None and site.side.site.file.cluster.context is not None
+        if applied and field == first and change.one.name.split("/")[1] == SRIOV_PLUGIN:
+            yield from _renamed(site, change, field)
+
+    return judge
+
+
+def _renamed(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+    before, after = (_names(each) for each in (change.before, change.after))
+    moved = [name for name, resource in after.items() if before.get(name, resource) != resource]
+    if moved:
+        why = (
+            f"functions of {', '.join(moved)} change their name, and nobody is evicted: one that a "
+            "pod holds under the old name may be given to another"
+        )
+        yield on_hosts(site, change, field, Impact.UNKNOWN, (why, DEVICES))
+
+
+def _names(config: Manifest | None) -> dict[str, str]:
+    """The resource of each interface in a configuration of the SR-IOV plugin, with its domain: the
+    kubelet books devices by the whole name."""
+    text = config.body["data"][CONFIG_FILE] if config else '{"resourceList": []}'
+    return {
+        name.partition("#")[0]: f"{each['resourcePrefix']}/{each['resourceName']}"
+        for each in json.loads(text)["resourceList"]
+        for name in each["selectors"]["pfNames"]
+    }
+
+
+def _content() -> Iterator[Rule]:
+    rule = find(KUBERNETES, "ConfigMap", ("data",))
+    if rule is not None:
+        yield rule._replace(judge=_renaming(rule.judge))
+
+
+RULES: list[Rule] = [
+    *_content(),
+    *(_noted(rule) for rule in KUBERNETES if rule.kind == "DaemonSet"),
+]

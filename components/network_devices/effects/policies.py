@@ -1,0 +1,286 @@
+"""SriovNetworkNodePolicies: how interfaces are divided, which takes functions from pods.
+
+The operator destroys all functions of an interface to make another number of them. It cordons a
+host and evicts the pods that ask for functions; where it has to reboot, all pods. Cards of Mellanox
+hold the number and the kind of the link in firmware, so there it reboots; Git does not say whose
+cards a pool has, so the worse is told.
+
+Source: sriov-network-operator 1.6.0, pkg/plugins/generic/generic_plugin.go (needToUpdateVFs,
+needRebootNode), pkg/plugins/mellanox/mellanox_plugin.go, api/v1/helper.go (NeedToUpdateSriov),
+pkg/daemon/daemon.go (apply), pkg/drain/drainer.go, pkg/webhook/validate.go.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from components.effects.applying import Applier, Kind, effect, not_known, rules
+from components.effects.vocabulary import (
+    ABSENT,
+    Action,
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    Side,
+    SiteChange,
+)
+from components.network_devices.effects.concerned import (
+    OPERATOR,
+    on_hosts,
+    pace,
+    pool_name,
+    pool_on,
+    spec,
+    staying,
+)
+from schemas.model.network_devices import Sriov
+from schemas.model.vocabulary import SriovBy, VirtualFunctionDriver
+
+DIVIDING = f"{OPERATOR}, pkg/plugins/generic/generic_plugin.go, pkg/plugins/mellanox"
+UPDATING = f"{OPERATOR}, api/v1/helper.go (NeedToUpdateSriov), pkg/drain/drainer.go"
+DAEMON = f"{OPERATOR}, pkg/daemon/daemon.go (apply)"
+WEBHOOK = f"{OPERATOR}, pkg/webhook/validate.go"
+STALE = f"{OPERATOR}, controllers/sriovnetworknodepolicy_controller.go"
+RENAMING = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go (allocatedDevices)"
+EVICTED = "the host is cordoned, and its pods that ask for functions are evicted"
+
+
+class Verdict(NamedTuple):
+    """What a policy does to the hosts of its pool, and why."""
+
+    impact: Impact
+    why: str
+    source: str
+
+
+def divided(side: Side | None, pool: str) -> dict[str, Sriov]:
+    """The interfaces of a pool that the operator divides on one side, each with its resource."""
+    found = pool_on(side, pool)
+    if side is None or found is None or _by(side) is not SriovBy.OPERATOR:
+        return {}
+    return {name: each for each in found.network_devices.sriov for name in each.interfaces}
+
+
+def _by(side: Side) -> SriovBy:
+    return side.site.file.network_devices.sriov_by
+
+
+def _served(site: SiteChange) -> bool:
+    """Whether the operator's webhook judges policies, before the change and after it."""
+    return all(side.site.file.network_devices.operator_webhooks for side in site.sides)
+
+
+def _refusal(site: SiteChange, change: ObjectChange, taken: Iterable[str]) -> str:
+    """Why the webhook refuses a policy that takes interfaces; empty where it does not."""
+    pool = pool_name(change)
+    if not _served(site):
+        return ""
+    if not staying(site, pool):
+        return (
+            "the operator's webhook refuses a policy while no host of its pool has joined: "
+            "`pulumi up` stops there, and goes on once one has"
+        )
+    before = divided(site.before, pool)
+    mine = change.one.body["spec"]["resourceName"]
+    others = [name for name in taken if name in before and before[name].name != mine]
+    if others:
+        return (
+            f"the operator's webhook refuses it while another policy divides {', '.join(others)}, "
+            "and `pulumi up` deletes that one last: take it out first, in a change of its own"
+        )
+    return ""
+
+
+def _taken(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -> Iterator[Verdict]:
+    """What becomes of interfaces that a policy divides now and did not before."""
+    pool = pool_name(change)
+    before, after = divided(site.before, pool), divided(site.after, pool)
+    fresh = [name for name in interfaces if name not in before]
+    if fresh:
+        earlier = pool_on(site.before, pool)
+        by_the_image = earlier is not None and earlier.network_devices.sriov and not before
+        otherwise = EVICTED if by_the_image else "no pod is evicted"
+        yield _redivided(site, f"{', '.join(fresh)} is divided", otherwise)
+    for name in interfaces:
+        old, new = before.get(name), after.get(name)
+        if old is None or new is None or old.name == new.name:
+            continue
+        if old.functions != new.functions:
+            yield _redivided(site, f"{name} is divided anew", EVICTED)
+        else:
+            why = (
+                f"functions of {name} change their name from {old.name} to {new.name}, and nobody "
+                "is evicted: one that a pod holds under the old name may be given to another"
+            )
+            yield Verdict(Impact.UNKNOWN, why, RENAMING)
+
+
+def _redivided(site: SiteChange, what: str, otherwise: str) -> Verdict:
+    why = (
+        f"{what}: where the number of functions is in the card's firmware (Mellanox) the host is "
+        f"drained and rebooted, {pace(site)}; on other cards {otherwise}"
+    )
+    return Verdict(Impact.REBOOT, why, DIVIDING)
+
+
+def _let_go(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -> Iterator[Verdict]:
+    """What becomes of interfaces that a policy no longer divides; another's are judged there."""
+    pool = pool_name(change)
+    after = divided(site.after, pool)
+    gone = [name for name in interfaces if name not in after]
+    if not gone:
+        return
+    why = f"functions of {', '.join(gone)} are destroyed: {EVICTED}, {pace(site)}"
+    if not after:
+        why += (
+            "; as the pool divides nothing any more, its label goes too: where the operator's "
+            "daemon leaves the host before that, they stay until its next boot"
+        )
+    yield Verdict(Impact.DRAIN, why, f"{DIVIDING}; {STALE}")
+
+
+def _told(
+    site: SiteChange,
+    change: ObjectChange,
+    field: FieldChange | None,
+    verdicts: Iterable[Verdict],
+) -> Iterator[Effect]:
+    for each in verdicts:
+        yield on_hosts(site, change, field, each.impact, (each.why, each.source))
+
+
+def added(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """A policy that comes."""
+    interfaces = change.one.body["spec"]["nicSelector"]["pfNames"]
+    refused = _refusal(site, change, interfaces)
+    if refused:
+        yield effect(change, field, Impact.NONE, refused, WEBHOOK, Action.REFUSED)
+        return
+    found = list(_told(site, change, field, _taken(site, change, interfaces)))
+    why = "the same functions as before, under the same name"
+    yield from found or [effect(change, field, Impact.NONE, why, DIVIDING)]
+
+
+def gone(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """A policy that goes."""
+    before, _ = spec(change)
+    interfaces = before["nicSelector"]["pfNames"]
+    found = list(_told(site, change, field, _let_go(site, change, interfaces)))
+    why = "another policy divides its interfaces: what that does is judged there"
+    yield from found or [effect(change, field, Impact.NONE, why, DIVIDING)]
+
+
+def interfaces(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """Other interfaces of a policy, told once where the list shows as several fields."""
+    first = next(each for each in change.fields if each.path[:2] == ("spec", "nicSelector"))
+    if field != first:
+        why = "judged with the list that it is part of"
+        yield effect(change, field, Impact.NONE, why, DIVIDING)
+        return
+    before, after = (set(each["nicSelector"]["pfNames"]) for each in spec(change))
+    refused = _refusal(site, change, sorted(after - before))
+    if refused:
+        yield effect(change, field, Impact.NONE, refused, WEBHOOK, Action.REFUSED)
+        return
+    verdicts = [
+        *_taken(site, change, sorted(after - before)),
+        *_let_go(site, change, sorted(before - after)),
+    ]
+    found = list(_told(site, change, field, verdicts))
+    why = "another policy divides these interfaces: what that does is judged there"
+    yield from found or [effect(change, field, Impact.NONE, why, DIVIDING)]
+
+
+def number(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """Another number of functions: all of them are destroyed and made anew."""
+    verdict = _redivided(site, "all functions are destroyed and made anew", EVICTED)
+    yield from _told(site, change, field, [verdict])
+
+
+def link(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """Another kind of link."""
+    why = (
+        "where the card's link is of another kind, its firmware is changed: the host is drained "
+        f"and rebooted, {pace(site)}"
+    )
+    yield on_hosts(site, change, field, Impact.REBOOT, (why, DIVIDING))
+
+
+def driver(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """Another driver of the functions; bare devices need an IOMMU that the kernel was booted with.
+
+    On Ubuntu the operator cannot set the kernel's arguments, and reboots again and again where the
+    OS image lacks them (bindata/scripts/kargs.sh).
+    """
+    _, after = spec(change)
+    if after.get("deviceType") != VirtualFunctionDriver.VFIO_PCI.value:
+        why = f"functions get another driver: {EVICTED}, {pace(site)}"
+        yield on_hosts(site, change, field, Impact.DRAIN, (why, UPDATING))
+        return
+    why = (
+        f"functions get another driver: {EVICTED}, {pace(site)}; where the kernel was booted "
+        "without an IOMMU (iommu=pt) the host is drained of all pods and rebooted, and on Ubuntu "
+        "again and again, as the operator cannot set the argument there"
+    )
+    yield on_hosts(site, change, field, Impact.REBOOT, (why, DIVIDING))
+
+
+def rdma(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """Whether functions carry RDMA: the device plugin looks for others."""
+    if field is not None and field.after is True:
+        why = f"where a function has no GUID yet, {EVICTED}, {pace(site)}"
+        yield on_hosts(site, change, field, Impact.DRAIN, (why, UPDATING))
+        return
+    yield on_hosts(site, change, field, Impact.POD_RESTART, (_RESTARTED, DAEMON))
+
+
+def mtu(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """Another MTU: functions take it, the interface itself only a larger one."""
+    before, after = spec(change)
+    bare = after.get("deviceType") == VirtualFunctionDriver.VFIO_PCI.value
+    smaller = after.get("mtu", 0) <= before.get("mtu", 0)
+    if field is None or field.after is ABSENT or (bare and smaller):
+        why = f"functions and interfaces keep the MTU that they have; {_RESTARTED}"
+        yield on_hosts(site, change, field, Impact.POD_RESTART, (why, f"{UPDATING}; {DAEMON}"))
+        return
+    why = f"where it differs from what functions have, {EVICTED}, {pace(site)}"
+    yield on_hosts(site, change, field, Impact.DRAIN, (why, UPDATING))
+
+
+_RESTARTED = (
+    "the operator's device plugin restarts on each host; jobs go on, and meanwhile no pod that "
+    "asks for functions starts there"
+)
+
+
+def moved(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """A policy in another namespace: whose operator finds it, and what becomes of the functions
+    meanwhile, is not known. A policy selects its pool, so no host of another is concerned."""
+    why = "what the operator of another namespace does is not known, so all functions may go"
+    yield on_hosts(site, change, field, Impact.UNKNOWN, (why, STALE))
+
+
+_NAMED = not_known(
+    "the policy is named by its pool and resource, so nobody changes these in place", STALE
+)
+
+POLICY = Kind(
+    "SriovNetworkNodePolicy",
+    added,
+    gone,
+    (
+        ("spec.numVfs", number),
+        ("spec.nicSelector", interfaces),
+        ("spec.deviceType", driver),
+        ("spec.isRdma", rdma),
+        ("spec.linkType", link),
+        ("spec.mtu", mtu),
+        ("spec.resourceName", _NAMED),
+        ("spec.nodeSelector", _NAMED),
+        ("spec.priority", not_known("which policy wins may change", STALE)),
+    ),
+    replaced=moved,
+)
+RULES = rules(POLICY, Applier.PULUMI)

@@ -1,0 +1,131 @@
+"""What a changed field of the buckets' file means to those who read and write objects.
+
+The file has each server's share of a quota; what the site grants stands in the site file. A bucket
+that goes takes copies along and nothing else, so no request has to name that loss: whoever misses
+an object reads it where it came from.
+
+Source: the operator's bucket configuration, and cache-server/, which stands in for its server.
+"""
+
+from typing import NamedTuple
+
+from components.effects.vocabulary import ABSENT, FieldChange, SiteChange
+from schemas.kubernetes.quantities import in_bytes
+from schemas.model.object_cache import Bucket
+
+EVICTS = (
+    "the reference server deletes what was read longest ago; a server of your own does as it does"
+)
+NAMED = 3
+"""Namespaces that are named in a sentence; more are counted."""
+_RIGHTS = ("AllowNamespaces", "Public")
+_NAME, _FIELD = 3, 4
+"""Steps of a path after ``data``, the file and ``Bucket``."""
+
+
+def meaning(site: SiteChange, field: FieldChange) -> str:
+    """Half a sentence; the path names the bucket."""
+    if len(field.path) <= _NAME:
+        return _file(field)
+    if len(field.path) == _NAME + 1:
+        return _whole(field)
+    name, key = str(field.path[_NAME]), field.path[_FIELD]
+    if key == "BucketQuota":
+        return _quota(site, name, field)
+    return _access(site, name) if key in _RIGHTS else "the server knows what it means"
+
+
+def _file(field: FieldChange) -> str:
+    if field.before is ABSENT or field.after is ABSENT:
+        return (
+            "the file has another name: a server that runs finds the old one no more within about "
+            "two minutes (the reference server stays with the buckets that it read), and the new "
+            "one after its restart"
+        )
+    return "only the form of the file differs"
+
+
+def _whole(field: FieldChange) -> str:
+    if field.before is ABSENT:
+        return "a new bucket, which is empty at first"
+    return (
+        "the bucket goes with what it keeps: copies, which jobs read from the origin again; the "
+        "server may leave them on the disks"
+    )
+
+
+def _quota(site: SiteChange, name: str, field: FieldChange) -> str:
+    sides = (field.before, field.after)
+    sizes = [in_bytes(each) if isinstance(each, str) else 0 for each in sides]
+    found = [each.site.file.cache for each in site.sides]
+    granted = {in_bytes(bucket.quota) for each in found if each and (bucket := each.bucket(name))}
+    why = ""
+    if len(granted) == 1:
+        why = "a server's share of the same quota, for another number of hosts: "
+    if sizes[1] < sizes[0]:
+        return f"{why}a server that keeps more of the bucket makes room: {EVICTS}"
+    return f"{why}each server may keep more of the bucket; nothing is deleted"
+
+
+def _access(site: SiteChange, name: str) -> str:
+    """Who may read and write a bucket: by its flag and its namespaces together."""
+    caches = [each.site.file.cache if each else None for each in (site.before, site.after)]
+    was, bucket = (each.bucket(name) if each else None for each in caches)
+    found = access(was, bucket) if was and bucket else ()
+    return (
+        "; ".join(each.full for each in found)
+        or "who may read and write it stays as it is in the site file"
+    )
+
+
+class Access(NamedTuple):
+    """Who may do what with a bucket, and who might before; that is empty where it says itself."""
+
+    now: str
+    before: str = ""
+
+    @property
+    def full(self) -> str:
+        """Both."""
+        return f"{self.now} (before: {self.before})" if self.before else self.now
+
+
+def access(was: Bucket, bucket: Bucket) -> tuple[Access, ...]:
+    """Who may read and who may write a bucket after a change, and whose reading ends; empty where
+    all stays."""
+    found: list[Access] = []
+    readers = [None if each.public else set(each.namespaces) for each in (was, bucket)]
+    writers = [_writers(each) for each in (was, bucket)]
+    if readers[0] != readers[1]:
+        sides = [_who(each, "anybody, without a token,") for each in readers]
+        found.append(Access(f"{sides[1]} may read it", sides[0].rstrip(",")))
+        found += _reading_ends(*readers)
+    if writers[0] != writers[1]:
+        sides = [_who(each, "every pod that shows a token") for each in writers]
+        found.append(Access(f"{sides[1]} may write it", sides[0]))
+    return tuple(found)
+
+
+def _writers(bucket: Bucket) -> set[str] | None:
+    """The namespaces whose pods may write; None where each pod with a token may (as
+    Bucket.writable_by says)."""
+    return None if bucket.public and not bucket.namespaces else set(bucket.namespaces)
+
+
+def _who(names: set[str] | None, everybody: str) -> str:
+    if names is None:
+        return everybody
+    if len(names) > NAMED:
+        return f"pods of {len(names)} namespaces"
+    *first, last = sorted(names) or [""]
+    named = f"{', '.join(first)} and {last}" if first else last
+    return f"pods of {named}" if named else "nobody"
+
+
+def _reading_ends(before: set[str] | None, after: set[str] | None) -> list[Access]:
+    if after is None:
+        return []
+    if before is None:
+        return [Access("all others, hosts among them, read from the origin")]
+    lost = before - after
+    return [Access(f"{_who(lost, '')} read from the origin")] if lost else []

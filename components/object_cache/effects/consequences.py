@@ -1,0 +1,118 @@
+"""What a change of the cache's own settings costs those who read and write objects.
+
+No host is concerned by most of these, and jobs feel them: so they are said beside what happens to
+hosts, a line each, with a clause for a headline.
+
+Sources: schemas/model/object_cache.py (who may read and write); cache-server/, which stands in for
+the server.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from components.object_cache.effects.buckets import EVICTS, access
+from schemas.facts.site import Site
+from schemas.kubernetes.quantities import in_bytes
+from schemas.model.object_cache import Bucket, Cache
+
+
+class Consequence(NamedTuple):
+    """What jobs feel: ``clause`` in a headline, ``line`` in full.
+
+    ``applied`` is false where it will hold once the site's own cluster is named.
+    """
+
+    clause: str
+    line: str
+    applied: bool = True
+
+
+def consequences(before: Site, after: Site) -> Iterator[Consequence]:
+    """What the settings of a cache that was there mean for its users, the worst first."""
+    old, new = before.file.cache, after.file.cache
+    if old is None:
+        return
+    if new is None:
+        hosts = before.cache_servers()
+        yield Consequence(
+            "the cache ends: every object is a miss",
+            f"the cache ends: every object is a miss, and {hosts:,} host{'s' * (hosts != 1)} keep "
+            "no more; jobs go on, and read from the origin",
+        )
+        return
+    yield from _ended(old, new)
+    yield from _reached(old, new)
+    yield from _smaller(old, new)
+    for was, bucket in _kept(old, new):
+        yield from _opened(was, bucket)
+
+
+def _ended(old: Cache, new: Cache) -> Iterator[Consequence]:
+    for bucket in old.buckets:
+        if new.bucket(bucket.name) is None:
+            ends = f"bucket {bucket.name} ends"
+            yield Consequence(
+                ends, f"{ends}: its objects are misses, which jobs read from the origin"
+            )
+
+
+def _reached(old: Cache, new: Cache) -> Iterator[Consequence]:
+    """Settings by which pods and servers find and know each other."""
+    if old.audience != new.audience:
+        refused = "tokens of running pods are refused until they start anew"
+        yield Consequence(
+            refused,
+            f"{refused}: they are for {old.audience}, and servers expect {new.audience}; what is "
+            "not public is a miss to such a pod, and it stores nothing",
+        )
+    if old.url() != new.url():
+        lost = "running pods do not find the cache until they start anew"
+        yield Consequence(lost, f"{lost}: they ask {old.url()}, and it is at {new.url()}")
+    if old.server.port != new.server.port:
+        yield Consequence(
+            "objects are misses until their servers have restarted at another port",
+            f"a server's objects are misses until it has restarted at port {new.server.port}",
+        )
+    if old.server.user != new.server.user:
+        yield Consequence(
+            f"servers may not read what they stored as user {old.server.user}",
+            f"what is stored belongs to user {old.server.user}: until a person gives it to user "
+            f"{new.server.user} servers may neither read nor delete it",
+        )
+
+
+def _smaller(old: Cache, new: Cache) -> Iterator[Consequence]:
+    """Space that shrinks."""
+    if left := _left(old.capacity, new.capacity):
+        kept = f"each server keeps at most {left} of what it could"
+        sizes = f"{old.capacity} → {new.capacity}"
+        yield Consequence(kept, f"{kept} (capacity {sizes}): {EVICTS}")
+    for was, bucket in _kept(old, new):
+        if left := _left(was.quota, bucket.quota):
+            kept = f"bucket {bucket.name} keeps at most {left} of what it could"
+            yield Consequence(kept, f"{kept} (quota {was.quota} → {bucket.quota}): {EVICTS}")
+
+
+def _opened(was: Bucket, bucket: Bucket) -> Iterator[Consequence]:
+    """Who may read and write a bucket now, where that is another."""
+    if found := access(was, bucket):
+        named = f"bucket {bucket.name}"
+        short = ", ".join(each.now for each in found if each.before)
+        full = "; ".join(each.full for each in found)
+        yield Consequence(f"{named}: {short}", f"{named}: {full}")
+
+
+def _kept(old: Cache, new: Cache) -> Iterator[tuple[Bucket, Bucket]]:
+    for was in old.buckets:
+        bucket = new.bucket(was.name)
+        if bucket is not None:
+            yield was, bucket
+
+
+def _left(before: str, after: str) -> str:
+    """The part of a space that is left; empty where it did not shrink."""
+    sizes = in_bytes(before), in_bytes(after)
+    if sizes[1] >= sizes[0]:
+        return ""
+    # Rounded down to be no promise: 99.99 % is not all.
+    return f"{1000 * sizes[1] // sizes[0] / 10:g} %"

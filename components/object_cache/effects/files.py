@@ -1,0 +1,124 @@
+"""What changes of the files do that the cache's programs read: buckets, hosts, Envoy's bootstrap.
+
+No change of a file restarts a pod by itself; where the pods' template says so too, that is judged
+at their DaemonSet.
+
+Sources: Kubernetes 1.34, pkg/kubelet (a mounted ConfigMap follows within about two minutes); Envoy
+1.39, api/envoy/config/core/v3/config_source.proto (PathConfigSource.watched_directory) and
+source/extensions/load_balancing_policies/maglev; Metal3 IPAM 1.13.2, ipam/ippool_manager.go (a
+machine that runs keeps its address).
+"""
+
+from collections.abc import Callable, Iterable
+
+from components.effects.applying import effect, former
+from components.effects.configuration import CONFIGURATION, REFRESHED, content
+from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.object_cache.effects.buckets import meaning as of_bucket
+from components.object_cache.effects.listed import ADDRESSES, MAGLEV, NO_KEY, NOT_YET, listed
+from components.object_cache.effects.moved import moved, percent
+from components.object_cache.names import BOOTSTRAP, BUCKETS, CLUSTER, ENDPOINTS
+
+WATCHED = "Envoy 1.39, api/envoy/config/core/v3/config_source.proto (watched_directory)"
+BUCKET_FILE = "the operator's bucket configuration; cache-server/"
+_SOON = "within about two minutes, one after the other, and no pod restarts"
+
+
+def data(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """Other content of a file; who reads it otherwise than the two programs is not known."""
+    judge = _FILES.get(change.one.key[3])
+    if field is None or judge is None or former(change).key != change.one.key:
+        yield from content(site, change, field)
+        return
+    yield from judge(site, change, field)
+
+
+def _read_at_start(site: SiteChange, change: ObjectChange, field: FieldChange) -> list[Effect]:
+    """Empty where some pods read the file again without a restart, which they may or may not use;
+    else what is said of their restart."""
+    found = list(content(site, change, field))
+    return [] if any(each.source == REFRESHED for each in found) else found
+
+
+def _with(found: Iterable[Effect], words: str, source: str) -> Iterable[Effect]:
+    for each in found:
+        yield each._replace(why=f"{each.why}; {words}", source=f"{each.source}; {source}")
+
+
+def buckets(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+    """The servers' buckets: what is lost is copies, which is a cache's to lose."""
+    means = of_bucket(site, field)
+    cache = site.side.site.file.cache
+    if restarted := _read_at_start(site, change, field):
+        yield from _with(restarted, means, BUCKET_FILE)
+    elif cache and cache.server.reloads_config:
+        why = f"each server reads it again (server.reloads_config), {_SOON}; {means}"
+        yield effect(change, field, Impact.NONE, why, f"{REFRESHED}; {BUCKET_FILE}")
+    else:
+        yield from _with(content(site, change, field), means, BUCKET_FILE)
+
+
+def endpoints(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+    """The hosts that Envoys watch: each field of an endpoint that can change has its meaning."""
+    last = field.path[-1]
+    if "socket_address" in field.path and last == "address":
+        means = (NOT_YET, ADDRESSES)
+    elif last == "port_value":
+        said = (
+            "each server is asked at the new port at once, and answers there after its restart: "
+            "its objects are misses until then; no key moves"
+        )
+        means = (said, MAGLEV)
+    else:
+        means = listed(site, field, _routes(site))
+    why = f"each Envoy reads it again, {_SOON}; {means[0]}"
+    yield effect(change, field, Impact.NONE, why, f"{WATCHED}; {REFRESHED}; {means[1]}")
+
+
+def _routes(site: SiteChange) -> str:
+    """Which keys move by the tables of both sides."""
+    found = moved(site)
+    if found is None:
+        return "which keys move cannot be told from the files"
+    if not found.moved:
+        return NO_KEY
+    return (
+        f"{percent(found.moved)} of the keys move to another host and are misses there, once and "
+        "as long as all listed hosts are up"
+    )
+
+
+_ROUTING = {
+    "cluster_type",
+    "eds_cluster_config",
+    "load_assignment",
+    "maglev_lb_config",
+    "type",
+}
+"""Fields of the servers' cluster by which Envoy finds the host of a key."""
+_HASHING = {"hash_policy", "lb_policy", "load_balancing_policy"}
+
+
+def bootstrap(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+    """What Envoys read when they start; some of it says where keys are."""
+    steps = set(field.path)
+    if steps & _HASHING:
+        means = "any key may be looked for at another host than before: the cache may start empty"
+    elif CLUSTER in steps and steps & _ROUTING:
+        means = (
+            f"{_routes(site)}; until all Envoys have restarted they disagree on these keys, and an "
+            "object may be stored by two hosts"
+        )
+    else:
+        means = "no key moves"
+    yield from _with(content(site, change, field), means, MAGLEV)
+
+
+_FILES: dict[str, Callable[[SiteChange, ObjectChange, FieldChange], Iterable[Effect]]] = {
+    BUCKETS: buckets,
+    ENDPOINTS: endpoints,
+    BOOTSTRAP: bootstrap,
+}
+_CONFIG_MAP = next(each for each in CONFIGURATION if each.name == "ConfigMap")
+FILES = _CONFIG_MAP._replace(fields=(*_CONFIG_MAP.fields, ("data", data)))
+"""The rules of ConfigMaps, with what these three files mean."""

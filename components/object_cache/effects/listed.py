@@ -1,0 +1,108 @@
+"""What it means that a host comes into Envoys' list, leaves it, or stands in another place of it.
+
+Git lists hosts, and machines follow later: a host that is new in the list may have no server for
+hours, and one that left it may have one.
+
+Sources: Envoy 1.39, docs/root/intro/arch_overview/upstream/service_discovery.rst (a host is in the
+table once its health check has passed); CAPM3 1.13.2, baremetal/metal3machine_manager.go
+(chooseHost: a host that is a machine keeps its pool); Metal3 IPAM 1.13.2, ipam/ippool_manager.go (a
+machine that runs keeps its address).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from components.effects.bodies import mapping
+from components.effects.vocabulary import FieldChange, SiteChange
+from components.object_cache.effects.routing import addresses
+from schemas.facts.site import Site
+from schemas.reading.host_list import Host
+
+MAGLEV = "Envoy 1.39, source/extensions/load_balancing_policies/maglev/maglev_lb.cc"
+HEALTH = "Envoy 1.39, docs/root/intro/arch_overview/upstream/service_discovery.rst"
+POOLS = "CAPM3 1.13.2, baremetal/metal3machine_manager.go (chooseHost)"
+ADDRESSES = "Metal3 IPAM 1.13.2, ipam/ippool_manager.go"
+NOT_YET = (
+    "a machine that runs keeps the address that it has until it is installed again, and is not "
+    "found at the new one: until then its objects are misses, and its keys are with other hosts"
+)
+NO_KEY = "no key moves to another host"
+_CHECKED = "once its server passes Envoys' health checks"
+_INSTALLED = (
+    f"a host that is new gets its keys {_CHECKED}, after its machine is installed and not within "
+    "two minutes; a spare gets none"
+)
+_STARTED = f"a host that comes into the list gets its keys {_CHECKED}, after its pod has started"
+_OF_ANOTHER_POOL = (
+    "a host of another pool, whose hosts keep no objects, has no server before its machine is "
+    "installed again in the new pool, and gets its keys then"
+)
+_UNASKED = (
+    "a host that leaves the list for another pool serves on, and nobody asks it, until its machine "
+    "goes or is installed again"
+)
+
+
+def listed(site: SiteChange, field: FieldChange, routes: str) -> tuple[str, str]:
+    """What is said of hosts that a changed part of the list names, and where it is known from;
+    ``routes`` is which keys move."""
+    sides = addresses(site.before), addresses(site.after)
+    names = [set(_keys(each)) for each in (field.before, field.after)]
+    # Of a host that nobody finds at its new address keys do move, whatever the list says.
+    said = {} if routes == NO_KEY else {routes: MAGLEV}
+    for name in sorted(names[0] | names[1]):
+        if name in sides[0] and name in sides[1]:
+            found = (NOT_YET, ADDRESSES) if sides[0][name] != sides[1][name] else None
+        else:
+            found = _gone_or_come(site, name, come=name in sides[1])
+        if found:
+            said[found[0]] = found[1]
+    said = said or {routes: MAGLEV}
+    return "; ".join(said), "; ".join(dict.fromkeys(said.values()))
+
+
+def _gone_or_come(site: SiteChange, name: str, *, come: bool) -> tuple[str, str] | None:
+    """What a host's coming or going means, and its source; None where the keys say it all."""
+    if site.before is None or site.after is None:
+        return None
+    sites = site.before.site, site.after.site
+    old, new = (_host(each, name) for each in sites)
+    if not come:
+        serves = old and new and old.pool != new.pool and old.pool in _keeping(sites[1])
+        return (_UNASKED, POOLS) if serves else None
+    if old is None:
+        return _INSTALLED, HEALTH
+    if new and old.pool != new.pool and old.pool not in _keeping(sites[1]):
+        return _OF_ANOTHER_POOL, f"{POOLS}; {HEALTH}"
+    return _STARTED, HEALTH
+
+
+def joining(before: Site, after: Site) -> int:
+    """How many hosts are new in the list and have no server before they are installed (again)."""
+    pools, keeping = {host.name: host.pool for host in before.hosts}, _keeping(after)
+    listed_before = {host.name for host in before.cache_hosts()}
+    came = [host for host in after.cache_hosts() if host.name not in listed_before]
+    return sum(
+        pools.get(host.name) != host.pool and pools.get(host.name) not in keeping for host in came
+    )
+
+
+def _host(site: Site, name: str) -> Host | None:
+    return next((host for host in site.hosts if host.name == name), None)
+
+
+def _keeping(site: Site) -> set[str]:
+    return {pool.name for pool in site.cache_pools()}
+
+
+def _keys(part: Any) -> Iterator[str]:
+    """The keys of the endpoints in a part of the file."""
+    if isinstance(part, Mapping):
+        key = mapping(dict(part), "metadata", "filter_metadata", "envoy.lb").get("hash_key")
+        if isinstance(key, str):
+            yield key
+            return
+        part = list(part.values())
+    if isinstance(part, list):
+        for each in part:
+            yield from _keys(each)

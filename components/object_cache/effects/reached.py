@@ -1,0 +1,197 @@
+"""What changes do to how the cache is reached, and to what its servers may ask.
+
+Sources: Kubernetes 1.34, pkg/proxy, pkg/apis/core (validation of Services; the two names of one
+traffic distribution), kubectl drain and Cluster API (DaemonSets' pods are left alone); containerd
+2, core/remotes/docker/config (a host that does not answer is passed over after its time-out).
+"""
+
+from collections.abc import Iterable
+
+from components.effects.applying import effect, former
+from components.effects.bodies import mapping
+from components.effects.resources import DISRUPTION, PROXY, RESOURCES, TRAFFIC
+from components.effects.rules import Judge, harmless
+from components.effects.vocabulary import (
+    Action,
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    Side,
+    SiteChange,
+)
+from components.object_cache.names import COMPONENT, SERVER
+
+DISTRIBUTION = "Kubernetes 1.34, pkg/apis/core/types.go (ServiceTrafficDistributionPreferClose)"
+DRAINS = "Cluster API 1.13.6, internal/controllers/machine/drain/filters.go (drainDaemonSetFilter)"
+LAYERS = "containerd 2.2, core/remotes/docker/config/hosts.go"
+BY_NAME = "Kubernetes 1.34, k8s.io/endpointslice, utils.go (FindPort)"
+RESOLVED = (
+    "Envoy 1.39, docs/root/intro/arch_overview/upstream/service_discovery.rst (strict DNS), "
+    "api/envoy/config/core/v3/address.proto (SocketAddress.port_value)"
+)
+_UNNAMED = (
+    "an Envoy that has not restarted asks for the old name, and may have no server once that has "
+    "no answer: jobs read from the origin what it does not find"
+)
+_SAME_ZONE = {"PreferClose", "PreferSameZone"}
+_WITH_THEM = (
+    "the servers alone have these rights, and go or are made anew too, which is judged there"
+)
+ADDRESSES = (
+    "pulumi-kubernetes 4.25.0, provider/pkg/provider/provider.go (deleteBeforeReplace); Kubernetes "
+    "1.34, pkg/registry/core/service/ipallocator/ipallocator.go (ErrAllocated)"
+)
+
+
+def distribution(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """Which Envoys a pod's connections go to; two names mean one thing."""
+    if field is None or {field.before, field.after} != _SAME_ZONE:
+        yield from TRAFFIC(site, change, field)
+        return
+    why = "both names mean the caller's zone: connections go where they went"
+    yield effect(change, field, Impact.NONE, why, DISTRIBUTION)
+
+
+def ports(_site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """A port by its name is each pod's own; one by its number is asked at once, and each pod
+    listens there after its restart. Of a name in DNS nobody asks for a port."""
+    if _in_dns(change):
+        why = (
+            "nobody asks a name in DNS for a port: Envoys take the servers' port from their "
+            "bootstrap, after their own restart"
+        )
+        yield effect(change, field, Impact.NONE, why, RESOLVED)
+        return
+    if field is not None and isinstance(field.after, str) and field.path[-1] == "targetPort":
+        why = (
+            f"connections go to each pod's port of the name {field.after}, so that each is asked "
+            "where it listens, before a restart and after it"
+        )
+        yield effect(change, field, Impact.NONE, why, f"{PROXY}; {BY_NAME}")
+        return
+    why = (
+        "connections go to the new port at once, and an Envoy listens there after its restart: "
+        "those to one that has not restarted are refused until then, and jobs read from the origin"
+    )
+    yield effect(change, field, Impact.NONE, why, PROXY)
+
+
+def _in_dns(change: ObjectChange) -> bool:
+    """Whether it is the Service that only gives servers a name in DNS."""
+    return mapping(change.one.body, "spec").get("clusterIP") == "None"
+
+
+def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """A Service that is made anew, under another name or with another address."""
+    old, new = former(change), change.one
+    if _in_dns(change):
+        why = f"Envoys find the servers by the new name after their restart; {_UNNAMED}"
+        yield effect(change, field, Impact.NONE, why, RESOLVED)
+        return
+    if old.key != new.key:
+        why = (
+            "pods that run ask for the old name, which has no answer any more: they read from the "
+            "origin until they are made anew with the new one"
+        )
+    else:
+        why = (
+            "for a moment the cache has no address; pods ask for its name again once their "
+            "connections break, and read from the origin meanwhile"
+        )
+    if any(each.site.file.cache and each.site.file.cache.image_layers for each in site.sides):
+        why += (
+            "; hosts ask the address that they were installed with for image layers, and go to "
+            "the registry after a time-out where it changed, until they are installed again"
+        )
+    yield effect(change, field, Impact.NONE, why, f"{PROXY}, {LAYERS}")
+
+
+def gone(_site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """A Service that goes, and who still asks for it."""
+    if _in_dns(change):
+        yield effect(change, field, Impact.NONE, _UNNAMED, RESOLVED)
+    else:
+        why = "pods that still ask for it get no answer, and read from the origin"
+        yield effect(change, field, Impact.NONE, why, PROXY)
+
+
+BUDGET = harmless(
+    "a drain leaves pods of DaemonSets alone, so no drain goes faster or waits; other evictions "
+    "are bounded so",
+    f"{DISRUPTION}; {DRAINS}",
+)
+
+_SERVICE = next(each for each in RESOURCES if each.name == "Service")
+_BUDGET = next(each for each in RESOURCES if each.name == "PodDisruptionBudget")
+SERVICES = _SERVICE._replace(
+    gone=gone,
+    fields=(
+        *_SERVICE.fields,
+        ("spec.ports", ports),
+        ("spec.trafficDistribution", distribution),
+    ),
+    replaced=replaced,
+)
+BUDGETS = _BUDGET._replace(added=BUDGET, gone=BUDGET, fields=(("spec", BUDGET),))
+"""The rules of Kubernetes' Services and budgets, with what these of the cache mean."""
+
+
+def once_given(judge: Judge) -> Judge:
+    """``judge`` for a Service: under another name it is made before the old one is deleted, and one
+    address is given to one Service at a time."""
+
+    def judged(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        for each in judge(site, change, field):
+            address = _kept_address(change) if each.action is Action.REPLACED else ""
+            if address:
+                why = (
+                    f"the Service under the new name is made while the old one has {address}: the "
+                    "API server does not give an address twice, and `pulumi up` stops there; "
+                    "write another address with the new name, or delete the old Service first"
+                )
+                each = each._replace(why=why, source=ADDRESSES, action=Action.REFUSED)
+            yield each
+
+    return judged
+
+
+def _kept_address(change: ObjectChange) -> str:
+    """The fixed address that a Service has under both names; empty where there is none."""
+    old, new = (
+        mapping(each.body, "spec").get("clusterIP") for each in (former(change), change.one)
+    )
+    kept = former(change).key != change.one.key and old == new
+    return str(new) if kept and new not in (None, "None") else ""
+
+
+def of_servers(judge: Judge) -> Judge:
+    """``judge`` for rights: nobody loses what only the servers had, where they go as well."""
+
+    def narrowed(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        leaves = _servers_leave(site)
+        for each in judge(site, change, field):
+            known = leaves and each.impact is Impact.UNKNOWN
+            yield each._replace(impact=Impact.NONE, why=_WITH_THEM, hosts=()) if known else each
+
+    return narrowed
+
+
+def _servers_leave(site: SiteChange) -> bool:
+    """Whether every server goes, or is made anew in another namespace."""
+    before, after = _servers(site.before), _servers(site.after)
+    return bool(before) and before.isdisjoint(after)
+
+
+def _servers(side: Side | None) -> set[tuple[str, str, str, str]]:
+    return {
+        manifest.key
+        for (component, name), manifest in (side.objects.items() if side else ())
+        if component == COMPONENT and name.startswith(f"DaemonSet/{SERVER}/")
+    }

@@ -1,0 +1,282 @@
+"""What changes of the pod network do: of the manifests that a site brings, and of their way in.
+
+Through Cluster API each object of the manifests is judged by the rules of Kubernetes' kinds, on the
+site's own hosts; a change of the file, even of its form, makes Cluster API apply all of it again.
+Sources: Cluster API 1.13, internal/controllers/clusterresourceset and
+internal/webhooks/clusterresourceset.go.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from components.effects.applying import MERGED, Applier, Fixed, Kind, effect, rules
+from components.effects.kubernetes import RULES as KUBERNETES
+from components.effects.kubernetes import applied_by
+from components.effects.rules import Judge, Rule, find, find_whole, harmless, unknown
+from components.effects.vocabulary import (
+    ABSENT,
+    Action,
+    Effect,
+    FieldChange,
+    Impact,
+    Name,
+    ObjectChange,
+    Path,
+    Side,
+    SiteChange,
+)
+from components.making.manifest import Json, Manifest, Target
+from components.pod_network.objects import COMPONENT
+from schemas.kubernetes.manifests import read_manifests
+
+CONTROLLER = "Cluster API 1.13, internal/controllers/clusterresourceset"
+WEBHOOK = "Cluster API 1.13, internal/webhooks/clusterresourceset.go"
+CONFLICT = "pulumi-kubernetes 4.25.0, provider/pkg/await/await.go; KEP-555 (server-side apply)"
+CONFIG_MAP: Name = (COMPONENT, "ConfigMap/pod-network")
+Objects = dict[Name, Manifest]
+Changes = dict[Name, ObjectChange]
+MERGING = applied_by(Applier.CLUSTER_API)
+TRAFFIC = "whether other pods keep their network meanwhile is up to the network's own program"
+
+
+def brought(side: Side | None) -> Objects:
+    """The objects that Cluster API brings to a site's own cluster, by their names there."""
+    config = side.objects.get(CONFIG_MAP) if side else None
+    return _inside(config)
+
+
+def _inside(config: Manifest | None) -> Objects:
+    """The objects in a ConfigMap's texts."""
+    texts = config.body["data"].values() if config else ()
+    return {name: each for text in texts for name, each in _read(text).items()}
+
+
+def _read(text: str) -> Objects:
+    """The objects of a text, named as those that are registered directly."""
+    found = {}
+    for body in read_manifests(text):
+        namespace = body["metadata"].get("namespace")
+        where = f"{namespace}/" if namespace else ""
+        name = f"{body['kind']}/{where}{body['metadata']['name']}"
+        found[COMPONENT, name] = Manifest(name, body, Target.SITE)
+    return found
+
+
+def _site_inside(site: SiteChange, old: Objects, new: Objects, changes: Changes) -> SiteChange:
+    """The site with the objects that Cluster API brings as its only ones."""
+    before = Side(site.before.site, old) if site.before else None
+    after = Side(site.after.site, new) if site.after else None
+    return SiteChange(site.name, before, after, changes)
+
+
+def inside(site: SiteChange, change: ObjectChange) -> SiteChange:
+    """The change of a ConfigMap of manifests as a change of the objects in it."""
+    old, new = _inside(change.before), _inside(change.after)
+    fields: dict[Name, list[FieldChange]] = {}
+    for field in change.fields:
+        if len(field.path) > 2:
+            into = fields.setdefault((COMPONENT, str(field.path[2])), [])
+            into.append(field._replace(path=field.path[3:]))
+    changes = {
+        name: ObjectChange(COMPONENT, old.get(name), new.get(name), tuple(found))
+        for name, found in fields.items()
+        if name in old or name in new
+    }
+    return _site_inside(site, old, new, changes)
+
+
+def manifests(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """A change of the manifests: they are applied again, and each object in them is judged."""
+    if field is None:
+        return
+    if next((each for each in change.fields if each.path[0] == "data"), None) == field:
+        why = "the ConfigMap changes in place, and Cluster API applies all of its objects again"
+        first = effect(change, field, Impact.NONE, why, MERGED)
+        yield first._replace(path=field.path[:2])
+    if len(field.path) < 3:
+        yield from _form(site, change, field)
+        return
+    inner = inside(site, change)
+    one = inner.changes.get((COMPONENT, str(field.path[2])))
+    if one is None:
+        yield unknown(site, change, field.path)
+        return
+    own = field._replace(path=field.path[3:])
+    yield from _told(change, field.path[:3], _judged(inner, one, own))
+
+
+def _judged(inner: SiteChange, one: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+    """What a field of an object does that Cluster API brings, or its coming or going."""
+    whole = one.before is None or one.after is None
+    at = () if whole or field is None else field.path
+    rule = find_whole(MERGING, one.kind) if whole else find(MERGING, one.kind, at)
+    if rule is None:
+        yield unknown(inner, one, at)
+    else:
+        yield from rule.judge(inner, one, None if whole else field)
+
+
+def _told(change: ObjectChange, at: Path, effects: Iterable[Effect]) -> Iterator[Effect]:
+    """Effects of an object that was applied as effects of ``change``."""
+    for each in effects:
+        yield _noted(each)._replace(name=change.name, path=(*at, *each.path))
+
+
+def _noted(each: Effect) -> Effect:
+    restarts = each.impact is Impact.POD_RESTART
+    return each._replace(why=f"{each.why}; {TRAFFIC}") if restarts else each
+
+
+def _form(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """A text as a whole: of another form, or with lists in another order, which counts."""
+    texts = [each for each in (field.before, field.after) if isinstance(each, str)]
+    sides = [_read(each) for each in texts] if len(texts) == 2 else []
+    if not sides or sides[0].keys() != sides[1].keys():
+        yield unknown(site, change, field.path)
+        return
+    found = list(_over(site, change, field.path, *sides))
+    if not found:
+        why = (
+            "only the form of the text differs; what was changed by hand in the cluster is set "
+            "back, though, and its pods restart"
+        )
+        found = [effect(change, field, Impact.NONE, why, MERGED)]
+    yield from found
+
+
+def _over(
+    site: SiteChange, change: ObjectChange, at: Path, old: Objects, new: Objects
+) -> Iterator[Effect]:
+    """What it does that all new objects are applied, over old ones where there are any."""
+    inner = _site_inside(site, old, new, _pairs(old, new))
+    for one in inner.changes.values():
+        yield from _told(change, (*at, one.one.name), _every(inner, one))
+
+
+def _every(inner: SiteChange, one: ObjectChange) -> Iterator[Effect]:
+    for field in one.fields if one.before else (None,):
+        yield from _judged(inner, one, field)
+
+
+def _pairs(old: Objects, new: Objects) -> Changes:
+    return {
+        name: ObjectChange(COMPONENT, old.get(name), each, tuple(_differences(old.get(name), each)))
+        for name, each in new.items()
+    }
+
+
+def _differences(old: Manifest | None, new: Manifest) -> Iterator[FieldChange]:
+    """The fields that differ, lists as wholes; labels and annotations of the object itself aside,
+    as those of direct objects have ours too."""
+    if old is not None:
+        yield from _fields(_bare(old.body), _bare(new.body), ())
+
+
+def _bare(body: Json) -> Json:
+    own = {k: v for k, v in body["metadata"].items() if k not in ("labels", "annotations")}
+    return {**body, "metadata": own}
+
+
+def _fields(old: Json, new: Json, at: Path) -> Iterator[FieldChange]:
+    for key in dict.fromkeys((*old, *new)):
+        mine, theirs = old.get(key, ABSENT), new.get(key, ABSENT)
+        if isinstance(mine, dict) and isinstance(theirs, dict):
+            yield from _fields(mine, theirs, (*at, key))
+        elif _written(mine) != _written(theirs):
+            yield FieldChange((*at, key), mine, theirs)
+
+
+def _written(value: Any) -> str:
+    """A value so that 1, 1.0 and true differ, and maps in another order do not."""
+    return json.dumps(value, sort_keys=True, default=repr)
+
+
+def _direct(rule: Rule) -> Rule:
+    """A rule of Kubernetes' kinds for objects that are registered directly."""
+
+    def judge(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        comes = change.before is None and change.one.target is Target.SITE
+        there = brought(site.before) if comes else {}
+        if change.name in there and site.side.site.file.cluster.context is not None:
+            yield from _adopted(site, change, there)
+        else:
+            yield from (_noted(each) for each in rule.judge(site, change, field))
+
+    return rule._replace(judge=judge)
+
+
+def _adopted(site: SiteChange, change: ObjectChange, there: Objects) -> Iterator[Effect]:
+    """An object that Cluster API applied before, and Pulumi takes over by server-side apply."""
+    new = {name: each for name, each in site.side.objects.items() if each.target is Target.SITE}
+    inner = _site_inside(site, there, new, _pairs(there, new))
+    found = list(_every(inner, inner.changes[change.name]))
+    why = "Cluster API applied it before: it is taken over, with labels and annotations added"
+    if found:
+        why = (
+            "Cluster API applied it before, with other values: `pulumi up` stops where a value "
+            "belongs to Cluster API, so take it over first and change it afterwards"
+        )
+    yield effect(change, None, Impact.NONE, why, CONFLICT)
+    yield from _told(change, (), found)
+
+
+def _on_management(rule: Rule, judge: Judge) -> Rule:
+    """A rule for ConfigMaps of the management cluster; ``rule`` is for those of the site's own."""
+
+    def chosen(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        ours = change.one.target is Target.MANAGEMENT and site.before is not None
+        yield from (judge if ours else rule.judge)(site, change, field)
+
+    return rule._replace(judge=chosen)
+
+
+def config_comes_or_goes(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """Manifests that come through Cluster API, over what is there, or no longer do."""
+    if change.after is None:
+        why = "what Cluster API applied from it stays in the site's cluster"
+        yield effect(change, field, Impact.NONE, why, CONTROLLER, Action.DELETED)
+        return
+    why = "Cluster API applies its objects, and takes over those that are there"
+    yield effect(change, field, Impact.NONE, why, MERGED)
+    new = _inside(change.after)
+    direct = site.before.objects if site.before else {}
+    old = {name: each for name, each in direct.items() if name in new}
+    yield from _over(site, change, ("data", *change.after.body["data"]), old, new)
+
+
+RESOURCE_SET = Kind(
+    "ClusterResourceSet",
+    harmless("Cluster API applies what its ConfigMap holds", CONTROLLER),
+    harmless("what Cluster API applied stays in the site's cluster", CONTROLLER),
+    (
+        (
+            "spec.resources",
+            harmless("what it names no more stays in the site's cluster", CONTROLLER),
+        ),
+    ),
+    (
+        Fixed("spec.clusterSelector", replaces=False, refuses=True, source=WEBHOOK),
+        Fixed("spec.strategy", replaces=False, refuses=True, source=WEBHOOK),
+    ),
+)
+
+_OWN: dict[Path, Judge] = {("data",): manifests, (): config_comes_or_goes}
+RULES: list[Rule] = [
+    *rules(RESOURCE_SET, Applier.PULUMI),
+    *(
+        _on_management(_direct(rule), _OWN[rule.path])
+        if rule.kind == "ConfigMap" and rule.path in _OWN
+        else _direct(rule)
+        for rule in KUBERNETES
+    ),
+]
+"""First the pod network's own kind, then Kubernetes' own as its objects are applied."""

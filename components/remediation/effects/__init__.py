@@ -1,0 +1,47 @@
+"""What changes of what finds and mends faults do to machines.
+
+A detector that restarts drains nothing. What finds more faults, mends more of them, or more at a
+time, may reboot hosts: which, Git does not say, so it is unknown unless the nodes' last known state
+is given. ``repairs.py`` says which hosts these are, ``thresholds.py`` whether a check finds more,
+``readings.py`` what a node's condition tells; ``detector.py``, ``operations.py``,
+``healthchecks.py``, ``settings.py`` and ``programs.py`` judge the objects.
+"""
+
+from components.effects.applying import Applier, rules
+from components.effects.configuration import CONFIGURATION
+from components.effects.kubernetes import RULES as KUBERNETES
+from components.effects.rules import Rule
+from components.remediation.effects import healthchecks, operations
+from components.remediation.effects.detector import configured
+from components.remediation.effects.detector import told as of_detector
+from components.remediation.effects.programs import of_a_program
+from components.remediation.effects.programs import told as of_program
+from components.remediation.effects.settings import told as of_settings
+
+_RIGHTS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+_NARROWED = {
+    "Deployment": of_program,
+    "DaemonSet": of_detector,
+    **dict.fromkeys(_RIGHTS, of_a_program),
+}
+_FILES = [
+    kind._replace(
+        added=of_settings(kind.added),
+        gone=of_settings(kind.gone),
+        fields=tuple((path, configured(of_settings(judge))) for path, judge in kind.fields),
+        replaced=of_settings(kind.replaced or kind.gone),
+    )
+    for kind in CONFIGURATION
+    if kind.name == "ConfigMap"
+]
+RULES: list[Rule] = [
+    *operations.RULES,
+    *healthchecks.RULES,
+    *(rule for kind in _FILES for rule in rules(kind, Applier.PULUMI)),
+    *(
+        rule._replace(judge=_NARROWED[rule.kind](rule.judge))
+        for rule in KUBERNETES
+        if rule.kind in _NARROWED
+    ),
+]
+"""Of this component's objects; Kubernetes' own rules follow."""

@@ -1,0 +1,218 @@
+"""Faults that are mended on a pool, and what the nodes' last known state says of who has them.
+
+Sources: components/remediation/scripts/turns.awk (``hold``, ``waits``): who gets a turn;
+medik8s/node-healthcheck-operator dd444329, internal/controller/nodehealthcheck_controller.go.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from components.effects.nodestate import NodeState
+from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.making.faults import CONDITIONS
+from components.remediation.effects.readings import Reading, reading
+from components.remediation.effects.thresholds import shift
+from components.remediation.names import settings_of
+from schemas.facts.site import Site
+from schemas.model.remediation import Healer
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Fault, HealerKind
+
+TURNS = "foresite, components/remediation/scripts/turns.awk (hold, waits)"
+HEALTH_CHECK = (
+    "medik8s/node-healthcheck-operator dd444329, internal/controller/nodehealthcheck_controller.go"
+)
+NAMED = 5
+"""Nodes that are named in a sentence."""
+
+
+class Case(NamedTuple):
+    """Faults that are mended on a pool after the change: by whom, how many hosts at a time, and
+    beyond how many faulty ones nobody is (``bound``)."""
+
+    site: Site
+    pool: Pool
+    faults: tuple[Fault, ...]
+    healer: Healer
+    bound: int
+
+    @property
+    def conditions(self) -> str:
+        """The types of the nodes' conditions, as alternatives."""
+        *others, last = (CONDITIONS[each] for each in self.faults)
+        return f"{', '.join(others)} or {last}" if others else last
+
+    @property
+    def how(self) -> str:
+        """What becomes of a host that is mended."""
+        pace = f"{self.healer.max_unavailable} of the pool at a time"
+        if self.healer.kind is HealerKind.MEDIK8S:
+            return f"rebooted by itself without its pods being asked to leave, {pace}"
+        return f"tainted, drained and rebooted, {pace}"
+
+    @property
+    def machines(self) -> int:
+        """How many hosts may be mended in all: hosts that were mended make room for the next, so
+        ``bound`` is none of that number."""
+        return self.site.replicas(self.pool)
+
+    @property
+    def limit(self) -> str:
+        """When no repair is begun."""
+        return f"none is begun while more than {self.bound} of them have a fault at once"
+
+    @property
+    def source(self) -> str:
+        """Where it is known from."""
+        return HEALTH_CHECK if self.healer.kind is HealerKind.MEDIK8S else TURNS
+
+
+class Found(NamedTuple):
+    """What happens to some of a pool's hosts."""
+
+    impact: Impact
+    hosts: tuple[str, ...]
+    why: str
+    at_most: int | None = None
+
+
+def cases_of(site: SiteChange, pool: str, faults: Iterable[Fault]) -> list[Case]:
+    """Who mends which of the faults on a pool after the change, a case for each healer."""
+    if site.after is None or taken_out(site):
+        return []
+    after, wanted, found = site.after.site, set(faults), []
+    one = next((each for each in after.file.pools if each.name == pool), None)
+    for healer in after.healers_of(one) if one else ():
+        mine = tuple(each for each in after.mended(one, healer) if each in wanted) if one else ()
+        if one and mine:
+            found.append(Case(after, one, mine, healer, bound(after, one, healer)))
+            wanted -= set(mine)
+    return found
+
+
+def taken_out(site: SiteChange) -> bool:
+    """Whether all that the site's own cluster had is deleted, as nobody names that cluster now."""
+    contexts = [each.site.file.cluster.context for each in (site.before, site.after) if each]
+    return len(contexts) == 2 and contexts[0] is not None and contexts[1] is None
+
+
+def bound(site: Site, pool: Pool, healer: Healer) -> int:
+    """How many hosts of a pool may be faulty before nobody is mended there."""
+    return _tolerated(site, healer, site.replicas(pool))
+
+
+def _tolerated(site: Site, healer: Healer, machines: int) -> int:
+    found = settings_of(site).may_be_faulty(healer.kind, machines)
+    return min(found, healer.max_unavailable) if healer.kind is HealerKind.MEDIK8S else found
+
+
+def effects(
+    change: ObjectChange, field: FieldChange | None, case: Case, found: Iterable[Found]
+) -> Iterator[Effect]:
+    """What was found, as effects of a change on an object; hosts that are new have no fault yet."""
+    at = field.path if field else ()
+    for each in found:
+        pace = case.healer.max_unavailable if each.hosts else None
+        yield Effect(
+            each.impact if each.hosts else Impact.NONE,
+            change.name,
+            at,
+            each.why,
+            case.source,
+            each.hosts,
+            at_most=each.at_most if each.hosts else None,
+            at_once=pace,
+        )
+
+
+# --- what was seen --------------------------------------------------------------------------------
+class Seen(NamedTuple):
+    """Of a pool's hosts: which were nodes, which had a fault, of which that is not known, and of
+    how many of these: spares have no node."""
+
+    machines: tuple[str, ...]
+    bad: tuple[str, ...]
+    dark: tuple[str, ...]
+    unsure: int
+
+
+def look(site: SiteChange, case: Case, hosts: Sequence[str]) -> Seen:
+    """What the given state says of the faults on hosts, by the checks as they will be."""
+    nodes = site.nodes or {}
+    machines = tuple(name for name in hosts if name in nodes)
+    bad = tuple(name for name in machines if _bad(site, case, nodes[name]))
+    silent = [name for name in machines if name not in bad and _silent(case, nodes[name])]
+    unlisted = [name for name in hosts if name not in nodes]
+    missing = min(len(unlisted), max(0, case.site.replicas(case.pool) - len(machines)))
+    dark = (*silent, *unlisted) if missing else tuple(silent)
+    return Seen(machines, bad, dark, len(silent) + missing)
+
+
+def _bad(site: SiteChange, case: Case, node: NodeState) -> bool:
+    """Whether a node has one of the faults, and keeps it by a check that changes."""
+    return any(
+        node.status(CONDITIONS[fault]) == "True" and not _well(site, case, fault, node)
+        for fault in case.faults
+    )
+
+
+def _silent(case: Case, node: NodeState) -> bool:
+    return any(node.status(CONDITIONS[fault]) not in ("True", "False") for fault in case.faults)
+
+
+def _well(site: SiteChange, case: Case, fault: Fault, node: NodeState) -> bool:
+    if site.before is None:
+        return False
+    found = shift(site.before.site, case.site, case.pool.name, fault)
+    if found is None or not any(found):
+        return False
+    return reading_of(case.site, case.pool, fault, node).faulty is False
+
+
+def reading_of(site: Site, pool: Pool, fault: Fault, node: NodeState) -> Reading:
+    """What the message of a fault's condition says."""
+    condition = node.conditions.get(CONDITIONS[fault])
+    return reading(site, pool, fault, condition.message if condition else "")
+
+
+def faulty(case: Case, node: NodeState) -> bool:
+    """Whether a node has a fault that anybody of the healer's kind mends on the pool."""
+    every = [each for each in case.site.healers_of(case.pool) if each.kind is case.healer.kind]
+    faults = {fault for each in every for fault in case.site.mended(case.pool, each)}
+    return any(node.status(CONDITIONS[each]) == "True" for each in faults)
+
+
+def held(case: Case, sick: int, nodes: int) -> bool:
+    """Whether so many are faulty that nobody is mended."""
+    return sick > _tolerated(case.site, case.healer, nodes)
+
+
+def hosts_of(site: SiteChange, pool: Pool) -> tuple[str, ...]:
+    """The hosts of a pool that both sides have: one that is new is no node yet."""
+    before = {host.name for host in site.before.site.hosts} if site.before else set()
+    after = site.after.site.hosts_of(pool) if site.after else ()
+    return tuple(host.name for host in after if host.name in before)
+
+
+# --- in words -------------------------------------------------------------------------------------
+def told(case: Case, nodes: Mapping[str, NodeState], names: Sequence[str]) -> str:
+    """Nodes by name, with what their conditions say."""
+    return named([f"{name}{_said(case, nodes[name])}" for name in names])
+
+
+def _said(case: Case, node: NodeState) -> str:
+    mine = [each for each in case.faults if node.status(CONDITIONS[each]) == "True"]
+    words = (reading_of(case.site, case.pool, each, node).words for each in mine)
+    return in_words(", ".join(w or CONDITIONS[f] for w, f in zip(words, mine, strict=True)))
+
+
+def in_words(said: str) -> str:
+    """What is told behind a node's name."""
+    return f" ({said})" if said else ""
+
+
+def named(names: Sequence[str]) -> str:
+    """The first of some names, and how many more there are."""
+    some = ", ".join(names[:NAMED])
+    more = len(names) - NAMED
+    return f"{some} and {more} more" if more > 0 else some

@@ -1,0 +1,183 @@
+"""What changes of the detector do: its pods restart, and drain nothing. What a changed check finds
+from then on may be mended.
+
+Sources: node-problem-detector 1.36.0, pkg/custompluginmonitor/custom_plugin_monitor.go (with
+skip_initial_status a restart tells no condition before a check has answered) and
+pkg/exporters/k8sexporter (no condition is ever taken off a node); components/remediation/checks/
+settled.sh (what a check has found outlives a restart of the detector, and no reboot).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from components.effects.applying import effect
+from components.effects.rules import Judge
+from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.making.faults import CONDITIONS
+from components.remediation import kernellog
+from components.remediation.detector import NAME
+from components.remediation.effects.cases import cases_of, effects
+from components.remediation.effects.repairs import prolonged, sharpened, softened
+from components.remediation.effects.thresholds import Shift, shift
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Fault
+
+MESSAGES = (
+    "node-problem-detector 1.36.0, pkg/custompluginmonitor/custom_plugin_monitor.go, generateStatus"
+)
+EXPORTER = "node-problem-detector 1.36.0, pkg/exporters/k8sexporter/condition/manager.go"
+STATUS = (
+    "pfnet-research/node-operation-controller 0ac94deb, api/v1alpha1/noderemediation_types.go "
+    "(CompareNodeCondition)"
+)
+RESTARTED = "conditions of nodes stay as they are meanwhile, and no node is drained for it"
+LEFT = (
+    "what the nodes' conditions say stays so for good, as nobody takes it back: one that is True "
+    "stays True, and a healer looks at that and not at its age"
+)
+EVENTS = "of the kernel's log only events and counters are made: no condition, and so no repair"
+
+
+def told(judge: Judge) -> Judge:
+    """``judge`` for the detector's DaemonSets, with what their restart or end means to repairs."""
+
+    def judged(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterator[Effect]:
+        goes = change.after is None
+        for each in judge(site, change, field):
+            if each.impact is not Impact.POD_RESTART or change.before is None:
+                yield each
+                continue
+            words, source = (LEFT, f"{EXPORTER}; {STATUS}") if goes else (RESTARTED, MESSAGES)
+            yield each._replace(why=f"{each.why}; {words}", source=f"{each.source}; {source}")
+
+    return judged
+
+
+def configured(judge: Judge) -> Judge:
+    """``judge`` for the content of ConfigMaps, with what a changed check of the detector finds:
+    said once for all files of a pool's detector."""
+
+    def judged(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterator[Effect]:
+        yield from judge(site, change, field)
+        pool = _pool(site, change)
+        data = [each for each in change.fields if each.path[:1] == ("data",)]
+        if pool and field is not None and data and data[0] == field:
+            yield from _found(site, change, field, pool)
+
+    return judged
+
+
+def _pool(site: SiteChange, change: ObjectChange) -> Pool | None:
+    """The pool whose detector reads a ConfigMap."""
+    kind, _, name = change.one.name.partition("/")
+    program, _, pool = name.partition("/")
+    if (kind, program) != ("ConfigMap", NAME) or site.before is None or site.after is None:
+        return None
+    return next((each for each in site.after.site.file.pools if each.name == pool), None)
+
+
+def _found(
+    site: SiteChange, change: ObjectChange, field: FieldChange, pool: Pool
+) -> Iterator[Effect]:
+    files = {str(each.path[1]) for each in change.fields if len(each.path) > 1}
+    if kernellog.FILE in files:
+        yield effect(change, field, Impact.NONE, EVENTS, MESSAGES)
+    mending: dict[tuple[str, tuple[str, ...]], list[Fault]] = {}
+    others: dict[str, list[Fault]] = {}
+    for fault in _faults(files - {kernellog.FILE}):
+        words, kind = _shifted(site, pool, fault)
+        longer = _longer(site, pool, fault)
+        if longer:
+            mending.setdefault(("longer", longer), []).append(fault)
+        if kind == "more":
+            mending.setdefault((kind, words), []).append(fault)
+        elif words:
+            others.setdefault("; ".join(words), []).append(fault)
+    for (kind, words), faults in mending.items():
+        yield from _stricter(site, change, field, (pool, faults, words, kind))
+    for said, faults in others.items():
+        types = ", ".join(CONDITIONS[each] for each in faults)
+        ends = [_ends(site, pool, each) for each in faults]
+        why = "; ".join(
+            dict.fromkeys((f"{types} of pool {pool.name}: {said}", *filter(None, ends)))
+        )
+        yield effect(change, field, Impact.NONE, why, f"{MESSAGES}; {EXPORTER}")
+
+
+def _faults(files: Iterable[str]) -> list[Fault]:
+    """The faults that files are about: those that they are named after, or all."""
+    named = [{fault for fault in Fault if each.startswith(f"{fault.value}.")} for each in files]
+    every = any(not each for each in named)
+    return [fault for fault in Fault if every or any(fault in each for each in named)]
+
+
+def _shifted(site: SiteChange, pool: Pool, fault: Fault) -> tuple[tuple[str, ...], str]:
+    """What is said of a check, and whether it finds ``more``, ``fewer``, or is ``new``, ``gone`` or
+    the ``same``; one that differs in nothing that is known may find anything."""
+    before, after = site.sides[0].site, site.side.site
+    found = shift(before, after, pool.name, fault)
+    if found is None:
+        if fault in after.faults(pool):
+            return ("it is looked for from now on",), "new"
+        old = next((each for each in before.file.pools if each.name == pool.name), None)
+        was = old is not None and fault in before.faults(old)
+        return (f"it is looked for no more; {LEFT}",) if was else (), "gone"
+    if found.fewer and not found.more and not found.other:
+        return (", ".join(found.fewer),), "fewer"
+    if not any(found):
+        return (f"the check of {fault.value} is another",), "more"
+    words = _all(found)
+    return (words, "more") if words else (found.told, "same")
+
+
+def _longer(site: SiteChange, pool: Pool, fault: Fault) -> tuple[str, ...]:
+    """What lets a fault count for longer than before."""
+    found = shift(site.sides[0].site, site.side.site, pool.name, fault)
+    return found.longer if found else ()
+
+
+def _all(found: Shift) -> tuple[str, ...]:
+    other = tuple(f"another {each}" for each in found.other)
+    return (*found.more, *other, *found.fewer)
+
+
+def _stricter(
+    site: SiteChange,
+    change: ObjectChange,
+    field: FieldChange,
+    what: tuple[Pool, list[Fault], tuple[str, ...], str],
+) -> Iterator[Effect]:
+    pool, faults, words, kind = what
+    cases = cases_of(site, pool.name, faults)
+    for case in cases:
+        own = _field_of(change, case.faults) or field
+        found = (prolonged if kind == "longer" else sharpened)(site, case, words)
+        yield from effects(change, own, case, found)
+    mended = {fault for case in cases for fault in case.faults}
+    if left := [each for each in faults if each not in mended]:
+        types = ", ".join(CONDITIONS[each] for each in left)
+        by_that = "stay True for longer" if kind == "longer" else "become True"
+        why = f"{', '.join(words)}: {types} of pool {pool.name} may {by_that} by that; no healer "
+        why += "mends it: it is told, and no node is drained"
+        said = [softened(site, (site.side.site, pool, each), "it is taken back") for each in left]
+        why = "; ".join(dict.fromkeys((why, *filter(None, said))))
+        yield effect(change, field, Impact.NONE, why, MESSAGES)
+
+
+def _field_of(change: ObjectChange, faults: Sequence[Fault]) -> FieldChange | None:
+    """The first field of a file that is named after one of the faults."""
+    names = tuple(f"{each.value}." for each in faults)
+    data = (each for each in change.fields if len(each.path) > 1)
+    return next((each for each in data if str(each.path[1]).startswith(names)), None)
+
+
+def _ends(site: SiteChange, pool: Pool, fault: Fault) -> str:
+    """Who has the fault no more, where a check finds less."""
+    if shift(site.sides[0].site, site.side.site, pool.name, fault) is None:
+        return ""
+    mended = cases_of(site, pool.name, [fault])
+    ends = "their repair ends, and pods come again" if mended else "the condition is taken back"
+    return softened(site, (site.side.site, pool, fault), ends)

@@ -1,0 +1,173 @@
+"""What changes of medik8s' objects do to machines.
+
+A remediation is a copy of its template, and belongs to the health check that made it. While one
+runs, the operator's webhook refuses another selector or other remediations, and the deletion of the
+check. Git does not say whether one runs.
+Sources: medik8s/node-healthcheck-operator dd444329, internal/controller/
+nodehealthcheck_controller.go, internal/controller/resources/manager.go and
+internal/webhook/v1alpha1/nodehealthcheck_webhook.go (ValidateUpdate, ValidateDelete).
+"""
+
+import re
+from collections.abc import Iterator
+
+from components.effects.applying import Applier, Kind, effect, former, not_known, rules
+from components.effects.bodies import items, mapping
+from components.effects.rules import Rule, harmless
+from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.making.manifest import Manifest
+from components.remediation.effects.cases import HEALTH_CHECK, Case, cases_of, effects
+from components.remediation.effects.operations import FAULTS
+from components.remediation.effects.repairs import begun, freed
+from schemas.kubernetes.node_labels import POOL_LABEL
+
+WEBHOOK = (
+    "medik8s/node-healthcheck-operator dd444329, internal/webhook/v1alpha1/"
+    "nodehealthcheck_webhook.go"
+)
+MANAGER = (
+    "medik8s/node-healthcheck-operator dd444329, internal/controller/resources/manager.go "
+    "(generateRemediationCR)"
+)
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+def _cases(site: SiteChange, manifest: Manifest) -> list[Case]:
+    """The faults that a health check's conditions are about, with who mends them."""
+    pool = mapping(manifest.body, "spec", "selector", "matchLabels").get(POOL_LABEL)
+    types = [name for name, status in _conditions(manifest) if status == "True"]
+    return cases_of(site, str(pool), [FAULTS[each] for each in types if each in FAULTS])
+
+
+def _conditions(manifest: Manifest) -> dict[tuple[str, str], int]:
+    """How long each condition has to hold, by its type and status."""
+    listed = items(mapping(manifest.body, "spec"), "unhealthyConditions")
+    return {
+        (str(each.get("type")), str(each.get("status"))): _seconds(each.get("duration"))
+        for each in listed
+    }
+
+
+def _seconds(text: object) -> int:
+    """A duration as Go writes it, in seconds; 0 where it is none."""
+    parts = re.findall(r"([0-9]+)([hms])", str(text))
+    return sum(int(number) * _SECONDS[unit] for number, unit in parts)
+
+
+def starts(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+    """A check that comes: who has one of its conditions is mended."""
+    cases = _cases(site, change.one)
+    if not cases:
+        yield from not_known("whom it mends, and when, no rule knows", HEALTH_CHECK)(
+            site, change, field
+        )
+    for case in cases:
+        yield from effects(change, field, case, begun(site, case))
+
+
+def conditions(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterator[Effect]:
+    """Conditions that come, or that have to hold for less long, mend more; the others less."""
+    old, new = _conditions(former(change)), _conditions(change.one)
+    sooner = {
+        kind
+        for (kind, status), seconds in new.items()
+        if status == "True" and seconds < old.get((kind, status), seconds + 1)
+    }
+    pool = mapping(change.one.body, "spec", "selector", "matchLabels").get(POOL_LABEL)
+    mended = cases_of(site, str(pool), [FAULTS[each] for each in sooner if each in FAULTS])
+    for case in mended:
+        yield from effects(change, field, case, begun(site, case))
+    if not mended:
+        why = (
+            "no other node is mended for it; one that has none of these conditions any more "
+            "counts as healthy, and its remediation is deleted"
+        )
+        yield effect(change, field, Impact.NONE, why, HEALTH_CHECK)
+
+
+def limit(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+    """Up to how many unhealthy nodes it mends."""
+    old, new = (
+        mapping(each.body, "spec").get("maxUnhealthy") for each in (former(change), change.one)
+    )
+    if isinstance(old, int) and isinstance(new, int) and new <= old:
+        why = "remediations that have begun go on; with more unhealthy nodes than that none begins"
+        yield effect(change, field, Impact.NONE, why, HEALTH_CHECK)
+        return
+    yield from _more(
+        site, change, field, "it mends where more nodes are unhealthy than before", True
+    )
+
+
+def _more(
+    site: SiteChange,
+    change: ObjectChange,
+    field: FieldChange | None,
+    because: str,
+    bounded: bool = False,
+) -> Iterator[Effect]:
+    """``bounded``: that so many are unhealthy at once is what changes."""
+    cases = _cases(site, change.one)
+    if not cases:
+        yield from not_known(because, HEALTH_CHECK)(site, change, field)
+    for case in cases:
+        most = case.bound if bounded else case.machines
+        yield from effects(change, field, case, freed(site, case, most, because))
+
+
+def pause(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+    """How long it waits after too many faults, or before it calls a node healthy."""
+    key = str(field.path[1]) if field and len(field.path) > 1 else ""
+    old, new = (
+        _seconds(mapping(each.body, "spec").get(key)) for each in (former(change), change.one)
+    )
+    if new >= old:
+        why = "it waits for longer: remediations begin, or end, later"
+        yield effect(change, field, Impact.NONE, why, HEALTH_CHECK)
+        return
+    yield from _more(site, change, field, f"{key} {old} s → {new} s: it waits for less long")
+
+
+def reselected(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterator[Effect]:
+    """Other nodes; refused while one is mended."""
+    for each in starts(site, change, field):
+        yield each._replace(why=f"{each.why}; {_REFUSED}", source=f"{each.source}; {WEBHOOK}")
+
+
+_REFUSED = "while it mends a node, its webhook refuses this, and `pulumi up` stops there"
+_LATER = harmless(
+    "a remediation is a copy of it: those under way go on, later ones are as it says", MANAGER
+)
+_STEPS = harmless(f"later remediations are made so; {_REFUSED}", f"{HEALTH_CHECK}; {WEBHOOK}")
+_ENDS = harmless(
+    f"no node is mended by it any more; {_REFUSED}: a remediation that is under way would be "
+    "deleted with it",
+    f"{WEBHOOK}; {MANAGER}",
+)
+_DISABLED = harmless(
+    "no remediation begins without it: health checks that name it are disabled; those under way "
+    "have their own copy",
+    HEALTH_CHECK,
+)
+
+CHECKS = Kind(
+    "NodeHealthCheck",
+    starts,
+    _ENDS,
+    (
+        ("spec.selector", reselected),
+        ("spec.unhealthyConditions", conditions),
+        ("spec.maxUnhealthy", limit),
+        ("spec.stormCooldownDuration", pause),
+        ("spec.healthyDelay", pause),
+        ("spec.escalatingRemediations", _STEPS),
+    ),
+    replaced=reselected,
+)
+STEPS = Kind("SelfNodeRemediationTemplate", _LATER, _DISABLED, (("spec", _LATER),), replaced=_LATER)
+RULES: list[Rule] = [rule for kind in (CHECKS, STEPS) for rule in rules(kind, Applier.PULUMI)]
+"""The rules of medik8s' kinds."""

@@ -1,0 +1,255 @@
+"""What changes of Node Operation Controller's objects do to machines.
+
+A NodeOperation and its Job are copies of their template; a NodeRemediation follows its template,
+and what it made goes with it. Its budget is asked once, before the drain.
+Sources: pfnet-research/node-operation-controller 0ac94deb, controllers/*.go.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from components.effects.applying import Applier, Kind, effect, former, not_known, rules
+from components.effects.bodies import items, mapping
+from components.effects.nodestate import NodeState
+from components.effects.rules import Judge, Rule, harmless
+from components.effects.vocabulary import (
+    Effect,
+    FieldChange,
+    Impact,
+    Name,
+    ObjectChange,
+    SiteChange,
+)
+from components.making.faults import CONDITIONS, FAULTY_TAINT, TURN_LABEL
+from components.making.manifest import Manifest
+from components.remediation.effects.cases import Case, cases_of, effects, named, taken_out
+from components.remediation.effects.repairs import begun, freed
+from components.remediation.names import HEALER_LABEL, healed
+from schemas.kubernetes.node_labels import POOL_LABEL
+from schemas.model.vocabulary import Fault
+
+_CONTROLLERS = "pfnet-research/node-operation-controller 0ac94deb, controllers"
+OPERATIONS = f"{_CONTROLLERS}/nodeoperation_controller.go"
+REMEDIATIONS = f"{_CONTROLLERS}/noderemediation_controller.go"
+TEMPLATES = f"{_CONTROLLERS}/noderemediationtemplate_controller.go"
+BUDGETS = f"{OPERATIONS} (doesViolateNDB)"
+ENDS = (
+    "repairs by it that are under way end: their NodeRemediation, NodeOperation and Job are "
+    "deleted with it, and a reboot that was asked for is done all the same"
+)
+FAULTS = {condition: fault for fault, condition in CONDITIONS.items()}
+
+
+def place(manifest: Manifest) -> tuple[str, list[Fault | None]]:
+    """The pool of a NodeRemediationTemplate, and the faults that it is for; None for a condition
+    that no check of ours sets."""
+    selected = mapping(manifest.body, "spec", "nodeSelector")
+    rule = mapping(manifest.body, "spec", "template", "spec", "rule")
+    types = [str(each.get("type")) for each in items(rule, "conditions")]
+    return str(selected.get(POOL_LABEL, "")), [FAULTS.get(each) for each in types]
+
+
+def starts(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+    """A template that comes, or asks for something else: who has the fault is mended by it. Said
+    once for all templates of a healer's pool that come with the same change."""
+    pool, faults = place(change.one)
+    known = [each for each in faults if each]
+    cases = cases_of(site, pool, known)
+    if not cases:
+        yield from not_known("whom it mends, and when, no rule knows", TEMPLATES)(
+            site, change, field
+        )
+    for case in cases:
+        first, every = _together(site, case)
+        if first == change.name:
+            together = case._replace(faults=every)
+            yield from effects(change, field, together, begun(site, together))
+        else:
+            why = "what is mended from now on on its pool is said of the first of its templates"
+            yield effect(change, field, Impact.NONE, why, TEMPLATES)
+
+
+def _together(site: SiteChange, case: Case) -> tuple[Name, tuple[Fault, ...]]:
+    """The first of the templates of a healer's pool that come, or ask for something else, and the
+    faults of all of them."""
+    names: list[Name] = []
+    faults: list[Fault] = []
+    for name, change in site.changes.items():
+        if change.kind != "NodeRemediationTemplate" or change.after is None or not _asks(change):
+            continue
+        pool, mine = place(change.after)
+        if pool == case.pool.name:
+            for each in cases_of(site, pool, filter(None, mine)):
+                if each.healer.name == case.healer.name:
+                    names.append(name)
+                    faults += each.faults
+    order = [each for each in case.healer.faults if each in faults]
+    return names[0], tuple(order)
+
+
+def _asks(change: ObjectChange) -> bool:
+    """Whether a template is new, or selects other nodes, or by other conditions."""
+    if change.before is None or change.before.key != change.one.key:
+        return True
+    return place(change.before) != place(change.one) or any(
+        mapping(change.before.body, *path) != mapping(change.one.body, *path)
+        for path in (("spec", "nodeSelector"), ("spec", "template", "spec", "rule"))
+    )
+
+
+def ends(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+    """A template that goes takes the repairs under way along; what becomes of a node's taints."""
+    pool, faults = place(former(change))
+    words = [ENDS, _turning(site, pool, faults)]
+    words += [_afterwards(site, pool, fault) for fault in faults if fault]
+    why = "; ".join(dict.fromkeys(filter(None, words)))
+    yield effect(change, field, Impact.NONE, why, f"{TEMPLATES}; {OPERATIONS} (removeTaints)")
+
+
+def _turning(site: SiteChange, pool: str, faults: list[Fault | None]) -> str:
+    """Which nodes had their turn, where their state was given."""
+    if site.nodes is None:
+        return ""
+    values = {each.value for each in faults if each}
+    mine = [
+        host.name
+        for host in site.sides[0].site.hosts
+        if host.pool == pool
+        and site.nodes.get(host.name, NodeState()).labels.get(TURN_LABEL) in values
+    ]
+    return f"in the state that was given that is so of {named(mine) or 'none'}"
+
+
+def _afterwards(site: SiteChange, pool: str, fault: Fault) -> str:
+    """What becomes of a node that still has the fault."""
+    if site.after is None or taken_out(site) or not healed(site.after.site):
+        return (
+            f"the programs of repairs go too: the taint {FAULTY_TAINT} stays on a faulty node "
+            "until a person takes it away, and nodeops.k8s.preferred.jp/operating too, where the "
+            "controller has gone first"
+        )
+    for case in cases_of(site, pool, [fault]):
+        return f"{case.healer.name} mends it from now on, and begins anew"
+    return (
+        f"the controller takes its taint off, and the program of turns {FAULTY_TAINT}, as nobody "
+        "mends the fault any more: a node that has it gets pods again"
+    )
+
+
+def anew(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+    """A template under another name, or for other nodes or conditions."""
+    yield from ends(site, change, field)
+    yield from starts(site, change, field)
+
+
+# --- budgets --------------------------------------------------------------------------------------
+def _cases(site: SiteChange, manifest: Manifest) -> list[Case]:
+    """What the healer mends that a budget is of."""
+    names = mapping(manifest.body, "metadata", "labels")
+    for healer, pool in healed(site.after.site) if site.after else []:
+        if (healer.name, pool.name) == (names.get(HEALER_LABEL), names.get(POOL_LABEL)):
+            found = cases_of(site, pool.name, healer.faults)
+            return [each for each in found if each.healer.name == healer.name]
+    return []
+
+
+def limit(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+    """More or fewer nodes at a time."""
+    old, new = (
+        mapping(each.body, "spec").get("maxUnavailable") for each in (former(change), change.one)
+    )
+    if isinstance(old, int) and isinstance(new, int) and new <= old:
+        why = "repairs that have begun go on; the next begin when fewer nodes are out"
+        yield effect(change, field, Impact.NONE, why, BUDGETS)
+        return
+    more = new - old if isinstance(old, int) and isinstance(new, int) else None
+    yield from _freed(site, change, field, more)
+
+
+def unbudgeted(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterator[Effect]:
+    """A budget that goes, or counts otherwise, may have held a repair back."""
+    yield from _freed(site, change, field, None)
+
+
+def _freed(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None, more: int | None
+) -> Iterator[Effect]:
+    cases = _cases(site, change.one)
+    for case in cases:
+        number = case.healer.max_unavailable if more is None else more
+        because = f"it lets {number} more nodes out at a time" if more else "it holds nodes no more"
+        yield from effects(change, field, case, freed(site, case, number, because))
+    if not cases:
+        why = "it held back repairs that nobody begins any more"
+        yield effect(change, field, Impact.NONE, why, BUDGETS)
+
+
+LATER = harmless(
+    "an operation and its Job are copies of it: those under way go on as they began, later ones "
+    "are as it says",
+    f"{REMEDIATIONS}; {OPERATIONS}",
+)
+_NO_MORE = harmless(
+    "an operation is a copy of it: those under way go on, and none begins by it any more",
+    REMEDIATIONS,
+)
+_BOUNDS = harmless("repairs that have begun go on; later ones wait for it", BUDGETS)
+_COPIED = harmless("labels of what is made of it; who is mended does not change", TEMPLATES)
+_SPEC = "spec.template.spec"
+
+OPERATION_TEMPLATES = Kind("NodeOperationTemplate", LATER, _NO_MORE, (("spec", LATER),))
+REMEDIATION_TEMPLATES = Kind(
+    "NodeRemediationTemplate",
+    starts,
+    ends,
+    (
+        ("spec.nodeSelector", anew),
+        (f"{_SPEC}.rule", anew),
+        (f"{_SPEC}.nodeOperationTemplateName", LATER),
+        ("spec.template.metadata", _COPIED),
+    ),
+    replaced=anew,
+)
+DISRUPTION_BUDGETS = Kind(
+    "NodeDisruptionBudget",
+    _BOUNDS,
+    unbudgeted,
+    (
+        ("spec.maxUnavailable", limit),
+        ("spec.selector", unbudgeted),
+        ("spec.taintTargets", unbudgeted),
+    ),
+    replaced=unbudgeted,
+)
+
+
+def own_labels(judge: Judge) -> Judge:
+    """``judge`` for labels of a budget: only those by which operations choose it count."""
+
+    def judged(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        chosen = (HEALER_LABEL, POOL_LABEL)
+        sides = [
+            [mapping(each.body, "metadata", "labels").get(key) for key in chosen]
+            for each in (former(change), change.one)
+        ]
+        if sides[0] == sides[1]:
+            yield from _COPIED(site, change, field)
+        else:
+            yield from judge(site, change, field)
+
+    return judged
+
+
+RULES: list[Rule] = [
+    rule
+    for kind in (
+        OPERATION_TEMPLATES,
+        REMEDIATION_TEMPLATES,
+        DISRUPTION_BUDGETS._replace(labels=own_labels(unbudgeted)),
+    )
+    for rule in rules(kind, Applier.PULUMI)
+]
+"""The rules of the controller's kinds."""

@@ -1,0 +1,105 @@
+"""What it means to repairs that one of their programs restarts, goes, or loses its rights.
+
+Sources: components/remediation/scripts/turns.awk (a round remembers nothing);
+pfnet-research/node-operation-controller 0ac94deb (its state is in its objects alone).
+"""
+
+from collections.abc import Iterable, Iterator
+
+from components.effects.bodies import mapping
+from components.effects.rules import Judge
+from components.effects.vocabulary import (
+    Effect,
+    FieldChange,
+    Impact,
+    Name,
+    ObjectChange,
+    Side,
+    SiteChange,
+)
+from components.making.faults import FAULTY_TAINT
+from components.making.manifest import Manifest
+from components.remediation.names import CONTROLLER, NAME_LABEL, REBOOTS, TURNS
+
+WAITS = "repairs under way go on where they were, and none begins, until it is back"
+TWICE = (
+    "the new one runs beside the old one until that is deleted, at the end of the update: both "
+    "look at the same nodes and labels, and know nothing of each other, so for a while more nodes "
+    "than max_unavailable may be begun with"
+)
+ENDS = {
+    CONTROLLER: "repairs stop where they are: a node keeps the controller's taint, where its "
+    "operation is not deleted before the controller goes",
+    TURNS: f"no repair begins any more, and nobody takes {FAULTY_TAINT} off a node",
+}
+"""What the end of a program means."""
+OTHERS = "nobody does its work any more; what it made stays"
+WITH_IT = (
+    "it goes with its program, which alone used it: that is judged there; a reboot under way may "
+    "not note its end, and its node stays tainted"
+)
+_USERS = ("Deployment", "DaemonSet")
+_SOURCE = "foresite, components/remediation"
+
+
+def told(judge: Judge) -> Judge:
+    """``judge`` for a Deployment, with what its pods' restart or end means to repairs."""
+
+    def judged(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        words = _words(change)
+        for each in judge(site, change, field):
+            stops = each.impact is Impact.POD_RESTART and change.before is not None
+            source = f"{each.source}; {_SOURCE}"
+            yield each._replace(why=f"{each.why}; {words}", source=source) if stops else each
+
+    return judged
+
+
+def _words(change: ObjectChange) -> str:
+    if change.after is None:
+        return ENDS.get(change.one.key[3], OTHERS)
+    moved = change.before is not None and change.before.key != change.after.key
+    return TWICE if moved else WAITS
+
+
+def of_a_program(judge: Judge) -> Judge:
+    """``judge`` for rights: nobody loses what only a program had that goes, or is made anew."""
+
+    def judged(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        gone = _all_go(site, change.one)
+        for each in judge(site, change, field):
+            known = each.impact is Impact.UNKNOWN and gone
+            yield each._replace(impact=Impact.NONE, why=WITH_IT, hosts=()) if known else each
+
+    return judged
+
+
+def _all_go(site: SiteChange, manifest: Manifest) -> bool:
+    """Whether all that used an object's rights goes, or is made anew elsewhere."""
+    program = mapping(manifest.body, "metadata", "labels").get(NAME_LABEL)
+    users = list(_users(site.before, str(program))) if program else []
+    return bool(users) and all(_goes(site, name) for name in users)
+
+
+def _users(side: Side | None, program: str) -> Iterator[Name]:
+    """The objects whose pods use a program's rights: of the reboots these are made at run time."""
+    for name, manifest in side.objects.items() if side else ():
+        if program == REBOOTS and manifest.kind == "NodeOperationTemplate":
+            yield name
+        names = mapping(manifest.body, "metadata", "labels")
+        if manifest.kind in _USERS and names.get(NAME_LABEL) == program:
+            yield name
+
+
+def _goes(site: SiteChange, name: Name) -> bool:
+    change = site.changes.get(name)
+    if change is None or change.before is None:
+        return False
+    if change.after is None or change.after.key != change.before.key:
+        return True
+    job = ("spec", "template", "spec", "jobTemplate", "metadata", "namespace")
+    return any(field.path == job for field in change.fields)

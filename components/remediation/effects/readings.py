@@ -1,0 +1,126 @@
+"""What the message of a condition says of a fault's size, and whether that is still a fault.
+
+A check tells its values when it finds a fault, and node-problem-detector writes the message when
+the condition becomes True, and not again (custom_plugin_monitor.go, generateStatus, with
+enable_message_change_based_condition_update false). A condition that is False has the same message
+on every node: how close a node without a fault is to one, no node tells.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from schemas.facts.site import Site
+from schemas.model.accelerators import AcceleratorModel
+from schemas.model.remediation import Detector
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Fault
+
+
+class Reading(NamedTuple):
+    """What a message says in our words, and whether it is a fault by the new settings: None where
+    the message does not tell."""
+
+    words: str
+    faulty: bool | None
+
+
+class _Limits(NamedTuple):
+    """The settings by which a value is judged."""
+
+    detector: Detector
+    cards: int
+    record: AcceleratorModel | None
+
+
+def reading(site: Site, pool: Pool, fault: Fault, message: str) -> Reading:
+    """What a condition's message says to the settings of ``site``; nothing, where it has another
+    form than the checks' own (components/remediation/checks)."""
+    settings = site.file.remediation
+    known = _READERS.get(fault)
+    match = known[0].search(message) if known else None
+    if settings is None or known is None or match is None:
+        return Reading("", None)
+    accelerators = site.profile(pool).accelerators
+    record = site.accelerators.get(site.model(pool) or "")
+    limits = _Limits(settings.detector, accelerators.count if accelerators else 0, record)
+    return Reading(known[1].format(*match.groups()), known[2](match, limits))
+
+
+def _missing(match: re.Match[str], limits: _Limits) -> bool | None:
+    """The bus is counted first, and the host's command only where that finds all."""
+    if int(match[1]) < limits.cards:
+        return True
+    on_bus = "bus" in match[3]
+    return None if on_bus and limits.record and limits.record.health else False
+
+
+def _degraded(match: re.Match[str], limits: _Limits) -> bool | None:
+    """The first card with too few lanes is told; what others have is not."""
+    width = limits.record.pci.link_width if limits.record else None
+    return True if width and int(match[2]) < width else None
+
+
+def _full(match: re.Match[str], limits: _Limits) -> bool | None:
+    """The fullest is told, space before inodes."""
+    if not _holds(match[1], limits):
+        return None
+    full = int(match[2]) >= limits.detector.disk_full_percent
+    return full or (None if match[3] == "space" else False)
+
+
+def _blocked(match: re.Match[str], limits: _Limits) -> bool | None:
+    """It has been blocked for longer meanwhile."""
+    return True if int(match[1]) >= limits.detector.blocked_seconds else None
+
+
+def _error(match: re.Match[str], limits: _Limits) -> bool | None:
+    if int(match[1]) in limits.detector.xids.reboot:
+        return True
+    return None if match[2] else False
+
+
+def _read_only(match: re.Match[str], limits: _Limits) -> bool | None:
+    return True if _holds(match[1], limits) else None
+
+
+def _holds(mount: str, limits: _Limits) -> bool:
+    """Whether a file system that was told of may be one of a folder that is looked at."""
+    return any(f"{each}/".startswith(f"{mount.rstrip('/')}/") for each in limits.detector.disks)
+
+
+_Judge = Callable[[re.Match[str], _Limits], bool | None]
+_PATH = r"(/[-._/a-zA-Z0-9]{0,255})"
+_READERS: Mapping[Fault, tuple[re.Pattern[str], str, _Judge]] = {
+    Fault.ACCELERATOR_MISSING: (
+        re.compile(r"^([0-9]{1,4}) of ([0-9]{1,4}) accelerators (on the PCI bus|work\b)"),
+        "{0} of {1} accelerators",
+        _missing,
+    ),
+    Fault.PCIE_LINK_DEGRADED: (
+        re.compile(r"^([0-9a-f:., a-z]{4,60}) ha(?:s|ve) ([0-9]{1,3}) of ([0-9]{1,3}) lanes"),
+        "{1} of {2} lanes",
+        _degraded,
+    ),
+    Fault.DISK_FULL: (
+        re.compile(rf"^{_PATH}: ([0-9]{{1,3}})% of its (space|inodes) used"),
+        "{1} % of the {2} of {0} used",
+        _full,
+    ),
+    Fault.KERNEL_DEADLOCK: (
+        re.compile(r"blocked for ([0-9]{1,9}) s"),
+        "blocked for {0} s",
+        _blocked,
+    ),
+    Fault.ACCELERATOR_ERROR: (
+        re.compile(r"^XID ([0-9]{1,4}) of [0-9A-Fa-f:.]{1,20}(, and [0-9]+ more)?"),
+        "XID {0}",
+        _error,
+    ),
+    Fault.READ_ONLY_FILESYSTEM: (
+        re.compile(rf"^{_PATH} is (?:read-only|not mounted)"),
+        "{0} is read-only",
+        _read_only,
+    ),
+}
+"""Of each fault: the form of its messages, what is said of them, and how its values are judged."""

@@ -1,0 +1,239 @@
+"""Which hosts may be mended, and so rebooted, because of a change.
+
+Git says which faults are mended from now on and which checks find more; it does not say which nodes
+have a fault. So any machine of the pool may be rebooted, a few at a time, and which of them is not
+known; unless somebody gives the nodes' last known state (``SiteChange.nodes``): then those that
+have the fault are. How many may be faulty before nobody is mended (``Case.bound``) is no bound of
+that number: hosts that were mended make room for others.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from components.effects.nodestate import NodeState
+from components.effects.vocabulary import Impact, SiteChange
+from components.making.faults import CONDITIONS, QUARANTINED_TAINT, TURN_LABEL
+from components.remediation.effects.cases import (
+    Case,
+    Found,
+    Seen,
+    faulty,
+    held,
+    hosts_of,
+    in_words,
+    look,
+    named,
+    reading_of,
+    told,
+)
+from schemas.facts.site import Site
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Fault, HealerKind
+
+NOT_GIVEN = "which these are, if any, Git does not say; their last known state would (--nodes)"
+
+
+# --- faults that are newly mended -----------------------------------------------------------------
+def begun(site: SiteChange, case: Case) -> Iterator[Found]:
+    """Nodes that have a fault when its repair begins to be somebody's business."""
+    hosts = hosts_of(site, case.pool)
+    if site.nodes is None:
+        why = (
+            f"{case.healer.name} mends {case.conditions} on pool {case.pool.name}: a node that has "
+            f"it now is {case.how}; {case.limit}; {NOT_GIVEN}"
+        )
+        yield Found(Impact.REBOOT, hosts, why, min(case.machines, len(hosts)))
+        return
+    seen = look(site, case, hosts)
+    if seen.bad:
+        yield from _rebooted(case, site.nodes, seen)
+    if seen.dark:
+        why = (
+            f"the state that was given does not say of {named(seen.dark)} whether they have "
+            f"{case.conditions}: one that has it is {case.how}"
+        )
+        yield Found(Impact.REBOOT, seen.dark, why, min(seen.unsure, case.machines))
+    if not seen.bad and not seen.dark:
+        why = (
+            f"no node of pool {case.pool.name} has {case.conditions} in the state that was given; "
+            f"one that gets it is {case.how}"
+        )
+        yield Found(Impact.NONE, (), why)
+
+
+def _rebooted(case: Case, nodes: Mapping[str, NodeState], seen: Seen) -> Iterator[Found]:
+    sick = [name for name in seen.machines if _counts(case, nodes[name])]
+    if held(case, len(sick), len(seen.machines)):
+        why = (
+            f"{len(sick)} of {len(seen.machines)} nodes of pool {case.pool.name} have a fault, "
+            f"{named(seen.bad)} among them: {case.limit}; as soon as they are fewer each is "
+            f"{case.how}"
+        )
+        yield Found(Impact.UNKNOWN, seen.bad, why)
+        return
+    out = {name: word for name in seen.bad if (word := _waits(case, nodes[name]))}
+    ready = tuple(name for name in seen.bad if name not in out)
+    if ready:
+        order = f"; {_order(case)}" if len(ready) > case.healer.max_unavailable else ""
+        why = f"{told(case, nodes, ready)}: {case.how}{order}"
+        yield Found(Impact.REBOOT, ready, f"faulty in the state that was given: {why}")
+    for word in dict.fromkeys(out.values()):
+        names = tuple(name for name in out if out[name] == word)
+        why = f"{told(case, nodes, names)}: {word}; {case.how} when that is over"
+        yield Found(Impact.UNKNOWN, names, f"faulty in the state that was given: {why}")
+
+
+def _counts(case: Case, node: NodeState) -> bool:
+    """Whether a node is one of those of which too many hold all repairs (turns.awk, ``judge``)."""
+    quarantined = QUARANTINED_TAINT in node.taints
+    return faulty(case, node) or (quarantined and case.healer.kind is not HealerKind.MEDIK8S)
+
+
+def _waits(case: Case, node: NodeState) -> str:
+    """Why a node with a fault is not mended yet; empty where it is."""
+    if case.healer.kind is HealerKind.MEDIK8S:
+        return ""
+    if QUARANTINED_TAINT in node.taints:
+        return "quarantined until a person takes that back"
+    if node.cordoned:
+        return "cordoned"
+    unready = node.status("Ready") in ("False", "Unknown")
+    return "not ready, and left to Cluster API's health check" if unready else ""
+
+
+def _order(case: Case) -> str:
+    if case.healer.kind is HealerKind.MEDIK8S:
+        return "in no order"
+    return "idle ones first, then those whose pods have the lowest priority"
+
+
+# --- a check that finds more ----------------------------------------------------------------------
+def sharpened(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[Found]:
+    """Nodes that had no fault by the old check, and may have one by the new."""
+    hosts = hosts_of(site, case.pool)
+    why = (
+        f"{', '.join(what)}: a node of pool {case.pool.name} that so gets {case.conditions} is "
+        f"{case.how}; how close to it a node without a fault is, no node tells"
+    )
+    if site.nodes is None:
+        full = f"{why}; {case.limit}"
+        yield Found(Impact.REBOOT, hosts, full, min(case.machines, len(hosts)))
+        return
+    types = [CONDITIONS[each] for each in case.faults]
+    had = tuple(
+        name
+        for name in hosts
+        if any(site.nodes.get(name, NodeState()).status(each) == "True" for each in types)
+    )
+    rest = tuple(each for each in hosts if each not in had)
+    if had:
+        words = f"{told(case, site.nodes, had)} had it before: nothing changes for them by this"
+        yield Found(Impact.NONE, (), words)
+    if rest:
+        full = f"{why}; {case.limit}"
+        yield Found(Impact.REBOOT, rest, full, min(max(1, case.machines - len(had)), len(rest)))
+
+
+def prolonged(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[Found]:
+    """Nodes whose fault counts for longer: nothing is mended of which the fault has passed
+    (components/remediation/scripts/turns.awk, ``end_turn``, and the controller alike)."""
+    hosts = hosts_of(site, case.pool)
+    why = (
+        f"{', '.join(what)}: {case.conditions} of a node of pool {case.pool.name} stays True for "
+        "longer after its fault has passed; a repair that would be broken off goes on to its "
+        f"reboot, and a node that waits gets its turn: {case.how}; {case.limit}"
+    )
+    if site.nodes is None:
+        full = f"{why}; {NOT_GIVEN}"
+        yield Found(Impact.REBOOT, hosts, full, min(case.machines, len(hosts)))
+        return
+    seen = look(site, case, hosts)
+    given = "in the state that was given"
+    if seen.bad:
+        said = f"{why}; {given} {told(case, site.nodes, seen.bad)} had one"
+        yield Found(Impact.REBOOT, seen.bad, said, len(seen.bad))
+    if seen.dark:
+        said = f"{why}; the state that was given does not say of {named(seen.dark)}"
+        yield Found(Impact.REBOOT, seen.dark, said, min(seen.unsure, case.machines))
+    if not seen.bad and not seen.dark:
+        yield Found(Impact.NONE, (), f"{why}; {given} no node had one")
+
+
+# --- nodes in their turn --------------------------------------------------------------------------
+def once_more(site: SiteChange, case: Case, because: str) -> Iterator[Found]:
+    """Nodes that had their reboot, and would be put aside, or be waited for."""
+    hosts = hosts_of(site, case.pool)
+    why = (
+        f"{because}: a node of pool {case.pool.name} in its turn, whose reboot did not help, may "
+        "be rebooted once more instead of being put aside or waited for; as many as "
+        f"{case.healer.name} mends at a time"
+    )
+    if site.nodes is None:
+        most = min(case.healer.max_unavailable, len(hosts))
+        yield Found(Impact.REBOOT, hosts, f"{why}; {NOT_GIVEN}", most)
+        return
+    values = {each.value for each in case.faults}
+    turning = tuple(
+        name for name in hosts if site.nodes.get(name, NodeState()).labels.get(TURN_LABEL) in values
+    )
+    given = f"in the state that was given {named(turning) or 'none'} had its turn"
+    impact = Impact.REBOOT if turning else Impact.NONE
+    yield Found(impact, turning, f"{why}; {given}", len(turning) or None)
+
+
+def softened(site: SiteChange, at: tuple[Site, Pool, Fault], ends: str) -> str:
+    """Who has a fault no more by a check that finds less, in the state that was given; ``ends`` is
+    what that means to them."""
+    if site.nodes is None:
+        return ""
+    after, pool, fault = at
+    names: dict[bool | None, list[str]] = {True: [], False: [], None: []}
+    for host in after.hosts_of(pool):
+        node = site.nodes.get(host.name, NodeState())
+        if node.status(CONDITIONS[fault]) == "True":
+            found = reading_of(after, pool, fault, node)
+            names[found.faulty].append(f"{host.name}{in_words(found.words)}")
+    parts = []
+    if names[False]:
+        parts.append(f"{named(names[False])} had the fault and has it no more: {ends}")
+    if names[None]:
+        parts.append(f"of {named(names[None])} the condition does not tell whether it stays")
+    if names[True]:
+        parts.append(f"{named(names[True])} keeps it")
+    return "; ".join(parts) or "no node had the fault in the state that was given"
+
+
+# --- nodes that wait ------------------------------------------------------------------------------
+def freed(site: SiteChange, case: Case, more: int, because: str) -> Iterator[Found]:
+    """Nodes that have a fault and wait: ``more`` of them are begun with at once."""
+    hosts = hosts_of(site, case.pool)
+    why = f"{because}: nodes of pool {case.pool.name} with a fault that wait are {case.how}"
+    if site.nodes is None:
+        yield Found(Impact.REBOOT, hosts, f"{why}; {NOT_GIVEN}", min(more, len(hosts)))
+        return
+    sick = tuple(name for name in hosts if faulty(case, site.nodes.get(name, NodeState())))
+    if sick:
+        most = more if more < len(sick) else None
+        given = f"faulty in the state that was given: {named(sick)}"
+        yield Found(Impact.REBOOT, sick, f"{why}; {given}", most)
+    else:
+        yield Found(Impact.NONE, (), f"{why}; no node had a fault in the state that was given")
+
+
+def unheld(site: SiteChange, case: Case, earlier: int) -> Iterator[Found]:
+    """Nodes that nobody mended, as more than ``earlier`` of their pool had a fault."""
+    hosts = hosts_of(site, case.pool)
+    why = (
+        f"{case.bound} nodes of pool {case.pool.name} may have a fault before nobody is mended, "
+        f"and not {earlier} alone: those that were held back so are {case.how}"
+    )
+    if site.nodes is None:
+        yield Found(Impact.REBOOT, hosts, f"{why}; {NOT_GIVEN}", min(case.bound, len(hosts)))
+        return
+    sick = tuple(name for name in hosts if faulty(case, site.nodes.get(name, NodeState())))
+    given = f"in the state that was given {len(sick)} had one"
+    if len(sick) <= earlier:
+        yield Found(Impact.NONE, (), f"{why}; {given}")
+    elif len(sick) <= case.bound:
+        yield Found(Impact.REBOOT, sick, f"{why}; {given}: {named(sick)}")
+    else:
+        yield Found(Impact.UNKNOWN, sick, f"{why}; {given}, which is too many still")

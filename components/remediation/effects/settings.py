@@ -1,0 +1,91 @@
+"""What changes of the files do that our own programs read: the lines of the program of turns, and
+the scripts.
+
+Sources: components/remediation/turns.py and scripts/: the lines are read in each round, a script
+when a program or a Job starts.
+"""
+
+from collections.abc import Iterator
+
+from components.effects.applying import effect, not_known
+from components.effects.rules import Judge
+from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.remediation.effects.cases import Case, Found, bound, cases_of, effects
+from components.remediation.effects.repairs import freed, once_more, unheld
+from components.remediation.names import REBOOTS, TURNS, healed, settings_of
+from components.remediation.turns import CONFIG_MAP, configuration
+from schemas.facts.site import Site
+
+LINES = "foresite, components/remediation/turns.py (configuration), scripts/turns.awk"
+SCRIPTS = "foresite, components/remediation/reboot.py"
+_LATER = (
+    "the program of turns reads its lines in each round, and restarts for none; what they say of "
+    "reboots counts from the next decision on a node: one that has had its reboots is quarantined, "
+    "which drains nothing"
+)
+
+
+def told(judge: Judge) -> Judge:
+    """``judge`` for a ConfigMap, with what its content means to repairs."""
+
+    def judged(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterator[Effect]:
+        name = change.one.name.partition("/")[2]
+        changed = field is not None and field.path[:1] == ("data",)
+        if changed and name == CONFIG_MAP:
+            yield from _lines(site, change, field)
+        elif name == REBOOTS:
+            why = "Jobs read it when they start: reboots under way go on as they began"
+            yield effect(change, field, Impact.NONE, why, SCRIPTS)
+        else:
+            yield from judge(site, change, field)
+            if changed and name == TURNS:
+                why = "another program of turns: whom it has drained, and when, is not known"
+                yield from not_known(why, LINES)(site, change, field)
+
+    return judged
+
+
+def _lines(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+    """What another line means; said once for all of them."""
+    if site.before is None or site.after is None or field != change.fields[0]:
+        return
+    if configuration(site.before.site) == configuration(site.after.site):
+        why = "lines differ that no setting explains: whom it has drained is not known"
+        yield from not_known(why, LINES)(site, change, field)
+        return
+    yield effect(change, field, Impact.NONE, _LATER, LINES)
+    before = {(each.name, pool.name): (each, pool) for each, pool in healed(site.before.site)}
+    for healer, pool in healed(site.after.site):
+        was = before.get((healer.name, pool.name))
+        if was is None:
+            continue  # what it means that a healer comes, its templates say
+        for case in cases_of(site, pool.name, site.after.site.mended(pool, healer)):
+            earlier = bound(site.before.site, was[1], was[0])
+            found = _wider(site, case, was[0].max_unavailable, earlier)
+            yield from effects(change, field, case, found)
+            if again := _again(site.before.site, site.after.site):
+                yield from effects(change, field, case, once_more(site, case, again))
+
+
+def _again(before: Site, after: Site) -> str:
+    """What lets a node have a reboot more than before (scripts/turns.awk, ``after_reboot``)."""
+    old, new = (settings_of(each).reboot for each in (before, after))
+    pairs = {
+        "timeout_seconds": (new.timeout_seconds, old.timeout_seconds),
+        "attempts": (old.attempts, new.attempts),
+        "window_hours": (new.window_hours, old.window_hours),
+    }
+    values = (old.model_dump(), new.model_dump())
+    found = [name for name, (less, more) in pairs.items() if less < more]
+    return ", ".join(f"{name} {values[0][name]} → {values[1][name]}" for name in found)
+
+
+def _wider(site: SiteChange, case: Case, number: int, earlier: int) -> Iterator[Found]:
+    """What it means that more hosts of a pool may be out, or faulty, than before."""
+    now = case.healer.max_unavailable
+    if now > number:
+        yield from freed(site, case, now - number, f"max_unavailable {number} → {now}")
+    if case.bound > earlier:
+        yield from unheld(site, case, earlier)

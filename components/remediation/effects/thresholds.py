@@ -1,0 +1,187 @@
+"""Whether a change makes a check find more faults than before, or fewer.
+
+Compares the settings of both sides, and not the texts that are made of them: an argument of a
+script says nothing of which way is the stricter one. What differs in a check and in no setting
+that is listed here is another check: whom it finds, nobody knows.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from components.remediation.checks import Check, checks
+from schemas.facts.site import Site
+from schemas.model.accelerators import AcceleratorModel
+from schemas.model.remediation import Detector
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Fault
+
+
+class Shift(NamedTuple):
+    """What makes a check find ``more``, or ``fewer``; ``other`` is what may do either. ``longer``
+    lets a condition that is True stay so for longer, and makes none True; ``told`` changes only
+    what a message says. Each is said in a few words: ``bad_after 3 → 1``."""
+
+    more: tuple[str, ...] = ()
+    fewer: tuple[str, ...] = ()
+    other: tuple[str, ...] = ()
+    longer: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+
+
+class _Number(NamedTuple):
+    """A setting that is a number, and whether a higher one finds more."""
+
+    value: int
+    higher_finds_more: bool = False
+
+
+_DAMPING = ("good_after", "interval_seconds")
+"""Settings that, when higher, need more time of good readings until a fault is gone
+(components/remediation/checks/settled.sh)."""
+_SILENCING = "health.silent_codes"
+"""A set of which more makes a check answer unknown (exit code 2) where it was good or bad."""
+
+
+class _Looked(NamedTuple):
+    """How a fault is looked for: settings by their names. Of ``sets`` a larger one finds more; of
+    ``plain`` ones any other value is another check, and one that comes finds more."""
+
+    numbers: Mapping[str, _Number]
+    sets: Mapping[str, frozenset[str]]
+    plain: Mapping[str, Any]
+
+
+def shift(before: Site, after: Site, pool: str, fault: Fault) -> Shift | None:
+    """How a check of a pool differs; None where a side does not look for the fault there."""
+    sides = [_looked(site, pool, fault) for site in (before, after)]
+    old, new = sides
+    if old is None or new is None:
+        return None
+    found = [_numbers(old, new), _sets(old, new), _plain(old, new)]
+    more, fewer, other = (tuple(word for each in found for word in each[n]) for n in range(3))
+    longer = _longer(old, new)
+    told = _told(before, after, pool, fault)
+    same = not (more or fewer or other or longer)
+    if same and _check(before, pool, fault) != _check(after, pool, fault):
+        other = ("arguments of the check",)
+    return Shift(more, fewer, other, longer, told)
+
+
+def _longer(old: _Looked, new: _Looked) -> tuple[str, ...]:
+    pairs = ((name, old.numbers[name].value, new.numbers[name].value) for name in _DAMPING)
+    return tuple(f"{name} {was} → {now}" for name, was, now in pairs if now > was)
+
+
+def _told(before: Site, after: Site, name: str, fault: Fault) -> tuple[str, ...]:
+    """Who takes out single cards reads from the message which they are, so it is renewed."""
+    pools = [(site, _pool(site, name)) for site in (before, after)]
+    was, now = (site.taints_devices(pool) if pool else False for site, pool in pools)
+    if was == now or fault is not Fault.PCIE_LINK_DEGRADED:
+        return ()
+    return (f"the condition's message is {'' if now else 'no longer '}renewed when it changes",)
+
+
+def _numbers(old: _Looked, new: _Looked) -> Shift:
+    more: list[str] = []
+    fewer: list[str] = []
+    for name, (now, higher) in new.numbers.items():
+        was = old.numbers[name].value if name in old.numbers else now
+        if was != now and not (name == "good_after" and now > was):  # that is ``longer``
+            (more if (now > was) is higher else fewer).append(f"{name} {was} → {now}")
+    return Shift(tuple(more), tuple(fewer))
+
+
+def _sets(old: _Looked, new: _Looked) -> Shift:
+    more: list[str] = []
+    fewer: list[str] = []
+    for name, now in new.sets.items():
+        was = old.sets.get(name, now)
+        grown, shrunk = (fewer, more) if name == _SILENCING else (more, fewer)
+        if now - was:
+            grown.append(f"{name} with {', '.join(sorted(now - was))}")
+        if was - now:
+            shrunk.append(f"{name} without {', '.join(sorted(was - now))}")
+    return Shift(tuple(more), tuple(fewer))
+
+
+def _plain(old: _Looked, new: _Looked) -> Shift:
+    more: list[str] = []
+    fewer: list[str] = []
+    other: list[str] = []
+    for name in dict.fromkeys((*old.plain, *new.plain)):
+        was, now = old.plain.get(name), new.plain.get(name)
+        if was != now:
+            where = more if was is None else fewer if now is None else other
+            where.append(name)
+    return Shift(tuple(more), tuple(fewer), tuple(other))
+
+
+def _pool(site: Site, name: str) -> Pool | None:
+    return next((each for each in site.file.pools if each.name == name), None)
+
+
+def _check(site: Site, name: str, fault: Fault) -> Check | None:
+    pool = _pool(site, name)
+    found = checks(site, pool) if pool else ()
+    return next((each for each in found if each.fault is fault), None)
+
+
+def _looked(site: Site, name: str, fault: Fault) -> _Looked | None:
+    pool, settings = _pool(site, name), site.file.remediation
+    if pool is None or settings is None or fault not in site.faults(pool):
+        return None
+    detector = settings.detector
+    numbers = {
+        "bad_after": _Number(detector.bad_after),
+        "good_after": _Number(detector.good_after, higher_finds_more=True),
+        "interval_seconds": _Number(detector.interval_seconds),
+    }
+    record = site.accelerators.get(site.model(pool) or "")
+    numbers |= _own_numbers(site, pool, detector, record).get(fault, {})
+    plain = _cards(record, fault) if record else {}
+    return _Looked(numbers, _own_sets(detector, record).get(fault, {}), plain)
+
+
+def _own_numbers(
+    site: Site, pool: Pool, detector: Detector, record: AcceleratorModel | None
+) -> dict[Fault, dict[str, _Number]]:
+    accelerators = site.profile(pool).accelerators
+    count = accelerators.count if accelerators else 0
+    width = (record.pci.link_width if record else None) or 0
+    missing = {"accelerators of the hardware profile": _Number(count, higher_finds_more=True)}
+    if record and record.health:
+        missing["health.timeout_seconds"] = _Number(record.health.timeout_seconds)
+    return {
+        Fault.ACCELERATOR_MISSING: missing,
+        Fault.PCIE_LINK_DEGRADED: {"link_width": _Number(width, higher_finds_more=True)},
+        Fault.DISK_FULL: {"disk_full_percent": _Number(detector.disk_full_percent)},
+        Fault.KERNEL_DEADLOCK: {"blocked_seconds": _Number(detector.blocked_seconds)},
+    }
+
+
+def _own_sets(
+    detector: Detector, record: AcceleratorModel | None
+) -> dict[Fault, dict[str, frozenset[str]]]:
+    disks = {"disks": frozenset(detector.disks)}
+    xids = frozenset(str(each) for each in detector.xids.reboot)
+    health = record.health if record else None
+    codes = {_SILENCING: frozenset(map(str, health.silent_codes))} if health else {}
+    return {
+        Fault.ACCELERATOR_MISSING: codes,
+        Fault.ACCELERATOR_ERROR: {"xids.reboot": xids},
+        Fault.DISK_FULL: disks,
+        Fault.READ_ONLY_FILESYSTEM: disks,
+    }
+
+
+def _cards(record: AcceleratorModel, fault: Fault) -> dict[str, Any]:
+    """How a model's cards are told from other devices, and how a host counts those that work."""
+    pci = {"pci": record.pci.model_dump(exclude={"link_width"})}
+    if fault is Fault.PCIE_LINK_DEGRADED:
+        return pci
+    if fault is not Fault.ACCELERATOR_MISSING:
+        return {}
+    health = record.health
+    apart = {"timeout_seconds", "silent_codes"}
+    counted = health.model_dump(exclude=apart) if health else None
+    return {**pci, "health": counted}

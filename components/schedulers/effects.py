@@ -1,0 +1,199 @@
+"""What changes of the schedulers do: they restart where they run, on the control plane, and nobody
+else does. Jobs that run are no scheduler's business any more.
+
+Of Kubernetes' own rules those are narrowed that cannot know whom an object here is for: a policy
+that judges teams' pods alone, and rights that go with their scheduler.
+Sources: Kubernetes 1.34, pkg/scheduler and cmd/kube-scheduler/app/server.go;
+pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go (its state is in memory alone).
+"""
+
+from collections.abc import Iterable, Iterator
+
+from components.effects.access import OPENED, admission
+from components.effects.applying import Applier, Kind, effect, rules
+from components.effects.bodies import items, mapping
+from components.effects.kubernetes import RULES as KUBERNETES
+from components.effects.resources import FENCED
+from components.effects.rules import Judge, Rule, harmless
+from components.effects.vocabulary import (
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    Side,
+    SiteChange,
+)
+from components.effects.workloads import COLLECTED, CRON_JOBS, one, some
+from components.making.manifest import Manifest
+from components.schedulers.names import (
+    COMPONENT,
+    INSTANCE_LABEL,
+    NAME_LABEL,
+    SCHEDULER,
+    run_here,
+)
+from schemas.kubernetes.node_labels import TEAM_LABEL
+from schemas.model.scheduling import Gang
+
+SERVER = "Kubernetes 1.34, cmd/kube-scheduler/app/server.go"
+PLUGIN = "pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go"
+NAMES = "pfnet/scheduler-plugins f63b46e, plugins/gang/name_spec.go"
+ADMISSION = "Kubernetes 1.34, apiserver pkg/admission/plugin/policy/validating"
+POLICY = "Kubernetes 1.34, api networking/v1, NetworkPolicySpec"
+
+JOBS_GO_ON = "jobs that run go on; no pod of its pools starts until a replica leads again"
+GANGS_WAIT = "gangs that were waiting give back what they held and start over with the next canary"
+WITH_IT = "it goes with the scheduler, the only one that used it: its end is judged there"
+UNUSED = "only this scheduler has these rights, and the plugin that used them is gone"
+
+
+def _backend(manifest: Manifest) -> str:
+    """The backend that an object is of; empty for those of the whole site."""
+    return str(mapping(manifest.body, "metadata", "labels").get(INSTANCE_LABEL, ""))
+
+
+def _gang(side: Side | None, name: str) -> Gang | None:
+    """The gang settings of a backend on one side."""
+    every = run_here(side.site) if side else []
+    return next((own.gang for backend, own in every if backend.name == name), None)
+
+
+def _told(judge: Judge) -> Judge:
+    """``judge`` for a scheduler's Deployment, with what its pods' restart means to jobs."""
+
+    def told(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+        stays = change.after is not None
+        waiting = GANGS_WAIT if _gang(site.before, _backend(change.one)) else ""
+        after = JOBS_GO_ON if stays else "jobs that run go on; pods that name it wait for ever"
+        notes = "; ".join(filter(None, (after, waiting if stays else "")))
+        for each in judge(site, change, field):
+            restarts = each.impact is Impact.POD_RESTART and change.before is not None
+            sources = f"{each.source}, {PLUGIN if waiting else SERVER}"
+            yield each._replace(why=f"{each.why}; {notes}", source=sources) if restarts else each
+
+    return told
+
+
+def _configured(judge: Judge) -> Judge:
+    """``judge`` for a scheduler's ConfigMap, with what another prefix means to gangs."""
+
+    def told(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+        yield from judge(site, change, field)
+        name = _backend(change.one)
+        old, new = (_gang(side, name) for side in (site.before, site.after))
+        if field is not None and old and new and old.annotation_prefix != new.annotation_prefix:
+            why = (
+                f"pods with annotations {old.annotation_prefix}-* are no gang any more: those that "
+                "wait start one by one, and the end of one no longer ends the others"
+            )
+            yield effect(change, field, Impact.NONE, why, NAMES)
+
+    return told
+
+
+def _moves(site: SiteChange, name: str) -> bool:
+    """Whether a backend's scheduler goes, or is made anew elsewhere."""
+    change = site.changes.get((COMPONENT, f"Deployment/{name}"))
+    if change is None or change.before is None:
+        return False
+    return change.after is None or change.after.key != change.before.key
+
+
+def _of_the_scheduler(judge: Judge) -> Judge:
+    """``judge`` for rights: nobody loses what only a scheduler had that goes, or only a plugin."""
+
+    def narrowed(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
+        name = _backend(change.one)
+        why = WITH_IT if _moves(site, name) else ""
+        if not why and change.kind in ("ClusterRole", "ClusterRoleBinding"):
+            why = UNUSED if change.one.name.endswith("/plugins") else ""
+        for each in judge(site, change, field):
+            known = each.impact is Impact.UNKNOWN and why
+            yield each._replace(impact=Impact.NONE, why=why, hosts=()) if known else each
+
+    return narrowed
+
+
+def judges_teams(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """A policy that judges what teams create: no node, and no pod that is there."""
+    found = [*_policies(site.before, change.before), *_policies(site.after, change.after)]
+    if not found or not all(_of_teams(each) for each in found):
+        yield from admission(site, change, field)
+        return
+    why = (
+        "it judges pods and Jobs that teams make later, those of Jobs that run among them; what is "
+        "there stays as it is"
+    )
+    yield effect(change, field, Impact.NONE, why, ADMISSION)
+
+
+def _policies(side: Side | None, manifest: Manifest | None) -> Iterator[Manifest]:
+    """The policy that an object is, or binds."""
+    if manifest is None or manifest.kind == "ValidatingAdmissionPolicy":
+        yield from [manifest] if manifest else []
+        return
+    named = mapping(manifest.body, "spec").get("policyName")
+    for each in side.objects.values() if side else ():
+        if each.kind == "ValidatingAdmissionPolicy" and each.key[3] == named:
+            yield each
+
+
+def _of_teams(policy: Manifest) -> bool:
+    """Whether a policy looks at nothing but what is created in namespaces of teams."""
+    spec = mapping(policy.body, "spec", "matchConstraints")
+    selected = items(mapping(spec, "namespaceSelector"), "matchExpressions")
+    teams = {"key": TEAM_LABEL, "operator": "Exists"} in selected
+    return teams and all(
+        each.get("operations") == ["CREATE"] for each in items(spec, "resourceRules")
+    )
+
+
+def fences_schedulers(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """A NetworkPolicy that selects schedulers: nobody asks them anything but their metrics."""
+    sides = [each for each in (change.before, change.after) if each is not None]
+    chosen = [mapping(each.body, "spec", "podSelector", "matchLabels") for each in sides]
+    if any(each.get(NAME_LABEL) != SCHEDULER for each in chosen):
+        yield from FENCED(site, change, field)
+        return
+    why = "it concerns the scheduler's own pods: they are asked for metrics and health alone"
+    yield effect(change, field, Impact.NONE, why, POLICY)
+
+
+RELEASED = harmless("the schedulers' other ports are open to pods again", POLICY)
+ONE_CANARY = some("the canary of {} that runs stops; it does no work", COLLECTED, one)
+
+_OWN = (
+    Kind("ValidatingAdmissionPolicy", judges_teams, OPENED, (("spec", judges_teams),)),
+    Kind("ValidatingAdmissionPolicyBinding", judges_teams, OPENED, (("spec", judges_teams),)),
+    Kind(
+        "NetworkPolicy",
+        fences_schedulers,
+        RELEASED,
+        (("spec", fences_schedulers),),
+        replaced=fences_schedulers,
+    ),
+    CRON_JOBS._replace(gone=ONE_CANARY),
+)
+_NARROWED = {
+    "Deployment": _told,
+    "ConfigMap": _configured,
+    **dict.fromkeys(
+        ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
+        _of_the_scheduler,
+    ),
+}
+RULES: list[Rule] = [
+    *(rule for kind in _OWN for rule in rules(kind, Applier.PULUMI)),
+    *(
+        rule._replace(judge=_NARROWED[rule.kind](rule.judge))
+        for rule in KUBERNETES
+        if rule.kind in _NARROWED
+    ),
+]
+"""Of this component's objects; Kubernetes' own rules follow."""

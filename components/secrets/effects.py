@@ -1,0 +1,72 @@
+"""What changes of the references to Secrets do to machines: nothing by themselves.
+
+No node reads these objects. The External Secrets Operator fetches what they name, and whoever reads
+the Secret takes it up: the Bare Metal Operator logs in to a BMC anew and leaves the machine alone,
+Alertmanager is told by its operator, the next reboot's pod mounts the kubeconfig as it is then.
+Where something else is fetched than is good, the access fails; that is said of each change.
+"""
+
+from collections.abc import Iterator
+
+from components.effects.applying import Applier, Kind, effect, rules
+from components.effects.rules import Judge, Rule, harmless
+from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.making.manifest import Target
+from components.secrets.objects import KIND
+
+OPERATOR = "External Secrets 2.9, pkg/controllers/externalsecret/externalsecret_controller.go"
+_BMC = (
+    "the Bare Metal Operator then logs in to the BMC anew, and the machine goes on; a host whose "
+    "BMC refuses is not power-cycled and not chosen for a Machine until it is put right"
+)
+_BMC_SOURCE = "Bare Metal Operator 0.13, internal/controller/metal3.io/baremetalhost_controller.go"
+_OTHER = "running pods go on; alerts or reboots that use it fail where it is not what it should be"
+_OTHER_SOURCE = (
+    "prometheus-operator 0.85.0, pkg/alertmanager/operator.go; "
+    "foresite, components/remediation/reboot.py"
+)
+READERS = {Target.MANAGEMENT: (_BMC, _BMC_SOURCE), Target.SITE: (_OTHER, _OTHER_SOURCE)}
+"""What becomes of a Secret's content, on each cluster, and where that is from."""
+
+
+def _read_by(what: str) -> Judge:
+    """A judge for changes after which the Secret may hold something else."""
+
+    def judge(
+        _site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterator[Effect]:
+        reader, source = READERS[change.one.target]
+        yield effect(change, field, Impact.NONE, f"{what}: {reader}", f"{OPERATOR}; {source}")
+
+    return judge
+
+
+_ADDED = _read_by(
+    "the Secret is made from the store, and one that was made by hand is taken over with what the "
+    "store holds"
+)
+_GONE = _read_by("the Secret goes with it, as it is its owner")
+_FETCHED = _read_by("the Secret is fetched anew from there, and stays as it is where that fails")
+
+EXTERNAL_SECRET = Kind(
+    KIND,
+    _ADDED,
+    _GONE,
+    (
+        ("spec.data", _FETCHED),
+        ("spec.secretStoreRef", _FETCHED),
+        (
+            "spec.refreshInterval",
+            harmless("how often the store is asked; the Secret stays as it is", OPERATOR),
+        ),
+        (
+            "spec.target.template.metadata",
+            harmless(
+                "labels of the Secret itself; no pod and no machine is made of them", OPERATOR
+            ),
+        ),
+    ),
+)
+"""What else its spec holds is not for a site file to say, and unknown."""
+
+RULES: tuple[Rule, ...] = tuple(rules(EXTERNAL_SECRET, Applier.PULUMI))

@@ -1,0 +1,207 @@
+"""What changes of teams, tiers and limits do to machines: none stops, and no pod that runs does.
+
+A limit that is lowered evicts nobody, whoever holds it; what it changes is what starts later, and
+with Kueue and a PodGroup's queue also who makes way when something of a higher tier waits.
+
+Sources: pfnet/kube-throttler 1.7.4, pkg/controllers, pkg/scheduler_plugin; Kueue 0.19.2,
+pkg/controller/core, pkg/scheduler/preemption; Volcano 1.15.1, installer/helm (actions),
+pkg/webhooks/admission/queues; Kubernetes 1.34, plugin/pkg/admission/priority/admission.go.
+"""
+
+from collections.abc import Iterable
+
+from components.effects.access import ADMISSION
+from components.effects.applying import Applier, Fixed, Kind, effect, former, rules
+from components.effects.placement import running
+from components.effects.resources import (
+    CLASSES,
+    NAMESPACES,
+    PRIORITY,
+    SCHEDULING,
+    emptied,
+    namespace_labels,
+    unprioritised,
+)
+from components.effects.rules import Judge, Rule, harmless
+from components.effects.vocabulary import (
+    ABSENT,
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    Side,
+    SiteChange,
+)
+from components.teams.namespaces import RDMA_LABEL
+from schemas.facts.quotas import Holder, held
+from schemas.kubernetes.node_labels import TEAM_LABEL
+
+THROTTLER = "pfnet/kube-throttler 1.7.4, pkg/controllers/clusterthrottle_controller.go"
+KUEUE = "Kueue 0.19.2, pkg/controller/core"
+PREEMPTION = "Kueue 0.19.2, pkg/scheduler/preemption/classical"
+TIERS = "Kueue 0.19.2, pkg/controller/core/workloadpriorityclass_controller.go"
+FLAVORS = "Kueue 0.19.2, pkg/util/equality/podset.go"
+VOLCANO = "Volcano 1.15.1, installer/helm/chart/volcano/config, pkg/webhooks/admission/queues"
+LOCAL_QUEUES = "Kueue 0.19.2, apis/kueue/v1beta2/localqueue_types.go (CEL rule)"
+_BELONGS = {TEAM_LABEL, RDMA_LABEL}
+
+_WAITS = "; `pulumi up` waits for its end, and fails after ten minutes"
+
+
+def belonging(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """Labels by which limits and policies select a team's namespaces."""
+    if field is None or len(field.path) != 3 or field.path[2] not in _BELONGS:
+        yield from namespace_labels(site, change, field)
+        return
+    why = (
+        "limits and policies select namespaces by it: pods that run go on, and are counted for "
+        "the team that the namespace belongs to now; pods made later are judged so"
+    )
+    yield effect(change, field, Impact.NONE, why, f"{THROTTLER}, {ADMISSION}")
+
+
+def default_tier(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """Which tier pods get that name none; the API server knows one at a time."""
+    others = [
+        each.one.title
+        for each in site.changes.values()
+        if each.kind == change.kind
+        and each.one.name != change.one.name
+        and former(each).body.get("globalDefault") is True
+    ]
+    why = "pods made later get it so; those that run keep what they have"
+    if others:
+        why += (
+            f"; while {', '.join(others)} is still the default the API server refuses a second "
+            "one: if `pulumi up` stops there, run it again"
+        )
+    yield effect(change, field, Impact.NONE, why, PRIORITY)
+
+
+def ordering(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """Kueue gives jobs that run the new number too: where tiers change places, one that waits may
+    at once take the place of one that runs."""
+    old, new = (_order(side, change) for side in (site.before, site.after))
+    kept = [name for name in new if name in old]
+    if kept == [name for name in old if name in new]:
+        yield from SAME_ORDER(site, change, field)
+        return
+    models = held(site.side.site, Holder.KUEUE)
+    pools = [pool for model in models for pool in site.side.site.pools_with(model)]
+    hosts = tuple(host.name for pool in pools for host in site.side.site.hosts_of(pool))
+    why = (
+        "tiers change places: jobs that run get the new number, and those that wait may now take "
+        "their place; how many is not in Git"
+    )
+    found = effect(change, field, Impact.DRAIN, why, f"{TIERS}, {PREEMPTION}")
+    yield found._replace(hosts=hosts, at_most=running(site.side, hosts))
+
+
+def _order(side: Side | None, change: ObjectChange) -> list[str]:
+    """The tiers of one side, the lowest first."""
+    every = side.objects.values() if side else ()
+    tiers = [each.body for each in every if each.kind == change.kind]
+    return [each["metadata"]["name"] for each in sorted(tiers, key=lambda each: each["value"])]
+
+
+def judging(_site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """Policies of ours: they judge new pods, jobs and queues in the namespaces of teams alone."""
+    why = (
+        "it judges what is made later in the namespaces of teams, pods that are made anew too; "
+        "what runs there stays, and nodes write nothing that it judges"
+    )
+    yield effect(change, field, Impact.NONE, why, ADMISSION)
+
+
+COUNTED = harmless(
+    "nothing is evicted: pods that run go on, above the limit too, and are counted; whether others "
+    "start is judged by it at once",
+    THROTTLER,
+)
+RENAMED = harmless(
+    "pods that run go on, and those that asked by this name are counted no more: until they end, "
+    "more of the model may be in use than its limit",
+    THROTTLER,
+)
+UNCOUNTED = harmless("pods that run go on; those that it held start, without a limit", THROTTLER)
+QUEUED = harmless(
+    "nothing is evicted by it: jobs that run go on, above the limit too, and none starts until "
+    "there is room; jobs of a higher tier that wait may take the place of lower ones",
+    PREEMPTION,
+)
+NEW_QUEUE = harmless("no job is in it yet", KUEUE)
+CLOSED = harmless(
+    f"jobs that run go on, and none starts from it; it goes when the last one has ended{_WAITS}",
+    KUEUE,
+)
+POOLED = harmless(
+    "jobs that run go on; without the cohort's quota no queue can borrow, so none starts", KUEUE
+)
+MOVED = harmless("jobs that run go on; those that wait for it start no more", KUEUE)
+PLACED = harmless("jobs that run stay where they are; those that start later go so", FLAVORS)
+KEPT = harmless(f"jobs that run go on; it goes when no queue names it{_WAITS}", KUEUE)
+SAME_ORDER = harmless("tiers stay in their order, so the same jobs go first as before", TIERS)
+UNORDERED = harmless("jobs keep the number that they have", TIERS)
+QUEUE = harmless(
+    "jobs that run go on, above the limit too; none starts until there is room", VOLCANO
+)
+NO_QUEUE = harmless("jobs that run go on; those that wait in it start no more", VOLCANO)
+
+
+def throttled(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
+    """A limit that changes; where a resource has another name its pods are lost sight of."""
+    gone = field is not None and field.after is ABSENT and "resourceRequests" in field.path
+    yield from (RENAMED if gone else COUNTED)(site, change, field)
+
+
+def _limit(name: str, added: Judge, gone: Judge, changed: Judge, *fixed: Fixed) -> Kind:
+    return Kind(name, added, gone, (("spec", changed),), fixed)
+
+
+KINDS = (
+    Kind(
+        "Namespace",
+        harmless("it is empty at first", NAMESPACES),
+        emptied,
+        (),
+        labels=belonging,
+    ),
+    Kind(
+        "PriorityClass",
+        CLASSES,
+        unprioritised,
+        (("globalDefault", default_tier), ("description", CLASSES)),
+        (
+            Fixed("value", replaces=False, refuses=True, source=SCHEDULING),
+            Fixed("preemptionPolicy", replaces=False, refuses=True, source=SCHEDULING),
+        ),
+    ),
+    _limit("ValidatingAdmissionPolicy", judging, judging, judging),
+    _limit("ValidatingAdmissionPolicyBinding", judging, judging, judging),
+    _limit("ClusterThrottle", COUNTED, UNCOUNTED, throttled),
+    _limit("ClusterQueue", NEW_QUEUE, CLOSED, QUEUED),
+    _limit("Cohort", NEW_QUEUE, POOLED, QUEUED),
+    _limit(
+        "LocalQueue",
+        NEW_QUEUE,
+        MOVED,
+        MOVED,
+        Fixed("spec.clusterQueue", replaces=False, refuses=True, source=LOCAL_QUEUES),
+    ),
+    _limit("ResourceFlavor", NEW_QUEUE, KEPT, PLACED),
+    Kind(
+        "WorkloadPriorityClass",
+        harmless("no job names it yet", TIERS),
+        UNORDERED,
+        (("value", ordering), ("description", harmless("it is read by people", TIERS))),
+    ),
+    _limit("Queue", QUEUE, NO_QUEUE, QUEUE),
+)
+RULES: list[Rule] = [rule for kind in KINDS for rule in rules(kind, Applier.PULUMI)]
+"""For the kinds of this component; Kubernetes' rules come behind them."""

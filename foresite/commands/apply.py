@@ -1,0 +1,203 @@
+"""``foresite apply``: after a merge, the sites that are not as Git says, one after the other.
+
+In the order of their rings, and of their names in a ring; the first that fails ends the run, and
+the same command goes on from there. What is due is asked of the stacks
+(foresite/delivery/stack/applied.py).
+"""
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from foresite.command import FOUND, OK, UsageError, repository
+from foresite.commands.up import apply, named, select, sound
+from foresite.delivery.allowance import Allowances
+from foresite.delivery.ready import ready
+from foresite.delivery.stack.alone import alone
+from foresite.delivery.stack.applied import Commits, Standing, asked, message, succeeded
+from foresite.delivery.stack.engine import Engine, EngineError, Record
+from foresite.delivery.stack.engines import engine_for
+from foresite.delivery.stack.vanished import told, without_file
+from preview.states.snapshot import GitError
+from schemas.facts.site import Site
+from schemas.load import site_names
+
+_QUESTIONS = 8
+"""Stacks whose history is asked for at a time."""
+
+
+class State(StrEnum):
+    """What became of a site in a run."""
+
+    DUE = "due"
+    """It is to be applied."""
+    SAME = "up to date"
+    APPLIED = "applied"
+    FAILED = "failed"
+    NOT_REACHED = "not reached"
+    """It is due, and a site before it failed."""
+
+
+class Step(NamedTuple):
+    """A site in its place in the order; ``seconds`` are those of a run that passed."""
+
+    site: Site
+    engine: Engine
+    standing: Standing
+    state: State
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        why = f": {self.standing.due}" if self.state is State.DUE else ""
+        took = f", {self.seconds} s" if self.state is State.APPLIED else ""
+        ends = " (decommissioned)" if self.ends else ""
+        return f"ring {self.site.file.ring}  {self.site.name}{ends}: {self.state.value}{why}{took}"
+
+    @property
+    def ends(self) -> bool:
+        """Whether the site is decommissioned."""
+        return self.site.file.decommission is not None
+
+
+def run(options: argparse.Namespace) -> int:
+    """Apply every site that is due, or with ``--plan`` say which are."""
+    root = repository(options)
+    sites = sound(root, options.sites, options.format)
+    if sites is None:
+        return FOUND
+    try:
+        commits = Commits(root)
+        dirty = commits.uncommitted()
+        if dirty and not options.trial:
+            raise UsageError(f"{dirty[0]} is not as in the last commit; commit it, or take it back")
+        steps = plan(root, sites, commits, trial=options.trial, everything=bool(dirty))
+    except (GitError, EngineError) as error:
+        raise UsageError(str(error)) from None
+    if not options.plan:
+        allow = Allowances(named(options.allow), commits)
+        # What is not in a commit is applied again next time: no commit says what it was.
+        words = message(commits.head) + (" and more" if dirty else "")
+        steps = _apply(options, steps, lambda step: _one(step, words, allow))
+    engine = steps[0].engine if steps else engine_for(root, None, trial=options.trial)
+    gone = without_file(engine, site_names(root))
+    return _report(options, commits.head, steps, gone)
+
+
+def plan(
+    root: Path, sites: Iterable[Site], commits: Commits, *, trial: bool, everything: bool
+) -> list[Step]:
+    """The sites in their order, each with how it stands; ``everything``: all are due.
+
+    Raises UsageError, EngineError, GitError; then nothing was applied to any site.
+    """
+    sites = ordered(sites)
+    engines = [engine_for(root, site, trial=trial) for site in sites]
+    with ThreadPoolExecutor(_QUESTIONS) as pool:
+        answers = list(pool.map(asked, engines))
+    steps = []
+    for site, engine, answer in zip(sites, engines, answers, strict=True):
+        standing = Standing("", "the work tree has changes that are in no commit")
+        if not everything:
+            standing = _standing(commits, site.name, answer)
+        steps.append(Step(site, engine, standing, State.DUE if standing.due else State.SAME))
+    return steps
+
+
+def ordered(sites: Iterable[Site]) -> list[Site]:
+    """The sites by ring and name. One that ends comes last: its run waits until Cluster API has
+    taken its machines away, and no other should."""
+    return sorted(sites, key=lambda site: (bool(site.file.decommission), site.file.ring, site.name))
+
+
+def _standing(commits: Commits, site: str, answer: tuple[Record | None, str]) -> Standing:
+    try:
+        return commits.standing(site, *answer)
+    except GitError as error:
+        fix = f"check out a newer one, or apply this one by hand: foresite up {site}"
+        raise UsageError(f"{site}: {error}, the commit that is applied; {fix}") from None
+
+
+def _apply(
+    options: argparse.Namespace, steps: list[Step], one: Callable[[Step], Step]
+) -> list[Step]:
+    """Apply what is due, up to the first that fails."""
+    done: list[Step] = []
+    failed = False
+    for step in steps:
+        if step.state is State.DUE and failed:
+            step = step._replace(state=State.NOT_REACHED)
+        elif step.state is State.DUE:
+            _say(options, f"{step}")
+            step = one(step)
+            failed = step.state is State.FAILED
+        done.append(step)
+        _say(options, f"{step}")
+    return done
+
+
+def _one(step: Step, words: str, allow: Allowances) -> Step:
+    engine, site = step.engine, step.site.name
+    try:
+        with alone(engine):
+            select(engine)
+            since = succeeded(engine)
+            may = allow.of(site, since)
+            found = ready(engine, step.site, writes=True)
+            found.guard(may)
+            engine.mark(words.removeprefix(message("")))
+            outcome = apply(engine, found, may, words)
+            if outcome is not None:
+                engine.unmark()
+                allow.use(site, since, found.needed)
+                return step._replace(state=State.APPLIED, seconds=outcome.seconds)
+    except (UsageError, EngineError, GitError) as error:
+        print(f"foresite: {site}: {error}", file=sys.stderr)
+    return step._replace(state=State.FAILED)
+
+
+def _say(options: argparse.Namespace, text: str) -> None:
+    if options.format == "text":
+        print(text, flush=True)
+
+
+def _report(
+    options: argparse.Namespace, head: str, steps: list[Step], gone: list[str] | None
+) -> int:
+    """Say how the run, or the plan, ended; the exit code."""
+    named = {state: [s.site.name for s in steps if s.state is state] for state in State}
+    failed = bool(named[State.FAILED])
+    # Where no site has a file any more, and not just one, something is wrong with sites/.
+    code = FOUND if failed or (not steps and gone != []) else OK
+    if options.format == "json":
+        sites = [
+            {"site": s.site.name, "ring": s.site.file.ring, "state": s.state.value,
+             "why": s.standing.due, "applied": s.standing.commit, "seconds": s.seconds,
+             "decommissioned": s.ends}
+            for s in steps
+        ]  # fmt: skip
+        resume = _same_command(options) if failed else None
+        said = {"commit": head, "sites": sites, "resume": resume, "without_file": gone}
+        print(json.dumps(said, indent=2))
+        return code
+    if options.plan:
+        print("\n".join(map(str, steps)))
+    counts = [f"{len(names)} {state.value}" for state, names in named.items() if names]
+    print(f"\n{head[:10]}: {', '.join(counts) or 'there is no site'}")
+    print(end="".join(f"{line}\n" for line in told(gone)))
+    if failed:
+        if named[State.NOT_REACHED]:
+            print(f"not reached: {', '.join(named[State.NOT_REACHED])}")
+        print(f"mend what is said above, then go on with: {_same_command(options)}")
+    return code
+
+
+def _same_command(options: argparse.Namespace) -> str:
+    root = ["--root", str(options.root)] if options.root else []
+    flags = ["--trial"] if options.trial else []
+    return shlex.join(["foresite", *root, "apply", *flags, *options.sites])

@@ -1,0 +1,166 @@
+"""``foresite check``: every problem of sites, offline, down to the last field of each object."""
+
+import argparse
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from components.making.manifest import Manifest
+from components.making.validation import object_problems
+from components.site import site_objects
+from foresite import parallel
+from foresite.command import FOUND, OK, UsageError, repository
+from foresite.judged import Advice, Judged, judged, placed
+from schemas.facts.site import Site
+from schemas.kubernetes.shown import shorten
+from schemas.load import Loaded, load
+from schemas.model.problem import Problem
+
+CEL = "ValidatingAdmissionPolicy"
+"""The kind whose rules an API server judges."""
+
+
+class Examined(NamedTuple):
+    """What was found of the objects of a ``site``: what the schemas refuse, what the policies say,
+    one line on the site, the kinds of its objects, and how many CEL rules are the API server's."""
+
+    site: str
+    refused: list[Problem]
+    judged: Judged
+    line: str
+    kinds: frozenset[str]
+    cel: int
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing keeps the objects from being applied."""
+        return not self.refused and self.judged.sound
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check the named sites and report."""
+    root = repository(options)
+    loaded = load(root, options.sites or None)
+    if not loaded:
+        raise UsageError(f"there is no site in {root / 'sites'}; write one: foresite new")
+    sites = [each.site for each in loaded.values() if each.site]
+    examined = {each.site: each for each in parallel.each(examine, sites)}
+    every = (each for name, one in loaded.items() for each in findings(one, examined.get(name)))
+    problems = list(dict.fromkeys(every))  # a file that two sites share has its faults once
+    advice = [each for one in examined.values() for each in one.judged.advised]
+    scope = Scope.of(loaded, examined)
+    if options.format == "json":
+        more = {"advice": [each.as_dict() for each in advice], "offline": scope._asdict()}
+        print(as_json(loaded, problems, **more))
+    else:
+        lines = [] if problems else [each.line for each in examined.values()]
+        print(as_text(loaded, problems, [*lines, *advised(advice), str(scope)]))
+    return FOUND if problems else OK
+
+
+def examine(site: Site, objects: Mapping[str, Sequence[Manifest]] | None = None) -> Examined:
+    """Judge every object of a site; they are made where they are not given."""
+    made = objects if objects is not None else site_objects(site)
+    every = [each for manifests in made.values() for each in manifests]
+    return Examined(
+        site=site.name,
+        refused=object_problems(site, made),
+        judged=judged(site, made),
+        line=summary(site, len(every)),
+        kinds=frozenset(each.kind for each in every),
+        cel=sum(_expressions(each) for each in every if each.kind == CEL),
+    )
+
+
+def _expressions(policy: Manifest) -> int:
+    """How many CEL rules a policy has; one that a site brings may be malformed."""
+    spec = policy.body.get("spec")
+    found = spec.get("validations") if isinstance(spec, dict) else None
+    return len(found) if isinstance(found, list) else 0
+
+
+def findings(loaded: Loaded, examined: Examined | None) -> list[Problem]:
+    """The problems of a site: of its files, or else of the objects that come of them."""
+    if examined is None:
+        return list(loaded.problems)
+    return [*examined.refused, *placed(loaded, examined.judged)]
+
+
+def all_problems(loaded: Loaded) -> list[Problem]:
+    """The problems of a site's files, or else those of the objects that would come of them."""
+    return findings(loaded, examine(loaded.site) if loaded.site else None)
+
+
+class Scope(NamedTuple):
+    """What a check looked at, and what only an API server can say."""
+
+    kinds: int
+    policies: int
+    cel_rules_not_asked: int
+    sites_not_judged: list[str]
+
+    @classmethod
+    def of(cls, loaded: Iterable[str], examined: Mapping[str, Examined]) -> "Scope":
+        """Of the named sites, those that were ``examined``."""
+        return cls(
+            len(frozenset[str]().union(*(each.kinds for each in examined.values()))),
+            max((each.judged.rules for each in examined.values()), default=0),
+            sum(each.cel for each in examined.values()),
+            [name for name in loaded if name not in examined],
+        )
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        looked = "model, rules"
+        if self.kinds:
+            policies = _count(self.policies, "policy", "policies")
+            looked += f", schemas of {_count(self.kinds, 'kind')}, {policies}"
+        asked = "not asked: any API server"
+        if self.cel_rules_not_asked:
+            asked += f"; {_count(self.cel_rules_not_asked, 'CEL rule')} are the API server's"
+        if self.sites_not_judged:
+            asked += f"; no objects yet of {', '.join(map(shorten, self.sites_not_judged))}"
+        return f"offline: {looked}; {asked}"
+
+
+def as_json(loaded: dict[str, Loaded], problems: Iterable[Problem], **more: Any) -> str:
+    """The report for a machine."""
+    found = [problem.as_dict() for problem in problems]
+    return json.dumps({"sites": list(loaded), "problems": found, **more}, indent=2)
+
+
+def as_text(loaded: dict[str, Loaded], problems: list[Problem], lines: Sequence[str] = ()) -> str:
+    """The report for a person: each problem, other ``lines``, then one line that counts."""
+    counts = _count(len(problems), "problem") if problems else "no problem"
+    last = "\n".join([*lines, f"{_count(len(loaded), 'site')} checked: {counts}"])
+    return "\n\n".join([*map(str, problems), last])
+
+
+def advised(advice: Iterable[Advice]) -> Iterator[str]:
+    """What a person is told of advisory rules: a rule each, as many objects may break it alike."""
+    rules: dict[str, list[Advice]] = {}
+    for each in advice:
+        rules.setdefault(each.rule, []).append(each)
+    for rule, found in rules.items():
+        titles = list(dict.fromkeys(each.title for each in found))
+        which = f"{titles[0]} and {len(titles) - 1} more" if titles[1:] else titles[0]
+        yield f"advice: {rule}: {which}: {found[0].message}; {found[0].fix}"
+
+
+def summary(site: Site, objects: int) -> str:
+    """One line on a site that has no problem."""
+    accelerators: dict[str, int] = {}
+    for pool in site.file.pools:
+        has = site.profile(pool).accelerators
+        if has:
+            count = has.count * len(site.hosts_of(pool))
+            accelerators[has.model] = accelerators.get(has.model, 0) + count
+    parts = [f"{count} {model}" for model, count in sorted(accelerators.items())]
+    return (
+        f"{site.name}: {_count(len(site.hosts), 'host')}, "
+        f"{', '.join(parts) or 'no accelerators'}, {_count(objects, 'object')}"
+    )
+
+
+def _count(number: int, noun: str, many: str = "") -> str:
+    return f"{number} {noun if number == 1 else many or f'{noun}s'}"

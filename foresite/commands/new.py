@@ -1,0 +1,143 @@
+"""``foresite new``: a site like one that exists, with a mark for what only a person can write.
+
+ruamel.yaml edits the other site's file, so its comments and layout come along.
+"""
+
+import argparse
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from foresite.command import OK, UsageError, repository
+from schemas.kubernetes.shown import shorten
+from schemas.load import load_site, site_names
+from schemas.model.codes import Code
+from schemas.model.primitives import SiteName
+from schemas.model.site_file import SiteFile
+from schemas.reading.host_list import COLUMNS
+from schemas.reading.typed_document import TODO, schema_at
+
+OWN: tuple[tuple[str, ...], ...] = (
+    ("cluster", "endpoint"),
+    ("cluster", "context"),
+    ("zones", "*", "network"),
+    ("zones", "*", "gateway"),
+    ("bmc", "network"),
+    ("bmc", "credentials"),
+    ("sources", "os_images"),
+    ("sources", "registry_mirror"),
+    ("first_boot", "ntp"),
+    ("first_boot", "dns"),
+    ("first_boot", "proxy", "http"),
+    ("pools", "*", "first_boot", "ntp"),
+    ("pools", "*", "first_boot", "dns"),
+    ("pools", "*", "first_boot", "proxy", "http"),
+)
+"""What no two sites share, so that only a person can say it."""
+
+_DROP = "FORESITE-DROPS-THIS"
+_ENTRY = rf"\w+: ['\"]?{_DROP}['\"]?"
+_DROPPED = re.compile(rf"(?m)^ *{_ENTRY}.*\n|, {_ENTRY}|{_ENTRY}, ")
+"""An entry that goes is taken out of the text: ruamel.yaml would take the comments below along."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the two files of the new site, or nothing."""
+    root = repository(options)
+    site, other = options.site, options.like
+    pattern = SiteName.__metadata__[0].metadata[0].pattern  # type: ignore[attr-defined]
+    if not re.fullmatch(pattern, site):
+        raise UsageError(
+            f"{shorten(site)!r} is no name for a site: 3 to 40 lower-case letters, digits and "
+            "dashes, starting with a letter, such as osaka-1"
+        )
+    known = site_names(root)
+    if site in known:
+        raise UsageError(f"there is a site {site} already; choose another name")
+    if other not in known:
+        raise UsageError(f"there is no site {shorten(other)}; known: {', '.join(known) or 'none'}")
+    if any(each.code is not Code.TODO_LEFT for each in load_site(root, other).problems):
+        raise UsageError(f"site {other} has problems of its own; see foresite check {other}")
+    header = ",".join(COLUMNS) + "\n"
+    texts = {f"{site}.hosts.csv": header, f"{site}.yaml": _like(root, site, other)}
+    _write(root / "sites", texts)
+    _report(options, [f"sites/{name}" for name in sorted(texts)], root, site)
+    return OK
+
+
+def _like(root: Path, site: str, other: str) -> str:
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = 4096
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    # By itself ruamel writes nothing for null, which a reader takes for something forgotten.
+    yaml.representer.add_representer(type(None), _null)
+    data = yaml.load((root / "sites" / f"{other}.yaml").read_text(encoding="utf-8"))
+    data["site"] = site
+    if "decommission" in data:
+        data["decommission"] = _DROP  # a new site does not end
+    schema = SiteFile.model_json_schema()
+    for path in OWN:
+        _mark(data, path, (), schema)
+    stream = io.StringIO()
+    yaml.dump(data, stream)
+    return _DROPPED.sub("", stream.getvalue())
+
+
+def _null(representer: Any, _: None) -> Any:
+    return representer.represent_scalar("tag:yaml.org,2002:null", "null")
+
+
+def _mark(data: Any, path: tuple[str, ...], done: tuple[str | int, ...], schema: Any) -> None:
+    """Put the mark at ``path`` (``*``: each item), where the other site says something."""
+    step, rest = path[0], path[1:]
+    if step == "*":
+        for index, item in enumerate(data if isinstance(data, list) else ()):
+            _mark(item, rest, (*done, index), schema)
+    elif isinstance(data, dict) and step in data:
+        if rest:
+            _mark(data[step], rest, (*done, step), schema)
+        elif step == "context":
+            data[step] = _DROP  # the new cluster does not exist yet
+        else:
+            note = f"{TODO}: {_note(schema, (*done, step))}"
+            if isinstance(data[step], list):
+                data[step][:] = [note]  # in place, so that the list keeps its layout
+            else:
+                data[step] = note
+
+
+def _note(schema: Any, path: tuple[str | int, ...]) -> str:
+    description = str(schema_at(schema, path).get("description", "write the real value"))
+    sentence = re.split(r"[.;:]", " ".join(description.split()))[0]
+    return sentence[:1].lower() + sentence[1:]
+
+
+def _write(folder: Path, texts: dict[str, str]) -> None:
+    """Write all files or none; ``x`` refuses to overwrite what came up meanwhile."""
+    written: list[Path] = []
+    try:
+        for name, text in texts.items():
+            with open(folder / name, "x", encoding="utf-8", newline="\n") as file:
+                written.append(folder / name)
+                file.write(text)
+    except BaseException:
+        for path in written:
+            path.unlink(missing_ok=True)
+        raise
+
+
+def _report(options: argparse.Namespace, files: list[str], root: Path, site: str) -> None:
+    problems = load_site(root, site).problems
+    if options.format == "json":
+        left = [problem.as_dict() for problem in problems]
+        print(json.dumps({"files": files, "to_write": left}, indent=2))
+        return
+    print("\n".join(f"written: {name}" for name in files))
+    print("\nto write before `foresite check` passes:")
+    for each in problems:
+        print(f"  {each.file}:{each.line}:{each.column}: {each.path or each.message}")

@@ -1,0 +1,141 @@
+"""``foresite preview``: what a change does to the machines of every site, before it merges.
+
+Compares two states of the repository. Needs no cluster, no credentials and no network.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from components.effects.vocabulary import Impact
+from foresite import parallel
+from foresite.command import FAILED, FOUND, OK, UsageError, repository
+from foresite.othercode import made_with, run_with
+from foresite.scratch import clear, scratch
+from preview import report
+from preview.gates import MAX_REQUEST, NAMES, allowed, gates
+from preview.result import Preview
+from preview.states.fleet import site_names
+from preview.states.nodes import NodesError, Seen, nodes_of
+from preview.states.snapshot import GitError, Snapshot, at, base_of, work_tree
+from preview.survey import UnknownSiteError, Ways, survey
+from schemas.model.nearest import nearest
+
+FORMATS: dict[str, Callable[[Preview], str]] = {
+    "text": lambda preview: report.text(preview, colour=_colour()),
+    "markdown": report.comment,
+    "json": report.document,
+    "html": report.html,
+}
+FILES: dict[str, Callable[[Preview], str]] = {
+    "comment.md": report.comment,
+    "summary.md": report.summary,
+    "report.html": report.html,
+    "report.json": report.document,
+}
+"""What ``--out`` writes."""
+
+
+def _colour() -> bool:
+    """Whether colours help: for a person at a terminal who did not say no (no-color.org)."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare, judge and report; 2 where of a site nothing could be said."""
+    root = repository(options)
+    forbidden = _forbidden(options.fail_on)
+    allow = _allowed(options)
+    try:
+        base, head = _snapshots(options, root)
+        if options.code in ("base", "head"):
+            side = base if options.code == "base" else head
+            if side.commit is not None:
+                return run_with(root, side.commit, _again(options, base, head))
+        maker = made_with if options.code == "each" else None
+        nodes = _nodes(options, base, head)
+        found = survey(base, head, options.sites, Ways(parallel.each, maker), nodes)
+    except GitError as error:
+        raise UsageError(str(error)) from None
+    except UnknownSiteError as error:
+        raise UsageError(_unknown(str(error), root)) from None
+    except NodesError as error:
+        raise UsageError(f"--nodes {error}") from None
+    found = replace(found, allowed=allow, gates=gates(found, allow, forbidden))
+    _write(options, found)
+    return _code(options, found)
+
+
+def _snapshots(options: argparse.Namespace, root: Path) -> tuple[Snapshot, Snapshot]:
+    head = at(root, options.head) if options.head else work_tree(root)
+    base = at(root, options.base) if options.base else at(root, *base_of(root, options.head))
+    return base, head
+
+
+def _nodes(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> dict[str, Seen]:
+    """The last known state of sites' nodes, where it is given."""
+    if options.nodes is None:
+        return {}
+    return nodes_of(options.nodes, {*site_names(base), *site_names(head)}, options.sites)
+
+
+def _again(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> list[str]:
+    """The same call for another state's code; revisions as commits, as they mean the same there."""
+    found = ["preview", *options.sites, "--base", str(base.commit), "--format", options.format]
+    found += ["--head", head.commit] if head.commit else []
+    found += ["--out", str(options.out.absolute())] if options.out else []
+    found += ["--exit-code"] if options.exit_code else []
+    found += ["--fail-on", options.fail_on] if options.fail_on else []
+    found += [part for flag in options.allow for part in ("--allow", flag)]
+    found += ["--request", str(options.request.absolute())] if options.request else []
+    found += ["--nodes", str(options.nodes.absolute())] if options.nodes else []
+    return found
+
+
+def _forbidden(text: str) -> list[str]:
+    names = [name.strip() for name in text.replace("|", ",").split(",") if name.strip()]
+    for name in names:
+        if name not in NAMES:
+            near = nearest(name, NAMES)
+            hint = f"did you mean {near}?" if near else f"write one of {', '.join(NAMES)}"
+            raise UsageError(f"--fail-on {name}: {hint}")
+    return names
+
+
+def _allowed(options: argparse.Namespace) -> dict[str, int]:
+    request = ""
+    if options.request:
+        with options.request.open(encoding="utf-8", errors="replace") as file:
+            request = file.read(MAX_REQUEST)
+    try:
+        return allowed(options.allow, request)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _unknown(name: str, root: Path) -> str:
+    near = nearest(name, [path.stem for path in (root / "sites").glob("*.yaml")])
+    hint = f"; did you mean {near}?" if near else ""
+    return f"there is no site {name!r} on either side{hint}"
+
+
+def _write(options: argparse.Namespace, found: Preview) -> None:
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        clear(options.out / "report")
+        with scratch(options.out / "report") as fresh:
+            for name, make in FILES.items():
+                (fresh / name).write_text(make(found), encoding="utf-8", newline="\n")
+            for name in FILES:
+                (fresh / name).replace(options.out / name)
+    print(FORMATS[options.format](found).rstrip("\n"))
+
+
+def _code(options: argparse.Namespace, found: Preview) -> int:
+    if not found.certain:
+        return FAILED
+    differs = bool(found.entries) or found.impact is not Impact.NONE
+    return FOUND if found.gates or (options.exit_code and differs) else OK

@@ -1,0 +1,257 @@
+"""``foresite recover``: after an ``up`` that did not come to its end, back to what the next one can
+build on. Says what it finds before it does anything, and proves at the end that the next ``up`` has
+nothing to do that the site and the clusters do not explain.
+
+Each step leaves something that the same command goes on from, so it may be killed as well.
+"""
+
+import argparse
+import shlex
+import subprocess
+from collections.abc import Iterable
+
+from foresite.command import FOUND, OK, UsageError, repository
+from foresite.commands.check import as_json, as_text
+from foresite.delivery.recovery.examined import (
+    DamagedError,
+    Examined,
+    counted,
+    examine,
+    lines,
+    of_note,
+)
+from foresite.delivery.recovery.explained import explained, sides
+from foresite.delivery.recovery.leftover import restored
+from foresite.delivery.recovery.report import Report
+from foresite.delivery.servers.inventory import delete
+from foresite.delivery.stack.alone import alone
+from foresite.delivery.stack.engine import Engine, EngineError, complaint
+from foresite.delivery.stack.engines import engine_for
+from foresite.delivery.stack.live import answered
+from foresite.delivery.stack.locks import Lock, complained
+from foresite.delivery.stack.stated import Ident, Stated
+from foresite.delivery.stack.statefile import edited
+from preview.gates import REMOVE, allowed
+from schemas.facts.site import Site
+from schemas.load import load
+
+
+def run(options: argparse.Namespace) -> int:
+    """Recover one site, or with ``--plan`` say what there is to recover."""
+    root = repository(options)
+    loaded = load(root, [options.site])
+    (found,) = loaded.values()
+    if (site := found.site) is None:
+        print((as_json if options.format == "json" else as_text)(loaded, list(found.problems)))
+        return FOUND
+    try:
+        allow = allowed(options.allow, "").get(REMOVE, 0)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    # Policies are not asked: what is half done must be mended also where an exception has ended.
+    engine = engine_for(root, site, trial=options.trial)
+    report = Report(site.name, options.format)
+    with alone(engine):
+        try:
+            return _run(options, engine, site, report, allow)
+        except DamagedError as error:
+            report.say("left", str(error))
+            report.end("its state is damaged")
+            return FOUND
+        except (UsageError, EngineError, OSError) as error:
+            report.end(report.stopped)
+            raise UsageError(f"{site.name}: {report.stopped}: {error}") from None
+
+
+def _run(
+    options: argparse.Namespace, engine: Engine, site: Site, report: Report, allow: int
+) -> int:
+    _check_locks(engine.locks(), options.take_over)
+    seen = examine(engine, site)
+    for line in lines(seen):
+        report.say("found", line)
+    report.orphans += [
+        {**each._asdict(), "cluster": seen.contexts[each.target]} for each in seen.found.orphans
+    ]
+    if options.plan:
+        trouble = _troubled(seen)
+        report.end("there is something to recover" if trouble else "there is nothing to recover")
+        return FOUND if trouble else OK
+    _check_losses(seen, options.rebuild)
+    _act(options, engine, seen, report)
+    _orphans(allow, seen, report)
+    return _prove(engine, site, report)
+
+
+def _troubled(seen: Examined) -> bool:
+    """Whether a run was interrupted, or something is not as a run leaves it."""
+    found = seen.found
+    return any((seen.locks, seen.state.pending, seen.noted, seen.dropped, found.unrecorded,
+                found.left, found.lost, found.gone, found.other, found.orphans))  # fmt: skip
+
+
+def _check_locks(locks: Iterable[Lock], take_over: str) -> None:
+    """Refuse to break the lock of a run that may live. Raises UsageError."""
+    held = [each for each in locks if each.alive is not False and each.name != take_over]
+    if held:
+        raise UsageError(
+            "another run may be at work, and two at once spoil the state\n  "
+            + "\n  ".join(map(str, held))
+            + "\n  wait for it, or end it; where you know that it is gone: --take-over "
+            + held[0].name
+        )
+
+
+def _check_losses(seen: Examined, rebuild: int | None) -> None:
+    """Refuse to forget a site whose cluster has lost it, or is another. Raises UsageError."""
+    count = seen.rebuilt
+    if count > (rebuild or 0):
+        said = {
+            "the cluster has lost objects that the state knows and the site has": seen.found.lost,
+            "the cluster has objects that are what was applied by name alone": seen.strange,
+        }
+        raise UsageError(
+            "; ".join(f"{what}, {counted(_idents(some))}" for what, some in said.items() if some)
+            + "\n  either the context names another cluster, such as one that was restored from a "
+            "backup of this: correct it; or its data is being restored: wait for that;\n"
+            "  or what was applied is lost for good: then the site is made anew from Git, on what "
+            "is there by now, and hosts that are registered anew may be inspected and installed "
+            f"again: --rebuild {count}"
+        )
+
+
+def _idents(objects: Iterable[Stated]) -> tuple[Ident, ...]:
+    return tuple(each.ident for each in objects)
+
+
+def _act(options: argparse.Namespace, engine: Engine, seen: Examined, report: Report) -> None:
+    """Release the lock, mend the state, and read it anew. Raises UsageError and EngineError."""
+    if locks := engine.locks():
+        _check_locks(locks, options.take_over)  # another may have been quicker
+        report.begun = True
+        engine.cancel()
+        report.say("done", "the lock is released")
+    report.begun = True
+    if seen.exported is None:
+        made = engine.select()
+        if made.returncode:
+            raise EngineError(complaint(made))
+        return
+    changed = {
+        held.urn: restored(held.body, list(seen.found.left[held.ident]))
+        for held in seen.state.held
+        if not held.leaving and held.ident in seen.found.left
+    }
+    drop = {each.urn for each in seen.dropped}
+    state = edited(seen.exported, changed, drop)
+    if state != seen.exported:
+        if engine.exported() != seen.exported:
+            raise UsageError("another run has changed the state meanwhile; run it once more")
+        engine.replace_state(state)
+        if changed:
+            report.say("done", f"the state knows what was left over on {len(changed)} objects")
+        if drop:
+            report.say("done", f"the state has forgotten {len(drop)} objects of its own cluster")
+    _refresh(options, engine)
+    pending = f"; {len(seen.state.pending)} pending operations are cleared"
+    report.say("done", f"the state is read anew{pending if seen.state.pending else ''}")
+
+
+def _refresh(options: argparse.Namespace, engine: Engine) -> None:
+    """Read every object of the state from its cluster, and clear what was pending.
+
+    A create that is cleared is not lost: the next ``up`` takes over what the cluster has, and what
+    the site does not have is found by its label.
+    """
+    done = _refreshed(engine)
+    locks = complained(done.stderr + done.stdout) if done.returncode else []
+    if locks:
+        _check_locks(locks, options.take_over)
+        engine.cancel()
+        done = _refreshed(engine)
+    if done.returncode:
+        raise EngineError(complaint(done))
+
+
+def _refreshed(engine: Engine) -> subprocess.CompletedProcess[str]:
+    return engine.cautious().run(
+        "refresh", "--yes", "--skip-preview", "--run-program", "--clear-pending-creates",
+        "--non-interactive", "--color", "never", "--stack", engine.stack,
+    )  # fmt: skip
+
+
+def _orphans(allow: int, seen: Examined, report: Report) -> None:
+    """Delete what nobody knows, where as many are named; else it is left for a person."""
+    orphans = seen.found.orphans
+    if len(orphans) > allow:
+        command = f"foresite recover {seen.site.name} --allow {REMOVE}={len(orphans)}"
+        named = f"orphans, {len(orphans)} in all, named above: look at them"
+        report.say("left", f"{named}, then delete them: {command}")
+        return
+    for each in orphans:
+        context = seen.contexts[each.target]
+        try:
+            delete(seen.kubectl, context, seen.live[each])
+        except EngineError as error:  # a policy of the cluster may guard it as well
+            report.say("left", f"the orphan {each} is not deleted: {error}")
+        else:
+            report.say("done", f"{each} is deleted from {context}")
+
+
+def _prove(engine: Engine, site: Site, report: Report) -> int:
+    """Show the next ``up``, and hold each step against what explains it."""
+    seen = examine(engine, site)
+    if site.file.decommission is not None and seen.found.to_go:
+        report.say("left", f"the site ends, and the next up takes away {len(seen.found.to_go)} "
+                   f"objects: foresite up {site.name}")  # fmt: skip
+        report.end("sound, and not at its end")
+        return OK
+    protected = [each for each in seen.found.to_go if each.protect]
+    if protected:
+        report.say("left", _unprotect(site, protected))
+        report.end("something is left for a person")
+        return FOUND
+    try:
+        # Without the policies: what they refuse is told by `foresite check`, and is no damage.
+        asked = answered(engine, "preview", "--json", "--stack", engine.stack, "--non-interactive")
+    except EngineError as error:
+        report.say("left", f"the next up would fail: {error}")
+        report.end("not sound")
+        return FOUND
+    for step in explained(asked["steps"], sides(seen.wanted, seen.state, seen.found)):
+        report.step(step)
+        if not step.why:
+            report.left.append(f"{step}: look at it before the next up")
+    mended = {step.object for step in report.steps}
+    for each in sorted(each for each in seen.found.open if str(each) not in mended):
+        report.say("left", f"{each} is not as the site has it, and the next up does not mend it")
+    _forget(engine, seen, report)
+    if report.left:
+        report.end("something is left for a person")
+        return FOUND
+    count = len(report.steps)
+    report.end(f"sound; the next up takes {count} steps, each explained" if count
+               else "sound; the next up has nothing to do")  # fmt: skip
+    return OK
+
+
+def _unprotect(site: Site, protected: list[Stated]) -> str:
+    objects = counted(_idents(protected))
+    urns = " ".join(shlex.quote(each.urn) for each in protected)
+    return (
+        f"protected, and not in the site any more, {objects}: put them back into the site; or, if "
+        f"they are to go: pulumi state unprotect --stack {site.name} {urns}"
+    )
+
+
+def _forget(engine: Engine, seen: Examined, report: Report) -> None:
+    """Leave in the note what the next ``up`` has to take over, and orphans; the note itself goes
+    once there is nothing of either."""
+    if not seen.noted:
+        return
+    if not report.steps and not report.left:
+        engine.finish()
+        return
+    wanted = {(m.target.value, *m.key) for m in seen.wanted.values()}
+    orphans = set(seen.found.orphans)
+    engine.renote([key for key in seen.noted if key in wanted or of_note(key) in orphans])

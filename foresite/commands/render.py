@@ -1,0 +1,139 @@
+"""``foresite render``: a site's manifests as files, ready for Argo CD or Flux.
+
+<out>/<site>/<cluster>/<component>/<kind>.yaml, where the cluster is ``management`` or ``site``;
+<out>/<site>/index.json says which files there are. A site's folder is replaced as a whole or not at
+all.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from components.making.dump import dump_all
+from components.making.manifest import Manifest
+from components.site import site_objects
+from foresite import parallel
+from foresite.command import FOUND, OK, UsageError, repository
+from foresite.commands.check import Examined, as_json, as_text, examine, findings
+from foresite.scratch import clear, put, scratch
+from schemas.facts.site import Site
+from schemas.load import Loaded, load
+from schemas.model.problem import Problem
+
+INDEX = "index.json"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Render the named sites; nothing is written where one of them has a problem."""
+    loaded = load(repository(options), options.sites or None)
+    rendered, problems = _render(loaded)
+    if problems:
+        print((as_json if options.format == "json" else as_text)(loaded, problems))
+        return FOUND
+    for site, files in rendered.items():
+        write(options.out / site, files)
+    _report(options, rendered)
+    return OK
+
+
+def _render(loaded: dict[str, Loaded]) -> tuple[dict[str, dict[str, str]], list[Problem]]:
+    problems = [problem for each in loaded.values() for problem in each.problems]
+    if problems:
+        return {}, problems
+    sites = [each.site for each in loaded.values() if each.site is not None]
+    made = parallel.each(_files, sites)
+    problems = [
+        problem for _, examined in made for problem in findings(loaded[examined.site], examined)
+    ]
+    rendered = {} if problems else {site.name: made[i][0] for i, site in enumerate(sites)}
+    return rendered, problems
+
+
+def _files(site: Site) -> tuple[dict[str, str], Examined]:
+    """The files of a site, none where its objects are not sound, and what was found of these."""
+    objects = site_objects(site)
+    examined = examine(site, objects)
+    return (files_of(site, objects) if examined.sound else {}), examined
+
+
+def files_of(site: Site, objects: dict[str, list[Manifest]]) -> dict[str, str]:
+    """The files of a site by path, in the order that they would be applied; the index last."""
+    groups: dict[str, list[Manifest]] = {}
+    for component, manifests in objects.items():
+        for manifest in manifests:
+            path = f"{manifest.target.value}/{component}/{manifest.kind.lower()}.yaml"
+            groups.setdefault(path, []).append(manifest)
+    files = {path: dump_all([each.body for each in group]) for path, group in groups.items()}
+    index = {
+        "site": site.name,
+        "release": site.release.release,
+        "files": {
+            path: {
+                "objects": len(groups[path]),
+                "sha256": hashlib.sha256(text.encode()).hexdigest(),
+            }
+            for path, text in files.items()
+        },
+    }
+    return {**files, INDEX: json.dumps(index, indent=2) + "\n"}
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    """Put ``files`` in place of ``folder``, at once; what was there before was ours, or it stays.
+
+    Raises UsageError where the folder holds something else, OSError where it cannot be written.
+    """
+    folder = Path(os.path.realpath(folder))  # a link stays, and what it leads to is replaced
+    foreign = _foreign(folder)
+    if foreign is not None:
+        raise UsageError(
+            f"{foreign} is not a file that render wrote; give another --out, or remove it"
+        )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    clear(folder)
+    with scratch(folder) as fresh:
+        for path, text in files.items():
+            target = fresh / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8", newline="\n")
+        put(fresh, folder)
+
+
+def _foreign(folder: Path) -> Path | None:
+    """A file in ``folder`` that its index does not name; None where there is none."""
+    if not folder.exists():
+        return None
+    if not folder.is_dir():
+        return folder
+    ours = {folder / path for path in _indexed(folder / INDEX)}
+    files = (path for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir())
+    return next((path for path in files if path not in ours), None)
+
+
+def _indexed(index: Path) -> list[str]:
+    """The files that an index names, and itself; none where it is not an index of ours."""
+    try:
+        data = json.loads(index.read_bytes())
+        ours = data.keys() == {"site", "release", "files"}
+        return [INDEX, *map(str, data["files"])] if ours else []
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return []
+
+
+def _report(options: argparse.Namespace, rendered: dict[str, dict[str, str]]) -> None:
+    if options.format == "json":
+        listed = {site: list(files) for site, files in rendered.items()}
+        print(json.dumps({"out": str(options.out), "sites": listed}, indent=2))
+        return
+    for site, files in rendered.items():
+        index = json.loads(files[INDEX])["files"]
+        count = sum(entry["objects"] for entry in index.values())
+        print(f"{options.out / site}: {count} objects in {len(index)} files")
+        folders: dict[str, int] = {}
+        for path, entry in index.items():
+            folder = str(Path(path).parent)
+            folders[folder] = folders.get(folder, 0) + entry["objects"]
+        for folder, number in folders.items():
+            print(f"  {folder}: {number} objects")

@@ -1,0 +1,1 @@
+"""Bringing a site to its clusters: Pulumi, API servers, guards and recovery."""

@@ -1,0 +1,178 @@
+"""What an ``up`` may not do unless someone says so by number: the same words as the preview's gates
+(docs/decisions/0014-gates.md), counted against the state and the clusters instead of Git.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from components.making.manifest import Json, Manifest, Target
+from foresite.command import UsageError, few
+from foresite.delivery.servers.lost import Look
+from foresite.delivery.stack.live import Key
+from foresite.delivery.stack.stated import SMALL, Stated
+from preview.gates import GROW, REMOVE
+from preview.verdict.growth import LARGE, TIMES_SIZE, Grown, size
+
+_SHOWN = 8
+_UNCHANGED = "nothing was changed"
+
+
+class Change(NamedTuple):
+    """What an ``up`` would take away and add, against the state."""
+
+    gone: list[Stated]
+    """Deleted, or deleted and made anew under another name."""
+    machines: int
+    """Machines that Cluster API takes away because a pool gets smaller."""
+    more: int
+    """Objects more, where there are so many that it has to be said; else 0."""
+    longer: list[str]
+    """Objects that are many times as long as before."""
+
+
+def change(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Change:
+    """What differs between a state and what a site makes."""
+    gone = [
+        each
+        for key, each in state.items()
+        if not each.keep and (key not in wanted or not _stays(each, wanted[key]))
+    ]
+    machines = sum(
+        max(0, _replicas(each.body) - (_replicas(wanted[key].body) if key in wanted else 0))
+        for key, each in state.items()
+        if each.kind == "MachineDeployment"
+    )
+    longer = [
+        each.title
+        for key, each in state.items()
+        if key in wanted and _longer(each.body, wanted[key].body)
+    ]
+    return Change(gone, machines, sum(_more(state, wanted)), longer)
+
+
+def _stays(before: Stated, after: Manifest) -> bool:
+    api, kind, namespace, name = after.key
+    place = (api.rpartition("/")[0], kind, namespace, name)
+    return place == before.place and after.target is before.target
+
+
+def _replicas(body: Json) -> int:
+    replicas = (body.get("spec") or {}).get("replicas")
+    return replicas if isinstance(replicas, int) else 0
+
+
+def _longer(before: Json, after: Json) -> bool:
+    long = size(Manifest("", after))
+    return long > LARGE and long > TIMES_SIZE * size(Manifest("", before))
+
+
+def _more(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Iterator[int]:
+    """By how much each cluster's objects grow beyond the bound; a first time is no growth, and
+    neither is a site that comes back from its end."""
+    if not any(each.kind == "Cluster" for each in state.values()):
+        return
+    for target in Target:
+        before = sum(each.target is target for each in state.values())
+        after = sum(each.target is target for each in wanted.values())
+        if before and Grown(before, after).much:
+            yield after - before
+
+
+def guard(
+    site: str, found: Change, looks: Iterable[Look], allow: Mapping[str, int], *, ends: bool
+) -> None:
+    """Raise UsageError for what is not named; ``ends`` says that the site is decommissioned."""
+    looks = list(looks)
+    found, lost = _counted(found, looks, ends=ends)
+    foreign = [each for each in looks if each.foreign]
+    said = [_foreign(site, each) for each in foreign]
+    if not foreign:
+        said += [*_removed(found, lost, allow.get(REMOVE, 0)), *_grown(found, allow.get(GROW, 0))]
+    if not ends:
+        said += _protected(site, [each for each in found.gone if each.protect])
+    if said:
+        raise UsageError("\n  ".join([f"{site}: {_UNCHANGED}", *said]))
+
+
+def needed(found: Change, looks: Iterable[Look], *, ends: bool) -> dict[str, int]:
+    """What has to be named, by number."""
+    found, lost = _counted(found, looks, ends=ends)
+    total = sum(_losses(found, lost).values())
+    return {REMOVE: total, GROW: found.more + len(found.longer)}
+
+
+def _counted(found: Change, looks: Iterable[Look], *, ends: bool) -> tuple[Change, list[Stated]]:
+    """What counts of a change, and of what the clusters have lost."""
+    if not ends:
+        return found, [each for look in looks for each in look.lost if each.holds_data]
+    # Its whole end is named in the request, by what the preview counts; what the cluster has lost
+    # of it is among that, and is not made anew.
+    return found._replace(gone=[each for each in found.gone if each.holds_data]), []
+
+
+def _foreign(site: str, found: Look) -> str:
+    count = len(found.lost) + len(found.other)
+    others = f", and {len(found.other)} of their names that others made" if found.other else ""
+    return (
+        f"{found.context} has none of the {count} objects that were applied to it{others}: either "
+        "the context points at another cluster, then correct it; or this one has lost its data, "
+        f"then: foresite recover {site} --rebuild"
+    )
+
+
+def _losses(found: Change, lost: list[Stated]) -> dict[str, int]:
+    """What is lost, each with its number; counted as the preview does."""
+    kinds = Counter(each.kind for each in found.gone if each.holds_data)
+    hosts = max(kinds.pop("BareMetalHost", 0), found.machines)
+    kinds.pop("MachineDeployment", None)
+    counts = {"hosts": hosts, **dict(sorted(kinds.items()))}
+    rest = [each for each in found.gone if not each.holds_data]
+    if len(rest) > SMALL:
+        counts["other objects"] = len(rest)
+    if lost:
+        counts["objects that the cluster has lost, which would be made anew"] = len(lost)
+    return counts
+
+
+def _removed(found: Change, lost: list[Stated], allow: int) -> Iterator[str]:
+    """What is lost in all, where it is more than what is named."""
+    counts = _losses(found, lost)
+    total = sum(counts.values())
+    if total > allow:
+        what = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+        named = [each.title for each in (*lost, *found.gone)]
+        yield (
+            f"{what} would be lost ({few(named, _SHOWN)}), and {_named(allow)}; if that is meant: "
+            f"{_how(REMOVE, total)}"
+        )
+
+
+def _grown(found: Change, allow: int) -> Iterator[str]:
+    total = found.more + len(found.longer)
+    if total > allow:
+        more = f"{found.more} objects more, over twice as many" if found.more else ""
+        longer = f"{TIMES_SIZE} times as long: {few(found.longer, _SHOWN)}" if found.longer else ""
+        yield (
+            f"it grows: {'; '.join(filter(None, (more, longer)))}; {_named(allow)}; if that is "
+            f"meant: {_how(GROW, total)}"
+        )
+
+
+def _protected(site: str, objects: list[Stated]) -> list[str]:
+    if not objects:
+        return []
+    titles = few([each.title for each in objects], _SHOWN)
+    return [
+        f"protected, so Pulumi does not delete it: {titles}; if it is to go: "
+        f"pulumi state unprotect -s {site} '{objects[0].urn}'"
+        + (f", and {len(objects) - 1} more" if len(objects) > 1 else "")
+    ]
+
+
+def _named(allow: int) -> str:
+    return f"{allow} are named" if allow else "no number is named"
+
+
+def _how(word: str, number: int) -> str:
+    return f"--allow {word}={number}, or in a request the line Foresite-Allow: {word}={number}"

@@ -1,0 +1,119 @@
+"""Whether a site may be applied: its API servers are asked, and its losses counted. Changes
+nothing but, by name, what the state believes of objects that a cluster has lost."""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from foresite.command import UsageError, few
+from foresite.delivery.guard import Change, change, guard, needed
+from foresite.delivery.servers.apiserver import NoAnswerError
+from foresite.delivery.servers.lost import Look, look
+from foresite.delivery.servers.probe import Asked, Need, contexts_of, kubectl_of, probe
+from foresite.delivery.stack.backend import folder
+from foresite.delivery.stack.engine import Engine, EngineError
+from foresite.delivery.stack.live import keyed
+from foresite.delivery.stack.register import forget
+from foresite.delivery.stack.stated import Stated, stated
+from preview.verdict.growth import size
+from schemas.facts.site import Site
+
+_SHOWN = 5
+_COPIES = 12
+"""Of all objects, in what Pulumi writes: inputs, outputs and the live object in each of the state,
+its backup, and two lines of history (pulumi 3.255, backend/diy/state.go)."""
+_SPARE = 1 << 20
+"""Bytes besides."""
+_DAMAGED = "failed to load checkpoint"
+
+
+class Ready(NamedTuple):
+    """What was found of a site before it is applied."""
+
+    site: Site
+    asked: list[Asked]
+    change: Change
+    looks: list[Look]
+
+    @property
+    def lost(self) -> list[Stated]:
+        """What the clusters have lost of what was applied."""
+        return [each for found in self.looks for each in found.lost]
+
+    def told(self) -> Iterator[str]:
+        """Which server was asked what, and what nobody asked, a line each."""
+        yield from map(str, self.asked)
+        for found in self.looks:
+            if found.unseen:
+                yield f"{found.context}: not looked at for what it has lost: {found.unseen}"
+        if self.lost and not any(each.foreign for each in self.looks):
+            names = [each.title for each in self.lost]
+            count = f"{len(names)} object{'' if len(names) == 1 else 's'}"
+            yield f"{count} that the cluster has lost: {few(names, _SHOWN)}"
+
+    def guard(self, allow: Mapping[str, int]) -> None:
+        """Raise UsageError for what would be lost, or grow, and is not named."""
+        guard(self.site.name, self.change, self.looks, allow, ends=self._ends)
+
+    @property
+    def needed(self) -> dict[str, int]:
+        """What has to be named for it, by number."""
+        return needed(self.change, self.looks, ends=self._ends)
+
+    @property
+    def _ends(self) -> bool:
+        return self.site.file.decommission is not None
+
+    def forget_lost(self, engine: Engine) -> None:
+        """Have the next ``up`` make anew what the clusters have lost. Raises UsageError."""
+        if self._ends:
+            return  # what is gone of a site that ends stays gone
+        try:
+            forget(engine, self.lost)
+        except EngineError as error:
+            raise UsageError(f"{self.site.name}: nothing was changed: {error}") from None
+
+
+def ready(engine: Engine, site: Site, *, writes: bool = False) -> Ready:
+    """Ask and count. Raises UsageError where something is wrong; nothing was changed then."""
+    if writes:
+        _check_room(engine, site)
+    try:
+        state = stated(engine)
+        found = change(state, keyed(site))
+        if found.more and not _whole(engine):
+            found = found._replace(more=0)
+        asked = probe(engine, site, Need.WRITE if writes else Need.KINDS, found.gone)
+        looks = look(kubectl_of(engine), site.name, contexts_of(site), state)
+    except (EngineError, NoAnswerError) as error:
+        fix = (
+            f"; the state is damaged: foresite recover {site.name}"
+            if _DAMAGED in str(error)
+            else ""
+        )
+        raise UsageError(f"{site.name}: nothing was changed: {error}{fix}") from None
+    return Ready(site, asked, found, looks)
+
+
+def _check_room(engine: Engine, site: Site) -> None:
+    """Refuse a disk that the state does not fit on: Pulumi would leave half a file of it.
+
+    Only of a backend that is a folder of this machine. Raises UsageError.
+    """
+    kept = folder(engine.environment)
+    if kept is None:
+        return
+    needed = _COPIES * sum(map(size, keyed(site).values())) + _SPARE
+    free = shutil.disk_usage(kept).free if kept.is_dir() else needed
+    if free < needed:
+        raise UsageError(
+            f"{site.name}: nothing was changed: no space left on device for the state in {kept}: "
+            f"{free >> 10} KiB are free, {needed >> 10} may be needed; make room, and run it again"
+        )
+
+
+def _whole(engine: Engine) -> bool:
+    """Whether the state is what a run left that came to its end: after one that failed there is
+    more to make, and that is no growth."""
+    record = engine.last_record()
+    return record is not None and record.result == "succeeded" and not engine.interrupted()

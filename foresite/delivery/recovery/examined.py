@@ -1,0 +1,204 @@
+"""What there is to recover of a site: lock, state, note, tag, and the objects of its clusters.
+
+Reads only. Each thing found is a line for a person; what keeps a recovery from acting is an error.
+"""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from components.making.manifest import Json, Manifest, Target
+from foresite.command import UsageError, few
+from foresite.delivery.recovery.remains import Remains, remains
+from foresite.delivery.servers.apiserver import Kubectl, NoAnswerError, RefusedError
+from foresite.delivery.servers.inventory import take, versions
+from foresite.delivery.servers.probe import contexts_of, kubectl_of
+from foresite.delivery.stack.backend import Place, place
+from foresite.delivery.stack.engine import Engine, EngineError
+from foresite.delivery.stack.live import Key, keyed
+from foresite.delivery.stack.locks import Lock
+from foresite.delivery.stack.stated import SMALL, Ident, State, Stated, read_state
+from foresite.delivery.stack.statefile import older
+from schemas.facts.site import Site
+
+_SHOWN = 6
+
+
+class Examined(NamedTuple):
+    """All that was found.
+
+    ``exported`` is None where there is no stack; ``silent`` are clusters of a site that ends, which
+    do not answer any more; ``unseen`` says what was not looked at for orphans, and why.
+    """
+
+    site: Site
+    kubectl: Kubectl
+    contexts: Mapping[Target, str]
+    wanted: Mapping[Key, Manifest]
+    locks: list[Lock]
+    exported: Json | None
+    state: State
+    noted: list[tuple[str, ...]]
+    applying: str
+    live: Mapping[Ident, Json]
+    found: Remains
+    silent: frozenset[Target]
+    unseen: Mapping[str, tuple[str, ...]]
+
+    @property
+    def dropped(self) -> list[Stated]:
+        """Objects of clusters that do not answer any more, which the state is to forget."""
+        return [each for each in self.state.held if each.target in self.silent]
+
+    def placed(self, each: Ident) -> str:
+        """An object and its cluster, for a person."""
+        return f"{each} of {self.contexts[each.target]}"
+
+    @property
+    def strange(self) -> list[Stated]:
+        """Objects of the right name that are not those that were applied. A killed run may have
+        made some anew: then its note has them, and its cluster still has others as they were."""
+        noted = {of_note(key) for key in self.noted}
+        return [
+            each
+            for each in self.found.other
+            if each.ident not in noted or each.target not in self.found.met
+        ]
+
+    @property
+    def rebuilt(self) -> int:
+        """Objects that are lost, or others by now, where they are too many or too dear to let go of
+        unasked."""
+        lost = [*self.found.lost, *self.strange]
+        dear = any(each.protect or each.holds_data for each in lost)
+        return len(lost) if dear or len(lost) > SMALL else 0
+
+
+def of_note(key: tuple[str, ...]) -> Ident:
+    """The object that a note of a run names: cluster, apiVersion, kind, namespace, name."""
+    target, api, kind, namespace, name = key
+    return Ident(Target(target), api.rpartition("/")[0], kind, namespace, name)
+
+
+class DamagedError(Exception):
+    """The state cannot be read; the message says how to go back."""
+
+
+def examine(engine: Engine, site: Site) -> Examined:
+    """Look at everything. Raises UsageError, EngineError and DamagedError."""
+    kubectl = kubectl_of(engine)
+    if kubectl is None:
+        raise UsageError("recover looks into the clusters with kubectl: install it")
+    exported = _exported(engine)
+    state = read_state(exported or {})
+    wanted = keyed(site)
+    bodies = [*(each.body for each in wanted.values()), *(each.body for each in state.held)]
+    live: dict[Ident, Json] = {}
+    unseen: dict[str, list[str]] = {}
+    silent = set()
+    contexts = {**state.contexts, **contexts_of(site)}
+    for target, context in contexts.items():
+        try:
+            taken = take(kubectl, context, target, site.name, versions(bodies))
+        except (NoAnswerError, RefusedError) as error:
+            if target is Target.MANAGEMENT or site.file.decommission is None:
+                raise UsageError(_silent(kubectl, context, error)) from None
+            silent.add(target)
+            continue
+        live |= taken.objects
+        for why, what in taken.unseen.items():
+            unseen.setdefault(why, []).append(f"{', '.join(what)} of {context}")
+    found = remains(wanted.values(), state, live, set(contexts) - silent)
+    applying = engine.under_way() if exported else ""
+    return Examined(site, kubectl, contexts, wanted, engine.locks(), exported, state,
+                    engine.noted(), applying, live, found, frozenset(silent),
+                    {why: tuple(what) for why, what in unseen.items()})  # fmt: skip
+
+
+def _silent(kubectl: Kubectl, context: str, error: Exception) -> str:
+    return (
+        f"{context} cannot be looked at: {error}; see that it runs and that {kubectl.where()} "
+        "reaches it, then run the same command again"
+    )
+
+
+def _exported(engine: Engine) -> Json | None:
+    try:
+        exported = engine.exported()
+    except EngineError as error:
+        if "failed to load checkpoint" not in str(error):
+            raise
+        raise DamagedError(_go_back(engine, str(error))) from None
+    if exported is None and older(_place(engine)):
+        raise DamagedError(_go_back(engine, f"the state of {engine.stack} is not there"))
+    return exported
+
+
+def _place(engine: Engine) -> Place | None:
+    return place(engine.environment, engine.program, engine.stack)
+
+
+def _go_back(engine: Engine, what: str) -> str:
+    kept = _place(engine)
+    whole = older(kept)
+    lines = [f"{what}; no object of a cluster is touched by this"]
+    if kept is None or not whole:
+        lines.append("the backend has no earlier state that is whole: restore its folder or bucket")
+        return "\n  ".join(lines)
+    lines += [
+        f"an earlier state of {each.written}, {each.resources} resources: {each.path}"
+        for each in whole[:_SHOWN]
+    ]
+    lines += [
+        "go back to the newest, then recover once more; what was made since is found by its label:",
+        f"  cp {shlex.quote(str(whole[0].path))} {shlex.quote(str(kept.state))}",
+        f"  foresite recover {engine.stack}",
+    ]
+    return "\n  ".join(lines)
+
+
+def lines(seen: Examined) -> Iterator[str]:
+    """A line for each thing found, in the order in which it is dealt with."""
+    found = seen.found
+    for lock in seen.locks:
+        yield f"lock: {lock}"
+    if seen.exported is None:
+        yield "state: there is no stack yet"
+    for each in seen.state.pending:
+        yield f"pending in the state: {each}"
+    if seen.noted:
+        yield f"a run did not come to its end: it was about to make {len(seen.noted)} objects"
+    if seen.applying:
+        yield f"foresite apply of {seen.applying[:10]} did not come to its end: it stays due"
+    if seen.dropped:
+        count = len(seen.dropped)
+        yield f"its own cluster does not answer, and the site ends: {count} objects in the state"
+    for why, what in seen.unseen.items():
+        yield f"not looked at for orphans, as {why}: {'; '.join(what)}"
+    yield from _of_objects(found)
+    for orphan in found.orphans:
+        yield f"orphaned, neither the state nor the site has it: {seen.placed(orphan)}"
+
+
+def _of_objects(found: Remains) -> Iterator[str]:
+    said = {
+        "not made yet": found.unmade,
+        "made, and not in the state": found.unrecorded,
+        "otherwise in the cluster than in the site": tuple(found.unlike),
+        "with fields that the site does not have any more": tuple(found.left),
+        "lost by the cluster": tuple(each.ident for each in found.lost),
+        "what was applied by name alone, and made anew since": tuple(
+            each.ident for each in found.other
+        ),
+        "gone, as the site has it": tuple(each.ident for each in found.gone),
+        "to be deleted by the next up": tuple(each.ident for each in found.to_go),
+        "old templates, kept until no machine refers to them (no orphans)": found.kept,
+    }
+    for what, objects in said.items():
+        if objects:
+            yield f"{what}: {counted(objects)}"
+
+
+def counted(objects: tuple[Ident, ...]) -> str:
+    """How many objects, and the first by name, for a person."""
+    return f"{len(objects)}: {few(objects, _SHOWN)}"

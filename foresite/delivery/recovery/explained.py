@@ -1,0 +1,129 @@
+"""The steps of a preview, each with what explains it: the difference between the clusters and the
+objects that the site has. A step that nothing explains is unexpected, and a person has to look."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from components.making.manifest import Manifest
+from foresite.command import few
+from foresite.delivery.recovery.remains import Remains
+from foresite.delivery.stack.live import Key, key_of
+from foresite.delivery.stack.stated import Ident, State, Stated, ident
+
+_NOTHING = {"same", "read", "refresh"}
+_OWN = ("pulumi:pulumi:Stack", "foresite:components:")
+"""Resources that are Pulumi's alone: no cluster has anything of them."""
+_PROVIDER = "pulumi:providers:kubernetes"
+_REPLACING = {"create-replacement", "replace", "delete-replaced", "discard-replaced"}
+_SHOWN = 3
+
+
+class Step(NamedTuple):
+    """A step that the next ``up`` takes; ``why`` is empty where nothing explains it."""
+
+    op: str
+    object: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.op} {self.object}: {self.why or 'nothing explains it'}"
+
+
+class Sides(NamedTuple):
+    """What steps are held against: the site's objects, the state's, and what was found."""
+
+    wanted: Mapping[Key, Manifest]
+    held: Mapping[str, Stated]
+    leaving: Collection[str]
+    """URNs of which the state has an old object besides, that is to be deleted."""
+    found: Remains
+
+
+def sides(wanted: Mapping[Key, Manifest], state: State, found: Remains) -> Sides:
+    """What the steps of a preview are held against."""
+    held = {each.urn: each for each in state.held if not each.leaving}
+    leaving = {each.urn for each in state.held if each.leaving}
+    return Sides(wanted, held, leaving, found)
+
+
+def explained(steps: Iterable[Mapping[str, Any]], sides: Sides) -> Iterator[Step]:
+    """Every step that does something."""
+    for step in steps:
+        op, urn = step["op"], step["urn"]
+        type_, name = urn.split("::")[2].rpartition("$")[2], urn.rpartition("::")[2]
+        if op in _NOTHING:
+            continue
+        if type_.startswith(_OWN):
+            continue  # a line in Pulumi's own account
+        if type_ == _PROVIDER:
+            if op not in ("create", "update"):
+                yield Step(op, f"provider {name}", "")
+            continue
+        key = key_of(urn)
+        manifest = sides.wanted.get(key) if key else None
+        yield Step(op, _title(manifest, sides.held.get(urn), name), _why(op, urn, manifest, sides))
+
+
+def _title(manifest: Manifest | None, held: Stated | None, name: str) -> str:
+    if manifest is not None:
+        return str(ident(manifest.target, manifest.body))
+    return str(held.ident) if held else name
+
+
+def _why(op: str, urn: str, manifest: Manifest | None, sides: Sides) -> str:
+    held = sides.held.get(urn)
+    if urn in sides.leaving and ("delete" in op or "discard" in op):
+        return "another has taken its place"
+    if manifest is None:
+        return _leaves(op, held)
+    wanted = ident(manifest.target, manifest.body)
+    if op in _REPLACING:
+        return _replaced(wanted, held, sides.found)
+    if op == "create":
+        return _created(wanted, sides.found)
+    if op == "update":
+        return _updated(wanted, manifest, held, sides.found)
+    return ""
+
+
+def _leaves(op: str, held: Stated | None) -> str:
+    """Why an object goes that the site does not have."""
+    if held is None or op not in ("delete", "discard", *_REPLACING):
+        return ""
+    if held.keep:
+        return "the site does not have it any more; it stays in the cluster"
+    return "the site does not have it any more"
+
+
+def _created(wanted: Ident, found: Remains) -> str:
+    if wanted in found.unrecorded:
+        return "the cluster has it, and it is taken over as it is to be"
+    if wanted in found.unmade:
+        return "it was not made yet"
+    if wanted in {each.ident for each in found.lost}:
+        return "the cluster has lost it"
+    return ""
+
+
+def _updated(wanted: Ident, manifest: Manifest, held: Stated | None, found: Remains) -> str:
+    unlike, left = found.unlike.get(wanted, ()), found.left.get(wanted, ())
+    if unlike:
+        return _some("the cluster has it otherwise", [each.field for each in unlike])
+    if left:
+        return _some("a killed run left fields", [str(each) for each in left])
+    if held is not None and held.body != manifest.body:
+        return "the cluster has it so already, and the state does not know it"
+    return ""
+
+
+def _replaced(wanted: Ident, held: Stated | None, found: Remains) -> str:
+    if held is not None and held.ident != wanted:
+        return f"in place of {held.ident.name}"
+    if wanted in found.unlike:
+        fields = [each.field for each in found.unlike[wanted]]
+        return _some("deleted and made anew, as it cannot be changed", fields)
+    return ""
+
+
+def _some(what: str, fields: list[str]) -> str:
+    return f"{what}: {few(fields, _SHOWN)}"

@@ -1,0 +1,122 @@
+"""What an interrupted run has left: the state, the cluster and the site side by side.
+
+Owns the names for what is found, and decides nothing: foresite/commands/recover.py does.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from components.making.manifest import FLUX_GUARD, Json, Manifest, Target
+from foresite.delivery.differences import Difference, differences
+from foresite.delivery.recovery.leftover import Leftover, leftovers
+from foresite.delivery.servers.inventory import ours
+from foresite.delivery.stack.stated import Ident, State, Stated, ident
+
+
+class Remains(NamedTuple):
+    """Objects by what became of them."""
+
+    unmade: tuple[Ident, ...]
+    """The site has them, and neither state nor cluster does."""
+    unrecorded: tuple[Ident, ...]
+    """The site and the cluster have them, the state does not."""
+    unlike: Mapping[Ident, tuple[Difference, ...]]
+    """The cluster has them otherwise than the site."""
+    left: Mapping[Ident, tuple[Leftover, ...]]
+    """They have fields of a run that the site does not have any more."""
+    lost: tuple[Stated, ...]
+    """The site and the state have them, the cluster does not."""
+    gone: tuple[Stated, ...]
+    """The state alone has them."""
+    to_go: tuple[Stated, ...]
+    """The state and the cluster have them, the site does not: the next ``up`` deletes them."""
+    orphans: tuple[Ident, ...]
+    """The cluster alone has them."""
+    other: tuple[Stated, ...]
+    """The cluster has them by name, and not those that were applied: made anew, restored, or of
+    another cluster."""
+    met: frozenset[Target]
+    """Clusters that have any of the very objects that were applied."""
+    kept: tuple[Ident, ...]
+    """Old templates, which stay as long as machines may refer to them."""
+
+    @property
+    def open(self) -> set[Ident]:
+        """Objects of the site that the next ``up`` has something to do for."""
+        return {*self.unmade, *self.unrecorded, *self.unlike, *self.left}
+
+
+def remains(
+    site: Iterable[Manifest], state: State, live: Mapping[Ident, Json], seen: set[Target]
+) -> Remains:
+    """Compare what the site has, the state knows, and the clusters of ``seen`` hold."""
+    wanted = {ident(each.target, each.body): each for each in site if each.target in seen}
+    held = {each.ident: each for each in _last(state.held) if each.target in seen}
+    orphans = list(_strangers(live, {*wanted, *held}))
+    kept_kinds = {each.kind for each in wanted.values() if each.keep}
+    kept_kinds |= {each.ident.kind for each in held.values() if each.keep}
+    kept = [each for each in orphans if _kept(live[each], kept_kinds)]
+    both = [each for each in wanted if each in live]
+    there = [(found, _is(found, live[each])) for each, found in held.items() if each in live]
+    found = Remains(
+        unmade=tuple(each for each in wanted if each not in live and each not in held),
+        unrecorded=tuple(each for each in both if each not in held),
+        unlike={each: tuple(_unlike(wanted[each], live[each])) for each in both},
+        left={each: _left(wanted[each], live[each]) for each in both},
+        lost=tuple(found for each, found in held.items() if each in wanted and each not in live),
+        gone=tuple(
+            found for each, found in held.items() if each not in wanted and each not in live
+        ),
+        to_go=tuple(found for each, found in held.items() if each not in wanted and each in live),
+        orphans=tuple(each for each in orphans if each not in kept),
+        kept=tuple(kept),
+        other=tuple(found for found, same in there if not same),
+        met=frozenset(found.target for found, same in there if same),
+    )
+    return found._replace(
+        unlike={each: some for each, some in found.unlike.items() if some},
+        left={each: some for each, some in found.left.items() if some},
+    )
+
+
+def _last(held: Iterable[Stated]) -> list[Stated]:
+    """What the state knows, and what has taken another's place after it."""
+    return sorted(held, key=lambda each: not each.leaving)
+
+
+def _is(known: Stated, body: Json) -> bool:
+    """Whether an object is the very one that the state knows; without an uid nobody can tell."""
+    return known.uid in ("", body["metadata"].get("uid", ""))
+
+
+def _strangers(live: Mapping[Ident, Json], known: set[Ident]) -> Iterator[Ident]:
+    """Objects of ours that nobody knows. One server may play both clusters, and then shows each
+    object twice."""
+    uids = {live[each]["metadata"].get("uid") for each in known if each in live}
+    for each, body in live.items():
+        uid = body["metadata"].get("uid")
+        going = "deletionTimestamp" in body["metadata"]
+        if each not in known and uid not in uids and ours(body) and not going:
+            uids.add(uid)
+            yield each
+
+
+def _kept(body: Json, kinds: set[str]) -> bool:
+    """Whether an object was made to stay when another takes its place (decision 0011)."""
+    annotations = body["metadata"].get("annotations") or {}
+    template = body["kind"] in kinds or body["kind"].endswith("Template")
+    return template and FLUX_GUARD.items() <= annotations.items()
+
+
+def _unlike(manifest: Manifest, body: Json) -> tuple[Difference, ...]:
+    key = ("", manifest.name)
+    return tuple(differences({key: manifest}, {key: body}))
+
+
+def _left(manifest: Manifest, body: Json) -> tuple[Leftover, ...]:
+    """Fields of a killed run. What a controller owns is sent as the state has it, and stays."""
+    return tuple(
+        each
+        for each in leftovers(body, manifest.body)
+        if not any(f"{each}.".startswith(f"{owned}.") for owned in manifest.ignore)
+    )

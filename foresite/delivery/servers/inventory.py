@@ -1,0 +1,219 @@
+"""Every object of a site that a cluster holds, whatever its kind: found by the site's label.
+
+An object is ours where our field manager applied it: others copy labels, as a Service's to its
+EndpointSlices. All kinds are asked for, as a run that was killed may have made one of a kind that
+neither the state nor the site has by now.
+"""
+
+import json
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from components.making.manifest import FIELD_MANAGER, SITE_LABEL, Json, Target
+from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
+from foresite.delivery.stack.engine import EngineError
+from foresite.delivery.stack.stated import Ident, ident
+
+PATIENCE = 60.0
+"""Seconds for the whole look: a server that has just started makes room for each kind first."""
+_THREADS = 8
+_DISCOVERY = ",".join(
+    f"application/json;v={version};g=apidiscovery.k8s.io;as=APIGroupDiscoveryList"
+    for version in ("v2", "v2beta1")
+)
+"""All kinds of all groups in one answer (Kubernetes 1.26 and newer)."""
+_NEVER = {"Event", "Lease", "ComponentStatus"}
+_LIMIT = 10.0
+"""Seconds for a kind that only an orphan may be of: the server behind an APIService may be gone."""
+_SETTLE = 5.0
+"""Seconds for which a server that has just started may not know what the groups behind it serve."""
+_DENIED = (403, 405)
+
+DENIED = "this account may not list them"
+NO_ANSWER = "they do not answer"
+"""Why kinds or groups were not looked at."""
+
+Wanted = Mapping[tuple[str, str], str]
+"""The version of a kind, by group and kind, in which the site writes it."""
+
+
+class Listable(NamedTuple):
+    """A kind that can be listed, and in which version."""
+
+    api: str
+    kind: str
+    plural: str
+
+    @property
+    def path(self) -> str:
+        """Where its objects are listed."""
+        return f"/{'apis' if '/' in self.api else 'api'}/{self.api}/{self.plural}"
+
+    @property
+    def title(self) -> str:
+        """The kind for a person: ``NodeMetrics of metrics.k8s.io``."""
+        group, kind = self.key
+        return f"{kind} of {group}" if group else kind
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its group and kind."""
+        return self.api.rpartition("/")[0], self.kind
+
+
+class Inventory(NamedTuple):
+    """The objects of a site in one cluster; and what was not looked at, by why: kinds, or groups
+    of which nothing can be asked."""
+
+    objects: dict[Ident, Json]
+    unseen: Mapping[str, tuple[str, ...]] = {}
+
+
+class Served(NamedTuple):
+    """What a server says that it serves; ``stale`` are groups whose own server does not answer it,
+    such as that of an APIService."""
+
+    kinds: list[Listable]
+    stale: list[str]
+
+
+def take(kubectl: Kubectl, context: str, target: Target, site: str, wanted: Wanted) -> Inventory:
+    """Look at one cluster. Raises NoAnswerError and RefusedError, of kinds that the site or its
+    state has; what may only hold orphans is left out where it does not answer."""
+    unseen: dict[str, list[str]] = {}
+    objects: dict[Ident, Json] = {}
+    with ApiServer(kubectl, context, PATIENCE) as server, ThreadPoolExecutor(_THREADS) as pool:
+        kinds, stale = served(server, wanted)
+        if stale:
+            unseen[NO_ANSWER] = stale
+        for kind, found in zip(
+            kinds, pool.map(lambda kind: _found(server, kind, site, wanted), kinds), strict=True
+        ):
+            if isinstance(found, str):
+                unseen.setdefault(found, []).append(kind.title)
+            else:
+                objects |= {ident(target, body): body for body in found}
+    return Inventory(objects, {why: tuple(what) for why, what in unseen.items()})
+
+
+def ours(body: Json) -> bool:
+    """Whether Foresite's runs applied an object, and no controller copied it."""
+    return any(
+        each.get("manager") == FIELD_MANAGER and each.get("operation") == "Apply"
+        for each in body["metadata"].get("managedFields", ())
+    )
+
+
+def versions(bodies: Iterable[Json]) -> dict[tuple[str, str], str]:
+    """The version in which each kind is written, by group and kind."""
+    return {
+        (body["apiVersion"].rpartition("/")[0], body["kind"]): body["apiVersion"] for body in bodies
+    }
+
+
+def served(server: ApiServer, wanted: Wanted) -> Served:
+    """The kinds to list: of a group that is stale only those that are wanted.
+
+    Raises NoAnswerError where one of these is not known: it is not taken for lost.
+    """
+    until = time.monotonic() + _SETTLE
+    while True:
+        groups = list(_groups(server))
+        stale = [_name(each) for each in groups if _stale(each)]
+        kinds = [kind for each in groups for kind in _chosen(each, wanted)]
+        kinds = [kind for kind in kinds if kind.key[0] not in stale or kind.key in wanted]
+        missing = wanted.keys() - {kind.key for kind in kinds}
+        unknown = sorted(f"{kind} of {group}" for group, kind in missing if group in stale)
+        if not unknown:
+            return Served(kinds, stale)
+        if time.monotonic() > until:
+            raise NoAnswerError(f"it does not know by now whether it serves {', '.join(unknown)}")
+        time.sleep(0.25)
+
+
+def _groups(server: ApiServer) -> Iterator[Json]:
+    for root in ("/api", "/apis"):
+        answer = server.get(root, _DISCOVERY) or {}
+        if answer.get("kind") != "APIGroupDiscoveryList":
+            raise NoAnswerError("it does not say in one answer what it serves: it is too old")
+        yield from answer.get("items") or ()
+
+
+def _stale(group: Json) -> bool:
+    """Whether the server behind a group does not say what it serves."""
+    return any(each.get("freshness") == "Stale" for each in group.get("versions") or ())
+
+
+def _chosen(group: Json, wanted: Wanted) -> Iterator[Listable]:
+    """Each kind of a group, once: in the version in which the site has it, or the preferred."""
+    by_kind: dict[str, list[Listable]] = {}
+    for kind in _of_group(group):
+        by_kind.setdefault(kind.kind, []).append(kind)
+    for called, choices in by_kind.items():
+        written = wanted.get((_name(group), called))
+        yield next((each for each in choices if each.api == written), choices[0])
+
+
+def _of_group(group: Json) -> Iterator[Listable]:
+    """What a group serves and lists, its preferred version first. A resource may have neither verbs
+    nor a kind: an APIService may serve nothing but another resource's subresources (kubernetes
+    1.34, apidiscovery/v2, types.go)."""
+    for version in group.get("versions") or ():
+        api = "/".join(filter(None, (_name(group), version["version"])))
+        for each in version.get("resources") or ():
+            kind = (each.get("responseKind") or {}).get("kind")
+            if kind and "list" in (each.get("verbs") or ()) and kind not in _NEVER:
+                yield Listable(api, kind, each["resource"])
+
+
+def _name(group: Json) -> str:
+    return str(group["metadata"].get("name") or "")
+
+
+def _found(server: ApiServer, kind: Listable, site: str, wanted: Wanted) -> list[Json] | str:
+    """The objects of a kind; why they are not seen, where the site can do without."""
+    if kind.key in wanted:
+        return listed(server, kind, site)
+    try:
+        return listed(server, kind, site, limit=_LIMIT)
+    except (NoAnswerError, RefusedError) as error:
+        denied = isinstance(error, RefusedError) and error.status in _DENIED
+        return DENIED if denied else NO_ANSWER
+
+
+def listed(
+    server: ApiServer,
+    kind: Listable,
+    site: str,
+    accept: str = "application/json",
+    limit: float | None = None,
+) -> list[Json]:
+    """The site's objects of a kind. Raises NoAnswerError and RefusedError."""
+    query = urlencode({"labelSelector": f"{SITE_LABEL}={site}"})
+    answer = server.get(f"{kind.path}?{query}", accept, limit) or {}
+    # A list says once for all what its items are.
+    items = answer.get("items") or ()
+    return [{**item, "apiVersion": kind.api, "kind": kind.kind} for item in items]
+
+
+def delete(kubectl: Kubectl, context: str, body: Json) -> None:
+    """Ask for the deletion of an object, which its finalizers may take a while for.
+
+    Raises EngineError.
+    """
+    metadata = {
+        key: body["metadata"][key] for key in ("name", "namespace") if key in body["metadata"]
+    }
+    named = {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": metadata}
+    done = subprocess.run(
+        [str(kubectl.path), "--context", context, "delete", "--filename", "-", "--ignore-not-found",
+         "--wait=false", "--cascade=background"],
+        env=dict(kubectl.environment), input=json.dumps(named), capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise EngineError(f"kubectl: {done.stderr.strip().removeprefix('Error from server ')}")

@@ -1,0 +1,200 @@
+"""Whether an API server serves the kinds that a site makes, and knows the fields that it sets.
+
+A custom resource definition that is missing, or is of an older release, is found by this before
+anything is made. The fields are those of the server's own OpenAPI document, which anybody who is
+logged in may read (kubernetes 1.34, ClusterRole system:discovery).
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from components.making.manifest import Json, Manifest
+from foresite.command import few
+from foresite.delivery.servers.apiserver import ApiServer, RefusedError
+from schemas.kubernetes.objects import store
+
+_SETTLE = 5.0
+"""Seconds for which fields that a server does not know are asked for again: right after a
+definition is installed, its document is still the old one."""
+_ABOVE = {"apiVersion", "kind", "metadata", "status"}
+"""What every object has, whatever its schema says."""
+_SHOWN = 6
+
+Map = Callable[..., Iterable[Any]]
+
+
+class Kind(NamedTuple):
+    """A kind as a server serves it; ``plural`` is empty where it does not."""
+
+    api: str
+    kind: str
+    plural: str = ""
+    others: tuple[str, ...] = ()
+    """Versions of the group that it serves."""
+
+    @property
+    def group(self) -> str:
+        """The API group; empty for the core."""
+        return self.api.rpartition("/")[0]
+
+
+def kinds_of(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Kind]:
+    """The kinds that have to be there, by apiVersion and kind: not those that the site defines."""
+    made = list(manifests)
+    own = {
+        (each.body["spec"]["group"], each.body["spec"]["names"]["kind"])
+        for each in made
+        if each.kind == "CustomResourceDefinition"
+    }
+    every = dict.fromkeys(each.key[:2] for each in made)
+    kinds = {(api, kind): Kind(api, kind) for api, kind in every}
+    return {key: each for key, each in kinds.items() if (each.group, each.kind) not in own}
+
+
+def unserved(
+    server: ApiServer, kinds: dict[tuple[str, str], Kind], manifests: list[Manifest], run: Map
+) -> tuple[list[str], list[str]]:
+    """What a server lacks, each with what to install, and what of it is not known.
+
+    Puts the plurals into ``kinds``. Raises NoAnswerError and RefusedError.
+    """
+    apis = sorted({api for api, _ in kinds})
+    for listed in run(lambda api: _listed(server, api), apis):
+        kinds.update({key: each for key, each in listed.items() if key in kinds})
+    missing = [each for each in kinds.values() if not each.plural]
+    if not missing:
+        return _settled(server, manifests, run)
+    groups = sorted({each.group for each in missing})
+    others = dict(zip(groups, run(lambda group: _versions(server, group), groups), strict=True))
+    return [_lacks(each._replace(others=others[each.group])) for each in missing], []
+
+
+def _listed(server: ApiServer, api: str) -> dict[tuple[str, str], Kind]:
+    """What a group serves in a version."""
+    answer = server.get(f"/apis/{api}" if "/" in api else f"/api/{api}") or {}
+    rows = [row for row in answer.get("resources") or () if "/" not in row["name"]]
+    return {(api, row["kind"]): Kind(api, row["kind"], row["name"]) for row in rows}
+
+
+def _versions(server: ApiServer, group: str) -> tuple[str, ...]:
+    answer = server.get(f"/apis/{group}") or {}
+    return tuple(each["version"] for each in answer.get("versions") or ())
+
+
+def _lacks(kind: Kind) -> str:
+    has = f"of {kind.group} it has {', '.join(kind.others)}" if kind.others else ""
+    said = f"it does not serve {kind.kind} of {kind.api}{f' ({has})' if has else ''}"
+    return f"{said}: install {_install(kind.api, kind.kind)}"
+
+
+def _install(api: str, name: str) -> str:
+    """What brings a kind, with the project and the version that the objects are checked against."""
+    kind = store.kinds().get(f"{api}/{name}")
+    if kind is None:
+        return f"the CRD of {name} in {api}"
+    if kind.native:
+        return f"a Kubernetes that has {api}, or switch that API on"
+    stored = store.document(kind.file)
+    crd = f"{stored['names']['plural']}.{stored['group']}"
+    return f"the CRD {crd} with {api.rpartition('/')[2]} ({_source(stored['source'])})"
+
+
+def _source(source: dict[str, str]) -> str:
+    """The project and version of a stored schema, and where in it."""
+    version = source.get("tag") or source.get("version") or source.get("commit", "")
+    return f"{source['source']} {version}, {source.get('path', '')}".rstrip(", ")
+
+
+def _settled(server: ApiServer, manifests: list[Manifest], run: Map) -> tuple[list[str], list[str]]:
+    """The fields that the server does not know, once its document has come to rest."""
+    custom = [each for each in manifests if not _native(each)]
+    until = time.monotonic() + _SETTLE
+    while True:
+        found, unknown = _fields(server, custom, run)
+        if not (found or unknown) or time.monotonic() > until:
+            return found, unknown
+        time.sleep(0.25)
+
+
+def _native(manifest: Manifest) -> bool:
+    kind = store.kinds().get("/".join(manifest.key[:2]))
+    return kind is not None and kind.native
+
+
+def _fields(server: ApiServer, manifests: list[Manifest], run: Map) -> tuple[list[str], list[str]]:
+    apis = sorted({each.key[0] for each in manifests})
+    try:
+        documents = dict(zip(apis, run(lambda api: _document(server, api), apis), strict=True))
+    except RefusedError as error:
+        return [], [f"fields not checked: it refuses its OpenAPI document: {error}"]
+    wrong: dict[tuple[str, str], dict[str, str]] = {}
+    unknown = set()
+    for each in manifests:
+        components, roots = documents[each.key[0]]
+        root = roots.get(each.kind)
+        if root is None:
+            unknown.add(f"fields of {each.kind} not checked: its OpenAPI document has no schema")
+            continue
+        body = {key: value for key, value in each.body.items() if key not in _ABOVE}
+        for path in _extra(root, body, components):
+            wrong.setdefault(each.key[:2], {}).setdefault(path, each.title)
+    return [_older(*key, paths) for key, paths in wrong.items()], sorted(unknown)
+
+
+def _document(server: ApiServer, api: str) -> tuple[Json, Json]:
+    """The schemas of a group and version: all by name, and those of kinds by kind."""
+    path = f"apis/{api}" if "/" in api else f"api/{api}"
+    answer = server.get(f"/openapi/v3/{path}") or {}
+    schemas: Json = answer.get("components", {}).get("schemas", {})
+    roots: Json = {}
+    for schema in schemas.values():
+        for each in schema.get("x-kubernetes-group-version-kind", ()):
+            if "/".join(filter(None, (each["group"], each["version"]))) == api:
+                roots[each["kind"]] = schema
+    return schemas, roots
+
+
+def _older(api: str, kind: str, paths: dict[str, str]) -> str:
+    fields = few([f"{path} of {title}" for path, title in paths.items()], _SHOWN)
+    return (
+        f"its {kind} of {api} is of another release, and has no field {fields}: "
+        f"install {_install(api, kind)}"
+    )
+
+
+def _extra(schema: Json, value: Any, schemas: Json, path: str = "") -> Iterator[str]:
+    """The fields of ``value`` that a schema does not have. List items are written as ``[]``."""
+    schema = _resolved(schema, schemas)
+    if isinstance(value, list):
+        items = schema.get("items")
+        if items is not None:
+            for each in value:
+                yield from _extra(items, each, schemas, f"{path}[]")
+    elif isinstance(value, dict):
+        yield from _extra_fields(schema, value, schemas, path)
+
+
+def _extra_fields(schema: Json, value: Json, schemas: Json, path: str) -> Iterator[str]:
+    known = schema.get("properties", {})
+    rest = schema.get("additionalProperties")
+    anything = schema.get("x-kubernetes-preserve-unknown-fields") or not (known or rest)
+    embedded = schema.get("x-kubernetes-embedded-resource", False)
+    for key, item in value.items():
+        here = f"{path}.{key}" if path else str(key)
+        if key in known:
+            yield from _extra(known[key], item, schemas, here)
+        elif isinstance(rest, dict):
+            yield from _extra(rest, item, schemas, here)
+        elif not (rest or anything or (embedded and key in _ABOVE)):
+            yield here
+
+
+def _resolved(schema: Json, schemas: Json) -> Json:
+    """A schema without references: Kubernetes writes them alone, or as the one part of allOf."""
+    while True:
+        parts = schema.get("allOf", ())
+        reference = schema.get("$ref") or (parts[0].get("$ref") if len(parts) == 1 else None)
+        if not reference:
+            return schema
+        schema = schemas.get(reference.rpartition("/")[2], {})

@@ -1,0 +1,164 @@
+"""What was last applied to a site, and whether Git says something else by now.
+
+``foresite apply`` writes the commit into the message of each update, so the stack's own history
+says it, wherever and however often a run is started. What a run before was told to do says nothing:
+it may have failed, or never have come to the site.
+"""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from foresite.delivery.stack.engine import Engine, EngineError, Record, complaint
+from preview.states.fleet import differing, touched
+from preview.states.snapshot import GitError, at, changed_files, commit_of, work_tree
+
+PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "uv.lock")
+"""What decides, besides a site's own data, which objects are registered and how."""
+_CATALOGUE = "schemas/catalogue/"
+_HISTORY = "100"
+"""Updates of a stack that are looked through for the last one that went well."""
+_MESSAGE = re.compile(r"foresite ([0-9a-f]{40}|[0-9a-f]{64})")
+
+
+class Standing(NamedTuple):
+    """The commit that was last applied to a site (empty where that is not known), and why the site
+    has to be applied (again); empty where it is as Git says."""
+
+    commit: str
+    due: str
+
+
+class Touched(NamedTuple):
+    """What differs between two commits: sites by their data, and files of the program, which every
+    site is made by."""
+
+    sites: frozenset[str]
+    program: tuple[str, ...] = ()
+
+    def has(self, site: str) -> bool:
+        """Whether a site is touched."""
+        return site in self.sites or bool(self.program)
+
+    @property
+    def many(self) -> float:
+        """How many sites."""
+        return float("inf") if self.program else len(self.sites)
+
+
+class Commits:
+    """The repository's commits, two of which are compared at most once. Raises GitError."""
+
+    def __init__(self, root: Path) -> None:
+        self.head = commit_of(root, "HEAD")
+        self._root = root
+        self._between: dict[tuple[str, str], Touched] = {}
+
+    def uncommitted(self) -> list[str]:
+        """Files of the work tree that decide what is applied, and are not as in HEAD."""
+        data = differing(at(self._root, self.head), work_tree(self._root))
+        return sorted({*data, *changed_files(self._root, self.head, None, PROGRAM)})
+
+    def standing(self, site: str, record: Record | None, under_way: str = "") -> Standing:
+        """How a site stands whose stack's history ends with ``record``.
+
+        Raises GitError where HEAD is not known to contain what was applied: to apply HEAD might
+        take the site back.
+        """
+        match = _MESSAGE.fullmatch(record.message) if record else None
+        commit = match[1] if match else ""
+        if under_way:
+            return Standing(commit, f"applying {under_way[:10]} did not come to its end")
+        if record is None:
+            return Standing("", "nothing was applied yet")
+        if record.result != "succeeded":
+            return Standing(commit, f"the last {record.kind} {record.result}")
+        if record.kind != "update" or not commit:
+            return Standing("", f"the last {record.kind} names no commit")
+        return Standing(commit, self.since(site, commit))
+
+    def since(self, site: str, commit: str) -> str:
+        """What differs for a site between a commit and HEAD; empty where nothing does.
+
+        Raises GitError where HEAD does not contain the commit.
+        """
+        moved = self._compared(commit)
+        if site in moved.sites:
+            return f"its data changed since {commit[:10]}"
+        if moved.program:
+            more = f" and {len(moved.program) - 1} more" if len(moved.program) > 1 else ""
+            return f"{moved.program[0]}{more} changed since {commit[:10]}"
+        return ""
+
+    def requests(self, since: str) -> dict[str, str]:
+        """The messages of what was merged after a commit, the newest first, by commit; of HEAD
+        alone, where it is not known since when. Of a merge only its own message counts: those
+        of the commits that it brings need not have been read by anybody. Raises GitError.
+        """
+        which = [f"{since}..{self.head}"] if since else ["--max-count=1", self.head]
+        found = self._git("log", "--first-parent", "-z", "--format=%H%n%B", *which, "--").split(
+            "\0"
+        )
+        return dict(each.split("\n", 1) for each in found if each.strip())
+
+    def touched(self, commit: str) -> Touched:
+        """What a request changed that was merged with a commit. Raises GitError."""
+        parents = self._git("rev-list", "--parents", "--max-count=1", commit).split()[1:]
+        # Of a first commit all is new, and every site may be made by it.
+        return self._differing(parents[0], commit) if parents else Touched(frozenset(), PROGRAM)
+
+    def _compared(self, commit: str) -> Touched:
+        """What differs between a commit that HEAD contains and HEAD."""
+        if (commit, self.head) not in self._between:
+            commit_of(self._root, commit)  # says what to do where it is not here
+            if not self._newer_than(commit):
+                raise GitError(f"HEAD does not contain {commit[:10]}")
+        return self._differing(commit, self.head)
+
+    def _differing(self, before: str, after: str) -> Touched:
+        if (before, after) not in self._between:
+            sites = touched(at(self._root, before), at(self._root, after))
+            files = changed_files(self._root, before, after, PROGRAM)
+            program = tuple(path for path in files if not path.startswith(_CATALOGUE))
+            self._between[before, after] = Touched(frozenset(sites), program)
+        return self._between[before, after]
+
+    def _git(self, *words: str) -> str:
+        command = ["git", "-C", str(self._root), *words]
+        done = subprocess.run(command, capture_output=True, check=False)
+        if done.returncode:
+            raise GitError(done.stderr.decode(errors="replace").strip())
+        return done.stdout.decode(errors="replace")
+
+    def _newer_than(self, commit: str) -> bool:
+        command = ["git", "-C", str(self._root), "merge-base", "--is-ancestor", commit, self.head]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def message(commit: str) -> str:
+    """The message of an update that applies a commit."""
+    return f"foresite {commit}"
+
+
+def succeeded(engine: Engine) -> str:
+    """The commit of the newest update that went well; empty where none is known.
+
+    Raises EngineError.
+    """
+    done = engine.run("stack", "history", "--json", "--page-size", _HISTORY, "--page", "1",
+                      "--stack", engine.stack)  # fmt: skip
+    if done.returncode:
+        raise EngineError(complaint(done))
+    for each in json.loads(done.stdout) or ():
+        match = _MESSAGE.fullmatch(each.get("message", ""))
+        if match and (each["kind"], each["result"]) == ("update", "succeeded"):
+            return match[1]
+    return ""
+
+
+def asked(engine: Engine) -> tuple[Record | None, str]:
+    """The last line of a stack's history and what is under way. Raises EngineError."""
+    record = engine.last_record()
+    return record, engine.under_way()

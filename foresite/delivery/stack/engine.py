@@ -1,0 +1,244 @@
+"""Running Pulumi for one site's stack: the command, its lock, and what it leaves when it is killed.
+
+Checkpoints are skipped: writing the whole state at each step is three quarters of a first ``up``
+and grows with the square of the site. In their place a note of the run lies beside the state until
+it is over; after a kill the next run takes back what was made (server-side apply adopts it), and
+names what the site no longer has.
+"""
+
+import contextlib
+import json
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from foresite.delivery.stack.locks import Lock, locks
+from foresite.delivery.stack.log import Log
+from foresite.delivery.stack.temporary import private
+from foresite.interruption import running
+
+Say = Callable[[str], object]
+
+UNDER_WAY = "foresite:applying"
+"""A stack's tag while a commit is being applied: a run that is killed leaves no line in the
+history."""
+_DELETE_UNREACHABLE = "PULUMI_K8S_DELETE_UNREACHABLE"
+_HEEDS = {"up", "refresh", "preview"}
+"""Commands that end cleanly on SIGINT (pulumi 3.255, backend/cancellation_scope.go); the others
+are short, and die of it wherever they are."""
+_NO_STACK = 6
+"""Pulumi's exit code where there is no such stack (pulumi 3.255, cmdutil/exit.go)."""
+
+
+class EngineError(Exception):
+    """Pulumi cannot say; the message is its own."""
+
+
+class Record(NamedTuple):
+    """A line of a stack's history: what was done (``update``, ``destroy``, …), with what result
+    (``succeeded``, ``failed``, …), and the message that was given."""
+
+    kind: str
+    result: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Pulumi for one stack: its executable, environment, program folder, and a folder for notes.
+
+    ``pack`` is the folder of the policies that it holds objects against; None where its language
+    host can run none.
+    """
+
+    pulumi: Path
+    environment: Mapping[str, str]
+    program: Path
+    stack: str
+    notes: Path
+    kubectl: Path | None = None
+    pack: Path | None = None
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """What a ``preview`` or an ``up`` is told of policies."""
+        return ("--policy-pack", str(self.pack)) if self.pack else ()
+
+    @property
+    def log(self) -> Path:
+        """Where the whole output of the last run is."""
+        return self.notes / f"{self.stack}.log"
+
+    @property
+    def _note(self) -> Path:
+        return self.notes / f"{self.stack}.running.json"
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A short Pulumi command, with what it printed."""
+        with self._running(arguments, subprocess.PIPE) as process:
+            said, complaints = process.communicate()
+        return subprocess.CompletedProcess(process.args, process.returncode, said, complaints)
+
+    @contextlib.contextmanager
+    def _running(self, arguments: Sequence[str], stderr: int) -> Iterator[subprocess.Popen[str]]:
+        """Pulumi, with a folder for temporary files that goes once it has ended, however it does.
+
+        An interruption is KeyboardInterrupt by then, and its state is saved.
+        """
+        told = arguments[0] in _HEEDS
+        with (
+            private(self.environment, self.notes, f"{self.stack}.temporary") as env,
+            running([self.pulumi, *arguments], told=told, cwd=self.program, env=env,
+                    stderr=stderr) as process,
+        ):  # fmt: skip
+            yield process
+
+    def cautious(self) -> "Engine":
+        """Pulumi that takes no object of a cluster that does not answer for a deleted one."""
+        env = {k: v for k, v in self.environment.items() if k != _DELETE_UNREACHABLE}
+        return replace(self, environment=env)
+
+    def select(self) -> subprocess.CompletedProcess[str]:
+        """Make the stack if there is none; its name is the site's."""
+        return self.run("stack", "select", "--create", self.stack)
+
+    def last_record(self) -> Record | None:
+        """The newest line of the stack's history; None where nothing was done yet.
+
+        Raises EngineError where Pulumi cannot say, as where its backend does not answer.
+        """
+        found = self._asked("stack", "history", "--json", "--page-size", "1", "--page", "1")
+        if not found:
+            return None
+        newest = found[0]
+        return Record(newest["kind"], newest["result"], newest.get("message", ""))
+
+    def under_way(self) -> str:
+        """The commit that is being applied, or was when a run was killed; empty where none is.
+
+        Raises EngineError where Pulumi cannot say.
+        """
+        return str((self._asked("stack", "tag", "ls", "--json") or {}).get(UNDER_WAY, ""))
+
+    def mark(self, commit: str) -> None:
+        """Note on the stack that ``commit`` is being applied. Raises EngineError."""
+        self._told("stack", "tag", "set", UNDER_WAY, commit)
+
+    def unmark(self) -> None:
+        """Take the note off: what the history says is all there is. Raises EngineError."""
+        self._told("stack", "tag", "rm", UNDER_WAY)
+
+    def _asked(self, *arguments: str) -> Any:
+        """What a command answers in JSON; None where there is no such stack."""
+        done = self.run(*arguments, "--stack", self.stack)
+        if done.returncode == _NO_STACK:
+            return None
+        if done.returncode:
+            raise EngineError(complaint(done))
+        return json.loads(done.stdout)
+
+    def _told(self, *arguments: str) -> None:
+        done = self.run(*arguments, "--stack", self.stack)
+        if done.returncode:
+            raise EngineError(complaint(done))
+
+    def follow(self, arguments: Sequence[str], line: Callable[[str], object]) -> int:
+        """Run Pulumi, giving each line of its output to ``line``; its exit code."""
+        self.notes.mkdir(parents=True, exist_ok=True)
+        with Log(self.log) as log, self._running(arguments, subprocess.STDOUT) as process:
+            for text in process.stdout or ():
+                log.write(text)
+                line(text.rstrip("\n"))
+        return process.returncode
+
+    def begin(self, objects: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+        """Note what this run is about to make; what an interrupted run before may have left.
+
+        The list holds objects of that run which this one no longer makes.
+        """
+        wanted = sorted(set(objects))
+        left = [key for key in self.noted() if key not in set(wanted)]
+        self._write([*wanted, *left], over=False)
+        return left
+
+    def finish(self, left: Iterable[tuple[str, ...]] = ()) -> None:
+        """Forget what this run made: the state knows it. What one before has left stays noted."""
+        if kept := list(left):
+            self._write(kept, over=True)
+        else:
+            self._note.unlink(missing_ok=True)
+
+    def noted(self) -> list[tuple[str, ...]]:
+        """What an interrupted run was about to make: cluster, apiVersion, kind, namespace, name."""
+        return self._noted()[0]
+
+    def renote(self, objects: Iterable[tuple[str, ...]]) -> None:
+        """Put other objects into the note of an interrupted run."""
+        self._write(objects, over=self._noted()[1])
+
+    def interrupted(self) -> bool:
+        """Whether the run before did not come to its end."""
+        return self._note.exists() and not self._noted()[1]
+
+    def _write(self, objects: Iterable[tuple[str, ...]], *, over: bool) -> None:
+        self.notes.mkdir(parents=True, exist_ok=True)
+        fresh = self._note.with_suffix(".new")
+        fresh.write_text(json.dumps({"over": over, "objects": list(objects)}), encoding="utf-8")
+        fresh.replace(self._note)
+
+    def _noted(self) -> tuple[list[tuple[str, ...]], bool]:
+        """The objects of the note, and whether the run that wrote it came to its end."""
+        try:
+            said = json.loads(self._note.read_text(encoding="utf-8"))
+            return [tuple(key) for key in said["objects"]], bool(said["over"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return [], False
+
+    def release_dead_lock(self, say: Say) -> bool:
+        """Cancel the lock of a run whose process is gone; False where the owner still lives.
+
+        Only a file backend on this machine can be judged; of another, Pulumi itself says who.
+        """
+        for lock in self.locks():
+            if lock.alive is not False:
+                say(
+                    f"another run holds the lock of {self.stack}: process {lock.pid} on {lock.host}"
+                )
+                return False
+            say(f"the run before was killed (process {lock.pid}): its lock is released")
+            self.cancel()
+        return True
+
+    def locks(self) -> list[Lock]:
+        """Who holds the stack, where its backend is a folder of this machine."""
+        return locks(self.environment, self.program, self.stack)
+
+    def cancel(self) -> None:
+        """Take every lock of the stack away, whoever holds it. Raises EngineError."""
+        self._told("cancel", "--yes")
+
+    def exported(self) -> dict[str, Any] | None:
+        """The stack's state, as Pulumi exports it; None where there is no such stack.
+
+        Raises EngineError where it cannot be read.
+        """
+        found: dict[str, Any] | None = self._asked("stack", "export")
+        return found
+
+    def replace_state(self, exported: dict[str, Any]) -> None:
+        """Put another state in place of the stack's, whole or not at all. Raises EngineError."""
+        self.notes.mkdir(parents=True, exist_ok=True)
+        path = self.notes / f"{self.stack}.state.json"
+        path.write_text(json.dumps(exported), encoding="utf-8")
+        try:
+            self._told("stack", "import", "--file", str(path))
+        finally:
+            path.unlink()
+
+
+def complaint(done: subprocess.CompletedProcess[str]) -> str:
+    """What Pulumi complained of."""
+    said = done.stderr.strip() or done.stdout.strip()
+    return f"pulumi: {said.removeprefix('error: ')}"

@@ -1,0 +1,81 @@
+"""Which Pulumi works on a site's stack: the caller's own, or the trial's."""
+
+import os
+import sys
+from pathlib import Path
+
+from components.site import site_objects
+from foresite.command import UsageError
+from foresite.delivery.stack.engine import Engine
+from foresite.delivery.stack.pack import pack_of
+from schemas.facts.site import Site
+from tools.toolchain import ToolchainError
+
+
+def engine_for(root: Path, site: Site | None, *, trial: bool) -> Engine:
+    """Pulumi for a site: the caller's own, or the trial's; for none, to ask its backend alone.
+
+    Raises UsageError without one.
+    """
+    try:
+        return _trial(root, site) if trial else _own(root, site.name if site else "")
+    except ToolchainError as error:
+        raise UsageError(str(error)) from None
+
+
+def _own(root: Path, stack: str) -> Engine:
+    """Pulumi as it is installed, with the backend and the kubeconfig of whoever calls."""
+    from tools.toolchain import Origin, cache_directory, locate
+
+    pulumi = locate(["pulumi"])["pulumi"]
+    if pulumi.origin is not Origin.INSTALLED:
+        raise UsageError("install the Pulumi CLI, or try the site with --trial")
+    env = dict(os.environ)
+    if env.get("PULUMI_BACKEND_URL", "").startswith("file://"):
+        env["PULUMI_SKIP_CHECKPOINTS"] = "true"
+    notes = cache_directory() / "runs"
+    return Engine(pulumi.path, env, root, stack, notes, pack=pack_of(root))
+
+
+def _trial(root: Path, site: Site | None) -> Engine:
+    """The pinned Pulumi on the embedded API server, with a state of its own."""
+    from controlplane import ControlPlane
+    from controlplane.trial import serve, trial_directory
+    from tools.toolchain import environment, locate
+
+    name = site.name if site else ""
+    folder = trial_directory()
+    plane = ControlPlane(folder)
+    if not plane.status().running:
+        raise UsageError(f"the embedded API server does not run; make up SITE={name or 'NAME'}")
+    if site and site.file.cluster.context:
+        serve(plane, (each.body for made in site_objects(site).values() for each in made))
+    tools = locate(["pulumi", "controlplane"])
+    env = environment(tools, folder / "pulumi") | {
+        "KUBECONFIG": str(plane.kubeconfig(_contexts(site) if site else [])),
+        "PULUMI_SKIP_CHECKPOINTS": "true",
+    }
+    pulumi = Path(env["PULUMI_HOME"]) / "bin" / "pulumi"
+    program = _program(root, folder / "program")
+    kubectl, pack = tools["kubectl"].path, pack_of(program, tools)
+    return Engine(pulumi, env, program, name, folder / "runs", kubectl, pack)
+
+
+def _contexts(site: Site) -> list[str]:
+    contexts = (site.file.management, site.file.cluster.context)
+    return [context for context in contexts if context]
+
+
+def _program(root: Path, folder: Path) -> Path:
+    """The repository's program by links: Pulumi writes a stack's settings beside its program, and
+    those of a trial must not end up in Git. It runs by this Python, wherever the repository is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "sites")
+    targets = {name: root / name for name in names} | {".venv": Path(sys.prefix)}
+    for name, target in targets.items():
+        link = folder / name
+        if link.is_symlink() and link.readlink() != target:
+            link.unlink()
+        if not link.is_symlink():
+            link.symlink_to(target)
+    return folder

@@ -1,0 +1,91 @@
+"""What the clusters hold of a site, as Pulumi reads it: every object of its stack, from the API
+server.
+
+Pulumi reads with ``refresh --preview-only``, which changes neither cluster nor state and takes no
+lock, so what another run is making at that moment may be there or not. ``--run-program`` gives the
+provider the kubeconfig of whoever calls: without it the one of the last ``up`` is read, and a
+cluster of another name would answer.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from components.making.manifest import Json, Manifest, Target
+from components.site import site_objects
+from foresite.delivery.stack.engine import Engine, EngineError
+from schemas.facts.site import Site
+
+Key = tuple[str, str]
+"""A component, as its resource is called, and the logical name of an object."""
+
+
+def read(engine: Engine) -> dict[Key, Json | None]:
+    """Every Kubernetes object of a stack, None where it is gone from its cluster.
+
+    Raises EngineError where one cannot be read.
+    """
+    asked = ("refresh", "--preview-only", "--run-program", "--json", "--stack", engine.stack)
+    report = answered(engine.cautious(), *asked, "--non-interactive")
+    return dict(_objects(report["steps"]))
+
+
+def answered(engine: Engine, *arguments: str) -> dict[str, Any]:
+    """What a command says in JSON. Raises EngineError, with what it complained of."""
+    done = engine.run(*arguments)
+    try:
+        report = json.loads(done.stdout)
+    except ValueError:
+        report = None
+    if not isinstance(report, dict) or "steps" not in report:
+        raise EngineError(f"pulumi: {done.stderr.strip() or done.stdout.strip()}")
+    faults = [each for each in report.get("diagnostics") or () if each["severity"] == "error"]
+    if done.returncode or faults:
+        said = " ".join(each["message"] for each in faults) or done.stderr
+        raise EngineError(f"pulumi: {' '.join(said.split())}")
+    return report
+
+
+def keyed(site: Site) -> dict[Key, Manifest]:
+    """The objects that a site's stack should have by now."""
+    return {
+        (resource_name(component), each.name): each
+        for component, made in site_objects(site).items()
+        for each in made
+        if not follows(site, each)
+    }
+
+
+def follows(site: Site, manifest: Manifest) -> bool:
+    """Whether an object waits for the site's own cluster."""
+    return manifest.target is Target.SITE and site.file.cluster.context is None
+
+
+def resource_name(component: str) -> str:
+    """What a component's resource is called: ``PodNetwork`` for ``pod-network``."""
+    return "".join(part.capitalize() for part in component.split("-"))
+
+
+def key_of(urn: str) -> Key | None:
+    """The key of the Kubernetes object that a URN names; None for anything else."""
+    _, _, types, name = urn.split("::", 3)
+    *parents, own = types.split("$")
+    if not own.startswith("kubernetes:"):
+        return None
+    component = parents[-1].rpartition(":")[2] if parents else ""
+    return component, name
+
+
+def _objects(steps: list[dict[str, Any]]) -> Iterator[tuple[Key, Json | None]]:
+    for step in steps:
+        key = key_of(step["urn"])
+        if key is not None:
+            yield key, None if step["op"] == "delete" else _body(step)
+
+
+def _body(step: dict[str, Any]) -> Json:
+    """An object as it is now: Pulumi shows it anew only where it is not as in the state (pulumi
+    3.255, backend/display/json.go)."""
+    now = step.get("newState") or {}
+    body: Json = now.get("outputs") or step["oldState"]["outputs"]
+    return body

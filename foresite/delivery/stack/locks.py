@@ -1,0 +1,117 @@
+"""Locks of a stack: who holds them, and whether they still live.
+
+``pulumi cancel`` takes a lock away without asking that (pulumi 3.255, backend/diy/backend.go), and
+two runs at once spoil the state. A lock is a file with process, user, host and time
+(backend/diy/lock.go); of backends that are no folder, Pulumi's complaint says the same.
+"""
+
+import json
+import os
+import re
+import socket
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from foresite.delivery.stack.backend import place
+
+_COMPLAINT = re.compile(
+    r"created by (?P<user>\S*)@(?P<host>\S+) \(pid (?P<pid>\d+)\) at (?P<at>\S+)"
+)
+_STARTED = 19
+"""When a process began, in the fields of /proc/PID/stat after its name (proc_pid_stat(5))."""
+_SLACK = 2.0
+"""Seconds by which a clock may differ from the kernel's account of when a process began."""
+
+
+class Lock(NamedTuple):
+    """A lock: process, host and user that took it, and when.
+
+    ``alive`` is None where it cannot be told, as for a process of another host.
+    """
+
+    pid: int
+    host: str
+    user: str
+    since: str
+    alive: bool | None
+
+    @property
+    def name(self) -> str:
+        """What to call it by on the command line."""
+        return f"{self.pid}@{self.host}"
+
+    def __str__(self) -> str:
+        state = {
+            True: "it lives",
+            False: "it is gone",
+            None: "whether it lives cannot be seen here",
+        }
+        return f"process {self.name} of {self.user} since {self.since}: {state[self.alive]}"
+
+
+def locks(environment: Mapping[str, str], program: Path, stack: str) -> list[Lock]:
+    """The locks of a stack of the project in ``program``, where its backend is a folder of this
+    machine."""
+    kept = place(environment, program, stack)
+    found = (_read(path) for path in sorted(kept.locks.glob("*.json"))) if kept else ()
+    return [each for each in found if each is not None]
+
+
+def complained(text: str) -> list[Lock]:
+    """The locks that Pulumi refuses to work for."""
+    return [
+        _lock(int(found["pid"]), found["host"], found["user"], found["at"])
+        for found in _COMPLAINT.finditer(text)
+    ]
+
+
+def _read(path: Path) -> Lock | None:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError:
+        return None  # released meanwhile
+    try:
+        said: dict[str, Any] = json.loads(text)
+        return _lock(int(said["pid"]), str(said["hostname"]), str(said.get("username", "")),
+                     str(said.get("timestamp", "")))  # fmt: skip
+    except (ValueError, KeyError, TypeError):
+        # Whose it is cannot be read, so nobody can say that they are gone.
+        return Lock(0, path.stem, "", "", None)
+
+
+def _lock(pid: int, host: str, user: str, since: str) -> Lock:
+    lives = _owner_lives(pid, since) if host == socket.gethostname() else None
+    return Lock(pid, host, user, since, lives)
+
+
+def _owner_lives(pid: int, since: str) -> bool:
+    """Whether a process of this machine still runs; one that only waits to be reaped does not, and
+    one that began after the lock was taken is another of the same number."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        fields = stat.rpartition(")")[2].split()
+        return fields[0] not in ("Z", "X") and not _younger(float(fields[_STARTED]), since)
+    except (OSError, IndexError, ValueError):
+        return True
+
+
+def _younger(ticks: float, since: str) -> bool:
+    """Whether a process that began ``ticks`` after the machine did is younger than a lock."""
+    try:
+        taken = datetime.fromisoformat(since).timestamp()
+    except ValueError:
+        return False
+    booted = next(
+        float(line.split()[1])
+        for line in Path("/proc/stat").read_text(encoding="utf-8").splitlines()
+        if line.startswith("btime ")
+    )
+    return booted + ticks / os.sysconf("SC_CLK_TCK") > taken + _SLACK

@@ -1,0 +1,118 @@
+"""The end of a site: how ``foresite up`` takes its cluster away.
+
+Two runs of Pulumi. In the first nothing is deleted: what the site gives up is registered once more,
+protected no more and marked as what may be deleted (components/making/decommission_release.py). In
+the second, the usual one, it is left out: the Cluster goes first, then the rest.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from components.making.decommission import MAY_BE_DELETED
+from components.making.decommission_release import VARIABLE, Leaving, written
+from components.making.manifest import Target
+from components.site import site_objects
+from foresite.command import UsageError
+from foresite.delivery.stack.engine import Engine, EngineError, Say, complaint
+from foresite.delivery.stack.live import key_of, resource_name
+from schemas.facts.site import Site
+
+Resource = Mapping[str, Any]
+_PROVIDER = "::pulumi:providers:kubernetes::"
+MESSAGE = "foresite: what the decommissioned site gives up is protected no more"
+"""In the stack's history; no commit is named, so that the site stays due until it is all gone."""
+
+
+def release(engine: Engine, site: Site, say: Say) -> None:
+    """Let go of all that a decommissioned site gives up, so that the next run may delete it.
+
+    Does nothing where that was done, as after a run that was interrupted. What somebody deleted
+    meanwhile is forgotten first: a Cluster that is registered anew would install hosts again.
+    Raises UsageError, and then nothing was deleted.
+    """
+    try:
+        _let_go(engine, site, say)
+    except EngineError as error:
+        raise UsageError(str(error)) from None
+
+
+def _let_go(engine: Engine, site: Site, say: Say) -> None:
+    held = [each for each in leaving(site, _resources(engine)) if not _released(each)]
+    if not held:
+        return
+    say(f"{site.name} is decommissioned: {len(held)} objects are let go of, then deleted")
+    _check_contexts(site, held)
+    _refresh(engine, held)
+    objects = list(map(_leaving, leaving(site, _resources(engine))))
+    engine.notes.mkdir(parents=True, exist_ok=True)
+    file = engine.notes / f"{engine.stack}.leaving.json"
+    file.write_text(written(objects), encoding="utf-8")
+    told = replace(engine, environment={**engine.environment, VARIABLE: str(file)})
+    said: list[str] = []
+    code = told.follow(
+        ["up", "--stack", engine.stack, "--yes", "--skip-preview", "--non-interactive",
+         "--color", "never", "--message", MESSAGE],
+        said.append,
+    )  # fmt: skip
+    if code != 0:
+        told_of = "\n".join(said).partition("Diagnostics:")[2].partition("Resources:")[0].strip()
+        raise EngineError(f"pulumi up failed, and nothing was deleted: {told_of or engine.log}")
+    file.unlink()
+
+
+def leaving(site: Site, resources: Iterable[Resource]) -> list[Resource]:
+    """The Kubernetes objects of a state that a decommissioned site no longer has."""
+    kept = {
+        (resource_name(component), each.name)
+        for component, made in site_objects(site).items()
+        for each in made
+    }
+    return [each for each in resources if (key := key_of(each["urn"])) and key not in kept]
+
+
+def _released(resource: Resource) -> bool:
+    if resource.get("protect"):
+        return False
+    if _target(resource) is Target.SITE:
+        return bool(resource.get("retainOnDelete"))
+    annotations = resource["inputs"].get("metadata", {}).get("annotations") or {}
+    return not resource.get("retainOnDelete") and bool(annotations.get(MAY_BE_DELETED))
+
+
+def _target(resource: Resource) -> Target:
+    name = resource["provider"].partition(_PROVIDER)[2].partition("::")[0]
+    return Target(name)
+
+
+def _leaving(resource: Resource) -> Leaving:
+    component, name = key_of(resource["urn"]) or ("", "")
+    return Leaving(component, resource["type"], name, _target(resource), resource["inputs"])
+
+
+def _check_contexts(site: Site, held: Iterable[Resource]) -> None:
+    """Pulumi has to know whose objects it forgets."""
+    if site.file.cluster.context is None and any(_target(each) is Target.SITE for each in held):
+        raise EngineError(
+            f"the state has objects of {site.name}'s own cluster, and cluster.context is not in "
+            "its file any more: put it back until the site is gone; the cluster need not answer"
+        )
+
+
+def _refresh(engine: Engine, held: Iterable[Resource]) -> None:
+    """Let the state know what is gone from the management cluster already."""
+    urns = [each["urn"] for each in held if _target(each) is Target.MANAGEMENT]
+    if not urns:
+        return
+    targets = [part for urn in urns for part in ("--target", urn)]
+    done = engine.cautious().run(
+        "refresh", "--yes", "--skip-preview", "--run-program", "--non-interactive",
+        "--color", "never", "--stack", engine.stack, *targets,
+    )  # fmt: skip
+    if done.returncode:
+        raise EngineError(f"nothing was changed: {complaint(done)}")
+
+
+def _resources(engine: Engine) -> list[Resource]:
+    deployment = (engine.exported() or {}).get("deployment") or {}
+    return list(deployment.get("resources") or ())

@@ -1,0 +1,146 @@
+"""What Pulumi's state says that a site's clusters have, object by object, and what a run was in the
+middle of."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from components.effects.kubernetes import HOLDS_DATA
+from components.making.manifest import Json, Target
+from foresite.delivery.stack.engine import Engine
+from foresite.delivery.stack.live import Key, key_of
+
+SMALL = 20
+"""Objects that hold no data and may go unnamed: an alert rule, a role, a dashboard."""
+_GUARD = "argocd.argoproj.io/sync-options"
+"""The annotation that every protected or kept object carries (components/making/manifest.py): also
+one whose protection somebody took off in the state."""
+_PROVIDER = "pulumi:providers:kubernetes"
+
+
+class Ident(NamedTuple):
+    """What tells an object from all others, in whatever version it is written: its cluster, group,
+    kind, namespace and name."""
+
+    target: Target
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        """The object for a person: ``BareMetalHost tokyo-1/tokyo-1-a-001``."""
+        named = "/".join(filter(None, (self.namespace, self.name)))
+        return f"{self.kind} {named}"
+
+
+def ident(target: Target, body: Json) -> Ident:
+    """The identity of an object's body."""
+    metadata = body["metadata"]
+    group = str(body["apiVersion"]).rpartition("/")[0]
+    return Ident(target, group, str(body["kind"]), metadata.get("namespace", ""), metadata["name"])
+
+
+class Stated(NamedTuple):
+    """An object in the state. ``protect``: Pulumi refuses to delete it; ``keep``: it stays in the
+    cluster when it leaves the state; ``uid`` is the one that its cluster gave it; ``leaving``: a
+    run replaced it, and was to delete it."""
+
+    urn: str
+    body: Json
+    target: Target
+    protect: bool = False
+    keep: bool = False
+    uid: str = ""
+    leaving: bool = False
+
+    @property
+    def ident(self) -> Ident:
+        """What tells it from all others."""
+        return ident(self.target, self.body)
+
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        """What tells it from all others of its cluster: group, kind, namespace, name."""
+        return self.ident[1:]
+
+    @property
+    def kind(self) -> str:
+        """The object's kind."""
+        return str(self.body["kind"])
+
+    @property
+    def title(self) -> str:
+        """The object for a person: ``Cluster tokyo-1/tokyo-1``."""
+        return str(self.ident)
+
+    @property
+    def holds_data(self) -> bool:
+        """Whether something is lost with it that is in no Git."""
+        options = (self.body["metadata"].get("annotations") or {}).get(_GUARD, "")
+        return "Prune=false" in options or self.kind in HOLDS_DATA
+
+
+class Pending(NamedTuple):
+    """Something that a run had begun and not ended; ``kind`` is such as ``creating``."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+class State(NamedTuple):
+    """What a state holds of a site; ``contexts`` are the clusters that it was last applied to."""
+
+    held: tuple[Stated, ...] = ()
+    pending: tuple[Pending, ...] = ()
+    contexts: Mapping[Target, str] = {}
+
+
+def stated(engine: Engine) -> dict[Key, Stated]:
+    """The objects of a stack's state; none where nothing was applied yet.
+
+    Raises EngineError where Pulumi cannot say.
+    """
+    held = read_state(engine.exported() or {}).held
+    return {key: each for each in held if not each.leaving and (key := key_of(each.urn))}
+
+
+def read_state(exported: Json) -> State:
+    """What ``pulumi stack export`` says."""
+    deployment = exported.get("deployment") or {}
+    resources = deployment.get("resources") or []
+    held = tuple(_held(each) for each in resources if key_of(each["urn"]) and _body(each))
+    pending = tuple(_pending(each) for each in deployment.get("pending_operations") or [])
+    return State(held, pending, dict(_contexts(resources)))
+
+
+def _held(resource: Json) -> Stated:
+    provider = str(resource.get("provider", "")).rpartition("::")[0].rpartition("::")[2]
+    protect, keep, leaving = (
+        bool(resource.get(key)) for key in ("protect", "retainOnDelete", "delete")
+    )
+    uid = ((resource.get("outputs") or {}).get("metadata") or {}).get("uid") or ""
+    # What somebody's own provider made counts as the management cluster's: it is not overlooked.
+    target = Target(provider) if provider in set(Target) else Target.MANAGEMENT
+    return Stated(resource["urn"], _body(resource), target, protect, keep, str(uid), leaving)
+
+
+def _body(resource: Json) -> Json:
+    """The object of a resource; empty for one that is no single object, such as a Helm release."""
+    body: Json = resource.get("inputs") or resource.get("outputs") or {}
+    return body if {"apiVersion", "kind", "metadata"} <= body.keys() else {}
+
+
+def _pending(operation: Json) -> Pending:
+    resource = operation.get("resource") or {}
+    return Pending(str(operation.get("type", "")), resource.get("urn", "").rpartition("::")[2])
+
+
+def _contexts(resources: list[Json]) -> Iterator[tuple[Target, str]]:
+    for each in resources:
+        name = each["urn"].rpartition("::")[2]
+        context = (each.get("inputs") or {}).get("context")
+        if each["type"] == _PROVIDER and context and name in set(Target):
+            yield Target(name), str(context)

@@ -1,0 +1,86 @@
+"""The file of a stack's state: edited where Pulumi has no command for it, and older ones to go back
+to where it cannot be read."""
+
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from components.making.manifest import Json
+from foresite.delivery.stack.backend import Place
+
+
+class Older(NamedTuple):
+    """An earlier state that is whole: its file, when that was written (seconds of the epoch), and
+    how many resources it has."""
+
+    path: Path
+    seconds: float
+    resources: int
+
+    @property
+    def written(self) -> str:
+        """When the file was written, for a person."""
+        return f"{datetime.fromtimestamp(self.seconds, UTC):%Y-%m-%d %H:%M:%S UTC}"
+
+
+def edited(exported: Json, inputs: Mapping[str, Json], drop: set[str]) -> Json:
+    """An exported state with other inputs for some objects, and without those of ``drop``."""
+    state: Json = deepcopy(exported)
+    deployment = state.get("deployment") or {}
+    kept = [each for each in deployment.get("resources") or [] if each["urn"] not in drop]
+    for each in kept:
+        if each["urn"] in inputs and not each.get("delete"):
+            each["inputs"] = inputs[each["urn"]]
+        if drop:
+            _forget(each, drop)
+    if "resources" in deployment:
+        deployment["resources"] = kept
+    pending = deployment.get("pending_operations")
+    if pending and drop:
+        deployment["pending_operations"] = [
+            each for each in pending if each["resource"]["urn"] not in drop
+        ]
+    return state
+
+
+def _forget(resource: Json, drop: set[str]) -> None:
+    """Take what is dropped out of what a resource depends on: Pulumi refuses a state where that is
+    missing."""
+    if resource.get("dependencies"):
+        resource["dependencies"] = [each for each in resource["dependencies"] if each not in drop]
+    for key, urns in (resource.get("propertyDependencies") or {}).items():
+        resource["propertyDependencies"][key] = [each for each in urns or () if each not in drop]
+    if resource.get("deletedWith") in drop:
+        del resource["deletedWith"]
+
+
+def older(kept: Place | None) -> list[Older]:
+    """The whole states before the one that a stack has, the newest first; none of a backend that
+    is no folder.
+
+    Pulumi copies the file to ``.bak`` before it writes, and keeps each run's end in history and
+    backups (pulumi 3.255, backend/diy/state.go).
+    """
+    if kept is None:
+        return []
+    files = [
+        kept.state.with_name(f"{kept.state.name}.bak"),
+        *kept.history.glob("*.checkpoint.json"),
+        *kept.backups.glob("*.json"),
+    ]
+    whole = [found for path in files if (found := _whole(path)) is not None]
+    return sorted(whole, key=lambda each: each.seconds, reverse=True)
+
+
+def _whole(path: Path) -> Older | None:
+    try:
+        said: Any = json.loads(path.read_text(encoding="utf-8"))
+        latest = said["checkpoint"]["latest"] or {}
+        count = len(latest.get("resources") or ())
+        when = path.stat().st_mtime
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None  # damaged as well
+    return Older(path, when, count)

@@ -1,0 +1,75 @@
+"""What a site's own file says of policies, read by itself: the pack shares no code with the model.
+
+Both read the same text; where it is not a file that the model would take, the program that the
+engine runs says so.
+"""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from policies.exceptions import Exemption, ExemptionError, exemptions
+from policies.own import OwnRules, own_rules
+
+MAX_BYTES = 4 * 1024 * 1024
+"""Size of a file that is read, at most; as in schemas/reading/site_files.py."""
+
+
+class SiteFileError(Exception):
+    """A site's policies cannot be had; the message says which file, and what is wrong with it."""
+
+
+class SitePolicies(NamedTuple):
+    """What a site adds to the rules, and what it excepts from them."""
+
+    own: OwnRules
+    exceptions: tuple[Exemption, ...]
+
+
+def site_policies(sites: Path, name: str, taken: Collection[str]) -> SitePolicies:
+    """The policies of the site ``name`` in the folder ``sites``; none of a stack without a site.
+
+    ``taken`` are the names of rules that are there already. Raises SiteFileError.
+    """
+    file = f"{name}.yaml"
+    if not (sites / file).exists():
+        return SitePolicies(OwnRules(), ())
+    said = _policies(file, _text(sites, file))
+    paths = said.get("python") or []
+    if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+        raise SiteFileError(f"sites/{file}: policies.python is no list of paths")
+    own = own_rules({path: _text(sites, path) for path in paths}, taken)
+    if own.faults:
+        raise SiteFileError("\n".join(map(str, own.faults)))
+    rows = said.get("exceptions") or []
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise SiteFileError(f"sites/{file}: policies.exceptions is no list of exceptions")
+    try:
+        return SitePolicies(own, exemptions(rows, own=True))
+    except ExemptionError as error:
+        raise SiteFileError(f"sites/{file}: {error}") from None
+
+
+def _policies(file: str, text: str) -> Mapping[str, Any]:
+    try:
+        data = yaml.load(text, Loader=yaml.CSafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise SiteFileError(f"sites/{file} cannot be read: {error}") from None
+    said = data.get("policies") if isinstance(data, dict) else None
+    return said if isinstance(said, dict) else {}
+
+
+def _text(sites: Path, path: str) -> str:
+    """A file below ``sites``; neither a path nor a link leads out of it."""
+    target = sites / path
+    try:
+        real = target.resolve(strict=True)
+        if not real.is_relative_to(sites.resolve()):
+            raise SiteFileError(f"sites/{path} leads out of sites/; put the file itself there")
+        if not real.is_file() or real.stat().st_size > MAX_BYTES:
+            raise SiteFileError(f"sites/{path} is no file of at most {MAX_BYTES} bytes")
+        return real.read_text(encoding="utf-8")
+    except (OSError, RuntimeError, UnicodeDecodeError) as error:
+        raise SiteFileError(f"sites/{path} cannot be read: {error}") from None

@@ -1,0 +1,93 @@
+"""Which edit is behind which object: found by doing each edit alone and looking what differs.
+
+True by construction for every field and component, as in components/trace.py; nobody annotates
+where a value goes. An edit that makes no site alone is tried the other way round: undone.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from components.effects.vocabulary import Name, ObjectChange, Side, SiteChange
+from components.making.manifest import Manifest, Target
+from components.site import objects_by_name
+from preview.differences import connections
+from preview.differences.edits.edit import Edit
+from preview.result import Cause
+from schemas.facts.site import Site
+
+TRIED = 24
+"""Edits that are done one by one; each makes a site's objects once more. Edits in one host's line
+count once. Beyond, an object is traced to all of them."""
+NAMED = 8
+"""Edits that one object is traced to, at most; it is the first ones that are named."""
+
+
+def causes(site: SiteChange, edits: list[Edit]) -> Mapping[Name, tuple[Cause, ...]]:
+    """The edits behind each object that differs, in the order of the files."""
+    if site.before is None or site.after is None:
+        file = f"sites/{site.name}.yaml"
+        said = ("", "a new site") if site.before is None else ("the site", "")
+        whole = Cause(file, 1, 1, "", *said, gone=site.after is None)
+        return dict.fromkeys(site.changes, (whole,))
+    groups = _groups(edits)
+    contexts = [edit for edit in edits if edit.cause.path in connections.PATHS]
+    if len(groups) == 1:
+        return dict.fromkeys((*site.changes, *_connected(site)), _first(groups[0]))
+    found: dict[Name, list[Edit]] = {name: [] for name in site.changes}
+    for group in groups if len(groups) <= TRIED else []:
+        for name in _carried(site.changes, (site.before, site.after), group):
+            found[name] += group
+    every = [edit for group in groups for edit in group]
+    lines: dict[str, list[Edit]] = {}
+    for edit in every:
+        lines.setdefault(edit.host, []).append(edit)
+    for name, mine in found.items():
+        # An object of a host has the host's name.
+        own = lines.get(site.changes[name].one.key[3], ())
+        mine += [edit for edit in own if edit not in mine]
+        if not mine and site.changes[name].one.target is Target.SITE:
+            mine += contexts
+    told = {name: _first(mine or every) for name, mine in found.items()}
+    return {**dict.fromkeys(_connected(site), _first(contexts)), **told}
+
+
+def _connected(site: SiteChange) -> set[Name]:
+    """The objects that stand for those of a cluster that another context leads to."""
+    return {effect.name for effect in connections.effects(site)}
+
+
+def _first(edits: Iterable[Edit]) -> tuple[Cause, ...]:
+    return tuple(edit.cause for edit in edits)[:NAMED]
+
+
+def _groups(edits: list[Edit]) -> list[list[Edit]]:
+    """Edits that are done together: those of one host's line; of many hosts all of them."""
+    hosts = {edit.host for edit in edits if edit.host}
+    groups: dict[object, list[Edit]] = {}
+    for index, edit in enumerate(edits):
+        key: object = index if not edit.host else "hosts" if len(hosts) > TRIED else edit.host
+        groups.setdefault(key, []).append(edit)
+    return list(groups.values())
+
+
+def _carried(
+    changes: Mapping[Name, ObjectChange], sides: tuple[Side, Side], group: list[Edit]
+) -> set[Name]:
+    """The changed objects that carry a group of edits."""
+    before, after = sides
+    made = _made(before.site, group, forward=True)
+    found = {n for n in changes if made.get(n) != before.objects.get(n)} if made else set()
+    if made is None and (made := _made(after.site, group, forward=False)) is not None:
+        found = {n for n in changes if made.get(n) != after.objects.get(n)}
+    # Of many lines that were edited together each host's object is traced to its own.
+    hosts = {edit.host for edit in group if edit.host}
+    return {name for name in found if changes[name].one.key[3] not in hosts}
+
+
+def _made(site: Site, group: list[Edit], *, forward: bool) -> Mapping[Name, Manifest] | None:
+    """The objects of a site with a group of edits done (or undone); None where it is no site."""
+    try:
+        for edit in group:
+            site = edit.apply(site, forward)
+        return objects_by_name(site)
+    except (ValueError, TypeError, LookupError, StopIteration):
+        return None

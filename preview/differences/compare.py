@@ -1,0 +1,80 @@
+"""The objects of both sides of a site, paired: which differ, and in which fields."""
+
+from collections.abc import Mapping
+
+from components.effects.vocabulary import FieldChange, Name, ObjectChange, Side, SiteChange
+from components.making.manifest import Json, Manifest
+from preview.differences.connections import applied
+from preview.differences.fields import field_changes, reordered
+from preview.differences.fields.pairing import same
+
+ORDERS = ("in one order", "in another order")
+"""What stands for the values of a list whose items are the same on both sides."""
+
+
+def compare(name: str, before: Side | None, after: Side | None) -> SiteChange:
+    """What differs between two sides of a site.
+
+    Objects are paired by component and logical name, which stays while an object means the same.
+    """
+    mine: Mapping[Name, Manifest] = before.objects if before else {}
+    theirs: Mapping[Name, Manifest] = after.objects if after else {}
+    changes: dict[Name, ObjectChange] = {}
+    known = _Known()
+    for each in dict.fromkeys((*theirs, *mine)):
+        old, new = mine.get(each), theirs.get(each)
+        if old is not None and new is not None and before and after:
+            was = applied(before.site.file.cluster.context, old)
+            if was != applied(after.site.file.cluster.context, new):
+                pair = (old, None) if was else (None, new)
+                changes[each] = ObjectChange(each[0], *pair)
+                continue
+            if old == new:
+                continue
+            # What Pulumi is told about an object (protect, keep) changes nothing in a cluster.
+            if old.key == new.key and old.body == new.body and old.target is new.target:
+                continue
+            fields = known(old.body, new.body)
+            # Without fields two spellings of one meaning differ, which an API server stores alike.
+            if fields or old.key != new.key or old.target is not new.target:
+                changes[each] = ObjectChange(each[0], old, new, fields)
+        else:
+            changes[each] = ObjectChange(each[0], old, new)
+    return SiteChange(name, before, after, changes)
+
+
+class _Known:
+    """Finds changed fields, once for objects that differ alike: hundreds of hosts often do."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[FieldChange, ...]] = {}
+
+    def __call__(self, before: Json, after: Json) -> tuple[FieldChange, ...]:
+        old, new = _apart(before, after)
+        kind = {"apiVersion": after.get("apiVersion"), "kind": after.get("kind")}
+        key = repr((kind, old, new))
+        if key not in self._found:
+            pair = {**kind, **old}, {**kind, **new}
+            # A list with keys in another order says the same, and yet controllers compare it whole.
+            moved = (FieldChange(path, *ORDERS) for path in reordered(*pair))
+            self._found[key] = (*field_changes(*pair), *moved)
+        return self._found[key]
+
+
+def _apart(before: Json, after: Json) -> tuple[Json, Json]:
+    """Two maps without what both have alike."""
+    old: Json = {}
+    new: Json = {}
+    for key in {*before, *after}:
+        if key in before and key in after:
+            mine, theirs = before[key], after[key]
+            if mine is theirs or same(mine, theirs):
+                continue
+            if isinstance(mine, dict) and isinstance(theirs, dict):
+                mine, theirs = _apart(mine, theirs)
+            old[key], new[key] = mine, theirs
+        elif key in before:
+            old[key] = before[key]
+        else:
+            new[key] = after[key]
+    return dict(sorted(old.items())), dict(sorted(new.items()))

@@ -1,0 +1,44 @@
+"""Which clusters a site is applied to: another kubeconfig context moves objects that do not differ.
+
+A context is how Pulumi tells clusters apart (``cluster_identifier`` in components/shell.py). To
+which cluster a name leads is written in nobody's repository.
+"""
+
+from collections.abc import Iterator
+
+from components.effects.vocabulary import Action, Effect, Impact, Name, SiteChange
+from components.making.manifest import Manifest, Target
+
+PATHS = ("management", "cluster.context")
+"""Where a site file names its contexts."""
+NAMESPACE: Name = ("machines", "Namespace")
+"""The object that stands for all of a site's on its management cluster."""
+_SOURCE = "pulumi-kubernetes 4.25.0, provider/pkg/provider/provider.go, DiffConfig"
+_WHY = (
+    "{} is {} in place of {}: Pulumi takes it for another cluster, where it would make every "
+    "object anew and delete the old ones, and refuses, as hosts, cluster and network are "
+    "protected; whether it is another cluster Git does not say"
+)
+
+
+def effects(site: SiteChange) -> Iterator[Effect]:
+    """What another context does: nobody knows, and `pulumi up` refuses."""
+    if site.before is None or site.after is None:
+        return
+    old, new = site.before.site.file, site.after.site.file
+    hosts = tuple(host.name for host in site.after.site.hosts)
+    moved = [("management", old.management, new.management, NAMESPACE)]
+    ended = old.decommission or new.decommission
+    if old.cluster.context and new.cluster.context and not ended:
+        named = [n for n, m in site.after.objects.items() if m.target is Target.SITE]
+        first = named[0] if named else NAMESPACE
+        moved.append(("cluster.context", old.cluster.context, new.cluster.context, first))
+    for path, before, after, name in moved:
+        if before != after:
+            why = _WHY.format(path, after, before)
+            yield Effect(Impact.UNKNOWN, name, (), why, _SOURCE, hosts, action=Action.REFUSED)
+
+
+def applied(context: str | None, manifest: Manifest) -> bool:
+    """Whether an object is applied: those of the site's own cluster wait for its context."""
+    return manifest.target is Target.MANAGEMENT or context is not None

@@ -1,0 +1,32 @@
+"""An edit: one value that was changed between two sides of a site, and how to do it alone."""
+
+from collections.abc import Callable
+from pathlib import Path as FilePath
+from typing import NamedTuple
+
+from preview.result import Cause
+from schemas.facts.site import Site
+from schemas.reading.yaml_reader import Document
+
+SHOWN = 80
+"""Characters of a value that are shown."""
+
+
+class Input(NamedTuple):
+    """One side of a site that is free of problems; ``folder`` holds its files."""
+
+    site: Site
+    document: Document
+    folder: FilePath
+
+
+class Edit(NamedTuple):
+    """One value that was edited. ``host`` is the name of the host whose line it is in, or empty.
+
+    ``apply`` makes of either side's site the one with this edit alone done (True) or undone
+    (False). It raises ValueError or LookupError where that is no site.
+    """
+
+    cause: Cause
+    apply: Callable[[Site, bool], Site]
+    host: str = ""

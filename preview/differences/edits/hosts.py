@@ -1,0 +1,61 @@
+"""Edits of the host list: lines that come and go, and cells that differ."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from preview.differences.edits.edit import Edit, Input
+from preview.result import Cause
+from schemas.facts.site import Site
+from schemas.reading.host_list import COLUMNS, Host, cell_column
+
+
+def host_edits(before: Input, after: Input) -> Iterator[Edit]:
+    """Every edit of the host list; the order of its lines is none."""
+    sides = [_HostText.of(before), _HostText.of(after)]
+    old = {host.name: host for host in before.site.hosts}
+    new = {host.name: host for host in after.site.hosts}
+    for name in dict.fromkeys((*new, *old)):
+        mine, theirs = old.get(name), new.get(name)
+        if mine is not None and theirs is not None and mine[:-1] == theirs[:-1]:
+            continue
+
+        def apply(
+            site: Site, forward: bool, mine: Host | None = mine, theirs: Host | None = theirs
+        ) -> Site:
+            wanted = theirs if forward else mine
+            name = (mine or theirs or site.hosts[0]).name
+            hosts = [h for h in site.hosts if h.name != name]
+            return replace(site, hosts=(*hosts, wanted) if wanted else tuple(hosts))
+
+        for cause in _host_causes(mine, theirs, sides):
+            yield Edit(cause, apply, name)
+
+
+class _HostText(NamedTuple):
+    """The lines of a host list, to say where a cell stands."""
+
+    file: str
+    lines: list[str]
+
+    @classmethod
+    def of(cls, side: Input) -> "_HostText":
+        file = f"sites/{side.site.name}.hosts.csv"
+        return cls(file, (side.folder / file).read_text(encoding="utf-8").split("\n"))
+
+    def column(self, host: Host, name: str) -> int:
+        header = self.lines[0].rstrip("\r").split(",")
+        return cell_column(self.lines[host.line - 1], header, name)
+
+
+def _host_causes(mine: Host | None, theirs: Host | None, sides: list[_HostText]) -> Iterator[Cause]:
+    if mine is None and theirs is not None:
+        yield Cause(sides[1].file, theirs.line, 1, f"hosts.{theirs.name}", "", "a new line")
+    elif theirs is None and mine is not None:
+        yield Cause(sides[0].file, mine.line, 1, f"hosts.{mine.name}", "its line", "", gone=True)
+    elif mine is not None and theirs is not None:
+        for name in COLUMNS:
+            old, new = getattr(mine, name), getattr(theirs, name)
+            if old != new:
+                at = (sides[1].file, theirs.line, sides[1].column(theirs, name))
+                yield Cause(*at, f"hosts.{theirs.name}.{name}", old, new)

@@ -1,0 +1,266 @@
+"""What was edited between two sides of a site: each value, its place, and how to do it alone.
+
+Compared are values, not lines: comments, formatting and the order of keys are no edit. Items of
+lists are told apart by their name.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from preview.differences.edits.edit import SHOWN, Edit, Input
+from preview.differences.edits.hosts import host_edits
+from preview.differences.edits.texts import text_edits
+from preview.result import Cause
+from schemas.facts.site import Site
+from schemas.kubernetes.shown import shorten
+from schemas.model.accelerators import AcceleratorModel
+from schemas.model.release import Release
+from schemas.model.site_file import SiteFile
+from schemas.reading.catalogue import catalogue_document, catalogue_of
+from schemas.reading.typed_document import readable
+from schemas.reading.yaml_reader import Document, Path
+
+
+class _Value(NamedTuple):
+    """A value that differs: where it is on each side (None: not there), and what it is.
+
+    ``order`` are the names of a list's items on each side where only their order differs.
+    """
+
+    before_at: Path | None
+    after_at: Path | None
+    before: Any
+    after: Any
+    order: tuple[str, str] | None = None
+
+
+def edits(before: Input, after: Input) -> list[Edit]:
+    """Every edit between two sides, in the order of the files."""
+    return [
+        *_of_file(before, after),
+        *host_edits(before, after),
+        *_of_catalogue(before, after),
+        *_of_release(before, after),
+        *text_edits(before.site.texts, after.site.texts),
+    ]
+
+
+def _of_file(before: Input, after: Input) -> Iterator[Edit]:
+    raw = {True: before.document.value, False: after.document.value}
+    for value in _values(before.document.value, after.document.value, (), ()):
+
+        def apply(site: Site, forward: bool, value: _Value = value) -> Site:
+            changed = _put(raw[forward], value if forward else _mirrored(value))
+            file = SiteFile.model_validate(changed)
+            other = after.site if forward else before.site
+            release = site.release if file.release == site.file.release else other.release
+            return replace(
+                site,
+                file=file,
+                release=release,
+                hardware={**site.hardware, **file.hardware},
+                accelerators={**site.accelerators, **_own_models(file)},
+                texts={**other.texts, **site.texts},
+            )
+
+        yield Edit(_cause(before.document, after.document, value), apply)
+
+
+def _own_models(file: SiteFile) -> Mapping[str, AcceleratorModel]:
+    return file.accelerators.models if file.accelerators else {}
+
+
+class _Shared(NamedTuple):
+    """A part of the catalogue: its file and top key, also the name of a site's field, and which of
+    its entries a site uses."""
+
+    name: str
+    used: Callable[[Site], Iterable[str]]
+    own: Callable[[Site], Iterable[str]]
+
+
+_CATALOGUE = (
+    _Shared(
+        "hardware",
+        lambda site: (pool.hardware for pool in site.file.pools),
+        lambda site: site.file.hardware,
+    ),
+    _Shared(
+        "accelerators",
+        lambda site: site.models(),
+        lambda site: _own_models(site.file),
+    ),
+)
+
+
+def _of_catalogue(before: Input, after: Input) -> Iterator[Edit]:
+    """Edits of what the site uses from the catalogue."""
+    for part in _CATALOGUE:
+        sides = (before.site, after.site)
+        used = {name for site in sides for name in part.used(site)}
+        own = {name for site in sides for name in part.own(site)}
+        old, new = (getattr(site, part.name) for site in sides)
+        names = {name for name in used - own if old.get(name) != new.get(name)}
+        if names:
+            yield from _of_part(part.name, names, before, after)
+
+
+def _of_part(part: str, names: set[str], before: Input, after: Input) -> Iterator[Edit]:
+    first = catalogue_document(f"{part}.yaml", catalogue_of(before.folder))
+    second = catalogue_document(f"{part}.yaml", catalogue_of(after.folder))
+    if first is None or second is None:
+        return
+    for value in _values(first.value, second.value, (), ()):
+        at = value.after_at or value.before_at or ()
+        if len(at) < 2 or at[0] != part or at[1] not in names:
+            continue
+
+        def apply(site: Site, forward: bool, name: str = str(at[1])) -> Site:
+            wanted = getattr((after if forward else before).site, part)
+            changed: dict[str, Any] = {part: {**getattr(site, part), name: wanted[name]}}
+            return replace(site, **changed)
+
+        yield Edit(_cause(first, second, value), apply)
+
+
+def _of_release(before: Input, after: Input) -> Iterator[Edit]:
+    """Edits of the release that both sides name."""
+    name = before.site.file.release
+    if name != after.site.file.release or before.site.release == after.site.release:
+        return
+    path = f"releases/{name}.yaml"
+    first = catalogue_document(path, catalogue_of(before.folder))
+    second = catalogue_document(path, catalogue_of(after.folder))
+    if first is None or second is None:
+        return
+    raw = {True: first.value, False: second.value}
+    for value in _values(first.value, second.value, (), ()):
+
+        def apply(site: Site, forward: bool, value: _Value = value) -> Site:
+            changed = _put(raw[forward], value if forward else _mirrored(value))
+            return replace(site, release=Release.model_validate(changed))
+
+        yield Edit(_cause(first, second, value), apply)
+
+
+def _values(before: Any, after: Any, old: Path, new: Path) -> Iterator[_Value]:
+    """The values that differ, as deep down as both sides have the same shape."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in dict.fromkeys((*after, *before)):
+            if key not in before:
+                yield _Value(None, (*new, key), None, after[key])
+            elif key not in after:
+                yield _Value((*old, key), None, before[key], None)
+            else:
+                yield from _values(before[key], after[key], (*old, key), (*new, key))
+    elif (mine := _named(before)) is not None and (theirs := _named(after)) is not None:
+        for name in dict.fromkeys((*theirs, *mine)):
+            if name not in mine:
+                yield _Value(None, (*new, theirs[name]), None, after[theirs[name]])
+            elif name not in theirs:
+                yield _Value((*old, mine[name]), None, before[mine[name]], None)
+            else:
+                i, j = mine[name], theirs[name]
+                yield from _values(before[i], after[j], (*old, i), (*new, j))
+        yield from _order(before, after, old, new)
+    elif type(before) is not type(after) or before != after:
+        yield _Value(old, new, before, after)
+
+
+def _order(before: list[Any], after: list[Any], old: Path, new: Path) -> Iterator[_Value]:
+    """The order of the items that both lists have, where it differs."""
+    names = [[item["name"] for item in items] for items in (before, after)]
+    mine = [name for name in names[0] if name in names[1]]
+    theirs = [name for name in names[1] if name in names[0]]
+    if mine != theirs:
+        sides = (_sorted(after, mine), _sorted(before, theirs))
+        yield _Value(old, new, *sides, (", ".join(mine), ", ".join(theirs)))
+
+
+def _sorted(items: list[Any], names: list[str]) -> list[Any]:
+    """The items in the order of some of their names, then the others."""
+    known = {item["name"]: item for item in items}
+    return [*(known[name] for name in names), *(i for i in items if i["name"] not in names)]
+
+
+def _named(value: Any) -> dict[str, int] | None:
+    """The index of each item by its name; None for what is no list of named maps."""
+    if not isinstance(value, list) or not value:
+        return None
+    names = [item.get("name") if isinstance(item, dict) else None for item in value]
+    texts = [name for name in names if isinstance(name, str)]
+    return {n: i for i, n in enumerate(texts)} if len(set(texts)) == len(value) else None
+
+
+def _mirrored(value: _Value) -> _Value:
+    return _Value(value.after_at, value.before_at, value.after, value.before, value.order)
+
+
+def _put(data: Any, value: _Value) -> Any:
+    """A copy of ``data``, which is the before side, with one value as the other side has it."""
+    if value.before_at is None:
+        return _changed(data, value.after_at or (), lambda parent, step: _with(parent, step, value))
+    if value.after_at is None:
+        return _changed(data, value.before_at, _without)
+    if not value.before_at:
+        return value.after
+    return _changed(data, value.before_at, lambda parent, step: _replaced(parent, step, value))
+
+
+def _changed(data: Any, at: Path, change: Callable[[Any, Any], Any]) -> Any:
+    """A copy of ``data`` whose part around the last step of a path is changed."""
+    if len(at) == 1:
+        return change(data, at[0])
+    inner = _changed(data[at[0]], at[1:], change)
+    if isinstance(data, list):
+        return [inner if index == at[0] else item for index, item in enumerate(data)]
+    return {**data, at[0]: inner}
+
+
+def _with(parent: Any, step: Any, value: _Value) -> Any:
+    if isinstance(parent, list):  # an item that is new goes to its place, or to the end
+        return [*parent[:step], value.after, *parent[step:]]
+    return {**parent, step: value.after}
+
+
+def _without(parent: Any, step: Any) -> Any:
+    if isinstance(parent, list):
+        return [item for index, item in enumerate(parent) if index != step]
+    return {key: item for key, item in parent.items() if key != step}
+
+
+def _replaced(parent: Any, step: Any, value: _Value) -> Any:
+    if isinstance(parent, list):
+        return [value.after if index == step else item for index, item in enumerate(parent)]
+    return {**parent, step: value.after}
+
+
+def _cause(before: Document, after: Document, value: _Value) -> Cause:
+    gone = value.after_at is None
+    document = before if gone else after
+    at = (value.before_at if gone else value.after_at) or ()
+    if value.order:
+        was, now = (shorten(f"[{names}]", SHOWN) for names in value.order)
+        return Cause(document.file, *document.position(at), readable(document, at), was, now)
+    return Cause(
+        document.file,
+        *document.position(at, key=_entry(value, at)),
+        readable(document, at),
+        _text(value.before) if value.before_at is not None else "",
+        _text(value.after) if not gone else "",
+        gone,
+    )
+
+
+def _entry(value: _Value, at: Path) -> bool:
+    """Whether an entry of a map comes or goes as a whole: then its key is the place."""
+    gone = value.after_at is None and bool(at) and isinstance(at[-1], str)
+    return value.before_at is None or gone
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping | list):
+        return shorten(json.dumps(value, ensure_ascii=False), SHOWN)
+    return shorten(value if isinstance(value, str) else json.dumps(value), SHOWN)

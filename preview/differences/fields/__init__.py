@@ -1,0 +1,16 @@
+"""The semantic diff below the verdict: which fields of an object differ in meaning.
+
+compared.py is the way in. pairing.py lays two objects out alike, by the kinds of their fields
+(kinds.py, from the real schemas), the keys of their lists (listkeys.py), quantities (quantities.py)
+and the data inside texts (embedded.py); deepdiff compares what is left.
+"""
+
+from preview.differences.fields.compared import (
+    MAX_LINES,
+    field_changes,
+    reordered,
+    shown,
+    text_lines,
+)
+
+__all__ = ["MAX_LINES", "field_changes", "reordered", "shown", "text_lines"]

@@ -1,0 +1,163 @@
+"""What differs in meaning between two versions of a Kubernetes object, field by field.
+
+Lists that Kubernetes keeps as maps or sets have no order, quantities count by their value, and data
+inside the texts of files is compared as data. The types of values count: 1, 1.0, "1" and true are
+four values, and null is not the same as an absent field.
+"""
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from components.effects.vocabulary import ABSENT, FieldChange, Path
+from components.making.manifest import Json
+from preview.differences.fields.kinds import field_of
+from preview.differences.fields.listkeys import Item
+from preview.differences.fields.pairing import Pairing, Slot, same
+
+MAX_LINES = 60
+CONTEXT = 2
+MAX_MATCHES = 200_000
+"""Pairs of equal lines in two texts; difflib takes seconds for more."""
+_PLAIN_STEP = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+def field_changes(before: Json, after: Json) -> tuple[FieldChange, ...]:
+    """The fields that differ, sorted by path; a subtree that comes or goes is one change.
+
+    Of a list with keys a step is the item's key (several joined by ``/``), of a set the member, of
+    other lists the index: of an item that goes that before, of one that comes that after. Into a
+    text that holds data the path goes on, with a step for the document if there are several or it
+    is a Kubernetes object (``kind/namespace/name``). If only the text's form differs, the change is
+    one of the text.
+
+    Swapped objects give the same changes, swapped.
+    """
+    if same(before, after):
+        return ()
+    pair = Pairing().laid(before, after, field_of(before, after))
+    return _compared(*pair) if pair else ()
+
+
+def reordered(before: Json, after: Json) -> tuple[Path, ...]:
+    """The lists with keys, and sets, whose items come in another order; sorted.
+
+    No field changes by that. But an API server keeps the order that was applied last, and a
+    workload whose template differs in nothing else makes new pods: the order of variables and of
+    init containers counts. Source: structured-merge-diff 6.3, typed/merge.go, visitListItems;
+    Kubernetes 1.34.3, pkg/controller/daemon/update.go, Match, and
+    pkg/controller/deployment/util/deployment_util.go, EqualIgnoreHash.
+    """
+    pairing = Pairing()
+    pairing.laid(before, after, field_of(before, after))
+    return tuple(sorted(pairing.reordered, key=_order))
+
+
+def shown(path: Path) -> str:
+    """A path for people: ``spec.template.spec.containers[web].image``.
+
+    Items of lists are in brackets, and so are keys that are no plain words.
+    """
+    steps = (
+        f".{step}"
+        if isinstance(step, str) and not isinstance(step, Item) and _PLAIN_STEP.fullmatch(step)
+        else f"[{step}]"
+        for step in path
+    )
+    return "".join(steps).removeprefix(".")
+
+
+def text_lines(before: str, after: str) -> list[str]:
+    """The lines in which two texts differ, as a unified diff without file names, at most 60.
+
+    What cannot be seen is written as an escape. A last line says how many are left out.
+    """
+    left, right = _lines(before), _lines(after)
+    if before and after and before.endswith("\n") != after.endswith("\n"):
+        (right if before.endswith("\n") else left).append(_NO_END)
+    counts = Counter(right)
+    if sum(counts[line] for line in left) > MAX_MATCHES:
+        return [f"{len(left)} lines became {len(right)}, too many to compare"]
+    lines = list(difflib.unified_diff(left, right, n=CONTEXT, lineterm=""))[2:]
+    more = len(lines) - MAX_LINES
+    return lines if more <= 0 else [*lines[:MAX_LINES], f"{more} more lines"]
+
+
+_NO_END = "\\ no line break at the end"
+
+
+def _lines(text: str) -> list[str]:
+    if not text:
+        return []
+    return [_visible(line) for line in text.removesuffix("\n").split("\n")]
+
+
+def _visible(line: str) -> str:
+    if line.isprintable():
+        return line
+    return "".join(
+        c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in line
+    )
+
+
+def _compared(left: Any, right: Any) -> tuple[FieldChange, ...]:
+    # A fifth of a second to import, and most runs compare nothing that differs.
+    from deepdiff import DeepDiff
+
+    found = DeepDiff(
+        left,
+        right,
+        view="tree",
+        custom_operators=[_WholeTexts()],
+        # Fields that start with two underscores are fields.
+        ignore_private_variables=False,
+        # However little two maps have in common, each field is compared.
+        threshold_to_diff_deeper=0,
+    )
+    changes = [_change(level) for levels in found.values() for level in levels]
+    return tuple(_merged(sorted(changes, key=_place)))
+
+
+class _WholeTexts:
+    """An operator for deepdiff: it need not look for the lines that differ, as nobody asks it."""
+
+    def match(self, level: Any) -> bool:
+        return isinstance(level.t1, str) and isinstance(level.t2, str)
+
+    def give_up_diffing(self, level: Any, diff_instance: Any) -> bool:
+        if level.t1 != level.t2:
+            diff_instance.custom_report_result("values_changed", level)
+        return True
+
+
+def _change(level: Any) -> FieldChange:
+    steps = level.path(output_format="list")
+    path = tuple(step.at if isinstance(step, Slot) else step for step in steps)
+    before = ABSENT if level.report_type == "dictionary_item_added" else level.t1
+    after = ABSENT if level.report_type == "dictionary_item_removed" else level.t2
+    return FieldChange(path, before, after)
+
+
+def _place(change: FieldChange) -> tuple[list[str], bool]:
+    return _order(change.path), change.before is ABSENT
+
+
+def _order(path: Path) -> list[str]:
+    return [str(step) for step in path]
+
+
+def _merged(changes: list[FieldChange]) -> Iterator[FieldChange]:
+    """One item that goes and one that comes at the same index are one change, if they differ."""
+    last: FieldChange | None = None
+    for change in changes:
+        if last is not None:
+            one = last.path == change.path and last.after is change.before is ABSENT
+            if one and not same(last.before, change.after):
+                last = FieldChange(last.path, last.before, change.after)
+                continue
+            yield last
+        last = change
+    if last is not None:
+        yield last

@@ -1,0 +1,181 @@
+"""The cache in a report: which part of its keys moves, and which objects are lost with disks."""
+
+from collections.abc import Iterable, Sequence
+
+from components.object_cache.effects.moved import CacheMove, percent
+from preview.report.blocks import Line, Section
+from preview.report.phrase import Phrase, Strong, prose
+from preview.report.words import count, listed
+from preview.result import SitePreview
+from schemas.model.vocabulary import CacheDiscovery
+
+_BY = {CacheDiscovery.HOSTS: "a file of hosts", CacheDiscovery.DNS: "DNS"}
+IN_HEADLINE = 2
+"""Consequences that a headline names; the section has all."""
+ONCE = "once the cache is applied (cluster.context names no cluster yet): "
+NOT_YET = (
+    "the cache is not applied yet: cluster.context names no cluster to apply it to; all this is "
+    "what holds of a cache that is"
+)
+AFRESH = "the cache starts empty: its servers look into another folder"
+
+
+def section(site: SitePreview) -> Section:
+    """What becomes of the objects of a site's cache, and what its users feel."""
+    lines = [*_lines(site.cache)] if site.cache else []
+    lines += [Line(_phrase(each.line)) for each in site.consequences]
+    if lines and not _applied(site):
+        lines.append(Line((NOT_YET,)))
+    return Section("cache", ("Cache",), tuple(lines))
+
+
+def _applied(site: SitePreview) -> bool:
+    """Whether the site's own cluster is named on both sides, so that its cache is there."""
+    moves = site.cache is None or site.cache.applied
+    return moves and all(each.applied for each in site.consequences)
+
+
+def clauses(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
+    """What a headline says of caches that are there."""
+    yield from _clauses([site for site in sites if _applied(site)], len(sites) > 1)
+
+
+def pending(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
+    """What a headline says of caches that are not applied yet, under what condition it holds."""
+    found = list(_clauses([site for site in sites if not _applied(site)], len(sites) > 1))
+    for index, each in enumerate(found):
+        yield each if index else (ONCE, *each)
+
+
+def _clauses(sites: Sequence[SitePreview], where: bool) -> Iterable[Phrase]:
+    found = [(each.name, each.cache) for each in sites if each.cache]
+    moved = {name: each.moved for name, each in found if each.moved}
+    idle = {name: each.idle for name, each in found if each.idle and not each.moved}
+    lost = {name: each.lost for name, each in found if each.lost}
+    vague = any(each.at_most for _, each in found)
+    afresh = [name for name, each in found if each.afresh]
+    keys = " of the cache's keys move to other hosts"
+    if moved:
+        yield (_share(moved), keys, *_in(moved, where))
+    if idle:
+        yield (f"about {percent(max(idle.values()))}", keys, *_in(idle, where))
+    if afresh:
+        yield (AFRESH, *_in(afresh, where))
+    elif lost:
+        said = " of the cache's objects are lost with wiped disks"
+        yield (_share(lost, vague), said, *_in(lost, where))
+    if away := {name: each.readdressed for name, each in found if each.readdressed}:
+        yield (_asked_elsewhere(sum(away.values())), *_in(away, where))
+    yield from _felt(sites, where)
+
+
+def _felt(sites: Sequence[SitePreview], where: bool) -> Iterable[Phrase]:
+    """What users feel, the first two, and how many more."""
+    names: dict[str, list[str]] = {}
+    for site in sites:
+        for each in site.consequences:
+            names.setdefault(each.clause, []).append(site.name)
+    said = list(names.items())
+    for clause, those in said[:IN_HEADLINE]:
+        yield (*_phrase(clause), *_in(dict.fromkeys(those), where))
+    more = len(said) - IN_HEADLINE
+    if more > 0:
+        yield (f"{count(more, 'more consequence')} for users of the cache",)
+
+
+def _phrase(text: str) -> Phrase:
+    """A sentence about names that others chose, after a first word of ours."""
+    first, _, rest = text.partition(" ")
+    return (f"{first} ", prose(rest))
+
+
+def _asked_elsewhere(hosts: int) -> str:
+    if hosts == 1:
+        return "1 host of the cache is asked at an address that it does not have yet"
+    return f"{hosts:,} hosts of the cache are asked at addresses that they do not have yet"
+
+
+def _share(shares: dict[str, float], vague: bool = False) -> str:
+    most = percent(max(shares.values()))
+    return f"up to {most}" if vague or len(shares) > 1 else most
+
+
+def _in(names: Iterable[str], where: bool) -> Phrase:
+    return (" in ", *listed(list(names), "site")) if where else ()
+
+
+def _lines(cache: CacheMove) -> Iterable[Line]:
+    if cache.rerouted:
+        yield _moved(cache)
+    if cache.afresh:
+        yield Line((Strong("starts empty"), ": its servers look into another folder"))
+    elif cache.wiped:
+        yield _lost(cache)
+    if cache.readdressed:
+        yield _readdressed(cache)
+    more = cache.servers_after - cache.servers_before
+    if more != cache.hosts_after - cache.hosts_before:
+        yield _machines(cache)
+
+
+def _moved(cache: CacheMove) -> Line:
+    if not cache.moved:
+        what: Phrase = (Strong("no key"), " moves to another host")
+    else:
+        what = (
+            Strong(percent(cache.moved)),
+            " of the keys move to another host, and are misses there until they are written again",
+        )
+        if cache.hosts_before != cache.hosts_after:
+            least = f"; with any even spread at least {percent(cache.unavoidable)} would"
+            what = (*what, least)
+    return Line(what, tuple(_how(cache)))
+
+
+def _how(cache: CacheMove) -> Iterable[Line]:
+    if cache.hosts_before != cache.hosts_after:
+        yield Line((f"hosts: {cache.hosts_before:,} → {cache.hosts_after:,}",))
+    if cache.table_before != cache.table_after:
+        yield Line((f"entries of the table: {cache.table_before:,} → {cache.table_after:,}",))
+    if cache.discovery_before is not cache.discovery_after:
+        before, after = _BY[cache.discovery_before], _BY[cache.discovery_after]
+        yield Line((f"Envoys know the hosts by: {before} → {after}",))
+    if cache.joining:
+        yield Line((_joining(cache.joining),))
+    yield Line(("every listed host is taken to be up, and every key to be asked for as often",))
+    if cache.discovery_after is CacheDiscovery.DNS:
+        yield Line(("Envoys learn of it one after the other, and disagree until all have",))
+
+
+def _joining(hosts: int) -> str:
+    if hosts == 1:
+        return "1 host gets its keys once it is installed and its server answers health checks"
+    return f"{hosts:,} hosts get their keys once installed, as their servers answer health checks"
+
+
+def _lost(cache: CacheMove) -> Line:
+    pace = f", {cache.at_once:,} at a time" if cache.at_once else ""
+    most = "up to " if cache.at_most else ""
+    disks = "its disk" if cache.wiped == 1 else "their disks"
+    one = "s" if cache.wiped == 1 else ""
+    # Hosts that leave the list lose their disks too, and their keys have moved.
+    stay = f"stay{one} in the list and " if cache.hosts_before != cache.hosts_after else ""
+    hosts = f"{count(cache.wiped, 'host')} that {stay}lose{one} {disks}"
+    what = Strong(f"{most}{percent(cache.lost)}")
+    return Line((what, f" of the objects are lost, on {hosts}{pace}"))
+
+
+def _readdressed(cache: CacheMove) -> Line:
+    share = percent(cache.readdressed / cache.hosts_before)
+    what = _asked_elsewhere(cache.readdressed)
+    return Line((f"{what}, until installed again: ", Strong(share), " of the objects are misses"))
+
+
+def _machines(cache: CacheMove) -> Line:
+    before, after = cache.servers_before, cache.servers_after
+    share = percent(cache.idle or abs(after - before) / max(before, after))
+    which = "to former spares, once these are installed and pass health checks"
+    if after < before:
+        which = "to other hosts, as machines go and their hosts become spares"
+    said = f"servers on listed hosts: {before:,} → {after:,}"
+    return Line((f"{said}; about {share} of the keys move {which}",))

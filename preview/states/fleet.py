@@ -1,0 +1,209 @@
+"""Which sites a change can touch, and both sides of each, read and made into objects.
+
+Cost follows the change: of the other sites at most the bytes are searched, for what the change
+takes that they may have too.
+"""
+
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from ipaddress import IPv4Network
+from pathlib import Path
+
+from preview.states.snapshot import Snapshot
+from schemas.reading.catalogue import catalogue_of, hardware_catalogue
+from schemas.rules.hosts import UNIQUE_COLUMNS
+
+FEW = 64
+"""Words that Git looks for in every host list; for more each list is read."""
+SITE, HOSTS = ".yaml", ".hosts.csv"
+_ENDINGS = (HOSTS, SITE, ".yml")
+_CATALOGUE = "schemas/catalogue/"
+_HARDWARE = f"{_CATALOGUE}hardware.yaml"
+_NETWORK = re.compile(rb"(?<![0-9.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}/[0-9]{1,2}(?![0-9])")
+_ADDRESS = re.compile(rb"(?<![0-9.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9./])")
+_UNIQUE = tuple(name.encode() for name in UNIQUE_COLUMNS)
+_CONTEXT = re.compile(rb"context:\s*[\"']?([^\s\"',}]+)")
+
+
+def site_of(path: str) -> str | None:
+    """The site that a file below sites/ belongs to; None for a file that several may name."""
+    folder, _, name = path.rpartition("/")
+    if folder != "sites" or name.startswith("."):
+        return None
+    return next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), None)
+
+
+def site_names(side: Snapshot) -> list[str]:
+    """The sites of one side, sorted."""
+    return sorted({name for path in side.files if (name := site_of(path))})
+
+
+def differing(before: Snapshot, after: Snapshot) -> list[str]:
+    """The files whose content differs, sorted."""
+    every = before.files.keys() | after.files.keys()
+    return sorted(path for path in every if before.files.get(path) != after.files.get(path))
+
+
+def touched(before: Snapshot, after: Snapshot) -> list[str]:
+    """The sites that a change can touch, sorted: those whose own files differ, and those that name
+    a file, profile or release that does."""
+    changed = differing(before, after)
+    names = {name for path in changed if (name := site_of(path))}
+    needles = set(_needles(before, after, changed))
+    if needles:
+        for side in (before, after):
+            files = {path: name for path in side.files if (name := _site_file(path))}
+            rest = [path for path, name in files.items() if name not in names]
+            for path, data in side.read(rest).items():
+                if _holds(data, needles):
+                    names.add(files[path])
+    return sorted(names)
+
+
+def _site_file(path: str) -> str | None:
+    return site_of(path) if path.endswith(SITE) else None
+
+
+def _holds(data: bytes, needles: Iterable[bytes]) -> bool:
+    """Whether a site's file may name one of the needles: a text can be spelled with escapes."""
+    return b"\\" in data or any(needle in data for needle in needles)
+
+
+def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Iterator[bytes]:
+    """What a site has to say to be touched by a change of a file that is not its own."""
+    for path in changed:
+        if path == _HARDWARE:
+            yield from _profiles(before, after)
+        elif path.startswith(_CATALOGUE):
+            yield Path(path).stem.encode()
+        elif site_of(path) is None:
+            yield path.removeprefix("sites/").encode()
+
+
+def _profiles(before: Snapshot, after: Snapshot) -> Iterator[bytes]:
+    """The names of the hardware profiles that differ; of all, where one side has problems."""
+    sides = []
+    for side in (before, after):
+        with tempfile.TemporaryDirectory(prefix="foresite-") as folder:
+            side.write([path for path in (_HARDWARE,) if path in side.files], Path(folder))
+            sides.append(hardware_catalogue(catalogue_of(Path(folder))))
+    first, second = sides
+    names = first.profiles.keys() | second.profiles.keys()
+    faulty = bool(first.problems or second.problems)
+    for name in sorted(names):
+        if faulty or first.profiles.get(name) != second.profiles.get(name):
+            yield name.encode()
+
+
+def suspects(before: Snapshot, after: Snapshot, names: Iterable[str]) -> set[str]:
+    """Sites that may have what one of the named ones newly takes: an address, a network, a serial.
+
+    Two that may clash are both in it. A superset, found in the bytes of the files; whether two
+    sites really clash is for the rules to say.
+    """
+    taken: dict[bytes, set[str]] = {}
+    for name in names:
+        for cell in _taken(before, after, name):
+            taken.setdefault(cell, set()).add(name)
+    found = {name for owners in taken.values() if len(owners) > 1 for name in owners}
+    for path, data in after.read(_candidates(after, taken)).items():
+        cells = _cells([data])
+        owners = {owner for cell in taken.keys() & cells for owner in taken[cell]}
+        if path.endswith(SITE):
+            owners |= _overlapping(taken, cells, escapes=b"\\" in data)
+        if others := owners - {site_of(path)}:
+            found |= others
+            found.add(site_of(path) or "")
+    return found - {""}
+
+
+def _candidates(after: Snapshot, taken: Mapping[bytes, set[str]]) -> Iterable[str]:
+    """The files of sites that are worth reading for what is newly taken."""
+    if not taken:
+        return ()
+    lists = [path for path in after.files if path.endswith(HOSTS)]
+    if len(taken) <= FEW:
+        words = [cell.decode("utf-8", "replace") for cell in taken]
+        lists = sorted(after.holding(words, "sites/*.csv") & set(lists))
+    # A network can overlap another that is spelled differently, so site files are all read.
+    return [*lists, *(path for path in after.files if path.endswith(SITE))]
+
+
+def _taken(before: Snapshot, after: Snapshot, name: str) -> set[bytes]:
+    """What a site has on the later side that it did not have before."""
+    own = [f"sites/{name}{end}" for end in _ENDINGS]
+    new = [path for path in own if path in after.files]
+    if all(before.files.get(path) == after.files[path] for path in new):
+        return set()
+    old = [path for path in own if path in before.files]
+    return _cells(after.read(new).values()) - _cells(before.read(old).values())
+
+
+def owners(before: Snapshot, after: Snapshot, names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Hosts whose BMC is another host's on the earlier side, by site and name: whose it is.
+
+    Such as hosts that are renamed, or go to another site: as nothing deletes the former host for
+    good by itself, two would command one machine.
+    """
+    lists = {f"sites/{name}{HOSTS}": name for name in names}
+    changed = [path for path in lists if before.files.get(path) != after.files.get(path)]
+    had: dict[bytes, tuple[str, str]] = {}
+    for path, data in before.read(p for p in changed if p in before.files).items():
+        had |= {bmc: (lists[path], name) for name, bmc in _rows(data, b"name", b"bmc")}
+    found: dict[str, dict[str, str]] = {}
+    for path, data in after.read(p for p in changed if p in after.files).items():
+        for name, bmc in _rows(data, b"name", b"bmc"):
+            owner = had.get(bmc, (lists[path], name))
+            if owner != (lists[path], name):
+                found.setdefault(lists[path], {})[name] = "/".join(owner)
+    return found
+
+
+def _rows(data: bytes, name: bytes, column: bytes) -> Iterator[tuple[str, bytes]]:
+    """The name and another cell of each line of a host list; none where it lacks the columns."""
+    header, _, rows = data.partition(b"\n")
+    columns = [each.strip() for each in header.split(b",")]
+    if name in columns and column in columns:
+        first, second = columns.index(name), columns.index(column)
+        for row in rows.split(b"\n"):
+            cells = row.strip().split(b",")
+            if len(cells) == len(columns):
+                yield cells[first].decode("utf-8", "replace"), cells[second]
+
+
+def _cells(contents: Iterable[bytes]) -> set[bytes]:
+    """What two sites must not share, wherever it stands in a host list or a site file."""
+    found: set[bytes] = set()
+    for data in contents:
+        header, _, rows = data.partition(b"\n")
+        columns = [each.strip() for each in header.split(b",")]
+        at = [columns.index(name) for name in _UNIQUE if name in columns]
+        if len(at) > 1:
+            cells = [row.strip().split(b",") for row in rows.split(b"\n")]
+            found.update(row[index] for row in cells if len(row) > max(at) for index in at)
+        else:
+            for pattern in (_NETWORK, _ADDRESS, _CONTEXT):
+                found.update(pattern.findall(data))
+    return found
+
+
+def _network(text: bytes) -> IPv4Network | None:
+    try:
+        return IPv4Network(text.decode("ascii")) if b"/" in text else None
+    except ValueError:
+        return None
+
+
+def _overlapping(
+    taken: Mapping[bytes, set[str]], cells: Iterable[bytes], *, escapes: bool
+) -> set[str]:
+    """The owners of networks that overlap one of a site's, or may: it can hide behind escapes."""
+    networks = [(network, owners) for each, owners in taken.items() if (network := _network(each))]
+    theirs = [network for each in cells if (network := _network(each))] if networks else []
+    return {
+        owner
+        for network, owners in networks
+        for owner in owners
+        if escapes or any(network.overlaps(other) for other in theirs)
+    }

@@ -1,0 +1,153 @@
+"""What a change does to a site that ends, is at its end, or comes back from it.
+
+Rules on fields say what controllers make of objects of a cluster that runs; of one that goes as a
+whole, or of which only registered hosts are left, other things are true. Sources are named with
+each; how a site ends is foresite/delivery/stack/release.py.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from components.effects.rules import judged
+from components.effects.vocabulary import (
+    Action,
+    Effect,
+    Impact,
+    Name,
+    ObjectChange,
+    Side,
+    SiteChange,
+)
+from components.machines.names import POOL_LABEL, ZONE_LABEL
+from components.making.manifest import Target
+from components.site import RULES
+from preview.differences import connections
+from preview.result import State
+
+CLUSTER: Name = ("machines", "Cluster")
+NAMESPACE: Name = ("machines", "Namespace")
+_CAPI = "Cluster API 1.13.6, internal/controllers"
+_ENDING = (
+    f"{_CAPI}/cluster/cluster_controller.go (reconcileDelete), machine/machine_controller.go "
+    "(isDeleteNodeAllowed); CAPM3 1.13.2, baremetal/metal3machine_manager.go (Delete)"
+)
+_ENDS = (
+    "with the Cluster all its Machines are deleted at once, without a drain: Cluster API drains no "
+    "node of a cluster that is deleted; each host is wiped, stays registered, and is powered off "
+    "(unless CAPM3 runs with CAPM3_FAST_TRACK)"
+)
+_WITH_CLUSTER = (
+    "it is not deleted by itself: it goes with the disks of the site's own cluster, and Pulumi "
+    "forgets it"
+)
+_AFTER_CLUSTER = "it goes after the Cluster, with whose end nothing needs it any more"
+_UP = "foresite, foresite/delivery/stack/release.py"
+_LABELS = (("metadata", "labels", POOL_LABEL), ("metadata", "labels", ZONE_LABEL))
+_VANISHED = (
+    "the site's file is gone, and the site was not decommissioned: it is applied no more, and "
+    "nothing is deleted; its machines and objects stay as they are, and nobody manages them"
+)
+_OVER = (
+    "the site was decommissioned before: its file is of no more use; nothing is deleted, its hosts "
+    "stay registered until a person runs pulumi destroy"
+)
+_BACK = (
+    "the Cluster is made anew, and hosts that are registered are installed for it; if the end was "
+    "never applied, they run on as they are"
+)
+_IDLE = "no Machine has the host: its site is decommissioned"
+_METAL = "BMO v0.13.2, internal/controller/metal3.io/host_state_machine.go"
+
+
+def ended(side: Side | None) -> bool:
+    """Whether a side has the site, and it is decommissioned there."""
+    return side is not None and side.site.file.decommission is not None
+
+
+def state(site: SiteChange) -> State:
+    """What becomes of the site as a whole."""
+    if site.after is None:
+        return State.REMOVED if ended(site.before) else State.VANISHED
+    if site.before is None:
+        return State.ADDED
+    ends = ended(site.after) and not ended(site.before)
+    return State.DECOMMISSIONED if ends else State.CHANGED
+
+
+def special(site: SiteChange) -> bool:
+    """Whether the rules of fields alone would say what is not so."""
+    return site.after is None or ended(site.before) or ended(site.after)
+
+
+def effects(site: SiteChange) -> Iterator[Effect]:
+    """What the change does to a site for which :func:`special` holds."""
+    if site.after is None:
+        why = _OVER if ended(site.before) else _VANISHED
+        hosts = tuple(host.name for host in site.side.site.hosts)
+        yield Effect(Impact.NONE, NAMESPACE, (), why, "foresite", hosts, action=Action.LEFT)
+    elif not ended(site.after):
+        yield from _returning(site)
+    elif ended(site.before) or site.before is None:
+        for change in site.changes.values():
+            yield from _registered(site, change)
+    else:
+        for change in site.changes.values():
+            yield from _ending(site, change)
+
+
+def _ending(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
+    """A site that runs ends."""
+    if change.after is not None or change.kind == "BareMetalHost":
+        yield from _registered(site, change)
+        return
+    gone = Action.DELETED
+    if change.name == CLUSTER:
+        hosts = tuple(host.name for side in site.sides[:1] for host in side.site.hosts)
+        yield Effect(Impact.REMOVE, change.name, (), _ENDS, _ENDING, hosts, action=gone)
+    elif change.one.target is Target.SITE and not _applied(site, change):
+        why = "it was never applied: cluster.context names no cluster to apply it to"
+        yield Effect(Impact.NONE, change.name, (), why, _UP, action=gone)
+    elif change.one.target is Target.SITE:
+        yield Effect(Impact.NONE, change.name, (), _WITH_CLUSTER, _UP, action=gone)
+    else:
+        yield Effect(Impact.NONE, change.name, (), _AFTER_CLUSTER, _UP, action=gone)
+
+
+def _applied(site: SiteChange, change: ObjectChange) -> bool:
+    """Whether an object that goes is in some cluster."""
+    context = site.before.site.file.cluster.context if site.before else None
+    return connections.applied(context, change.one)
+
+
+def _registered(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
+    """A change of what is left of a site: no Machine is there that could notice."""
+    hosts = (change.one.key[3],) if change.kind == "BareMetalHost" else ()
+    if change.before is not None and change.after is not None:
+        moved = [each for each in change.fields if each.path in _LABELS and hosts]
+        for each in moved:
+            yield Effect(Impact.NONE, change.name, each.path, _IDLE, _METAL, hosts)
+        rest = tuple(each for each in change.fields if each not in moved)
+        yield from judged(RULES[change.component], site, change._replace(fields=rest))
+    elif not hosts:
+        why = "nothing of a site that is decommissioned runs on it"
+        action = Action.ADDED if change.before is None else Action.DELETED
+        yield Effect(Impact.NONE, change.name, (), why, _UP, action=action)
+    elif change.before is None:
+        why = f"the host is registered and powered on for an inspection; {_IDLE}"
+        yield Effect(Impact.NONE, change.name, (), why, _METAL, hosts, action=Action.ADDED)
+    else:
+        why = f"the host is wiped, powered off and no longer registered; {_IDLE} any more"
+        yield Effect(Impact.REMOVE, change.name, (), why, _METAL, hosts, action=Action.DELETED)
+
+
+def _returning(site: SiteChange) -> Iterator[Effect]:
+    """The end is taken back: as a site that is made anew, on hosts that are registered."""
+    fresh = replace(site, before=None)
+    for change in site.changes.values():
+        if change.before is not None:
+            yield from _registered(site, change)
+        elif change.name == CLUSTER:
+            why, added = _BACK, Action.ADDED
+            yield Effect(Impact.NONE, change.name, (), why, _ENDING, action=added)
+        else:
+            yield from judged(RULES[change.component], fresh, change)

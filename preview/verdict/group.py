@@ -1,0 +1,48 @@
+"""Sites to which the same happens, put together, worst first."""
+
+from collections.abc import Iterable
+
+from components.effects.vocabulary import Impact
+from preview.result import Entry, Reason, SitePreview, State
+
+
+def grouped(sites: Iterable[SitePreview]) -> tuple[Entry, ...]:
+    """The sites by what happens to them and why, worst first, then by name.
+
+    How many hosts it happens to may differ. Problems and losses are always a site's own.
+    """
+    groups: dict[object, list[SitePreview]] = {}
+    for site in sites:
+        groups.setdefault(_kind(site), []).append(site)
+    entries = [
+        Entry(tuple(site.name for site in members), _worst(members), tuple(members))
+        for members in groups.values()
+    ]
+    return tuple(sorted(entries, key=lambda e: (-rank(e.site), -len(e.sites), e.sites)))
+
+
+def rank(site: SitePreview) -> int:
+    """How bad it is for a site: one of which nothing can be said comes before all that is known."""
+    return len(Impact) if site.state is State.INVALID else site.impact.rank
+
+
+def _worst(members: list[SitePreview]) -> SitePreview:
+    """The site that stands for the others: where most hosts are concerned."""
+    return max(members, key=lambda site: sum(h.impact is not Impact.NONE for h in site.hosts))
+
+
+def _kind(site: SitePreview) -> object:
+    if site.problems or site.deletions or site.state is not State.CHANGED:
+        return site.name
+    return (
+        frozenset(host.impact for host in site.hosts),
+        frozenset(_what(each) for each in site.reasons),
+        frozenset(plan.stuck for plan in site.plans),
+    )
+
+
+def _what(reason: Reason) -> object:
+    """A reason without what only one site has: its name, and the names of objects and pools."""
+    kind = reason.effect.name[1].partition("/")[0]
+    edits = frozenset((cause.path, cause.before, cause.after) for cause in reason.causes)
+    return (reason.effect.impact, reason.effect.action, kind, edits)

@@ -1,0 +1,64 @@
+"""How much more there would be: objects of a site, and bytes of one object.
+
+A generated file that doubled has stopped fleets; so has an object too large for those who read it.
+A site that is new, ends, or comes back from its end is compared with nothing.
+"""
+
+import json
+from typing import NamedTuple
+
+from components.effects.vocabulary import SiteChange
+from components.making.manifest import Manifest
+from preview.result import Growth, Swollen
+from preview.verdict.decommission import ended
+
+TIMES = 2
+"""A site has grown by much where it has more than so many times as many objects, …"""
+MORE = 200
+"""… and more than so many more: small sites double by one more component."""
+TIMES_SIZE = 10
+LARGE = 64 * 1024
+"""Bytes of JSON beyond which an object that has grown tenfold is large; etcd takes 1.5 MiB."""
+
+
+class Grown(NamedTuple):
+    """Counts of the objects of two sides."""
+
+    before: int
+    after: int
+
+    @property
+    def much(self) -> bool:
+        """Whether it is more than a site grows by what is usual."""
+        return self.after > TIMES * self.before and self.after - self.before > MORE
+
+
+def growth(site: SiteChange) -> Growth | None:
+    """What has grown beyond what is usual; None where nothing has."""
+    if site.before is None or site.after is None or ended(site.before) or ended(site.after):
+        return None
+    objects = Grown(len(site.before.objects), len(site.after.objects))
+    swollen = tuple(
+        Swollen(change.after.title, *sizes)
+        for change in site.changes.values()
+        if change.before and change.after and (sizes := _swollen(change.before, change.after))
+    )
+    if not objects.much and not swollen:
+        return None
+    more = objects.after - objects.before if objects.much else 0
+    return Growth(objects.before, objects.after, more, swollen)
+
+
+def _swollen(before: Manifest, after: Manifest) -> tuple[int, int] | None:
+    """The sizes of an object that has grown too much; None for any other."""
+    now = size(after)
+    if now <= LARGE:
+        return None
+    was = size(before)
+    return (was, now) if now > TIMES_SIZE * was else None
+
+
+def size(manifest: Manifest) -> int:
+    """Bytes of an object as JSON, which is how it is sent."""
+    text = json.dumps(manifest.body, separators=(",", ":"), ensure_ascii=False)
+    return len(text.encode())

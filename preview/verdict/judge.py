@@ -1,0 +1,185 @@
+"""The verdict on one site: rules applied to what differs, and what follows for each host."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from components.effects.kubernetes import HOLDS_DATA
+from components.effects.rules import judged
+from components.effects.vocabulary import Action, Effect, Impact, Name, ObjectChange, SiteChange
+from components.machines.rollout import capacity, plans
+from components.making.manifest import Manifest, Target
+from components.site import RULES
+from preview.differences import connections
+from preview.result import (
+    Cause,
+    Deletion,
+    HostVerdict,
+    ObjectVerdict,
+    Reason,
+    SitePreview,
+    State,
+)
+from preview.verdict import decommission
+from preview.verdict.growth import growth
+from preview.verdict.object_cache import cache, consequences
+
+SHARED = (
+    "its BMC is that of the BareMetalHost {}, which is protected and stays until a person deletes "
+    "it, and that wipes the machine; until then the Bare Metal Operator does not register this one "
+    "(its MAC is taken), or, from another management cluster, both command it: what becomes of the "
+    "host is not known"
+)
+_REGISTERED = "BMO v0.13.2, pkg/provisioner/ironic/ironic.go, findExistingHost"
+
+
+def judge(
+    site: SiteChange, causes: Mapping[Name, tuple[Cause, ...]], owners: Mapping[str, str]
+) -> SitePreview:
+    """What a change does to a site.
+
+    ``causes`` are the edits behind each object that differs, ``owners`` whose BMC a host has that
+    was another's.
+    """
+    effects = [*_effects(site), *_shared(site, owners)]
+    reasons = tuple(
+        Reason(each, _object(site, each.name).title, causes.get(each.name, ())) for each in effects
+    )
+    rollouts = plans(site, effects)
+    hosts = tuple(_hosts(site, effects))
+    return SitePreview(
+        name=site.name,
+        state=decommission.state(site),
+        hosts=hosts,
+        reasons=reasons,
+        objects=tuple(_objects(site, effects)),
+        plans=rollouts,
+        capacity=capacity(site, effects, rollouts) if site.after else (),
+        deletions=tuple(_deletions(site, effects)),
+        cache=cache(site, hosts, rollouts),
+        consequences=tuple(consequences(site)),
+        growth=growth(site),
+    )
+
+
+def _effects(site: SiteChange) -> Iterator[Effect]:
+    if decommission.special(site):
+        yield from decommission.effects(site)
+    else:
+        for change in site.changes.values():
+            yield from judged(RULES[change.component], site, change)
+    yield from connections.effects(site)
+
+
+def _shared(site: SiteChange, owners: Mapping[str, str]) -> Iterator[Effect]:
+    """Hosts under another name: the object of the former name stays until a person deletes it."""
+    for host, owner in owners.items():
+        name = ("machines", f"BareMetalHost/{host}")
+        if name in site.changes:
+            yield Effect(Impact.UNKNOWN, name, (), SHARED.format(owner), _REGISTERED, (host,))
+
+
+def _object(site: SiteChange, name: Name) -> Manifest:
+    if name in site.changes:
+        return site.changes[name].one
+    return next(side.objects[name] for side in reversed(site.sides) if name in side.objects)
+
+
+def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]:
+    """Each host of both sides once, with the worst that happens to it."""
+    concerned: dict[str, list[int]] = {}
+    for index in sorted(range(len(effects)), key=lambda i: _order(effects[i])):
+        for host in effects[index].hosts:
+            concerned.setdefault(host, []).append(index)
+    pools: dict[str, str] = {}
+    for side in reversed(site.sides):
+        for each in side.site.hosts:
+            pools.setdefault(each.name, each.pool)
+    for name, pool in pools.items():
+        mine = concerned.get(name, [])
+        if not mine:
+            yield HostVerdict(name, pool, Impact.NONE, ())
+            continue
+        worst = effects[mine[0]]
+        verdict = HostVerdict(name, pool, worst.impact, tuple(mine), worst.at_most)
+        less = (e for e in map(effects.__getitem__, mine) if _remains(e, worst))
+        other = next(less, None) if worst.at_most is not None else None
+        if other:
+            verdict = verdict._replace(rest=other.impact, rest_at_most=other.at_most)
+        yield verdict
+
+
+def _remains(less: Effect, worst: Effect) -> bool:
+    """Whether something less happens to hosts that the worst passes over: a host without a machine
+    has no pods, and where the worst happens to as many machines as have pods there is none left."""
+    if less.impact.rank >= worst.impact.rank:
+        return False
+    pods = less.impact is Impact.POD_RESTART and less.at_most is not None
+    every = pods and (worst.at_most or 0) >= (less.at_most or 0)
+    return not (every and worst.impact is Impact.REIMAGE and set(less.hosts) <= set(worst.hosts))
+
+
+def _order(effect: Effect) -> tuple[int, bool, int]:
+    """Worst first; of equals what is certain before what is so for some of the hosts only, and many
+    before few."""
+    return -effect.impact.rank, effect.at_most is not None, -(effect.at_most or 0)
+
+
+def _objects(site: SiteChange, effects: Sequence[Effect]) -> Iterator[ObjectVerdict]:
+    reasons: dict[Name, list[int]] = {}
+    for index, effect in enumerate(effects):
+        reasons.setdefault(effect.name, []).append(index)
+    for name, change in site.changes.items():
+        mine = tuple(reasons.get(name, ()))
+        stated = [action for i in mine if (action := effects[i].action) is not None]
+        action = _action(change, stated) if site.after else Action.LEFT
+        yield ObjectVerdict(change, action, mine)
+
+
+def _action(change: ObjectChange, stated: Iterable[Action]) -> Action:
+    """What becomes of an object: as a rule states it, or as its coming and going says."""
+    stated = list(stated)
+    if Action.REFUSED in stated:
+        return Action.REFUSED
+    if change.before is not None and change.after is not None:
+        # What comes, goes or stays there is something inside it.
+        stated = [each for each in stated if each is Action.REPLACED]
+    if stated:
+        return stated[0]
+    if change.before is None:
+        return Action.ADDED
+    if change.after is None:
+        return Action.LEFT if change.before.keep else Action.DELETED
+    moved = change.before.key != change.after.key or change.before.target != change.after.target
+    return Action.REPLACED if moved else Action.CHANGED
+
+
+def _lost(site: SiteChange, change: ObjectChange) -> bool:
+    """Whether an object goes that some cluster has: on one that nobody named there is none."""
+    if change.after is not None or site.before is None or site.after is None:
+        return False
+    named = site.before.site.file.cluster.context is not None
+    return named or change.one.target is Target.MANAGEMENT
+
+
+def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion]:
+    """What the change takes away for good, and must be named in the request.
+
+    A host that leaves the list and the machine that its pool then has too many count once.
+    """
+    gone = {name: each for name, each in site.changes.items() if _lost(site, each)}
+    hosts = sum(each.kind == "BareMetalHost" for each in gone.values())
+    if decommission.state(site) is State.DECOMMISSIONED:
+        hosts = len(site.sides[0].site.hosts)
+    machines = sum(
+        len(each.hosts) if each.at_most is None else each.at_most
+        for each in effects
+        if each.impact is Impact.REMOVE and site.changes[each.name].kind == "MachineDeployment"
+    )
+    if hosts or machines:
+        yield Deletion("hosts", max(hosts, machines))
+    kinds: dict[str, int] = {}
+    for each in gone.values():
+        held = each.one.protect or each.kind in HOLDS_DATA
+        if held and each.kind not in ("BareMetalHost", "MachineDeployment"):
+            kinds[each.kind] = kinds.get(each.kind, 0) + 1
+    for kind, count in sorted(kinds.items()):
+        yield Deletion(kind, count)

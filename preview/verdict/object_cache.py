@@ -1,0 +1,146 @@
+"""What a change does to the objects of the cache: keys that move, and objects lost with disks.
+
+Which keys move is the component's to say; which hosts lose their disks is in their verdicts.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from components.effects.rules import judged
+from components.effects.vocabulary import Effect, Impact, PoolPlan, Side, SiteChange
+from components.object_cache.effects.consequences import Consequence
+from components.object_cache.effects.consequences import consequences as told
+from components.object_cache.effects.moved import CacheMove, moved, without
+from components.object_cache.names import COMPONENT
+from components.site import RULES
+from preview.result import HostVerdict, counted
+from schemas.facts.site import Site
+from schemas.model.vocabulary import CacheDiscovery
+
+WIPED = (Impact.REIMAGE, Impact.REMOVE)
+"""Impacts that cost a host what is on its disks: CAPM3 has Ironic erase the metadata of every disk
+(automatedCleaningMode metadata, components/machines/templates.py)."""
+
+
+def cache(
+    site: SiteChange, hosts: Iterable[HostVerdict], plans: Sequence[PoolPlan]
+) -> CacheMove | None:
+    """What a change does to the cache; None where it does nothing, or a side has none."""
+    if any(each.site.file.decommission for each in site.sides):
+        return None  # it goes with the whole cluster, or starts empty with it
+    found = moved(site)
+    if found is None or site.before is None or site.after is None:
+        return None
+    sides = (site.before.site, site.after.site)
+    found = _with_disks(found, sides, hosts, plans)
+    before, after = (each.cache_servers() for each in sides)
+    idle = without(site.after, frozenset(_idle(*sides)))
+    found = found._replace(servers_before=before, servers_after=after, idle=idle)
+    stays = before == after and not (found.wiped or found.readdressed)
+    return None if stays and not (found.rerouted or found.afresh) else found
+
+
+def _idle(before: Site, after: Site) -> Iterator[str]:
+    """Hosts that stand for those that get or lose a machine and stay in the list; which hosts these
+    are, Cluster API decides, and another choice moves about as many keys."""
+    there = {pool.name for pool in before.cache_pools()}
+    for pool in after.cache_pools():
+        if pool.name in there:
+            sides = [
+                len(each.by_pool.get(pool.name, ())) - each.replicas(one)
+                for each in (before, after)
+                for one in each.cache_pools()
+                if one.name == pool.name
+            ]
+            more = abs(sides[1] - sides[0])
+            yield from (host.name for host in after.by_pool.get(pool.name, ())[:more])
+
+
+def consequences(site: SiteChange) -> Iterator[Consequence]:
+    """What users of the cache feel beside keys that move and disks that are wiped.
+
+    Of a site whose own cluster is not named yet it is what will hold once it is, with the pods that
+    would restart.
+    """
+    if site.before is None or site.after is None:
+        return
+    named = [each.site.file.cluster.context is not None for each in site.sides]
+    if named[0] != named[1] or any(each.site.file.decommission for each in site.sides):
+        return  # the cache starts, or is given up as it is
+    applied = all(named)
+    for each in told(site.before.site, site.after.site):
+        yield each._replace(applied=applied)
+    if not applied:
+        yield from _restarts(site)
+
+
+def _restarts(site: SiteChange) -> Iterator[Consequence]:
+    """Pods of the cache that would restart, come or go, were the site's own cluster named."""
+    sides = (site.before, site.after)
+    before, after = (_named(each) if each else None for each in sides)
+    would = SiteChange(site.name, before, after, site.changes)
+    found = [
+        effect
+        for name, change in site.changes.items()
+        if name[0] == COMPONENT
+        for effect in judged(RULES[COMPONENT], would, change)
+        if effect.impact is Impact.POD_RESTART
+    ]
+    for stops in (True, False):
+        mine = [e for e in found if (site.changes[e.name].after is None) is stops]
+        if mine:
+            hosts = _count(mine)
+            what = "stops pods for good on" if stops else "restarts pods on"
+            clause = f"{what} {hosts:,} host{'s' * (hosts != 1)}"
+            yield Consequence(clause, f"{clause}; {_why(mine)}", applied=False)
+
+
+def _count(effects: Iterable[Effect]) -> int:
+    """Hosts with pods among those that effects name: each pool has DaemonSets of its own."""
+    most: dict[tuple[str, ...], int] = {}
+    for each in effects:
+        number = len(each.hosts) if each.at_most is None else each.at_most
+        most[each.hosts] = max(most.get(each.hosts, 0), number)
+    return sum(most.values())
+
+
+def _why(effects: Iterable[Effect]) -> str:
+    """What is said of each, but for the sentence that names the pool's DaemonSet."""
+    parts = (part for each in effects for part in each.why.split("; ")[1:])
+    return "; ".join(dict.fromkeys(parts))
+
+
+def _named(side: Side) -> Side:
+    cluster = side.site.file.cluster.model_copy(update={"context": "named"})
+    file = side.site.file.model_copy(update={"cluster": cluster})
+    return replace(side, site=replace(side.site, file=file))
+
+
+def _with_disks(
+    found: CacheMove,
+    sides: tuple[Site, Site],
+    hosts: Iterable[HostVerdict],
+    plans: Sequence[PoolPlan],
+) -> CacheMove:
+    """With the hosts that stay in the list and lose their disks."""
+    kept = set.intersection(*({host.name for host in each.cache_hosts()} for each in sides))
+    mine = [each for each in hosts if each.host in kept]
+    counts = counted(mine)
+    wiped = sum(counts.get(impact, 0) for impact in WIPED)
+    pools = {pool.name for pool in sides[0].cache_pools()}
+    at_once = sum(plan.at_once for plan in plans if plan.pool in pools and not plan.stuck)
+    lost = wiped / found.hosts_before
+    vague = any(each.impact is Impact.REMOVE and each.at_most is not None for each in mine)
+    at_once = at_once if wiped and not vague else 0
+    found = found._replace(wiped=wiped, lost=lost, at_once=at_once, at_most=vague)
+    anew = {each.host for each in mine if each.impact is Impact.REIMAGE and each.at_most is None}
+    return found._replace(readdressed=_readdressed(found, sides, kept - anew))
+
+
+def _readdressed(found: CacheMove, sides: tuple[Site, Site], names: set[str]) -> int:
+    """How many of the hosts have another address in Git, and not before they are installed again;
+    DNS tells of the one that they have."""
+    if found.discovery_after is not CacheDiscovery.HOSTS:
+        return 0
+    before, after = ({host.name: host.ip for host in each.cache_hosts()} for each in sides)
+    return sum(before[name] != after[name] for name in names)

@@ -1,0 +1,95 @@
+"""What teams are promised of a model, what holds them to it, and what the site has.
+
+Rules judge promises by this, and components write limits by it. What rollouts take out is counted
+as components/machines/rollout.py plans it (Cluster API 1.13: a MachineDeployment keeps
+replicas - maxUnavailable machines available, a control plane replaces one at a time).
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from schemas.facts.site import Site
+from schemas.model.scheduling import Backend, Scheduling, Team
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import BackendKind, Role, RolloutStrategy
+
+
+class Holder(StrEnum):
+    """What holds a team to its limit of a model."""
+
+    THROTTLE = "kube-throttler"
+    """Pods wait before they are placed; the limit is for all namespaces of a team together."""
+    QUOTA = "ResourceQuota"
+    """Pods are refused; the limit is for each namespace."""
+    KUEUE = "Kueue"
+    """Jobs wait whole; the limit is for all namespaces of a team together."""
+    VOLCANO = "Volcano"
+    """Jobs wait in the team's queue; the limit is for all its namespaces together."""
+
+
+class Supply(NamedTuple):
+    """Accelerators of a model: all that machines have, and how many of them are out at worst while
+    all its pools are rolled at once. Spares have no machine, so they count for nothing."""
+
+    devices: int
+    out: int
+
+
+def holder(backend: Backend | None) -> Holder:
+    """What holds limits of the models that a backend serves; None is the default scheduler."""
+    if backend is None:
+        return Holder.QUOTA
+    if backend.kind is BackendKind.KUEUE:
+        return Holder.KUEUE
+    if backend.kind is BackendKind.VOLCANO:
+        return Holder.VOLCANO
+    throttled = backend.scheduler is not None and backend.scheduler.throttler is not None
+    return Holder.THROTTLE if throttled else Holder.QUOTA
+
+
+def held(site: Site, *holders: Holder) -> tuple[str, ...]:
+    """The models whose limits are held so."""
+    return tuple(m for m in site.models() if holder(site.backend_of(m)) in holders)
+
+
+def usable_pools(site: Site, team: Team) -> tuple[Pool, ...]:
+    """The pools of workers that pods of a team can use: those without a model that is limited, and
+    those of models that the team is promised, at whatever hour."""
+    models = {
+        model for given in (team.accelerators, team.off_peak) for model in given if given[model]
+    }
+    return tuple(
+        pool
+        for pool in site.file.pools
+        if pool.role is Role.WORKER and site.model(pool) in {None, *models}
+    )
+
+
+def promised(scheduling: Scheduling, model: str) -> int:
+    """How many of a model all teams are promised together."""
+    return sum(team.accelerators.get(model, 0) for team in scheduling.teams)
+
+
+def supply(site: Site, model: str) -> Supply:
+    """What there is of a model."""
+    devices = out = 0
+    for pool in site.pools_with(model):
+        accelerators = site.profile(pool).accelerators
+        each = accelerators.count if accelerators else 0
+        devices += site.replicas(pool) * each
+        out += machines_out(site, pool) * each
+    return Supply(devices, out)
+
+
+def machines_out(site: Site, pool: Pool) -> int:
+    """Machines of a pool that are missing at worst while its template is rolled out.
+
+    A surge takes none out. With OnDelete a person chooses when and how many.
+    """
+    rollout = pool.rollout
+    if pool.role is Role.CONTROL_PLANE:
+        return 0 if pool.spares else min(1, site.replicas(pool))
+    if rollout.strategy is RolloutStrategy.ON_DELETE:
+        return 0
+    zones = site.zones_of(pool) if rollout.by_zone else (None,)
+    return sum(min(rollout.max_unavailable, site.replicas(pool, zone)) for zone in zones)

@@ -1,0 +1,73 @@
+"""The Secrets that a site refers to, without ever seeing one: where each is, and what is read.
+
+Components write the names into their objects; who fills the Secrets, by hand or by the External
+Secrets Operator, goes by this list.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from schemas.facts.site import Site
+from schemas.model.vocabulary import HealerKind
+
+
+class SecretReference(NamedTuple):
+    """A Secret that some object of the site names, and the keys of its data that are read.
+
+    ``management`` says that it is on the management cluster, else it is on the site's own.
+    """
+
+    management: bool
+    namespace: str
+    name: str
+    keys: tuple[str, ...]
+
+
+def secret_references(site: Site) -> list[SecretReference]:
+    """Every Secret that the site refers to, each once with all keys that are read of it.
+
+    Not among them is what the site's own manifests of its pod network name: External Secrets cannot
+    run before the pod network does.
+    """
+    found: dict[tuple[bool, str, str], dict[str, None]] = {}
+    for each in (*_bmcs(site), *_reboots(site), *_receivers(site)):
+        found.setdefault(each[:3], {}).update(dict.fromkeys(each.keys))
+    return [SecretReference(*where, tuple(keys)) for where, keys in found.items()]
+
+
+def bmc_secret(host: str, credentials: str | None) -> str:
+    """The name of the Secret with which a host's BMC is logged in to."""
+    return credentials or f"{host}-bmc"
+
+
+def _bmcs(site: Site) -> Iterator[SecretReference]:
+    """Bare Metal Operator 0.13, internal/controller/metal3.io/baremetalhost_controller.go
+    (buildAndValidateBMCCredentials): the keys username and password, in the host's namespace."""
+    for host in site.hosts:
+        name = bmc_secret(host.name, site.file.bmc.credentials)
+        yield SecretReference(True, site.name, name, ("username", "password"))
+
+
+def _reboots(site: Site) -> Iterator[SecretReference]:
+    """What reboots a host logs in to the management cluster by a kubeconfig; only Node Operation
+    Controller's healers have such reboots."""
+    remediation = site.file.remediation
+    if remediation is None:
+        return
+    healers = {
+        healer.kind
+        for pool in site.file.pools
+        for healer in site.healers_of(pool)
+        if site.mended(pool, healer)
+    }
+    if HealerKind.NODE_OPERATION_CONTROLLER in healers:
+        name = remediation.reboot.credentials
+        yield SecretReference(False, remediation.namespace, name, ("kubeconfig",))
+
+
+def _receivers(site: Site) -> Iterator[SecretReference]:
+    monitoring = site.file.monitoring
+    if monitoring is None:
+        return
+    for receiver in monitoring.receivers:
+        yield SecretReference(False, monitoring.namespace, receiver.secret, (receiver.key,))

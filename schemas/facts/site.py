@@ -1,0 +1,223 @@
+"""A whole site: its file, its hosts, and the data that it names, resolved and ready to use.
+
+Owns what follows from other fields (replicas, versions, operating systems), so that no component
+computes it twice. A ``Site`` is only made of parts that were each valid.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_LABEL, SRIOV_LABEL
+from schemas.model.accelerators import AcceleratorModel
+from schemas.model.hardware import HardwareProfile
+from schemas.model.primitives import KubernetesVersion
+from schemas.model.release import OperatingSystem, OsImage, Release
+from schemas.model.remediation import Healer
+from schemas.model.scheduling import Backend, Scheduling
+from schemas.model.site_file import FirstBoot, Pool, SiteFile
+from schemas.model.vocabulary import Fault, ModelBy, Role
+from schemas.reading.host_list import Host
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One site, as components and rules see it.
+
+    ``texts`` holds the content of each file below sites/ that the site names, by its path.
+    """
+
+    file: SiteFile
+    hosts: tuple[Host, ...]
+    release: Release
+    hardware: Mapping[str, HardwareProfile]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    accelerators: Mapping[str, AcceleratorModel] = field(default_factory=dict)
+    by_pool: Mapping[str, tuple[Host, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        groups: dict[str, list[Host]] = {}
+        for host in self.hosts:
+            groups.setdefault(host.pool, []).append(host)
+        # A frozen dataclass has no other way to set what follows from its fields.
+        object.__setattr__(self, "by_pool", {name: tuple(hosts) for name, hosts in groups.items()})
+
+    @property
+    def name(self) -> str:
+        """The site's name."""
+        return self.file.site
+
+    @property
+    def control_plane(self) -> Pool:
+        """The pool of control planes; the first where a faulty file has several."""
+        return next(pool for pool in self.file.pools if pool.role is Role.CONTROL_PLANE)
+
+    @property
+    def worker_pools(self) -> tuple[Pool, ...]:
+        """The pools of workers, in the order of the file."""
+        return tuple(pool for pool in self.file.pools if pool.role is Role.WORKER)
+
+    def hosts_of(self, pool: Pool, zone: str | None = None) -> tuple[Host, ...]:
+        """The hosts of a pool (in one zone), in the order of the host list."""
+        hosts = self.by_pool.get(pool.name, ())
+        return hosts if zone is None else tuple(host for host in hosts if host.zone == zone)
+
+    def zones_of(self, pool: Pool) -> tuple[str, ...]:
+        """The zones that a pool has hosts in, in the order of the site file."""
+        used = {host.zone for host in self.hosts_of(pool)}
+        return tuple(zone.name for zone in self.file.zones if zone.name in used)
+
+    def replicas(self, pool: Pool, zone: str | None = None) -> int:
+        """Machines of a pool (in one zone): its hosts less the spares.
+
+        Spares of a pool that keeps its zones apart are kept in each zone.
+        """
+        if pool.rollout.by_zone and zone is None:
+            return sum(self.replicas(pool, each) for each in self.zones_of(pool))
+        return max(0, len(self.hosts_of(pool, zone)) - pool.spares)
+
+    def version(self, pool: Pool) -> KubernetesVersion:
+        """The Kubernetes version of a pool's machines."""
+        cluster = self.file.cluster
+        held = cluster.workers if pool.role is Role.WORKER else None
+        return held or cluster.kubernetes
+
+    def os_name(self, pool: Pool) -> str:
+        """The name of a pool's operating system."""
+        return pool.os or self.release.default_os
+
+    def operating_system(self, pool: Pool) -> OperatingSystem:
+        """A pool's operating system. Raises KeyError where the release has none of that name."""
+        return self.release.operating_systems[self.os_name(pool)]
+
+    def os_image(self, pool: Pool) -> OsImage:
+        """A pool's OS image. Raises KeyError where the release has none for its version."""
+        return self.operating_system(pool).images[self.version(pool)]
+
+    def first_boot(self, pool: Pool) -> FirstBoot:
+        """What a pool's hosts need at their first boot."""
+        return pool.first_boot or self.file.first_boot
+
+    def profile(self, pool: Pool) -> HardwareProfile:
+        """A pool's hardware profile. Raises KeyError where there is none of that name."""
+        return self.hardware[pool.hardware]
+
+    def model(self, pool: Pool) -> str | None:
+        """The model of a pool's accelerators; None where it has none, Foresite serves none, or the
+        pool's profile is not known."""
+        profile = self.hardware.get(pool.hardware) if self.file.accelerators else None
+        return profile.accelerators.model if profile and profile.accelerators else None
+
+    def placing_labels(self, pool: Pool) -> dict[str, str]:
+        """The labels of a pool's nodes by which pods are placed; a change re-images no host."""
+        accelerators = self.profile(pool).accelerators
+        rails = pool.network_devices.rails()
+        found = {POOL_LABEL: pool.name}
+        if accelerators:
+            found[ACCELERATOR_LABEL] = accelerators.model
+        if rails:
+            found[RAILS_LABEL] = str(rails)
+        if pool.network_devices.sriov:
+            found[SRIOV_LABEL] = self.file.network_devices.sriov_by.value
+        return found
+
+    def pools_with(self, model: str) -> tuple[Pool, ...]:
+        """The pools whose hosts have accelerators of a model, in the order of the file."""
+        return tuple(pool for pool in self.file.pools if self.model(pool) == model)
+
+    def models(self) -> tuple[str, ...]:
+        """The models that the site has, in the order of its pools."""
+        found = (self.model(pool) for pool in self.file.pools)
+        return tuple(dict.fromkeys(model for model in found if model))
+
+    def resource(self, model: str) -> str:
+        """What researchers ask for: the site's prefix and its name for a model."""
+        settings = self.file.accelerators
+        if settings is None:
+            raise LookupError(f"{self.name} serves no accelerators")
+        return f"{settings.prefix}/{settings.names.get(model, model)}"
+
+    @property
+    def scheduling(self) -> Scheduling:
+        """How pods are scheduled; nothing is said where the file says nothing."""
+        return self.file.scheduling or Scheduling()
+
+    def backend(self, pool: Pool) -> Backend | None:
+        """Who schedules a pool's pods; None for the default scheduler."""
+        return next((each for each in self.scheduling.backends if pool.name in each.pools), None)
+
+    def backend_of(self, model: str) -> Backend | None:
+        """Who schedules pods that ask for a model: all its pools have the same backend."""
+        return next((self.backend(pool) for pool in self.pools_with(model)), None)
+
+    def cache_pools(self) -> tuple[Pool, ...]:
+        """The pools whose hosts keep objects of the cache; none where the site has no cache."""
+        cache = self.file.cache
+        if cache is None:
+            return ()
+        named = cache.pools
+        return tuple(each for each in self.file.pools if named is None or each.name in named)
+
+    def cache_hosts(self) -> tuple[Host, ...]:
+        """The hosts that may keep objects of the cache, spares too, sorted by name: Git does not
+        say which hosts of a pool are its spares."""
+        found = [host for pool in self.cache_pools() for host in self.hosts_of(pool)]
+        return tuple(sorted(found, key=lambda host: host.name))
+
+    def cache_servers(self) -> int:
+        """How many servers of the cache run: one on each machine of its pools, and none on the
+        spares."""
+        return sum(self.replicas(pool) for pool in self.cache_pools())
+
+    def nominal_resources(self) -> tuple[str, ...]:
+        """The models' resources that no node has: admission adds the plugin's beside them, so a
+        scheduler must not look for them on nodes. Sorted."""
+        settings = self.file.accelerators
+        if settings is None or settings.model_by is not ModelBy.ADMISSION:
+            return ()
+        pairs = (
+            (self.resource(each), self.accelerators[each].plugin.resource)
+            for each in self.models()
+            if each in self.accelerators
+        )
+        return tuple(sorted({mine for mine, plugins in pairs if mine != plugins}))
+
+    def faults(self, pool: Pool) -> tuple[Fault, ...]:
+        """The faults that are looked for on a pool's hosts, in the vocabulary's order: those of
+        accelerators only where it has some, and where their record says how."""
+        if self.file.remediation is None:
+            return ()
+        model = self.model(pool)
+        record = self.accelerators.get(model) if model else None
+        missing = {
+            Fault.ACCELERATOR_MISSING: record is None,
+            Fault.ACCELERATOR_ERROR: record is None or record.vendor != "nvidia",
+            Fault.PCIE_LINK_DEGRADED: record is None or record.pci.link_width is None,
+        }
+        return tuple(fault for fault in Fault if not missing.get(fault, False))
+
+    def healers_of(self, pool: Pool) -> tuple[Healer, ...]:
+        """Who mends the faults of a pool's hosts, in the order of the file."""
+        found = self.file.remediation.healers if self.file.remediation else []
+        return tuple(each for each in found if pool.name in each.pools)
+
+    def mended(self, pool: Pool, healer: Healer) -> tuple[Fault, ...]:
+        """The faults of a pool's hosts that a healer mends, in the healer's order. Where a single
+        card can be taken out, no host is rebooted for one with too few lanes."""
+        there = set(self.faults(pool))
+        if self.taints_devices(pool):
+            there.discard(Fault.PCIE_LINK_DEGRADED)
+        return tuple(each for each in healer.faults if each in there)
+
+    def handed_by_dra(self, model: str) -> bool:
+        """Whether a DRA driver hands out the cards of a model: else its device plugin does, as also
+        where the site's way is DRA and the model has no driver for it."""
+        settings = self.file.accelerators
+        chosen = settings is not None and settings.model_by is ModelBy.DRA
+        return chosen and model in self.accelerators and self.accelerators[model].dra is not None
+
+    def taints_devices(self, pool: Pool) -> bool:
+        """Whether a card of a pool's hosts with a faulty link is taken out by itself."""
+        settings, model = self.file.remediation, self.model(pool)
+        if settings is None or not settings.device_taints or model is None:
+            return False
+        return self.handed_by_dra(model) and Fault.PCIE_LINK_DEGRADED in self.faults(pool)

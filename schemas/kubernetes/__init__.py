@@ -1,0 +1,1 @@
+"""Facts about Kubernetes as data: schemas, manifests, quantities, labels, forms of secrets."""

@@ -1,0 +1,205 @@
+"""Checks objects against the strict schemas, fast: one compiled validator a kind."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Any
+
+import jsonschema_rs
+from jsonschema_rs import ValidationErrorKind as Error
+
+from schemas.kubernetes.objects import store, strict
+from schemas.kubernetes.objects.dialect import LIST_KEYS, Schema
+from schemas.kubernetes.shown import shorten
+
+PLAIN = (str, int, float, bool)
+Path = tuple[str | int, ...]
+"""Where in an object: keys of maps, indexes of lists. A missing or unknown field is named too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a server would refuse, or drop, in an object: where, and what is wrong."""
+
+    path: Path
+    message: str
+
+
+def check_object(obj: Any) -> list[Fault]:
+    """Every fault of one object, sorted by path; empty if it fits its schema.
+
+    Strict: unknown fields are faults, and so are an unknown kind and null in a custom resource
+    where it is not nullable (a server would drop it). Metadata is checked by Kubernetes' own schema
+    and naming rules; a namespaced object names its namespace. Lists that are maps or sets hold no
+    duplicates.
+
+    Not checked here, because only a server can: CEL rules (``x-kubernetes-validations``), webhooks,
+    and the rules that Kubernetes has in code, such as the values of enums of its own kinds.
+    """
+    if not isinstance(obj, dict):
+        return [Fault((), f"must be object, not {_shown(obj)}")]
+    name = "/".join(str(obj.get(key)) for key in ("apiVersion", "kind"))
+    validator = _validator(name)
+    if validator is None:
+        return _unknown(obj, name)
+    try:
+        if validator.is_valid(obj):
+            return []
+        errors = list(validator.iter_errors(obj))
+    except ValueError:
+        return list(_not_json(obj, ())) or [Fault((), "cannot be written as JSON")]
+    schema = strict_schema(str(obj["apiVersion"]), str(obj["kind"]))
+    faults = {fault for error in errors for fault in _faults(error, schema)}
+    return sorted(faults, key=lambda fault: (_order(fault.path), fault.message))
+
+
+def check_objects(objs: Iterable[dict[str, Any]]) -> list[tuple[int, Fault]]:
+    """The faults of many objects, each with the index of its object."""
+    return [(index, fault) for index, obj in enumerate(objs) for fault in check_object(obj)]
+
+
+@cache
+def strict_schema(api_version: str, kind: str) -> Schema:
+    """The JSON Schema (draft 4) that objects of a kind are checked against; never change it.
+
+    ``x-kubernetes-list-map-keys`` in it is a keyword of its own: see :func:`misfits`.
+    Raises KeyError for a kind that there is no schema of.
+    """
+    return strict.build(store.kinds()[f"{api_version}/{kind}"])
+
+
+def misfits(items: Any, keys: list[list[Any]]) -> list[int]:
+    """The indexes of items that are null or whose keys an earlier item has.
+
+    ``keys`` are pairs of name and default. Source of the rule: server-side apply.
+    """
+    if not isinstance(items, list):
+        return []
+    seen: set[str] = set()
+    found = []
+    for index, item in enumerate(items):
+        if isinstance(item, dict):
+            identity = repr([item.get(name, default) for name, default in keys])
+            if identity in seen:
+                found.append(index)
+            seen.add(identity)
+        elif item is None:
+            found.append(index)
+    return found
+
+
+class _ListKeys:
+    """The keyword ``x-kubernetes-list-map-keys`` of a strict schema, for jsonschema-rs."""
+
+    # jsonschema-rs calls it with these three.
+    def __init__(self, _parent: Schema, value: Any, _path: list[str | int]) -> None:
+        self._keys = value
+
+    def validate(self, instance: Any) -> None:
+        for error in self.iter_errors(instance):
+            raise error
+
+    def iter_errors(self, instance: Any) -> Iterator[ValueError]:
+        # an error can carry nothing but a text: the index
+        yield from (ValueError(str(index)) for index in misfits(instance, self._keys))
+
+
+@cache
+def _validator(name: str) -> jsonschema_rs.Draft4Validator | None:
+    """The compiled validator of ``apiVersion/kind``, or None if there is no such kind."""
+    if name not in store.kinds():
+        return None
+    api_version, _, kind = name.rpartition("/")
+    return jsonschema_rs.Draft4Validator(
+        strict_schema(api_version, kind),
+        keywords={LIST_KEYS: _ListKeys},
+        # like the server's own engine: linear time, no look-around
+        pattern_options=jsonschema_rs.RegexOptions(),
+    )
+
+
+def _faults(error: jsonschema_rs.ValidationError, schema: Schema) -> Iterator[Fault]:
+    """One error of the library as faults: a fault for each unknown field."""
+    path: Path = tuple(error.instance_path)
+    match error.kind:
+        case Error.AdditionalProperties(unexpected):
+            parent = _at(schema, error.schema_path[:-1])
+            for name in unexpected:
+                yield Fault((*path, name), _unexpected(name, parent))
+        case Error.Required(name):
+            yield Fault((*path, str(name)), "is required, but missing")
+        case Error.Type(types):
+            yield Fault(path, f"must be {' or '.join(types)}, not {_shown(error.instance)}")
+        case Error.Enum(options):
+            hint = _nearest(str(error.instance), [str(option) for option in options])
+            choice = ", ".join(str(option) for option in options)
+            yield Fault(path, f"must be one of {choice}, not {_shown(error.instance)}{hint}")
+        case Error.Pattern(pattern):
+            yield Fault(path, f"{_shown(error.instance)} does not match {pattern}")
+        case Error.Custom(_, index):
+            yield Fault(
+                (*path, int(index)), "is null or has the same keys as an earlier item of its list"
+            )
+        case _:
+            yield Fault(path, shorten(error.message, 200))
+
+
+def _shown(value: object) -> str:
+    return shorten(json.dumps(value, ensure_ascii=False, default=repr))
+
+
+def _at(schema: Any, path: Iterable[str | int]) -> Any:
+    for part in path:
+        schema = schema[part]
+    return schema
+
+
+def _unexpected(name: str, parent: Schema) -> str:
+    if "patternProperties" in parent:
+        return "is not a valid key of a label or an annotation"
+    return f"is an unknown field{_nearest(name, list(parent.get('properties', ())))}"
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    """A hint at the known name that looks most like this one, if one does."""
+    import difflib  # only needed for faults
+
+    match = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {match[0]}?" if match else ""
+
+
+def _unknown(obj: dict[str, Any], name: str) -> list[Fault]:
+    """Why an object has no schema."""
+    missing = [key for key in ("apiVersion", "kind") if not isinstance(obj.get(key), str)]
+    if missing:
+        return [Fault((key,), "is required and must be a string") for key in missing]
+    known = list(store.kinds())
+    same_kind = [other for other in known if other.endswith(f"/{obj['kind']}")]
+    hint = _nearest(name, same_kind or known)
+    path = "apiVersion" if same_kind else "kind"
+    return [Fault((path,), f"there is no schema of {shorten(name)}{hint}")]
+
+
+def _not_json(node: Any, path: Path) -> Iterator[Fault]:
+    """The values that are not plain JSON: sets, dates, bytes, subclasses of str or int."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if type(key) is str:
+                yield from _not_json(value, (*path, key))
+            else:
+                yield Fault(path, f"has a key that is not a string: {shorten(key)}")
+    elif isinstance(node, list | tuple):
+        for index, value in enumerate(node):
+            yield from _not_json(value, (*path, index))
+    elif node is not None and type(node) not in PLAIN and not isinstance(node, Enum):
+        yield Fault(path, f"is {type(node).__name__}, which JSON does not have")
+    elif type(node) is str and re.search("[\ud800-\udfff]", node):
+        yield Fault(path, "is not valid Unicode")
+
+
+def _order(path: Path) -> list[tuple[int, str]]:
+    """Sorts indexes as numbers and keys as texts."""
+    return [(part, "") if isinstance(part, int) else (-1, part) for part in path]

@@ -1,0 +1,1 @@
+"""What a person writes: typed sections of a site file, the catalogue, and codes of problems."""

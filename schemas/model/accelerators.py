@@ -1,0 +1,159 @@
+"""Accelerator models: how a card is recognised, made a resource, watched and shared, as data.
+
+One record per model, whoever makes it. The catalogue ships some; a site adds its own under
+``accelerators.models``: an in-house card is described by its plugin's image and its device paths,
+and nothing in Foresite knows its vendor. How many cards a host has is in its hardware profile.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from schemas.model.primitives import (
+    AbsolutePath,
+    DnsLabel,
+    DomainName,
+    HostFolder,
+    ImageReference,
+    Model,
+    ResourceName,
+)
+from schemas.model.vocabulary import ModelBy
+
+ShortName = Annotated[
+    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,38}[a-z0-9])?$", examples=["gpu-v100-32gb"])
+]
+"""What a site calls a model."""
+
+PciId = Annotated[str, Field(pattern=r"^[0-9a-f]{4}$", examples=["10de"])]
+"""Four hexadecimal digits of a PCI vendor, device or class, in lower case."""
+
+
+Capability = Annotated[str, Field(pattern=r"^[A-Z][A-Z_]{2,30}$", examples=["SYS_ADMIN"])]
+"""A Linux capability, without CAP_."""
+
+
+class Pci(Model):
+    """How node feature discovery recognises a card on the PCI bus."""
+
+    vendor: PciId
+    """PCI vendor, such as 10de for NVIDIA."""
+    devices: Annotated[list[PciId], Field(max_length=32)] = []
+    """PCI devices of the model; none means every device of the vendor and class."""
+    classes: Annotated[list[PciId], Field(min_length=1, max_length=8)] = ["0302"]
+    """PCI classes of the card: 0302 is a 3D controller, 1200 a processing accelerator."""
+    link_width: Annotated[int, Field(ge=1, le=32)] | None = None
+    """PCIe lanes of a card that works; leave out where that is not known."""
+
+
+class Health(Model):
+    """How a host's own command counts the cards that work: one line of its output for each."""
+
+    command: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=512)]],
+        Field(min_length=1, max_length=32),
+    ]
+    """Command on the host and its arguments, such as [nvidia-smi, -L]."""
+    lines: Annotated[str, Field(min_length=1, max_length=256, examples=["^GPU [0-9]+:"])] = "."
+    """Extended regular expression (grep -E) of the lines that count."""
+    root: HostFolder = "/"
+    """Folder of the host that is the command's root, as where a driver is in a container."""
+    timeout_seconds: Annotated[int, Field(ge=1, le=120)] = 20
+    """How long the command may take: one that hangs has found a card that is lost."""
+    silent_codes: Annotated[list[Annotated[int, Field(ge=1, le=123)]], Field(max_length=16)] = []
+    """Exit codes that say nothing of the cards: 9 of nvidia-smi, while its driver is not loaded, as
+    after a start until the GPU operator has installed it."""
+
+
+class Program(Model):
+    """A container that Foresite runs on each host with the card."""
+
+    image: ImageReference | None = None
+    """Image; default: the release's of this vendor and part."""
+    args: Annotated[list[Annotated[str, Field(max_length=512)]], Field(max_length=64)] = []
+    """Arguments of the image's entry point."""
+    env: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127}$")], str] = {}
+    """Environment; no secrets."""
+    host_paths: Annotated[list[AbsolutePath], Field(max_length=32)] = []
+    """Paths of the host that the container sees at the same place, such as /dev/mncore0."""
+    capabilities: Annotated[list[Capability], Field(max_length=16)] = []
+    """Linux capabilities that the container needs, such as SYS_ADMIN; default: none."""
+    privileged: bool = False
+    """Whether it needs all rights on the host, as to open device files; default: it may only see
+    that they are there."""
+
+
+class DevicePlugin(Program):
+    """The device plugin that makes the cards a resource of their node."""
+
+    resource: ResourceName
+    """Resource that the plugin advertises, such as nvidia.com/gpu."""
+
+
+class Exporter(Program):
+    """The program that serves the cards' metrics to Prometheus."""
+
+    port: Annotated[int, Field(ge=1024, le=65535)] = 9400
+    """TCP port of the metrics, on the pod's own address."""
+
+
+class Dra(Model):
+    """How the model is found among the devices of its DRA driver (resource.k8s.io/v1)."""
+
+    driver: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$")]
+    """Name of the driver, such as gpu.nvidia.com."""
+    expressions: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=1024)]], Field(max_length=16)
+    ] = []
+    """CEL expressions on ``device`` that must all hold: DeviceClass spec.selectors[].cel."""
+
+
+class AcceleratorModel(Model):
+    """A model of accelerator."""
+
+    description: Annotated[str, Field(min_length=1, max_length=200)]
+    """What a person would call this card."""
+    vendor: DnsLabel
+    """Name of the vendor, such as nvidia."""
+    memory_gib: Annotated[int, Field(ge=1, le=4096)] | None = None
+    """Memory of one card in GiB, where it has its own."""
+    pci: Pci
+    """How it is recognised on the PCI bus."""
+    plugin: DevicePlugin
+    """What makes it a resource."""
+    exporter: Exporter | None = None
+    """What serves its metrics; leave out where nothing does."""
+    health: Health | None = None
+    """How a host counts the cards that work; default: those that the PCI bus shows."""
+    runtime_class: DnsLabel | None = None
+    """Container runtime that its pods need, as containerd on the hosts knows it."""
+    driver: Annotated[str, Field(pattern=r"^[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?$")] | None = None
+    """NVIDIA driver that the GPU operator installs for it: new branches drop old cards."""
+    dra: Dra | None = None
+    """How its DRA driver shows it; leave out where there is none."""
+
+
+class GpuOperator(Model):
+    """The GPU operator: Foresite writes its ClusterPolicy and NVIDIADrivers."""
+
+    namespace: DnsLabel = "gpu-operator"
+    """Namespace that it is installed in."""
+    drivers: bool = True
+    """Whether it installs drivers too; false where the OS image brings them."""
+    max_parallel_upgrades: Annotated[int, Field(ge=0, le=50)] = 0
+    """Hosts whose driver it renews at a time, each drained of its GPU pods; 0: none by itself."""
+
+
+class AcceleratorSettings(Model):
+    """How researchers ask for the site's accelerators, and what serves them."""
+
+    prefix: DomainName
+    """Domain of the resources that researchers ask for: <prefix>/<name of a model>."""
+    names: dict[DnsLabel, ShortName] = {}
+    """Names of models behind the prefix; default: the model's own."""
+    model_by: ModelBy = Field(default=ModelBy.ADMISSION, strict=False)
+    """How such a resource becomes a device."""
+    gpu_operator: GpuOperator | None = None
+    """NVIDIA's GPU operator, where it serves the NVIDIA models instead of plain device plugins."""
+    models: dict[DnsLabel, AcceleratorModel] = {}
+    """Models of this site, besides the catalogue's."""

@@ -1,0 +1,105 @@
+"""Monitoring: what Prometheus, Alertmanager and Grafana are told about a site.
+
+What a single value may be; what must hold between values is in schemas/rules/monitoring.py.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from schemas.model.primitives import DnsLabel, HttpUrl, LabelKey, LabelValue, Model, Percent
+from schemas.model.vocabulary import ReceiverKind
+
+SecretKey = Annotated[
+    str, Field(pattern=r"^[-._a-zA-Z0-9]{1,253}$", examples=["url", "routing-key"])
+]
+"""A key of a Secret's data."""
+
+ScrapeJob = Annotated[str, Field(pattern=r"^[a-zA-Z0-9]([-_./a-zA-Z0-9]{0,126}[a-zA-Z0-9])?$")]
+"""The value of the label ``job`` in Prometheus."""
+
+
+class Receiver(Model):
+    """Where alerts go; the address or key is in a Secret that Foresite never sees."""
+
+    name: DnsLabel
+    """Name of the receiver."""
+    kind: ReceiverKind = Field(strict=False)
+    """What it is."""
+    secret: DnsLabel
+    """Secret in the namespace: the URL of a webhook or of Slack, or PagerDuty's routing key."""
+    key: SecretKey
+    """Key of the Secret."""
+    channel: Annotated[str, Field(pattern=r"^[#@][-_a-z0-9]{1,80}$", examples=["#gpu"])] | None = (
+        None
+    )
+    """Channel (Slack)."""
+
+
+class Routes(Model):
+    """Which receiver gets the alerts of which severity."""
+
+    critical: DnsLabel
+    """Receiver of what somebody has to look at now, at night too."""
+    warning: DnsLabel
+    """Receiver of what somebody has to look at in working hours."""
+    repeat_hours: Annotated[int, Field(ge=1, le=168)] = 12
+    """Hours after which an alert that still holds is told again."""
+
+
+class Scraped(Model):
+    """Names of the scrape jobs of what the site runs itself: alerts see by them what is gone."""
+
+    kube_state_metrics: ScrapeJob = "kube-state-metrics"
+    """What tells of objects: kube-state-metrics."""
+    node_exporter: ScrapeJob = "node-exporter"
+    """The exporter of hosts: node_exporter."""
+    kubelet: ScrapeJob = "kubelet"
+    """Kubelets, with cAdvisor."""
+    api_server: ScrapeJob = "apiserver"
+    """The API server: kube-apiserver."""
+
+
+class Thresholds(Model):
+    """From when on something is worth an alert."""
+
+    queue_minutes: Annotated[int, Field(ge=5, le=10080)] = 240
+    """How long a pod may wait for its place while nobody's limit holds it back."""
+    gang_minutes: Annotated[int, Field(ge=5, le=10080)] = 30
+    """How long a gang may wait at its gate with all its pods there."""
+    repair_minutes: Annotated[int, Field(ge=10, le=1440)] = 90
+    """How long a repair may take, the drain included."""
+    disk_used_percent: Annotated[int, Field(ge=50, le=99)] = 85
+    """Used share of a node's disk."""
+    cache_hit_percent: Percent = 50
+    """Share of reads that the cache should answer."""
+    cache_error_percent: Percent = 1
+    """Share of the cache's answers that may be errors."""
+    cache_imbalance: Annotated[int, Field(ge=110, le=1000)] = 200
+    """Requests of the busiest cache server, in percent of the mean."""
+
+
+class Monitoring(Model):
+    """What watches a site."""
+
+    namespace: DnsLabel = "monitoring"
+    """Namespace of Prometheus, Alertmanager and Grafana, which are the site's own."""
+    prometheus_operator: bool = True
+    """Whether the Prometheus operator runs: rules and scrape targets are its objects; else they are
+    files in ConfigMaps."""
+    labels: dict[LabelKey, LabelValue] = {}
+    """Labels by which the operator's Prometheus and Alertmanager choose these objects."""
+    receivers: Annotated[list[Receiver], Field(min_length=1, max_length=20)]
+    """Where alerts go."""
+    routes: Routes
+    """Which alerts go where."""
+    scraped: Scraped = Scraped()
+    """Scrape jobs of the site's own programs."""
+    thresholds: Thresholds = Thresholds()
+    """From when on something is worth an alert."""
+    runbooks_url: HttpUrl | None = None
+    """Where the folder docs/runbooks of this repository can be read, as
+    https://git.example/foresite/docs/runbooks: alerts link to their pages there. Null: they name
+    the file."""
+    dashboards_label: LabelKey | None = "grafana_dashboard"
+    """Label of the ConfigMaps by which Grafana's sidecar finds dashboards; null: no dashboards."""

@@ -1,0 +1,223 @@
+"""The object cache: a server on each node's NVMe, and Envoy, which finds the server of an object.
+
+What a single value may be; what must hold between values is in schemas/rules/object_cache.py.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from schemas.kubernetes.quantities import MIB, thousandths
+from schemas.model.primitives import DnsLabel, ImageReference, Ipv4, Model, PoolName, Quantity
+from schemas.model.vocabulary import CacheDiscovery
+
+LARGEST_TABLE = 5_000_011
+"""Envoy takes no larger one (envoy.config.cluster.v3.Cluster.MaglevLbConfig.table_size)."""
+TABLE_SIZE = 1_048_573
+"""Entries of the Maglev table unless a site says otherwise: one size for sites of every size, as
+another size moves nearly every key. At 400 hosts the loss of one moves 0.40 % of the keys, 1.6
+times its share; Envoy's own default of 65,537 moves 1.26 % (docs/object-cache.md)."""
+
+UrlPath = Annotated[
+    str,
+    Field(pattern=r"^(/[A-Za-z0-9_.~-]+)+$", max_length=128, examples=["/healthz"]),
+]
+"""The path of a URL."""
+
+BucketName = Annotated[
+    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{1,61}[a-z0-9])$", examples=["vision"])
+]
+"""A bucket's name: 3 to 63 lower-case letters, digits, dots and dashes, as in S3."""
+
+RegistryHost = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9]([-a-z0-9.]{0,189}[a-z0-9])?(:[0-9]{1,5})?$",
+        examples=["docker.io", "registry.example:5000"],
+    ),
+]
+"""A container registry as it stands in image references."""
+
+ServiceName = Annotated[
+    str, Field(pattern=r"^[a-z]([-a-z0-9]{0,53}[a-z0-9])?$", examples=["cache"])
+]
+"""The name of a Service (RFC 1035: a letter first), with room for the ``-servers`` of another."""
+
+EnvName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127}$")]
+"""The name of an environment variable."""
+
+Port = Annotated[int, Field(ge=1024, le=32767)]
+"""A TCP port that needs no rights, below those that the kernel gives to connections (32768 on)."""
+
+Cores = Annotated[str, Field(pattern=r"^[0-9]{1,6}m?$", examples=["1"])]
+"""Processor cores: a whole number, or thousandths of one, as 500m."""
+
+Memory = Annotated[Quantity, Field(examples=["2Gi"])]
+"""Memory, with its unit."""
+
+DiskSpace = Annotated[Quantity, Field(examples=["3000Gi"])]
+"""Space on disks, with its unit."""
+
+_MOUNTED_PATH = r"^(/[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*)+$"
+
+DataPath = Annotated[
+    str, Field(pattern=_MOUNTED_PATH, max_length=256, examples=["/srv/nvme/cache"])
+]
+"""A folder on a host that is mounted into pods, so without a colon (Kubernetes 1.34,
+Container.volumeMounts.mountPath)."""
+
+ConfigPath = Annotated[
+    str, Field(pattern=_MOUNTED_PATH, max_length=256, examples=["/etc/cache/buckets.json"])
+]
+"""A file in a container whose folder is mounted, so without a colon."""
+
+Audience = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._:/-]{0,126}[A-Za-z0-9])?$", examples=["cache"]),
+]
+"""The audience of tokens."""
+
+
+def counted(servers: int) -> int:
+    """The number of servers that a quota is divided by: rounded up to two significant digits, so
+    that a few more or fewer seldom change a share: 400 for 391 to 400. Up to 99 it is exact."""
+    step = int(10 ** max(0, len(str(servers)) - 2))
+    return -(-servers // step) * step
+
+
+def share(quota: str, servers: int) -> int:
+    """What one of ``servers`` may keep of a bucket's quota, in bytes, of whole MiB: together never
+    more than it all, and at 100 and more up to a tenth less. It is 1 MiB at least."""
+    return max(1, thousandths(quota) // (1000 * counted(servers) * MIB)) * MIB
+
+
+class CacheServer(Model):
+    """The server that keeps objects on its node's disks, as the site builds it."""
+
+    image: ImageReference
+    """Image of the server."""
+    command: Annotated[list[Annotated[str, Field(max_length=512)]], Field(max_length=16)] = []
+    """Command in the image; default: its entry point."""
+    args: Annotated[list[Annotated[str, Field(max_length=512)]], Field(max_length=64)] = []
+    """Arguments of the command; $(CACHE_PORT) and so on stand for what this section says."""
+    env: dict[EnvName, Annotated[str, Field(max_length=1024)]] = {}
+    """Environment besides CACHE_CONFIG, CACHE_DATA, CACHE_CAPACITY (in bytes), CACHE_AUDIENCE,
+    CACHE_PORT and CACHE_HOST (the host's address), which are always there; no secrets."""
+    port: Port = 8081
+    """TCP port that it serves objects on, at the node's own address."""
+    health_path: UrlPath = "/healthz"
+    """Path that answers 200 while the server works."""
+    metrics_path: UrlPath | None = "/metrics"
+    """Path of its metrics in Prometheus' format, on the same port; null where it has none."""
+    config_path: ConfigPath = "/etc/cache/buckets.json"
+    """File in which it finds its buckets; nothing else may be in that folder."""
+    reloads_config: bool = False
+    """Whether it reads the file again when it changes; else its pods are restarted."""
+    user: Annotated[int, Field(ge=1, le=2_147_483_647)] = 65532
+    """User id that it runs as; it owns the data path on the hosts."""
+    cpu: Cores = "1"
+    """Processor cores that it is sure to get."""
+    memory: Memory = "4Gi"
+    """Memory that it is sure to get, and may not exceed."""
+
+
+class CacheProxy(Model):
+    """Envoy, which sends each request to the server that keeps the object."""
+
+    image: ImageReference | None = None
+    """Image of Envoy; default: the release's."""
+    port: Port = 8080
+    """TCP port in its pods; the Service listens on port 80."""
+    workers: Annotated[int, Field(ge=1, le=64)] = 4
+    """Threads that carry requests; one carries about 1.5 GB/s of large objects."""
+    cpu: Cores = "1"
+    """Processor cores that it is sure to get."""
+    memory: Memory = "2Gi"
+    """Memory that it is sure to get, and may not exceed."""
+
+
+class Bucket(Model):
+    """A bucket: objects that are counted, limited and shared together."""
+
+    name: BucketName
+    """Its name, as it stands in the path of an object."""
+    quota: DiskSpace
+    """Space that it may take at the whole site; each server keeps its share, and no object larger
+    than that: at 400 hosts 400Gi are needed for objects of 1 GiB. A share is 64Mi at least."""
+    public: bool = False
+    """Whether anybody may read it, without a token."""
+    namespaces: Annotated[list[DnsLabel], Field(max_length=500)] = []
+    """Namespaces whose pods may write it, and read it where it is not public. A public bucket
+    without any may be written by every pod that shows a token."""
+
+    @property
+    def open(self) -> bool:
+        """Whether every pod that shows a token may write it."""
+        return self.public and not self.namespaces
+
+    def readable_by(self, namespace: str) -> bool:
+        """Whether pods of a namespace may read it."""
+        return self.public or namespace in self.namespaces
+
+    def writable_by(self, namespace: str) -> bool:
+        """Whether pods of a namespace may write it."""
+        return self.open or namespace in self.namespaces
+
+
+class ImageLayers(Model):
+    """Layers of container images, which hosts look for in the cache before they ask a registry."""
+
+    bucket: BucketName
+    """The bucket that holds them: public, as hosts have no token, and with the namespace that fills
+    it, as a false layer breaks pulls."""
+    registries: Annotated[list[RegistryHost], Field(min_length=1, max_length=20)]
+    """Registries whose images are looked for."""
+
+
+class Cache(Model):
+    """The object cache of a site."""
+
+    namespace: DnsLabel = "cache-service"
+    """Namespace that it runs in."""
+    service: ServiceName = "cache"
+    """Name of its Service: pods reach it at http://<service>.<namespace>.svc/v1/objects/."""
+    address: Ipv4 | None = None
+    """Address of the Service, of the site's service network; default: one that the cluster picks.
+    Needed for image_layers, as hosts do not know the cluster's names."""
+    pools: Annotated[list[PoolName], Field(min_length=1, max_length=100)] | None = None
+    """Pools whose hosts keep objects; default: all. Envoy runs on every host."""
+    data_path: DataPath
+    """Folder on the hosts that holds the objects, on their NVMe; the server sees it at the same
+    place."""
+    capacity: DiskSpace
+    """Space that the cache may take on one host."""
+    audience: Audience = "cache"
+    """Audience of the tokens that pods show, and that the server expects."""
+    token_seconds: Annotated[int, Field(ge=600, le=86400)] = 3600
+    """How long a pod's token is good for; the kubelet renews it in time."""
+    discovery: CacheDiscovery = Field(default=CacheDiscovery.HOSTS, strict=False)
+    """How Envoy knows the servers."""
+    table_size: Annotated[int, Field(ge=2, le=LARGEST_TABLE)] = TABLE_SIZE
+    """Entries of the table that maps objects to servers, a prime number."""
+    server: CacheServer
+    """The server."""
+    envoy: CacheProxy = CacheProxy()
+    """The proxy before the servers."""
+    buckets: Annotated[list[Bucket], Field(min_length=1, max_length=1000)]
+    """The buckets that there are."""
+    image_layers: ImageLayers | None = None
+    """Image layers that hosts look for in the cache."""
+
+    def bucket(self, name: str) -> Bucket | None:
+        """The bucket of a name; None where there is none."""
+        return next((each for each in self.buckets if each.name == name), None)
+
+    def for_data(self) -> list[Bucket]:
+        """The buckets of datasets and the like: all but that of image layers, which hosts trust."""
+        layers = self.image_layers.bucket if self.image_layers else None
+        return [each for each in self.buckets if each.name != layers]
+
+    def url(self, bucket: str = "") -> str:
+        """What pods put before the name of an object of a bucket; ends with a slash."""
+        base = f"http://{self.service}.{self.namespace}.svc/v1/objects/"
+        return f"{base}{bucket}/" if bucket else base

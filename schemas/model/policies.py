@@ -1,0 +1,84 @@
+"""What a site adds to the policies, and what it excepts from them, each with a reason and an end.
+
+What a single value may be; the rules themselves are in policies/, which shares no code with this.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from schemas.model.primitives import DnsLabel, Model, RelativePath
+from schemas.model.vocabulary import ClusterRule, Severity
+
+Sentence = Annotated[str, Field(min_length=10, max_length=300, pattern=r"^[^\n]+$")]
+"""A reason that a stranger understands a year later."""
+
+Day = Annotated[
+    str,
+    Field(
+        pattern=r"^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", examples=["2027-06-30"]
+    ),
+]
+"""A day of the calendar."""
+
+_OBJECT = r"[A-Z][A-Za-z0-9]* ([a-z0-9*][-a-z0-9.*]*/)?[a-z0-9*][-a-z0-9.:*]*"
+ObjectPattern = Annotated[
+    str,
+    Field(
+        pattern=rf"^{_OBJECT}( in {_OBJECT})?$",
+        max_length=300,
+        examples=["DaemonSet accelerators/device-plugin-*"],
+    ),
+]
+"""Objects by kind, namespace and name; ``*`` stands for any text within one of them. What is text
+in another object is named with it: ``DaemonSet network/agent in ConfigMap */manifests``."""
+
+
+class Exemption(Model):
+    """Objects that a rule does not hold for, until a day."""
+
+    rule: DnsLabel
+    """Name of the rule."""
+    object: ObjectPattern
+    """Objects that it does not hold for."""
+    reason: Sentence
+    """Why it has to be so."""
+    owner: Annotated[str, Field(min_length=2, max_length=100)]
+    """Who answers for it."""
+    until: Day
+    """Last day that it holds."""
+
+
+class CelRule(Model):
+    """A rule of the site's own as CEL, which the API server judges, whoever deploys."""
+
+    name: DnsLabel
+    """Name of the rule."""
+    severity: Severity = Field(default=Severity.MANDATORY, strict=False)
+    """What happens to an object that breaks it."""
+    what: Sentence
+    """What it asks for."""
+    why: Sentence
+    """What it keeps from happening."""
+    source: Sentence
+    """Where it is from."""
+    kinds: Annotated[list[str], Field(min_length=1, max_length=20)]
+    """Resources that it looks at: ``<group>/<version>/<plural>``, ``v1/pods`` in the core group."""
+    expression: Annotated[str, Field(min_length=1, max_length=4000)]
+    """CEL that is true of a good object."""
+    namespaces: list[DnsLabel] = []
+    """Namespaces that it holds in; default: all but those of Kubernetes itself (kube-system,
+    kube-public, kube-node-lease)."""
+
+
+class SitePolicies(Model):
+    """Rules of the site's own, and exceptions from rules."""
+
+    python: list[RelativePath] = []
+    """Python files below sites/ with rules of the site's own, judged wherever ours are."""
+    cel: list[CelRule] = []
+    """Rules of the site's own that the API server judges."""
+    advisory: list[Annotated[ClusterRule, Field(strict=False)]] = []
+    """Rules of the site's cluster that only warn here, until what breaks them is mended."""
+    exceptions: list[Exemption] = []
+    """Exceptions from rules."""

@@ -1,0 +1,279 @@
+"""Named primitives: one name for each kind of value that a site file, a profile or a release holds.
+
+Each has a pattern that an editor checks while a person types, and an example that an error shows.
+What a pattern cannot say (host bits in a network) is said by a validator with a code of its own.
+"""
+
+import ast
+import functools
+import inspect
+import ipaddress
+import itertools
+import re
+import textwrap
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError
+
+from schemas.model.codes import Code
+
+_OCTET = r"(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+IPV4_PATTERN = rf"^{_OCTET}(\.{_OCTET}){{3}}$"
+DNS_LABEL_PATTERN = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
+
+
+class Model(BaseModel):
+    """The base of all typed data: strict (no coercion), frozen, and an unknown key is an error.
+
+    What a field is for stands in the docstring under it, and goes into the JSON Schema.
+    """
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", defer_build=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        schema = handler(core_schema)
+        properties = handler.resolve_ref_schema(schema).get("properties", {})
+        for name, text in field_docs(cls).items():
+            if name in properties:
+                properties[name]["description"] = text
+        return schema
+
+
+@functools.cache
+def field_docs(model: type[Model]) -> dict[str, str]:
+    """The docstring under each field of a model, inherited ones included.
+
+    Read when asked for: pydantic's own ``use_attribute_docstrings`` parses the source of each class
+    at import, which is a third of the time of a check.
+    """
+    found: dict[str, str] = {}
+    for each in reversed(model.__mro__):
+        if issubclass(each, Model) and each is not Model:
+            (node,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
+            body = node.body if isinstance(node, ast.ClassDef) else []
+            for field, doc in itertools.pairwise(body):
+                if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                    text = _constant(doc)
+                    found |= {field.target.id: inspect.cleandoc(text)} if text else {}
+    return found
+
+
+def _constant(node: ast.stmt) -> str:
+    value = node.value if isinstance(node, ast.Expr) else None
+    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+
+
+def fault(code: Code, message: str, fix: str, **values: Any) -> PydanticCustomError:
+    """An error that a validator raises: its ``code``, what is wrong, and what to write instead."""
+    return PydanticCustomError(code.value, "{message}", {"message": message, "fix": fix, **values})
+
+
+def _canonical(value: str) -> str:
+    network = ipaddress.ip_network(value, strict=False)
+    if str(network) != value:
+        raise fault(
+            Code.NETWORK_NOT_CANONICAL,
+            f"{value} has bits set behind its prefix",
+            f"write {network}, the network that this address lies in",
+        )
+    return value
+
+
+def _no_credentials(value: str) -> str:
+    if re.match(r"^[a-z]+://[^/@]*@", value):
+        raise fault(
+            Code.SECRET_IN_FILE,
+            "the URL holds a user or a password",
+            "leave them out: let the proxy or mirror accept the hosts' addresses",
+        )
+    return value
+
+
+def _bare(value: str) -> str:
+    scheme, _, rest = value.partition("://")
+    host = rest.partition("/")[0]
+    if rest != host:
+        raise fault(
+            Code.INVALID_VALUE,
+            "the URL of a registry has no path",
+            f"write {scheme}://{host}, as containerd adds /v2 itself",
+        )
+    return value
+
+
+def _public_key(value: str) -> str:
+    if "PRIVATE KEY" in value:
+        raise fault(
+            Code.SECRET_IN_FILE,
+            "this is a private key",
+            "write the public key (the file that ends in .pub), and replace the key pair: "
+            "what was once in Git is known",
+        )
+    return value
+
+
+OsName = Annotated[
+    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,40}[a-z0-9])?$", examples=["ubuntu-24.04"])
+]
+"""The name of an operating system in a release."""
+
+SiteName = Annotated[
+    str,
+    Field(pattern=r"^[a-z][a-z0-9-]{1,38}[a-z0-9]$", examples=["tokyo-1"]),
+]
+"""A site's name: also its file's, its Pulumi stack's, its Cluster's and its namespace's."""
+
+DnsLabel = Annotated[str, Field(pattern=DNS_LABEL_PATTERN, examples=["v100"])]
+"""A DNS label (RFC 1123): at most 63 lower-case letters, digits and dashes."""
+
+PoolName = Annotated[str, Field(pattern=r"^[a-z]([-a-z0-9]{0,28}[a-z0-9])?$", examples=["v100"])]
+"""A pool's name: a DNS label of at most 30 characters, as a zone and a hash are added to it."""
+
+ZoneName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,13}[a-z0-9])?$", examples=["a"])]
+"""A network zone's name: a DNS label of at most 15 characters."""
+
+ContextName = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@:/-]{0,126}$", examples=["mgmt-jp-east"])
+]
+"""The name of a context in a kubeconfig."""
+
+Ipv4 = Annotated[str, Field(pattern=IPV4_PATTERN, examples=["10.16.0.10"])]
+"""An IPv4 address in dotted form, without leading zeros."""
+
+Network = Annotated[
+    str,
+    Field(
+        pattern=IPV4_PATTERN[:-1] + r"/(3[0-2]|[12]?[0-9])$",
+        examples=["10.16.0.0/22"],
+    ),
+    AfterValidator(_canonical),
+]
+"""An IPv4 network in CIDR notation, with no bit set behind its prefix."""
+
+KubernetesVersion = Annotated[
+    str, Field(pattern=r"^v1\.(0|[1-9][0-9]{0,2})\.(0|[1-9][0-9]{0,2})$", examples=["v1.34.3"])
+]
+"""A Kubernetes release with its ``v``, as Cluster API spells it."""
+
+HttpUrl = Annotated[
+    str,
+    Field(
+        pattern=r"^https?://[^\s/?#\"'\\]+(/[^\s?#\"'\\]*)?$",
+        max_length=512,
+        examples=["https://registry.tokyo-1.example"],
+    ),
+    AfterValidator(_no_credentials),
+]
+"""An http or https URL without credentials, query or fragment."""
+
+RegistryUrl = Annotated[HttpUrl, AfterValidator(_bare)]
+"""A container registry: a URL without a path, as containerd adds /v2 itself."""
+
+Server = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$", examples=["10.16.0.2"]),
+]
+"""A host name or an IPv4 address."""
+
+PublicKey = Annotated[
+    str,
+    AfterValidator(_public_key),
+    Field(
+        pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\.com) "
+        r"[A-Za-z0-9+/]{40,}={0,2}( [A-Za-z0-9@._+-]{1,100})?$",
+        max_length=2048,
+        examples=["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI… ops"],
+    ),
+]
+"""An OpenSSH public key on one line: type, base64, and a comment if you like."""
+
+RelativePath = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$",
+        max_length=200,
+        examples=["pod-network/flannel.yaml"],
+    ),
+]
+"""A file below ``sites/``; a path cannot lead out of it."""
+
+LabelKey = Annotated[
+    str,
+    Field(
+        pattern=r"^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$",
+        examples=["example.com/team"],
+    ),
+]
+"""The key of a Kubernetes label or taint."""
+
+LabelValue = Annotated[
+    str, Field(pattern=r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$", examples=["vision"])
+]
+"""The value of a Kubernetes label or taint."""
+
+Quantity = Annotated[
+    str,
+    Field(pattern=r"^[0-9]{1,9}(m|k|Ki|M|Mi|G|Gi|T|Ti)?$", examples=["500Mi"]),
+]
+"""A Kubernetes resource quantity: a whole number with an optional unit."""
+
+HostFolder = Annotated[
+    str,
+    Field(pattern=r"^(/|(/[A-Za-z0-9_:@+-][A-Za-z0-9_.:@+-]*)+)$", max_length=256, examples=["/"]),
+]
+"""A folder of a host, or its root."""
+
+Percent = Annotated[int, Field(ge=1, le=99, examples=[10])]
+"""A share in per cent, as a whole number."""
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+"""The SHA-256 of a file in lower-case hexadecimal."""
+
+ImageReference = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)+:[A-Za-z0-9._-]+@sha256:[0-9a-f]{64}$",
+        examples=["registry.example/project/image:v1.2.3@sha256:…"],
+    ),
+]
+"""A container image with its tag, for people, and its digest, for machines."""
+
+
+AbsolutePath = Annotated[
+    str,
+    Field(
+        pattern=r"^(/[A-Za-z0-9_:@+-][A-Za-z0-9_.:@+-]*)+$",
+        max_length=256,
+        examples=["/dev/mncore0"],
+    ),
+]
+"""A path on a host, without parts that lead elsewhere."""
+
+DomainName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$",
+        max_length=189,
+        examples=["accelerators.example.com"],
+    ),
+]
+"""A DNS name of two labels or more."""
+
+ResourceName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9]([-a-z0-9.]{0,187}[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$",
+        examples=["nvidia.com/gpu"],
+    ),
+]
+"""The name of an extended resource: a domain, a slash and a name. A quota writes ``requests.``
+before it, and the whole must stay a label key (Kubernetes, IsExtendedResourceName)."""
+
+
+def minor(version: str) -> int:
+    """The minor number of a Kubernetes or Cluster API version: 34 of ``v1.34.3``."""
+    return int(version.split(".")[1])

@@ -1,0 +1,69 @@
+"""One kind of problem for every fault a user can make, with the place and the way out.
+
+Owns the type and its order. How problems are shown belongs to the command line.
+"""
+
+from dataclasses import dataclass
+
+from schemas.kubernetes.credentials import masked
+from schemas.model.codes import Code
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """A fault at a place.
+
+    ``file`` is relative to the repository; ``line`` and ``column`` count from 1 (0: the file as a
+    whole); ``path`` is where in the data (``pools.v100.rollout``), empty where there is none;
+    ``value`` is what was written there, shortened; ``message`` says what is wrong and ``fix`` what
+    to write instead. Why it hurts follows from the code, or is a ``reason`` of its own, as where
+    one code stands for many rules.
+    """
+
+    file: str
+    line: int
+    column: int
+    code: Code
+    path: str
+    value: str
+    message: str
+    fix: str
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        # Whoever words a problem need not think of keys: here is where none gets through.
+        for name in ("file", "path", "value", "message", "fix", "reason"):
+            said = getattr(self, name)
+            shown = masked(said)
+            if shown != said:
+                object.__setattr__(self, name, shown)
+
+    @property
+    def why(self) -> str:
+        """What the fault would do to a site."""
+        return self.reason or self.code.why
+
+    def __str__(self) -> str:
+        """The problem for a person: the place, what is wrong, why it hurts, what to write."""
+        place = self.file + (f":{self.line}:{self.column}" if self.line else "")
+        at = f" {self.path}" if self.path else ""
+        return (
+            f"{place}: {self.code.value}{at}\n"
+            f"  {self.message}\n"
+            f"  why: {self.why}\n"
+            f"  fix: {self.fix}"
+        )
+
+    def as_dict(self) -> dict[str, str | int]:
+        """The problem as plain data for ``--format json``."""
+        return {
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "code": self.code.value,
+            "path": self.path,
+            "value": self.value,
+            "message": self.message,
+            "why": self.why,
+            "fix": self.fix,
+        }

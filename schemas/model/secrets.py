@@ -1,0 +1,47 @@
+"""Where the Secrets of a site come from: a store outside, and never a file in Git.
+
+What a single value may be; what must hold between values is in schemas/rules/secrets.py.
+"""
+
+import re
+from typing import Annotated
+
+from pydantic import Field
+
+from schemas.model.primitives import DnsLabel, Model
+from schemas.model.vocabulary import SecretStoreKind
+
+PLACEHOLDER = re.compile(r"\{([a-z]*)\}")
+"""What a Secret's own is put in for; that only known ones stand there is a rule."""
+
+
+class SecretStore(Model):
+    """A store of the External Secrets Operator, which the cluster has already."""
+
+    name: DnsLabel
+    """Name of the store."""
+    kind: SecretStoreKind = Field(default=SecretStoreKind.CLUSTER, strict=False)
+    """Whether it is the cluster's, or one of each namespace that has a Secret."""
+
+
+class Secrets(Model):
+    """Every Secret that the site refers to, fetched by the External Secrets Operator."""
+
+    management: SecretStore | None = None
+    """Store of the management cluster: credentials of BMCs."""
+    site: SecretStore | None = None
+    """Store of the site's own cluster: all others."""
+    path: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9{][-A-Za-z0-9_./{}]{0,199}$", examples=["sites/{site}/{secret}"]
+        ),
+    ] = "sites/{site}/{namespace}/{secret}"
+    """Where a Secret is in the store; {site}, {namespace} and {secret} are put in."""
+    refresh_minutes: Annotated[int, Field(ge=1, le=1440)] = 60
+    """Minutes after which a Secret is fetched again."""
+
+    def place(self, site: str, namespace: str, secret: str) -> str:
+        """Where a Secret is in the store."""
+        told = {"site": site, "namespace": namespace, "secret": secret}
+        return PLACEHOLDER.sub(lambda match: told.get(match[1], match[0]), self.path)

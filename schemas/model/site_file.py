@@ -1,0 +1,298 @@
+"""The site file: what a person writes about one site, as strict, frozen types.
+
+Owns the shape and what a single value may be. What must hold between values is in schemas/rules;
+hosts are in the host list; hardware profiles and releases are data that a site names.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from schemas.model.accelerators import AcceleratorSettings
+from schemas.model.decommission import Decommission
+from schemas.model.hardware import HardwareProfile
+from schemas.model.monitoring import Monitoring
+from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
+from schemas.model.object_cache import Cache
+from schemas.model.policies import SitePolicies
+from schemas.model.primitives import (
+    ContextName,
+    DnsLabel,
+    HttpUrl,
+    Ipv4,
+    KubernetesVersion,
+    LabelKey,
+    LabelValue,
+    Model,
+    Network,
+    OsName,
+    Percent,
+    PoolName,
+    PublicKey,
+    Quantity,
+    RegistryUrl,
+    RelativePath,
+    Server,
+    SiteName,
+    ZoneName,
+)
+from schemas.model.remediation import Remediation
+from schemas.model.scheduling import Scheduling
+from schemas.model.secrets import Secrets
+from schemas.model.vocabulary import (
+    PodNetworkInstall,
+    Remedy,
+    Role,
+    RolloutStrategy,
+    TaintEffect,
+    VirtualIp,
+)
+
+Seconds = Annotated[int, Field(ge=60, le=86400)]
+SecretName = Annotated[
+    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,120}[a-z0-9])?$", examples=["bmc"])
+]
+
+
+class PodNetwork(Model):
+    """The network between pods; without it no node gets ready."""
+
+    manifests: RelativePath
+    """Kubernetes manifests (YAML) of the pod network, a file below sites/."""
+    install: PodNetworkInstall = Field(default=PodNetworkInstall.CLUSTER_RESOURCE_SET, strict=False)
+    """How they get into the cluster."""
+
+
+class Cluster(Model):
+    """The site's Kubernetes cluster."""
+
+    kubernetes: KubernetesVersion
+    """Version of the control plane, and of workers unless they are held back."""
+    workers: KubernetesVersion | None = None
+    """Version that workers stay at while the control plane is upgraded; default: the same."""
+    endpoint: Ipv4
+    """Address of the Kubernetes API, one that no host has."""
+    port: Annotated[int, Field(ge=1, le=65535)] = 6443
+    """TCP port of the Kubernetes API."""
+    virtual_ip: VirtualIp = Field(default=VirtualIp.ARP, strict=False)
+    """Who answers for the endpoint."""
+    pods: Network
+    """Network of pods; each node takes a /24 of it."""
+    services: Network
+    """Network of service addresses."""
+    pod_network: PodNetwork
+    """How pods reach each other."""
+    context: ContextName | None = None
+    """kubeconfig context of this cluster; set it when the cluster answers."""
+
+
+class Zone(Model):
+    """A network zone: the hosts that share one layer 3 network."""
+
+    name: ZoneName
+    """Name of the zone; nodes carry it as topology.kubernetes.io/zone."""
+    network: Network
+    """Network that the zone's hosts have their addresses in."""
+    gateway: Ipv4
+    """Default gateway of the network."""
+
+
+class BmcAccess(Model):
+    """How the hosts' management controllers are reached."""
+
+    network: Network
+    """Network that the BMC addresses lie in."""
+    credentials: SecretName | None = None
+    """Name of one Secret for all BMCs; default: a Secret for each host, named <host>-bmc."""
+
+
+class Sources(Model):
+    """Where hosts fetch what they run."""
+
+    os_images: HttpUrl
+    """Server of OS images, read by the provisioning network."""
+    registry_mirror: RegistryUrl | None = None
+    """Registry that hosts pull every container image through."""
+
+
+class Ssh(Model):
+    """Who may log in to a host."""
+
+    user: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}$", examples=["ops"])]
+    """Name of the user that is made on each host."""
+    keys: Annotated[list[PublicKey], Field(min_length=1, max_length=50)]
+    """Public keys that may log in."""
+
+
+class Proxy(Model):
+    """The HTTP proxy of hosts without a route to the outside."""
+
+    http: HttpUrl
+    """Proxy for http and https, without user or password."""
+    exclude: Annotated[list[Server], Field(max_length=30)] = []
+    """Names that are reached directly, besides the site's own networks."""
+
+
+class FirstBoot(Model):
+    """What a host needs at its first boot, before it can join."""
+
+    ntp: Annotated[list[Server], Field(min_length=1, max_length=8)]
+    """Time servers: certificates fail on a host whose clock is off."""
+    dns: Annotated[list[Ipv4], Field(min_length=1, max_length=3)]
+    """Name servers; a resolver reads three at most."""
+    ssh: Ssh
+    """Who may log in to a host."""
+    proxy: Proxy | None = None
+    """HTTP proxy, where hosts have no route to the outside."""
+    ca_certificates: Annotated[list[RelativePath], Field(max_length=16)] = []
+    """Certificates (PEM) of authorities that hosts trust, files below sites/."""
+
+
+class EvictionHard(Model):
+    """Below which free share or size the kubelet evicts pods."""
+
+    memory: Quantity = "500Mi"
+    """Free memory."""
+    nodefs_percent: Percent = 10
+    """Free share of the disk that holds pods' data and logs."""
+    imagefs_percent: Percent = 15
+    """Free share of the disk that holds images."""
+
+
+class Kubelet(Model):
+    """Settings of the kubelet on a pool's nodes."""
+
+    max_pods: Annotated[int, Field(ge=10, le=250)] = 110
+    """Pods on one node; a node's /24 has room for 250."""
+    eviction_hard: EvictionHard = EvictionHard()
+    """When pods are evicted."""
+    image_gc_high_percent: Percent = 80
+    """Used share of the image disk at which unused images are deleted."""
+    image_gc_low_percent: Percent = 70
+    """Used share of the image disk at which deleting stops."""
+    container_log_max_size: Quantity = "50Mi"
+    """Size at which a container's log is rotated."""
+    reserved_memory: Quantity = "2Gi"
+    """Memory kept for the system and the kubelet."""
+    reserved_cpu: Quantity = "1"
+    """Processor cores kept for the system and the kubelet."""
+
+
+class Rollout(Model):
+    """How machines are replaced when their template changes."""
+
+    strategy: RolloutStrategy = Field(default=RolloutStrategy.ROLLING_UPDATE, strict=False)
+    """When machines are replaced."""
+    max_unavailable: Annotated[int, Field(ge=0, le=100)] = 1
+    """Machines out at a time (for each zone, where by_zone is set)."""
+    max_surge: Annotated[int, Field(ge=0, le=100)] = 0
+    """Machines made before others go; each needs a spare host."""
+    by_zone: bool = False
+    """Whether each zone is its own MachineDeployment, with its own max_unavailable."""
+    drain_timeout_seconds: Seconds = 3600
+    """How long a drain may wait for pods; after it they are killed."""
+
+
+class HealthCheck(Model):
+    """When Cluster API steps in for a machine, as the last resort."""
+
+    remedy: Remedy = Field(default=Remedy.REBOOT, strict=False)
+    """What is done for a machine that fails."""
+    unhealthy_timeout_seconds: Annotated[int, Field(ge=300, le=86400)] = 1800
+    """How long a node may be unready or unknown before it counts as failed."""
+    max_unhealthy_percent: Percent = 10
+    """Share of the pool beyond which nothing is done, as the fault is not a machine's."""
+    reboot_retries: Annotated[int, Field(ge=1, le=5)] = 1
+    """Further power cycles if the first did not help (remedy reboot)."""
+    reboot_timeout_seconds: Annotated[int, Field(ge=600, le=7200)] = 1800
+    """How long a power cycle may take until the node is ready (remedy reboot)."""
+    node_startup_timeout_seconds: Annotated[int, Field(ge=600, le=86400)] | None = None
+    """How long a new machine may take to become a node (remedy replace); default: twice a
+    re-image."""
+
+
+class Taint(Model):
+    """A taint that nodes of a pool register with."""
+
+    key: LabelKey
+    """Key of the taint."""
+    value: LabelValue = ""
+    """Value of the taint."""
+    effect: TaintEffect = Field(strict=False)
+    """What it does to pods that do not tolerate it."""
+
+
+class Pool(Model):
+    """Hosts of one kind that are managed as one."""
+
+    name: PoolName
+    """Name of the pool; nodes carry it as node.cluster.x-k8s.io/pool."""
+    role: Role = Field(default=Role.WORKER, strict=False)
+    """What its machines are to the cluster."""
+    hardware: DnsLabel
+    """Hardware profile of its hosts, from the catalogue or from this file."""
+    os: OsName | None = None
+    """Operating system, of those in the release; default: the release's."""
+    spares: Annotated[int, Field(ge=0, le=1000)] = 0
+    """Hosts kept without a machine, for a surge or to stand in for a broken one."""
+    rollout: Rollout = Rollout()
+    """How machines are replaced."""
+    health_check: HealthCheck = HealthCheck()
+    """When Cluster API steps in."""
+    labels: dict[LabelKey, LabelValue] = {}
+    """Labels of its nodes."""
+    taints: Annotated[list[Taint], Field(max_length=100)] | None = None
+    """Taints of its nodes; default: kubeadm's for the role. [] means none."""
+    kubelet: Kubelet = Kubelet()
+    """Settings of the kubelet."""
+    first_boot: FirstBoot | None = None
+    """First boot of this pool's hosts; default: the site's."""
+    network_devices: PoolNetworkDevices = PoolNetworkDevices()
+    """Network devices that its pods can ask for."""
+
+
+class SiteFile(Model):
+    """One site: its cluster, zones, pools, and what its hosts need."""
+
+    site: SiteName
+    """Name of the site, equal to the name of its file."""
+    region: DnsLabel
+    """Region; nodes carry it as topology.kubernetes.io/region."""
+    release: str
+    """Release that says every version and digest."""
+    management: ContextName
+    """kubeconfig context of the management cluster that runs Cluster API for this site."""
+    ring: Annotated[int, Field(ge=0, le=9)] = 1
+    """When a merged change is applied here: lower rings come first, and 0 is the canary."""
+    cluster: Cluster
+    """The site's Kubernetes cluster."""
+    bmc: BmcAccess
+    """How the hosts' management controllers are reached."""
+    sources: Sources
+    """Where hosts fetch what they run."""
+    zones: Annotated[list[Zone], Field(min_length=1, max_length=64)]
+    """Network zones."""
+    first_boot: FirstBoot
+    """What a host needs at its first boot."""
+    pools: Annotated[list[Pool], Field(min_length=1, max_length=100)]
+    """Pools of hosts."""
+    hardware: dict[DnsLabel, HardwareProfile] = {}
+    """Hardware profiles of this site, besides the catalogue's."""
+    accelerators: AcceleratorSettings | None = None
+    """How researchers ask for accelerators; without it Foresite serves none."""
+    network_devices: NetworkDevices = NetworkDevices()
+    """How network devices get to pods."""
+    scheduling: Scheduling | None = None
+    """How pods are scheduled, and who may use what; without it the default scheduler does all."""
+    cache: Cache | None = None
+    """The object cache on the hosts' NVMe; without it there is none."""
+    remediation: Remediation | None = None
+    """How faults of hosts are found and mended; without it only Cluster API's health checks."""
+    monitoring: Monitoring | None = None
+    """What Prometheus, Alertmanager and Grafana are told; without it nothing."""
+    secrets: Secrets | None = None
+    """Where the Secrets come from that the site refers to; without it others make them."""
+    policies: SitePolicies = SitePolicies()
+    """Rules of the site's own, and exceptions from rules."""
+    decommission: Decommission | None = None
+    """The site's end; only a site that has it may lose its file."""

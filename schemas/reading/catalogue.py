@@ -1,0 +1,110 @@
+"""What sites refer to by name: the hardware profiles, accelerators and releases of
+schemas/catalogue."""
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from schemas.model.accelerators import AcceleratorModel
+from schemas.model.hardware import HardwareProfile
+from schemas.model.primitives import DnsLabel, Model
+from schemas.model.problem import Problem
+from schemas.model.release import Release
+from schemas.reading.typed_document import parse
+from schemas.reading.yaml_reader import Document, read_yaml
+
+CATALOGUE = Path(__file__).resolve().parent.parent / "catalogue"
+SHOWN = "schemas/catalogue"
+"""How a catalogue's files are named in what a person reads."""
+
+
+class Catalogue(Model):
+    """A file of hardware profiles."""
+
+    hardware: dict[DnsLabel, HardwareProfile]
+    """Profiles by name."""
+
+
+class AcceleratorCatalogue(Model):
+    """A file of accelerator models."""
+
+    accelerators: dict[DnsLabel, AcceleratorModel]
+    """Models by name."""
+
+
+class Hardware(NamedTuple):
+    """The profiles that every site of a repository can name, and the problems of their file."""
+
+    profiles: Mapping[str, HardwareProfile]
+    problems: tuple[Problem, ...] = ()
+
+
+class AcceleratorModels(NamedTuple):
+    """The models that every site of a repository can use, and the problems of their file."""
+
+    models: Mapping[str, AcceleratorModel]
+    problems: tuple[Problem, ...] = ()
+
+
+def catalogue_of(root: Path) -> Path:
+    """The catalogue that a repository's sites refer to: its own, or else the one shipped here."""
+    own = root / "schemas" / "catalogue"
+    return own if own.is_dir() else CATALOGUE
+
+
+def hardware_catalogue(folder: Path = CATALOGUE) -> Hardware:
+    """The hardware profiles of a catalogue."""
+    return Hardware(*_entries(folder, "hardware", Catalogue))
+
+
+def accelerator_catalogue(folder: Path = CATALOGUE) -> AcceleratorModels:
+    """The accelerator models of a catalogue; a repository of its own may have none."""
+    return AcceleratorModels(*_entries(folder, "accelerators", AcceleratorCatalogue))
+
+
+def _entries(
+    folder: Path, part: str, model: type[Model]
+) -> tuple[Mapping[str, Any], tuple[Problem, ...]]:
+    """The entries of one part by name, which is its file's name and its top key too."""
+    try:
+        return _parsed((folder / f"{part}.yaml").read_bytes(), part, model)
+    except FileNotFoundError:
+        return {}, ()
+
+
+# By content, as a folder may hold another state of the repository the next time.
+@functools.lru_cache(maxsize=16)
+def _parsed(
+    data: bytes, part: str, model: type[Model]
+) -> tuple[Mapping[str, Any], tuple[Problem, ...]]:
+    document, problems = read_yaml(data, f"{SHOWN}/{part}.yaml")
+    catalogue, more = parse(model, document) if document else (None, [])
+    problems += more
+    entries = getattr(catalogue, part) if catalogue is not None and not problems else {}
+    return entries, tuple(problems)
+
+
+def release_names(folder: Path = CATALOGUE) -> list[str]:
+    """The names of the releases, oldest first."""
+    return sorted(path.stem for path in (folder / "releases").glob("*.yaml"))
+
+
+def load_release(name: str, folder: Path = CATALOGUE) -> tuple[Release | None, tuple[Problem, ...]]:
+    """A release by name, with the problems of its file; (None, ()) where there is none."""
+    if name not in release_names(folder):
+        return None, ()
+    path = f"releases/{name}.yaml"
+    return _release((folder / path).read_bytes(), path)
+
+
+@functools.lru_cache(maxsize=32)
+def _release(data: bytes, path: str) -> tuple[Release | None, tuple[Problem, ...]]:
+    document, problems = read_yaml(data, f"{SHOWN}/{path}")
+    release, more = parse(Release, document) if document else (None, [])
+    return release, (*problems, *more)
+
+
+def catalogue_document(path: str, folder: Path = CATALOGUE) -> Document | None:
+    """A file of a catalogue with its positions, for saying where a value comes from."""
+    return read_yaml((folder / path).read_bytes(), f"{SHOWN}/{path}")[0]

@@ -1,0 +1,195 @@
+"""The host list: one line a host, read into ``Host`` records with the line they came from.
+
+A plain table (no quoting, as no cell needs it), so that a diff of one host is one line. What must
+hold between hosts is in schemas/rules/hosts.py; the words for a broken table in
+schemas/reading/table_text.py.
+"""
+
+import re
+from operator import itemgetter
+from typing import NamedTuple
+
+from schemas.kubernetes.shown import shorten
+from schemas.model.codes import Code
+from schemas.model.primitives import IPV4_PATTERN
+from schemas.model.problem import Problem
+from schemas.reading.suggested_value import tidied
+from schemas.reading.table_text import header_problems, table_lines
+
+MAX_HOSTS = 10_000
+"""Hosts of one site, at most: the largest that anyone runs as one cluster has half of it."""
+
+
+class Host(NamedTuple):
+    """A bare-metal host: its place, and the addresses that find it. ``line`` counts from 1.
+
+    A cell that does not say what it should is empty; then the list has problems.
+    """
+
+    name: str
+    pool: str
+    zone: str
+    rack: str
+    bmc: str
+    mac: str
+    ip: str
+    serial: str
+    line: int
+
+
+class HostList(NamedTuple):
+    """What a host list says. ``complete``: every host's pool and zone is known, so that the hosts
+    of each can be counted."""
+
+    hosts: list[Host]
+    problems: list[Problem]
+    complete: bool
+
+
+class Column(NamedTuple):
+    """What a cell of a column may hold, and how to say so."""
+
+    pattern: str
+    meaning: str
+    example: str
+
+
+_IPV4 = IPV4_PATTERN.strip("^$").replace("(", "(?:")
+_LABEL = r"[a-z0-9](?:[-a-z0-9]{0,38}[a-z0-9])?"
+_MAC = r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}"
+_UUID = r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}"
+COLUMNS = {
+    "name": Column(
+        # The Bare Metal Operator refuses a UUID as a name (BareMetalHost webhook).
+        rf"(?!{_UUID}(?:,|$)){_LABEL}",
+        "a DNS label of at most 40 lower-case characters",
+        "tokyo-1-a-001",
+    ),
+    "pool": Column(_LABEL, "the name of a pool", "v100"),
+    "zone": Column(_LABEL, "the name of a zone", "a"),
+    "rack": Column(
+        r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?",
+        "a rack (letters, digits, - _ .)",
+        "a-03",
+    ),
+    "bmc": Column(_IPV4, "an IPv4 address", "10.24.0.11"),
+    "mac": Column(
+        # The second digit is even for one network card, odd for a group of them.
+        r"(?!00:00:00:00:00:00)[0-9a-f][02468ace](?::[0-9a-f]{2}){5}",
+        "a MAC in lower case with colons",
+        "52:54:00:00:00:0b",
+    ),
+    "ip": Column(_IPV4, "an IPv4 address", "10.16.0.11"),
+    "serial": Column(
+        r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "a serial number (letters, digits, - _ .)", "EX0000011"
+    ),
+}
+_PATTERNS = {name: re.compile(column.pattern) for name, column in COLUMNS.items()}
+_COUNTED = ("pool", "zone")
+
+
+def read_hosts(data: bytes, file: str) -> HostList:
+    """The hosts of a host list, in the order of the file, and every problem of its text.
+
+    A line gives a host if it has a cell for each column. Never raises for any input.
+    """
+    lines, problems = table_lines(data, file, MAX_HOSTS, ",".join(COLUMNS))
+    if problems:
+        return HostList([], problems, complete=False)
+    header = lines[0].split(",")
+    problems = header_problems(lines[0], file, list(COLUMNS))
+    if problems:
+        return HostList([], problems, complete=False)
+    return _Rows(header, file).read(lines)
+
+
+def cell_column(line: str, header: list[str], column: str) -> int:
+    """Where a column's cell starts in a line, counting from 1."""
+    cells = line.split(",")[: header.index(column)]
+    return sum(len(cell) + 1 for cell in cells) + 1
+
+
+class _Rows:
+    """The lines below the header, being read."""
+
+    def __init__(self, header: list[str], file: str) -> None:
+        self._header, self._file = header, file
+        self._ordered = itemgetter(*(header.index(name) for name in COLUMNS))
+        self._problems: list[Problem] = []
+        self._complete = True
+
+    def read(self, lines: list[str]) -> HostList:
+        """The hosts of the lines after the first."""
+        fitting = re.compile(",".join(f"({COLUMNS[name].pattern})" for name in self._header))
+        hosts: list[Host] = []
+        for number, line in enumerate(lines[1:], start=2):
+            match = fitting.fullmatch(line)
+            cells = match.groups() if match else self._cells(line, number)
+            if cells:
+                hosts.append(Host._make((*self._ordered(cells), number)))
+        return HostList(hosts, self._problems, self._complete)
+
+    def _add(
+        self,
+        at: tuple[int, int],
+        code: Code,
+        said: tuple[str, str],
+        path: str = "",
+        value: str = "",
+    ) -> None:
+        self._problems.append(Problem(self._file, *at, code, path, shorten(value), *said))
+
+    def _cells(self, line: str, number: int) -> tuple[str, ...]:
+        """The cells of a line with problems, the wrong ones empty; none if they cannot be told."""
+        comment = line.startswith("#")
+        if comment or not line.strip(", \t;"):
+            message = "a comment, which a host list cannot have" if comment else "an empty line"
+            self._add((number, 1), Code.HOSTS_TEXT, (message, "remove the line"))
+            return ()
+        cells = line.split(",")
+        if len(cells) != len(self._header):
+            self._complete = False
+            self._add_shape(line, cells, number)
+            return ()
+        known = []
+        for name, cell in zip(self._header, cells, strict=True):
+            fitting = _PATTERNS[name].fullmatch(cell) is not None
+            known.append(cell if fitting else "")
+            if not fitting:
+                self._add_cell(line, number, name, cell)
+        return tuple(known)
+
+    def _add_shape(self, line: str, cells: list[str], number: int) -> None:
+        """Note a line with too few or too many cells, at the first that fits no longer."""
+        pairs = list(zip(self._header, cells, strict=False))
+        fitting = [bool(_PATTERNS[name].fullmatch(cell)) for name, cell in pairs]
+        index = fitting.index(False) if False in fitting else len(pairs)
+        column = min(sum(len(cell) + 1 for cell in cells[:index]), len(line)) + 1
+        count = f"{len(cells)} cell{'s' if len(cells) > 1 else ''}"
+        message = f"the line has {count}, the header {len(self._header)}"
+        fix = f"write a value for each of {','.join(self._header)}, with no comma inside"
+        if not any(cells[len(self._header) :]) and index == len(self._header):
+            fix = "remove the commas at the end of the line"
+        self._add((number, column), Code.HOSTS_COLUMNS, (message, fix), value=cells[0])
+
+    def _add_cell(self, line: str, number: int, name: str, cell: str) -> None:
+        if name in _COUNTED:
+            self._complete = False
+        at = cell_column(line, self._header, name)
+        self._add((number, at), Code.HOSTS_CELL, _words(name, cell), name, cell)
+
+
+def _words(name: str, cell: str) -> tuple[str, str]:
+    """What is wrong with a cell, and what to write instead."""
+    column = COLUMNS[name]
+    if not cell:
+        return f"{name} is empty", f"write {column.meaning}, such as {column.example}"
+    if name == "name" and re.fullmatch(_UUID, cell):
+        message = f"name {cell} is a UUID, which the Bare Metal Operator refuses"
+        return message, f"write a name that says where the host is, such as {column.example}"
+    if name == "mac" and re.fullmatch(_MAC, cell):
+        message = f"mac {cell} is an address of a group or of nobody, not of a network card"
+        return message, f"write the MAC of the card that boots, such as {column.example}"
+    fitting = tidied(cell, column.pattern, respelt=name != "serial")
+    fix = f"write {fitting or f'{column.meaning}, such as {column.example}'}"
+    return f"{name} {shorten(cell)} is not {column.meaning}", fix

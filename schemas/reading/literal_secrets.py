@@ -1,0 +1,249 @@
+"""Keys and passwords that stand in a site's files, as problems that never show them.
+
+Values of the site file are judged where they stand, by their form and by their name; every text,
+comments and all, by its form; manifests also by the names in them. What a key looks like is in
+schemas/kubernetes/credentials.py. Whoever finds a literal twice, as a value and in the text, tells
+it once.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from schemas.kubernetes.credentials import (
+    IN_A_URL,
+    ROUTING_KEY,
+    is_secret,
+    keys_in,
+    kind_of,
+    secret_words,
+)
+from schemas.kubernetes.manifests import ManifestError, read_objects
+from schemas.kubernetes.shown import shorten
+from schemas.model.codes import Code
+from schemas.model.problem import Problem
+from schemas.reading.wording import Node, schema_at
+from schemas.reading.yaml_reader import Document, Path
+
+KNOWN = "everyone who reads Git has it"
+_FIX = "remove it and change it, as what was in Git is known; put the new one into a Secret"
+_FIXES = (
+    ("private key", "write the public key (the file that ends in .pub), and replace the key pair"),
+    (IN_A_URL, "leave them out, let the server accept addresses, and change the password"),
+)
+_BY_PLACE: tuple[tuple[Path, str], ...] = (
+    (
+        ("accelerators",),
+        "let the program read a file of the host, which the OS image or an operator's tool fills",
+    ),
+    (
+        ("cache", "server"),
+        "remove it: the server asks the cluster whether tokens are good, with its own account",
+    ),
+    (
+        ("monitoring", "receivers"),
+        "put it into the Secret and write the name of its key here; what was in Git is known",
+    ),
+)
+_MAX_FOUND = 100
+"""Literals of one file that are told."""
+REFERENCES: frozenset[Path] = frozenset(
+    {
+        ("bmc", "credentials"),
+        ("monitoring", "receivers", "secret"),
+        ("monitoring", "receivers", "key"),
+        ("remediation", "reboot", "credentials"),
+    }
+)
+"""Fields that name a Secret or a key in one, in which people put the secret itself; without the
+numbers of items."""
+_ASSIGNED = re.compile(
+    r"""(?<![\w.-])(?<!\$\{)(?:(?P<name>[\w.-]+)["']?[ \t]*[:=]|(?P<flag>--[\w.-]+)[ \t])[ \t]*"""
+    r"""(?P<quote>["']?)(?P<value>(?!--)[^\s"',;{}\[\]][^\s"',;]*)"""
+)
+"""What is set in a text, by ``name: value``, ``name=value`` or ``--flag value``."""
+_WORD = re.compile(r"[A-Za-z]+(?:[-_.:][A-Za-z]+)*:?")
+"""In a sentence, what comes after ``token:`` is a word like any other."""
+
+
+class Literal(NamedTuple):
+    """What a literal is, and what to do instead; ``key``: its name tells it, and is where it is."""
+
+    message: str
+    fix: str
+    key: bool = False
+
+
+Schema = Callable[[], Node]
+"""Gives the JSON Schema of a document, which is only made where it is asked for."""
+
+
+def in_document(document: Document, schema: Schema) -> Iterator[tuple[Path, Literal]]:
+    """Every value of a site file that looks like a secret, with its path."""
+    stack: list[tuple[Path, Any]] = [((), document.value)]
+    while stack:
+        path, value = stack.pop()
+        if isinstance(value, dict):
+            stack += (((*path, key), item) for key, item in value.items())
+        elif isinstance(value, list):
+            stack += (((*path, index), item) for index, item in enumerate(value))
+            words = [each if isinstance(each, str) else "" for each in value]
+            yield from (((*path, i), _by_name(path, flag)) for i, flag in _arguments(words))
+        found = _value(path, value, schema)
+        if found is not None:
+            yield path, found
+
+
+def refers(path: Path) -> bool:
+    """Whether a field names a Secret: what stands there by mistake is the secret itself."""
+    return tuple(step for step in path if isinstance(step, str)) in REFERENCES
+
+
+def _value(path: Path, value: Any, schema: Schema) -> Literal | None:
+    if isinstance(value, str):
+        what = kind_of(value)
+        if what:
+            return Literal(f"this holds {what}, and {KNOWN}", _fix(path, what))
+        if refers(path) and ROUTING_KEY.fullmatch(value):
+            return Literal(f"this looks like the secret itself, and {KNOWN}", _fix(path))
+    name = path[-1] if path else None
+    if refers(path) or not isinstance(value, str | int):
+        return None
+    if isinstance(name, str) and is_secret(name, str(value)):
+        around = schema_at(schema(), path[:-1])
+        # A field that the model knows is none; one that it does not know is told as such.
+        if not isinstance(value, bool) and "properties" not in around:
+            return _by_name(path, name)._replace(key=True)
+    return None
+
+
+def _by_name(path: Path, name: str) -> Literal:
+    return Literal(f"{shorten(name)} looks like a secret, and {KNOWN}", _fix(path))
+
+
+def _fix(path: Path, what: str = "") -> str:
+    for part, fix in _FIXES:
+        if part in what:
+            return fix
+    return next((fix for start, fix in _BY_PLACE if path[: len(start)] == start), _FIX)
+
+
+def _arguments(arguments: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """The arguments that hold a secret by their flag, with that: by ``--flag=value``, or by the
+    word after a flag, be it of the same argument (as in a line for a shell) or the next one."""
+    words = [(index, word) for index, each in enumerate(arguments) for word in each.split()]
+    told = set()
+    for value, flag, given in secret_words([word for _, word in words]):
+        at, name = words[value][0], words[flag][1].partition("=")[0]
+        if at not in told and is_secret(name, given) and not kind_of(arguments[at]):
+            told.add(at)
+            yield at, name
+
+
+# --- texts ------------------------------------------------------------------------------------
+
+
+class Placed(NamedTuple):
+    """A literal in a text, at a line and a column that count from 1."""
+
+    line: int
+    column: int
+    literal: Literal
+
+
+def in_file(file: str, data: bytes) -> list[Problem]:
+    """The literals of a file that is known by their form, wherever they stand in it."""
+    return [
+        Problem(file, line, column, Code.SECRET_IN_FILE, "", "", said.message, said.fix)
+        for line, column, said in in_text(data.decode("utf-8", "replace"))
+    ]
+
+
+def in_text(text: str) -> list[Placed]:
+    """Every key in a text that is known by its form, one a line."""
+    found: dict[int, Placed] = {}
+    for start, _, what in keys_in(text)[:_MAX_FOUND]:
+        line = text.count("\n", 0, start) + 1
+        column = start - text.rfind("\n", 0, start)
+        said = Literal(f"this holds {what}, and {KNOWN}", _fix((), what))
+        found.setdefault(line, Placed(line, column, said))
+    return list(found.values())
+
+
+def in_manifests(text: str) -> list[Placed]:
+    """Every value in manifests that is a secret by its name: of a field, of a variable, of a flag,
+    or in a text that a ConfigMap holds. A Secret is refused as a whole, elsewhere."""
+    try:
+        objects = read_objects(text)
+    except ManifestError:
+        return []  # told elsewhere
+    lines = text.split("\n")
+    found: dict[tuple[int, str], Placed] = {}
+    for item, start in objects:
+        named = [] if item["kind"] == "Secret" else _named(item)
+        for name in list(dict.fromkeys(named))[:_MAX_FOUND]:
+            line, column = _place_of(name, lines, start)
+            found[line, name] = Placed(line, column, _by_name((), name))
+    return list(found.values())
+
+
+def _named(item: Mapping[str, Any]) -> Iterator[str]:
+    """The names of an object's values that are secrets by them."""
+    stack: list[tuple[Any, bool]] = [(item, False)]
+    while stack:
+        value, data = stack.pop()
+        if isinstance(value, dict):
+            inside = data or item["kind"] == "ConfigMap"
+            stack += ((each, inside) for each in value.values())
+            pairs = [*value.items(), (value.get("name"), value.get("value"))]
+            yield from (name for name, given in pairs if _is_literal(name, given))
+        elif isinstance(value, list):
+            stack += ((each, data) for each in value)
+            words = [each if isinstance(each, str) else "" for each in value]
+            yield from (flag for _, flag in _arguments(words))
+        elif isinstance(value, str) and data:
+            yield from _set_in(value)
+
+
+def _set_in(text: str) -> Iterator[str]:
+    """The names of what is set in a text that are secrets by them."""
+    for match in _ASSIGNED.finditer(text):
+        name, given = match["name"] or match["flag"], match["value"].rstrip("}])")
+        # What is quoted, or set by --flag=, is no word of a sentence.
+        said = not match["quote"] and not (match["name"] or "").startswith("-")
+        if is_secret(name, given) and not (said and _WORD.fullmatch(given)):
+            yield name
+
+
+def _is_literal(name: Any, given: Any) -> bool:
+    plain = isinstance(given, str | int) and not isinstance(given, bool)
+    return isinstance(name, str) and plain and is_secret(name, str(given))
+
+
+def _place_of(name: str, lines: list[str], start: int) -> tuple[int, int]:
+    """Where a name first stands from a line on; the line's start where it is written otherwise."""
+    for number, line in enumerate(lines[start - 1 :], start=start):
+        column = line.find(name)
+        if column >= 0:
+            return number, column + 1
+    return start, 1
+
+
+# --- all together -----------------------------------------------------------------------------
+
+
+def settled(problems: Iterable[Problem]) -> list[Problem]:
+    """Problems in their order, each once; of a literal that was found in several ways on one line
+    the one that says which value it is."""
+    every = sorted(set(problems))
+    best: dict[tuple[str, int], Problem] = {}
+    for each in every:
+        if each.code is Code.SECRET_IN_FILE:
+            known = best.setdefault((each.file, each.line), each)
+            if each.path and not known.path:
+                best[each.file, each.line] = each
+    return [
+        each
+        for each in every
+        if each.code is not Code.SECRET_IN_FILE or each.path or best[each.file, each.line] is each
+    ]

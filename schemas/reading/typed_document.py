@@ -1,0 +1,230 @@
+"""From a YAML document to a typed model: every fault of a value as a problem at its place.
+
+Owns where a fault is and which code it has. The words are in schemas/reading/wording.py; what is
+done with the rest of a faulty file is in schemas/reading/partial.py.
+"""
+
+import textwrap
+from collections.abc import Iterator
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from schemas.kubernetes.credentials import named_as_secret
+from schemas.kubernetes.shown import shorten
+from schemas.model.codes import Code
+from schemas.model.nearest import nearest
+from schemas.model.primitives import Model
+from schemas.model.problem import Problem
+from schemas.reading import literal_secrets as literals
+from schemas.reading import wording
+from schemas.reading.partial import Flaw, with_holes
+from schemas.reading.wording import schema_at, schema_of
+from schemas.reading.yaml_reader import Document, Path
+
+__all__ = ["TODO", "parse", "place", "readable", "schema_at", "value_at"]
+
+M = TypeVar("M", bound=Model)
+TODO = "TODO"
+"""How a value starts that only a person knows and that is still to be written."""
+MAX_PROBLEMS = 500
+"""More than a person reads at once; it also bounds the time that a hostile file can take."""
+_CODES = {code.value: code for code in Code}
+
+
+class _Marked(NamedTuple):
+    """A value that is told as it stands, whatever the model says, and what becomes of it."""
+
+    problem: Problem
+    flaw: Flaw
+
+
+class _Fault(NamedTuple):
+    """A fault that pydantic found: ``key`` says that it is the key at ``path`` which is wrong."""
+
+    path: Path
+    key: bool
+    kind: str
+    context: dict[str, Any]
+    value: Any
+
+
+def parse(model: type[M], document: Document) -> tuple[M | None, list[Problem]]:
+    """The document as ``model``, and its problems.
+
+    With problems the model has holes, and is meant for judging what is left; see
+    schemas/reading/partial.py. None where nothing is.
+    """
+    marked = {**dict(_todos(document)), **dict(_secrets(document, lambda: schema_of(model)))}
+    problems = [each.problem for each in marked.values()]
+    flaws = {path: each.flaw for path, each in marked.items()}
+    try:
+        made: M | None = model.model_validate(document.value)
+        if not problems:
+            return made, []
+    except ValidationError as error:
+        faults = [_fault(each, document) for each in error.errors(include_url=False)]
+        faults = [each for each in faults if each.path not in marked or _is_entry(each)]
+        schema = schema_of(model)
+        meant = _meant(faults, schema)
+        misspelt = set(meant.values())
+        problems += [
+            _problem(fault, document, schema, meant.get(fault.path))
+            for fault in faults[:MAX_PROBLEMS]
+            if fault.kind != "missing" or fault.path not in misspelt
+        ]
+        flaws |= {each.path: Flaw.ENTRY if _is_entry(each) else Flaw.VALUE for each in faults}
+    if len(flaws) > MAX_PROBLEMS:
+        return None, problems
+    return with_holes(model, document.value, flaws.items()), problems
+
+
+def readable(document: Document, path: Path) -> str:
+    """A path as a person would write it: list items by their name where they have one."""
+    text, value = "", document.value
+    for step in path:
+        value = value[step] if _has(value, step) else None  # type: ignore[index]
+        name = value.get("name") if isinstance(step, int) and isinstance(value, dict) else None
+        if isinstance(step, int) and not isinstance(name, str):
+            text += f"[{step}]"
+        else:
+            said = shorten(name or step)
+            text += f".{said}" if text else said
+    return text
+
+
+def value_at(document: Document, path: Path) -> Any:
+    """The value at a path, None where there is none."""
+    value: Any = document.value
+    for step in path:
+        if not _has(value, step):
+            return None
+        value = value[step]
+    return value
+
+
+def place(
+    document: Document, path: Path, code: Code, message: str, fix: str, *, key: bool = False
+) -> Problem:
+    """A problem at a path of a document, with the value (or the key) that is there."""
+    line, column = document.position(path, key=key)
+    value = path[-1] if key and path else value_at(document, path)
+    # A fraction is not shown as it was written (1.10 is 1.1), and a secret is not shown at all.
+    hidden = value is None or isinstance(value, dict | list | float) or code is Code.SECRET_IN_FILE
+    hidden = hidden or (not key and literals.refers(path))
+    said = "" if hidden else wording.shown(value)
+    return Problem(document.file, line, column, code, readable(document, path), said, message, fix)
+
+
+def _has(value: Any, step: str | int) -> bool:
+    if isinstance(value, dict):
+        return step in value
+    return isinstance(value, list) and isinstance(step, int) and step < len(value)
+
+
+def _texts(document: Document) -> Iterator[tuple[Path, str]]:
+    """Every text of a document, with its path."""
+    stack: list[tuple[Path, Any]] = [((), document.value)]
+    while stack:
+        path, value = stack.pop()
+        if isinstance(value, dict):
+            stack.extend(((*path, key), item) for key, item in value.items())
+        elif isinstance(value, list):
+            stack.extend(((*path, index), item) for index, item in enumerate(value))
+        elif isinstance(value, str):
+            yield path, value
+
+
+def _todos(document: Document) -> Iterator[tuple[Path, _Marked]]:
+    for path, value in _texts(document):
+        if value.startswith(TODO):
+            note = shorten(value[len(TODO) :].strip(" :")) or "a value that only a person knows"
+            message, fix = f"still to be written: {note}", "write the real value"
+            yield path, _Marked(place(document, path, Code.TODO_LEFT, message, fix), Flaw.VALUE)
+
+
+def _secrets(document: Document, schema: literals.Schema) -> Iterator[tuple[Path, _Marked]]:
+    """Every value that looks like a secret, with its problem and what is left of it."""
+    for path, found in literals.in_document(document, schema):
+        said = (found.message, found.fix)
+        problem = place(document, path, Code.SECRET_IN_FILE, *said, key=found.key)
+        yield path, _Marked(problem, Flaw.ENTRY if found.key else Flaw.VALUE)
+
+
+def _fault(detail: ErrorDetails, document: Document) -> _Fault:
+    path = tuple(detail["loc"])
+    kind = detail["type"]
+    # pydantic marks a wrong key by a last step "[key]", which a field may be called as well.
+    key = path[-1:] == ("[key]",) and kind != "extra_forbidden" and not _exists(document, path)
+    return _Fault(path[:-1] if key else path, key, kind, detail.get("ctx", {}), detail["input"])
+
+
+def _exists(document: Document, path: Path) -> bool:
+    return _has(value_at(document, path[:-1]), path[-1])
+
+
+def _is_entry(fault: _Fault) -> bool:
+    return fault.key or fault.kind == "extra_forbidden"
+
+
+def _meant(faults: list[_Fault], schema: dict[str, Any]) -> dict[Path, Path]:
+    """The path of each unknown field that is a known one misspelt, with the path that was meant."""
+    unknown = [fault.path for fault in faults if fault.kind == "extra_forbidden"]
+    found = {}
+    for path in unknown[:MAX_PROBLEMS]:
+        near = nearest(str(path[-1]), schema_at(schema, path[:-1]).get("properties", ()))
+        if near is not None:
+            found[path] = (*path[:-1], near)
+    return found
+
+
+def _problem(
+    fault: _Fault, document: Document, schema: dict[str, Any], meant: Path | None
+) -> Problem:
+    path, kind = fault.path, fault.kind
+    around = schema_at(schema, path[:-1])
+    node = around.get("propertyNames", {}) if fault.key else schema_at(schema, path)
+    if path and isinstance(path[-1], int) and "description" in around:
+        node = {"description": around["description"], **node}  # a list says what its items are
+    if literals.refers(path) and not fault.key and isinstance(fault.value, str | int | float):
+        code, message, fix = Code.INVALID_VALUE, *wording.not_shown(node)
+    elif "fix" in fault.context:
+        code, message, fix = _CODES[kind], fault.context["message"], fault.context["fix"]
+    elif kind == "extra_forbidden":
+        return _unknown_field(document, path, around, meant)
+    elif kind == "missing":
+        message, fix = f"{path[-1]} is missing", f"add {path[-1]}: {wording.belongs(node)}"
+        return place(document, path[:-1], Code.MISSING_FIELD, message, fix)
+    elif kind in wording.TYPES:
+        code = Code.WRONG_TYPE
+        required = path[-1:] == () or path[-1] in around.get("required", (path[-1],))
+        message, fix = wording.wrong_type(kind, fault.value, node, required=required)
+    elif kind == "enum":
+        code = Code.INVALID_VALUE
+        message, fix = wording.not_allowed(fault.value, node)
+    elif kind == "string_pattern_mismatch":
+        code = Code.INVALID_VALUE
+        message, fix = wording.misfit(fault.value, fault.context["pattern"], node)
+    else:
+        code = Code.OUT_OF_BOUNDS
+        message, fix = wording.out_of_bounds(kind, fault.context, fault.value, node)
+    return place(document, path, code, message, fix, key=fault.key)
+
+
+def _unknown_field(
+    document: Document, path: Path, parent: dict[str, Any], meant: Path | None
+) -> Problem:
+    name = str(path[-1])
+    if named_as_secret(name):
+        message = f"{shorten(name)} is no field, and nothing secret belongs in a site file"
+        fix = (
+            "remove it and change the secret; hosts' BMC passwords are in Secrets (bmc.credentials)"
+        )
+        return place(document, path, Code.SECRET_IN_FILE, message, fix, key=True)
+    known = ", ".join(parent.get("properties", ()))
+    fix = f"remove it; known here: {textwrap.shorten(known, 170, placeholder=' …')}"
+    if meant is not None:
+        fix = f"write {meant[-1]}"
+    message = f"there is no field {shorten(name)}"
+    return place(document, path, Code.UNKNOWN_FIELD, message, fix, key=True)

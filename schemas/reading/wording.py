@@ -1,0 +1,265 @@
+"""Words for what is wrong with a value and for what belongs in its place.
+
+Taken from the model's own descriptions, bounds and examples, so that the editor, the docs and the
+errors never disagree; pydantic's own words never reach a person.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
+
+from schemas.kubernetes.shown import shorten
+from schemas.model import accelerators, primitives
+from schemas.model import object_cache as cache
+from schemas.model.nearest import nearest
+from schemas.reading.suggested_value import fits, tidied
+
+Node = dict[str, Any]
+
+TYPES: Mapping[str, str] = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a map",
+    "model_type": "a map",
+    "model_attributes_type": "a map",
+}
+"""What pydantic asked for, by its kind of error, where another type of value stands."""
+_BOUNDS: Mapping[str, tuple[str, str]] = {
+    "greater_than_equal": ("ge", "{shown} is less than {bound}"),
+    "less_than_equal": ("le", "{shown} is more than {bound}"),
+    "too_short": ("min_length", "the list has {count}, less than {bound}"),
+    "too_long": ("max_length", "the list has {count}, more than {bound}"),
+    "string_too_short": ("min_length", "the text has {count}, less than {bound}"),
+    "string_too_long": ("max_length", "the text has {count}, more than {bound}"),
+}
+_YES = {**dict.fromkeys(("yes", "y", "on"), "true"), **dict.fromkeys(("no", "n", "off"), "false")}
+"""Words that are booleans in YAML 1.1, and text here."""
+_FORMS = (
+    (primitives.Ipv4, "an IPv4 address"),
+    (primitives.Network, "an IPv4 network with its prefix"),
+    (primitives.SiteName, "a site's name (3 to 40 lower-case letters, digits and dashes)"),
+    (primitives.DnsLabel, "a DNS label (lower-case letters, digits and dashes)"),
+    (primitives.PoolName, "a pool's name (at most 30 lower-case letters, digits and dashes)"),
+    (primitives.ZoneName, "a zone's name (at most 15 lower-case letters, digits and dashes)"),
+    (primitives.OsName, "the name of an operating system"),
+    (primitives.ContextName, "the name of a kubeconfig context"),
+    (primitives.KubernetesVersion, "a Kubernetes version"),
+    (primitives.HttpUrl, "an http or https URL without query"),
+    (primitives.Server, "a host name or an IPv4 address"),
+    (primitives.PublicKey, "an OpenSSH public key on one line"),
+    (primitives.RelativePath, "a path below sites/ (letters, digits, . _ -)"),
+    (primitives.LabelKey, "the key of a Kubernetes label"),
+    (primitives.LabelValue, "the value of a Kubernetes label"),
+    (primitives.Quantity, "a quantity (a whole number, and a unit such as Mi or Gi)"),
+    (primitives.Sha256, "a SHA-256 in lower-case hexadecimal"),
+    (
+        primitives.ImageReference,
+        "an image with its tag and its digest (registry/name:tag@sha256: and 64 digits)",
+    ),
+    (primitives.AbsolutePath, "an absolute path without empty parts and without . or .."),
+    (primitives.DomainName, "a DNS name of two labels or more, in lower case"),
+    (primitives.ResourceName, "the name of a resource (a domain, a slash and a name)"),
+    (
+        accelerators.ShortName,
+        "a name for a model (at most 40 lower-case letters, digits, dots and dashes)",
+    ),
+    (cache.BucketName, "a bucket's name (3 to 63 lower-case letters, digits, dots and dashes)"),
+    (cache.ServiceName, "a Service's name (lower-case letters, digits and dashes, a letter first)"),
+    (cache.RegistryHost, "a registry (a host name in lower case, perhaps with a port)"),
+    (cache.EnvName, "the name of a variable (letters, digits and _, no digit first)"),
+    (cache.Audience, "an audience (at most 128 letters, digits, dots, colons, slashes, - and _)"),
+    (cache.UrlPath, "the path of a URL (a slash first and none last, no query)"),
+    (cache.DataPath, "an absolute path without . or .., empty parts or colons"),
+    (cache.Cores, "a number of cores (whole, or thousandths as in 500m)"),
+)
+
+
+def shown(value: Any) -> str:
+    """A value as a person would call it: text as it is, anything large by its kind.
+
+    The query of a URL is left out, as tokens are put there.
+    """
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict | list):
+        return "a map" if isinstance(value, dict) else "a list"
+    if isinstance(value, str) and "://" in value and "?" in value:
+        return shorten(value.partition("?")[0]) + "?…"
+    return shorten(value)
+
+
+def form(pattern: str) -> str:
+    """What a pattern asks for, in words; empty where it is one field's own."""
+    return _forms().get(pattern, "")
+
+
+@functools.cache
+def _forms() -> dict[str, str]:
+    return {pattern_of(primitive): words for primitive, words in _FORMS}
+
+
+def pattern_of(primitive: Any) -> str:
+    """The pattern of a primitive, which is also there behind a validator."""
+    schema: Any = TypeAdapter(primitive).core_schema
+    while "pattern" not in schema:
+        schema = schema["steps"][-1] if "steps" in schema else schema["schema"]
+    return str(schema["pattern"])
+
+
+def description(node: Node) -> str:
+    """What a field is for, on one line without a full stop."""
+    return " ".join(str(node.get("description", "")).split()).rstrip(".")
+
+
+def example(node: Node) -> str:
+    """A value that would fit; empty where the model names none."""
+    return next((str(each) for each in node.get("examples", ()) if "…" not in str(each)), "")
+
+
+def belongs(node: Node, what: str = "") -> str:
+    """What belongs at a place: its form, an example, and what the field is for."""
+    what = what or _what(node)
+    if example(node):
+        what += f" such as {example(node)}"
+    purpose = description(node)
+    return f"{what} ({purpose})" if purpose else what
+
+
+def _what(node: Node) -> str:
+    kind, low, high = node.get("type"), node.get("minimum"), node.get("maximum")
+    if kind == "object":
+        fields = node.get("required", ())
+        return f"a map with {', '.join(fields)}" if fields else "a map"
+    if kind == "array":
+        item = example(node.get("items", {}))
+        return f"a list such as [{item}]" if item else "a list"
+    if kind == "integer":
+        limits = f" from {low} to {high}" if high is not None else f", {low} or more"
+        return "a whole number" + (limits if low is not None else "")
+    if kind == "boolean":
+        return "true or false"
+    if "enum" in node:
+        return "one of " + ", ".join(map(str, node["enum"]))
+    return form(str(node.get("pattern", ""))) or "text"
+
+
+def wrong_type(kind: str, value: Any, node: Node, *, required: bool) -> tuple[str, str]:
+    """What is wrong with a value of another type, and what to write."""
+    wanted = TYPES[kind]
+    if value is None:
+        message = f"nothing is written here, where {wanted} belongs"
+        return message, f"write {belongs(node)}" + ("" if required else ", or remove the field")
+    if isinstance(value, float):
+        # It is shown as the number that it is, which may not be how it was written: 1.10 is 1.1.
+        message = f"a number with a fraction is not {wanted}"
+        return message, _converted(wanted, value, node) or f"write {belongs(node)}"
+    quoted = isinstance(value, str) and wanted != "text"
+    message = f"the text {shown(value)} is not {wanted}" if quoted else (
+        f"{shown(value)} is not {wanted}"
+    )  # fmt: skip
+    return message, _converted(wanted, value, node) or f"write {belongs(node)}"
+
+
+def _converted(wanted: str, value: Any, node: Node) -> str:
+    """How to write the same value as the type that was wanted; empty where that cannot be."""
+    if wanted == "text" and isinstance(value, int | float):
+        right = "pattern" not in node or fits(shown(value), node["pattern"])
+        return "put quotes around it" if right else ""
+    if wanted == "a whole number" and isinstance(value, str) and value.isdecimal():
+        return f"write {int(value)} without quotes" if len(value) < 19 else ""
+    if wanted == "true or false" and isinstance(value, str):
+        word = _YES.get(value.lower(), value.lower())
+        return f"write {word}" if word in ("true", "false") else ""
+    if wanted == "a list" and isinstance(value, str | int) and not isinstance(value, bool):
+        return f"write [{shown(value)}]" if shown(value) == str(value) else ""
+    return ""
+
+
+def out_of_bounds(kind: str, context: Mapping[str, Any], value: Any, node: Node) -> tuple[str, str]:
+    """What is wrong with a value beyond its bounds, and what to write. KeyError: no such kind."""
+    name, words = _BOUNDS[kind]
+    count = len(value) if isinstance(value, str | list) else 0
+    unit = "character" if isinstance(value, str) else "item"
+    message = words.format(shown=shown(value), bound=context[name], count=_count(count, unit))
+    if name not in ("min_length", "max_length"):
+        return message, f"write {belongs(node)}"
+    limit = f"{'at least' if name == 'min_length' else 'at most'} {_count(context[name], unit)}"
+    return message, f"write {limit}: {description(node) or belongs(node)}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def misfit(value: Any, pattern: str, node: Node) -> tuple[str, str]:
+    """What is wrong with a text that does not fit its pattern, and what to write."""
+    what = form(pattern)
+    message = f"{shown(value) or 'an empty text'} is not {what or 'what belongs here'}"
+    fitting = tidied(value, pattern) if isinstance(value, str) else None
+    return message, f"write {fitting or belongs(node, what)}"
+
+
+def not_shown(node: Node) -> tuple[str, str]:
+    """What is wrong with a value that may be a secret, without it, and what to write."""
+    what = form(str(node.get("pattern", ""))) or "what belongs here"
+    return f"this is not {what}; it is not shown, as it may be a secret", f"write {belongs(node)}"
+
+
+def not_allowed(value: Any, node: Node) -> tuple[str, str]:
+    """What is wrong with a value that is none of the allowed ones, and what to write."""
+    allowed = [str(each) for each in node.get("enum", ())]
+    near = nearest(value, allowed) if isinstance(value, str) else None
+    return f"{shown(value)} is not allowed here", f"write {near or belongs(node)}"
+
+
+@functools.cache
+def schema_of(model: type[primitives.Model]) -> Node:
+    """The JSON Schema of a model, to be read alone; making it takes longer than a site's check."""
+    return model.model_json_schema(schema_generator=_Generator)
+
+
+class _Generator(GenerateJsonSchema):
+    """pydantic's generator, which forgets a pattern that comes after a validator."""
+
+    def chain_schema(self, schema: core_schema.ChainSchema) -> dict[str, Any]:
+        """The schema of a primitive: all that its steps ask for."""
+        steps = [self.generate_inner(step) for step in schema["steps"]]
+        return {word: value for step in steps for word, value in step.items()}
+
+
+def schema_at(schema: Node, path: tuple[str | int, ...], node: Node | None = None) -> Node:
+    """The JSON Schema node that describes a path (below ``node``), with what its reference points
+    at merged in."""
+    node = schema if node is None else node
+    for step in path:
+        node = _resolve(node, schema)
+        if isinstance(step, int):
+            node = node.get("items", {})
+        else:
+            node = node.get("properties", {}).get(step) or _mapped(node)
+    return _resolve(node, schema)
+
+
+def _mapped(node: Node) -> Node:
+    extra = node.get("additionalProperties")
+    if isinstance(extra, dict):
+        return extra
+    patterns = node.get("patternProperties")
+    return next(iter(patterns.values())) if patterns else {}
+
+
+def _resolve(node: Node, schema: Node) -> Node:
+    own = {key: value for key, value in node.items() if key not in ("$ref", "anyOf")}
+    if "anyOf" in node:
+        node = next((each for each in node["anyOf"] if each.get("type") != "null"), {})
+    if "$ref" in node:
+        node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
+    return {**node, **own}

@@ -1,0 +1,35 @@
+"""Rules on the programs that a site brings for accelerators: no mount twice, and a resource that
+kubelets take. That they are given no secret is in schemas/reading/literal_secrets.py."""
+
+from collections.abc import Iterator
+
+from schemas.facts.site import Site
+from schemas.kubernetes.extended_resources import kept_by_kubernetes
+from schemas.model.accelerators import Program
+from schemas.model.codes import Code
+from schemas.rules.finding import Finding, Path
+
+_MOUNTED = ("/var/lib/kubelet/device-plugins", "/var/lib/kubelet/pod-resources")
+"""What every device plugin or exporter gets (components/accelerators/plugins.py)."""
+
+
+def program_settings(site: Site) -> Iterator[Finding]:
+    """What programs advertise is taken by kubelets, and every path is mounted once."""
+    settings = site.file.accelerators
+    for name, model in settings.models.items() if settings else ():
+        place: Path = ("accelerators", "models", name)
+        resource = model.plugin.resource
+        if kept_by_kubernetes(resource.partition("/")[0]):
+            said = f"kubelets take no resource {resource} from a plugin"
+            fix = "write the resource that the plugin advertises, below the maker's domain"
+            yield Finding(Code.RESERVED_NAME, (*place, "plugin", "resource"), said, fix)
+        yield from _of_program((*place, "plugin"), model.plugin)
+        if model.exporter is not None:
+            yield from _of_program((*place, "exporter"), model.exporter)
+
+
+def _of_program(place: Path, program: Program) -> Iterator[Finding]:
+    for index, path in enumerate(program.host_paths):
+        if path in program.host_paths[:index] or path in _MOUNTED:
+            said = f"{path} is mounted already"
+            yield Finding(Code.DUPLICATE_NAME, (*place, "host_paths", index), said, "remove it")

@@ -1,0 +1,216 @@
+"""Rules on how accelerators get to pods: the chosen way can hand out every card of the site.
+
+Sources: those of schemas/facts/feature_gates.py; NVIDIA/k8s-operator-libs, pkg/upgrade, and
+NVIDIA/gpu-operator 26.3.3, cmd/gpu-operator/main.go (the operator knows pods with GPUs by the
+resource nvidia.com/gpu); Volcano 1.15.1, pkg/scheduler/api (every resource that a pod asks for is
+counted against what is idle on a node, also one that a DeviceClass bears).
+"""
+
+import re
+from collections.abc import Iterator
+
+from schemas.facts.feature_gates import OLDEST, OLDEST_DRA, handed_by_dra, mutated_models
+from schemas.facts.site import Site
+from schemas.model.codes import Code
+from schemas.model.primitives import minor
+from schemas.model.vocabulary import BackendKind, ModelBy
+from schemas.rules.accelerators import (
+    OPERATOR,
+    OPERATOR_IMAGE,
+    Served,
+    all_known,
+    operated_models,
+    served,
+)
+from schemas.rules.finding import Finding, Path
+
+_BARE = re.compile(r"device\.(?:attributes|capacity)\[[^\]]*\]\.(\w+)")
+"""An attribute or a capacity that is read as if every device had it."""
+OPERATOR_RESOURCE = "nvidia.com/gpu"
+"""What the operator's device plugin advertises (NVIDIA/k8s-device-plugin, which it runs without a
+configuration of names)."""
+_OF_ITS_PROGRAM = ("image", "args", "env", "host_paths", "capabilities", "privileged")
+OPERATOR_SERIES = "v26.3."
+"""The operator's versions that objects are written for; in 26.7 an NVIDIADriver of theirs would be
+renewed by itself (NVIDIA/gpu-operator 26.7.0, GetUpgradePolicyWithDefaults)."""
+
+
+def ways(site: Site) -> Iterator[Finding]:
+    """The chosen way can hand out every card of the site, at its Kubernetes version."""
+    settings = site.file.accelerators
+    if settings is None:
+        return
+    by_dra = settings.model_by is ModelBy.DRA
+    lacking = [each.model for each in served(site) if by_dra and _handed_by_nobody(site, each)]
+    if lacking:
+        yield Finding(
+            Code.ACCELERATOR_UNSERVED,
+            ("accelerators", "model_by"),
+            f"{', '.join(lacking)} has no DRA driver, and its plugin's resource another name",
+            "write admission, or dra: in the model where it has one",
+        )
+    if by_dra or (not lacking and all_known(site) and mutated_models(site)):
+        yield from _too_old(site, by_dra=by_dra)
+
+
+def _handed_by_nobody(site: Site, each: Served) -> bool:
+    """Whether neither a DRA driver nor the model's device plugin makes the model's own resource."""
+    return each.record.dra is None and site.resource(each.model) != each.record.plugin.resource
+
+
+def expressions(site: Site) -> Iterator[Finding]:
+    """A class's expressions take a device that lacks an attribute: else the first such device keeps
+    every pod of the class from being scheduled, wherever that device is."""
+    settings = site.file.accelerators
+    for name, record in settings.models.items() if settings else ():
+        for index, text in enumerate(record.dra.expressions if record.dra else ()):
+            found = _BARE.search(text)
+            if found:
+                yield Finding(
+                    Code.ACCELERATOR_UNSERVED,
+                    ("accelerators", "models", name, "dra", "expressions", index),
+                    f"a device without {found[1]} would keep all pods of {name} waiting",
+                    f"read it as .?{found[1]}.orValue(…), with what stands for none",
+                )
+
+
+def _too_old(site: Site, *, by_dra: bool) -> Iterator[Finding]:
+    cluster = site.file.cluster
+    needs = [("kubernetes", cluster.kubernetes, OLDEST_DRA if by_dra else OLDEST)]
+    if by_dra and cluster.workers:
+        needs.append(("workers", cluster.workers, OLDEST))
+    for field, version, oldest in needs:
+        if minor(version) < oldest:
+            said = (
+                "pods that have ended keep their devices until somebody deletes them"
+                if by_dra and minor(version) == OLDEST
+                else "there is no beta of MutatingAdmissionPolicy and no resource.k8s.io/v1"
+            )
+            other = "model_by: admission" if by_dra else "no accelerators"
+            yield Finding(
+                Code.ACCELERATOR_UNSERVED,
+                ("cluster", field),
+                f"in Kubernetes {version} {said}",
+                f"write a version from v1.{oldest} on, or {other}",
+            )
+
+
+def volcano(site: Site) -> Iterator[Finding]:
+    """Volcano looks for every resource of a pod on nodes: also for those that no node has, by
+    admission, and for those that a DeviceClass stands for, by DRA."""
+    if not all_known(site) or site.file.scheduling is None:
+        return
+    absent = {each.model for each in served(site) if not _on_nodes(site, each)}
+    for index, backend in enumerate(site.file.scheduling.backends):
+        pools = [pool for pool in site.file.pools if pool.name in backend.pools]
+        models = dict.fromkeys(model for pool in pools if (model := site.model(pool)))
+        mine = [each for each in models if each in absent]
+        if backend.kind is BackendKind.VOLCANO and mine:
+            yield Finding(
+                Code.ACCELERATOR_UNSERVED,
+                ("scheduling", "backends", index, "kind"),
+                f"Volcano would look for {site.resource(mine[0])} on nodes, and none has it",
+                "choose another backend for these pools",
+            )
+
+
+def _on_nodes(site: Site, each: Served) -> bool:
+    """Whether a device plugin makes the model's own resource one of its nodes."""
+    made = site.resource(each.model) == each.record.plugin.resource
+    return made and not handed_by_dra(site, each.model)
+
+
+def gpu_operator(site: Site) -> Iterator[Finding]:
+    """The GPU operator has pools to serve, at a version that is known, with drivers to install."""
+    settings = site.file.accelerators
+    if settings is None or settings.gpu_operator is None or not all_known(site):
+        return
+    mine = operated_models(site)
+    if not mine:
+        yield Finding(
+            Code.ACCELERATOR_UNSERVED,
+            OPERATOR,
+            "no pool has accelerators of NVIDIA",
+            "remove gpu_operator",
+        )
+        return
+    yield from _operator_version(site)
+    for each in mine:
+        if settings.gpu_operator.drivers and each.record.driver is None:
+            yield Finding(
+                Code.ACCELERATOR_UNSERVED,
+                OPERATOR,
+                f"nothing says which driver {each.model} needs",
+                "write driver: in the model, or drivers: false where the OS image brings one",
+            )
+    if settings.model_by is ModelBy.DRA and settings.gpu_operator.max_parallel_upgrades:
+        yield Finding(
+            Code.ACCELERATOR_UNSERVED,
+            (*OPERATOR, "max_parallel_upgrades"),
+            "the operator would not find the pods that have cards by DRA, and be stuck on its "
+            "first host",
+            "write 0",
+        )
+
+
+def operated_resources(site: Site) -> Iterator[Finding]:
+    """What a model says of its plugin is so under the GPU operator, which runs its own."""
+    settings = site.file.accelerators
+    if settings is None or settings.gpu_operator is None or not all_known(site):
+        return
+    for each in operated_models(site):
+        own, plugin = each.model in settings.models, each.record.plugin
+        at: Path = ("accelerators", "models", each.model, "plugin")
+        if plugin.resource != OPERATOR_RESOURCE:
+            yield Finding(
+                Code.ACCELERATOR_UNSERVED,
+                (*at, "resource") if own else OPERATOR,
+                f"the GPU operator makes {each.model} {OPERATOR_RESOURCE}, and nothing makes it "
+                f"{plugin.resource}",
+                f"write {OPERATOR_RESOURCE}, or remove gpu_operator",
+            )
+        for field in _OF_ITS_PROGRAM if own else ():
+            if field in plugin.model_fields_set:
+                yield Finding(
+                    Code.ACCELERATOR_UNSERVED,
+                    (*at, field),
+                    f"the GPU operator runs its own device plugin for {each.model}, not this one",
+                    f"remove {field}, or gpu_operator",
+                    key=True,
+                )
+
+
+def operated_runtime(site: Site) -> Iterator[Finding]:
+    """The GPU operator makes one container runtime, for all its models."""
+    settings = site.file.accelerators
+    if settings is None or settings.gpu_operator is None or not all_known(site):
+        return
+    # The catalogue's models first: of two that differ the site's own can be changed.
+    models = sorted(operated_models(site), key=lambda each: each.model in settings.models)
+    named = [(each, each.record.runtime_class) for each in models]
+    known = [(each, runtime) for each, runtime in named if runtime is not None]
+    for each, runtime in known[1:]:
+        first, common = known[0]
+        if runtime == common:
+            continue
+        own = each.model in settings.models
+        yield Finding(
+            Code.ACCELERATOR_UNSERVED,
+            ("accelerators", "models", each.model, "runtime_class") if own else OPERATOR,
+            f"the GPU operator makes one container runtime: {first.model} has {common}, and "
+            f"{each.model} {runtime}",
+            f"write {common}" if own else "write the same in every model of NVIDIA",
+        )
+
+
+def _operator_version(site: Site) -> Iterator[Finding]:
+    reference = site.release.images.get(OPERATOR_IMAGE, "")
+    tag = reference.partition("@")[0].rpartition(":")[2]
+    if tag and not tag.startswith(OPERATOR_SERIES):
+        yield Finding(
+            Code.ACCELERATOR_UNSERVED,
+            OPERATOR,
+            f"release {site.release.release} has the GPU operator {tag}, and these objects are "
+            f"for {OPERATOR_SERIES.rstrip('.')}",
+            "name a release with that operator, or remove gpu_operator",
+        )

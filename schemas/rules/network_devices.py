@@ -1,0 +1,186 @@
+"""Rules on network devices: what the plugins and the SR-IOV operator refuse, or would never do.
+
+Sources: sriov-network-operator 1.6.0, pkg/webhook (validate.go, mutate.go) and api/v1/helper.go;
+k8s-rdma-shared-dev-plugin 1.5.3, pkg/resources/resources_manager.go.
+"""
+
+from collections.abc import Iterator
+from ipaddress import IPv4Network
+
+from schemas.facts.site import Site
+from schemas.kubernetes.extended_resources import kept_by_kubernetes
+from schemas.model.codes import Code
+from schemas.model.network_devices import Rdma, Sriov
+from schemas.model.vocabulary import LinkType, SriovBy, VirtualFunctionDriver
+from schemas.rules.finding import Finding, Path
+from schemas.rules.networks import site_networks
+from schemas.rules.scope import InPool
+
+RDMA_IMAGE, SRIOV_IMAGE = "rdma-shared-device-plugin", "sriov-device-plugin"
+LARGEST_INFINIBAND_MTU = 4092
+"""A packet of InfiniBand holds 4096 bytes, 4 of them IPoIB's header (RFC 4391)."""
+_SHARED_BY_POOLS = ("link", "vlan", "addresses", "driver", "rdma")
+"""What a resource says of its network, or of what a pod gets: the same in each pool."""
+
+
+def device_names(at: InPool) -> Iterator[Finding]:
+    """Each resource of a pool has a name of its own."""
+    devices = at.pool.network_devices
+    shared = [(number, list(each.resources())) for number, each in enumerate(devices.rdma)]
+    divided = [(number, [each.name]) for number, each in enumerate(devices.sriov)]
+    for field, named in (("rdma", shared), ("sriov", divided)):
+        seen: set[str] = set()
+        for number, names in named:
+            for name in names:
+                if name in seen:
+                    place = at.path("network_devices", field, number, "name")
+                    message = f"two resources of the pool are named {name}"
+                    fix = "give this one another name"
+                    yield Finding(Code.DUPLICATE_NAME, place, message, fix)
+            seen.update(names)
+
+
+def device_interfaces(at: InPool) -> Iterator[Finding]:
+    """No interface stands twice in a resource, or in two that divide it.
+
+    Cards may be shared under two names, and shared beside their functions: shares are no devices of
+    their own, and functions have RDMA devices beside the card's.
+    """
+    devices = at.pool.network_devices
+    for number, rdma in enumerate(devices.rdma):
+        yield from _twice(at.path("network_devices", "rdma", number), rdma, {})
+    divided: dict[str, str] = {}
+    for number, sriov in enumerate(devices.sriov):
+        yield from _twice(at.path("network_devices", "sriov", number), sriov, divided)
+
+
+def _twice(place: Path, resource: Rdma | Sriov, owners: dict[str, str]) -> Iterator[Finding]:
+    """Interfaces of a resource that have an owner already; the others get one."""
+    for index, interface in enumerate(resource.interfaces):
+        owner = owners.setdefault(interface, resource.name)
+        if owner != resource.name or interface in resource.interfaces[:index]:
+            whose = "this resource" if owner == resource.name else f"the resource {owner}"
+            message = f"{interface} is already an interface of {whose}"
+            at = (*place, "interfaces", index)
+            yield Finding(Code.NETWORK_DEVICE_CLASH, at, message, "remove it in one of the places")
+
+
+def functions(at: InPool) -> Iterator[Finding]:
+    """What virtual functions are asked to be is something that they can be."""
+    by_plugin = at.site.file.network_devices.sriov_by is SriovBy.DEVICE_PLUGIN
+    for number, sriov in enumerate(at.pool.network_devices.sriov):
+        for field, message, fix in (*_impossible(sriov), *(_undone(sriov) if by_plugin else ())):
+            place = at.path("network_devices", "sriov", number, field)
+            yield Finding(Code.NETWORK_DEVICE_UNSUPPORTED, place, message, fix)
+
+
+def _impossible(sriov: Sriov) -> Iterator[tuple[str, str, str]]:
+    """Field, what is wrong with it, and what to write instead."""
+    bare = sriov.driver is VirtualFunctionDriver.VFIO_PCI
+    if sriov.link is LinkType.INFINIBAND:
+        if bare:
+            yield "driver", "functions on InfiniBand carry RDMA, bare devices do not", "remove it"
+        elif not sriov.rdma:
+            why = "functions on InfiniBand carry RDMA: the operator sets it where it is not written"
+            yield "link", why, "write rdma: true beside it"
+        if sriov.vlan is not None:
+            why = "InfiniBand has no VLANs; its partitions are the subnet manager's"
+            yield "vlan", why, "remove it"
+        if sriov.mtu is not None and sriov.mtu > LARGEST_INFINIBAND_MTU:
+            why = f"mtu: {sriov.mtu} is more than a packet of InfiniBand holds"
+            yield "mtu", why, f"write {LARGEST_INFINIBAND_MTU} or less"
+    elif bare and sriov.rdma:
+        why = "RDMA needs the kernel's driver of a function, and vfio-pci takes its place"
+        yield "driver", why, "remove it, or rdma"
+    if bare and sriov.addresses is not None:
+        why = "a bare device has no interface that could have an address"
+        yield "addresses", why, "remove it"
+
+
+def _undone(sriov: Sriov) -> Iterator[tuple[str, str, str]]:
+    """What only the operator does."""
+    for field in ("mtu", "vlan", "addresses"):
+        if getattr(sriov, field) is not None:
+            why = f"{field} is the operator's to set, and sriov_by: device-plugin leaves it out"
+            yield field, why, "remove it: the OS image and your network attachments say it"
+
+
+def device_images(at: InPool) -> Iterator[Finding]:
+    """The release has the image of each plugin that Foresite runs on the pool."""
+    site, devices = at.site, at.pool.network_devices
+    by_plugin = site.file.network_devices.sriov_by is SriovBy.DEVICE_PLUGIN
+    wanted = (("rdma", RDMA_IMAGE, devices.rdma), ("sriov", SRIOV_IMAGE, devices.sriov))
+    for field, image, resources in wanted:
+        runs = bool(resources) and (field == "rdma" or by_plugin)
+        if runs and image not in site.release.images:
+            yield Finding(
+                Code.IMAGE_UNKNOWN,
+                at.path("network_devices", field),
+                f"release {site.release.release} has no image {image}",
+                f"choose a release that has it, or add images.{image} to this one",
+                key=True,
+            )
+
+
+def prefix(site: Site) -> Iterator[Finding]:
+    """SR-IOV resources have no domain of Kubernetes' own, nor one that quotas are written with."""
+    kept = kept_by_kubernetes(site.file.network_devices.prefix)
+    if kept:
+        place = ("network_devices", "prefix")
+        yield Finding(Code.RESERVED_NAME, place, kept, "write a domain of your own")
+
+
+def device_resources(site: Site) -> Iterator[Finding]:
+    """No function has the name of an accelerator's resource."""
+    domain = site.file.network_devices.prefix
+    taken: dict[str, str] = {}
+    for pool in site.file.pools:
+        model = site.model(pool) if pool.hardware in site.hardware else None
+        if model is None:
+            continue
+        taken[site.resource(model)] = model
+        if model in site.accelerators:
+            taken[site.accelerators[model].plugin.resource] = model
+    for place, sriov in _divided(site):
+        owner = taken.get(f"{domain}/{sriov.name}")
+        if owner:
+            message = f"{domain}/{sriov.name} is already the resource of the accelerator {owner}"
+            fix = "give this one another name, or network_devices another prefix"
+            yield Finding(Code.RESOURCE_CLASH, (*place, "name"), message, fix)
+
+
+def pools_agree(site: Site) -> Iterator[Finding]:
+    """A resource of several pools is one network, and gives pods the same everywhere."""
+    first: dict[str, tuple[Path, Sriov]] = {}
+    for place, sriov in _divided(site):
+        where, other = first.setdefault(sriov.name, (place, sriov))
+        for field in _SHARED_BY_POOLS:
+            same = getattr(sriov, field) == getattr(other, field)
+            if same or where[:2] == place[:2]:
+                continue
+            written = field in sriov.model_fields_set
+            yield Finding(
+                Code.RESOURCE_CLASH,
+                (*place, field if written else "name"),
+                f"{field} of {sriov.name} differs from that of an earlier pool",
+                "write the same in each pool, or give this one another name",
+            )
+
+
+def addresses(site: Site) -> Iterator[Finding]:
+    """The networks of functions lie outside the site's others; two resources may share one."""
+    taken = [(name, IPv4Network(text)) for name, _, text in site_networks(site) if text]
+    for place, sriov in _divided(site):
+        mine = IPv4Network(sriov.addresses) if sriov.addresses else None
+        for name, network in taken if mine else ():
+            if mine and mine.overlaps(network):
+                message = f"{mine} overlaps {network} of {name}"
+                fix = f"choose a network that lies outside {network}"
+                yield Finding(Code.NETWORK_OVERLAP, (*place, "addresses"), message, fix)
+
+
+def _divided(site: Site) -> Iterator[tuple[Path, Sriov]]:
+    """Every SR-IOV resource of the site, and its place."""
+    for number, pool in enumerate(site.file.pools):
+        for index, sriov in enumerate(pool.network_devices.sriov):
+            yield ("pools", number, "network_devices", "sriov", index), sriov

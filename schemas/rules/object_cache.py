@@ -1,0 +1,245 @@
+"""Rules on what the object cache keeps: space on disks, buckets, pools, and the table of keys.
+
+How pods and hosts find it is judged in object_cache_endpoints.py, and what its server gets
+from its host in object_cache_server.py.
+"""
+
+import math
+from collections.abc import Iterator
+from math import ceil, isqrt
+
+from schemas.facts.site import Site
+from schemas.kubernetes.quantities import GIB, MIB, amount
+from schemas.model.codes import Code
+from schemas.model.nearest import nearest
+from schemas.model.object_cache import LARGEST_TABLE, TABLE_SIZE, Cache, counted, share
+from schemas.model.site_file import Pool
+from schemas.rules.finding import Finding, Path
+
+FILLED_PERCENT = 95
+"""Share of a disk that objects may take: mke2fs keeps the rest for root (e2fsprogs 1.47,
+mke2fs(8), -m), and objects that are still being written and the metadata need space too."""
+HOSTS_EXPONENT, FEWEST_ENTRIES = 2.2, 1021
+"""A table has as many entries as hosts to this power, and no fewer than this: then the loss of one
+host moves at most twice its share of the keys (docs/hashing.md, measured by bench/maglev)."""
+_MOVES_EXPONENT, _MOST_TIMES = 0.65, 5.0
+"""What a lost host moves over its share is 1 + (hosts ** 2.2 / entries) ** 0.65, within 13 % up to
+5 times (docs/hashing.md)."""
+SMALLEST_SHARE = 64 * MIB
+"""A server keeps no object larger than its share of the bucket: less room than this for the files
+of a dataset is a quota mistaken for that of one host."""
+_PLACE: Path = ("cache",)
+
+
+def sizes(site: Site) -> Iterator[Finding]:
+    """The sizes that a site gives are sizes of disks: a unit left out makes them bytes."""
+    cache = site.file.cache
+    if cache is None:
+        return
+    yield from _too_small((*_PLACE, "capacity"), cache.capacity)
+    count = site.cache_servers()
+    for index, bucket in enumerate(cache.buckets):
+        place = (*_PLACE, "buckets", index, "quota")
+        small = list(_too_small(place, bucket.quota))
+        yield from small
+        if not small and amount(bucket.quota) < smallest_quota(count):
+            yield _small_share(place, bucket.quota, count)
+
+
+def smallest_quota(count: int) -> int:
+    """The least that a bucket of a site with so many servers may take, in bytes."""
+    return max(GIB, ceil(counted(count) * SMALLEST_SHARE / GIB) * GIB)
+
+
+def _too_small(place: Path, text: str) -> Iterator[Finding]:
+    if amount(text) < GIB:
+        message = f"{text} is {amount(text):,.12g} bytes on disk, and less than 1Gi"
+        fix = "write it with its unit, such as 3000Gi"
+        fix = fix if amount(text) < MIB else "write 1Gi or more"
+        yield Finding(Code.OUT_OF_BOUNDS, place, message, fix)
+
+
+def _small_share(place: Path, text: str, count: int) -> Finding:
+    part = share(text, count) // MIB
+    message = (
+        f"{text} is the whole site's, {part}Mi on each of {count} servers; no larger object could "
+        "be kept"
+    )
+    least = smallest_quota(count) // GIB
+    fix = f"write {least}Gi or more; {counted(count)}Gi keep objects of 1 GiB"
+    return Finding(Code.OUT_OF_BOUNDS, place, message, fix)
+
+
+def quotas(site: Site) -> Iterator[Finding]:
+    """What buckets may take is there: each server's shares fit its capacity."""
+    cache, count = site.file.cache, site.cache_servers()
+    if cache is None or count == 0:
+        return
+    room = int(amount(cache.capacity))
+    shares = [share(bucket.quota, count) for bucket in cache.buckets]
+    if sum(shares) <= room or room < GIB:
+        return
+    beyond = next(index for index in range(len(shares)) if sum(shares[: index + 1]) > room)
+    parts = counted(count)
+    left = (room - sum(shares) + shares[beyond]) // MIB * MIB * parts
+    message = (
+        f"buckets may take {_tib(sum(shares) * count)} in all; {count} hosts of {cache.capacity} "
+        f"keep {_tib(room * count)}, and spares nothing"
+    )
+    fix = f"lower the quotas by {_tib((sum(shares) - room) * parts)} in all, or raise capacity"
+    if left >= smallest_quota(count):
+        fix = f"write {left // GIB}Gi or less, or raise capacity"
+    yield Finding(Code.CACHE_QUOTA, (*_PLACE, "buckets", beyond, "quota"), message, fix)
+
+
+def _tib(size: int) -> str:
+    return f"{size / 2**40:,.2f} TiB"
+
+
+def capacity(site: Site) -> Iterator[Finding]:
+    """The disks of every pool that keeps objects have the space that the cache may take."""
+    cache = site.file.cache
+    if cache is None:
+        return
+    names = {pool.name for pool in site.cache_pools()}
+    unknown: set[str] = set()
+    smallest: Pool | None = None
+    for index, pool in enumerate(site.file.pools):
+        profile = site.hardware.get(pool.hardware)
+        if pool.name not in names or profile is None:
+            continue
+        if profile.data_nvme_gb is None and pool.hardware not in unknown:
+            unknown.add(pool.hardware)
+            yield _unknown_disk(site, index, pool)
+        elif profile.data_nvme_gb is not None:
+            smallest = min(smallest or pool, pool, key=lambda each: _gigabytes(site, each))
+    if smallest is not None:
+        yield from _full_disk(cache, smallest, _gigabytes(site, smallest))
+
+
+def _gigabytes(site: Site, pool: Pool) -> int:
+    return site.profile(pool).data_nvme_gb or 0
+
+
+def _unknown_disk(site: Site, index: int, pool: Pool) -> Finding:
+    own = pool.hardware in site.file.hardware
+    where = "" if own else " to the profile"
+    return Finding(
+        Code.CACHE_CAPACITY,
+        ("hardware", pool.hardware) if own else ("pools", index, "hardware"),
+        f"nothing says what space {pool.hardware} has on NVMe, and its hosts keep objects",
+        f"add data_nvme_gb{where}, or leave pool {pool.name} out of cache.pools",
+        key=own,
+    )
+
+
+def _full_disk(cache: Cache, pool: Pool, gigabytes: int) -> Iterator[Finding]:
+    most = gigabytes * 10**9 * FILLED_PERCENT // 100
+    if amount(cache.capacity) <= most:
+        return
+    message = (
+        f"{cache.capacity} is {amount(cache.capacity) / 10**9:,.0f} GB; hosts of pool "
+        f"{pool.name} have {gigabytes:,} GB beside the system, and {FILLED_PERCENT} % of it can "
+        "be filled"
+    )
+    without = f"leave {pool.name} out of cache.pools"
+    fix = f"write {most // GIB}Gi or less, or {without}" if most >= GIB else without
+    yield Finding(Code.CACHE_CAPACITY, (*_PLACE, "capacity"), message, fix)
+
+
+def table(site: Site) -> Iterator[Finding]:
+    """The table is one that Envoy takes, and large enough that a lost host costs little more than
+    its own keys."""
+    cache = site.file.cache
+    if cache is None:
+        return
+    size, needed = cache.table_size, entries(len(site.cache_hosts()))
+    place = (*_PLACE, "table_size")
+    if size < needed:
+        count = len(site.cache_hosts())
+        message = (
+            f"with {size} entries one lost host of {count} moves {_times(count, size)} of keys"
+        )
+        if size < FEWEST_ENTRIES:
+            message = f"{size} entries are too few to share the keys evenly among hosts"
+        fix = f"write {TABLE_SIZE if needed <= TABLE_SIZE else _prime(needed, 1)} or a larger prime"
+        yield Finding(Code.CACHE_TABLE, place, message, fix)
+    elif divisor(size) != size:
+        near = [each for each in (_prime(size, -1), _prime(size, 1)) if needed <= each]
+        best = min(near, key=lambda each: abs(each - size))
+        message = f"{size} is {divisor(size)} times {size // divisor(size)}, and no prime number"
+        yield Finding(Code.CACHE_TABLE, place, message, f"write {best}, the nearest that is one")
+
+
+def entries(hosts: int) -> int:
+    """The fewest entries of a table for so many hosts; beyond 1,108 no table has enough."""
+    return min(LARGEST_TABLE, max(FEWEST_ENTRIES, ceil(math.pow(hosts, HOSTS_EXPONENT))))
+
+
+def _times(hosts: int, size: int) -> str:
+    """How many times its share one lost host moves, in words."""
+    times = 1 + math.pow(math.pow(hosts, HOSTS_EXPONENT) / size, _MOVES_EXPONENT)
+    return f"{times:.1f} times its share" if times <= _MOST_TIMES else "over 5 times its share"
+
+
+def divisor(number: int) -> int:
+    """The smallest divisor above 1 of a number: a prime's is the prime."""
+    return next((each for each in range(2, isqrt(number) + 1) if number % each == 0), number)
+
+
+def _prime(number: int, step: int) -> int:
+    """The first prime from a number on, upwards or downwards; the largest table ends the search."""
+    while divisor(number) != number and 2 < number < LARGEST_TABLE:
+        number += step
+    return number
+
+
+def buckets(site: Site) -> Iterator[Finding]:
+    """Each bucket has a name of its own, and somebody who may read it."""
+    seen = set()
+    for index, bucket in enumerate(site.file.cache.buckets if site.file.cache else ()):
+        place = (*_PLACE, "buckets", index)
+        if bucket.name in seen:
+            message = f"there are two buckets named {bucket.name}"
+            fix = "give this one another name, or join the two"
+            yield Finding(Code.DUPLICATE_NAME, (*place, "name"), message, fix)
+        if not bucket.public and not bucket.namespaces:
+            message = f"bucket {bucket.name} is private, and of no namespace"
+            fix = "add namespaces, or public: true where anybody may read it"
+            yield Finding(Code.CACHE_NAMESPACE, (*place, "namespaces"), message, fix)
+        seen.add(bucket.name)
+
+
+def bucket_namespaces(site: Site) -> Iterator[Finding]:
+    """Buckets are for namespaces that the site has: those of teams, and the cache's own."""
+    cache = site.file.cache
+    teams = site.file.scheduling.teams if site.file.scheduling else []
+    known = [name for team in teams for name in team.namespaces]
+    for index, bucket in enumerate(cache.buckets if cache else ()):
+        for number, name in enumerate(bucket.namespaces):
+            place = (*_PLACE, "buckets", index, "namespaces", number)
+            if name in bucket.namespaces[:number]:
+                message = f"namespace {name} is there twice"
+                yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
+            elif known and cache is not None and name not in (*known, cache.namespace):
+                near = nearest(name, sorted(known))
+                fix = "remove it, or give it to a team in scheduling.teams"
+                message = f"no team has a namespace {name}"
+                fix = f"write {near}" if near else fix
+                yield Finding(Code.CACHE_NAMESPACE, place, message, fix)
+
+
+def keeping_pools(site: Site) -> Iterator[Finding]:
+    """Pools that keep objects are pools of the site, each named once."""
+    cache = site.file.cache
+    named = cache.pools if cache else None
+    known = [pool.name for pool in site.file.pools]
+    for index, name in enumerate(named or ()):
+        place = (*_PLACE, "pools", index)
+        if name not in known:
+            near = nearest(name, sorted(known))
+            fix = f"write {near}" if near else f"write one of {', '.join(known)}"
+            yield Finding(Code.UNKNOWN_POOL, place, f"there is no pool {name}", fix)
+        elif name in (named or ())[:index]:
+            message = f"pool {name} is there twice"
+            yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")

@@ -1,0 +1,231 @@
+"""Rules on the programs of the object cache: what they get from their hosts is there, and is not
+needed by others."""
+
+from collections.abc import Iterator
+
+from schemas.facts.site import Site
+from schemas.kubernetes.quantities import GIB, MIB, amount
+from schemas.model.codes import Code
+from schemas.model.object_cache import Cache
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import LinkType, Role
+from schemas.rules.finding import Finding, Path
+
+_SERVER: Path = ("cache", "server")
+_ENVOY: Path = ("cache", "envoy")
+SMALLEST_MEMORY = 256 * MIB
+"""Envoy alone takes 66 to 77 MiB before the first request, by its table (docs/hashing.md), and each
+connection holds up to 256 KiB; beyond its limit a program is killed, on every host at once."""
+PROXY_IMAGE = "envoy"
+_WITHOUT_BASH = "distroless"
+SERVER_VARIABLES = {
+    "CACHE_CONFIG": "cache.server.config_path",
+    "CACHE_DATA": "cache.data_path",
+    "CACHE_CAPACITY": "cache.capacity",
+    "CACHE_AUDIENCE": "cache.audience",
+    "CACHE_PORT": "cache.server.port",
+    "CACHE_HOST": "the host's address",
+}
+"""What every server finds in its environment, and where it comes from (components/object_cache/
+server.py)."""
+_KUBELET_VARIABLES = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
+"""By these a program finds the Kubernetes API, which the server asks whether a token is good; what
+a pod says itself goes before (Kubernetes 1.34, pkg/kubelet/kubelet_pods.go,
+makeEnvironmentVariables)."""
+NODE_PORT_RANGE = range(30_000, 32_768)
+"""Ports that Kubernetes hands out to Services on all hosts (1.34, pkg/kubeapiserver/options/
+options.go, DefaultServiceNodePortRange)."""
+JOB_PORTS = range(20_000, 30_000)
+"""Ports that jobs in the hosts' network choose theirs from (components/training/job.py)."""
+_NODE_PORTS = {
+    10248: "the kubelet",
+    10249: "kube-proxy",
+    10250: "the kubelet",
+    10256: "kube-proxy",
+}
+"""Kubernetes 1.34, pkg/cluster/ports/ports.go; an address of the loopback interface alone (10248,
+10249) is taken as well for who listens on all addresses."""
+_CONTROL_PLANE_PORTS = {
+    2112: "kube-vip",
+    2379: "etcd",
+    2380: "etcd",
+    2381: "etcd",
+    10257: "kube-controller-manager",
+    10259: "kube-scheduler",
+}
+"""Kubernetes 1.34, cmd/kubeadm/app/constants/constants.go; kube-vip's metrics as Foresite sets
+them."""
+PROXY_PORTS = {
+    9901: "Envoy's administration",
+    9902: "Envoy's probes",
+    9903: "Envoy's metrics",
+}
+"""Ports of Envoy's pods (components/object_cache/bootstrap.py)."""
+_HOST_FOLDERS = (
+    "bin", "boot", "dev", "etc", "lib", "lib64", "opt/cni", "proc", "root", "run", "sbin", "sys",
+    "tmp", "usr", "var/cache", "var/lib/cloud", "var/lib/cni", "var/lib/containerd", "var/lib/etcd",
+    "var/lib/kubelet", "var/log", "var/run", "var/tmp",
+)  # fmt: skip
+"""Folders of the system and of Kubernetes below a host's root: what lies there is theirs, or is
+deleted (as /var/cache may be at any time: FHS 3.0, 5.5)."""
+_MOUNT_FOLDERS = ("/home", "/media", "/mnt", "/opt", "/srv", "/var")
+"""Folders that are there whether or not anything is mounted."""
+_IMAGE_FOLDERS = (
+    "", "bin", "dev", "etc", "etc/ssl", "etc/ssl/certs", "lib", "lib64", "proc", "run", "sbin",
+    "sys", "tmp", "usr", "usr/bin", "usr/lib", "usr/local", "usr/local/bin", "usr/local/lib", "var",
+    "var/lib", "var/run",
+)  # fmt: skip
+"""Folders of which a program in an image needs what the image has there."""
+_KERNEL_FOLDERS = ("/dev", "/proc", "/sys", "/var/run/secrets", "/run/secrets")
+"""Folders of a container that the container runtime and the kubelet fill."""
+
+
+def server_port(site: Site) -> Iterator[Finding]:
+    """The server listens where no other program of its hosts does, as it has their network."""
+    cache = site.file.cache
+    if cache is None:
+        return
+    port = cache.server.port
+    owner = _NODE_PORTS.get(port)
+    if any(pool.role is Role.CONTROL_PLANE for pool in site.cache_pools()):
+        api = "the Kubernetes API" if port == site.file.cluster.port else None
+        owner = owner or _CONTROL_PLANE_PORTS.get(port) or api
+    if port in JOB_PORTS and any(_jobs_in_host_network(pool) for pool in site.file.pools):
+        owner = f"jobs with RDMA over Ethernet, which choose of {JOB_PORTS[0]} to {JOB_PORTS[-1]}"
+    if port in NODE_PORT_RANGE:
+        owner = f"Services (NodePort, {NODE_PORT_RANGE[0]} to {NODE_PORT_RANGE[-1]})"
+    if owner:
+        message = f"port {port} of the hosts is that of {owner}, and the server has their network"
+        usual = 8081 if port != 8081 else 8181
+        fix = f"write {usual}, or another port that no program of the hosts has"
+        yield Finding(Code.RESERVED_NAME, (*_SERVER, "port"), message, fix)
+
+
+def server_environment(site: Site) -> Iterator[Finding]:
+    """What the cache has fields for is said there alone: Envoy, volumes and jobs go by these."""
+    cache = site.file.cache
+    for name in cache.server.env if cache else ():
+        if name in SERVER_VARIABLES:
+            field = SERVER_VARIABLES[name]
+            message = f"the server finds {field} in {name} already"
+            fix = f"remove it, and write its value to {field}" if "." in field else "remove it"
+            yield Finding(Code.RESERVED_NAME, (*_SERVER, "env", name), message, fix, key=True)
+        elif name in _KUBELET_VARIABLES:
+            message = f"{name} is how the server finds the Kubernetes API, which checks tokens"
+            yield Finding(
+                Code.RESERVED_NAME, (*_SERVER, "env", name), message, "remove it", key=True
+            )
+
+
+def proxy_port(site: Site) -> Iterator[Finding]:
+    """Envoy serves objects where it does not listen for other things."""
+    cache = site.file.cache
+    if cache and cache.envoy.port in PROXY_PORTS:
+        message = f"port {cache.envoy.port} is that of {PROXY_PORTS[cache.envoy.port]} in its pods"
+        fix = "write 8080, or another port"
+        yield Finding(Code.RESERVED_NAME, (*_ENVOY, "port"), message, fix)
+
+
+def _jobs_in_host_network(pool: Pool) -> bool:
+    return any(each.link is LinkType.ETHERNET for each in pool.network_devices.rdma)
+
+
+def data_path(site: Site) -> Iterator[Finding]:
+    """Objects lie in a folder that nothing else on the hosts needs."""
+    cache = site.file.cache
+    if cache is None:
+        return
+    path = cache.data_path
+    taken = next((each for each in map("/".__add__, _HOST_FOLDERS) if _touches(path, each)), None)
+    if taken:
+        how = "holds" if _below(taken, path) else "lies in"
+        message = f"{path} {how} {taken}" if path != taken else f"{path} is there on every host"
+        message += ", which the system needs for itself"
+        fix = "write /srv/nvme/cache, or another folder on the hosts' NVMe for the cache alone"
+        yield Finding(Code.RESERVED_NAME, ("cache", "data_path"), message, fix)
+    elif path in _MOUNT_FOLDERS:
+        message = f"{path} is there without the NVMe too, and objects would fill the system's disk"
+        fix = "write a folder below the mount, such as /srv/nvme/cache on a disk at /srv/nvme"
+        yield Finding(Code.RESERVED_NAME, ("cache", "data_path"), message, fix)
+
+
+def config_path(site: Site) -> Iterator[Finding]:
+    """The folder of the buckets' file holds nothing else: it is mounted over what is there."""
+    cache = site.file.cache
+    if cache is None:
+        return
+    folder = cache.server.config_path.rpartition("/")[0]
+    fix = "write /etc/cache/buckets.json, or a file in another folder of its own"
+    kernel = any(_below(folder, each) for each in _KERNEL_FOLDERS)
+    if folder.lstrip("/") in _IMAGE_FOLDERS or kernel:
+        message = f"the file's folder would be mounted over {folder or '/'} of the image"
+        yield Finding(Code.RESERVED_NAME, (*_SERVER, "config_path"), message, fix)
+    elif _touches(folder, cache.data_path):
+        message = f"the folder {folder} and the objects in {cache.data_path} would hide each other"
+        yield Finding(Code.RESERVED_NAME, (*_SERVER, "config_path"), message, fix)
+
+
+def _below(path: str, folder: str) -> bool:
+    """Whether a path is a folder, or lies in it."""
+    return f"{path}/".startswith(f"{folder}/")
+
+
+def _touches(path: str, folder: str) -> bool:
+    """Whether one of the two is the other, or lies in it."""
+    return _below(path, folder) or _below(folder, path)
+
+
+def proxy_image(site: Site) -> Iterator[Finding]:
+    """It is known which Envoy runs, and it can drain: its hook is a command of bash."""
+    cache = site.file.cache
+    if cache and cache.envoy.image is None and PROXY_IMAGE not in site.release.images:
+        message = f"release {site.release.release} has no image {PROXY_IMAGE}"
+        fix = "write image: in envoy, or name a release that has it"
+        yield Finding(Code.IMAGE_UNKNOWN, _ENVOY, message, fix)
+    elif cache and cache.envoy.image and _WITHOUT_BASH in cache.envoy.image.lower():
+        message = "a distroless image has no bash, which drains Envoy: each restart breaks requests"
+        fix = "name an image of Envoy that has bash, such as the release's"
+        yield Finding(Code.CACHE_UNREACHABLE, (*_ENVOY, "image"), message, fix)
+
+
+def program_sizes(site: Site) -> Iterator[Finding]:
+    """The memory of the cache's programs is enough to start, and every host has it to give."""
+    cache = site.file.cache
+    if cache is None:
+        return
+    given = ((_SERVER, cache.server.memory, "4Gi"), (_ENVOY, cache.envoy.memory, "2Gi"))
+    small = [each for each in given if amount(each[1]) < SMALLEST_MEMORY]
+    for place, text, usual in small:
+        message = f"{text} is less than 256Mi, with which the program would be killed under load"
+        if amount(text) < MIB:
+            message = f"{text} is {amount(text):g} bytes of memory"
+        fix = f"write {usual}, as usual, or 256Mi or more"
+        yield Finding(Code.OUT_OF_BOUNDS, (*place, "memory"), message, fix)
+    keeping = {pool.name for pool in site.cache_pools()}
+    for pool in site.file.pools if not small else ():
+        if pool.hardware in site.hardware:
+            found = list(_host_gives(site, cache, pool, keeps=pool.name in keeping))
+            yield from found
+            if found:
+                return
+
+
+def _host_gives(site: Site, cache: Cache, pool: Pool, *, keeps: bool) -> Iterator[Finding]:
+    """What the programs get together, and what the pool reserves, is less than a host has."""
+    profile, kept = site.profile(pool), pool.kubelet
+    servers = (cache.server.memory, cache.server.cpu) if keeps else ("0", "0")
+    memory = sum(map(amount, (servers[0], cache.envoy.memory, kept.reserved_memory)))
+    cores = sum(map(amount, (servers[1], cache.envoy.cpu, kept.reserved_cpu)))
+    place = _SERVER if keeps else _ENVOY
+    if memory >= profile.memory_gib * GIB:
+        message = (
+            f"with what pool {pool.name} reserves the cache takes {memory / GIB:g} GiB of each "
+            f"host, which has {profile.memory_gib}"
+        )
+        yield Finding(Code.OUT_OF_BOUNDS, (*place, "memory"), message, "write less memory")
+    if cores >= profile.cpu_cores:
+        message = (
+            f"with what pool {pool.name} reserves the cache takes {cores:g} cores of each host, "
+            f"which has {profile.cpu_cores}"
+        )
+        yield Finding(Code.OUT_OF_BOUNDS, (*place, "cpu"), message, "write fewer cores")

@@ -1,0 +1,169 @@
+"""Rules on detectors: what they look at is there, and their checks can work.
+
+Sources: Kubernetes 1.34 and node-problem-detector 1.36 run checks in the image's shell, whose grep
+is GNU's; PCI Express 5.0, 7.5.3.7 (link widths).
+"""
+
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from math import floor
+
+from schemas.facts.feature_gates import handed_by_dra
+from schemas.facts.site import Site
+from schemas.kubernetes.quantities import amount
+from schemas.model.accelerators import Health
+from schemas.model.codes import Code
+from schemas.model.object_cache import share
+from schemas.rules.accelerators import all_known
+from schemas.rules.finding import Finding, Path
+from schemas.rules.object_cache import FILLED_PERCENT
+from schemas.rules.remediation import PLACE
+
+LINK_WIDTHS = (1, 2, 4, 8, 12, 16, 32)
+"""Lanes that a PCIe link can have."""
+_DETECTOR: Path = (*PLACE, "detector")
+_PROGRAM = re.compile(r"(/[^\s/]+)+|[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+_ESCAPED = r"(?<!\\)(\\\\)*\\"
+_PERL = {
+    rf"{_ESCAPED}[dD]": ("\\d", "write it as [0-9]"),
+    rf"{_ESCAPED}[nrtfv]": ("\\t or \\n", "write it as [[:space:]]"),
+    r"(?<!\\)(\\\\)*\(\?": ("(?…)", "leave ?: out, or the whole group"),
+    r"(?<!\\)(\\\\)*[*+?}]\?": ("lazy repeats", "leave the ? out: only whole lines are counted"),
+}
+"""What regular expressions of Perl and Python have and grep -E has not, with a way out."""
+
+
+def detected_disks(site: Site) -> Iterator[Finding]:
+    """Each folder is looked at once, and a disk that the cache fills is not a full one."""
+    remediation = site.file.remediation
+    if remediation is None:
+        return
+    disks = remediation.detector.disks
+    for index, disk in enumerate(disks):
+        if disk in disks[:index]:
+            message = f"{disk} is there twice"
+            place = (*_DETECTOR, "disks", index)
+            yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
+    yield from _filled_by_the_cache(site, disks, remediation.detector.disk_full_percent)
+
+
+def _filled_by_the_cache(site: Site, disks: Sequence[str], full: int) -> Iterator[Finding]:
+    """The cache fills its disk by design: up to its buckets' shares."""
+    cache = site.file.cache
+    sizes = [
+        site.profile(pool).data_nvme_gb or 0
+        for pool in site.cache_pools()
+        if pool.hardware in site.hardware
+    ]
+    if cache is None or not any(sizes):
+        return
+    looked_at = [each for each in disks if each != "/" and _below(cache.data_path, each)]
+    kept = sum(share(bucket.quota, site.cache_servers()) for bucket in cache.buckets)
+    filled = min(kept, amount(cache.capacity))
+    percent = floor(filled * 100 / (min(filter(None, sizes)) * 10**9 * FILLED_PERCENT / 100))
+    if not looked_at or percent < full:
+        return
+    message = f"a full cache takes {percent} % of the disk of {looked_at[-1]}, and that is no fault"
+    fix = "lower cache.capacity or the buckets' quotas"
+    place: Path = (*_DETECTOR, "disks", disks.index(looked_at[-1]))
+    remediation = site.file.remediation
+    written = remediation.detector.model_fields_set if remediation else set()
+    if "disk_full_percent" in written:
+        place = (*_DETECTOR, "disk_full_percent")
+        fix = f"write {percent + 1} or more, or {fix}" if percent < 99 else fix
+    elif percent < 99:
+        fix = f"add disk_full_percent: {percent + 1}, or {fix}"
+    yield Finding(Code.ALERT_MEANINGLESS, place, message, fix)
+
+
+def _below(path: str, folder: str) -> bool:
+    return f"{path}/".startswith(f"{folder}/")
+
+
+def xids(site: Site) -> Iterator[Finding]:
+    """An error of NVIDIA's driver calls for one thing, and the site has such a driver."""
+    remediation = site.file.remediation
+    if remediation is None:
+        return
+    listed, place = remediation.detector.xids, (*_DETECTOR, "xids")
+    for field, numbers in (("reboot", listed.reboot), ("watch", listed.watch)):
+        for index, number in enumerate(numbers):
+            at = (*place, field, index)
+            if field not in listed.model_fields_set:
+                continue  # what is written goes before a default
+            if number in numbers[:index]:
+                message = f"XID {number} is there twice"
+                yield Finding(Code.DUPLICATE_NAME, at, message, "remove one of the two")
+            elif field == "watch" and number in listed.reboot:
+                message = f"XID {number} is in xids.reboot, and so it is not only watched"
+                fix = "remove it here, or write reboot: without it"
+                yield Finding(Code.HEALER_MEANINGLESS, at, message, fix)
+    if "xids" in remediation.detector.model_fields_set and not _of_nvidia(site):
+        message = "the site serves no accelerators of NVIDIA, so xids has no effect"
+        yield Finding(Code.HEALER_MEANINGLESS, place, message, "remove it", key=True)
+
+
+def _of_nvidia(site: Site) -> bool:
+    """Whether hosts have NVIDIA's driver, as far as their accelerators are known."""
+    vendors = (site.accelerators[model].vendor for model in site.models() if all_known(site))
+    return not all_known(site) or "nvidia" in vendors
+
+
+def device_taints(site: Site) -> Iterator[Finding]:
+    """Single cards are tainted where a DRA driver hands them out, and nowhere else."""
+    remediation = site.file.remediation
+    if remediation is None or not remediation.device_taints or not all_known(site):
+        return
+    if not any(handed_by_dra(site, model) for model in site.models()):
+        message = "no DRA driver hands out cards here, so none is taken out alone"
+        fix = "remove it, or choose model_by: dra in accelerators"
+        yield Finding(Code.HEALER_MEANINGLESS, (*PLACE, "device_taints"), message, fix, key=True)
+
+
+def health_commands(site: Site) -> Iterator[Finding]:
+    """A site's own command to count cards is one that a host can run, and grep its expression."""
+    settings = site.file.accelerators
+    for name, model in settings.models.items() if settings else ():
+        place: Path = ("accelerators", "models", name)
+        width = model.pci.link_width
+        if width is not None and width not in LINK_WIDTHS:
+            near = min(LINK_WIDTHS, key=lambda each: abs(each - width))
+            message = f"no PCIe link has {width} lanes"
+            fix = f"write {near}, or one of {', '.join(map(str, LINK_WIDTHS))}"
+            yield Finding(Code.INVALID_VALUE, (*place, "pci", "link_width"), message, fix)
+        if model.health is not None:
+            yield from _of_health((*place, "health"), model.health)
+
+
+def _of_health(place: Path, health: Health) -> Iterator[Finding]:
+    program = health.command[0]
+    if not _PROGRAM.fullmatch(program):
+        message = f"{program[:40]} is neither a program's name nor an absolute path"
+        words = ", ".join(program.split())
+        fix = f"give each word an element of its own: [{words}]" if " " in program.strip() else (
+            "name a program of the host, or its path from the root"
+        )  # fmt: skip
+        yield Finding(Code.INVALID_VALUE, (*place, "command", 0), message, fix[:200])
+    said = broken_expression(health.lines)
+    if said:
+        message, fix = said
+        yield Finding(Code.INVALID_VALUE, (*place, "lines"), message, fix)
+
+
+def broken_expression(text: str) -> tuple[str, str] | None:
+    """What is wrong with an extended regular expression, and a way out; None where nothing is.
+
+    Python's own expressions stand for grep's, with which they agree but for Perl's additions and
+    named classes.
+    """
+    for pattern, (what, way) in _PERL.items():
+        if re.search(pattern, text):
+            return f"grep -E knows no {what}", way
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            re.compile(re.sub(r"\[:[a-z]+:\]", "a-z", text))
+    except re.error as error:
+        return f"no regular expression: {error.msg}", "mend it; grep -E on the host reads it"
+    return None

@@ -1,0 +1,128 @@
+"""Rules on the times and programs of repairs: a repair ends before anybody else steps in, loops are
+seen, and it is known which programs mend.
+
+Sources: Cluster API 1.13 (MachineHealthCheck targets), pfnet-research/node-operation-controller
+0ac94deb.
+"""
+
+from collections.abc import Iterator
+from math import ceil
+
+from schemas.facts.site import Site
+from schemas.model.codes import Code
+from schemas.model.remediation import Detector
+from schemas.model.vocabulary import HealerKind
+from schemas.rules.finding import Finding, Path
+from schemas.rules.remediation import PLACE, mending
+
+HOUR = 3600
+DETECTOR_IMAGE = "node-problem-detector"
+CONTROLLER_IMAGE = "node-operation-controller"
+TOOLS_IMAGE = "kubernetes-tools"
+_LATER_SECONDS = 300
+"""By how much Cluster API's health check should wait for longer than a reboot may take."""
+_LEAST_SECONDS = 10
+"""Between two checks at least, as the model has it."""
+_REBOOT: Path = (*PLACE, "reboot")
+_DETECTOR: Path = (*PLACE, "detector")
+
+
+def last_resort(site: Site) -> Iterator[Finding]:
+    """Cluster API's health check waits for longer than a reboot by a healer may take: its node is
+    not ready all that time."""
+    remediation = site.file.remediation
+    if remediation is None:
+        return
+    takes = remediation.reboot.timeout_seconds
+    others = []
+    for index, pool in enumerate(site.file.pools):
+        check = pool.health_check
+        waits = check.unhealthy_timeout_seconds
+        if waits > takes or not site.healers_of(pool):
+            continue
+        if "unhealthy_timeout_seconds" not in check.model_fields_set:
+            others.append((waits, pool.name))
+            continue
+        message = (
+            f"after {waits} seconds Cluster API steps in, and a healer's reboot may take {takes}"
+        )
+        fix = f"write {takes + _LATER_SECONDS} or more, or lower remediation.reboot.timeout_seconds"
+        place = ("pools", index, "health_check", "unhealthy_timeout_seconds")
+        yield Finding(Code.HEALER_CLASH, place, message, fix)
+    if others:
+        waits, name = min(others)
+        message = (
+            f"a reboot may take {takes} seconds, and Cluster API steps in after {waits} on {name}"
+        )
+        fix = (
+            f"write {waits - _LATER_SECONDS} or less, or raise "
+            "health_check.unhealthy_timeout_seconds of its pools"
+        )
+        yield Finding(Code.HEALER_CLASH, (*_REBOOT, "timeout_seconds"), message, fix)
+
+
+def window(site: Site) -> Iterator[Finding]:
+    """As many reboots as are allowed fit the window in which they are counted: else the first is
+    forgotten before the last, and there is always one more."""
+    remediation = site.file.remediation
+    if remediation is None or not mending(site, HealerKind.NODE_OPERATION_CONTROLLER):
+        return
+    reboot = remediation.reboot
+    needed = ceil(reboot.attempts * reboot.timeout_seconds / HOUR)
+    if reboot.window_hours < needed:
+        message = (
+            f"{reboot.attempts} reboots of up to {reboot.timeout_seconds} seconds do not fit "
+            f"{reboot.window_hours} h, so a host may never have had too many"
+        )
+        fix = f"write {needed} or more"
+        yield Finding(Code.REPAIR_LOOP, (*_REBOOT, "window_hours"), message, fix)
+
+
+def found_in_time(site: Site) -> Iterator[Finding]:
+    """A fault is told within an hour, and that it is gone while the repair still counts."""
+    remediation = site.file.remediation
+    if remediation is None:
+        return
+    detector, every = remediation.detector, remediation.detector.interval_seconds
+    if every * detector.bad_after > HOUR:
+        message = (
+            f"{detector.bad_after} checks, one in {every} seconds, take "
+            f"{every * detector.bad_after / HOUR:.1f} h to find a fault"
+        )
+        fix = f"write {HOUR // every} or less, or check more often"
+        yield Finding(Code.OUT_OF_BOUNDS, (*_DETECTOR, "bad_after"), message, fix)
+    if mending(site):
+        yield from _gone_in_time(detector, remediation.reboot.timeout_seconds)
+
+
+def _gone_in_time(detector: Detector, takes: int) -> Iterator[Finding]:
+    """The checks begin to count when the host has booted: half of the time is left for that."""
+    every, half = detector.interval_seconds, takes // 2
+    if every * detector.good_after <= half:
+        return
+    by_count = "good_after" in detector.model_fields_set and every <= half
+    field = "good_after" if by_count else "interval_seconds"
+    most = half // every if by_count else max(half // detector.good_after, _LEAST_SECONDS)
+    message = (
+        f"{detector.good_after} checks, one in {every} seconds, leave less than half of the "
+        f"{takes} seconds of a reboot for the boot"
+    )
+    fix = f"write {most} or less, or raise remediation.reboot.timeout_seconds"
+    yield Finding(Code.REPAIR_STUCK, (*_DETECTOR, field), message, fix)
+
+
+def remediation_images(site: Site) -> Iterator[Finding]:
+    """It is known which programs find faults, and which mend them."""
+    remediation = site.file.remediation
+    if remediation is None:
+        return
+    controller = remediation.controller
+    needed = [(remediation.detector.image, DETECTOR_IMAGE, "image", "detector")]
+    if mending(site, HealerKind.NODE_OPERATION_CONTROLLER):
+        needed.append((controller.image, CONTROLLER_IMAGE, "image", "controller"))
+        needed.append((controller.tools_image, TOOLS_IMAGE, "tools_image", "controller"))
+    for own, name, field, part in needed:
+        if own is None and name not in site.release.images:
+            message = f"release {site.release.release} has no image {name}"
+            fix = f"write {field}: in {part}, or name a release that has it"
+            yield Finding(Code.IMAGE_UNKNOWN, (*PLACE, part), message, fix)

@@ -1,0 +1,205 @@
+"""Rules between sites: two that are valid alone must not clash once both are merged.
+
+Each site leaves a footprint, made without judging the site, so that a fault in one site does not
+hide a clash with it; one pass over all footprints finds every clash, however many sites there are.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from ipaddress import IPv4Network
+from typing import Any
+
+from schemas.kubernetes.shown import shorten
+from schemas.model.codes import Code
+from schemas.model.primitives import IPV4_PATTERN
+from schemas.model.site_file import Cluster
+from schemas.model.vocabulary import VirtualIp
+from schemas.reading.host_list import Host
+from schemas.rules.finding import Finding, HostCell, Path
+from schemas.rules.hosts import UNIQUE_COLUMNS
+
+_IPV4 = re.compile(IPV4_PATTERN)
+Found = dict[str, list[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What one site takes of the world that all sites share.
+
+    ``networks`` are (what for, place in the site file, network); ``cells`` maps each unique column
+    of the host list to its values, in the order of ``lines``; ``announced`` says that the endpoint
+    is announced by ARP, so that no other port of the address can be someone else's.
+    """
+
+    site: str
+    hosts_file: str
+    networks: Sequence[tuple[str, Path, IPv4Network]] = ()
+    endpoint: str | None = None
+    port: object = None
+    announced: bool = True
+    context: str | None = None
+    cells: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    lines: Sequence[int] = ()
+
+    def line_of(self, column: str, value: str) -> int:
+        """The first line of the host list that has a value."""
+        return self.lines[self.cells[column].index(value)]
+
+
+def footprint(site: str, hosts_file: str, data: Any, hosts: Sequence[Host]) -> Footprint:
+    """The footprint of a site from its file's data, valid or not, and its hosts."""
+    columns = dict(zip(Host._fields, zip(*hosts, strict=True), strict=True)) if hosts else {}
+    cluster = _map(_map(data).get("cluster"))
+    endpoint, context = cluster.get("endpoint"), cluster.get("context")
+    valid = isinstance(endpoint, str) and _IPV4.fullmatch(endpoint)
+    return Footprint(
+        site,
+        hosts_file,
+        tuple(_networks(_map(data))),
+        endpoint if valid else None,
+        cluster.get("port", Cluster.model_fields["port"].default),
+        cluster.get("virtual_ip") != VirtualIp.EXTERNAL.value,
+        context if isinstance(context, str) else None,
+        {name: columns[name] for name in UNIQUE_COLUMNS} if columns else {},
+        columns.get("line", ()),
+    )
+
+
+def _map(data: Any) -> dict[str, Any]:
+    return data if isinstance(data, dict) else {}
+
+
+def _networks(data: dict[str, Any]) -> Iterator[tuple[str, Path, IPv4Network]]:
+    zones = data.get("zones")
+    candidates: list[tuple[str, Path, Any]] = [("the BMCs", ("bmc", "network"), data.get("bmc"))]
+    for index, zone in enumerate(zones if isinstance(zones, list) else ()):
+        name = f"zone {shorten(_map(zone).get('name'))}"
+        candidates.append((name, ("zones", index, "network"), zone))
+    for name, place, holder in candidates:
+        text = _map(holder).get("network")
+        if isinstance(text, str) and "/" in text:
+            try:
+                yield name, place, IPv4Network(text)
+            except ValueError:
+                continue  # the site's own check says what is wrong with it
+
+
+def clashes(footprints: Sequence[Footprint]) -> Found:
+    """Every clash between two sites, as findings of both, by site."""
+    found: Found = {each.site: [] for each in footprints}
+    _network_clashes(footprints, found)
+    _endpoint_clashes(footprints, found)
+    _context_clashes(footprints, found)
+    owners = {column: _cell_clashes(footprints, column, found) for column in UNIQUE_COLUMNS}
+    for mine in footprints:
+        for column in ("ip", "bmc"):
+            other = owners[column].get(mine.endpoint) if mine.endpoint else None
+            if other is not None and other.site != mine.site:
+                _endpoint_of_host(mine, other, column, found)
+    return found
+
+
+def _cell_clashes(
+    footprints: Sequence[Footprint], column: str, found: Found
+) -> dict[str, Footprint]:
+    """Note the values of a column that two sites have; the owner of each value."""
+    owners: dict[str, Footprint] = {}
+    lines: dict[str, dict[str, int]] = {}  # by site and value, of those that clash at all
+    for mine in footprints:
+        values = mine.cells.get(column, ())
+        # Most sites share nothing: ask for the whole list at once before looking at each value.
+        if not owners.keys().isdisjoint(values):
+            for value, line in zip(values, mine.lines, strict=True):
+                other = owners.get(value) if value else None
+                if other is not None:
+                    if other.site not in lines:
+                        lines[other.site] = dict(zip(other.cells[column], other.lines, strict=True))
+                    theirs = lines[other.site][value]
+                    found[mine.site].append(_cell(column, value, line, other, theirs))
+                    found[other.site].append(_cell(column, value, theirs, mine, line))
+        owners.update(dict.fromkeys(values, mine))
+    return owners
+
+
+def _cell(column: str, value: str, line: int, other: Footprint, other_line: int) -> Finding:
+    return Finding(
+        Code.SITES_CLASH,
+        HostCell(line, column),
+        f"{column} {value} is also on line {other_line} of {other.hosts_file}",
+        f"write the {column} that this host really has, or remove it from one of the sites",
+    )
+
+
+def _endpoint_of_host(mine: Footprint, other: Footprint, column: str, found: Found) -> None:
+    address = str(mine.endpoint)
+    line = other.line_of(column, address)
+    kind = "the BMC" if column == "bmc" else "the address"
+    what = f"{kind} of the host on line {line} of {other.hosts_file}"
+    fix = "choose an address that no other site has"
+    place = ("cluster", "endpoint")
+    found[mine.site].append(Finding(Code.SITES_CLASH, place, f"{address} is also {what}", fix))
+    message = f"{column} {address} is also the endpoint of site {mine.site}"
+    found[other.site].append(Finding(Code.SITES_CLASH, HostCell(line, column), message, fix))
+
+
+def _endpoint_clashes(footprints: Sequence[Footprint], found: Found) -> None:
+    owners: dict[str, list[Footprint]] = {}
+    for mine in footprints:
+        if mine.endpoint is None:
+            continue
+        for other in owners.setdefault(mine.endpoint, []):
+            if mine.announced or other.announced or mine.port == other.port:
+                message = f"{mine.endpoint} is also the endpoint of site "
+                fix = "choose an address that no other site has"
+                _both(mine, other, ("cluster", "endpoint"), message, fix, found)
+        owners[mine.endpoint].append(mine)
+
+
+def _context_clashes(footprints: Sequence[Footprint], found: Found) -> None:
+    owners: dict[str, Footprint] = {}
+    for mine in footprints:
+        other = owners.setdefault(mine.context, mine) if mine.context else mine
+        if other is not mine:
+            message = f"{mine.context} is also the context of the cluster of site "
+            fix = "write the context of this site's own cluster"
+            _both(mine, other, ("cluster", "context"), message, fix, found)
+
+
+def _both(
+    mine: Footprint, other: Footprint, place: Path, message: str, fix: str, found: Found
+) -> None:
+    for each, its in ((mine, other), (other, mine)):
+        found[each.site].append(Finding(Code.SITES_CLASH, place, message + its.site, fix))
+
+
+def _network_clashes(footprints: Sequence[Footprint], found: Found) -> None:
+    spans = sorted(
+        (
+            (int(network[0]), int(network[-1]), each.site, name, place, network)
+            for each in footprints
+            for name, place, network in each.networks
+        ),
+        key=lambda span: span[:4],  # a place has names and numbers, which do not compare
+    )
+    for index, (_, last, site, name, place, network) in enumerate(spans):
+        for number in range(index + 1, len(spans)):
+            first, _, other, other_name, other_place, other_network = spans[number]
+            if first > last:
+                break  # sorted by first address: nothing further on can overlap
+            if other != site:
+                found[site].append(_network(place, name, network, other, other_name, other_network))
+                found[other].append(
+                    _network(other_place, other_name, other_network, site, name, network)
+                )
+
+
+def _network(
+    place: Path, name: str, network: IPv4Network, other: str, other_name: str, theirs: IPv4Network
+) -> Finding:
+    return Finding(
+        Code.SITES_CLASH,
+        place,
+        f"{network} of {name} overlaps {theirs} of {other_name} in site {other}",
+        "choose a network that no other site has",
+    )

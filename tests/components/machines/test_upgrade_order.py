@@ -1,0 +1,66 @@
+"""Workers follow the control plane's version, held by the real API server's admission."""
+
+import time
+from typing import Any
+
+import pytest
+
+from components.site import site_objects
+from controlplane import ApiError, Client, ControlPlane
+from tests.kit.repository import all_sites
+
+pytestmark = pytest.mark.controlplane
+SITE = "tsukuba-1"
+
+
+def deployment(version: str) -> dict[str, Any]:
+    """The site's first MachineDeployment, with its machines at ``version``."""
+    made = site_objects(all_sites()[SITE])["machines"]
+    body = next(m.body for m in made if m.kind == "MachineDeployment")
+    template = body["spec"]["template"]
+    spec = {**template["spec"], "version": version}
+    return {**body, "spec": {**body["spec"], "template": {**template, "spec": spec}}}
+
+
+def report_version(client: Client, version: str) -> None:
+    """What the KubeadmControlPlane controller writes when every machine runs ``version``."""
+    path = (
+        f"/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/{SITE}/kubeadmcontrolplanes/"
+        f"{SITE}/status"
+    )
+    client.request("PATCH", path, {"status": {"version": version}}, "application/merge-patch+json")
+
+
+def refusal(client: Client, version: str) -> str:
+    try:
+        client.apply(deployment(version), dry_run=True)
+    except ApiError as error:
+        return str(error)
+    return ""
+
+
+def eventually(client: Client, version: str, refused: bool) -> str:
+    """The refusal (or its absence) once admission has seen the last change of its parameter."""
+    until = time.monotonic() + 30
+    while True:
+        answer = refusal(client, version)
+        if bool(answer) is refused or time.monotonic() > until:
+            return answer
+        time.sleep(0.2)
+
+
+def test_workers_wait_for_the_control_plane(api: ControlPlane) -> None:
+    made = site_objects(all_sites()[SITE])["machines"]
+    first = {"Namespace", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+    with api.client() as client:
+        for manifest in sorted(made, key=lambda each: each.kind not in first):
+            if manifest.kind != "BareMetalHost":
+                client.apply(manifest.body)
+        # Before the control plane has a version there is nothing to hold workers back for.
+        assert refusal(client, "v1.35.5") == ""
+        report_version(client, "v1.34.3")
+        assert "workers must wait" in eventually(client, "v1.35.5", refused=True)
+        assert refusal(client, "v1.34.8") == ""
+        assert refusal(client, "v1.33.1") == ""
+        report_version(client, "v1.35.5")
+        assert eventually(client, "v1.35.5", refused=False) == ""

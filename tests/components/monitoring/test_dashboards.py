@@ -1,0 +1,297 @@
+"""Dashboards: what Grafana's own model makes of them, and that each query has an answer."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import promql_parser
+import pytest
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.dashboard import Dashboard
+
+from components.making.manifest import Json
+from components.monitoring.alerts import groups
+from components.monitoring.dashboards import LONGEST_UID, boards
+from components.monitoring.exporters import TARGET_LABELS, Exporter, exporters, job, scheduler_job
+from components.monitoring.metrics import METRICS, Type
+from components.monitoring.objects import objects
+from components.monitoring.shown import ASKED, SHOWN
+from schemas.facts.site import Site
+from tests.kit.monitoring_sites import NAMES, OPERATED, watched
+
+UNITS = {"short", "s", "bytes", "Bps", "ops", "reqps", "percent", "percentunit", "celsius"}
+"""Of Grafana's list (11.6, packages/grafana-data/src/valueFormats/categories.ts)."""
+SUFFIXES = ("_bucket", "_count", "_sum")
+VARIABLE = re.compile(r"\$([a-zA-Z_]\w*)")
+"""One of Grafana's; $1 is a group in Prometheus' label_replace."""
+
+
+def made(site: Site) -> dict[str, Json]:
+    """The dashboards of a site by name, as Grafana imports them."""
+    found = {}
+    for each in objects(site):
+        if each.name.endswith("-dashboard"):
+            ((_, text),) = each.body["data"].items()
+            found[each.name] = json.loads(text)
+    return found
+
+
+EVERY = [
+    pytest.param(site, board, id=f"{name}-{title}")
+    for name, site in OPERATED.items()
+    for title, board in made(site).items()
+]
+each_board = pytest.mark.parametrize(("site", "board"), EVERY)
+
+
+def test_there_is_one_for_each_part_of_a_site() -> None:
+    names = {name: {each.name for each in boards(site)} for name, site in OPERATED.items()}
+    assert names["tokyo-1"] == {"overview", "queues", "repairs", "cache", "schedulers", "nodes"}
+    # No cache.
+    assert names["tsukuba-1"] == names["tokyo-1"] - {"cache"}
+
+
+@each_board
+def test_grafanas_own_model_reads_what_it_wrote(site: Site, board: Json) -> None:
+    again = json.loads(JSONEncoder(sort_keys=True).encode(Dashboard.from_json(board)))
+    assert again == board
+    assert board["schemaVersion"] >= 39
+
+
+@each_board
+def test_every_panel_and_query_asks_the_prometheus_that_a_person_chose(
+    site: Site, board: Json
+) -> None:
+    variables = {each["name"]: each for each in board["templating"]["list"]}
+    assert variables["datasource"]["type"] == "datasource"
+    assert variables["datasource"]["query"] == "prometheus"
+    source = {"type": "prometheus", "uid": "${datasource}"}
+    assert board["panels"]
+    for panel in board["panels"]:
+        assert panel["datasource"] == source
+        assert panel["targets"] and all(each["datasource"] == source for each in panel["targets"])
+
+
+@each_board
+def test_each_variable_is_used_and_no_other(site: Site, board: Json) -> None:
+    there = {each["name"] for each in board["templating"]["list"]} - {"datasource"}
+    used = {name for query in queries(board) for name in VARIABLE.findall(query)}
+    assert used == there
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_variables_offer_what_the_site_has(name: str) -> None:
+    site = OPERATED[name]
+    offered = {
+        each["name"]: each["query"].split(",")
+        for board in made(site).values()
+        for each in board["templating"]["list"]
+        if each["type"] == "custom"
+    }
+    assert offered["pool"] == [pool.name for pool in site.file.pools]
+    assert offered.get("team") == [team.name for team in site.scheduling.teams]
+
+
+@each_board
+def test_panels_lie_beside_each_other(site: Site, board: Json) -> None:
+    cells: set[tuple[int, int]] = set()
+    for panel in board["panels"]:
+        at = panel["gridPos"]
+        own = {(at["x"] + x, at["y"] + y) for x in range(at["w"]) for y in range(at["h"])}
+        assert own and not own & cells and max(x for x, _ in own) < 24
+        cells |= own
+    identifiers = [panel["id"] for panel in board["panels"]]
+    assert len(set(identifiers)) == len(identifiers) and min(identifiers) > 0
+
+
+@each_board
+def test_every_panel_says_what_it_shows_and_in_what(site: Site, board: Json) -> None:
+    for panel in board["panels"]:
+        assert panel["title"] and panel["description"].endswith(".")
+        assert panel["fieldConfig"]["defaults"]["unit"] in UNITS
+
+
+def test_dashboards_have_addresses_of_their_own() -> None:
+    found = [board["uid"] for site in OPERATED.values() for board in made(site).values()]
+    assert len(set(found)) == len(found)
+    assert all(re.fullmatch(r"[a-zA-Z0-9-_]+", uid) and len(uid) <= LONGEST_UID for uid in found)
+
+
+def test_sites_whose_long_names_begin_alike_have_addresses_of_their_own() -> None:
+    names = [f"{'a' * 61}-{number}" for number in (1, 2)]
+    found = [
+        board["uid"]
+        for name in names
+        for board in made(replaced(OPERATED["tokyo-1"], name)).values()
+    ]
+    assert len(set(found)) == len(found)
+    assert all(len(uid) <= LONGEST_UID for uid in found)
+
+
+def replaced(site: Site, name: str) -> Site:
+    """The site by another name."""
+    return replace(site, file=site.file.model_copy(update={"site": name}))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hosts_are_called_by_the_names_of_their_nodes(name: str) -> None:
+    """Of node_exporter, Prometheus knows an address at first."""
+    legends = [
+        target["legendFormat"]
+        for board in made(OPERATED[name]).values()
+        for panel in board["panels"]
+        for target in panel["targets"]
+    ]
+    assert any("{{node}}" in legend for legend in legends)
+    assert not any("{{instance}}" in legend for legend in legends)
+
+
+def test_no_dashboard_comes_with_an_identifier_of_another_grafana() -> None:
+    for board in made(OPERATED["tokyo-1"]).values():
+        assert "id" not in board and not board.get("version")
+
+
+# --- queries ---
+
+
+def queries(board: Json) -> list[str]:
+    return [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+
+
+class Selector(NamedTuple):
+    """The series that a query asks for."""
+
+    name: str
+    matchers: dict[str, str]
+
+
+def parsed(query: str) -> Any:
+    """The query, with values in the place of Grafana's variables."""
+    return promql_parser.parse(VARIABLE.sub("any", query))
+
+
+def nodes(tree: Any) -> Iterator[Any]:
+    """Every part of a query."""
+    yield tree
+    for name in ("expr", "lhs", "rhs", "vector_selector", "param"):
+        part = getattr(tree, name, None)
+        if part is not None:
+            yield from nodes(part)
+    for part in getattr(tree, "args", None) or []:
+        yield from nodes(part)
+
+
+def selectors(query: str) -> list[Selector]:
+    return [
+        Selector(part.name, {each.name: each.value for each in part.matchers.matchers})
+        for part in nodes(parsed(query))
+        if type(part).__name__ == "VectorSelector"
+    ]
+
+
+def grouped(query: str) -> set[str]:
+    """The labels that a query sums by."""
+    found: set[str] = set()
+    for part in nodes(parsed(query)):
+        modifier = getattr(part, "modifier", None)
+        if type(part).__name__ == "AggregateExpr" and modifier is not None:
+            found |= set(modifier.labels)
+    return found
+
+
+def metric(name: str) -> str:
+    """The name in the table: of a histogram without its suffix."""
+    for suffix in SUFFIXES:
+        short = name.removesuffix(suffix)
+        if short != name and short in ASKED and ASKED[short].type is Type.HISTOGRAM:
+            return short
+    return name
+
+
+def recorded(site: Site) -> set[str]:
+    rules = (rule for group in groups(site) for rule in group["rules"])
+    return {rule["record"] for rule in rules if "record" in rule}
+
+
+@each_board
+def test_every_query_asks_for_what_the_site_exports(site: Site, board: Json) -> None:
+    there = exporters(site)
+    asked = [(query, each) for query in queries(board) for each in selectors(query)]
+    assert len(asked) >= len(queries(board))
+    for query, each in asked:
+        if each.name.startswith("foresite:"):
+            assert each.name in recorded(site), query
+        else:
+            assert ASKED[metric(each.name)].exporter in there, query
+
+
+@each_board
+def test_every_query_is_of_the_job_of_its_exporter(site: Site, board: Json) -> None:
+    schedulers = {scheduler_job(each) for each in site.scheduling.backends}
+    for query in queries(board):
+        for each in selectors(query):
+            if each.name.startswith("foresite:") or each.name == "ALERTS":
+                continue
+            of = ASKED[metric(each.name)].exporter
+            known = schedulers if of is Exporter.SCHEDULER else {job(site, of)}
+            assert each.matchers["job"] in known, query
+
+
+@each_board
+def test_every_label_is_one_that_the_metric_has(site: Site, board: Json) -> None:
+    for query in queries(board):
+        found = selectors(query)
+        if any(each.name.startswith("foresite:") for each in found):
+            continue  # what is recorded has the labels that its rule gives it
+        labels = {*TARGET_LABELS, "le"}
+        for each in found:
+            own = {*ASKED[metric(each.name)].labels, *TARGET_LABELS}
+            assert set(each.matchers) <= own, query
+            labels |= own
+        assert grouped(query) <= labels, query
+
+
+@each_board
+def test_every_series_is_called_by_labels_that_are_left(site: Site, board: Json) -> None:
+    """Where a query sums, only the labels that it sums by can be part of a name."""
+    for panel in board["panels"]:
+        for target in panel["targets"]:
+            by = grouped(target["expr"])
+            named = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
+            if by:
+                assert named <= by, target["expr"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_panels_say_whom_they_ask(name: str) -> None:
+    site = OPERATED[name]
+    for board in boards(site):
+        for panel in board.panels:
+            asked = {
+                Exporter.PROMETHEUS
+                if each.name.startswith("foresite:")
+                else ASKED[metric(each.name)].exporter
+                for query in panel.queries
+                for each in selectors(query.expression)
+            }
+            assert asked == set(panel.of), panel.title
+
+
+def test_what_dashboards_alone_ask_for_is_asked_for_by_one() -> None:
+    asked = {
+        metric(each.name)
+        for site in OPERATED.values()
+        for board in made(site).values()
+        for query in queries(board)
+        for each in selectors(query)
+    }
+    assert set(SHOWN) <= asked
+    assert not set(SHOWN) & set(METRICS)
+
+
+def test_a_site_without_teams_or_accelerators_has_dashboards_all_the_same() -> None:
+    site = watched("edge-1")
+    assert not site.models()
+    assert {"overview", "queues", "nodes"} <= {each.name for each in boards(site)}

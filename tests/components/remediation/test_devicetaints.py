@@ -1,0 +1,337 @@
+"""Single cards taken out of use: what is decided, on a real API server with the real kubectl, and
+that the scheduler places nobody on them."""
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from components.making.faults import FAULTY_TAINT
+from components.making.manifest import Json
+from components.remediation.devicetaints import PROGRAM, device_taints, environment
+from controlplane.access import write_kubeconfig
+from schemas.facts import feature_gates as gates
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import POOL_LABEL
+from schemas.kubernetes.objects import check_objects
+from schemas.model.vocabulary import Fault
+from tests.controlplane.test_twin_models import asking, fake_slices, no_plugins, parts, waiting
+from tests.kit.accelerator_sites import V100, by_dra, site
+from tests.kit.repository import ROOT
+from tests.kit.twin.world import World
+from tests.kit.twin.world import world as running
+from tests.schemas.facts.test_feature_gates import at
+from tools.toolchain import locate
+
+FOLDER = ROOT / "components" / "remediation" / "scripts"
+IMAGE = f"registry.example/healer:v1@sha256:{'a' * 64}"
+HEALER: Json = {"name": "hosts", "pools": ["v100", "mncore"]}
+ON: Json = {"device_taints": True, "healers": [HEALER], "controller": {"image": IMAGE}}
+CONDITION, FAULT = "PCIeLinkDegraded", "pcie-link-degraded"
+BUS = "resource.kubernetes.io/pciBusID"
+
+
+def mended(of: Site, pool: str) -> set[Fault]:
+    """The faults for which hosts of a pool are rebooted."""
+    (found,) = (each for each in of.file.pools if each.name == pool)
+    return {fault for healer in of.healers_of(found) for fault in of.mended(found, healer)}
+
+
+# --- what a site makes of it ---
+
+
+def test_a_host_is_not_rebooted_for_a_card_that_can_be_taken_out() -> None:
+    off, on = by_dra(remediation={**ON, "device_taints": False}), by_dra(remediation=ON)
+    assert mended(off, "v100") - mended(on, "v100") == {Fault.PCIE_LINK_DEGRADED}
+    assert mended(off, "mncore") == mended(on, "mncore") != set()
+    assert device_taints(off) == []
+
+
+def test_nothing_where_a_device_plugin_hands_cards_out() -> None:
+    plain = site(remediation={**ON, "device_taints": False})
+    assert plain.file.remediation is not None
+    settings = plain.file.remediation.model_copy(update={"device_taints": True})
+    of = replace(plain, file=plain.file.model_copy(update={"remediation": settings}))
+    assert device_taints(of) == []
+    assert gates.device_taint_gates(of) == {}
+    assert Fault.PCIE_LINK_DEGRADED in mended(of, "v100")
+
+
+@pytest.mark.parametrize(
+    ("version", "names", "api", "asked"),
+    [
+        # 1.34 does not know the second gate, and would not start.
+        ("v1.34.3", {"DRADeviceTaints"}, "v1alpha3", True),
+        ("v1.35.5", {"DRADeviceTaints", "DRADeviceTaintRules"}, "v1alpha3", True),
+        ("v1.36.1", {"DRADeviceTaintRules"}, "v1beta2", True),
+        ("v1.37.1", set(), "v1", False),
+    ],
+)
+def test_gates_and_apis_of_each_version(
+    version: str, names: set[str], api: str, asked: bool
+) -> None:
+    """kube_features.go and apis/resource of Kubernetes 1.34.3, 1.35.4, 1.36.1 and 1.37.1."""
+    of = at(by_dra(remediation=ON), version)
+    off = at(by_dra(remediation={**ON, "device_taints": False}), version)
+    for told in (gates.api_server_gates, gates.scheduler_gates):
+        assert told(of).keys() - told(off).keys() == names
+        assert all(told(of).values())
+    told_api = f"resource.k8s.io/{api}"
+    assert gates.runtime_config(of) == ((f"{told_api}=true",) if asked else ())
+    assert environment(of)["DEVICETAINTS_API"] == told_api
+
+
+def test_the_objects_are_good_and_carry_the_scripts() -> None:
+    made = device_taints(by_dra(remediation=ON))
+    assert check_objects([each.body for each in made]) == []
+    (texts,) = (each.body["data"] for each in made if each.kind == "ConfigMap")
+    assert texts == {name: (FOLDER / name).read_text() for name in PROGRAM}
+    (pod,) = (e.body["spec"]["template"]["spec"] for e in made if e.kind == "Deployment")
+    (container,) = pod["containers"]
+    assert container["command"] == ["sh", "/program/devicetaints.sh"]
+
+
+# --- what is decided ---
+
+
+class Facts:
+    """What the script has read: two hosts with eight cards each, and more."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        for node in ("n-1", "n-2"):
+            for card in range(8):
+                self.device(node, card)
+
+    def device(self, node: str, card: int, attribute: str = BUS) -> None:
+        value = f'"{address(card)}"'
+        self._add("device", node, "gpu.example", node, f"card-{card}", attribute, value)
+
+    def node(self, name: str, status: str, message: str = "") -> "Facts":
+        told = (f'"{each}"' for each in (CONDITION, status, message))
+        return self._add("node", name, "v100", *told)
+
+    def rule(self, node: str, card: int) -> "Facts":
+        name = f"{node}-card-{card}"
+        return self._add("rule", name, "v100", node, "gpu.example", f"card-{card}", FAULT)
+
+    def _add(self, *fields: str) -> "Facts":
+        self.lines.append("\t".join(fields))
+        return self
+
+    def decided(self, percent: int = 20) -> list[str]:
+        """What is to be done, without what is only said."""
+        return [line for line in self.all(percent) if not line.startswith("say")]
+
+    def all(self, percent: int = 20) -> list[str]:
+        command = ["awk", "-F", "\t", "-v", f"types={CONDITION}", "-v", f"faults={FAULT}"]
+        command += ["-v", f"percent={percent}", "-f", str(FOLDER / "devicetaints.awk")]
+        text = "".join(f"{line}\n" for line in self.lines)
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+        assert done.stderr == ""
+        return done.stdout.splitlines()
+
+
+def address(card: int) -> str:
+    """The address of a card: with letters, of which drivers write some large."""
+    return f"0000:{0x3A + card:02x}:00.0"
+
+
+def added(node: str, card: int) -> str:
+    return f"add\t{node}-card-{card}\tv100\tgpu.example\t{node}\tcard-{card}\t{FAULT}"
+
+
+@pytest.mark.parametrize(
+    ("message", "cards"),
+    [
+        (f"{address(1)} has 8 of 16 lanes", [1]),
+        (f"{address(1)},{address(3)} have 8 of 16 lanes", [1, 3]),
+        ("XID 79 of 0000:3B:00, and 1 more", [1]),  # in large letters, without its function
+        ("0000:3b:00.1 has 8 of 16 lanes", []),  # another function of the card
+        ("5 of 8 cards have too few lanes", []),
+        ("0000:3 has none", []),
+    ],
+)
+def test_cards_that_the_condition_names_are_taken_out(message: str, cards: list[int]) -> None:
+    found = Facts().node("n-1", "True", message).node("n-2", "False").decided()
+    assert found == [added("n-1", card) for card in cards]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "known"),
+    [
+        (BUS, True),
+        ("gpu.example/pcieBusID", True),
+        ("dra.example/pciAddress", True),
+        ("resource.kubernetes.io/pcieRoot", False),
+        ("uuid", False),
+    ],
+)
+def test_a_card_is_found_by_what_its_driver_tells(attribute: str, known: bool) -> None:
+    facts = Facts()
+    facts.device("n-3", 0, attribute)
+    found = facts.node("n-3", "True", address(0)).decided()
+    assert found == ([added("n-3", 0)] if known else [])
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [("True", []), ("Unknown", []), ("False", ["delete\tn-1-card-1"])],
+)
+def test_a_card_is_given_back_when_the_fault_is_gone(status: str, expected: list[str]) -> None:
+    """Not where nothing is known of it, and not while the condition names another card."""
+    facts = Facts().rule("n-1", 1).node("n-1", status, address(1)).node("n-2", "False")
+    assert facts.decided() == expected
+
+
+def test_a_rule_outlives_no_node_and_no_slice_gives_a_card_back() -> None:
+    gone = Facts().rule("n-9", 1).node("n-1", "False")
+    assert gone.decided() == ["delete\tn-9-card-1"]
+    without = Facts().rule("n-1", 1).node("n-1", "True", address(1))
+    without.lines = [line for line in without.lines if not line.startswith("device")]
+    assert without.decided() == []
+
+
+def test_no_more_cards_of_a_pool_than_the_bound() -> None:
+    """20 % of sixteen cards are three; those that are out already count."""
+    facts = Facts().rule("n-2", 0).rule("n-2", 1).node("n-2", "Unknown")
+    facts.node("n-1", "True", f"{address(1)},{address(2)} have 8 of 16 lanes")
+    made = facts.all()
+    assert made[0] == added("n-1", 1)
+    assert [line for line in made if "\tpool v100: 3 of 16 cards are out" in line] == made[1:]
+    assert facts.decided(percent=25) == [added("n-1", 1), added("n-1", 2)]
+
+
+def test_not_more_than_half_of_a_hosts_cards() -> None:
+    facts = Facts()
+    for card in range(4):
+        facts.rule("n-1", card)
+    (said,) = facts.node("n-1", "True", address(5)).node("n-2", "False").all(percent=100)
+    assert "n-1: 4 of 8 cards are out" in said
+
+
+def test_a_hosts_only_card_can_be_taken_out() -> None:
+    facts = Facts()
+    facts.device("n-3", 0)
+    assert facts.node("n-3", "True", address(0)).decided() == [added("n-3", 0)]
+
+
+# --- on a real API server ---
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """The site with fakes of DRA drivers that tell addresses, at the version of the binaries."""
+    of = at(by_dra(remediation=ON), "v1.34.3")
+    with running(tmp_path_factory.mktemp("taints"), of, no_plugins, **parts(of)) as found:
+        slices = fake_slices(found)
+        for each in slices:
+            for number, device in enumerate(each["spec"]["devices"]):
+                if "attributes" in device:
+                    told = {BUS: {"string": address(number)}}
+                    device["attributes"] = {**device["attributes"], **told}
+        found.t.create(slices)
+        made = [each.body for each in device_taints(of)]
+        namespace = {"metadata": {"name": "node-remediation"}}
+        found.t.client.apply({"apiVersion": "v1", "kind": "Namespace", **namespace})
+        for body in made:
+            if body["kind"] not in ("Deployment", "ConfigMap"):
+                found.t.client.apply(body)
+        yield found
+
+
+def script(here: World, folder: Path, api: str | None = None) -> subprocess.CompletedProcess[str]:
+    """One round of the program, with the rights and the settings that the site gives it."""
+    client, account = here.t.client, "/api/v1/namespaces/node-remediation/serviceaccounts"
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    token = client.request("POST", f"{account}/device-taints/token", asked)["status"]["token"]
+    kubeconfig = folder / "kubeconfig"
+    write_kubeconfig(kubeconfig, replace(here.t.access, token=token), ["site"])
+    told: Mapping[str, str] = {
+        **environment(here.site),
+        "DEVICETAINTS_STATE": str(folder),
+        "DEVICETAINTS_ONCE": "yes",
+        "KUBECTL": str(locate(["controlplane"])["kubectl"].path),
+        "KUBECONFIG": str(kubeconfig),
+        "HOME": str(folder),
+        "PATH": os.environ["PATH"],
+        **({"DEVICETAINTS_API": api} if api else {}),
+    }
+    command = ["sh", str(FOLDER / "devicetaints.sh")]
+    return subprocess.run(
+        command, env=dict(told), capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def condition(here: World, node: str, status: str, message: str) -> None:
+    """Say of a node what its detector would."""
+    told = {"type": CONDITION, "status": status, "reason": "Test", "message": message}
+    merge = "application/strategic-merge-patch+json"
+    body = {"status": {"conditions": [told]}}
+    here.t.client.request("PATCH", f"/api/v1/nodes/{node}/status", body, merge)
+
+
+def rules(here: World) -> dict[str, Json]:
+    found = here.t.client.items("resource.k8s.io/v1alpha3", "DeviceTaintRule")
+    return {each["metadata"]["name"]: each["spec"] for each in found}
+
+
+@pytest.mark.scheduling
+def test_a_card_is_taken_out_and_given_back(here: World, tmp_path: Path) -> None:
+    """Seven of eight cards go on being used, and the eighth does too once its fault is gone."""
+    machines = [
+        each["metadata"]["name"]
+        for each in here.watch.nodes()
+        if each["metadata"]["labels"][POOL_LABEL] == "v100"
+    ]
+    node = machines[0]
+    condition(here, node, "True", f"{address(3)} has 8 of 16 lanes")
+    # Another node's detector tells of this one, on a line of its own.
+    message = f"{address(5)} has 8 of 16 lanes"
+    forged = f'x\ny\nnode\t{node}\tv100\t"{CONDITION}"\t"True"\t"{message}"\n'
+    condition(here, machines[1], forged, "")
+    assert script(here, tmp_path).returncode == 0
+    condition(here, machines[1], "False", "")
+    taint = {"key": FAULTY_TAINT, "value": FAULT, "effect": "NoSchedule"}
+    (made,) = rules(here).values()
+    assert {name: made["taint"][name] for name in taint} == taint
+    chosen = {"driver": "gpu.nvidia.com", "pool": node, "device": "card-3"}
+    assert made["deviceSelector"] == chosen
+
+    space = here.t.namespace("cards")
+    here.run(asking(space, f"whole-{n}", V100, 8) for n in range(len(machines)))
+    here.watch.until(
+        "all but one",
+        lambda: len(here.watch.bound(space)) == len(machines) - 1 and waiting(here, space),
+        120,
+    )
+    assert node not in here.watch.bound(space).values()
+    here.run([asking(space, "seven", V100, 7)])
+    here.watch.until("seven cards", lambda: "seven" in here.watch.bound(space), 120)
+    assert here.watch.bound(space)["seven"] == node
+    assert (script(here, tmp_path).returncode, list(rules(here).values())) == (0, [made])
+
+    condition(here, node, "Unknown", "not settled")
+    assert (script(here, tmp_path).returncode, list(rules(here).values())) == (0, [made])
+    condition(here, node, "False", "8 accelerators with 16 lanes")
+    assert (script(here, tmp_path).returncode, rules(here)) == (0, {})
+    here.run([asking(space, "one", V100, 1)])
+    here.watch.until("the eighth card", lambda: "one" in here.watch.bound(space), 120)
+    here.clear(space)
+
+
+@pytest.mark.scheduling
+def test_nothing_is_changed_where_the_cluster_cannot_be_read(here: World, tmp_path: Path) -> None:
+    """As while the API server does not serve rules yet."""
+    node = next(each["metadata"]["name"] for each in here.watch.nodes())
+    condition(here, node, "True", f"{address(0)} has 8 of 16 lanes")
+    done = script(here, tmp_path, api="resource.k8s.io/v1beta9")
+    assert done.returncode == 1
+    assert "not all was done" in done.stdout
+    assert rules(here) == {}
+    assert (tmp_path / "alive").exists()
+    assert not (tmp_path / "good").exists()
+    condition(here, node, "False", "")

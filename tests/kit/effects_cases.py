@@ -1,0 +1,301 @@
+"""Small objects of Kubernetes' own kinds, edits of them on tokyo-1, and what rules say of these."""
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from components.effects.kubernetes import RULES
+from components.effects.rules import Rule, judged
+from components.effects.vocabulary import (
+    ABSENT,
+    Action,
+    Effect,
+    FieldChange,
+    Impact,
+    Name,
+    ObjectChange,
+    Path,
+    Side,
+    SiteChange,
+)
+from components.making.manifest import Json, Manifest, Target
+from schemas.facts.site import Site
+from tests.kit.repository import all_sites
+
+# tokyo-1: the control plane has kubeadm's taint, h100 one of its own; v100 keeps 2 of 120 spare.
+OPEN = "cpu v100 a100"
+EVERY = "control cpu v100 a100 h100"
+MOST_OPEN, MOST = 345, 398
+
+Edits = Mapping[tuple[str | int, ...], Any]
+"""Where, and the new value; ``ABSENT`` takes the field away."""
+NOTHING: Edits = MappingProxyType({})
+
+
+def pod(**spec: Any) -> Json:
+    container = {"name": "main", "image": "registry.example/a:1"}
+    return {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [container], **spec}}
+
+
+SELECTOR = {"matchLabels": {"app": "a"}}
+SAMPLES: dict[str, Json] = {
+    "DaemonSet": {"apiVersion": "apps/v1", "spec": {"selector": SELECTOR, "template": pod()}},
+    "Deployment": {
+        "apiVersion": "apps/v1",
+        "spec": {"replicas": 3, "selector": SELECTOR, "template": pod()},
+    },
+    "StatefulSet": {
+        "apiVersion": "apps/v1",
+        "spec": {"replicas": 4, "serviceName": "a", "selector": SELECTOR, "template": pod()},
+    },
+    "Job": {
+        "apiVersion": "batch/v1",
+        "spec": {
+            "completions": 2,
+            "parallelism": 2,
+            "completionMode": "Indexed",
+            "backoffLimitPerIndex": 1,
+            "template": pod(restartPolicy="Never"),
+        },
+    },
+    "CronJob": {
+        "apiVersion": "batch/v1",
+        "spec": {
+            "schedule": "0 0 * * *",
+            "jobTemplate": {"spec": {"template": pod(restartPolicy="Never")}},
+        },
+    },
+    "Pod": {"apiVersion": "v1", "spec": pod()["spec"]},
+    "PodDisruptionBudget": {
+        "apiVersion": "policy/v1",
+        "spec": {"maxUnavailable": 1, "selector": SELECTOR},
+    },
+    "ConfigMap": {"apiVersion": "v1", "data": {"a.conf": "1"}},
+    "Secret": {"apiVersion": "v1", "stringData": {"token": "not-one"}},
+    "PriorityClass": {"apiVersion": "scheduling.k8s.io/v1", "value": 10},
+    "RuntimeClass": {"apiVersion": "node.k8s.io/v1", "handler": "nvidia"},
+    "Service": {
+        "apiVersion": "v1",
+        "spec": {"selector": {"app": "a"}, "ports": [{"name": "http", "port": 80}]},
+    },
+    "Namespace": {"apiVersion": "v1"},
+    "NetworkPolicy": {"apiVersion": "networking.k8s.io/v1", "spec": {"podSelector": {}}},
+    "ResourceQuota": {"apiVersion": "v1", "spec": {"hard": {"pods": "10"}}},
+    "LimitRange": {"apiVersion": "v1", "spec": {"limits": [{"type": "Pod", "max": {"cpu": "4"}}]}},
+    "ServiceAccount": {"apiVersion": "v1"},
+    "Role": {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}],
+    },
+    "ClusterRole": {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "rules": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}],
+    },
+    "RoleBinding": {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "a"},
+        "subjects": [{"kind": "ServiceAccount", "name": "a", "namespace": "impact"}],
+    },
+    "ClusterRoleBinding": {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "a"},
+        "subjects": [{"kind": "ServiceAccount", "name": "a", "namespace": "impact"}],
+    },
+    "ValidatingAdmissionPolicy": {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": ["cluster.x-k8s.io"],
+                        "apiVersions": ["*"],
+                        "operations": ["UPDATE"],
+                        "resources": ["machinedeployments"],
+                    }
+                ]
+            },
+            "validations": [{"expression": "true"}],
+        },
+    },
+    "StorageClass": {
+        "apiVersion": "storage.k8s.io/v1",
+        "provisioner": "example.com/disks",
+        "parameters": {"type": "fast"},
+    },
+    "PersistentVolumeClaim": {
+        "apiVersion": "v1",
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "a",
+            "volumeName": "a",
+            "selector": SELECTOR,
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    },
+    "PersistentVolume": {
+        "apiVersion": "v1",
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "hostPath": {"path": "/data"},
+        },
+    },
+    "CustomResourceDefinition": {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"kind": "Thing", "plural": "things", "singular": "thing"},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {
+                        "openAPIV3Schema": {
+                            "type": "object",
+                            "properties": {"spec": {"type": "object"}},
+                        }
+                    },
+                }
+            ],
+        },
+    },
+}
+"""A small valid object of each kind that a row below edits; ``body`` names it."""
+CLUSTER_SCOPED = {
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "CustomResourceDefinition",
+    "Namespace",
+    "PersistentVolume",
+    "PriorityClass",
+    "RuntimeClass",
+    "StorageClass",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+}
+
+
+def body(kind: str, edits: Edits = NOTHING, name: str = "a") -> Json:
+    """The sample of a kind, edited."""
+    if kind == "CustomResourceDefinition":
+        name = "things.example.com"  # nothing else is a name of it
+    metadata = {"name": name, "labels": {"tier": "x"}}
+    if kind not in CLUSTER_SCOPED:
+        metadata["namespace"] = "impact"
+    found = {**copy.deepcopy(SAMPLES[kind]), "kind": kind, "metadata": metadata}
+    for path, value in edits.items():
+        holder: Any = found
+        for step in path[:-1]:
+            holder = holder[step] if isinstance(step, int) else holder.setdefault(step, {})
+        if value is ABSENT:
+            del holder[path[-1]]
+        else:
+            holder[path[-1]] = value
+    return found
+
+
+def at(text: str) -> Path:
+    return tuple(text.split("."))
+
+
+def fields(before: Any, after: Any, path: Path = ()) -> Iterator[FieldChange]:
+    """The fields that differ; lists are compared by the names of their items, or as a whole."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in dict.fromkeys((*before, *after)):
+            pair = (before.get(key, ABSENT), after.get(key, ABSENT))
+            yield from fields(*pair, (*path, key))
+    elif before != after:
+        mine, theirs = by_name(before), by_name(after)
+        if mine is None or theirs is None:
+            yield FieldChange(path, before, after)
+        else:
+            yield from fields(mine, theirs, path)
+
+
+def by_name(value: Any) -> Json | None:
+    """The items of a list by their names; None where it is no list, or they have none."""
+    if not isinstance(value, list):
+        return None
+    named = {each["name"]: each for each in value if isinstance(each, dict) and "name" in each}
+    return named if len(named) == len(value) else None
+
+
+def tokyo(**cluster: Any) -> Site:
+    """tokyo-1, applied: its own cluster answers."""
+    site = all_sites()["tokyo-1"]
+    changed = site.file.cluster.model_copy(update={"context": "tokyo-1", **cluster})
+    return of(site, file=site.file.model_copy(update={"cluster": changed}))
+
+
+def of(site: Site, **changed: Any) -> Site:
+    parts = {
+        "file": site.file,
+        "hosts": site.hosts,
+        "release": site.release,
+        "hardware": site.hardware,
+        "texts": site.texts,
+    }
+    return Site(**{**parts, **changed})
+
+
+def with_pool(site: Site, name: str, **changed: Any) -> Site:
+    pools = [p.model_copy(update=changed) if p.name == name else p for p in site.file.pools]
+    return of(site, file=site.file.model_copy(update={"pools": pools}))
+
+
+class Wrap(NamedTuple):
+    """What Pulumi is told of the object of a row, and where it lies."""
+
+    target: Target = Target.SITE
+    protect: bool = False
+    keep: bool = False
+
+
+def change_of(
+    bodies: Iterable[tuple[Json | None, Json | None]],
+    wrap: Wrap = Wrap(),  # noqa: B008
+    sites: tuple[Site | None, Site | None] | None = None,
+) -> SiteChange:
+    """A change of a site whose only objects are these, each before and after."""
+    sides: tuple[dict[Name, Manifest], dict[Name, Manifest]] = ({}, {})
+    changes: dict[Name, ObjectChange] = {}
+    for pair in bodies:
+        one = pair[1] or pair[0]
+        assert one is not None
+        name = f"{one['kind']}/{(pair[0] or one)['metadata']['name']}"
+        made = [Manifest(name, each, *wrap) if each else None for each in pair]
+        for side, each in zip(sides, made, strict=True):
+            if each:
+                side["test", name] = each
+        if pair[0] != pair[1]:
+            found = tuple(fields(*pair)) if None not in pair else ()
+            changes["test", name] = ObjectChange("test", made[0], made[1], found)
+    before, after = sites or (tokyo(), tokyo())
+    return SiteChange(
+        "tokyo-1",
+        Side(before, sides[0]) if before else None,
+        Side(after, sides[1]) if after else None,
+        changes,
+    )
+
+
+def effects(site: SiteChange, kind: str, rules: list[Rule] = RULES) -> list[Effect]:
+    (change,) = [each for each in site.changes.values() if each.kind == kind]
+    return judged(rules, site, change)
+
+
+def pools(site: Site, effect: Effect) -> str:
+    """The pools whose hosts an effect names, each of them whole."""
+    found = [p for p in site.file.pools if {h.name for h in site.hosts_of(p)} & set(effect.hosts)]
+    assert set(effect.hosts) == {h.name for p in found for h in site.hosts_of(p)}
+    return " ".join(pool.name for pool in found)
+
+
+Said = tuple[Impact, str, int | None, Action | None]
+
+
+def said(site: SiteChange, found: Iterable[Effect]) -> set[Said]:
+    return {(e.impact, pools(site.side.site, e), e.at_most, e.action) for e in found}

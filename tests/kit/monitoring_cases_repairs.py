@@ -1,0 +1,186 @@
+"""Cases of the alerts on faults and their repairs."""
+
+from components.making.faults import FAULTY_TAINT, QUARANTINED_TAINT
+from tests.kit.monitoring_promtool import Case, World
+from tests.kit.monitoring_worlds import (
+    LAB,
+    LABS,
+    NODE,
+    NODES,
+    TOKYO,
+    condition,
+    k,
+    nodes,
+    taint,
+    without,
+)
+
+FAULTS = (
+    "AcceleratorMissing",
+    "AcceleratorError",
+    "PCIeLinkDegraded",
+    "DiskFull",
+    "ReadonlyFilesystem",
+    "KernelDeadlock",
+)
+OPERATING = "nodeops.k8s.preferred.jp/operating"
+CHECKED: World = {
+    **TOKYO,
+    **{key: value for name in FAULTS for key, value in condition(NODE, name, "false").items()},
+}
+MISSING = condition(NODE, "AcceleratorMissing", "true")
+EDGE = ["edge-1-a-2", "edge-1-a-3", "edge-1-a-4", "edge-1-b-2"]
+EDGES: World = {
+    **nodes(EDGE),
+    **condition(EDGE[0], "KernelDeadlock", "true"),
+    **condition(EDGE[1], "KernelDeadlock", "true"),
+    **condition(EDGE[3], "DiskFull", "true"),
+}
+DEPLOYED: World = {
+    **TOKYO,
+    **{
+        k(
+            "kube_deployment_status_replicas_available",
+            namespace="node-remediation",
+            deployment=name,
+        ): count
+        for name, count in {"turns": 1, "node-operation-controller": 2}.items()
+    },
+}
+
+
+BY_CARD: World = {
+    **TOKYO,
+    k(
+        "kube_deployment_status_replicas_available",
+        namespace="node-remediation",
+        deployment="device-taints",
+    ): 1,
+}
+
+CASES = (
+    Case(
+        "NodeFaultUnmended",
+        "tokyo-1",
+        {**CHECKED, **MISSING},
+        condition(NODE, "DiskFull", "true"),
+        {"node": NODE, "pool": "v100", "fault": "disk-full"},
+        f"{NODE} has disk-full, which nobody mends",
+    ),
+    # A card with too few lanes is taken out by itself there.
+    Case(
+        "NodeFaultUnmended",
+        "tokyo-1 by card",
+        {**CHECKED, **condition(NODE, "PCIeLinkDegraded", "true")},
+        condition(NODE, "DiskFull", "true"),
+        {"node": NODE, "pool": "v100", "fault": "disk-full"},
+        f"{NODE} has disk-full, which nobody mends",
+    ),
+    Case(
+        "FaultStorm",
+        "tokyo-1",
+        # Full disks are nobody's to mend, so they keep no repair back.
+        {
+            **CHECKED,
+            **MISSING,
+            **condition(NODES[1], "AcceleratorMissing", "true"),
+            **condition(NODES[2], "AcceleratorMissing", "false"),
+            **condition(NODES[3], "DiskFull", "true"),
+            **condition(NODES[4], "DiskFull", "true"),
+        },
+        condition(NODES[2], "AcceleratorMissing", "true"),
+        {"pool": "v100"},
+        "60 % of the nodes of pool v100 have a fault",
+        "critical",
+    ),
+    Case(
+        "FaultStorm",
+        "edge-1",
+        {**EDGES, **condition(EDGE[2], "KernelDeadlock", "false")},
+        condition(EDGE[2], "KernelDeadlock", "true"),
+        {"pool": "gpu"},
+        "75 % of the nodes of pool gpu have a fault",
+        "critical",
+    ),
+    # Those that repairs did not help count.
+    Case(
+        "FaultStorm",
+        "tokyo-1",
+        {**CHECKED, **MISSING, taint(NODES[1], QUARANTINED_TAINT, "x"): 1},
+        {taint(NODES[2], QUARANTINED_TAINT, "x"): 1},
+        {"pool": "v100"},
+        "60 % of the nodes of pool v100 have a fault",
+        "critical",
+        late=7,
+        back=15,
+    ),
+    Case(
+        "DetectorSilent",
+        "lab-1",
+        {
+            **LABS,
+            **{
+                key: value
+                for node in LAB
+                for name in FAULTS
+                if name != "PCIeLinkDegraded"
+                for key, value in condition(node, name, "false").items()
+            },
+        },
+        condition(LAB[0], "DiskFull", "unknown"),
+        {"node": LAB[0], "pool": "lab", "model": "t4-pcie-16gb"},
+        f"{LAB[0]}: nothing is known of 1 of its possible faults",
+        late=6,
+    ),
+    Case(
+        "NodeFaultPersists",
+        "tokyo-1",
+        CHECKED,
+        MISSING,
+        {"node": NODE, "pool": "v100", "fault": "accelerator-missing"},
+        f"{NODE} still has accelerator-missing",
+    ),
+    Case(
+        "NodeQuarantined",
+        "tokyo-1",
+        {**CHECKED, **MISSING, taint(NODE, FAULTY_TAINT, "x"): 1},
+        {taint(NODE, QUARANTINED_TAINT, "accelerator-missing"): 1},
+        {"node": NODE, "pool": "v100"},
+        f"{NODE} is out: repairs did not help",
+    ),
+    Case(
+        "NodeRepairSlow",
+        "tokyo-1",
+        {**CHECKED, **MISSING},
+        {taint(NODE, OPERATING): 1},
+        {"node": NODE, "pool": "v100"},
+        f"The repair of {NODE} takes more than 90 minutes",
+    ),
+    Case(
+        "FaultyNodeTakesPods",
+        "tokyo-1",
+        {**CHECKED, taint(NODE, FAULTY_TAINT, "accelerator-missing"): 1, **MISSING},
+        {taint(NODE, FAULTY_TAINT, "accelerator-missing"): None},
+        {"node": NODE, "pool": "v100", "fault": "accelerator-missing"},
+        f"{NODE} has accelerator-missing and still takes pods",
+        late=6,
+    ),
+    Case(
+        "HealerDown",
+        "tokyo-1",
+        DEPLOYED,
+        without(DEPLOYED, "turns"),
+        {"deployment": "turns"},
+        "turns does not run: faults of nodes are not mended",
+        late=6,
+    ),
+    Case(
+        "HealerDown",
+        "tokyo-1 by card",
+        BY_CARD,
+        dict.fromkeys(without(BY_CARD, "device-taints"), 0),
+        {"deployment": "device-taints"},
+        "device-taints does not run: cards with a fault stay in use",
+        late=6,
+    ),
+)

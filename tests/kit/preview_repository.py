@@ -1,0 +1,73 @@
+"""A small repository to change: the example sites and the catalogue, committed once."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from preview.result import Preview, SitePreview
+from preview.states.snapshot import at, work_tree
+from preview.survey import survey
+from tests.kit.repository import ROOT
+
+
+class Repository:
+    """A repository at ``root``; its first commit is on the branch main."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        shutil.copytree(ROOT / "sites", root / "sites")
+        shutil.copytree(ROOT / "schemas" / "catalogue", root / "schemas" / "catalogue")
+        self.git("init", "-q", "-b", "main", ".")
+        self.commit("first")
+
+    def git(self, *arguments: str) -> str:
+        """Run git there; what it printed."""
+        identity = ("-c", "user.name=Tester", "-c", "user.email=tester@example.com")
+        done = subprocess.run(
+            ["git", "-C", self.root, *identity, *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.strip()
+
+    def commit(self, message: str) -> str:
+        """Commit everything; the commit's id."""
+        self.git("add", "-A")
+        self.git("commit", "-q", "--no-gpg-sign", "--allow-empty", "-m", message)
+        return self.git("rev-parse", "HEAD")
+
+    def text(self, file: str) -> str:
+        return (self.root / file).read_text("utf-8")
+
+    def write(self, file: str, text: str) -> None:
+        (self.root / file).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / file).write_text(text, "utf-8")
+
+    def replace(self, file: str, old: str, new: str) -> None:
+        """Put ``new`` in the one place where ``old`` stands."""
+        text = self.text(file)
+        assert text.count(old) == 1, f"{text.count(old)} times in {file}: {old!r}"
+        self.write(file, text.replace(old, new))
+
+    def hosts(self, site: str, change: Callable[[list[dict[str, str]]], object]) -> None:
+        """Change a host list: a dictionary for each line, by column."""
+        file = f"sites/{site}.hosts.csv"
+        header, *lines = self.text(file).splitlines()
+        columns = header.split(",")
+        rows = [dict(zip(columns, line.split(","), strict=True)) for line in lines]
+        change(rows)
+        self.write(file, "".join(f"{','.join(row.values())}\n" for row in [
+            dict(zip(columns, columns, strict=True)), *rows
+        ]))  # fmt: skip
+
+    def preview(self, *sites: str, base: str = "HEAD", head: str | None = None) -> Preview:
+        """What the change since ``base`` does."""
+        after = at(self.root, head) if head else work_tree(self.root)
+        return survey(at(self.root, base), after, sites)
+
+    def site(self, name: str, base: str = "HEAD") -> SitePreview:
+        """What the change since ``base`` does to one site that it touches."""
+        (found,) = (each for each in self.preview(base=base).sites if each.name == name)
+        return found

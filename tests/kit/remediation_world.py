@@ -1,0 +1,233 @@
+"""A site with its fault remediation on the twin: the real Node Operation Controller with the
+objects and scripts that the site makes, simulated nodes, and hosts that are rebooted by a fake."""
+
+import base64
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import pytest
+
+from components.making.faults import CONDITIONS
+from components.making.manifest import Manifest as Made
+from components.making.manifest import Target
+from components.remediation.objects import objects
+from controlplane import Manifest
+from controlplane.access import write_kubeconfig
+from controlplane.twin import Controller, Parts
+from controlplane.twin.programs import account_token
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import POOL_LABEL
+from schemas.kubernetes.objects import load_crds
+from schemas.model.remediation import Healer
+from schemas.model.vocabulary import Eviction, Fault
+from tests.kit.remediation_history import NODEOPS, History
+from tests.kit.repository import all_sites
+from tests.kit.twin.hosts import FakeHosts, bare_metal_hosts
+from tests.kit.twin.kubelet import Kubelet
+from tests.kit.twin.world import World
+from tests.kit.twin.world import world as running
+from tools.toolchain import ToolchainError, locate
+from tools.toolchain.given import find
+
+T = TypeVar("T")
+SITE = "tokyo-1"
+NOC = "node-operation-controller"
+TOOLS = "kubernetes-tools"
+PATIENCE_SECONDS = 120.0
+MANY, ONE, WIDE = 4, 1, 8
+"""Hosts that the healer of v100, of a100 and of h100 takes out at a time."""
+_KINDS = ("NodeRemediationTemplate", "NodeDisruptionBudget")
+_CRDS = [f"{NODEOPS}/{kind}" for kind in (*_KINDS, "NodeOperationTemplate", "NodeRemediation")]
+_BMH = "metal3.io/v1alpha1/BareMetalHost"
+_ORDER = ("Namespace", "ServiceAccount", "ConfigMap")
+_LEFT_OUT = ("DaemonSet", "ServiceMonitor", "PodMonitor")
+"""Detectors are played by the tests, and nobody scrapes here."""
+_OWN_FLAGS = ("--metrics-bind-address", "--health-probe-bind-address", "--leader-elect")
+"""Flags of the controller that the twin sets. It elects no leader outside of a pod: its namespace
+is read from a pod's files (controller-runtime 0.19.7, pkg/leaderelection/leader_election.go)."""
+
+
+@dataclass(frozen=True)
+class Repairs:
+    """What tests and benchmarks work with."""
+
+    world: World
+    site: Site
+    hosts: FakeHosts
+    kubelet: Kubelet
+    history: History
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the remediation."""
+        settings = self.site.file.remediation
+        assert settings is not None
+        return settings.namespace
+
+    def pool(self, name: str) -> list[str]:
+        """The nodes of a pool by name."""
+        named = [each["metadata"] for each in self.history.all("Node")]
+        return sorted(each["name"] for each in named if each["labels"][POOL_LABEL] == name)
+
+    def fail(self, fault: Fault, *nodes: str) -> None:
+        """Report a fault of nodes, as their detectors would."""
+        for node in nodes:
+            self.hosts.report(node, CONDITIONS[fault])
+
+    def recover(self, fault: Fault, *nodes: str) -> None:
+        """Report that a fault of nodes is gone."""
+        for node in nodes:
+            self.hosts.report(node, CONDITIONS[fault], "False")
+
+    def reboots(self, node: str) -> int:
+        """How often a host was rebooted."""
+        return sum(each.host == node for each in self.hosts.reboots)
+
+    def until(
+        self, what: str, done: Callable[[], T | None], seconds: float = PATIENCE_SECONDS
+    ) -> T:
+        """Wait for changes of nodes, operations and jobs until ``done()`` is true.
+
+        Raises TimeoutError that names ``what`` and the nodes that are not as they were.
+        """
+        return self.history.until(what, done, seconds)
+
+    def check(self) -> None:
+        """Fail where a stand-in met an error, or a program has ended."""
+        assert not self.hosts.errors and not self.kubelet.errors
+        self.world.t.check()
+
+
+def binary(name: str) -> Path:
+    """A given executable; the test is skipped where it is not at hand."""
+    try:
+        return find(name).path
+    except ToolchainError as error:
+        pytest.skip(str(error))
+
+
+def site(**reboot: int) -> Site:
+    """tokyo-1 with a healer for each pool; ``reboot`` may be shorter than a site's may."""
+    whole = all_sites()[SITE]
+    given = whole.file.remediation
+    assert given is not None
+    healers = [
+        Healer(name="many", pools=["v100"], max_unavailable=MANY),
+        Healer(name="one", pools=["a100"], max_unavailable=ONE),
+        Healer(name="wide", pools=["h100"], max_unavailable=WIDE),
+        Healer(name="cpu", pools=["cpu"], faults=[Fault.KERNEL_DEADLOCK], eviction=Eviction.WAIT),
+    ]
+    changed = {"healers": healers, "reboot": given.reboot.model_copy(update=reboot)}
+    file = whole.file.model_copy(update={"remediation": given.model_copy(update=changed)})
+    return replace(whole, file=file)
+
+
+@contextlib.contextmanager
+def repairing(
+    directory: Path, made: Site, extra: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Repairs]:
+    """The remediation of ``made`` at work: both clusters of the site are the one API server.
+
+    The program that gives nodes their turns begins when ``kubelet.start()`` is called; ``extra`` is
+    put over its environment and that of the reboots' jobs.
+    """
+    found = objects(made)
+    parts: Parts = {
+        "schedulers": [],
+        "crds": [*load_crds([*_CRDS, _BMH]), _operations()],
+        "objects": [*_ordered(made, found), *bare_metal_hosts(made)],
+        "controllers": [_controller(found)],
+        "tools": (tools := locate(["controlplane", "scheduling"])),
+    }
+    with contextlib.ExitStack() as stack:
+        world = stack.enter_context(running(directory, made, **parts))
+        _grant(world, made, found)
+        hosts = stack.enter_context(FakeHosts(world.t.access))
+        history = stack.enter_context(History(world.t.access))
+        folder = directory / "pods"
+        folder.mkdir()
+        kubelet = Kubelet(world.t, folder, tools["kubectl"].path, _runs_tools(made), extra)
+        stack.enter_context(kubelet)
+        yield Repairs(world, made, hosts, kubelet, history)
+
+
+def _ordered(made: Site, found: Iterable[Made]) -> list[Manifest]:
+    """What is applied, namespaces and accounts first."""
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": made.name}}
+    bodies = [each.body for each in found if each.kind not in _LEFT_OUT]
+    rank = {kind: number for number, kind in enumerate(_ORDER)}
+    return [namespace, *sorted(bodies, key=lambda body: rank.get(body["kind"], len(rank)))]
+
+
+def _runs_tools(made: Site) -> Callable[[Manifest], bool]:
+    """Whether a pod is one of the remediation's own scripts, by its image."""
+    settings = made.file.remediation
+    assert settings is not None
+    image = settings.controller.tools_image or made.release.images[TOOLS]
+    return lambda pod: bool(pod["spec"]["containers"][0].get("image") == image)
+
+
+def _controller(found: Iterable[Made]) -> Controller:
+    """The controller with the flags and the account that its Deployment gives it."""
+    (body,) = (
+        each.body
+        for each in found
+        if each.kind == "Deployment" and NOC in each.body["metadata"]["name"]
+    )
+    spec = body["spec"]["template"]["spec"]
+    given = spec["containers"][0].get("args", ())
+    kept = [each for each in given if not each.startswith(_OWN_FLAGS)]
+    ours = [
+        "--kubeconfig={kubeconfig}",
+        "--metrics-bind-address={metrics}",
+        "--health-probe-bind-address={address}",
+    ]
+    account = body["metadata"]["namespace"], spec["serviceAccountName"]
+    return Controller(NOC, binary(NOC), (*kept, *ours), account)
+
+
+def _grant(world: World, made: Site, found: Iterable[Made]) -> None:
+    """The Secret that a site's owner makes: access to the management cluster, for reboots."""
+    settings = made.file.remediation
+    assert settings is not None
+    (account,) = (
+        each.body["metadata"]
+        for each in found
+        if each.kind == "ServiceAccount" and each.target is Target.MANAGEMENT
+    )
+    token = account_token(world.t.client, account["namespace"], account["name"])
+    path = world.t.directory / "management.kubeconfig"
+    write_kubeconfig(path, replace(world.t.access, token=token), ["management"])
+    metadata = {"name": settings.reboot.credentials, "namespace": settings.namespace}
+    data = {"kubeconfig": base64.b64encode(path.read_bytes()).decode()}
+    world.t.client.create(
+        {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+    )
+
+
+def _operations() -> Manifest:
+    """The CRD of NodeOperation: what its template holds, with the name of a node, and a status.
+
+    Source: node-operation-controller v0.2.2, api/v1alpha1/nodeoperation_types.go. Foresite makes no
+    object of the kind, so there is no schema of it in the store.
+    """
+    (crd,) = load_crds([f"{NODEOPS}/NodeOperationTemplate"])
+    group = NODEOPS.partition("/")[0]
+    crd["metadata"]["name"] = f"nodeoperations.{group}"
+    crd["spec"]["names"] = {
+        "kind": "NodeOperation",
+        "listKind": "NodeOperationList",
+        "plural": "nodeoperations",
+        "singular": "nodeoperation",
+    }
+    for version in crd["spec"]["versions"]:
+        properties: dict[str, Any] = version["schema"]["openAPIV3Schema"]["properties"]
+        spec = properties["spec"]["properties"]["template"]["properties"]["spec"]
+        spec["properties"]["nodeName"] = {"type": "string"}
+        status = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        properties |= {"spec": spec, "status": status}
+    return crd

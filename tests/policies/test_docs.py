@@ -1,0 +1,45 @@
+"""What docs/policies.md shows is so: its rules run, and a site file takes its examples."""
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from policies.judge import findings
+from policies.own import own_rules
+from policies.rules import RULES
+from schemas.model.policies import SitePolicies
+from tests.kit.policy_objects import found, good, pod
+from tests.kit.repository import ROOT
+
+TEXT = (ROOT / "docs" / "policies.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+
+
+def test_the_rule_in_python_says_what_it_is_for() -> None:
+    (text,) = blocks("python")
+    own = own_rules({"policies/ours.py": text}, {rule.name for rule in RULES})
+    assert own.faults == []
+    queued = good("Job", ("metadata", "labels"), {"kueue.x-k8s.io/queue-name": "vision"})
+    (one,) = findings([good("Job"), queued, good("ConfigMap")], own.rules)
+    assert (one.rule.name, one.object.title) == ("jobs-queued", "Job web/web")
+
+
+@pytest.mark.parametrize("text", blocks("yaml"))
+def test_a_site_file_takes_the_examples(text: str) -> None:
+    shown: Any = yaml.safe_load(text)["policies"]
+    policies = SitePolicies.model_validate(shown)
+    assert policies.exceptions or policies.cel
+    assert {each.rule for each in policies.exceptions} <= {rule.name for rule in RULES}
+
+
+def test_what_check_shows_is_what_the_rule_says() -> None:
+    (shown,) = blocks("console")
+    (one,) = found("host-pid", pod(True, "hostPID"))
+    (rule,) = [rule for rule in RULES if rule.name == "host-pid"]
+    message = f"DaemonSet pod-network/agent breaks the rule host-pid: {one.message}"
+    assert f"  {message}\n  why: {rule.why}\n  fix: {one.fix}\n" in shown

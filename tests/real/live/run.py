@@ -1,0 +1,113 @@
+"""``python -m tests.real.live.run OUT``: all experiments in one world; what was seen as JSON in
+OUT.
+
+Runs in a namespace of its own only (namespace.py): ``observe`` starts it there.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.kit.repository import ROOT
+from tests.real.live import world
+from tests.real.live.conduct import Conduct
+from tests.real.live.experiments import history
+from tests.real.live.namespace import inside, raise_loopback
+from tests.real.live.predictions import Group, Observation, Outcome
+from tests.real.live.state import start
+from tools.toolchain import locate
+
+GROUPS = ("controlplane", "cluster-api")
+_LIMIT_SECONDS = 1200
+
+
+def main(arguments: list[str]) -> int:
+    """Run every experiment and write ``result.json``."""
+    raise_loopback()
+    out = Path(arguments[0])
+    clock = time.monotonic()
+    with world.running(locate(GROUPS), out) as here:
+        started = time.monotonic() - clock
+        conduct = Conduct(here, out)
+        conduct.bring_up(start())
+        ready = time.monotonic() - clock
+        seen: dict[str, Any] = {}
+        for steps in history():
+            for name, observation in conduct.round(steps).items():
+                seen[name] = as_json(observation)
+                print(f"{time.monotonic() - clock:6.1f} {name}: {seen[name]}", flush=True)
+        seconds = {
+            "processor": _processor_seconds(),
+            "started": started,
+            "site": ready - started,
+            "experiments": time.monotonic() - clock - ready,
+        }
+    seconds["all"] = time.monotonic() - clock
+    result = {"experiments": seen, "strays": conduct.recorder.strays, "seconds": seconds}
+    (out / "result.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
+    return 0
+
+
+def _processor_seconds() -> float:
+    """What all processes of the namespace have used, which are ours alone."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        user, system = path.read_text().rpartition(")")[2].split()[11:13]
+        ticks += int(user) + int(system)
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def observe() -> dict[str, Any]:
+    """Run all experiments in a namespace of their own; what was seen, by experiment.
+
+    Raises RuntimeError with the end of the output where a run fails.
+    """
+    with tempfile.TemporaryDirectory(prefix="foresite-live-") as folder:
+        command = inside([sys.executable, "-m", "tests.real.live.run", folder])
+        # A lazy garbage collector takes an eighth off the servers' work.
+        env = {"GOGC": "400", **os.environ}
+        done = subprocess.run(
+            command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=_LIMIT_SECONDS, check=False,
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise RuntimeError((done.stdout + done.stderr)[-6000:])
+        result: dict[str, Any] = json.loads((Path(folder) / "result.json").read_text())
+    return result
+
+
+def as_json(seen: Observation) -> dict[str, Any]:
+    """An observation as plain data."""
+    return {
+        "outcome": seen.outcome.value,
+        "groups": {name: list(group) for name, group in seen.groups.items()},
+        "wiped": sorted(seen.wiped),
+        "installed": sorted(seen.installed),
+        "refused": sorted(seen.refused),
+        "said": list(seen.said),
+        "updated": seen.updated,
+        "seconds": round(seen.seconds, 1),
+    }
+
+
+def from_json(seen: dict[str, Any]) -> Observation:
+    """The observation that ``as_json`` made plain data of."""
+    return Observation(
+        Outcome(seen["outcome"]),
+        {name: Group(*numbers) for name, numbers in seen["groups"].items()},
+        frozenset(seen["wiped"]),
+        frozenset(seen["installed"]),
+        frozenset(seen["refused"]),
+        tuple(seen["said"]),
+        seen["updated"],
+        seen["seconds"],
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

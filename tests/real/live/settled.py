@@ -1,0 +1,78 @@
+"""Whether machines are what is asked for, and what the controllers say where they are not.
+
+A MachineDeployment's own status is not enough: for a moment after a change it still counts the old
+machines as up to date (seen with Cluster API 1.13.6). So its MachineSets are looked at.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from controlplane import Manifest
+from tests.real.live.recorder import CONTROL, group_of
+from tests.real.live.state import SITE
+from tests.real.live.watch import Mirror, condition
+
+
+def settled(mirror: Mirror, group: str) -> bool:
+    """Whether a group's machines are as its MachineDeployment or KubeadmControlPlane asks."""
+    if group == CONTROL:
+        return _control_plane(mirror)
+    deployment = mirror.get("MachineDeployment", group, SITE)
+    if deployment is None or not _observed(deployment):
+        return False
+    wanted = deployment["spec"]["replicas"]
+    machines = [each for each in mirror.all("Machine") if group_of(each) == group]
+    available = [each for each in machines if condition(each, "Available").get("status") == "True"]
+    if not len(machines) == len(available) == wanted:
+        return False
+    if deployment["spec"]["rollout"]["strategy"]["type"] == "OnDelete":
+        return True
+    sets = [each for each in mirror.all("MachineSet") if group_of(each) == group]
+    asked = _template(deployment)
+    now = [each for each in sets if _template(each) == asked]
+    former = [each for each in sets if _template(each) != asked]
+    return _available(now) == wanted and not any(each["spec"]["replicas"] for each in former)
+
+
+def _available(sets: list[Manifest]) -> int:
+    return sum(each.get("status", {}).get("availableReplicas", 0) for each in sets)
+
+
+def _observed(body: Manifest) -> bool:
+    generation: int = body["metadata"]["generation"]
+    return bool(body.get("status", {}).get("observedGeneration") == generation)
+
+
+def _template(body: Manifest) -> tuple[Any, ...]:
+    """What makes Cluster API replace a machine (mdutil.MachineTemplateUpToDate, v1.13.6)."""
+    spec = body["spec"]["template"]["spec"]
+    return (
+        spec.get("version"),
+        spec.get("failureDomain"),
+        spec["bootstrap"].get("configRef", {}).get("name"),
+        spec["infrastructureRef"]["name"],
+    )
+
+
+def _control_plane(mirror: Mirror) -> bool:
+    body = mirror.get("KubeadmControlPlane", SITE, SITE)
+    if body is None or not _observed(body):
+        return False
+    status, wanted = body.get("status", {}), body["spec"]["replicas"]
+    counts = ("replicas", "upToDateReplicas", "availableReplicas", "readyReplicas")
+    machines = [each for each in mirror.all("Machine") if group_of(each) == CONTROL]
+    return len(machines) == wanted and all(status.get(name) == wanted for name in counts)
+
+
+def said(mirror: Mirror, groups: tuple[str, ...]) -> Iterator[str]:
+    """The messages in the status of some groups' objects, each once."""
+    told: dict[str, None] = {}
+    for kind in ("MachineDeployment", "MachineSet", "KubeadmControlPlane", "Machine"):
+        for body in mirror.all(kind):
+            name = body["metadata"]["name"]
+            group = {"MachineDeployment": name, "KubeadmControlPlane": CONTROL}.get(kind)
+            if (group or group_of(body)) in groups:
+                for each in body.get("status", {}).get("conditions", ()):
+                    if each.get("message"):
+                        told[f"{kind} {each['type']}={each['status']}: {each['message']}"] = None
+    yield from told
