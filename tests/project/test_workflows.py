@@ -1,6 +1,7 @@
 """The workflows that GitHub runs: judged by zizmor and actionlint, alike with the Makefile, and
 with no more rights than docs/ci.md says."""
 
+import hashlib
 import json
 import os
 import re
@@ -8,7 +9,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,9 @@ import yaml
 from foresite.arguments import parser
 from tests.kit.preview_repository import Repository
 from tests.kit.repository import ROOT
+from tests.kit.toolchain_publisher import packed
+from tools.toolchain import parts
+from tools.toolchain.archives import archives
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 ACTIONLINT = ROOT / "tools" / "actionlint"
@@ -195,10 +198,49 @@ def test_the_versions_are_those_of_a_developer() -> None:
     go = re.search(r"^go (\S+)$", module, re.MULTILINE)
     assert go is not None
     assert set(re.findall(r'go-version: "(.*)"', text)) == {go[1]}
-    tools = tomllib.loads((ROOT / "tools" / "versions.toml").read_text("utf-8"))
-    pulumi, provider = (tools[name]["version"] for name in ("pulumi", "pulumi-resource-kubernetes"))
-    assert set(re.findall(r'pulumi-version: "(.*)"', text)) == {pulumi}
+    provider = str(parts()["pulumi-resource-kubernetes"].version)
     assert set(re.findall(r"plugin install resource kubernetes (\S+)", text)) == {provider}
+
+
+def pulumi_steps() -> Iterator[dict[str, Any]]:
+    """The step of each job with clusters that brings Pulumi."""
+    for _, name, job in jobs():
+        if name in CLUSTERS:
+            yield next(step for step in job["steps"] if "Pulumi" in step["name"])
+
+
+def test_pulumi_and_its_provider_are_the_pinned_ones() -> None:
+    platform = "linux-x86_64"
+    cli, provider = (archives()[name] for name in ("pulumi", "pulumi-kubernetes"))
+    steps = list(pulumi_steps())
+    assert len(steps) == len(CLUSTERS)
+    for step in steps:
+        assert step["env"] == {
+            "CLI": cli.url(platform),
+            "CLI_SHA256": cli.digests[platform].removeprefix("sha256:"),
+            "PROVIDER_SERVER": provider.url(platform).rpartition("/")[0],
+            "PROVIDER_SHA256": provider.digests[platform].removeprefix("sha256:"),
+        }
+        assert step["run"] == steps[0]["run"]
+    text = "".join(path.read_text("utf-8") for path in WORKFLOWS)
+    assert "pulumi/actions@" not in text, "it compares no digest"
+
+
+def test_another_pulumi_than_the_pinned_one_is_not_run(tmp_path: Path) -> None:
+    step = next(pulumi_steps())
+    archive = packed({"pulumi/pulumi": 'echo "$@" > ran'})
+    (tmp_path / "release").write_bytes(archive)
+    env = os.environ | step["env"] | {"CLI": (tmp_path / "release").as_uri()}
+    env |= {"RUNNER_TEMP": str(tmp_path), "GITHUB_PATH": str(tmp_path / "path")}
+    right = hashlib.sha256(archive).hexdigest()
+    for digest, runs in (("0" * 64, False), (right, True)):
+        env["CLI_SHA256"] = digest
+        done = subprocess.run(["bash", "-e", "-c", step["run"]], env=env, check=False)
+        assert (done.returncode == 0) is runs
+        assert (tmp_path / "ran").exists() is runs
+    assert (tmp_path / "path").read_text() == f"{tmp_path / 'pulumi'}\n"
+    ran = (tmp_path / "ran").read_text()
+    assert f"--checksum {step['env']['PROVIDER_SHA256']}" in ran
 
 
 # --- the preview's own commands, on a hostile request ---------------------------------------------

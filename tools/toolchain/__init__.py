@@ -1,6 +1,7 @@
-"""The executables that Foresite runs: found where they fit, else built from pinned Go modules.
+"""The executables that Foresite runs: found where they fit, else taken from pinned release
+archives, else built from pinned Go modules.
 
-Owns which versions those are (tools/versions.toml), where builds are kept, and the environment in
+Owns which versions those are (tools/versions.toml), where they are kept, and the environment in
 which Pulumi is tried. What is done with the executables belongs to the callers.
 """
 

@@ -1,4 +1,4 @@
-"""``python -m tools.toolchain ensure|where|env [GROUP...]``."""
+"""``python -m tools.toolchain ensure|where|env|pin [GROUP...]``."""
 
 import argparse
 import signal
@@ -7,7 +7,8 @@ from pathlib import Path
 from shlex import quote
 from types import FrameType
 
-from tools.toolchain import GROUPS, ToolchainError, Tools, ensure, environment, locate
+from tools.toolchain import GROUPS, Console, ToolchainError, Tools, ensure, environment, locate
+from tools.toolchain.pin import pin
 
 _SHOWN = "PULUMI_"
 
@@ -30,14 +31,15 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.toolchain", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     for name, text in (
-        ("ensure", "make the parts available: use what is installed, build what is not"),
-        ("where", "print where the parts are, without building"),
+        ("ensure", "make the parts available: installed ones, else downloads, else builds"),
+        ("where", "print where the parts are, without downloading or building"),
     ):
         command = commands.add_parser(name, help=text)
         # nargs="*" with choices refuses an empty list on some Pythons, hence the check below.
         command.add_argument("groups", nargs="*", metavar="|".join(GROUPS), help="default: all")
     command = commands.add_parser("env", help="print what a shell needs for trying Pulumi")
     command.add_argument("state", type=Path, help="the folder of the trial's state")
+    commands.add_parser("pin", help="fill the digests of release archives, for you to commit")
     return parser
 
 
@@ -45,6 +47,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.command == "env":
         _print_environment(options.state)
         return 0
+    if options.command == "pin":
+        return 0 if pin(Console()) else 2
     groups = options.groups or list(GROUPS)
     if unknown := set(groups) - set(GROUPS):
         raise ToolchainError(f"unknown: {', '.join(sorted(unknown))}", f"name one of {GROUPS}")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tools.toolchain.cache import place
 from tools.toolchain.console import Console
+from tools.toolchain.download import is_offline
 from tools.toolchain.errors import ToolchainError
 from tools.toolchain.parts import Copy, Part, sources
 
@@ -31,6 +32,10 @@ _NETWORK_FIX = (
     "let this machine reach a Go module proxy: GOPROXY (see `go env GOPROXY`) or HTTPS_PROXY;"
     " the build goes on where it stopped"
 )
+_OFFLINE_FIX = (
+    "it cannot be built offline, as Go does not have its modules: unset FORESITE_OFFLINE (or"
+    " GOPROXY=off), or copy the cache of a machine that has the part and name it in FORESITE_CACHE"
+)
 _SPACE_FIX = (
     f"free about {FREE_GIGABYTES} GB, or put Go's caches elsewhere (GOCACHE, GOMODCACHE, GOTMPDIR)"
 )
@@ -41,6 +46,7 @@ _NETWORK = (
 _HINTS = (
     (r"no space left on device|disk quota exceeded", _SPACE_FIX),
     (r"checksum mismatch|SECURITY ERROR", _PINS_FIX),
+    (r"GOPROXY=off", _OFFLINE_FIX),
     (_NETWORK, _NETWORK_FIX),
     (r"signal: killed|cannot allocate memory", "give it more memory: the linker needs about 2 GB"),
 )
@@ -130,6 +136,7 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {
         **lazy,
         **environ,
+        **({"GOPROXY": "off"} if is_offline(environ) else {}),
         "GOFLAGS": "-mod=readonly -trimpath -buildvcs=false",
         "GOWORK": "off",
         # No C compiler is asked for, and the executables run on any libc.

@@ -9,7 +9,6 @@ import hashlib
 import lzma
 import os
 import shutil
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +18,7 @@ from typing import IO, Any
 from tools.toolchain.cache import cache_directory, filling, locked, platform_tag, writing
 from tools.toolchain.errors import ToolchainError
 from tools.toolchain.installed import Origin, Tool
-from tools.toolchain.parts import TOOLS
+from tools.toolchain.parts import TOOLS, table
 from tools.toolchain.version import Version
 
 _CHUNK_BYTES = 1 << 20
@@ -46,23 +45,15 @@ class Given:
 @cache
 def given() -> Mapping[str, Given]:
     """Every given executable by its name, from tools/versions.toml: the rows with a digest."""
-    rows = _table()
-    return {name: _given(name, row, row["group"]) for name, row in rows.items() if "sha256" in row}
+    rows = table().items()
+    return {name: _given(name, row, row["group"]) for name, row in rows if "sha256" in row}
 
 
 @cache
 def stand_ins() -> Mapping[str, Given]:
     """Executables that are taken in place of a build where they are at hand, by the part's name."""
-    rows = _table()
-    return {
-        name: _given(name, row["given"], row["group"])
-        for name, row in rows.items()
-        if "given" in row
-    }
-
-
-def _table() -> Mapping[str, Any]:
-    return tomllib.loads((TOOLS / "versions.toml").read_text(encoding="utf-8"))
+    rows = table().items()
+    return {name: _given(name, row["given"], row["group"]) for name, row in rows if "given" in row}
 
 
 def _given(name: str, row: Mapping[str, Any], group: str) -> Given:

@@ -25,6 +25,7 @@ class Origin(StrEnum):
     INSTALLED = "installed"
     BUILT = "built"
     GIVEN = "given"
+    DOWNLOADED = "downloaded"
 
 
 @dataclass(frozen=True, slots=True)

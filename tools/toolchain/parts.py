@@ -11,6 +11,7 @@ from typing import Any
 from tools.toolchain.version import Fits, Version
 
 TOOLS = Path(__file__).resolve().parent.parent
+VERSIONS = TOOLS / "versions.toml"
 GROUPS = ("pulumi", "controlplane", "cluster-api", "scheduling", "remediation", "given")
 _SOURCES = ("go.mod", "go.sum", "main.go")
 
@@ -67,13 +68,18 @@ def _part(name: str, row: Mapping[str, Any]) -> Part:
 
 
 @cache
-def parts() -> Mapping[str, Part]:
-    """Every part that is built, by its name, in the order of building: quick ones first.
+def table() -> Mapping[str, Any]:
+    """The content of tools/versions.toml."""
+    return tomllib.loads(VERSIONS.read_text(encoding="utf-8"))
 
-    The rows with a digest are executables that are given (given.py).
+
+@cache
+def parts() -> Mapping[str, Part]:
+    """Every part that can be built, by its name, in the order of building: quick ones first.
+
+    The other rows are executables that are given (given.py) and release archives (archives.py).
     """
-    rows = tomllib.loads((TOOLS / "versions.toml").read_text(encoding="utf-8"))
-    return {name: _part(name, row) for name, row in rows.items() if "sha256" not in row}
+    return {name: _part(name, row) for name, row in table().items() if "module" in row}
 
 
 def in_groups(groups: Iterable[str]) -> tuple[Part, ...]:

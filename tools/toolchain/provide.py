@@ -1,4 +1,5 @@
-"""Makes the parts available: installed ones where they fit, else built ones, else builds them.
+"""Makes the parts available: installed ones where they fit, else what the cache has, else the
+publisher's archive, else a build.
 
 Given executables (given.py) cannot be built: ``ensure`` takes those that are at hand. One that
 stands in for a part is kept as a build of it is, with the files that belong beside it.
@@ -9,9 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tools.toolchain.archives import find_downloaded, take_archives
 from tools.toolchain.build import build, check_space
 from tools.toolchain.cache import cache_directory, filling, locked, platform_tag, writing
 from tools.toolchain.console import Console
+from tools.toolchain.download import is_offline
 from tools.toolchain.errors import ToolchainError
 from tools.toolchain.given import find, given_in, how_to_get, obtain, stand_ins
 from tools.toolchain.installed import HOST, Origin, Tool, Tools, find_installed
@@ -20,9 +23,10 @@ from tools.toolchain.parts import Part, cache_key, in_groups
 
 
 def ensure(groups: Iterable[str], console: Console | None = None) -> Tools:
-    """Every part of ``groups`` as a tool that can be run, built where that is needed.
+    """Every part of ``groups`` as a tool that can be run, downloaded or built where that is needed.
 
     Of given executables those that are at hand; the others are named with how to get them.
+    Raises ToolchainError where a part can be had in no way, or a download is not what was pinned.
     """
     shown = console or Console()
     names = tuple(groups)
@@ -32,9 +36,29 @@ def ensure(groups: Iterable[str], console: Console | None = None) -> Tools:
     for tool in (tools | taken).values():
         shown.say(f"{tool.name} {tool.version}: {tool.origin.value}, {tool.path}")
     check_pairs(wanted, tools)
+    tools |= _download(missing, shown)
+    missing = [part for part in missing if part.name not in tools]
     for number, part in enumerate(missing, start=1):
         tools[part.name] = _build_once(part, shown, f"{number} of {len(missing)}")
     return {part.name: tools[part.name] for part in wanted} | taken
+
+
+def _download(missing: list[Part], console: Console) -> Tools:
+    """What can be had of ``missing`` without a build; first it is said what is missing."""
+    if not missing:
+        return {}
+    names = ", ".join(f"{part.name} {part.version}" for part in missing)
+    if is_offline():
+        console.say(f"missing: {names}; FORESITE_OFFLINE is set, so nothing is downloaded")
+        return {}
+    minutes = sum(part.minutes for part in missing)
+    console.say(
+        f"missing: {names}; each is downloaded where its digest is pinned, else built"
+        f" (all of them in about {minutes:g} min on two cores), once"
+    )
+    # What stands in for a part and is at hand needs no download.
+    take_archives([part for part in missing if _stand_in(part) is None], console)
+    return {part.name: tool for part in missing if (tool := find_downloaded(part))}
 
 
 def locate(groups: Iterable[str]) -> Tools:
@@ -71,9 +95,9 @@ def _look(wanted: Iterable[Part], env: Mapping[str, str]) -> tuple[Tools, list[P
     missing = []
     for part in wanted:
         # The table has the CLI before its language host, which is looked for beside it.
-        cli = tools.get("pulumi")
-        beside = cli.path if cli and part.name == HOST else None
-        tool = find_installed(part, env, beside) or _built(part)
+        cli = tools.get("pulumi") if part.name == HOST else None
+        beside = cli.path if cli and cli.origin is Origin.INSTALLED else None
+        tool = find_installed(part, env, beside) or find_downloaded(part) or _built(part)
         if tool:
             tools[part.name] = tool
         else:
