@@ -8,16 +8,16 @@ or whose domain is or ends in ``node.cluster.x-k8s.io`` or ``node-restriction.ku
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from policies.plain import whole
 from policies.pods import Pod, mapping
 from policies.rule import Json, Object
+from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
+from schemas.kubernetes.quantities import whole
+from schemas.kubernetes.selectors import has_labels
 
-POOL = "node.cluster.x-k8s.io/pool"
-ACCELERATOR = "node.cluster.x-k8s.io/accelerator"
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 CONTROL_PLANE_MACHINE = "cluster.x-k8s.io/control-plane"
 """On Machines alone, and so what a MachineHealthCheck selects by."""
-GIVEN = frozenset({POOL, ACCELERATOR, CONTROL_PLANE, CONTROL_PLANE_MACHINE})
+GIVEN = frozenset({POOL_LABEL, ACCELERATOR_LABEL, CONTROL_PLANE, CONTROL_PLANE_MACHINE})
 """Labels that only Cluster API and kubeadm give."""
 
 
@@ -59,7 +59,7 @@ def selector(pod: Pod) -> Json:
 def fits(chosen: Json, group: Nodes) -> bool:
     """Whether nodes may have the labels of a selector: those that Cluster API does not give are
     taken as there."""
-    return all(group.labels.get(key) == value for key, value in chosen.items() if key in GIVEN)
+    return has_labels(group.labels, {key: chosen[key] for key in chosen if key in GIVEN})
 
 
 def counted(chosen: Json, groups: Sequence[Nodes]) -> int | None:

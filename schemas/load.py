@@ -60,12 +60,13 @@ __all__ = [
 
 
 class Loaded(NamedTuple):
-    """What came of one site; ``site`` is None where it has problems, ``document`` without YAML."""
+    """What came of one site; ``site`` is None where it has problems. ``hints`` fail nothing."""
 
     name: str
     site: Site | None
     problems: tuple[Problem, ...]
     document: Document | None
+    hints: tuple[Problem, ...] = ()
 
 
 class _Files(NamedTuple):
@@ -181,8 +182,10 @@ def _load(root: FilePath, files: _Files, between: list[Finding]) -> Loaded:
         holes = bool(problems or findings) or isinstance(site.by_pool, Hole)
         findings += site_findings(site, holes=holes)
     problems += _located(findings, document, files)
-    problems = settled(problems)
-    return Loaded(files.name, None if problems else site, tuple(problems), document)
+    found = settled(problems)
+    problems = [each for each in found if not each.code.hint]
+    hints = tuple(each for each in found if each.code.hint)
+    return Loaded(files.name, None if problems else site, tuple(problems), document, hints)
 
 
 def _site(
@@ -198,11 +201,8 @@ def _site(
     release: Any = None
     if hasattr(file, "release"):
         release = _release(file.release, catalogue, findings, problems)
-    texts = dict(_texts(root / "sites", file, findings))
-    if release is None:
-        release = Hole()
-    models = _models(file, catalogue)
-    site = Site(file, tuple(hosts.hosts), release, hardware, texts, models)
+    texts, models = dict(_texts(root / "sites", file, findings)), _models(file, catalogue)
+    site = Site(file, tuple(hosts.hosts), release or Hole(), hardware, texts, models)
     if not _countable(file, hosts):
         # A frozen dataclass has no other way to leave out what follows from its fields.
         object.__setattr__(site, "by_pool", Hole())

@@ -16,7 +16,7 @@ from schemas.reading.typed_document import schema_at
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PROBLEMS_TEXT = (
     "Every problem has a code, a place (`file:line:column`), what is wrong, and what to write "
-    "instead. Why each hurts:"
+    "instead. Why each hurts; hints do no harm, and nothing fails by them:"
 )
 SITE_FILE_TEXT = (
     "`sites/<site>.yaml`, at most 64 KiB of YAML 1.2 without tags, anchors or directives. An "
@@ -35,7 +35,7 @@ def pages() -> dict[str, str]:
 
 def problems() -> str:
     """Every code with why it hurts."""
-    rows = [f"| `{code.value}` | {code.why} |" for code in sorted(Code)]
+    rows = [f"| `{code.value}`{' (hint)' * code.hint} | {code.why} |" for code in sorted(Code)]
     return "\n".join(
         [
             "# Problems",

@@ -69,7 +69,9 @@ REQUESTS = (
     ),
 )
 SURGE = Request(
-    "", "", _replace(TOKYO, "max_unavailable: 4, max_surge: 2", "max_unavailable: 4, max_surge: 3")
+    "",
+    "",
+    _replace(TOKYO, "{max_unavailable: 1, by_zone", "{max_unavailable: 0, max_surge: 1, by_zone"),
 )
 
 

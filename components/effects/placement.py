@@ -9,7 +9,7 @@ Source: Kubernetes 1.34, component-helpers scheduling/corev1/nodeaffinity/nodeaf
 core/v1/toleration.go, pkg/controller/daemon/daemon_controller.go (NodeShouldRunDaemonPod).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from schemas.kubernetes.node_labels import (
     SRIOV_LABEL,
     ZONE_LABEL,
 )
+from schemas.kubernetes.selectors import OPERATORS
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Role
 from schemas.reading.host_list import Host
@@ -184,28 +185,10 @@ def _term(node: _Node, term: Json) -> Fit:
 def _required(node: _Node, key: str, operator: str, values: list[Any]) -> Fit:
     if key not in node.known and not key.startswith(f"{OWN_DOMAIN}/"):
         return Fit.MAYBE
-    test = _OPERATORS.get(operator)
+    test = OPERATORS.get(operator)
     if test is None:
         return Fit.MAYBE
     return Fit.YES if test(node.labels.get(key), values) else Fit.NO
-
-
-def _compared(value: str | None, values: list[Any], sign: int) -> bool:
-    """Whether a label's number lies above (sign 1) or below (-1) the one that is asked for."""
-    try:
-        return value is not None and sign * int(value) > sign * int(values[0])
-    except (ValueError, IndexError):
-        return False  # as the scheduler has it: what is no number fits nothing
-
-
-_OPERATORS: dict[str, Callable[[str | None, list[Any]], bool]] = {
-    "In": lambda value, values: value is not None and value in values,
-    "NotIn": lambda value, values: value not in values,
-    "Exists": lambda value, _values: value is not None,
-    "DoesNotExist": lambda value, _values: value is None,
-    "Gt": lambda value, values: _compared(value, values, 1),
-    "Lt": lambda value, values: _compared(value, values, -1),
-}
 
 
 def _tolerates(toleration: Json, taint: Json) -> bool:

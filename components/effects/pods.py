@@ -1,7 +1,6 @@
 """Pods that come, go and restart: on which hosts of both sides, and how many of them at most."""
 
 from collections.abc import Mapping
-from math import ceil
 from typing import Any, NamedTuple
 
 from components.effects.applying import effect
@@ -16,6 +15,7 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.making.manifest import Json, Manifest, Target
+from schemas.kubernetes import quantities
 
 ELSEWHERE = "on the management cluster, and on no host of the site"
 TEMPLATES = {
@@ -119,10 +119,6 @@ def restart(
 
 
 def scaled(value: Any, whole: int) -> int:
-    """A number, or a percentage of ``whole``, rounded up (apimachinery, pkg/util/intstr,
-    GetScaledValueFromIntOrPercent); all of it where the value is neither."""
-    text = str(value)
-    number = text.removesuffix("%")
-    if not number.isdecimal():
-        return whole
-    return ceil(int(number) * whole / 100) if text.endswith("%") else int(number)
+    """A number, or a percentage of ``whole``, rounded up; all of it where the value is neither."""
+    found = quantities.scaled(value, whole)
+    return whole if found is None else found

@@ -19,6 +19,7 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.making.manifest import Target
+from schemas.kubernetes.pod_security import PREFIX as POD_SECURITY_LABELS
 
 CORE = "Kubernetes 1.34, pkg/apis/core/validation/validation.go"
 PROXY = "Kubernetes 1.34, pkg/proxy/servicechangetracker.go"
@@ -39,7 +40,6 @@ POLICY = "Kubernetes 1.34, api networking/v1, NetworkPolicySpec"
 
 MACHINE_GROUPS = ("cluster.x-k8s.io", "metal3.io")
 """Groups (and those below) whose objects are machines: when they go, hosts are wiped."""
-_POD_SECURITY = "pod-security.kubernetes.io/"
 _SAYS_NOTHING = ("app.kubernetes.io/", "foresite.dev/", "helm.sh/")
 
 
@@ -64,7 +64,7 @@ def namespace_labels(
     keys = _labels(field)
     if keys and all(key.startswith(_SAYS_NOTHING) for key in keys):
         yield from LABELS(site, change, field)
-    elif keys and all(key.startswith((*_SAYS_NOTHING, _POD_SECURITY)) for key in keys):
+    elif keys and all(key.startswith((*_SAYS_NOTHING, POD_SECURITY_LABELS)) for key in keys):
         why = "it judges pods made later, those that restart too; none that runs is touched"
         yield effect(change, field, Impact.NONE, why, POD_SECURITY)
     else:

@@ -1,53 +1,21 @@
 """How long a pool's rollout takes, what is out meanwhile, and whether it can make progress.
 
-Pure arithmetic on the settings of a MachineDeployment or KubeadmControlPlane, as Cluster API 1.13
-applies them (internal/controllers/machinedeployment: machinedeployment_rollout_rollingupdate.go and
-its planner; controlplane/kubeadm/internal/controllers/update.go): never fewer than
-replicas - maxUnavailable machines available, never more than replicas + maxSurge machines. A surge
-needs free hosts, which Cluster API does not know of: without one the new Machine waits for ever.
+Reads the settings of a MachineDeployment or KubeadmControlPlane; how they combine is in
+schemas/facts/rollout.py.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from math import ceil
-from typing import NamedTuple
 
 from components.effects.vocabulary import Effect, Impact, Ledger, PoolPlan, SiteChange
 from components.machines.effects.versions import parsed
 from components.machines.health import startup_timeout
 from components.machines.names import COMPONENT
 from components.making.manifest import Json, Manifest
+from schemas.facts.rollout import DEFAULTS, Limits, Waves, control_plane_limits, waves
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Remedy
-
-
-class Waves(NamedTuple):
-    """A rollout in numbers: ``at_once`` machines install at a time, ``out`` of them are missing
-    from the pool, in ``groups`` one after the other; ``stuck`` says why nothing moves."""
-
-    at_once: int
-    out: int
-    groups: int
-    stuck: str = ""
-
-
-def waves(machines: int, max_unavailable: int, max_surge: int, spares: int) -> Waves:
-    """The rollout of ``machines`` on as many hosts and ``spares`` free ones.
-
-    A surge beyond the spares waits without harm as long as old machines may go: each host that
-    gets free serves the next new machine.
-    """
-    out = min(max_unavailable, machines)
-    at_once = min(out + min(max_surge, spares), machines)
-    if machines and not at_once:
-        why = "no machine may be missing (maxUnavailable 0) and " + (
-            f"a surge of {max_surge} has no free host: the new Machine waits for ever"
-            if max_surge
-            else "none may be made before one goes (maxSurge 0)"
-        )
-        return Waves(0, 0, 0, why)
-    return Waves(at_once, out, ceil(machines / at_once) if machines else 0)
 
 
 def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
@@ -69,7 +37,7 @@ def _plan(site: SiteChange, manifest: Manifest) -> PoolPlan:
     spec = manifest.body["spec"]
     machines = spec["replicas"]
     hosts = len(side.site.hosts_of(pool, zone or None))
-    found = waves(machines, *_settings(spec, manifest.kind), max(0, hosts - machines))
+    found = waves(machines, *_limits(spec, manifest.kind), max(0, hosts - machines))
     profile = side.site.profile(pool)
     model, each = ("", 0)
     if profile.accelerators:
@@ -99,16 +67,14 @@ def _pool_of(site: Site, manifest: Manifest) -> tuple[Pool, str]:
     return pool, zone[0] if zone else ""
 
 
-def _settings(spec: Json, kind: str) -> tuple[int, int]:
-    """How many machines may be missing, and how many too many.
-
-    A control plane without a surge lets one machine go first.
-    """
+def _limits(spec: Json, kind: str) -> Limits:
+    """The limits that an object sets, or means where it sets none."""
     strategy = spec.get("rollout", {}).get("strategy", {}).get("rollingUpdate", {})
-    surge = int(strategy.get("maxSurge", 1))
+    meant = DEFAULTS[kind]
+    surge = int(strategy.get("maxSurge", meant.surge))
     if kind == "KubeadmControlPlane":
-        return (0, 1) if surge else (1, 0)
-    return int(strategy.get("maxUnavailable", 0)), surge
+        return control_plane_limits(surge)
+    return Limits(int(strategy.get("maxUnavailable", meant.unavailable)), surge)
 
 
 def _obstacles(site: SiteChange, pool: Pool, zone: str, manifest: Manifest) -> Iterator[str]:

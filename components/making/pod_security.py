@@ -3,10 +3,11 @@ all programs that need no more.
 """
 
 from components.making.manifest import Json
+from schemas.kubernetes.pod_security import MODES, PREFIX, PROFILES
 
 NOBODY = 65532
 """A user that no image has and no host gives to anybody: "nonroot" of distroless images."""
-RUNTIME_PROFILE: Json = {"type": "RuntimeDefault"}
+RUNTIME_PROFILE: Json = {"type": PROFILES[0]}
 """The container runtime's own seccomp profile."""
 SECURITY: Json = {
     "allowPrivilegeEscalation": False,
@@ -33,5 +34,4 @@ POD_SECURITY = pod_security()
 
 def pod_security_labels(level: str) -> dict[str, str]:
     """The labels of a namespace in which the API server holds pods to a level of the standards."""
-    modes = ("enforce", "audit", "warn")
-    return {f"pod-security.kubernetes.io/{mode}": level for mode in modes}
+    return {f"{PREFIX}{mode}": level for mode in MODES}

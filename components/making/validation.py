@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from components.making.manifest import Manifest
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import check_object
+from schemas.kubernetes.objects.words import first_fault
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
 
@@ -24,10 +25,14 @@ def object_problems(site: Site, objects: Mapping[str, Iterable[Manifest]]) -> li
 
 def _invalid(file: str, objects: Iterable[Named]) -> Iterator[Problem]:
     for path, manifest in objects:
-        for fault in check_object(manifest.body):
+        faults = check_object(manifest.body)
+        fix = "change the value that it comes from"
+        # One mistake may be all of several faults.
+        if len(faults) > 1 and (first := first_fault(manifest.body)):
+            fix += f"; of the object's {len(faults)} faults begin with {first}"
+        for fault in faults:
             where = ".".join(map(str, (path, *fault.path)))
             message = f"{_named(manifest)}: {fault.message}"
-            fix = "change the value that it comes from"
             yield Problem(file, 0, 0, Code.OBJECT_INVALID, where, "", message, fix)
 
 

@@ -4,46 +4,21 @@ Pod Security has no exceptions by capability. A namespace whose pods lock memory
 privileged, and so open to anything; here each rule of the baseline is one expression, and those
 that RDMA needs more of look at the namespace's label.
 
-Source: Kubernetes 1.34, pod-security-admission policy/check_*.go, level baseline, version 1.34.
+The lists are those of the standard, level baseline: schemas/kubernetes/pod_security.py.
 """
 
 from components.teams.namespaces import RDMA_LABEL, Rdma
+from schemas.kubernetes.pod_security import (
+    APPARMOR,
+    BASELINE_CAPABILITIES,
+    HOOKS,
+    PROBES,
+    SELINUX_TYPES,
+    SYSCTLS,
+)
 
 Rule = tuple[str, str]
 """A CEL expression that must hold, and what a person reads where it does not."""
-
-CAPABILITIES = (
-    "AUDIT_WRITE",
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "FOWNER",
-    "FSETID",
-    "KILL",
-    "MKNOD",
-    "NET_BIND_SERVICE",
-    "SETFCAP",
-    "SETGID",
-    "SETPCAP",
-    "SETUID",
-    "SYS_CHROOT",
-)
-"""Those that the baseline lets containers add; runtimes give most of them anyway."""
-SYSCTLS = (
-    "kernel.shm_rmid_forced",
-    "net.ipv4.ip_local_port_range",
-    "net.ipv4.ip_local_reserved_ports",
-    "net.ipv4.ip_unprivileged_port_start",
-    "net.ipv4.ping_group_range",
-    "net.ipv4.tcp_fin_timeout",
-    "net.ipv4.tcp_keepalive_intvl",
-    "net.ipv4.tcp_keepalive_probes",
-    "net.ipv4.tcp_keepalive_time",
-    "net.ipv4.tcp_rmem",
-    "net.ipv4.tcp_syncookies",
-    "net.ipv4.tcp_wmem",
-)
-SELINUX_TYPES = ("", "container_t", "container_init_t", "container_kvm_t", "container_engine_t")
-_APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
 
 VARIABLES = {
     "rdma": f"namespaceObject.metadata.?labels[?'{RDMA_LABEL}'].orValue('')",
@@ -58,13 +33,16 @@ VARIABLES = {
     ),
     "hostNetwork": "object.spec.?hostNetwork.orValue(false)",
     "probes": (
-        "variables.containers.filter(c, has(c.livenessProbe)).map(c, c.livenessProbe)"
-        " + variables.containers.filter(c, has(c.readinessProbe)).map(c, c.readinessProbe)"
-        " + variables.containers.filter(c, has(c.startupProbe)).map(c, c.startupProbe)"
-        " + variables.containers.filter(c, has(c.lifecycle) && has(c.lifecycle.postStart))"
-        ".map(c, c.lifecycle.postStart)"
-        " + variables.containers.filter(c, has(c.lifecycle) && has(c.lifecycle.preStop))"
-        ".map(c, c.lifecycle.preStop)"
+        " + ".join(
+            [
+                *(f"variables.containers.filter(c, has(c.{p})).map(c, c.{p})" for p in PROBES),
+                *(
+                    f"variables.containers.filter(c, has(c.lifecycle) && has(c.lifecycle.{hook}))"
+                    f".map(c, c.lifecycle.{hook})"
+                    for hook in HOOKS
+                ),
+            ]
+        )
     ),
 }
 """What the rules refer to, in this order."""
@@ -98,7 +76,7 @@ RULES: tuple[Rule, ...] = (
     (
         (
             "variables.contexts.all(s, s.?capabilities.?add.orValue([]).all(x,"
-            f" x in {_one_of(CAPABILITIES)} || (x == 'IPC_LOCK' && variables.rdma != '')))"
+            f" x in {_one_of(BASELINE_CAPABILITIES)} || (x == 'IPC_LOCK' && variables.rdma != '')))"
         ),
         "a capability that containers add is not allowed; IPC_LOCK is where a team can use RDMA",
     ),
@@ -118,7 +96,7 @@ RULES: tuple[Rule, ...] = (
         (
             "variables.contexts.all(s, s.?appArmorProfile.?type.orValue('') != 'Unconfined')"
             " && object.metadata.?annotations.orValue({}).all(k,"
-            f" !k.startsWith('{_APPARMOR}') || object.metadata.annotations[k]"
+            f" !k.startsWith('{APPARMOR}') || object.metadata.annotations[k]"
             " in ['', 'runtime/default']"
             " || object.metadata.annotations[k].startsWith('localhost/'))"
         ),
@@ -127,7 +105,7 @@ RULES: tuple[Rule, ...] = (
     (
         (
             "variables.contexts.all(s, s.?seLinuxOptions.?type.orValue('')"
-            f" in {_one_of(SELINUX_TYPES)} && s.?seLinuxOptions.?user.orValue('') == ''"
+            f" in {_one_of(('', *SELINUX_TYPES))} && s.?seLinuxOptions.?user.orValue('') == ''"
             " && s.?seLinuxOptions.?role.orValue('') == '')"
         ),
         "SELinux user, role and other types than a container's are not allowed",

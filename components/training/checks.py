@@ -12,7 +12,7 @@ from components.training.mpi import LAUNCHER
 from components.training.request import JobRequest, Refusal, Template
 from components.training.setting import Setting
 from components.training.trainjob import NODE
-from schemas.kubernetes.quantities import FORM
+from schemas.kubernetes.quantities import SITE_FORM, quantity
 from schemas.model.nearest import nearest
 from schemas.model.primitives import DNS_LABEL_PATTERN
 
@@ -99,8 +99,7 @@ def quantities(job: Setting) -> Iterator[Refusal]:
     ):
         if given is None:
             continue
-        match = FORM.fullmatch(given)
-        if match is None or int(match[1]) == 0:
+        if not re.fullmatch(SITE_FORM, given) or not quantity(given):
             fix = f"write a whole number with or without a unit, such as {example}"
             yield Refusal(option, f"{given!r} is no size that a worker can have", fix)
 

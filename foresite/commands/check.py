@@ -48,13 +48,19 @@ def run(options: argparse.Namespace) -> int:
     every = (each for name, one in loaded.items() for each in findings(one, examined.get(name)))
     problems = list(dict.fromkeys(every))  # a file that two sites share has its faults once
     advice = [each for one in examined.values() for each in one.judged.advised]
+    hints = [each for one in loaded.values() for each in one.hints]
     scope = Scope.of(loaded, examined)
     if options.format == "json":
-        more = {"advice": [each.as_dict() for each in advice], "offline": scope._asdict()}
+        more = {
+            "hints": [each.as_dict() for each in hints],
+            "advice": [each.as_dict() for each in advice],
+            "offline": scope._asdict(),
+        }
         print(as_json(loaded, problems, **more))
     else:
         lines = [] if problems else [each.line for each in examined.values()]
-        print(as_text(loaded, problems, [*lines, *advised(advice), str(scope)]))
+        lines += [*hinted(hints), *advised(advice), str(scope)]
+        print(as_text(loaded, problems, lines))
     return FOUND if problems else OK
 
 
@@ -134,6 +140,13 @@ def as_text(loaded: dict[str, Loaded], problems: list[Problem], lines: Sequence[
     counts = _count(len(problems), "problem") if problems else "no problem"
     last = "\n".join([*lines, f"{_count(len(loaded), 'site')} checked: {counts}"])
     return "\n\n".join([*map(str, problems), last])
+
+
+def hinted(hints: Iterable[Problem]) -> Iterator[str]:
+    """What a person is told of settings that do no harm and no good."""
+    for each in hints:
+        place = f"{each.file}:{each.line}:{each.column}"
+        yield f"hint: {place}: {each.code.value} {each.path}: {each.message}; {each.fix}"
 
 
 def advised(advice: Iterable[Advice]) -> Iterator[str]:

@@ -10,9 +10,10 @@ from policies.cluster.rule import (
     Validation,
     object_name,
 )
+from schemas.kubernetes.node_labels import TEAM_LABEL
+from schemas.kubernetes.pod_security import ENFORCE, PREFIX
 
-TEAM_LABEL = f"{DOMAIN}/team"
-_PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
+_PRIVILEGED = {ENFORCE: "privileged"}
 _NODE_DOMAINS = (DOMAIN, f"remediation.{DOMAIN}", "node.cluster.x-k8s.io")
 """Domains of labels of nodes by which Foresite and Cluster API find them. ``seen.foresite.dev`` is
 none of them: node feature discovery writes it."""
@@ -60,7 +61,7 @@ def _kept(part: str, ours: str) -> str:
 def _namespace_marks() -> ClusterRule:
     name = "namespace-marks"
     ours = f"k.startsWith('{DOMAIN}/')"
-    secured = "k.startsWith('pod-security.kubernetes.io/') || k == 'app.kubernetes.io/managed-by'"
+    secured = f"k.startsWith('{PREFIX}') || k == 'app.kubernetes.io/managed-by'"
     queue = "k == 'scheduling.volcano.sh/queue-name'"
     known = "variables.managed && ({})"
     return ClusterRule(

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from policies.nodes import ACCELERATOR, POOL, selector
+from policies.nodes import selector
 from policies.plain import text
 from policies.pods import Container, Pod, items, mapping, of_containers, of_pods
 from policies.rule import Found, Json, ObjectRule, Rule, Severity
+from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
 
 PLUGINS = "/var/lib/kubelet/device-plugins"
 """Where a device plugin meets the kubelet (Kubernetes documentation, Device Plugins)."""
@@ -106,7 +107,7 @@ def _plugin_anywhere(pod: Pod) -> Iterator[Found]:
         yield Found(
             f"{pod.path}.nodeSelector",
             "this device plugin runs on every node, whether it has such devices or not",
-            f"select the nodes by {POOL} or {ACCELERATOR}",
+            f"select the nodes by {POOL_LABEL} or {ACCELERATOR_LABEL}",
         )
 
 
@@ -123,7 +124,7 @@ def _chooses(pod: Pod) -> bool:
 
 
 def _hardware(label: object) -> bool:
-    return label in (POOL, ACCELERATOR) or text(label).startswith((FEATURES, NVIDIA))
+    return label in (POOL_LABEL, ACCELERATOR_LABEL) or text(label).startswith((FEATURES, NVIDIA))
 
 
 def _visible(_: Pod, each: Container) -> Iterator[Found]:

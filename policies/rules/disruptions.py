@@ -4,9 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from policies.nodes import Nodes, counted, nodes, places
-from policies.plain import bodies, digits, percent, scaled, text, whole
+from policies.plain import bodies, text
 from policies.pods import Pod, mapping, pods
 from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
+from schemas.facts.rollout import DEFAULTS, Limits, takes_all, tolerated_failures, waves
+from schemas.kubernetes.quantities import digits, percent, scaled, whole
+from schemas.kubernetes.selectors import has_labels
 
 ROLLED = frozenset({"DaemonSet", "Deployment", "StatefulSet", "MachineDeployment"})
 """Kinds whose pods or machines are replaced some at a time."""
@@ -26,10 +29,14 @@ class Rolled(NamedTuple):
         """The numbers maxUnavailable and maxSurge."""
         return mapping(self.strategy, "rollingUpdate")
 
-    def zero(self, field: str, default: int) -> bool:
-        """Whether a number is 0, as a count or as a share."""
-        value = self.numbers.get(field)
-        return (default if value is None else scaled(value, 100)) == 0
+    def limits(self, kind: str) -> Limits:
+        """The limits that are set or meant, of a hundred; what is no number may be any."""
+        given = (self.numbers.get(field) for field in ("maxUnavailable", "maxSurge"))
+        found = (
+            meant if value is None else scaled(value, 100)
+            for value, meant in zip(given, DEFAULTS[kind], strict=True)
+        )
+        return Limits(*(1 if number is None else number for number in found))
 
 
 def _rolled(body: Json) -> Rolled:
@@ -64,7 +71,7 @@ def _all(value: Any, of: int | None) -> bool:
     if share is not None:
         return share >= 100
     number = whole(value)
-    return value == "Recreate" or bool(of and number is not None and number >= of)
+    return value == "Recreate" or bool(of and number is not None and takes_all(number, of))
 
 
 def _replaced(each: Object, groups: Sequence[Nodes]) -> Iterator[tuple[str, Any, int | None]]:
@@ -97,9 +104,9 @@ def _stuck(each: Object) -> Iterator[Found]:
         rolled = _rolled(body)
         if body["kind"] == "StatefulSet" or rolled.strategy.get("type") in ("OnDelete", "Recreate"):
             continue
-        # What is not said: MachineDeployment 0 and 1, DaemonSet 1 and 0, Deployment 25 % of both.
-        out, more = {"MachineDeployment": (0, 1), "DaemonSet": (1, 0)}.get(body["kind"], (1, 1))
-        if rolled.zero("maxUnavailable", out) and rolled.zero("maxSurge", more):
+        limits = rolled.limits(body["kind"])
+        # Objects do not tell how many hosts are free: a surge is taken to have them.
+        if waves(100, *limits, spares=limits.surge).stuck:
             yield Found(
                 f"{place}{rolled.path}.rollingUpdate",
                 "maxUnavailable and maxSurge are both 0, so nothing may go and nothing may come",
@@ -107,7 +114,8 @@ def _stuck(each: Object) -> Iterator[Found]:
             )
     for place, body in bodies(each, ("KubeadmControlPlane",)):
         rolled, replicas = _rolled(body), whole(mapping(body, "spec").get("replicas"))
-        if rolled.zero("maxSurge", 1) and (replicas or 1) < 3:
+        surge = rolled.limits(body["kind"]).surge
+        if not surge and tolerated_failures(replicas or 1) < 1:
             yield Found(
                 f"{place}{rolled.path}.rollingUpdate.maxSurge",
                 f"a control plane of {replicas or 1} cannot lose one first: etcd would lose its "
@@ -177,8 +185,7 @@ def _selects(budget: Object, pod: Pod) -> bool:
     selector = mapping(budget.body, "spec").get("selector")
     if not isinstance(selector, dict) or selector.get("matchExpressions"):
         return False
-    labels = mapping(pod.metadata, "labels")
-    return all(labels.get(key) == value for key, value in mapping(selector, "matchLabels").items())
+    return has_labels(mapping(pod.metadata, "labels"), mapping(selector, "matchLabels"))
 
 
 def _unbounded(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:

@@ -5,9 +5,11 @@ from itertools import combinations
 from typing import NamedTuple
 
 from policies.nodes import GIVEN, cluster_of, selector
-from policies.plain import bodies, text, texts, whole
+from policies.plain import bodies, text, texts
 from policies.pods import Pod, items, mapping, pods
 from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
+from schemas.kubernetes.quantities import whole
+from schemas.kubernetes.selectors import has_labels
 
 OUTSIDE = ("LoadBalancer", "NodePort")
 DOORS = frozenset({"Ingress", "Gateway"})
@@ -125,10 +127,8 @@ def _ports(pod: Pod) -> Iterator[int]:
 
 
 def _selects(wanted: Json, pod: Pod) -> bool:
-    labels = mapping(pod.metadata, "labels")
-    match = mapping(wanted, "matchLabels")
     # An expression is taken to select: the API server alone knows all labels.
-    return all(labels.get(key) == value for key, value in match.items())
+    return has_labels(mapping(pod.metadata, "labels"), mapping(wanted, "matchLabels"))
 
 
 class Listener(NamedTuple):

@@ -1,7 +1,4 @@
-"""What a pod may have of its host, of the Pod Security Standard "restricted": one rule a control.
-
-Source of the checks: k8s.io/pod-security-admission v0.34.3, policy/check_*.go.
-"""
+"""What a pod may have of its host, of the Pod Security Standard "restricted", a rule a control."""
 
 from collections.abc import Iterator
 
@@ -9,38 +6,7 @@ from policies.plain import text
 from policies.pods import Container, Pod, PodCheck, items, mapping, of_containers, of_pods
 from policies.rule import Found, Rule
 from policies.rules.pod_rights import control
-
-SYSCTLS = frozenset(
-    {
-        "kernel.shm_rmid_forced",
-        "net.ipv4.ip_local_port_range",
-        "net.ipv4.ip_local_reserved_ports",
-        "net.ipv4.ip_unprivileged_port_start",
-        "net.ipv4.ping_group_range",
-        "net.ipv4.tcp_fin_timeout",
-        "net.ipv4.tcp_keepalive_intvl",
-        "net.ipv4.tcp_keepalive_probes",
-        "net.ipv4.tcp_keepalive_time",
-        "net.ipv4.tcp_rmem",
-        "net.ipv4.tcp_syncookies",
-        "net.ipv4.tcp_wmem",
-    }
-)
-"""Settings of the kernel that each pod has for itself (check_sysctls.go, of 1.32)."""
-VOLUMES = (
-    "configMap",
-    "csi",
-    "downwardAPI",
-    "emptyDir",
-    "ephemeral",
-    "image",
-    "persistentVolumeClaim",
-    "projected",
-    "secret",
-)
-"""Kinds of volumes that give nothing of the host away (check_restrictedVolumes.go)."""
-PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-HOOKS = ("postStart", "preStop")
+from schemas.kubernetes.pod_security import HOOKS, PROBES, SYSCTLS, VOLUMES
 
 
 def _host(field: str, what: str) -> PodCheck:

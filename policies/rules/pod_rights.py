@@ -11,12 +11,17 @@ from collections.abc import Iterator
 from policies.plain import text
 from policies.pods import Check, Container, Pod, mapping, of_containers, of_pods
 from policies.rule import Found, ObjectRule, Rule, Severity
+from schemas.kubernetes.pod_security import (
+    APPARMOR,
+    APPARMOR_DEFAULTS,
+    APPARMOR_LOCAL,
+    PROFILES,
+    RESTRICTED_CAPABILITIES,
+    SELINUX_TYPES,
+)
 
 STANDARDS = "Kubernetes documentation, Pod Security Standards"
 HARDENING = "NSA and CISA, Kubernetes Hardening Guide 1.2, Kubernetes Pod security"
-SELINUX_TYPES = ("container_t", "container_init_t", "container_kvm_t", "container_engine_t")
-PROFILES = ("RuntimeDefault", "Localhost")
-APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
 
 
 def control(name: str, what: str, why: str, check: Check, *, guide: bool = True) -> ObjectRule:
@@ -47,7 +52,7 @@ def _dropped(_: Pod, each: Container) -> Iterator[Found]:
 def _added(_: Pod, each: Container) -> Iterator[Found]:
     added = mapping(each.security, "capabilities").get("add")
     for index, name in enumerate(added if isinstance(added, list) else []):
-        if name != "NET_BIND_SERVICE":
+        if name not in RESTRICTED_CAPABILITIES:
             yield Found(
                 f"{each.path}.securityContext.capabilities.add[{index}]",
                 f"container {each.name} has the capability {name}",
@@ -126,7 +131,7 @@ def _apparmor(pod: Pod) -> Iterator[Found]:
         if given not in (None, *PROFILES):
             yield Found(f"{path}.appArmorProfile.type", f"{who} runs {given} by AppArmor", fix)
     for key, value in mapping(pod.metadata, "annotations").items():
-        allowed = value in ("", "runtime/default") or str(value).startswith("localhost/")
+        allowed = value in APPARMOR_DEFAULTS or str(value).startswith(APPARMOR_LOCAL)
         if text(key).startswith(APPARMOR) and not allowed:
             path = f'{pod.path.removesuffix("spec")}metadata.annotations["{key}"]'
             yield Found(path, f"container {key[len(APPARMOR) :]} runs {value} by AppArmor", fix)

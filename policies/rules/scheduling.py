@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from policies.embedded import embedded
-from policies.nodes import ACCELERATOR, POOL, cluster_of, nodes, selector
+from policies.nodes import cluster_of, nodes, selector
 from policies.plain import bodies, text
 from policies.pods import Pod, items, mapping, pods
 from policies.rule import Found, Object, ObjectRule, Rule, Severity, SiteRule
 from policies.rules import disruptions
+from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
 
 DEFAULT_SCHEDULER = "default-scheduler"
 VOLCANO = "scheduling.volcano.sh/"
@@ -98,7 +99,10 @@ def _no_such_nodes(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     groups = nodes(objects)
     if not groups:
         return
-    there = {key: {text(each.labels.get(key)) for each in groups} for key in (POOL, ACCELERATOR)}
+    there = {
+        key: {text(each.labels.get(key)) for each in groups}
+        for key in (POOL_LABEL, ACCELERATOR_LABEL)
+    }
     for each in objects:
         for pod in pods(each):
             if cluster_of(each, pod.maker) != "site":

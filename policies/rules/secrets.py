@@ -1,16 +1,16 @@
 """No secret in an object: what is in Git, in a plan or in a state is read by many. References only.
 
-How credentials look is in policies/credentials.py.
+How credentials look is in schemas/kubernetes/secret_forms.py.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from policies.credentials import credential, in_arguments, is_literal, named_secret, suspect
 from policies.embedded import Path, written
 from policies.plain import bodies, text
 from policies.pods import Container, Pod, items, of_containers
 from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity
+from schemas.kubernetes.secret_scan import credential, in_arguments, is_secret, suspect
 
 GOOD_PRACTICE = "Kubernetes documentation, Good practices for Kubernetes Secrets"
 HARDENING = "NSA and CISA, Kubernetes Hardening Guide 1.2, Secrets"
@@ -52,7 +52,7 @@ def _suspect(body: Json) -> bool:
     while rest:
         key, value = rest.pop()
         if isinstance(value, str):
-            if named_secret(key) and is_literal(value):
+            if is_secret(key, value):
                 return True
             texts.append(value)
         elif isinstance(value, dict):
@@ -85,14 +85,14 @@ def _literals(value: Any, path: Path) -> Iterator[tuple[str, Found]]:
 
 
 def _named(key: str, value: Any, path: Path) -> Iterator[Found]:
-    if isinstance(value, str) and named_secret(key) and is_literal(value) and not credential(value):
+    if isinstance(value, str) and is_secret(key, value) and not credential(value):
         yield Found(written(path), f"{key} is written out here", ANEW)
 
 
 def _environment(_: Pod, each: Container) -> Iterator[Found]:
     for index, variable in items(each.body, "env"):
         name, value = str(variable.get("name")), variable.get("value")
-        if isinstance(value, str) and named_secret(name) and is_literal(value):
+        if isinstance(value, str) and is_secret(name, value):
             yield Found(
                 f"{each.path}.env[{index}].value",
                 f"container {each.name} gets {name} written out",

@@ -11,12 +11,11 @@ from policies.rule import Found, Object, ObjectRule, Rule, Severity, SiteRule
 from policies.rules import pod_host, pod_rights
 from policies.rules.access import BINDINGS
 from policies.rules.pod_rights import HARDENING, STANDARDS
+from schemas.kubernetes.pod_security import ENFORCE, LEVELS
 
 SERVICE_ACCOUNTS = "Kubernetes documentation, Configure Service Accounts for Pods"
 GOOD_PRACTICE = "Kubernetes documentation, RBAC Good Practices"
 ADMISSION = "Kubernetes documentation, Pod Security Admission"
-ENFORCE = "pod-security.kubernetes.io/enforce"
-LEVELS = ("restricted", "baseline", "privileged")
 Account = tuple[str, str, str]
 """Cluster, namespace and name of a ServiceAccount."""
 

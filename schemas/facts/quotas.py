@@ -1,13 +1,13 @@
 """What teams are promised of a model, what holds them to it, and what the site has.
 
-Rules judge promises by this, and components write limits by it. What rollouts take out is counted
-as components/machines/rollout.py plans it (Cluster API 1.13: a MachineDeployment keeps
-replicas - maxUnavailable machines available, a control plane replaces one at a time).
+Rules judge promises by this, and components write limits by it. What rollouts take out follows
+from schemas/facts/rollout.py.
 """
 
 from enum import StrEnum
 from typing import NamedTuple
 
+from schemas.facts.rollout import control_plane_limits, waves
 from schemas.facts.site import Site
 from schemas.model.scheduling import Backend, Scheduling, Team
 from schemas.model.site_file import Pool
@@ -87,9 +87,17 @@ def machines_out(site: Site, pool: Pool) -> int:
     A surge takes none out. With OnDelete a person chooses when and how many.
     """
     rollout = pool.rollout
+    limits = rollout.max_unavailable, rollout.max_surge
     if pool.role is Role.CONTROL_PLANE:
-        return 0 if pool.spares else min(1, site.replicas(pool))
-    if rollout.strategy is RolloutStrategy.ON_DELETE:
+        limits = control_plane_limits(pool.spares)
+    elif rollout.strategy is RolloutStrategy.ON_DELETE:
         return 0
-    zones = site.zones_of(pool) if rollout.by_zone else (None,)
-    return sum(min(rollout.max_unavailable, site.replicas(pool, zone)) for zone in zones)
+    return sum(waves(machines, *limits, pool.spares).out for _, machines in groups(site, pool))
+
+
+def groups(site: Site, pool: Pool) -> list[tuple[str | None, int]]:
+    """What is rolled out by itself: the pool or, where its rollout is by zone, each zone of it;
+    with how many machines."""
+    by_zone = pool.role is Role.WORKER and pool.rollout.by_zone
+    zones = site.zones_of(pool) if by_zone else (None,)
+    return [(zone, site.replicas(pool, zone)) for zone in zones]

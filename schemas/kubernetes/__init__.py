@@ -1,1 +1,4 @@
-"""Facts about Kubernetes as data: schemas, manifests, quantities, labels, forms of secrets."""
+"""Facts about Kubernetes that whoever writes objects and whoever judges them share: tables and
+readers, and no decision. They need the standard library and PyYAML, and import nothing of ours but
+each other.
+"""

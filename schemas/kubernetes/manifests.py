@@ -1,12 +1,12 @@
-"""Kubernetes manifests that a site brings, read into plain data.
+"""Kubernetes manifests, read into plain data as those who apply them read them.
 
 These are Kubernetes' own YAML, not site files: several documents, and scalars mean what they mean
-to kubectl (YAML 1.1 by sigs.k8s.io/yaml 1.6). Judged by the real schemas. Refused is what different
-tools read differently, and what would take them without end.
+to kubectl, a kubelet and Cluster API (sigs.k8s.io/yaml 1.6; go-yaml 2.4, resolve.go). What a site
+brings is read strictly: what different tools read differently is refused. What others wrote is read
+as it is applied. What would take a reader without end is refused of both.
 """
 
 import functools
-import math
 import re
 from typing import Any
 
@@ -15,23 +15,30 @@ import yaml
 MAX_DEPTH = 100
 """Levels of nesting; the deepest CRD has half as many."""
 MAX_VALUES = 40_000
-"""Keys and values; the largest pod networks have half of it."""
+"""Keys and values that a site may bring; the largest pod networks have half of it."""
 
 _WORDS: dict[str, bool | None] = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
-    **{form: True for word in ("y", "yes", "true", "on") for form in
-       (word, word.capitalize(), word.upper())},
-    **{form: False for word in ("n", "no", "false", "off") for form in
-       (word, word.capitalize(), word.upper())},
-}  # fmt: skip
+    form: value
+    for value, words in (
+        (True, ("y", "yes", "true", "on")),
+        (False, ("n", "no", "false", "off")),
+        (None, ("", "~", "null")),
+    )
+    for word in words
+    for form in (word, word.capitalize(), word.upper())
+}
 _INTEGER = re.compile(
-    r"(?P<sign>[-+]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<binary>[01]+)|0[oO]?(?P<octal>[0-7]+)"
-    r"|(?P<decimal>0|[1-9][0-9]*))"
+    r"(?P<sign>[-+]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<binary>[-+]?[01]+)"
+    r"|0[oO]?(?P<octal>[0-7]+)|(?P<decimal>0|[1-9][0-9]*))"
 )
 _BASES = {"hex": 16, "binary": 2, "octal": 8, "decimal": 10}
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _ENDLESS = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_TEXT_TAGS = ("tag:yaml.org,2002:str", "!")
+_HUGE = 400
+"""Characters of a number; none that is longer fits into a double."""
+_TAG = "tag:yaml.org,2002:"
+_TYPES = {bool: "bool", int: "int", float: "float", type(None): "null"}
+_TEXT_TAGS = (f"{_TAG}str", "!")
 _KINDS: tuple[type[object], ...] = (
     yaml.MappingStartEvent,
     yaml.MappingEndEvent,
@@ -44,11 +51,13 @@ _MAP, _MAP_END, _LIST, _LIST_END, _ALIAS, _DOCUMENT = _KINDS
 
 
 class ManifestError(ValueError):
-    """A fault in a text of manifests, at a line and a column that count from 1, with the fix."""
+    """A fault in a text of manifests, at a line and a column that count from 1, with the fix;
+    ``detail`` is what the parser says, where it is the parser that says it."""
 
     def __init__(self, message: str, fix: str, line: int = 1, column: int = 1) -> None:
         super().__init__(message)
         self.fix, self.line, self.column = fix, line, column
+        self.detail = ""
 
 
 def read_manifests(text: str) -> tuple[dict[str, Any], ...]:
@@ -73,29 +82,31 @@ def read_objects(text: str) -> tuple[tuple[dict[str, Any], int], ...]:
     return tuple(objects)
 
 
-@functools.lru_cache(maxsize=64)
-def read_documents(text: str) -> tuple[tuple[Any, int], ...]:
+@functools.lru_cache(maxsize=256)
+def read_documents(text: str, *, strict: bool = True) -> tuple[tuple[Any, int], ...]:
     """The documents of a YAML stream that are not empty, each with the line that it starts on.
 
-    Raises ManifestError.
+    Raises ManifestError; UnicodeEncodeError for half a character of UTF-16.
     """
-    composer = _Composer(text)
+    composer = _Composer(text, strict=strict)
     try:
         found = tuple(composer.documents())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         fix = "compare the line with those above: quotes, brackets, indentation"
-        raise ManifestError("this is not YAML", fix, line, column) from None
+        fault = ManifestError("this is not YAML", fix, line, column)
+        fault.detail = " ".join(str(getattr(error, "problem", None) or error).split())
+        raise fault from None
     return tuple((value, line) for value, line in found if value is not None)
 
 
 class _Composer:
     """Builds values from libyaml's events: PyYAML's own way down has no end that it checks."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, strict: bool) -> None:
         self._next: Any = yaml.CBaseLoader(text).get_event
-        self._values, self._depth = 0, 0
+        self._values, self._depth, self._strict = 0, 0, strict
 
     def documents(self) -> list[tuple[Any, int]]:
         """Each document's value and line."""
@@ -109,19 +120,15 @@ class _Composer:
 
     def _node(self, event: Any) -> Any:
         kind = type(event)
-        self._values += 1
-        if self._values > MAX_VALUES:
-            message = f"the file holds more than {MAX_VALUES} keys and values"
-            raise _at(event, message, "leave out what the site does not need")
-        if kind is _ALIAS or event.anchor is not None:
-            message = "an anchor or alias stands for a value elsewhere"
+        if kind is _ALIAS:
+            message = f"an alias (*{event.anchor}) stands for a value elsewhere"
             raise _at(event, message, "write the value out in each place")
-        if event.tag is not None and event.tag not in _TEXT_TAGS:
-            raise _at(event, "a tag says how to read a value", "remove it; use quotes for text")
+        if self._strict:
+            self._demand_plain(event)
         if kind is not _MAP and kind is not _LIST:
-            if event.style or event.tag is not None:
-                return event.value
-            return _scalar(event)
+            return self._scalar(event)
+        if event.tag not in (None, "!", f"{_TAG}{'map' if kind is _MAP else 'seq'}"):
+            raise _foreign(event)
         self._depth += 1
         if self._depth > MAX_DEPTH:
             message = f"the data is nested more than {MAX_DEPTH} levels deep"
@@ -130,23 +137,58 @@ class _Composer:
         self._depth -= 1
         return value
 
+    def _demand_plain(self, event: Any) -> None:
+        """Refuse what a site may not bring, though tools read it."""
+        self._values += 1
+        if self._values > MAX_VALUES:
+            message = f"the file holds more than {MAX_VALUES} keys and values"
+            raise _at(event, message, "leave out what the site does not need")
+        if event.anchor is not None:
+            message = f"an anchor (&{event.anchor}) stands for a value elsewhere"
+            raise _at(event, message, "write the value out in each place")
+        if event.tag is not None and event.tag not in _TEXT_TAGS:
+            raise _foreign(event)
+
+    def _scalar(self, event: Any) -> str | int | float | bool | None:
+        text, tag = str(event.value), event.tag
+        if tag in _TEXT_TAGS or (tag is None and event.style):
+            return text
+        value = scalar(text)
+        if tag is None:
+            if self._strict and _ENDLESS.fullmatch(text):
+                raise _at(event, "JSON has no such number", "put quotes around the text")
+            return value
+        kind = tag.removeprefix(_TAG)
+        if kind == "float" and type(value) is int:
+            return float(value)
+        if kind not in _TYPES.values():
+            raise _foreign(event)
+        if _TYPES.get(type(value)) != kind:
+            raise _at(event, f"{text!r} is no {kind}", "write one, or leave out the tag")
+        return value
+
     def _mapping(self) -> dict[str, Any]:
         values: dict[str, Any] = {}
         while type(event := self._next()) is not _MAP_END:
-            key = self._node(event)
-            if isinstance(key, bool):
-                key = "true" if key else "false"  # as kubectl does on the way to JSON
-            if isinstance(key, int):
-                key = str(key)
-            if not isinstance(key, str):
-                raise _at(event, "a key is not text", "write a name")
-            if key == "<<" and not event.style:
-                message = "'<<' merges the fields of another value"
-                raise _at(event, message, "write the fields out in each place")
-            if key in values:
+            key = self._key(event)
+            if self._strict and key in values:
                 raise _at(event, "the key is here a second time", "keep one of the two")
             values[key] = self._node(self._next())
         return values
+
+    def _key(self, event: Any) -> str:
+        """A key as kubectl has it on the way to JSON."""
+        key = self._node(event)
+        if isinstance(key, bool):
+            return "true" if key else "false"
+        if isinstance(key, float) and not self._strict:
+            return f"{key:g}"
+        if not isinstance(key, str | int):
+            raise _at(event, "a key is not text", "write a name")
+        if key == "<<" and not event.style and event.tag is None:
+            message = "a map is merged into another one ('<<')"
+            raise _at(event, message, "write the fields out in each place")
+        return str(key)
 
     def _sequence(self) -> list[Any]:
         values = []
@@ -159,26 +201,36 @@ def _at(event: Any, message: str, fix: str) -> ManifestError:
     return ManifestError(message, fix, event.start_mark.line + 1, event.start_mark.column + 1)
 
 
-def _scalar(event: Any) -> str | int | float | bool | None:
-    """What an unquoted scalar means to kubectl."""
-    text = event.value
+def _foreign(event: Any) -> ManifestError:
+    message = f"the tag {event.tag} says how to read a value"
+    return _at(event, message, "remove it; use quotes for text")
+
+
+def scalar(text: str) -> str | int | float | bool | None:
+    """What a scalar without quotes is: a truth, nothing, a number, or text as all else. Days stay
+    text (go-yaml 2.4, decode.go)."""
     if text in _WORDS:
         return _WORDS[text]
-    if _ENDLESS.fullmatch(text):
-        raise _at(event, "JSON has no such number", "put quotes around the text")
     if text[0] not in "+-.0123456789":
-        return str(text)
-    plain = text.replace("_", "") if text[0] != "." else text
-    # Python refuses to convert thousands of digits, and 64 bits are never that long.
-    match = _INTEGER.fullmatch(plain) if len(plain) <= 68 else None
+        return text
+    number = text if text[0] == "." else text.replace("_", "")
+    found = _number(number) if len(number) <= _HUGE else None
+    return text if found is None else found
+
+
+def _number(text: str) -> int | float | None:
+    match = _INTEGER.fullmatch(text)
     if match:
-        kind = match.lastgroup or ""
-        number = int(match["sign"] + match[kind], _BASES[kind])
-        if -(2**63) <= number < 2**64:
-            return number
-    if _FLOAT.fullmatch(plain) and math.isfinite(float(plain)):
-        return float(plain)
-    return str(text)
+        base = match.lastgroup or "decimal"
+        digits = match[base]
+        if not (match["sign"] and digits[0] in "+-"):
+            value = int(match["sign"] + digits, _BASES[base])
+            if -(2**63) <= value < 2**64:
+                return value
+    if _FLOAT.fullmatch(text):
+        number = float(text)
+        return number if abs(number) != float("inf") else None
+    return None
 
 
 def _demand_identity(item: Any, line: int) -> None:

@@ -7,15 +7,18 @@ from enum import StrEnum
 
 
 class Code(StrEnum):
-    """What kind of fault a problem is; ``code.why`` says what it would do to a site."""
+    """What kind of fault a problem is; ``code.why`` says what it would do to a site. A ``hint``
+    does no harm: it is shown, and nothing fails by it."""
 
     why: str
+    hint: bool
 
-    def __new__(cls, value: str, why: str) -> "Code":
-        """Make a member of its value, with ``why`` beside it."""
+    def __new__(cls, value: str, why: str, hint: bool = False) -> "Code":
+        """Make a member of its value, with the rest beside it."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.why = why
+        member.hint = hint
         return member
 
     # --- the text of a file -------------------------------------------------------------------
@@ -97,9 +100,10 @@ class Code(StrEnum):
     # --- rollouts and health checks -----------------------------------------------------------
     CONTROL_PLANE_MISSING = "control-plane-missing", "a cluster needs one pool of control planes"
     CONTROL_PLANE_EVEN = "control-plane-even", "an even number of etcd members loses quorum sooner"
-    ROLLOUT_STUCK = "rollout-stuck", "the rollout would wait for ever, half done"
+    ROLLOUT_STUCK = "rollout-stuck", "the rollout would wait for ever, and replace no machine"
     ROLLOUT_ALL_AT_ONCE = "rollout-all-at-once", "one bad image would take the whole pool out"
     ROLLOUT_MEANINGLESS = "rollout-meaningless", "the setting promises what no rollout will do"
+    SURGE_UNUSED = "surge-unused", "a new machine without a host waits for an old one to go", True
     SPARES_TOO_MANY = "spares-too-many", "no machine of the pool would be left"
     HEALTH_CHECK_LOOP = (
         "health-check-loop",

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from schemas.kubernetes.quantities import SITE_FORM
 from schemas.model.codes import Code
 
 _OCTET = r"(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
@@ -217,7 +218,7 @@ LabelValue = Annotated[
 
 Quantity = Annotated[
     str,
-    Field(pattern=r"^[0-9]{1,9}(m|k|Ki|M|Mi|G|Gi|T|Ti)?$", examples=["500Mi"]),
+    Field(pattern=f"^{SITE_FORM}$", examples=["500Mi"]),
 ]
 """A Kubernetes resource quantity: a whole number with an optional unit."""
 

@@ -2,7 +2,7 @@
 
 Values of the site file are judged where they stand, by their form and by their name; every text,
 comments and all, by its form; manifests also by the names in them. What a key looks like is in
-schemas/kubernetes/credentials.py. Whoever finds a literal twice, as a value and in the text, tells
+schemas/kubernetes/secret_forms.py. Whoever finds a literal twice, as a value and in the text, tells
 it once.
 """
 
@@ -10,15 +10,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from schemas.kubernetes.credentials import (
-    IN_A_URL,
-    ROUTING_KEY,
+from schemas.kubernetes.manifests import ManifestError, read_objects
+from schemas.kubernetes.secret_forms import IN_A_URL, IN_TEXT
+from schemas.kubernetes.secret_scan import (
+    assigned,
+    in_arguments,
+    is_literal,
     is_secret,
     keys_in,
     kind_of,
     secret_words,
 )
-from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.kubernetes.shown import shorten
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
@@ -57,13 +59,9 @@ REFERENCES: frozenset[Path] = frozenset(
 )
 """Fields that name a Secret or a key in one, in which people put the secret itself; without the
 numbers of items."""
-_ASSIGNED = re.compile(
-    r"""(?<![\w.-])(?<!\$\{)(?:(?P<name>[\w.-]+)["']?[ \t]*[:=]|(?P<flag>--[\w.-]+)[ \t])[ \t]*"""
-    r"""(?P<quote>["']?)(?P<value>(?!--)[^\s"',;{}\[\]][^\s"',;]*)"""
-)
-"""What is set in a text, by ``name: value``, ``name=value`` or ``--flag value``."""
-_WORD = re.compile(r"[A-Za-z]+(?:[-_.:][A-Za-z]+)*:?")
-"""In a sentence, what comes after ``token:`` is a word like any other."""
+ROUTING_KEY = re.compile(r"(?=.*[0-9])[0-9A-Za-z]{32,}")
+"""What is no name of a Secret or of a key in it but a secret: PagerDuty's routing keys are 32
+letters and digits (PagerDuty, Events API v2)."""
 
 
 class Literal(NamedTuple):
@@ -87,8 +85,7 @@ def in_document(document: Document, schema: Schema) -> Iterator[tuple[Path, Lite
             stack += (((*path, key), item) for key, item in value.items())
         elif isinstance(value, list):
             stack += (((*path, index), item) for index, item in enumerate(value))
-            words = [each if isinstance(each, str) else "" for each in value]
-            yield from (((*path, i), _by_name(path, flag)) for i, flag in _arguments(words))
+            yield from (((*path, i), _by_name(path, flag)) for i, flag in _arguments(value))
         found = _value(path, value, schema)
         if found is not None:
             yield path, found
@@ -128,16 +125,22 @@ def _fix(path: Path, what: str = "") -> str:
     return next((fix for start, fix in _BY_PLACE if path[: len(start)] == start), _FIX)
 
 
-def _arguments(arguments: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """The arguments that hold a secret by their flag, with that: by ``--flag=value``, or by the
-    word after a flag, be it of the same argument (as in a line for a shell) or the next one."""
-    words = [(index, word) for index, each in enumerate(arguments) for word in each.split()]
-    told = set()
-    for value, flag, given in secret_words([word for _, word in words]):
-        at, name = words[value][0], words[flag][1].partition("=")[0]
-        if at not in told and is_secret(name, given) and not kind_of(arguments[at]):
-            told.add(at)
-            yield at, name
+def _arguments(arguments: Sequence[Any]) -> Iterator[tuple[int, str]]:
+    """The arguments that hold a secret by their flag, with that: by ``--flag=value``, by the word
+    after a flag, or within a line for a shell. What has a form is found by it."""
+    found = dict(in_arguments(arguments))
+    for index, each in enumerate(arguments):
+        for flag in _in_line(each) if isinstance(each, str) else ():
+            found.setdefault(index, flag)
+    yield from ((index, flag) for index, flag in found.items() if not kind_of(arguments[index]))
+
+
+def _in_line(line: str) -> Iterator[str]:
+    words = line.split()
+    for _, index, given in secret_words(words):
+        # What a shell puts in place may be cut here: $(cat file) is two words.
+        if is_literal(given) and not IN_TEXT.fullmatch(given):
+            yield words[index].partition("=")[0]
 
 
 # --- texts ------------------------------------------------------------------------------------
@@ -199,20 +202,9 @@ def _named(item: Mapping[str, Any]) -> Iterator[str]:
             yield from (name for name, given in pairs if _is_literal(name, given))
         elif isinstance(value, list):
             stack += ((each, data) for each in value)
-            words = [each if isinstance(each, str) else "" for each in value]
-            yield from (flag for _, flag in _arguments(words))
+            yield from (flag for _, flag in _arguments(value))
         elif isinstance(value, str) and data:
-            yield from _set_in(value)
-
-
-def _set_in(text: str) -> Iterator[str]:
-    """The names of what is set in a text that are secrets by them."""
-    for match in _ASSIGNED.finditer(text):
-        name, given = match["name"] or match["flag"], match["value"].rstrip("}])")
-        # What is quoted, or set by --flag=, is no word of a sentence.
-        said = not match["quote"] and not (match["name"] or "").startswith("-")
-        if is_secret(name, given) and not (said and _WORD.fullmatch(given)):
-            yield name
+            yield from assigned(value)
 
 
 def _is_literal(name: Any, given: Any) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from schemas.facts.site import Site
-from schemas.kubernetes.credentials import kind_of
 from schemas.kubernetes.manifests import ManifestError, read_documents, read_objects
+from schemas.kubernetes.secret_scan import kind_of
 from schemas.model.codes import Code
 from schemas.model.site_file import FirstBoot, SiteFile
 from schemas.model.vocabulary import PodNetworkInstall

@@ -9,6 +9,7 @@ remediation_repairs.py.
 from collections.abc import Iterator, Sequence
 from math import ceil
 
+from schemas.facts.rollout import tolerated_failures
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
@@ -225,7 +226,7 @@ def _too_few(pool: Pool, machines: int) -> bool:
 
 def _most(pool: Pool, machines: int) -> int:
     """The most machines of a pool that may be out: etcd needs more than half of its members."""
-    return (machines - 1) // 2 if pool.role is Role.CONTROL_PLANE else machines - 1
+    return tolerated_failures(machines) if pool.role is Role.CONTROL_PLANE else machines - 1
 
 
 def _said(wanted: int, most: int, machines: int, pool: Pool) -> tuple[str, str]:

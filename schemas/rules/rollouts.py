@@ -6,6 +6,8 @@ targets).
 
 from collections.abc import Iterable, Iterator
 
+from schemas.facts.quotas import groups
+from schemas.facts.rollout import takes_all, waves
 from schemas.model.codes import Code
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Remedy, Role, RolloutStrategy
@@ -37,27 +39,39 @@ def rollout_settings(at: InPool) -> Iterator[Finding]:
 
 
 def surge(at: InPool) -> Iterator[Finding]:
-    """A surge has free hosts: without one the new Machine stays in Provisioning for ever."""
-    pool = at.pool
-    rollout = pool.rollout
-    if _rolls(pool) and rollout.max_surge > pool.spares:
-        where = " in each zone" if rollout.by_zone else ""
-        have = f"write {pool.spares}" + ("" if rollout.max_unavailable or pool.spares else
-                                         " and max_unavailable: 1")  # fmt: skip
+    """A surge has free hosts where no machine may go first: the new Machine would stay in
+    Provisioning for ever, and nothing is deleted."""
+    rollout = at.pool.rollout
+    if rollout.max_surge and _stuck(at):
+        where = " in any zone" if rollout.by_zone else ""
         yield Finding(
             Code.ROLLOUT_STUCK,
             at.path("rollout", "max_surge"),
-            f"max_surge: {rollout.max_surge} needs as many spare hosts{where}, the pool keeps "
+            "no machine may go first (max_unavailable: 0), and for "
+            f"max_surge: {rollout.max_surge} there is no spare host{where}",
+            "write 0 and max_unavailable: 1, or spares: 1 where the hosts are there",
+        )
+
+
+def surge_used(at: InPool) -> Iterator[Finding]:
+    """Each machine of a surge has a spare host; one that has none waits without harm where old
+    machines may go."""
+    pool, rollout = at.pool, at.pool.rollout
+    if _rolls(pool) and rollout.max_surge > pool.spares and not _stuck(at):
+        where = " in each zone" if rollout.by_zone else ""
+        yield Finding(
+            Code.SURGE_UNUSED,
+            at.path("rollout", "max_surge"),
+            f"max_surge: {rollout.max_surge} is more than the pool's spare hosts{where}: "
             f"{pool.spares}",
-            f"{have}, or spares: {rollout.max_surge} where the hosts are there",
+            f"write {pool.spares}, or spares: {rollout.max_surge} where the hosts are there",
         )
 
 
 def progress(at: InPool) -> Iterator[Finding]:
     """Some machine may go: old ones go only as far as max_unavailable and new ones allow."""
-    pool = at.pool
-    rollout = pool.rollout
-    if _rolls(pool) and rollout.max_unavailable == 0 and rollout.max_surge == 0:
+    rollout = at.pool.rollout
+    if not rollout.max_surge and _stuck(at):
         yield Finding(
             Code.ROLLOUT_STUCK,
             at.path("rollout", "max_unavailable"),
@@ -68,14 +82,12 @@ def progress(at: InPool) -> Iterator[Finding]:
 
 def all_at_once(at: InPool) -> Iterator[Finding]:
     """A rollout never takes the whole pool (or zone) out."""
-    site, pool = at.site, at.pool
-    rollout = pool.rollout
-    if not _rolls(pool):
+    rollout = at.pool.rollout
+    if not _rolls(at.pool):
         return
-    zones = site.zones_of(pool) if rollout.by_zone else ()
-    sizes = [(site.replicas(pool, zone), zone) for zone in zones or (None,)]
-    machines, zone = min(((n, z) for n, z in sizes if n > 1), default=(0, None))
-    if machines and rollout.max_unavailable >= machines:
+    sizes = ((machines, zone) for zone, machines in groups(at.site, at.pool) if machines > 1)
+    machines, zone = min(sizes, default=(0, None))
+    if takes_all(rollout.max_unavailable, machines):
         where = f" in zone {zone}" if zone else ""
         yield Finding(
             Code.ROLLOUT_ALL_AT_ONCE,
@@ -89,6 +101,13 @@ def all_at_once(at: InPool) -> Iterator[Finding]:
 def _rolls(pool: Pool) -> bool:
     """Whether a pool is replaced by a rollout that Foresite sets."""
     return pool.role is Role.WORKER and pool.rollout.strategy is RolloutStrategy.ROLLING_UPDATE
+
+
+def _stuck(at: InPool) -> bool:
+    """Whether no machine of a pool can be replaced, however many it has."""
+    pool, rollout = at.pool, at.pool.rollout
+    limits = rollout.max_unavailable, rollout.max_surge
+    return _rolls(pool) and bool(waves(1, *limits, pool.spares).stuck)
 
 
 def health_settings(at: InPool) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -99,6 +100,20 @@ def test_json_says_the_same_as_text(root: Path, capsys: pytest.CaptureFixture[st
     assert all(problem[key] in said for key in ("file", "code", "message", "why", "fix"))
 
 
+def test_a_hint_is_shown_and_fails_nothing(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = root / "sites" / "tsukuba-1.yaml"
+    before = "rollout: {max_unavailable: 2}"
+    file.write_text(file.read_text().replace(before, f"{before[:-1]}, max_surge: 1}}"))
+    assert main(["--root", str(root), "check", "tsukuba-1"]) == OK
+    said = capsys.readouterr().out
+    assert re.search(r"(?m)^hint: sites/tsukuba-1.yaml:\d+:\d+: surge-unused pools\.cpu\.", said)
+    assert said.splitlines()[-1] == "1 site checked: no problem"
+    assert main(["--root", str(root), "check", "tsukuba-1", "--format", "json"]) == OK
+    report = json.loads(capsys.readouterr().out)
+    assert report["problems"] == []
+    assert [each["code"] for each in report["hints"]] == ["surge-unused"]
+
+
 def test_problems_of_two_sites_that_clash_are_found_from_either(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -119,6 +134,18 @@ def test_what_the_schemas_refuse_is_a_problem(
     said = capsys.readouterr().out
     assert "sites/edge-1.yaml: object-invalid pod-network.DaemonSet/pod-network/agent" in said
     assert "did you mean matchLabels?" in said
+
+
+def test_of_several_faults_of_an_object_the_first_to_mend_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(GOLDEN / "sites", tmp_path / "sites")
+    manifests = tmp_path / "sites" / "brought" / "pod-network.yaml"
+    manifests.write_text(manifests.read_text().replace("  template:", "  templates:"))
+    assert main(["--root", str(tmp_path), "check"]) == FOUND
+    said = capsys.readouterr().out
+    assert "pod-network.DaemonSet/pod-network/agent.spec.templates" in said
+    assert "of the object's 2 faults begin with spec: 'template' is a required property" in said
 
 
 def test_two_objects_of_one_key_are_a_problem() -> None:

@@ -1,6 +1,9 @@
 """What docs/policies.md shows is so: its rules run, and a site file takes its examples."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,12 +24,20 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_rule_in_python_says_what_it_is_for() -> None:
-    (text,) = blocks("python")
+    text, _ = blocks("python")
     own = own_rules({"policies/ours.py": text}, {rule.name for rule in RULES})
     assert own.faults == []
     queued = good("Job", ("metadata", "labels"), {"kueue.x-k8s.io/queue-name": "vision"})
     (one,) = findings([good("Job"), queued, good("ConfigMap")], own.rules)
     assert (one.rule.name, one.object.title) == ("jobs-queued", "Job web/web")
+
+
+def test_the_test_of_the_rule_passes(tmp_path: Path) -> None:
+    for name, text in zip(("ours.py", "test_ours.py"), blocks("python"), strict=True):
+        (tmp_path / name).write_text(text)
+    command = [sys.executable, "-m", "pytest", "-q", f"--rootdir={tmp_path}", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "2 passed" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("text", blocks("yaml"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from policies.credentials import credential, named_secret
+from schemas.kubernetes.secret_scan import credential, named_as_secret
 from tests.kit import secret_samples as samples
 from tests.kit.policy_objects import WEB, Place, found, good, paths
 
@@ -28,7 +28,7 @@ def test_a_credential_is_found_and_not_repeated(what: str, text: str) -> None:
 def test_base64_hides_nothing() -> None:
     (token,) = samples.FORMED["a token of Hugging Face"]
     assert credential(base64.b64encode(token.encode()).decode()) == "a token of Hugging Face"
-    assert credential(base64.b64encode(b"\xff" * 60).decode()) is None
+    assert credential(base64.b64encode(b"\xff" * 60).decode()) == ""
 
 
 @pytest.mark.parametrize("part", [" ", "0a", "a://b:", "-eyJhbGciOiJ", "token "])
@@ -72,7 +72,7 @@ def test_an_argument_that_is_a_secret_is_told_once(words: list[str], place: int)
     ],
 )  # fmt: skip
 def test_a_field_that_is_named_like_a_secret_is_no_literal(name: str, secret: bool) -> None:
-    assert named_secret(name) == secret
+    assert named_as_secret(name) == secret
     each = good("ConfigMap", ("data", name), "changeme")
     assert paths("secret-literal", each) == ([f"data.{name}"] if secret else [])
 

@@ -46,7 +46,7 @@ def destructive(repository: Repository) -> None:
 
 
 def invalid(repository: Repository) -> None:
-    repository.replace(TOKYO, "max_surge: 2", "max_surge: 3")
+    repository.replace(TOKYO, "max_unavailable: 4, max_surge: 2", "max_unavailable: 0")
 
 
 @pytest.mark.parametrize(

@@ -164,14 +164,16 @@ def test_a_file_that_cannot_be_read_is_a_problem_of_its_site(repository: Reposit
 
 
 def test_problems_of_the_earlier_state_are_told_apart(repository: Repository) -> None:
-    repository.replace(TOKYO, "max_surge: 2", "max_surge: 3")
+    repository.replace(TOKYO, "max_unavailable: 4, max_surge: 2", "max_unavailable: 0")
     repository.commit("broken")
-    repository.replace(TOKYO, "max_surge: 3", "max_surge: 2")
+    repository.replace(TOKYO, "max_unavailable: 0", "max_unavailable: 4, max_surge: 2")
     (mended,) = repository.preview().sites
     assert [each.message.split(":")[0] for each in mended.problems] == ["before the change"]
-    repository.replace(TOKYO, "max_surge: 2", "max_surge: 4")
+    repository.replace(
+        TOKYO, "max_unavailable: 4, max_surge: 2", "max_unavailable: 0, max_surge: 0"
+    )
     (broken,) = repository.preview().sites
-    assert [each.message.split(":")[0] for each in broken.problems] == ["max_surge"]
+    assert [each.message.split(":")[0] for each in broken.problems] == ["with max_unavailable"]
 
 
 def test_a_link_out_of_sites_shows_nothing_of_what_it_leads_to(

@@ -24,6 +24,7 @@ WRONG = {
     "shells": ("components/machines/hosts.py", "components.machines.component"),
     "preview": ("preview/result.py", "foresite.command"),
     "policies": ("policies/rule.py", "schemas.facts.site"),
+    "facts": ("schemas/facts/rollout.py", "schemas.facts.site"),
     "commands": ("foresite/delivery/stack/register.py", "foresite.commands.up"),
     "delivery": ("foresite/delivery/stack/log.py", "foresite.delivery.recovery.report"),
     "schemas-rooms": ("schemas/kubernetes/quantities.py", "schemas.model.vocabulary"),

@@ -37,16 +37,18 @@ every_fault = pytest.mark.parametrize("name", FAULTS)
 
 @cache
 def problems_of(name: str, folder: Path) -> tuple[Problem, ...]:
-    """The problems of a fault's repository, each once, sorted. Two sites may share a file's."""
+    """The problems and hints of a fault's repository, each once, sorted. Two sites may share a
+    file's."""
     fault = read_fault(FAULTS[name])
     loaded = load(build(fault, folder), fault.get("load"))
     for each in loaded.values():
         assert (each.site is None) == bool(each.problems)
         assert list(each.problems) == sorted(set(each.problems))
-        for problem in each.problems:
+        assert {problem.code.hint for problem in each.problems} <= {False}
+        for problem in (*each.problems, *each.hints):
             texts: tuple[object, ...] = (problem.message, problem.fix)
             assert all(isinstance(text, str) and text for text in texts), problem.code
-    return tuple(sorted({problem for each in loaded.values() for problem in each.problems}))
+    return tuple(sorted({p for each in loaded.values() for p in (*each.problems, *each.hints)}))
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +109,7 @@ def test_what_the_fix_says_to_the_letter_mends_the_fault(
             continue
         root = build(fault, tmp_path / str(number))
         _write(root / problem.file, problem, literal[1])
-        after = {at(each) for site in load(root).values() for each in site.problems}
+        after = {at(p) for site in load(root).values() for p in (*site.problems, *site.hints)}
         assert at(problem) not in after, problem.fix
 
 

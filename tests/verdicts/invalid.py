@@ -35,7 +35,7 @@ ROWS = (
     ),
     _row(
         "a surge without a spare",
-        (site("tsukuba-1", "max_unavailable: 2}}", "max_unavailable: 2, max_surge: 1}}"),),
+        (site("tsukuba-1", "max_unavailable: 2}}", "max_unavailable: 0, max_surge: 1}}"),),
         Code.ROLLOUT_STUCK,
     ),
     _row(

@@ -26,6 +26,7 @@ from components.machines.effects.labels import relabelled
 from components.machines.effects.scale import DELETE_MACHINE, scaled, settled
 from components.machines.effects.templates import because
 from components.machines.effects.versions import PREFLIGHT, hold
+from schemas.kubernetes.selectors import has_labels
 
 KIND = "MachineDeployment"
 _CONTROLLERS = "Cluster API v1.13.6, internal/controllers"
@@ -115,7 +116,7 @@ def _selector(site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
     labels = value(change.after, "spec", "template", "metadata", "labels")
     wanted = value(change.after, "spec", "selector", "matchLabels")
     fits = isinstance(labels, dict) and isinstance(wanted, dict)
-    if not fits or not wanted.items() <= labels.items():
+    if not fits or not has_labels(labels, wanted):
         why = "the webhook refuses a selector that the template's labels do not match"
         yield Effect(Impact.NONE, change.name, field.path, why, _WEBHOOK, action=Action.REFUSED)
         return

@@ -14,7 +14,7 @@ from preview.differences.fields.embedded import Documents, documents
 from preview.differences.fields.kinds import NOTHING, Field, field_of
 from preview.differences.fields.known import known
 from preview.differences.fields.listkeys import keyed, matching
-from preview.differences.fields.quantities import quantity
+from schemas.kubernetes.quantities import quantity
 
 MAX_NESTED = 3
 """How deep texts with data may lie in data that itself was in a text."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.machines.rollout import waves
+from schemas.facts.rollout import waves
 from tests.real.live.golden import Rollout, Step, rollouts
 
 pytestmark = pytest.mark.go

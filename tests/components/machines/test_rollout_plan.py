@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.machines.rollout import waves
 from preview.result import SitePreview
+from schemas.facts.rollout import waves
 from tests.kit.preview_repository import Repository
 
 TOKYO = "sites/tokyo-1.yaml"

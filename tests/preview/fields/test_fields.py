@@ -15,8 +15,8 @@ from components.effects.rules import Rule, fits, path
 from components.effects.vocabulary import ABSENT
 from preview.differences.fields import field_changes, reordered, shown
 from preview.differences.fields.kinds import CRD_QUANTITY
-from preview.differences.fields.quantities import quantity
 from schemas.kubernetes.objects import store
+from schemas.kubernetes.quantities import quantity
 
 BLANK: dict[str, Any] = {"apiVersion": "example.com/v1", "kind": "Thing"}
 Json = Any

@@ -16,6 +16,7 @@ from schemas.kubernetes.objects.check import misfits
 from schemas.kubernetes.objects.dialect import LIST_KEYS, UnknownFact, compact, dump
 from schemas.kubernetes.objects.patterns import portable
 from schemas.kubernetes.objects.strict import strict
+from schemas.kubernetes.objects.words import first_fault
 from tests.kit.good_objects import BY_KIND, GONE, JOB_POD, OBJECTS, Place, changed, nodes
 
 WRONG: tuple[Any, ...] = (
@@ -226,3 +227,18 @@ def test_patterns_without_inline_flags() -> None:
     pattern = portable("^((?i)may|jun[a-e])x$")
     assert all(re.search(pattern, text) for text in ("MAYx", "junEx"))
     assert not re.search(pattern, "mayX")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"spec": None}, "spec: null is not of type 'object'"),
+        ({"spec": {"replicas": "3"}}, "spec: 'clusterName' is a required property"),
+        ({"kind": "Nothing"}, ""),
+        # Patterns are for the fast validator alone.
+        ({"metadata": {"name": "A_" * 40, "namespace": "a"}}, ""),
+    ],
+)
+def test_the_fault_to_begin_with_is_said_in_words(changes: dict[str, Any], words: str) -> None:
+    assert first_fault({**BY_KIND["MachineDeployment"], **changes}) == words
+    assert first_fault(BY_KIND["MachineDeployment"]) == ""

@@ -1,5 +1,5 @@
-"""Who reads the files, and who judges the objects, know the same secrets, and share no code: both
-are held against one list."""
+"""One list of samples: what is a secret in a text, as a value of a name, and among arguments. Who
+reads the files and who judges the objects ask the same functions, wherever a text stands."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-import policies.credentials
-import schemas.kubernetes.credentials
 from policies.rule import Object
+from schemas.kubernetes.secret_forms import FORMS
+from schemas.kubernetes.secret_scan import assigned, credential, in_arguments, is_secret, kind_of
 from schemas.reading.literal_secrets import in_manifests
 from tests.kit import secret_samples as samples
 from tests.kit.policy_objects import WEB, found, good
@@ -22,25 +22,59 @@ SITUATIONS: dict[str, Callable[[Any], Object]] = {
     "field": lambda pair: good("ConfigMap", ("data", pair[0]), pair[1]),
     "arguments": lambda words: good("Deployment", (*WEB, "args"), words),
 }
-FORMED = [text for texts in samples.FORMED.values() for text in texts]
-SECRETS = [
-    *(("text", each) for each in (*FORMED, *samples.USERS, *samples.TEXTS)),
-    *(("variable", each) for each in samples.NAMED),
-    *(("field", each) for each in samples.NAMED),
-    *(("arguments", each) for each in samples.WORDS),
-]
-NONE = [
-    *(("text", each) for each in samples.HARMLESS),
-    *(("variable", each) for each in samples.PLAIN),
-    *(("field", each) for each in samples.PLAIN),
-    *(("arguments", each) for each in samples.PLAIN_WORDS),
-]
+
+
+def a_secret(words: list[str]) -> bool:
+    """Whether one of some arguments is a secret, by its flag or within a line."""
+    return any(in_arguments(words)) or any(map(credential, words))
+
+
+@pytest.mark.parametrize(("name", "value"), samples.NAMED)
+def test_a_value_is_a_secret_by_its_name(name: str, value: str) -> None:
+    assert is_secret(name, value)
+
+
+@pytest.mark.parametrize(("name", "value"), samples.PLAIN)
+def test_a_value_that_stands_for_no_secret_is_none(name: str, value: str) -> None:
+    assert not is_secret(name, value)
+
+
+@pytest.mark.parametrize("words", samples.WORDS, ids=" ".join)
+def test_an_argument_is_a_secret_by_its_flag(words: list[str]) -> None:
+    assert a_secret(words)
+
+
+@pytest.mark.parametrize("words", samples.PLAIN_WORDS, ids=" ".join)
+def test_an_argument_that_stands_for_no_secret_is_none(words: list[str]) -> None:
+    assert not a_secret(words)
+
+
+@pytest.mark.parametrize("text", samples.TEXTS)
+def test_a_text_sets_a_secret(text: str) -> None:
+    assert any(assigned(text))
+
+
+@pytest.mark.parametrize("text", samples.USERS)
+def test_a_user_in_a_url_is_a_secret(text: str) -> None:
+    assert credential(text)
+
+
+@pytest.mark.parametrize("text", samples.HARMLESS)
+def test_a_harmless_text_has_no_secret(text: str) -> None:
+    assert credential(text) == ""
+
+
+def test_there_is_a_sample_of_every_form() -> None:
+    assert samples.FORMED.keys() == {form.what for form in FORMS}
+
+
+# --- who asks -------------------------------------------------------------------------------------
 
 
 def read(each: Object) -> bool:
     """Whether a file of manifests with the object in it is refused."""
     text = yaml.safe_dump(each.body, width=100_000)
-    return bool(schemas.kubernetes.credentials.kind_of(text) or in_manifests(text))
+    return bool(kind_of(text) or in_manifests(text))
 
 
 def judged(each: Object) -> bool:
@@ -48,34 +82,21 @@ def judged(each: Object) -> bool:
     return bool(found("secret-literal", each) or found("secret-environment", each))
 
 
-BOTH = pytest.mark.parametrize("finds", [read, judged])
-
-
-@BOTH
-@pytest.mark.parametrize(("where", "what"), SECRETS)
-def test_a_secret_is_found(finds: Callable[[Object], bool], where: str, what: Any) -> None:
-    assert finds(SITUATIONS[where](what))
-
-
-@BOTH
-@pytest.mark.parametrize(("where", "what"), NONE)
-def test_what_only_looks_like_a_secret_is_none(
-    finds: Callable[[Object], bool], where: str, what: Any
+@pytest.mark.parametrize("finds", [read, judged])
+@pytest.mark.parametrize(
+    ("where", "secret", "none"),
+    [
+        ("text", samples.FORMED["a token of Vault"][0], samples.HARMLESS[0]),
+        ("text", samples.USERS[0], samples.HARMLESS[5]),
+        ("text", samples.TEXTS[0], samples.HARMLESS[-1]),
+        ("variable", samples.NAMED[0], samples.PLAIN[0]),
+        ("field", samples.NAMED[1], samples.PLAIN[1]),
+        ("arguments", samples.WORDS[0], samples.PLAIN_WORDS[0]),
+        ("arguments", samples.WORDS[5], samples.PLAIN_WORDS[6]),
+    ],
+)
+def test_readers_and_judges_look_everywhere(
+    finds: Callable[[Object], bool], where: str, secret: Any, none: Any
 ) -> None:
-    assert not finds(SITUATIONS[where](what))
-
-
-def test_there_is_a_sample_of_every_form_that_either_knows() -> None:
-    read_by_form = {form.what for form in schemas.kubernetes.credentials.FORMS}
-    assert samples.FORMED.keys() == read_by_form
-    judged_by_form = {form.name for form in policies.credentials.FORMS}
-    assert {*samples.FORMED, schemas.kubernetes.credentials.IN_A_URL} == judged_by_form
-
-
-@pytest.mark.parametrize(("what", "text"), [(k, v) for k, t in samples.FORMED.items() for v in t])
-def test_both_call_it_alike(what: str, text: str) -> None:
-    assert (
-        schemas.kubernetes.credentials.kind_of(text)
-        == policies.credentials.credential(text)
-        == what
-    )
+    assert finds(SITUATIONS[where](secret))
+    assert not finds(SITUATIONS[where](none))

@@ -10,16 +10,9 @@ import pytest
 import yaml
 
 from foresite import cli
-from schemas.kubernetes.credentials import (
-    FORMS,
-    HIDDEN,
-    IN_A_URL,
-    is_secret,
-    kind_of,
-    masked,
-    masked_words,
-    named_as_secret,
-)
+from schemas.kubernetes.credentials import HIDDEN, masked, masked_words
+from schemas.kubernetes.secret_forms import FORMS, IN_A_URL
+from schemas.kubernetes.secret_scan import is_secret, kind_of, named_as_secret
 from schemas.kubernetes.shown import shorten
 from schemas.load import load_site
 from schemas.model.codes import Code

@@ -1,0 +1,213 @@
+"""What looks like a key or a password, as data: forms of keys, names of secrets, harmless values.
+
+A form is a key's own, such as a prefix that its maker gave it; where a key has none, only the name
+beside it tells. Sources are the makers' own pages, by their titles; several of the prefixes stand
+in gitleaks 8.30, config/gitleaks.toml as well. Who reads texts by this is secret_scan.py.
+"""
+
+import re
+from typing import NamedTuple
+
+
+class Form(NamedTuple):
+    """A kind of key that is known by its form: what it is, words of which one stands in each (they
+    are found a hundred times faster), how it looks, and where that is from."""
+
+    what: str
+    words: tuple[str, ...]
+    pattern: str
+    source: str
+
+
+FORMS = (
+    Form(
+        "a private key",
+        ("PRIVATE KEY", "PuTTY-User-Key-File-"),
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|\Z)"
+        r"|PuTTY-User-Key-File-[0-9](?s:.*)|\bPRIVATE KEY\b",
+        "RFC 7468; OpenSSH PROTOCOL.key; PuTTY, appendix C: PPK file format",
+    ),
+    Form(
+        "a private key in base64",
+        ("LS0tLS1CRUdJTi",),
+        r"LS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJ|BFQyBQUklW|BFTkNSWVBU|BPUEVOU1NI|BEU0EgUFJJ)"
+        r"[A-Za-z0-9+/=]*",
+        "RFC 7468 and RFC 4648: base64 of the lines that private keys start with",
+    ),
+    Form(
+        "a private key of age",
+        ("AGE-SECRET-KEY-", "age-secret-key-"),
+        r"(?i:\bage-secret-key-(?:pq-)?1[0-9a-z]{20,})",
+        "age, C2SP age.md: X25519 identities",
+    ),
+    Form(
+        "a key of AWS",
+        ("AKIA", "ASIA", "ABIA", "ACCA"),
+        r"\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}\b",
+        "AWS IAM user guide, IAM identifiers: unique ID prefixes",
+    ),
+    Form(
+        "a key of Google Cloud",
+        ("AIza", "GOCSPX-", "ya29."),
+        r"\bAIza[\w-]{35}|\bGOCSPX-[\w-]{20,}|\bya29\.[\w-]{20,}",
+        "Google Cloud, Authenticate by using API keys; OAuth 2.0 clients and access tokens",
+    ),
+    Form(
+        "a key of Azure",
+        ("AccountKey=", "sig=", "Q~"),
+        r"\bAccountKey=[\w+/]{40,}={0,2}|[?&]sig=[\w%+/]{40,}|[\w~.-]{3}[0-9]Q~[\w~.-]{31,34}",
+        "Azure Storage, connection strings and SAS; Entra ID, client secrets",
+    ),
+    Form(
+        "a token of GitHub",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        r"\b(?:gh[pousr]_|github_pat_)\w{20,}",
+        "GitHub, About authentication to GitHub: token formats",
+    ),
+    Form(
+        "a token of GitLab",
+        tuple(
+            f"gl{each}-"
+            for each in ("pat", "ptt", "rt", "dt", "cbt", "ft", "oas", "soat", "imt", "agent")
+        ),
+        r"\bgl(?:pat|ptt|rt|dt|cbt|ft|oas|soat|imt|agent)-[\w-]{20,}",
+        "GitLab, Token overview: token prefixes",
+    ),
+    Form(
+        "a web hook or token of Slack",
+        ("hooks.slack", "xox", "xapp-"),
+        r"\bhooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/\S+|\bxox[a-z]-[\w-]{10,}"
+        r"|\bxapp-[0-9]-[\w-]{10,}",
+        "Slack, Sending messages using incoming webhooks; Token types",
+    ),
+    Form(
+        "a web hook of a chat",
+        ("/api/webhooks/", "/webhookb2/", ":AA"),
+        r"\bdiscord(?:app)?\.com/api/webhooks/\S+|\bwebhook\.office\.com/webhookb2/\S+"
+        r"|\b[0-9]{8,10}:AA[\w-]{33}\b",
+        "Discord, Webhook resource; Teams, Create incoming webhooks; Telegram, Bot API",
+    ),
+    Form(
+        "a key of PagerDuty",
+        ("pagerduty.com/integration/",),
+        r"\bevents(?:\.eu)?\.pagerduty\.com/integration/\w+\S*",
+        "PagerDuty, Events API overview: integration URLs",
+    ),
+    Form(
+        "a token of Hugging Face",
+        ("hf_",),
+        r"\bhf_[A-Za-z0-9]{30,}",
+        "Hugging Face, User access tokens",
+    ),
+    Form(
+        "a JSON Web Token",
+        (".eyJ",),
+        r"(?<![\w-])eyJ[\w-]{6,}\.eyJ[\w-]{6,}\.[\w-]{6,}",
+        "RFC 7519; tokens of Kubernetes' ServiceAccounts are such",
+    ),
+    Form(
+        "a token of a package registry",
+        ("npm_", "pypi-", "dckr_pat_", "nvapi-"),
+        r"\bnpm_[A-Za-z0-9]{30,}|\bpypi-AgE[\w-]{40,}|\bdckr_pat_[\w-]{20,}|\bnvapi-[\w-]{40,}",
+        "npm and Docker Hub, Access tokens; PyPI, API tokens; NVIDIA NGC, API keys",
+    ),
+    Form(
+        "a token of Vault",
+        ("hvs.", "hvb.", "hvr."),
+        r"\bhv[sbr]\.[\w-]{24,}",
+        "Vault, Tokens: token prefixes",
+    ),
+    Form("a token of Pulumi", ("pul-",), r"\bpul-[0-9a-f]{40}\b", "Pulumi Cloud, Access tokens"),
+    Form(
+        "a key of a hosted model",
+        ("sk-",),
+        r"\bsk-(?:(?:proj|ant|svcacct|admin)-[\w-]{20,}|[A-Za-z0-9]{40,})",
+        "OpenAI and Anthropic, API keys",
+    ),
+    Form(
+        "a token of Grafana",
+        ("glsa_", "glc_"),
+        r"\bglsa_\w{32,}|\bglc_[A-Za-z0-9+/=]{32,}",
+        "Grafana, Service accounts; Grafana Cloud, Access policies",
+    ),
+    Form(
+        "the hash of a password",
+        ("$",),
+        r"\$(?<![\w$]\$)(?:1|2[aby]?|5|6|7|y|gy|argon2i?d?|scrypt)\$[\w./$,=+-]{20,}",
+        "crypt(5); what cannot be read back can still be guessed",
+    ),
+    Form(
+        "a URL with a token in its query",
+        ("?", "&"),
+        r"[?&](?i:access_token|api_?key|auth|key|password|secret|sig(?:nature)?|token)"
+        r"=(?![$<{*]|%[sv(])[^&\s\"',;)\]]{8,}",
+        "RFC 6750, 2.3: tokens in queries end up in logs",
+    ),
+    Form(
+        "a bootstrap token of kubeadm",
+        (".",),
+        r"\.(?<=(?<![\w.-])[a-z0-9]{6}\.)(?=[a-z]*[0-9])[a-z0-9]{16}(?![\w.-])",
+        "Kubernetes, Authenticating with Bootstrap Tokens: token format",
+    ),
+)
+"""Keys that are known by their form alone, whatever they are called."""
+
+IN_A_URL = "a user or a password in a URL"
+"""What a key is called that no form of this table has: URLs are read part by part."""
+ACCOUNT_SCHEMES = re.compile(r"(?i)(?:git\+|svn\+)?(?:ssh|sftp|git)$")
+"""Schemes in which a user without a password is an account's name, as in ssh://git@host."""
+IN_PLACE = re.compile(r"[$<{*]|%[sv(]")
+"""How a variable, a template's mark or a blank begins that stands for a user or a password."""
+
+KINDS = (
+    "api|access|account|private|signing|secret|auth|routing|integration|service|client|encryption"
+)
+NAMED = re.compile(
+    rf"(?:^|[-_./])(?:secrets?|tokens?|credentials?|(?:{KINDS})[-_]?keys?(?:[-_]data)?)(?:$|[-_.])"
+    r"|(?:^|[-_./]|pg|db|mysql)(?:pass(?:words?|wd|phrases?)?|pwd)(?:$|[-_.])"
+)
+"""Names that are given to secrets, in small letters."""
+ABOUT = re.compile(
+    r"[-_.](?:files?|paths?|dir|folder|audiences?|issuers?|seconds|ttl|expiry|expiration|names?"
+    r"|refs?|namespace|kind|type|version|length|bytes|provider|class|size|count|limit|timeout"
+    r"|interval|duration|period|age|enabled|disabled|required|mode|method|header|prefix|suffix"
+    r"|store|backend|algorithm|format|endpoint|uri|host|port|policy|review|usage|users?|template"
+    r"|label|selector|scopes?|key[-_]?id)$|(?:password|passwd|token)[-_]key$"
+    r"|(?:^|[-_.])(?:max|min|num)[-_.](?:.*[-_.])?tokens"
+)
+"""Names that say something of a secret, such as where its file is, and are none. An URL is no such
+end: who has that of a web hook needs no more."""
+HINTS = (
+    *("pass", "pwd", "secret", "token", "credential"),
+    *(f"{kind}{mark}key" for kind in KINDS.split("|") for mark in ("", "-", "_")),
+)
+"""What a name of a secret has in it, in small letters: to look for these is cheap."""
+
+ASSIGNED = re.compile(
+    r"(?:^|(?<=[\s\"'{\[,;&?(`]))"
+    r"(?:(?P<name>[\w.-]+)(?:\s*=\s*|:[ \t]+|[\"'](?:\s*=\s*|:\s*))"
+    r"|(?P<flag>--[\w.-]+)[ \t]+(?!-))"
+    r"(?P<quote>[\"']?)(?P<value>[^\s\"',;&|#}\])`]+)",
+    re.MULTILINE,
+)
+"""What is set in a text, by ``name: value``, ``name=value`` or ``--flag value``."""
+_NONE = (
+    r"(?:true|false|yes|no|on|off|null|none|~|[0-9.]{1,5}(?:ms|[smhd])?|<[^<>]*>|x+|\*+|\.+"
+    r"|[\w.-]+\.(?:json|ya?ml|toml|ini|conf|env|txt|pem|crt|key|token|jwt|p12|pfx|jks))"
+)
+"""A switch, a small number, a blank, a file."""
+REFERENCE = re.compile(
+    rf"{_NONE}|/.*|(?:\$\([^()]*\)|\$\{{\w+(?::?[?+][^{{}}]*|:?[-=](?:[$/][^{{}}]*)?)?\}}|\$\w++"
+    r"|\{\{[^{}]*\}\}|[-_:./@])+",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Values of a variable or a field of such a name that are none: a path, and what is put together
+of nothing but variables. A variable is judged itself, where it gets its value."""
+IN_TEXT = re.compile(
+    rf"{_NONE}|[$%<{{(*\[!/~.@\\=].*|.*(?:[(<\\]|://|[${{]\{{|\$\().*"
+    r"|(?-i:[a-z0-9_.-]+(?:/[a-z0-9_.-]+)+)",
+    re.IGNORECASE,
+)
+"""In a text, which may be a program, a call, a tag, a pattern or a place in a store is none too."""
+WORD = re.compile(r"[A-Za-z]+(?:[-_.:][A-Za-z]+)*:?")
+"""In a sentence, what comes after ``token:`` is a word like any other."""

@@ -1,0 +1,206 @@
+"""Finds keys and passwords in texts, by the table in secret_forms.py: text in, places out.
+
+Whether what is found is a problem, and whom to tell, is for others to decide. Each function reads a
+text once, however large it is.
+"""
+
+import base64
+import binascii
+import functools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from schemas.kubernetes.secret_forms import (
+    ABOUT,
+    ACCOUNT_SCHEMES,
+    ASSIGNED,
+    FORMS,
+    HINTS,
+    IN_A_URL,
+    IN_PLACE,
+    IN_TEXT,
+    NAMED,
+    REFERENCE,
+    WORD,
+)
+
+WRITTEN_OUT = "a password, a key or a token written out"
+"""What is a secret by its name alone."""
+_SCHEME = re.compile(r"[A-Za-z][\w+.-]*\Z")
+_URL_ENDS = re.compile(r"[\s,;)\]\"]")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_FLAG = re.compile(r"[^\s=]+")
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]{40,}+={0,2}\s*")
+
+
+class Key(NamedTuple):
+    """A key in a text: where it starts and ends, and what it is."""
+
+    start: int
+    end: int
+    what: str
+
+
+# --- by form --------------------------------------------------------------------------------------
+
+
+def keys_in(text: str) -> list[Key]:
+    """The keys in a text that are known by their form, in its order; they may overlap."""
+    return sorted(_keys(text), key=lambda each: each.start)
+
+
+def kind_of(text: str) -> str:
+    """What kind of key stands in a text; empty where none does."""
+    return next((each.what for each in keys_in(text)), "")
+
+
+def _keys(text: str) -> Iterator[Key]:
+    for form in FORMS:
+        if any(word in text for word in form.words):
+            for match in _compiled(form.pattern).finditer(text):
+                yield Key(*match.span(), form.what)
+    if "@" in text:
+        yield from _users(text)
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Only where a word of it stood somewhere: most runs need none."""
+    return re.compile(pattern)
+
+
+def _users(text: str) -> Iterator[Key]:
+    """Where ``user:password@`` or ``user@`` stands in URLs of a text: a URL ends where the next
+    one starts."""
+    at = text.find("://")
+    while at >= 0:
+        scheme, start = text[max(0, at - 32) : at], at + 3
+        at = text.find("://", start)
+        last = len(text) if at < 0 else at
+        end = _URL_ENDS.search(text, start, last)
+        user, found, host = text[start : end.start() if end else last].rpartition("@")
+        if found and not host.startswith("sha256:") and _of_a_user(user, scheme):
+            yield Key(start, start + len(user), IN_A_URL)
+
+
+def _of_a_user(user: str, before: str) -> bool:
+    scheme = _SCHEME.search(before)
+    host, slash, _ = user.partition("/")
+    # A path may hold an "@" behind host:port; a password may hold a "/".
+    behind = slash and not (":" in host and not host.rpartition(":")[2].isdecimal())
+    if scheme is None or behind:
+        return False
+    name, password, given = user.partition(":")
+    if not password and ACCOUNT_SCHEMES.fullmatch(scheme[0]):
+        return False
+    return not IN_PLACE.match(given if password else name)
+
+
+# --- by name --------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=4096)
+def named_as_secret(name: str) -> bool:
+    """Whether a name is one that is given to secrets: ``db_password``, ``apiKey`` and ``--token``
+    are, ``secretName`` and ``MAX_TOKENS`` are not."""
+    plain = _CAMEL.sub("_", name).lower()
+    return NAMED.search(plain) is not None and ABOUT.search(plain) is None
+
+
+def is_literal(value: str) -> bool:
+    """Whether a value of such a name stands for itself, and is no reference, switch or blank."""
+    bare = value.strip(" \t\n\"'")
+    return bool(bare) and REFERENCE.fullmatch(bare) is None
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Whether a value is a secret by the name that it is given."""
+    return named_as_secret(name) and is_literal(value)
+
+
+def secret_words(words: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """What stands in a command behind a flag that is called as a secret: the index of the word that
+    holds it, that of its flag, and itself; as ``--flag=value``, or as the word after a flag."""
+    for index, (word, following) in enumerate(zip_longest(words, words[1:], fillvalue="")):
+        flag, equals, given = word.partition("=")
+        at = index
+        if not equals and word.startswith("-") and not following.startswith("-"):
+            at, given = index + 1, following
+        if given and _FLAG.fullmatch(flag) and named_as_secret(flag):
+            yield at, index, given
+
+
+def in_arguments(words: Sequence[Any]) -> Iterator[tuple[int, str]]:
+    """The arguments of a command that are secrets by their flag, each as its index with that. What
+    an argument sets within itself is for ``assigned``."""
+    texts = [each if isinstance(each, str) else "" for each in words]
+    for at, index, given in secret_words(texts):
+        flag = texts[index].partition("=")[0]
+        if flag.startswith("-") and is_literal(given):
+            yield at, flag
+
+
+def assigned(text: str) -> Iterator[str]:
+    """The names of what is set in a text, be it settings or a program, that are secrets by them."""
+    for start, end in sorted(_hinted(text)):
+        for match in ASSIGNED.finditer(text, start, end):
+            name, value = match["name"] or match["flag"], match["value"]
+            if not named_as_secret(name) or IN_TEXT.fullmatch(value):
+                continue
+            # What is quoted, or set by --flag=, is no word of a sentence.
+            plain = not match["quote"] and not (match["name"] or "").startswith("--")
+            if not (plain and WORD.fullmatch(value)):
+                yield name
+
+
+def _hinted(text: str) -> set[tuple[int, int]]:
+    """Where a text has a word for a secret: the line, and the next one for its value."""
+    small = text.lower()
+    if len(small) != len(text):
+        return {(0, len(text))}  # a letter that is two in small letters: no place is the same
+    found = set()
+    for hint in HINTS:
+        at = small.find(hint)
+        while at >= 0:
+            line_end = _end(text, at)
+            end = _end(text, min(line_end + 1, len(text)))
+            found.add((text.rfind("\n", 0, at) + 1, end))
+            at = small.find(hint, line_end)
+    return found
+
+
+def _end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+# --- both -----------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=65_536)
+def credential(text: str) -> str:
+    """What a text has in it that looks like a secret, by form or by name, in words; in base64 by
+    form alone. Empty where nothing does."""
+    found = kind_of(text) or (WRITTEN_OUT if any(assigned(text)) else "")
+    if not found and _BASE64.fullmatch(text):
+        found = kind_of(_decoded(text))
+    return found
+
+
+def suspect(texts: Iterable[str]) -> bool:
+    """Whether any of some texts may have a secret in it; of false alarms there are few. All at
+    once, as to ask of each of thousands takes ten times as long."""
+    every = list(texts)
+    joined = "\n".join(every)
+    if any(_keys(joined)) or any(assigned(joined)):
+        return True
+    return any(_BASE64.fullmatch(each) and credential(each) for each in every)
+
+
+def _decoded(text: str) -> str:
+    try:
+        return base64.b64decode("".join(text.split()), validate=True).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError):
+        return ""  # no base64, or no text inside: a key is text
