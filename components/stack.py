@@ -1,54 +1,40 @@
 """A site's stack: the components that ``pulumi preview`` and ``pulumi up`` register."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pulumi
 
-from components.accelerators.component import Accelerators
-from components.admission_policies.component import AdmissionPolicies
-from components.machines.component import Machines
 from components.making.decommission_release import VARIABLE, read
-from components.monitoring.component import Monitoring
-from components.network_devices.component import NetworkDevices
-from components.object_cache.component import ObjectCache
-from components.pod_network.component import PodNetwork
-from components.remediation.component import Remediation
-from components.schedulers.component import Schedulers
-from components.secrets.component import Secrets
+from components.record import module
 from components.shell import Component, Placement, placement
-from components.site import site_objects
-from components.teams.component import Teams
-from components.training.component import Training
+from components.site import COMPONENTS, site_objects
 from schemas.facts.site import Site
 
-SHELLS = {
-    "machines": Machines,
-    "pod-network": PodNetwork,
-    "accelerators": Accelerators,
-    "network-devices": NetworkDevices,
-    "teams": Teams,
-    "schedulers": Schedulers,
-    "training": Training,
-    "object-cache": ObjectCache,
-    "remediation": Remediation,
-    "monitoring": Monitoring,
-    "secrets": Secrets,
-    "admission-policies": AdmissionPolicies,
-}
-"""Each component by name, as Pulumi registers it, in the order of components/site.py."""
+
+def shell(name: str) -> Callable[[str, Placement], Component]:
+    """A component's class for Pulumi: ``pod-network`` is ``PodNetwork`` of components/pod_network.
+
+    Its name is part of every URN below it.
+    """
+    found: Callable[[str, Placement], Component] = getattr(
+        import_module(module(name, "component")), name.title().replace("-", "")
+    )
+    return found
 
 
 def deploy(site: Site) -> None:
     """Register every component of a site, and export what a person wants to know afterwards."""
     spec = placement(site)
     made: dict[str, Component] = {}
-    for name, component in SHELLS.items():
-        made[component.__name__] = component(name, spec)
+    for name in COMPONENTS:
+        registered = shell(name)(name, spec)
+        made[type(registered).__name__] = registered
         # Namespaces of one may hold objects of the next.
-        spec = replace(spec, namespaces=made[component.__name__].namespaces)
+        spec = replace(spec, namespaces=registered.namespaces)
     if site.file.decommission is not None and VARIABLE in os.environ:
         _release(site.file.decommission.reason, spec, made)
     every = [each for objects in site_objects(site).values() for each in objects]

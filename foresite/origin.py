@@ -52,7 +52,7 @@ def origin(loaded: Loaded, spot: Spot) -> Place | None:
 
 
 def _body(site: Site, spot: Spot) -> dict[str, Any] | None:
-    manifests = COMPONENTS[spot.component](site)
+    manifests = COMPONENTS[spot.component].objects(site)
     return next((each.body for each in manifests if each.name == spot.name), None)
 
 

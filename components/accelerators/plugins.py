@@ -130,7 +130,8 @@ def _on_pool(
         component=COMPONENT,
         containers=[pruned({**container, "volumeMounts": mounts})],
         volumes=[*volumes, *(host_path(name, path) for name, path in paths.items())],
-        pod={"runtimeClassName": each.record.runtime_class},
+        pod={"runtimeClassName": each.record.runtime_class, "securityContext": {}},
         annotations=annotations or {},
+        vital=True,
     )
     return on_pool(site, each.pool, daemon)

@@ -2,5 +2,5 @@
 
 ``vocabulary.py`` has the words, ``rules.py`` how a rule finds the fields that it judges,
 ``kubernetes.py`` the rules of Kubernetes' own kinds, which any component may make. Rules of a
-component's own kinds are in its folder (``components/<x>/impact.py``).
+component's own kinds are in its folder (``components/<x>/effects.py``).
 """

@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from components.making.manifest import Json, Manifest, Target, labels, pruned
-from components.making.pod_security import pod_security_labels
+from components.making.pod_security import POD_SECURITY, SECURITY, pod_security_labels
+from components.making.taints import tolerations
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.site_file import Pool
@@ -24,35 +25,41 @@ class Daemon(NamedTuple):
     namespace: str
     component: str
     containers: Sequence[Json]
+    """Each as :func:`container` makes it, or another."""
     volumes: Sequence[Json] = ()
     init_containers: Sequence[Json] = ()
     pod: Mapping[str, Any] = MappingProxyType({})
+    """A securityContext here takes the place of the restricted one; an empty one leaves it to the
+    containers."""
     annotations: Mapping[str, str] = MappingProxyType({})
     """Of the pod template: a checksum here restarts the pods when what they read changes."""
     min_ready_seconds: int = 0
     """How long a new pod has to be ready before it counts, and the next ones are replaced."""
+    vital: bool = False
+    """Whether a host cannot do without it: it outranks every pod and tolerates every taint, also
+    of a node under repair that would else never get it back. The policies allow both by exception
+    alone (policies/exceptions.yaml). Else ``pod`` names a PriorityClass of the site."""
 
 
 def on_pool(site: Site, pool: Pool, daemon: Daemon) -> Manifest:
     """The DaemonSet of a part on a pool.
 
-    It tolerates every taint: a node under repair that lost its plugin, driver or network would else
-    never get it back, and so never be found healthy. No token: none of these asks the API server,
-    unless ``pod`` names a ServiceAccount.
+    No token: none of these asks the API server, unless ``pod`` names a ServiceAccount.
     """
     name = f"{daemon.name}-{pool.name}"
     ours = labels(site.name, daemon.component)
     match = {"app.kubernetes.io/name": daemon.name, POOL_LABEL: pool.name}
     spec: Json = {
         "automountServiceAccountToken": "serviceAccountName" in daemon.pod,
-        "priorityClassName": "system-node-critical",
+        "priorityClassName": "system-node-critical" if daemon.vital else None,
         "nodeSelector": {POOL_LABEL: pool.name},
-        "tolerations": [{"operator": "Exists"}],
+        "tolerations": [{"operator": "Exists"}] if daemon.vital else tolerations([pool]),
         "initContainers": list(daemon.init_containers) or None,
         "containers": list(daemon.containers),
         "volumes": list(daemon.volumes) or None,
         **daemon.pod,
     }
+    spec.setdefault("securityContext", POD_SECURITY)
     body = {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
@@ -73,6 +80,48 @@ def on_pool(site: Site, pool: Pool, daemon: Daemon) -> Manifest:
         },
     }
     return Manifest(f"DaemonSet/{daemon.name}/{pool.name}", body, target=Target.SITE)
+
+
+def container(
+    name: str,
+    image: str,
+    resources: tuple[str, str],
+    capabilities: Sequence[str] = (),
+    **more: Any,
+) -> Json:
+    """A container that is held to the Pod Security Standard "restricted".
+
+    ``resources``: processor time and memory that it requests; memory is its limit too.
+    ``capabilities`` are added, and only root has added ones: the policies allow both by exception
+    alone. ``more``: further fields of a container; ``probes`` returns some.
+    """
+    cpu, memory = resources
+    rights: Json = {}
+    if capabilities:
+        rights = {"capabilities": {"drop": ["ALL"], "add": list(capabilities)}}
+        rights |= {"runAsNonRoot": False, "runAsUser": 0, "runAsGroup": 0}
+    return pruned(
+        {
+            "name": name,
+            "image": image,
+            "imagePullPolicy": "IfNotPresent",
+            "resources": {
+                "requests": {"cpu": cpu, "memory": memory},
+                "limits": {"memory": memory},
+            },
+            "securityContext": {**SECURITY, **rights},
+            **more,
+        }
+    )
+
+
+def probes(path: str, port: str) -> Json:
+    """Probes of a container: ready while the path answers, restarted after two minutes without."""
+    asked = {"httpGet": {"path": path, "port": port}, "timeoutSeconds": 5}
+    return {
+        "readinessProbe": asked,
+        "livenessProbe": {**asked, "periodSeconds": 20, "failureThreshold": 6},
+    }
 
 
 def host_path(name: str, path: str, kind: str = "") -> Json:

@@ -20,6 +20,11 @@ FAULTY_TAINT = f"{DOMAIN}/faulty"
 pod comes, whatever becomes of the repair. Its value is the fault."""
 QUARANTINED_TAINT = f"{DOMAIN}/quarantined"
 """Taint of a node that repairs did not help. A person takes it away."""
+OPERATING_TAINT = "nodeops.k8s.preferred.jp/operating"
+"""Taint of a node under repair (node-operation-controller 0.2.2,
+controllers/nodeoperation_controller.go)."""
+DETECTOR = "node-problem-detector"
+"""What sets the conditions, by the name that its metrics have."""
 TURN_LABEL = f"{DOMAIN}/turn"
 """Label of a node whose turn it is to be mended; its value is the fault. A NodeRemediationTemplate
 only selects nodes with it, so that a node has one operation at a time."""

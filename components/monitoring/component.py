@@ -2,8 +2,8 @@
 
 import pulumi
 
-from components.monitoring.objects import objects
 from components.shell import Component, Placement
+from components.site import COMPONENTS
 
 
 class Monitoring(Component):
@@ -13,4 +13,4 @@ class Monitoring(Component):
         self, name: str, spec: Placement, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         """Register the monitoring of a site where ``spec`` says."""
-        super().__init__(name, spec, objects(spec.site), opts)
+        super().__init__(name, spec, COMPONENTS["monitoring"].objects(spec.site), opts)

@@ -3,38 +3,47 @@
 Their namespace is not made: Prometheus, Alertmanager and Grafana run in it, which are the site's.
 """
 
+from collections.abc import Sequence
+
 from components.making.dump import dump
 from components.making.manifest import Json, Manifest, annotated
-from components.monitoring.alerts import groups
-from components.monitoring.customresources import custom_resources
+from components.making.watch import RUNBOOKS, Watched
+from components.monitoring.alerts import groups, scrapes
 from components.monitoring.dashboards import dashboards
-from components.monitoring.names import PREFIX, RULES, files, operated
+from components.monitoring.names import (
+    CUSTOM_RESOURCES,
+    CUSTOM_RESOURCES_FILE,
+    PREFIX,
+    RULES,
+    files,
+    operated,
+)
 from components.monitoring.routes import SITE_LABEL, routing
-from components.monitoring.rules import RUNBOOKS
 from components.monitoring.scrape import scraping
 from schemas.facts.site import Site
 from schemas.model.monitoring import Monitoring
 
 
-def objects(site: Site) -> list[Manifest]:
-    """The objects of the component; none where nothing watches the site."""
+def objects(site: Site, watched: Sequence[Watched]) -> list[Manifest]:
+    """The objects of the component, of what all components hand over; none where nothing watches
+    the site."""
     monitoring = site.file.monitoring
     if monitoring is None:
         return []
     return annotated(
         [
-            *rules(site, monitoring),
-            *scraping(site, monitoring),
+            *rules(site, monitoring, watched),
+            *scraping(site, monitoring, scrapes(watched)),
             routing(site, monitoring),
-            *custom_resources(site, monitoring),
-            *dashboards(site, monitoring),
+            *custom_resources(site, monitoring, watched),
+            *dashboards(site, monitoring, watched),
         ]
     )
 
 
-def rules(site: Site, monitoring: Monitoring) -> list[Manifest]:
+def rules(site: Site, monitoring: Monitoring, watched: Sequence[Watched]) -> list[Manifest]:
     """The rules: an object of the operator for each group, or one file for each."""
-    found = [linked(monitoring, labelled(site, group)) for group in groups(site)]
+    found = [linked(monitoring, labelled(site, group)) for group in groups(site, watched)]
     if monitoring.prometheus_operator:
         return [
             operated(
@@ -48,6 +57,17 @@ def rules(site: Site, monitoring: Monitoring) -> list[Manifest]:
         ]
     data = {f"{group['name']}.yaml": dump({"groups": [group]}) for group in found}
     return [files(site, monitoring, RULES, data)] if data else []
+
+
+def custom_resources(
+    site: Site, monitoring: Monitoring, watched: Sequence[Watched]
+) -> list[Manifest]:
+    """The configuration of kube-state-metrics, as --custom-resource-state-config-file takes it;
+    none where it has nothing to show: of itself it knows no custom resources."""
+    found = [resource for each in watched for resource in each.custom_resources]
+    body = {"kind": "CustomResourceStateMetrics", "spec": {"resources": found}}
+    data = {CUSTOM_RESOURCES_FILE: dump(body)}
+    return [files(site, monitoring, CUSTOM_RESOURCES, data)] if found else []
 
 
 def labelled(site: Site, group: Json) -> Json:

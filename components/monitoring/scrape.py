@@ -1,21 +1,20 @@
 """What Prometheus asks for metrics: every program that a site's components run, and the schedulers.
 
 The same targets as objects of the Prometheus operator and as scrape_configs; either way a series
-has the labels of exporters.TARGET_LABELS. Programs that are the site's own (kube-state-metrics,
-node_exporter, kubelets, API server) it asks already: see monitoring.scraped.
+has the labels job, instance, namespace, pod, node and pool. Programs that are the site's own
+(kube-state-metrics, node_exporter, kubelets, API server) it asks already: see monitoring.scraped.
 
 Sources: prometheus-operator 0.85.0, pkg/prometheus/promcfg.go (labels that it adds, and that
 relabelings come after); Prometheus 2.42, docs/configuration/configuration.md (kubernetes_sd_config:
 a pod has a target for each port that it declares, or one without a port).
 """
 
+from collections.abc import Sequence
+
 from components.making.dump import dump
 from components.making.manifest import Json, Manifest
-from components.monitoring.exporters import Exporter
-from components.monitoring.metrics import Type
+from components.making.watch import Scrape
 from components.monitoring.names import PREFIX, SCRAPE, SCRAPE_FILE, files, operated
-from components.monitoring.shown import ASKED
-from components.monitoring.targets import Scrape, scrapes
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.monitoring import Monitoring
@@ -25,15 +24,10 @@ TIMEOUT = "20s"
 TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - where it is
 """Prometheus' own token, in its pod."""
 META = "__meta_kubernetes_"
-HISTOGRAM = ("_bucket", "_count", "_sum")
-PICKED = frozenset({Exporter.ENVOY})
-"""Exporters of which only what is asked for is kept: an Envoy has some 1,500 series, of which rules
-and dashboards need a few, and there is one on every host (docs/object-cache.md)."""
 
 
-def scraping(site: Site, monitoring: Monitoring) -> list[Manifest]:
+def scraping(site: Site, monitoring: Monitoring, found: Sequence[Scrape]) -> list[Manifest]:
     """How Prometheus finds the targets: monitors of the operator, or one file."""
-    found = scrapes(site)
     if monitoring.prometheus_operator:
         return [_monitor(site, monitoring, each) for each in found]
     text = dump({"scrape_configs": [scrape_config(each) for each in found]})
@@ -157,12 +151,5 @@ def _targets(scrape: Scrape) -> list[Json]:
 
 
 def kept(scrape: Scrape) -> list[Json]:
-    """Which metrics are kept; all where nothing is said."""
-    if scrape.exporter not in PICKED:
-        return []
-    names: list[str] = []
-    for name, metric in sorted(ASKED.items()):
-        if metric.exporter is scrape.exporter:
-            suffixes = HISTOGRAM if metric.type is Type.HISTOGRAM else ("",)
-            names += [name + suffix for suffix in suffixes]
-    return [_rule(["__name__"], "|".join(names), "keep")] if names else []
+    """Which metrics are kept; all where none is named."""
+    return [_rule(["__name__"], "|".join(scrape.keep), "keep")] if scrape.keep else []

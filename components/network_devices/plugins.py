@@ -144,8 +144,9 @@ def _plugin(site: Site, pool: Pool, plugin: Plugin, config: Json) -> list[Manife
         [_container(site, plugin)],
         [*SOCKETS, *plugin.paths, {"name": "config", "configMap": {"name": name}}],
         # Interfaces are found by name, and only the host's network has them.
-        pod={"hostNetwork": True},
+        pod={"hostNetwork": True, "securityContext": {}},
         annotations={CONFIGURATION_ANNOTATION: hashed(plugin.name, config)},
+        vital=True,
     )
     return [
         Manifest(f"ConfigMap/{plugin.name}/{pool.name}", body, target=Target.SITE),

@@ -61,6 +61,7 @@ def _daemon(site: Site, cache: Cache) -> Daemon:
             # It reads its bootstrap when it starts and never again.
             CONFIGURATION_ANNOTATION: hashlib.sha256(text.encode()).hexdigest(),
         },
+        vital=True,
     )
 
 

@@ -76,6 +76,7 @@ def _daemon(cache: Cache, text: str) -> Daemon:
         },
         annotations=annotations,
         min_ready_seconds=SETTLE_SECONDS,
+        vital=True,
     )
 
 

@@ -113,9 +113,10 @@ def _daemon(site: Site, remediation: Remediation, pool: Pool, texts: dict[str, s
             host_path("state", STATE, "DirectoryOrCreate"),
             host_path("kernel-log", "/dev/kmsg", "CharDevice"),
         ],
-        pod={"serviceAccountName": NAME, "hostPID": True},
+        pod={"serviceAccountName": NAME, "hostPID": True, "securityContext": {}},
         annotations={CONFIGURATION_ANNOTATION: hashed(NAME, texts)},
         min_ready_seconds=READY_SECONDS,
+        vital=True,
     )
 
 

@@ -28,6 +28,21 @@ def run_here(site: Site) -> list[tuple[Backend, KubeScheduler]]:
     ]
 
 
+def kinds(site: Site) -> set[BackendKind]:
+    """The kinds of backends that the site has."""
+    return {backend.kind for backend in site.scheduling.backends}
+
+
+def kube_schedulers(site: Site) -> list[Backend]:
+    """The backends that are kube-schedulers, whoever runs them."""
+    return [each for each in backends(site) if each.kind is BackendKind.KUBE_SCHEDULER]
+
+
+def job(backend: Backend) -> str:
+    """The value of ``job`` of a backend's kube-schedulers: each backend has its own."""
+    return f"scheduler-{backend.name}"
+
+
 def backends(site: Site) -> list[Backend]:
     """The backends by name: their order in the file means nothing, and changes no object."""
     return sorted(site.scheduling.backends, key=lambda each: each.name)

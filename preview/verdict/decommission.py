@@ -20,7 +20,7 @@ from components.effects.vocabulary import (
 )
 from components.machines.names import POOL_LABEL, ZONE_LABEL
 from components.making.manifest import Target
-from components.site import RULES
+from components.site import COMPONENTS
 from preview.differences import connections
 from preview.result import State
 
@@ -127,7 +127,9 @@ def _registered(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
         for each in moved:
             yield Effect(Impact.NONE, change.name, each.path, _IDLE, _METAL, hosts)
         rest = tuple(each for each in change.fields if each not in moved)
-        yield from judged(RULES[change.component], site, change._replace(fields=rest))
+        yield from judged(
+            COMPONENTS[change.component].effects(), site, change._replace(fields=rest)
+        )
     elif not hosts:
         why = "nothing of a site that is decommissioned runs on it"
         action = Action.ADDED if change.before is None else Action.DELETED
@@ -150,4 +152,4 @@ def _returning(site: SiteChange) -> Iterator[Effect]:
             why, added = _BACK, Action.ADDED
             yield Effect(Impact.NONE, change.name, (), why, _ENDING, action=added)
         else:
-            yield from judged(RULES[change.component], fresh, change)
+            yield from judged(COMPONENTS[change.component].effects(), fresh, change)

@@ -7,7 +7,7 @@ from components.effects.rules import judged
 from components.effects.vocabulary import Action, Effect, Impact, Name, ObjectChange, SiteChange
 from components.machines.rollout import capacity, plans
 from components.making.manifest import Manifest, Target
-from components.site import RULES
+from components.site import COMPONENTS
 from preview.differences import connections
 from preview.result import (
     Cause,
@@ -65,7 +65,7 @@ def _effects(site: SiteChange) -> Iterator[Effect]:
         yield from decommission.effects(site)
     else:
         for change in site.changes.values():
-            yield from judged(RULES[change.component], site, change)
+            yield from judged(COMPONENTS[change.component].effects(), site, change)
     yield from connections.effects(site)
 
 

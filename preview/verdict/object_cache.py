@@ -12,7 +12,7 @@ from components.object_cache.effects.consequences import Consequence
 from components.object_cache.effects.consequences import consequences as told
 from components.object_cache.effects.moved import CacheMove, moved, without
 from components.object_cache.names import COMPONENT
-from components.site import RULES
+from components.site import COMPONENTS
 from preview.result import HostVerdict, counted
 from schemas.facts.site import Site
 from schemas.model.vocabulary import CacheDiscovery
@@ -83,7 +83,7 @@ def _restarts(site: SiteChange) -> Iterator[Consequence]:
         effect
         for name, change in site.changes.items()
         if name[0] == COMPONENT
-        for effect in judged(RULES[COMPONENT], would, change)
+        for effect in judged(COMPONENTS[COMPONENT].effects(), would, change)
         if effect.impact is Impact.POD_RESTART
     ]
     for stops in (True, False):

@@ -228,6 +228,11 @@ HostFolder = Annotated[
 ]
 """A folder of a host, or its root."""
 
+SecretName = Annotated[
+    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,120}[a-z0-9])?$", examples=["bmc"])
+]
+"""The name of a Secret."""
+
 Percent = Annotated[int, Field(ge=1, le=99, examples=[10])]
 """A share in per cent, as a whole number."""
 

@@ -32,6 +32,7 @@ from schemas.model.primitives import (
     Quantity,
     RegistryUrl,
     RelativePath,
+    SecretName,
     Server,
     SiteName,
     ZoneName,
@@ -49,9 +50,6 @@ from schemas.model.vocabulary import (
 )
 
 Seconds = Annotated[int, Field(ge=60, le=86400)]
-SecretName = Annotated[
-    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,120}[a-z0-9])?$", examples=["bmc"])
-]
 
 
 class PodNetwork(Model):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import yaml
 
 from components.making.manifest import Json
-from components.monitoring.targets import Scrape
+from components.making.watch import Scrape
 from components.site import site_objects
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
@@ -28,7 +28,7 @@ class Pod(NamedTuple):
     of: str
 
 
-# What the site runs itself, by the files that targets.py names: their labels and ports.
+# What the site runs itself, by the files that components/*/watch name: their labels and ports.
 GPU_OPERATOR = Pod(
     "gpu-operator",
     {"app": "nvidia-dcgm-exporter"},

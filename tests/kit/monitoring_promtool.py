@@ -17,12 +17,11 @@ import pytest
 import yaml
 
 from components.making.manifest import Json
-from components.monitoring.alerts import groups
-from components.monitoring.metrics import METRICS, Type
 from schemas.facts.site import Site
 from schemas.model.remediation import Remediation
 from schemas.model.vocabulary import ModelBy
-from tests.kit.monitoring_sites import OPERATED
+from tests.kit.monitoring_metrics import METRICS, Type
+from tests.kit.monitoring_sites import OPERATED, groups
 
 
 def _tokyo(remediation: Remediation | None, **accelerators: object) -> Site:

@@ -1,10 +1,17 @@
-"""The repository's sites, each watched with the Prometheus operator and without it."""
+"""The repository's sites, each watched with the Prometheus operator and without it, and what their
+components hand to monitoring."""
 
 from dataclasses import replace
 
-from components.making.manifest import Json
+from components.making.manifest import Json, Manifest
+from components.making.promql import Exporter
+from components.making.watch import Board, Scrape
+from components.monitoring import alerts, dashboards
+from components.site import COMPONENTS
+from components.site import watched as handed
 from schemas.facts.site import Site
 from schemas.model.monitoring import Monitoring
+from schemas.model.vocabulary import BackendKind, HealerKind
 from tests.golden import every_site
 
 RECEIVERS: list[Json] = [
@@ -42,3 +49,48 @@ SITES: dict[str, Site] = {
     **{f"{name}-operator": site for name, site in OPERATED.items()},
     **{f"{name}-files": site for name, site in PLAIN.items()},
 }
+
+
+def groups(site: Site) -> list[Json]:
+    """The rule groups of a site."""
+    return alerts.groups(site, handed(site))
+
+
+def scrapes(site: Site) -> list[Scrape]:
+    """Whom Prometheus asks on a site."""
+    return alerts.scrapes(handed(site))
+
+
+def boards(site: Site) -> list[Board]:
+    """The dashboards of a site."""
+    return dashboards.boards(site, handed(site))
+
+
+def objects(site: Site) -> list[Manifest]:
+    """The objects of a site's monitoring."""
+    return COMPONENTS["monitoring"].objects(site)
+
+
+def exporters(site: Site) -> set[str]:
+    """The exporters that a site has; nothing else may be asked for."""
+    return expected_exporters(site) | {each.exporter for each in scrapes(site) if each.exporter}
+
+
+def expected_exporters(site: Site) -> set[str]:
+    """The exporters that a site must have, by what its file asks for."""
+    found: set[str] = {each for each in Exporter if each is not Exporter.CUSTOM_RESOURCES}
+    found |= {
+        {BackendKind.KUBE_SCHEDULER: "scheduler"}.get(each.kind, str(each.kind))
+        for each in site.scheduling.backends
+    }
+    remediation, cache = site.file.remediation, site.file.cache
+    if remediation:
+        found.add("node-problem-detector")
+        if any(each.kind is HealerKind.NODE_OPERATION_CONTROLLER for each in remediation.healers):
+            found |= {"node-operation-controller", Exporter.CUSTOM_RESOURCES}
+    if cache:
+        found |= {"envoy"} | ({"cache-server"} if cache.server.metrics_path else set())
+    records = [site.accelerators[each] for each in site.models()]
+    if any(each.vendor == "nvidia" and each.exporter for each in records):
+        found.add("dcgm-exporter")
+    return found

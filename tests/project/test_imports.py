@@ -20,6 +20,7 @@ WRONG = {
     "schemas": ("schemas/model/problem.py", "foresite"),
     "components": ("components/making/manifest.py", "controlplane.client"),
     "siblings": ("components/machines/names.py", "components.pod_network.objects"),
+    "shared": ("components/making/taints.py", "components.making.daemons"),
     "pure": ("components/making/dump.py", "pulumi"),
     "shells": ("components/machines/hosts.py", "components.machines.component"),
     "preview": ("preview/result.py", "foresite.command"),
@@ -91,7 +92,9 @@ print(json.dumps(sorted(sys.modules)))
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    loaded = {name.partition(".")[0] for name in json.loads(done.stdout)}
+    modules = json.loads(done.stdout)
+    assert not [name for name in modules if re.match(r"components\.\w+\.impact", name)]
+    loaded = {name.partition(".")[0] for name in modules}
     assert loaded >= {"foresite", "schemas", "components", "yaml", "pydantic"}
     slow = {"pulumi", "pulumi_kubernetes", "grpc", "google", "jsonschema", "ruamel", "typer"}
     assert loaded & slow == set()

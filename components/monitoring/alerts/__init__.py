@@ -1,42 +1,42 @@
 """The rule groups of a site: what is recorded, and what is an alert.
 
-Each module owns one group or two. What a site does not have is not asked for.
+Here are those of the site as a whole; components hand over their own.
 """
 
 from collections.abc import Sequence
 
 from components.making.manifest import Json
-from components.monitoring.alerts import (
-    cache,
-    capacity,
-    devices,
-    disks,
-    inventory,
-    nodes,
-    queues,
-    repairs,
-    schedulers,
-    watched,
-)
-from components.monitoring.rules import Alert, group
+from components.making.watch import Alert, Group, Scrape, Watched
+from components.monitoring.alerts import capacity, disks, inventory, nodes, watched
 from schemas.facts.site import Site
 
+INTERVAL = "1m"
+"""How often rules are evaluated."""
 
-def groups(site: Site) -> list[Json]:
+
+def groups(site: Site, components: Sequence[Watched]) -> list[Json]:
     """Prometheus rule groups (name, interval, rules) of a site; none where nothing watches it."""
     monitoring = site.file.monitoring
     if monitoring is None:
         return []
-    found: dict[str, Sequence[Json | Alert]] = {
-        "inventory": inventory.rules(site),
-        "capacity": capacity.rules(site),
-        "devices": devices.rules(site),
-        "queues": queues.rules(site, monitoring.thresholds),
-        "schedulers": schedulers.rules(site),
-        "repairs": repairs.rules(site, monitoring.thresholds),
-        "nodes": nodes.rules(site),
-        "disks": disks.rules(site, monitoring.thresholds),
-        "cache": cache.rules(site, monitoring.thresholds),
-        "watched": watched.rules(site),
-    }
-    return [group(name, rules) for name, rules in found.items() if rules]
+    found = [
+        Group("inventory", inventory.rules(site), place=0),
+        Group("capacity", capacity.rules(site), place=1),
+        Group("nodes", nodes.rules(site), place=6),
+        Group("disks", disks.rules(site, monitoring.thresholds), place=7),
+        *(group for each in components for group in each.groups),
+    ]
+    last = Group("watched", watched.rules(site, scrapes(components)))
+    ordered = [*sorted(found, key=lambda each: each.place), last]
+    return [_group(each) for each in ordered if each.rules]
+
+
+def scrapes(components: Sequence[Watched]) -> list[Scrape]:
+    """All that Prometheus asks on a site, in a fixed order."""
+    found = (scrape for each in components for scrape in each.scrapes)
+    return sorted(found, key=lambda each: each.place)
+
+
+def _group(group: Group) -> Json:
+    made = [each.rule() if isinstance(each, Alert) else each for each in group.rules]
+    return {"name": group.name, "interval": INTERVAL, "rules": made}

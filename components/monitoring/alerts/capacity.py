@@ -5,31 +5,31 @@ resource beside it. kube-state-metrics writes names of resources with underscore
 internal/store/utils.go, SanitizeLabelName).
 """
 
-import re
 from collections.abc import Iterator
 
 from components.making.manifest import Json
-from components.monitoring.alerts.inventory import NODES, OUT, TEAMS
+from components.making.promql import (
+    ALLOCATABLE,
+    NODES,
+    OUT,
+    PROMISED,
+    TEAMS,
+    Exporter,
+    asks,
+    of,
+    ready,
+    resource_label,
+    seen,
+    state,
+)
+from components.making.watch import Alert, Severity, record
 from components.monitoring.alerts.nodes import KNOWN, REINSTALLED, least
-from components.monitoring.exporters import Exporter
-from components.monitoring.rules import Alert, Severity, of, ready, record, seen, state
 from schemas.facts.feature_gates import handed_by_dra
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 
-EXPECTED = "foresite:accelerators_expected:node"
-"""What a node has by its hardware profile."""
-ALLOCATABLE = "foresite:accelerators_allocatable:node"
-"""What a node offers."""
 REQUESTED = "foresite:accelerators_requested:namespace"
 """What pods of a namespace have, by ``model``: those that are placed, and have not ended."""
-USED = "foresite:accelerators_used:team"
-PROMISED = "foresite:accelerators_promised:team"
-
-
-def resource_label(name: str) -> str:
-    """The value of the label ``resource`` for a resource."""
-    return re.sub(r"[^a-zA-Z0-9_]", "_", name)
 
 
 def rules(site: Site) -> list[Json | Alert]:
@@ -90,14 +90,6 @@ def _requested(site: Site, model: str) -> Json:
     there = f"(max by (namespace, pod) ({alive} == 1 or {starts} == 1))"
     expr = f"sum by (namespace) ({asked} * on (namespace, pod) {there})"
     return record("accelerators_requested:namespace", expr, model=model)
-
-
-def asks(site: Site, model: str, *matchers: str) -> str:
-    """How many of a model each pod asks for."""
-    resource = f'resource="{resource_label(site.resource(model))}"'
-    metric = "kube_pod_container_resource_requests"
-    found = of(site, Exporter.KUBE_STATE_METRICS, metric, resource, *matchers)
-    return f"sum by (namespace, pod) (max by (namespace, pod, container) ({found}))"
 
 
 def _of_teams(site: Site) -> Iterator[Json]:

@@ -9,10 +9,9 @@ the one that fills the disk. The summary asks for it, as a label it would start 
 from pathlib import PurePosixPath
 
 from components.making.manifest import Json
-from components.monitoring.alerts.inventory import NODES
+from components.making.promql import NODES, Exporter, of, one_of, recent, state
+from components.making.watch import Alert, record
 from components.monitoring.alerts.nodes import named
-from components.monitoring.exporters import Exporter
-from components.monitoring.rules import Alert, of, one_of, recent, record, state
 from schemas.facts.site import Site
 from schemas.model.monitoring import Thresholds
 

@@ -7,26 +7,13 @@ Node labels would say some of it, but kube-state-metrics shows none unless it is
 
 from collections.abc import Iterator
 
-from components.making.faults import CONDITIONS, FAULTY_TAINT, QUARANTINED_TAINT
+from components.making.faults import CONDITIONS, FAULTY_TAINT, OPERATING_TAINT, QUARANTINED_TAINT
 from components.making.manifest import Json
-from components.monitoring.rules import one_of, record, state
+from components.making.promql import NODES, one_of, state
+from components.making.watch import record
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault
-
-OPERATING_TAINT = "nodeops.k8s.preferred.jp/operating"
-"""Taint of a node under repair (node-operation-controller 0.2.2,
-controllers/nodeoperation_controller.go)."""
-NODES = "foresite:node_pool:info"
-"""1 for each node, by ``pool``, and by ``model`` where it has accelerators."""
-OUT = "foresite:node_out:info"
-"""1 for each node that takes no pods: not ready, cordoned, faulty or under repair."""
-FAULTS = "foresite:node_fault:info"
-"""1 for each fault of a node, by ``pool``."""
-MENDED = "foresite:fault_mended:info"
-"""1 for each ``fault`` of a ``pool`` that a ``healer`` mends."""
-TEAMS = "foresite:namespace_team:info"
-"""1 for each namespace of a team."""
 
 
 def rules(site: Site) -> list[Json]:

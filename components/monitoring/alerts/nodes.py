@@ -11,28 +11,25 @@ from collections.abc import Iterator
 from math import ceil
 
 from components.making.manifest import Json
-from components.monitoring.alerts.inventory import NODES
-from components.monitoring.exporters import Exporter
-from components.monitoring.rules import (
-    Alert,
-    Severity,
+from components.making.promql import (
+    NODES,
+    READY,
+    UPTIME,
+    Exporter,
     minutes,
     of,
     ready,
     recent,
-    record,
     seen,
     state,
 )
+from components.making.watch import Alert, Severity, record
 from schemas.facts.quotas import machines_out
 from schemas.facts.site import Site
 from schemas.model.remediation import Reboot
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Remedy
 
-UPTIME = "foresite:node_uptime:seconds"
-READY = "foresite:pool_ready:count"
-"""How many nodes of a pool are ready; nothing while kube-state-metrics is away."""
 HOUR = 3600
 KNOWN = "7d"
 """A pool or model that has not been there for so long is not gone: it was never there."""

@@ -4,41 +4,33 @@ An alert whose series are gone is silent. So for each exporter there is one that
 Prometheus itself cannot tell that it is gone: something outside the site has to ask it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from components.monitoring.alerts.inventory import NODES, OUT
-from components.monitoring.exporters import Exporter, exporters, job, scheduler_job
-from components.monitoring.rules import Alert, Severity, recent, series
+from components.making.promql import NODES, OUT, UPTIME, Exporter, job, recent, series
+from components.making.watch import Alert, Scrape, Severity
 from schemas.facts.site import Site
 
 VITAL = (Exporter.KUBE_STATE_METRICS, Exporter.API_SERVER)
 """Without the first hardly any alert works; without the second nothing does."""
-BY_UP = (
-    Exporter.NODE_EXPORTER,
-    Exporter.KUBELET,
-    Exporter.NODE_PROBLEM_DETECTOR,
-    Exporter.NODE_OPERATION_CONTROLLER,
-    Exporter.DCGM,
-    Exporter.CACHE_SERVER,
-    Exporter.ENVOY,
-)
-"""Each scheduler has a job of its own."""
-ALWAYS = {
-    Exporter.KUEUE: "kueue_build_info",
-    Exporter.VOLCANO: "volcano_unschedule_job_count",
-}
-"""What those export from their start on whose ``job`` is the site's choice."""
+BY_UP = (Exporter.NODE_EXPORTER, Exporter.KUBELET)
+"""The site's own exporters whose loss is no emergency."""
 
 
-def rules(site: Site) -> list[Alert]:
+def rules(site: Site, scrapes: Sequence[Scrape]) -> list[Alert]:
     """The alerts on exporters that are gone."""
-    there = exporters(site)
+    # Of one exporter with several jobs, each is asked for; several scrapes may share one.
+    asked = sorted(
+        {each.job: each for each in scrapes if each.exporter}.values(),
+        key=lambda each: (bool(each.always), each.job != each.exporter),
+    )
     return [
         *(_lost(site, each) for each in VITAL),
-        *(_gone(job(site, each), each) for each in BY_UP if each in there),
-        *(_gone(each, each) for each in _schedulers(site)),
-        *(_never(each, metric) for each, metric in ALWAYS.items() if each in there),
-        *_on_nodes(site),
+        *(_missing(_answers(job(site, each)), each) for each in BY_UP),
+        *(
+            _missing(recent(each.always) if each.always else _answers(each.job), each.job)
+            for each in asked
+        ),
+        *_on_nodes(scrapes),
     ]
 
 
@@ -48,10 +40,6 @@ def _up(site: Site, exporter: Exporter) -> str:
 
 def _answers(job_name: str) -> str:
     return f"{series('up', job_name)} == 1"
-
-
-def _schedulers(site: Site) -> list[str]:
-    return sorted(scheduler_job(each) for each in site.scheduling.backends if each.scheduler)
 
 
 def _lost(site: Site, exporter: Exporter) -> Alert:
@@ -66,18 +54,10 @@ def _lost(site: Site, exporter: Exporter) -> Alert:
     )
 
 
-def _gone(job_name: str, exporter: str) -> Alert:
-    return _missing(f"absent({_answers(job_name)})", exporter)
-
-
-def _never(exporter: Exporter, metric: str) -> Alert:
-    return _missing(f"absent({recent(metric)})", exporter)
-
-
-def _missing(expr: str, exporter: str) -> Alert:
+def _missing(sign: str, exporter: str) -> Alert:
     return Alert(
         "ExporterGone",
-        expr,
+        f"absent({sign})",
         "30m",
         f"Prometheus gets no metrics of {exporter}",
         "Alerts that ask for them are silent, whatever happens.",
@@ -85,21 +65,16 @@ def _missing(expr: str, exporter: str) -> Alert:
     )
 
 
-def _on_nodes(site: Site) -> Iterator[Alert]:
+def _on_nodes(scrapes: Sequence[Scrape]) -> Iterator[Alert]:
     """Nodes that one alone of the programs is gone from."""
-    found = {
-        Exporter.NODE_EXPORTER: "foresite:node_uptime:seconds",
-        Exporter.NODE_PROBLEM_DETECTOR: None,
-    }
-    for exporter, metric in found.items():
-        if exporter not in exporters(site):
-            continue
-        known = metric or f"{series('up', job(site, exporter))} == 1"
+    known = {Exporter.NODE_EXPORTER.value: UPTIME}
+    known |= {each.job: _answers(each.job) for each in scrapes if each.every_node}
+    for exporter, there in known.items():
         yield Alert(
             "NodeUnwatched",
-            f"{NODES} unless on (node) ({known}) unless on (node) {OUT}",
+            f"{NODES} unless on (node) ({there}) unless on (node) {OUT}",
             "1h",
             f"{{{{ $labels.node }}}} is not watched by {exporter}",
             "The node takes pods, and its faults or disks are not seen.",
-            labels={"exporter": exporter.value},
+            labels={"exporter": exporter},
         )

@@ -2,46 +2,39 @@
 
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Iterable
 
 from components.making.manifest import Manifest
-from components.monitoring.dashboards.cache import cache
+from components.making.watch import Board, Choice, Watched
 from components.monitoring.dashboards.nodes import nodes
 from components.monitoring.dashboards.overview import overview
-from components.monitoring.dashboards.panels import Board, Choice, rendered
-from components.monitoring.dashboards.queues import queues
-from components.monitoring.dashboards.repairs import repairs
-from components.monitoring.dashboards.schedulers import schedulers
+from components.monitoring.dashboards.panels import rendered
 from components.monitoring.names import PREFIX, files
 from schemas.facts.site import Site
 from schemas.model.monitoring import Monitoring
 
-BOARDS: tuple[Callable[[Site], Board | None], ...] = (
-    overview,
-    queues,
-    repairs,
-    cache,
-    schedulers,
-    nodes,
-)
 LONGEST_UID = 40
 """What Grafana takes (11.6, pkg/util/shortid_generator.go, IsShortUIDTooLong)."""
 UID_TAIL = 10
 """Digits of the hash at the end of an address that would be longer."""
 
 
-def dashboards(site: Site, monitoring: Monitoring) -> list[Manifest]:
+def dashboards(site: Site, monitoring: Monitoring, watched: Iterable[Watched]) -> list[Manifest]:
     """The ConfigMaps with dashboards; none where the site wants none."""
     label = monitoring.dashboards_label
     if label is None:
         return []
-    return [_config(site, monitoring, label, board) for board in boards(site)]
+    return [_config(site, monitoring, label, board) for board in boards(site, watched)]
 
 
-def boards(site: Site) -> list[Board]:
-    """The dashboards of a site, without those that would have nothing to show."""
-    found = (make(site) for make in BOARDS)
-    return [_chosen(site, board) for board in found if board is not None]
+def boards(site: Site, watched: Iterable[Watched]) -> list[Board]:
+    """The dashboards of a site: of the site as a whole, and of its components."""
+    found = {each.name: each for each in (overview(site), nodes(site))}
+    for board in (board for each in watched for board in each.boards):
+        known = found.get(board.name)
+        panels = (*known.panels, *board.panels) if known else board.panels
+        found[board.name] = (known or board)._replace(panels=panels)
+    return [_chosen(site, board) for board in sorted(found.values(), key=lambda each: each.place)]
 
 
 def _config(site: Site, monitoring: Monitoring, label: str, board: Board) -> Manifest:

@@ -1,25 +1,19 @@
 """Nodes: disks and the pods that fill them, memory, and cards."""
 
+from components.making.promql import RATE, Exporter, by
+from components.making.watch import Board, Panel, panel
 from components.monitoring.alerts.nodes import named
-from components.monitoring.dashboards.panels import Board, Panel, panel
-from components.monitoring.dashboards.queries import RATE, RECORDED, by
-from components.monitoring.exporters import Exporter, exporters
 from schemas.facts.site import Site
 
-NODE, KUBELET, DCGM = Exporter.NODE_EXPORTER, Exporter.KUBELET, Exporter.DCGM
+NODE, KUBELET = Exporter.NODE_EXPORTER, Exporter.KUBELET
 REAL = 'fstype!~"tmpfs|overlay|squashfs|ramfs"'
 """File systems that lie on a disk."""
-BY_NODE = (NODE, Exporter.KUBE_STATE_METRICS, RECORDED)
-"""Whom a query asks that calls hosts by their nodes: node_exporter knows addresses alone."""
 
 
 def nodes(site: Site) -> Board:
     """The dashboard of hosts."""
-    panels = [*_disks(site), *_pressure(site)]
-    if DCGM in exporters(site):
-        panels += _cards(site)
     text = "Disks and the pods that fill them, memory, and cards."
-    return Board("nodes", "Nodes and disks", text, tuple(panels))
+    return Board("nodes", "Nodes and disks", text, (*_disks(site), *_pressure(site)), place=5)
 
 
 def _of_nodes(site: Site, query: str, *more: str) -> str:
@@ -36,21 +30,18 @@ def _disks(site: Site) -> list[Panel]:
         panel(
             "Fullest disks",
             "Used share, the 20 fullest.",
-            BY_NODE,
             (f"topk(20, {_of_nodes(site, share, 'mountpoint')})", "{{node}} {{mountpoint}}"),
             unit="percentunit",
         ),
         panel(
             "Disks with most files",
             "Used share of the files that a file system may have, the 20 fullest.",
-            BY_NODE,
             (f"topk(20, {_of_nodes(site, files, 'mountpoint')})", "{{node}} {{mountpoint}}"),
             unit="percentunit",
         ),
         panel(
             "Busiest disks",
             "Share of the time in which a disk works.",
-            BY_NODE,
             (f"topk(20, {_of_nodes(site, works, 'device')})", "{{node}} {{device}}"),
             unit="percentunit",
         ),
@@ -67,14 +58,12 @@ def _pressure(site: Site) -> list[Panel]:
         panel(
             "Nodes under pressure",
             "The kubelet evicts pods of them.",
-            state,
             (f"kube_node_status_condition{pressed} == 1", "{{node}} {{condition}}"),
             table=True,
         ),
         panel(
             "Pods that write most on the disks of their nodes",
             "The 20 that write most. How much a pod keeps there, kubelets do not tell.",
-            KUBELET,
             (
                 f"topk(20, sum by (namespace, pod) (rate({written}[{RATE}])))",
                 "{{namespace}}/{{pod}}",
@@ -84,36 +73,7 @@ def _pressure(site: Site) -> list[Panel]:
         panel(
             "Least free memory",
             "Share of a node's memory that is free, the 20 fullest.",
-            BY_NODE,
             (f"bottomk(20, {_of_nodes(site, f'({free} / {total})')})", "{{node}}"),
             unit="percentunit",
-        ),
-    ]
-
-
-def _cards(site: Site) -> list[Panel]:
-    asked = by(site, DCGM)
-    return [
-        panel(
-            "How busy cards are",
-            "Mean by model.",
-            DCGM,
-            (f"avg by (modelName) (DCGM_FI_DEV_GPU_UTIL{asked})", "{{modelName}}"),
-            unit="percent",
-        ),
-        panel(
-            "Hottest cards",
-            "The 20 hottest.",
-            DCGM,
-            (f"topk(20, DCGM_FI_DEV_GPU_TEMP{asked})", "{{node}} {{gpu}}"),
-            unit="celsius",
-        ),
-        panel(
-            "Last error of the driver",
-            "The number of the last XID of each card, of whatever day: the exporter keeps it until "
-            "it starts again.",
-            DCGM,
-            (f"DCGM_FI_DEV_XID_ERRORS{asked} > 0", "{{node}} {{gpu}}"),
-            table=True,
         ),
     ]

@@ -1,8 +1,7 @@
 """The site at a glance: what it has, who uses it, who waits, and what is broken."""
 
-from components.monitoring.dashboards.panels import Board, Panel, panel
-from components.monitoring.dashboards.queries import RECORDED, by, pending, resources
-from components.monitoring.exporters import Exporter
+from components.making.promql import Exporter, by, pending, resource_label
+from components.making.watch import Board, Panel, panel
 from schemas.facts.site import Site
 
 STATE = Exporter.KUBE_STATE_METRICS
@@ -13,7 +12,7 @@ def overview(site: Site) -> Board:
     panels = [*_capacity(), *_teams(site), _waiting(site)] if site.models() else []
     panels += [*_nodes(site), _alerts(site)]
     text = "Accelerators by model and team, nodes, and alerts."
-    return Board("overview", "Site overview", text, tuple(panels))
+    return Board("overview", "Site overview", text, tuple(panels), place=0)
 
 
 def _capacity() -> list[Panel]:
@@ -29,13 +28,11 @@ def _capacity() -> list[Panel]:
             "Accelerators by model",
             "By the hardware profiles; what device plugins offer; what is on nodes that take pods; "
             "what pods have.",
-            RECORDED,
             *queries,
         ),
         panel(
             "Accelerators in use",
             "Share of those that nodes offer.",
-            RECORDED,
             ("foresite:accelerators_used:ratio", "{{model}}"),
             unit="percentunit",
         ),
@@ -51,13 +48,11 @@ def _teams(site: Site) -> list[Panel]:
         panel(
             "Accelerators by team",
             "What a team's pods have.",
-            RECORDED,
             (used, "{{team}} {{model}}"),
         ),
         panel(
             "Promises that are used",
             "Share of what a team is promised; off-peak it may be more.",
-            RECORDED,
             (f"{used} / ({promised} > 0)", "{{team}} {{model}}"),
             unit="percentunit",
         ),
@@ -65,12 +60,12 @@ def _teams(site: Site) -> list[Panel]:
 
 
 def _waiting(site: Site) -> Panel:
-    wanted = by(site, STATE, f'resource=~"{resources(site)}"', 'node=""')
+    resources = "|".join(resource_label(site.resource(model)) for model in site.models())
+    wanted = by(site, STATE, f'resource=~"{resources}"', 'node=""')
     asked = f"kube_pod_container_resource_requests{wanted} {pending(site)}"
     return panel(
         "Accelerators that pods wait for",
         "What pods without a node ask for.",
-        STATE,
         (f"sum by (namespace, resource) ({asked})", "{{namespace}} {{resource}}"),
     )
 
@@ -82,14 +77,12 @@ def _nodes(site: Site) -> list[Panel]:
         panel(
             "Nodes",
             "Nodes that are ready, and those that are not or do not answer.",
-            STATE,
             (f"sum(kube_node_status_condition{ready})", "ready"),
             (f"sum(1 - kube_node_status_condition{ready})", "not ready"),
         ),
         panel(
             "Nodes that take no pods",
             "By pool: not ready, cordoned, faulty or under repair.",
-            RECORDED,
             (f"sum by (pool) ({pools} and on (node) foresite:node_out:info)", "{{pool}}"),
         ),
     ]
@@ -99,7 +92,6 @@ def _alerts(site: Site) -> Panel:
     return panel(
         "Alerts that fire",
         "Of this site, by name and severity.",
-        Exporter.PROMETHEUS,
         (
             f'sum by (alertname, severity) (ALERTS{{alertstate="firing", site="{site.name}"}})',
             "{{alertname}}",

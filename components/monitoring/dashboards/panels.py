@@ -1,12 +1,12 @@
-"""Dashboards as data, and what Grafana's own builders make of them.
+"""What Grafana's own builders make of dashboards that are data.
 
 The builders are only imported to build, so that they cost nothing elsewhere. Sizes are those of
 Grafana's grid of 24 columns. Nothing of a dashboard comes from a clock or from chance.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from components.monitoring.exporters import Exporter
+from components.making.watch import Board, Choice, Panel, Query
 
 if TYPE_CHECKING:
     from grafana_foundation_sdk.builders import dashboard as builders
@@ -15,59 +15,7 @@ if TYPE_CHECKING:
 
 DATASOURCE = "datasource"
 """The variable by which a person says which Prometheus is asked."""
-COLUMNS, HEIGHT = 24, 8
-
-
-class Query(NamedTuple):
-    """One query, and what its series are called: ``{{label}}`` stands for a label's value."""
-
-    expression: str
-    legend: str
-
-
-class Panel(NamedTuple):
-    """One panel. ``unit`` is Grafana's id of a unit; ``of`` are the exporters that it asks."""
-
-    title: str
-    text: str
-    queries: tuple[Query, ...]
-    of: frozenset[Exporter]
-    unit: str = "short"
-    width: int = 12
-    table: bool = False
-    """Whether what holds now is a table, in place of curves."""
-
-
-class Choice(NamedTuple):
-    """A variable: names, of which a person picks some."""
-
-    name: str
-    label: str
-    values: tuple[str, ...]
-
-
-class Board(NamedTuple):
-    """A dashboard; ``name`` is part of its address."""
-
-    name: str
-    title: str
-    text: str
-    panels: tuple[Panel, ...]
-    choices: tuple[Choice, ...] = ()
-
-
-def panel(
-    title: str,
-    text: str,
-    of: Exporter | tuple[Exporter, ...],
-    *queries: tuple[str, str],
-    unit: str = "short",
-    width: int = 12,
-    table: bool = False,
-) -> Panel:
-    """A panel of queries, each an expression and a legend."""
-    asked = frozenset({of} if isinstance(of, Exporter) else of)
-    return Panel(title, text, tuple(Query(*each) for each in queries), asked, unit, width, table)
+COLUMNS, WIDTH, HEIGHT = 24, 12, 8
 
 
 def rendered(uid: str, site: str, board: Board) -> str:
@@ -100,10 +48,10 @@ def _placed(panels: tuple[Panel, ...]) -> list[tuple[Panel, int, int]]:
     found: list[tuple[Panel, int, int]] = []
     x = y = 0
     for each in panels:
-        if x + each.width > COLUMNS:
+        if x + WIDTH > COLUMNS:
             x, y = 0, y + HEIGHT
         found.append((each, x, y))
-        x += each.width
+        x += WIDTH
     return found
 
 
@@ -127,7 +75,7 @@ def _built(each: Panel, number: int, at: tuple[int, int]) -> "table.Panel | time
     from grafana_foundation_sdk.builders import table, timeseries
     from grafana_foundation_sdk.models import dashboard
 
-    place = dashboard.GridPos(h=HEIGHT, w=each.width, x=at[0], y=at[1])
+    place = dashboard.GridPos(h=HEIGHT, w=WIDTH, x=at[0], y=at[1])
     source = dashboard.DataSourceRef(type_val="prometheus", uid=f"${{{DATASOURCE}}}")
     made = table.Panel() if each.table else timeseries.Panel().min(0)
     made = made.id(number).title(each.title).description(each.text).unit(each.unit)

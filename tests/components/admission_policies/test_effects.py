@@ -14,7 +14,7 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.making.manifest import Manifest
-from components.site import RULES
+from components.site import COMPONENTS
 from schemas.facts.site import Site
 from tests.kit.admission_sites import OWN, own, with_policies
 from tests.kit.effects_cases import fields
@@ -36,7 +36,11 @@ def effects(before: Site, after: Site) -> list[Effect]:
             changed = tuple(fields(mine.body, theirs.body)) if mine and theirs else ()
             changes[name] = ObjectChange(COMPONENT, mine, theirs, changed)
     found = SiteChange("tokyo-1", *sides, changes)
-    return [each for change in changes.values() for each in judged(RULES[COMPONENT], found, change)]
+    return [
+        each
+        for change in changes.values()
+        for each in judged(COMPONENTS[COMPONENT].effects(), found, change)
+    ]
 
 
 PLAIN = with_policies()
@@ -98,7 +102,9 @@ def test_every_field_of_a_policy_is_judged(name: str) -> None:
             assert change.fields
             after = Side(site, {**before.objects, change.name: changed})
             found = judged(
-                RULES[COMPONENT], SiteChange(name, before, after, {change.name: change}), change
+                COMPONENTS[COMPONENT].effects(),
+                SiteChange(name, before, after, {change.name: change}),
+                change,
             )
             assert found
             assert all("no rule knows" not in effect.why for effect in found)

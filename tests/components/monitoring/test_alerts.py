@@ -10,9 +10,8 @@ import yaml
 
 from components.making.faults import FAULTY_TAINT
 from components.making.manifest import Json
-from components.monitoring.alerts import groups
-from components.monitoring.exporters import Exporter, exporters, job, scheduler_job
-from components.monitoring.rules import RUNBOOKS, Severity
+from components.making.promql import Exporter, job
+from components.making.watch import RUNBOOKS, Severity
 from schemas.facts.site import Site
 from tests.kit import (
     monitoring_cases_cache,
@@ -21,7 +20,7 @@ from tests.kit import (
     monitoring_cases_repairs,
 )
 from tests.kit.monitoring_promtool import Case, counters, promtool, verdict, write
-from tests.kit.monitoring_sites import OPERATED, SITES
+from tests.kit.monitoring_sites import OPERATED, SITES, exporters, groups
 from tests.kit.monitoring_worlds import NODES, TOKYO, k, pod, s, taint
 from tests.kit.repository import ROOT
 
@@ -110,10 +109,10 @@ def gone(site: Site) -> list[tuple[str, dict[str, str]]]:
     found = [("WatchLost", {"exporter": each.value}) for each in vital]
     # Repairs are shown by kube-state-metrics, and nobody asks Prometheus about itself.
     others = exporters(site) - vital - {Exporter.CUSTOM_RESOURCES, Exporter.PROMETHEUS}
-    ours = [scheduler_job(each) for each in site.scheduling.backends if each.scheduler]
+    ours = [f"scheduler-{each.name}" for each in site.scheduling.backends if each.scheduler]
     found += [("ExporterGone", {"exporter": name}) for name in ours]
-    others -= {Exporter.SCHEDULER}
-    return [*found, *(("ExporterGone", {"exporter": each.value}) for each in others)]
+    others -= {"scheduler"}
+    return [*found, *(("ExporterGone", {"exporter": str(each)}) for each in others)]
 
 
 @pytest.mark.monitoring

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from components.monitoring.alerts import groups
 from schemas.facts.site import Site
 from tests.kit.monitoring_promtool import verdict
-from tests.kit.monitoring_sites import OPERATED
+from tests.kit.monitoring_sites import OPERATED, groups
 from tests.kit.monitoring_worlds import KSM, k, s
 
 MINUTES = 200

@@ -12,14 +12,11 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from components.making.manifest import Json
-from components.monitoring.alerts import groups
-from components.monitoring.dashboards import LONGEST_UID, boards
-from components.monitoring.exporters import TARGET_LABELS, Exporter, exporters, job, scheduler_job
-from components.monitoring.metrics import METRICS, Type
-from components.monitoring.objects import objects
-from components.monitoring.shown import ASKED, SHOWN
+from components.making.promql import job
+from components.monitoring.dashboards import LONGEST_UID
 from schemas.facts.site import Site
-from tests.kit.monitoring_sites import NAMES, OPERATED, watched
+from tests.kit.monitoring_metrics import METRICS, TARGET_LABELS, Type
+from tests.kit.monitoring_sites import NAMES, OPERATED, boards, exporters, groups, objects, watched
 
 UNITS = {"short", "s", "bytes", "Bps", "ops", "reqps", "percent", "percentunit", "celsius"}
 """Of Grafana's list (11.6, packages/grafana-data/src/valueFormats/categories.ts)."""
@@ -205,7 +202,7 @@ def metric(name: str) -> str:
     """The name in the table: of a histogram without its suffix."""
     for suffix in SUFFIXES:
         short = name.removesuffix(suffix)
-        if short != name and short in ASKED and ASKED[short].type is Type.HISTOGRAM:
+        if short != name and short in METRICS and METRICS[short].type is Type.HISTOGRAM:
             return short
     return name
 
@@ -224,18 +221,18 @@ def test_every_query_asks_for_what_the_site_exports(site: Site, board: Json) -> 
         if each.name.startswith("foresite:"):
             assert each.name in recorded(site), query
         else:
-            assert ASKED[metric(each.name)].exporter in there, query
+            assert METRICS[metric(each.name)].exporter in there, query
 
 
 @each_board
 def test_every_query_is_of_the_job_of_its_exporter(site: Site, board: Json) -> None:
-    schedulers = {scheduler_job(each) for each in site.scheduling.backends}
+    schedulers = {f"scheduler-{each.name}" for each in site.scheduling.backends}
     for query in queries(board):
         for each in selectors(query):
             if each.name.startswith("foresite:") or each.name == "ALERTS":
                 continue
-            of = ASKED[metric(each.name)].exporter
-            known = schedulers if of is Exporter.SCHEDULER else {job(site, of)}
+            of = METRICS[metric(each.name)].exporter
+            known = schedulers if of == "scheduler" else {job(site, of)}
             assert each.matchers["job"] in known, query
 
 
@@ -247,7 +244,7 @@ def test_every_label_is_one_that_the_metric_has(site: Site, board: Json) -> None
             continue  # what is recorded has the labels that its rule gives it
         labels = {*TARGET_LABELS, "le"}
         for each in found:
-            own = {*ASKED[metric(each.name)].labels, *TARGET_LABELS}
+            own = {*METRICS[metric(each.name)].labels, *TARGET_LABELS}
             assert set(each.matchers) <= own, query
             labels |= own
         assert grouped(query) <= labels, query
@@ -264,31 +261,25 @@ def test_every_series_is_called_by_labels_that_are_left(site: Site, board: Json)
                 assert named <= by, target["expr"]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_panels_say_whom_they_ask(name: str) -> None:
-    site = OPERATED[name]
-    for board in boards(site):
-        for panel in board.panels:
-            asked = {
-                Exporter.PROMETHEUS
-                if each.name.startswith("foresite:")
-                else ASKED[metric(each.name)].exporter
-                for query in panel.queries
-                for each in selectors(query.expression)
-            }
-            assert asked == set(panel.of), panel.title
-
-
-def test_what_dashboards_alone_ask_for_is_asked_for_by_one() -> None:
-    asked = {
-        metric(each.name)
+EVERY_QUERY = [
+    *(
+        query
         for site in OPERATED.values()
         for board in made(site).values()
         for query in queries(board)
-        for each in selectors(query)
-    }
-    assert set(SHOWN) <= asked
-    assert not set(SHOWN) & set(METRICS)
+    ),
+    *(
+        rule["expr"]
+        for site in OPERATED.values()
+        for each in groups(site)
+        for rule in each["rules"]
+    ),
+]
+
+
+def test_every_metric_in_the_table_is_asked_for() -> None:
+    asked = {metric(each.name) for query in EVERY_QUERY for each in selectors(query)}
+    assert set(METRICS) <= asked
 
 
 def test_a_site_without_teams_or_accelerators_has_dashboards_all_the_same() -> None:

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from components.making.manifest import Json
+from components.making.watch import Scrape
 from components.monitoring.scrape import scrape_config
-from components.monitoring.targets import KUEUE, VOLCANO, Scrape, scrapes
+from components.schedulers.watch import KUEUE, VOLCANO
 from controlplane import Client, ControlPlane
 from tests.kit.monitoring_pods import GPU_OPERATOR, STRANGER, Pod, expected, finds, kubernetes, pods
-from tests.kit.monitoring_sites import OPERATED, PLAIN
+from tests.kit.monitoring_sites import OPERATED, PLAIN, scrapes
 
 needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool in PATH")
 

@@ -11,10 +11,9 @@ from components.effects.rules import Rules, judged
 from components.effects.vocabulary import ABSENT, Action, Effect, FieldChange, Impact, Side
 from components.monitoring.effects import RULES
 from components.monitoring.names import COMPONENT
-from components.monitoring.objects import objects
 from preview.differences.compare import compare
 from schemas.facts.site import Site
-from tests.kit.monitoring_sites import NAMES, WATCH, watched
+from tests.kit.monitoring_sites import NAMES, WATCH, objects, watched
 
 EVERY_RULE = Rules((*RULES, *KUBERNETES))
 RECEIVER = {**WATCH["receivers"][2], "name": "night"}

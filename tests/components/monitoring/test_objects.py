@@ -13,15 +13,16 @@ import pytest
 import yaml
 
 from components.making.manifest import Json, Target
-from components.monitoring.customresources import configuration
-from components.monitoring.objects import objects, rules
+from components.monitoring.objects import rules
 from components.remediation.checks import PROGRAMS, checks, files, monitor
+from components.remediation.watch.resources import custom_resources
+from components.site import watched as handed
 from controlplane import ApiError, Client, ControlPlane
 from controlplane.trial import serve
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import check_objects, load_crds
 from tests.golden import every_site
-from tests.kit.monitoring_sites import NAMES, OPERATED, PLAIN, SITES, watched
+from tests.kit.monitoring_sites import NAMES, OPERATED, PLAIN, SITES, objects, watched
 from tests.kit.repository import ROOT
 
 LARGEST = 256 * 1024
@@ -109,8 +110,7 @@ def test_secrets_are_only_named(name: str) -> None:
 # --- made the same everywhere ---
 
 SHOWN = (
-    "import json; from tests.kit.monitoring_sites import SITES;"
-    "from components.monitoring.objects import objects;"
+    "import json; from tests.kit.monitoring_sites import SITES, objects;"
     "print(json.dumps([[m.body for m in objects(site)] for site in SITES.values()]))"
 )
 
@@ -148,7 +148,7 @@ def schema_of(kind: str) -> Json:
 
 
 def test_custom_resources_are_shown_by_fields_that_they_have() -> None:
-    for resource in configuration()["spec"]["resources"]:
+    for resource in custom_resources():
         kind = resource["groupVersionKind"]["kind"]
         if kind == "NodeOperation":
             continue  # its schema has 663 KB, so it is not among those of the repository
@@ -245,7 +245,7 @@ def test_alerts_link_to_where_the_site_has_the_runbooks(end: str, operator: bool
     site = watched("tokyo-1", runbooks_url=url, prometheus_operator=operator)
     monitoring = site.file.monitoring
     assert monitoring
-    made = rules(site, monitoring)
+    made = rules(site, monitoring, handed(site))
     groups = [
         group
         for each in made

@@ -9,10 +9,8 @@ import pytest
 import yaml
 
 from components.making.manifest import Json
-from components.monitoring.alerts import groups
-from components.monitoring.objects import objects
 from components.monitoring.routes import GROUPED_BY, INHIBITIONS, sources, targets
-from tests.kit.monitoring_sites import NAMES, OPERATED, PLAIN, watched
+from tests.kit.monitoring_sites import NAMES, OPERATED, PLAIN, groups, objects, watched
 
 needs_amtool = pytest.mark.skipif(shutil.which("amtool") is None, reason="no amtool in PATH")
 

@@ -1,52 +1,43 @@
 """Whether schedulers and the API server work, and how fast."""
 
-from components.monitoring.dashboards.panels import Board, Panel, panel
-from components.monitoring.dashboards.queries import RATE, by
-from components.monitoring.exporters import Exporter, exporters, scheduler_job
+from components.making.promql import RATE, Exporter, by
+from components.making.watch import Board, Panel, panel
+from components.schedulers.names import job, kinds, kube_schedulers
 from schemas.facts.site import Site
-from schemas.model.scheduling import Backend
 from schemas.model.vocabulary import BackendKind
 
-SCHEDULER, API = Exporter.SCHEDULER, Exporter.API_SERVER
+API = Exporter.API_SERVER
 
 
-def schedulers(site: Site) -> Board:
+def board(site: Site) -> Board:
     """The dashboard of the programs that place pods."""
     panels = [
-        *(_of(scheduler_job(each), each.name) for each in _own(site)),
-        *(_latency(scheduler_job(each), each.name) for each in _own(site)),
+        *(_of(job(each), each.name) for each in kube_schedulers(site)),
+        *(_latency(job(each), each.name) for each in kube_schedulers(site)),
     ]
-    found = exporters(site)
-    panels += [_kueue(site)] if Exporter.KUEUE in found else []
-    panels += [_volcano(site)] if Exporter.VOLCANO in found else []
+    found = kinds(site)
+    panels += [_kueue(site)] if BackendKind.KUEUE in found else []
+    panels += [_volcano(site)] if BackendKind.VOLCANO in found else []
     panels += _api(site)
     text = "Attempts, latency and errors of schedulers, and the API server that they write to."
-    return Board("schedulers", "Schedulers", text, tuple(panels))
+    return Board("schedulers", "Schedulers", text, tuple(panels), place=4)
 
 
-def _own(site: Site) -> list[Backend]:
-    backends = site.scheduling.backends
-    found = [each for each in backends if each.kind is BackendKind.KUBE_SCHEDULER]
-    return sorted(found, key=lambda each: each.name)
-
-
-def _of(job: str, name: str) -> Panel:
-    attempts = f'scheduler_schedule_attempts_total{{job="{job}"}}'
+def _of(job_name: str, name: str) -> Panel:
+    attempts = f'scheduler_schedule_attempts_total{{job="{job_name}"}}'
     return panel(
         f"Attempts of {name}",
         "error: the scheduler itself fails; unschedulable: there is no place.",
-        SCHEDULER,
         (f"sum by (result) (rate({attempts}[{RATE}]))", "{{result}}"),
         unit="ops",
     )
 
 
-def _latency(job: str, name: str) -> Panel:
-    lasted = f'scheduler_scheduling_attempt_duration_seconds_bucket{{job="{job}"}}'
+def _latency(job_name: str, name: str) -> Panel:
+    lasted = f'scheduler_scheduling_attempt_duration_seconds_bucket{{job="{job_name}"}}'
     return panel(
         f"Time of an attempt of {name}",
         "Of 99 of 100.",
-        SCHEDULER,
         (
             f"histogram_quantile(0.99, sum by (result, le) (rate({lasted}[{RATE}])))",
             "{{result}}",
@@ -56,22 +47,20 @@ def _latency(job: str, name: str) -> Panel:
 
 
 def _kueue(site: Site) -> Panel:
-    asked = by(site, Exporter.KUEUE)
+    asked = by(site, BackendKind.KUEUE)
     return panel(
         "Attempts of Kueue",
         "inadmissible: nothing could be admitted in a round.",
-        Exporter.KUEUE,
         (f"sum by (result) (rate(kueue_admission_attempts_total{asked}[{RATE}]))", "{{result}}"),
         unit="ops",
     )
 
 
 def _volcano(site: Site) -> Panel:
-    asked = by(site, Exporter.VOLCANO)
+    asked = by(site, BackendKind.VOLCANO)
     return panel(
         "Attempts of Volcano",
         "By result.",
-        Exporter.VOLCANO,
         (f"sum by (result) (rate(volcano_schedule_attempts_total{asked}[{RATE}]))", "{{result}}"),
         unit="ops",
     )
@@ -88,7 +77,6 @@ def _api(site: Site) -> list[Panel]:
         panel(
             "Errors of the API server",
             "Share of requests that fail.",
-            API,
             (
                 f"{failed} / {every}",
                 "failures",
@@ -98,7 +86,6 @@ def _api(site: Site) -> list[Panel]:
         panel(
             "Time of requests to the API server",
             "Of 99 of 100, by verb.",
-            API,
             (
                 f"histogram_quantile(0.99, sum by (verb, le) (rate({lasted}[{RATE}])))",
                 "{{verb}}",

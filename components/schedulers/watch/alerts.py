@@ -10,11 +10,11 @@ metrics/prometheus/clientgo/leaderelection/metrics.go; pfnet/scheduler-plugins f
 
 from collections.abc import Iterator
 
-from components.monitoring.alerts.nodes import READY
-from components.monitoring.exporters import Exporter, scheduler_job
-from components.monitoring.rules import Alert, Severity, of, recent, series, state
+from components.making.promql import READY, Exporter, of, recent, series, state
+from components.making.watch import Alert, Severity
+from components.schedulers.names import SCHEDULER, job, run_here
 from schemas.facts.site import Site
-from schemas.model.scheduling import Backend
+from schemas.model.scheduling import Backend, KubeScheduler
 
 RESTARTS = 3
 """In an hour. One can be the plugin's own, for good reason."""
@@ -22,17 +22,15 @@ RESTARTS = 3
 
 def rules(site: Site) -> list[Alert]:
     """The alerts of each scheduler."""
-    ours = sorted(site.scheduling.backends, key=lambda each: each.name)
-    return [alert for backend in ours if backend.scheduler for alert in _scheduler(site, backend)]
+    return [alert for each in run_here(site) for alert in _scheduler(site, *each)]
 
 
-def _scheduler(site: Site, backend: Backend) -> Iterator[Alert]:
+def _scheduler(site: Site, backend: Backend, scheduler: KubeScheduler) -> Iterator[Alert]:
     name = {"scheduler": backend.name}
-    job = scheduler_job(backend)
-    master = series("leader_election_master_status", job)
-    attempts = series("scheduler_schedule_attempts_total", job)
-    placed = series("scheduler_schedule_attempts_total", job, 'result="scheduled"')
-    active = series("scheduler_pending_pods", job, 'queue="active"')
+    master = series("leader_election_master_status", job(backend))
+    attempts = series("scheduler_schedule_attempts_total", job(backend))
+    placed = series("scheduler_schedule_attempts_total", job(backend), 'result="scheduled"')
+    active = series("scheduler_pending_pods", job(backend), 'queue="active"')
     yield Alert(
         "SchedulerDown",
         f"sum({recent(master)}) == 0 or ({_none_available(site, backend)})",
@@ -42,7 +40,7 @@ def _scheduler(site: Site, backend: Backend) -> Iterator[Alert]:
         Severity.CRITICAL,
         name,
     )
-    if backend.scheduler and backend.scheduler.gang:
+    if scheduler.gang:
         yield Alert(
             "SchedulerPlacesNothing",
             f"(sum(increase({placed}[15m])) or vector(0)) == 0 and on () sum({recent(master)}) > 0",
@@ -82,7 +80,7 @@ def _restarts(site: Site, backend: Backend) -> Alert:
         "kube_pod_container_status_restarts_total",
         f'namespace="{site.scheduling.namespace}"',
         f'pod=~"{backend.name}-[a-z0-9]+-[a-z0-9]+"',
-        'container="kube-scheduler"',
+        f'container="{SCHEDULER}"',
     )
     return Alert(
         "SchedulerRestarts",

@@ -7,30 +7,29 @@ in components/making/faults.py.
 from collections.abc import Iterator
 from math import ceil
 
-from components.making.faults import CONDITIONS, FAULTY_TAINT, QUARANTINED_TAINT
+from components.making.faults import CONDITIONS, FAULTY_TAINT, OPERATING_TAINT, QUARANTINED_TAINT
 from components.making.manifest import Json
-from components.monitoring.alerts.inventory import FAULTS, MENDED, NODES, OPERATING_TAINT, OUT
-from components.monitoring.exporters import Exporter
-from components.monitoring.rules import (
-    Alert,
-    Severity,
+from components.making.promql import (
+    FAULTS,
+    MENDED,
+    NODES,
+    OUT,
+    Exporter,
     minutes,
     of,
     one_of,
     recent,
-    record,
     seen,
     state,
 )
+from components.making.watch import Alert, Severity, record
+from components.remediation.devicetaints import NAME as DEVICE_TAINTS
+from components.remediation.names import CONTROLLER, TURNS
 from schemas.facts.site import Site
 from schemas.model.monitoring import Thresholds
 from schemas.model.remediation import ALWAYS_MENDED, Remediation
 from schemas.model.vocabulary import Fault, HealerKind
 
-TURNS, CONTROLLER = "turns", "node-operation-controller"
-"""The Deployments of what gives repairs their turns, and of the controller."""
-DEVICE_TAINTS = "device-taints"
-"""The Deployment of what takes single cards out."""
 CHECKED = "foresite:faults_checked:pool"
 """How many faults are looked for on each node of a pool."""
 QUARANTINED = "foresite:node_quarantined:info"
@@ -41,11 +40,8 @@ NOC = f'kind="{HealerKind.NODE_OPERATION_CONTROLLER.value}"'
 MEDIK8S = f'kind="{HealerKind.MEDIK8S.value}"'
 
 
-def rules(site: Site, limits: Thresholds) -> list[Json | Alert]:
-    """What is recorded of repairs, and what is an alert; none where faults are not looked for."""
-    remediation = site.file.remediation
-    if remediation is None:
-        return []
+def rules(site: Site, remediation: Remediation, limits: Thresholds) -> list[Json | Alert]:
+    """Recording rules and alerts of faults and their repairs."""
     kinds = {
         healer.kind
         for pool in site.file.pools

@@ -7,10 +7,10 @@ Sources: node-problem-detector 1.36.0, pkg/systemlogmonitor/log_monitor.go (coun
 that the first one is seen); dcgm-exporter 4.5.3-4.8.2, etc/default-counters.csv.
 """
 
-from components.monitoring.alerts.capacity import ALLOCATABLE, EXPECTED
-from components.monitoring.alerts.inventory import OUT
-from components.monitoring.exporters import Exporter, exporters
-from components.monitoring.rules import Alert, of, recent
+from components.accelerators.watch.exporters import DCGM
+from components.making.faults import DETECTOR
+from components.making.promql import ALLOCATABLE, EXPECTED, OUT, of, recent
+from components.making.watch import Alert
 from schemas.facts.site import Site
 from schemas.model.remediation import Xids
 from schemas.model.vocabulary import Fault
@@ -25,14 +25,14 @@ DESCRIPTION = (
 )
 
 
-def rules(site: Site) -> list[Alert]:
-    """The alerts on single cards."""
+def rules(site: Site, *, dcgm: bool) -> list[Alert]:
+    """The alerts on single cards; ``dcgm``: NVIDIA's exporter runs."""
     found = [_missing()] if site.models() else []
     if any(Fault.ACCELERATOR_ERROR in site.faults(pool) for pool in site.file.pools):
         found.append(_xid(site))
-    elif Exporter.DCGM in exporters(site):
+    elif dcgm:
         found.append(_last_xid(site))
-    if Exporter.DCGM in exporters(site):
+    if dcgm:
         found.append(_worn_out(site))
     return found
 
@@ -49,7 +49,7 @@ def _missing() -> Alert:
 
 
 def _xid(site: Site) -> Alert:
-    counted = of(site, Exporter.NODE_PROBLEM_DETECTOR, "problem_counter", 'reason=~"Xid[0-9]+"')
+    counted = of(site, DETECTOR, "problem_counter", 'reason=~"Xid[0-9]+"')
     return Alert(
         "AcceleratorXid",
         f"sum by (node, reason) (increase({counted}[{SHOWN}])) > 0",
@@ -63,7 +63,7 @@ def _last_xid(site: Site) -> Alert:
     """Without a detector."""
     xids = Xids()
     numbers = sorted({*xids.watch, *xids.reboot})
-    last = of(site, Exporter.DCGM, "DCGM_FI_DEV_XID_ERRORS")
+    last = of(site, DCGM, "DCGM_FI_DEV_XID_ERRORS")
     now = f"{CARD} ({recent(last)})"
     then = f"{CARD} (last_over_time({last}[1h] offset {SHOWN}))"
     any_of = " or ".join(f"{now} == {number}" for number in numbers)
@@ -78,7 +78,7 @@ def _last_xid(site: Site) -> Alert:
 
 
 def _worn_out(site: Site) -> Alert:
-    failed = recent(of(site, Exporter.DCGM, "DCGM_FI_DEV_ROW_REMAP_FAILURE"))
+    failed = recent(of(site, DCGM, "DCGM_FI_DEV_ROW_REMAP_FAILURE"))
     return Alert(
         "AcceleratorMemoryWornOut",
         f"{CARD} ({failed}) > 0",

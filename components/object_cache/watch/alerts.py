@@ -10,8 +10,9 @@ upstream/cluster_manager/cluster_stats.rst.
 from collections.abc import Iterator
 
 from components.making.manifest import Json
-from components.monitoring.exporters import Exporter, exporters
-from components.monitoring.rules import Alert, Severity, of, recent, record, state
+from components.making.promql import of, recent, state
+from components.making.watch import Alert, Severity, record
+from components.object_cache.names import CLUSTER, ENVOY, SERVER
 from schemas.facts.site import Site
 from schemas.model.monitoring import Thresholds
 from schemas.model.object_cache import Cache
@@ -21,17 +22,14 @@ DOWN_PERCENT = 20
 READS, SERVED = 1, 10
 """A second: below, a ratio says nothing."""
 REFUSED_PERCENT = 10
-SERVERS, ENVOYS = "cache-server-.*", "envoy-.*"
+SERVERS, ENVOYS = f"{SERVER}-.*", f"{ENVOY}-.*"
 """The names of their DaemonSets, one for each pool."""
 
 
-def rules(site: Site, limits: Thresholds) -> list[Json | Alert]:
-    """What is recorded of the cache, and what is an alert; none where the site has no cache."""
-    cache = site.file.cache
-    if cache is None:
-        return []
+def rules(site: Site, cache: Cache, limits: Thresholds) -> list[Json | Alert]:
+    """Recording rules and alerts of a site's cache."""
     found: list[Json | Alert] = [*_servers(site, cache), _errors(site, limits)]
-    if Exporter.CACHE_SERVER in exporters(site):
+    if cache.server.metrics_path is not None:
         found += [*_hits(site, limits), _balance(site, limits), _reviews(site)]
         found += _state(site)
     return found
@@ -39,7 +37,7 @@ def rules(site: Site, limits: Thresholds) -> list[Json | Alert]:
 
 def _servers(site: Site, cache: Cache) -> Iterator[Alert]:
     ready, wanted = _pods(site, cache, SERVERS)
-    healthy = of(site, Exporter.ENVOY, "envoy_cluster_membership_healthy", _CLUSTER)
+    healthy = of(site, ENVOY, "envoy_cluster_membership_healthy", _CLUSTER)
     yield Alert(
         "CacheDown",
         f"max({recent(healthy)}) == 0 or {_none(site, cache, SERVERS)} "
@@ -73,13 +71,13 @@ def _none(site: Site, cache: Cache, names: str) -> str:
     return f"(sum({ready}) == 0 and sum({wanted}) > 0)"
 
 
-_CLUSTER = 'envoy_cluster_name="cache"'
+_CLUSTER = f'envoy_cluster_name="{CLUSTER}"'
 
 
 def _errors(site: Site, limits: Thresholds) -> Alert:
     metric, own = "envoy_http_downstream_rq_xx", 'envoy_http_conn_manager_prefix="objects"'
-    failed = of(site, Exporter.ENVOY, metric, own, 'envoy_response_code_class="5"')
-    every = of(site, Exporter.ENVOY, metric, own)
+    failed = of(site, ENVOY, metric, own, 'envoy_response_code_class="5"')
+    every = of(site, ENVOY, metric, own)
     return Alert(
         "CacheErrors",
         f"100 * sum(rate({failed}[10m])) / (sum(rate({every}[10m])) > {READS}) "
@@ -91,8 +89,8 @@ def _errors(site: Site, limits: Thresholds) -> Alert:
 
 
 def _hits(site: Site, limits: Thresholds) -> Iterator[Json | Alert]:
-    hits = f"sum by (bucket) (rate({of(site, Exporter.CACHE_SERVER, 'cache_hits_total')}[30m]))"
-    misses = f"sum by (bucket) (rate({of(site, Exporter.CACHE_SERVER, 'cache_misses_total')}[30m]))"
+    hits = f"sum by (bucket) (rate({of(site, SERVER, 'cache_hits_total')}[30m]))"
+    misses = f"sum by (bucket) (rate({of(site, SERVER, 'cache_misses_total')}[30m]))"
     reads = f"(({hits} or {misses} * 0) + ({misses} or {hits} * 0))"
     yield record("cache_hits:ratio", f"({hits} or {misses} * 0) / ({reads} > {READS})")
     yield Alert(
@@ -107,7 +105,7 @@ def _hits(site: Site, limits: Thresholds) -> Iterator[Json | Alert]:
 
 
 def _balance(site: Site, limits: Thresholds) -> Alert:
-    requests = of(site, Exporter.CACHE_SERVER, "cache_requests_total")
+    requests = of(site, SERVER, "cache_requests_total")
     of_node = f"sum by (node) (rate({requests}[30m]))"
     return Alert(
         "CacheUnbalanced",
@@ -121,8 +119,8 @@ def _balance(site: Site, limits: Thresholds) -> Alert:
 
 def _reviews(site: Site) -> Alert:
     metric = "cache_token_reviews_total"
-    failed = of(site, Exporter.CACHE_SERVER, metric, 'result="error"')
-    every = of(site, Exporter.CACHE_SERVER, metric)
+    failed = of(site, SERVER, metric, 'result="error"')
+    every = of(site, SERVER, metric)
     return Alert(
         "CacheTokenReviewsFail",
         f"100 * sum(rate({failed}[10m])) / (sum(rate({every}[10m])) > 0) > {REFUSED_PERCENT}",
@@ -134,8 +132,8 @@ def _reviews(site: Site) -> Alert:
 
 
 def _state(site: Site) -> Iterator[Alert]:
-    lost = of(site, Exporter.CACHE_SERVER, "cache_lost_objects_total")
-    good = of(site, Exporter.CACHE_SERVER, "cache_config_last_reload_successful")
+    lost = of(site, SERVER, "cache_lost_objects_total")
+    good = of(site, SERVER, "cache_config_last_reload_successful")
     yield Alert(
         "CacheObjectsLost",
         f"sum by (node) (increase({lost}[1h])) > 0",

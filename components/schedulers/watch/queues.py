@@ -10,14 +10,24 @@ pkg/scheduler/plugins/gang/gang.go (unschedule_task_count).
 from collections.abc import Iterator
 
 from components.making.manifest import Json
-from components.monitoring.alerts.capacity import PROMISED, USED, asks
-from components.monitoring.alerts.inventory import TEAMS
-from components.monitoring.exporters import Exporter, exporters
-from components.monitoring.rules import Alert, minutes, of, recent, record, state
+from components.making.promql import (
+    PROMISED,
+    TEAMS,
+    USED,
+    Exporter,
+    asks,
+    minutes,
+    of,
+    recent,
+    state,
+)
+from components.making.watch import Alert, record
+from components.schedulers.names import kinds
 from schemas.facts.off_peak import windows
 from schemas.facts.site import Site
 from schemas.model.monitoring import Thresholds
 from schemas.model.scheduling import OffPeak
+from schemas.model.vocabulary import BackendKind
 
 WAITING = "foresite:accelerators_waiting:pod"
 """What each pod asks for that a scheduler could not place, by ``model``."""
@@ -33,10 +43,9 @@ def rules(site: Site, limits: Thresholds) -> list[Json | Alert]:
     if site.models():
         found += [*(_waiting(site, model) for model in site.models()), _long(site, limits)]
     found += _gangs(site, limits)
-    there = exporters(site)
-    if Exporter.KUEUE in there:
+    if BackendKind.KUEUE in kinds(site):
         found += _kueue(limits)
-    if Exporter.VOLCANO in there:
+    if BackendKind.VOLCANO in kinds(site):
         found += _volcano(limits)
     if site.scheduling.off_peak:
         found.append(_off_peak(site.scheduling.off_peak))

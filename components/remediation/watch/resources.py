@@ -10,12 +10,7 @@ pkg/customresourcestate/registry_factory.go (a value that is not there yet is an
 unless nilIsZero); node-operation-controller 0.2.2, api/v1alpha1/*_types.go (fields, phases).
 """
 
-from components.making.dump import dump
-from components.making.manifest import Json, Manifest
-from components.monitoring.exporters import Exporter, exporters
-from components.monitoring.names import CUSTOM_RESOURCES, CUSTOM_RESOURCES_FILE, files
-from schemas.facts.site import Site
-from schemas.model.monitoring import Monitoring
+from components.making.manifest import Json
 
 GROUP, VERSION = "nodeops.k8s.preferred.jp", "v1alpha1"
 STATUSES = ("OK", "Bad")
@@ -29,50 +24,37 @@ CREATED: Json = {
 }
 
 
-def custom_resources(site: Site, monitoring: Monitoring) -> list[Manifest]:
-    """The ConfigMap with the configuration; none where nothing of it runs."""
-    if Exporter.CUSTOM_RESOURCES not in exporters(site):
-        return []
-    data = {CUSTOM_RESOURCES_FILE: dump(configuration())}
-    return [files(site, monitoring, CUSTOM_RESOURCES, data)]
-
-
-def configuration() -> Json:
-    """The configuration, as --custom-resource-state-config-file takes it."""
-    return {
-        "kind": "CustomResourceStateMetrics",
-        "spec": {
-            "resources": [
-                _resource(
-                    "NodeRemediation",
-                    {"template": ["spec", "nodeOperationTemplateName"]},
-                    [
-                        _states(
-                            "status_node_status",
-                            "Whether the node's conditions are those to mend.",
-                            ("node_status", ["status", "nodeStatus"], STATUSES),
-                        ),
-                        _count(
-                            "status_operations_count",
-                            "Operations since the node was last well.",
-                            ["status", "operationsCount"],
-                        ),
-                    ],
+def custom_resources() -> list[Json]:
+    """Node remediations and operations, as entries of spec.resources."""
+    return [
+        _resource(
+            "NodeRemediation",
+            {"template": ["spec", "nodeOperationTemplateName"]},
+            [
+                _states(
+                    "status_node_status",
+                    "Whether the node's conditions are those to mend.",
+                    ("node_status", ["status", "nodeStatus"], STATUSES),
                 ),
-                _resource(
-                    "NodeOperation",
-                    {},
-                    [
-                        _states(
-                            "status_phase",
-                            "How far the operation is.",
-                            ("phase", ["status", "phase"], PHASES),
-                        )
-                    ],
+                _count(
+                    "status_operations_count",
+                    "Operations since the node was last well.",
+                    ["status", "operationsCount"],
                 ),
-            ]
-        },
-    }
+            ],
+        ),
+        _resource(
+            "NodeOperation",
+            {},
+            [
+                _states(
+                    "status_phase",
+                    "How far the operation is.",
+                    ("phase", ["status", "phase"], PHASES),
+                )
+            ],
+        ),
+    ]
 
 
 def _resource(kind: str, labels: dict[str, list[str]], metrics: list[Json]) -> Json:

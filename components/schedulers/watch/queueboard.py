@@ -1,8 +1,8 @@
 """What waits: pods in queues, gangs at their gate, teams at their limits."""
 
-from components.monitoring.dashboards.panels import Board, Panel, panel
-from components.monitoring.dashboards.queries import RATE, RECORDED, by, pending
-from components.monitoring.exporters import Exporter, exporters, scheduler_job
+from components.making.promql import RATE, Exporter, by, pending
+from components.making.watch import Board, Panel, panel
+from components.schedulers.names import job, kinds, kube_schedulers
 from schemas.facts.site import Site
 from schemas.model.scheduling import Backend
 from schemas.model.vocabulary import BackendKind
@@ -10,17 +10,15 @@ from schemas.model.vocabulary import BackendKind
 STATE = Exporter.KUBE_STATE_METRICS
 
 
-def queues(site: Site) -> Board:
+def board(site: Site) -> Board:
     """The dashboard of who waits, and why."""
-    there = exporters(site)
     panels = [_pods(site)] if site.scheduling.teams else []
-    for backend in sorted(site.scheduling.backends, key=lambda each: each.name):
-        if backend.kind is BackendKind.KUBE_SCHEDULER:
-            panels += _scheduler(backend)
-    panels += _kueue(site) if Exporter.KUEUE in there else []
-    panels += _volcano(site) if Exporter.VOLCANO in there else []
+    for backend in kube_schedulers(site):
+        panels += _scheduler(backend)
+    panels += _kueue(site) if BackendKind.KUEUE in kinds(site) else []
+    panels += _volcano(site) if BackendKind.VOLCANO in kinds(site) else []
     text = "Pods that wait for a place, gangs that wait for their pods, teams at their limits."
-    return Board("queues", "Queues and gangs", text, tuple(panels))
+    return Board("queues", "Queues and gangs", text, tuple(panels), place=1)
 
 
 def _pods(site: Site) -> Panel:
@@ -30,27 +28,24 @@ def _pods(site: Site) -> Panel:
     return panel(
         "Longest wait",
         "Age of the oldest pod of a team that has not started.",
-        (STATE, RECORDED),
         (f"max by (team) ({waits})", "{{team}}"),
         unit="s",
     )
 
 
 def _scheduler(backend: Backend) -> list[Panel]:
-    asked = f'job="{scheduler_job(backend)}"'
+    asked = f'job="{job(backend)}"'
     started = f"scheduler_pod_scheduling_sli_duration_seconds_bucket{{{asked}}}"
     found = [
         panel(
             f"Pods in the queues of {backend.name}",
             "active: to be tried next; backoff: tried again later; unschedulable: no place; gated: "
             "held back.",
-            Exporter.SCHEDULER,
             (f"max by (queue) (scheduler_pending_pods{{{asked}}})", "{{queue}}"),
         ),
         panel(
             f"Time until pods of {backend.name} have a place",
             "From the first try on; the waits of pods that still wait are not in it.",
-            Exporter.SCHEDULER,
             *(
                 (f"histogram_quantile({share}, sum by (le) (rate({started}[1h])))", name)
                 for share, name in ((0.5, "half of them"), (0.95, "19 of 20"))
@@ -70,7 +65,6 @@ def _gangs(backend: Backend, asked: str) -> Panel:
     return panel(
         f"What gangs of {backend.name} do",
         "GangNotReady: pods are missing; GangSchedulingTimedOut: no place for all of them at once.",
-        Exporter.SCHEDULER,
         (f"sum by (type) (rate(gang_event_total{{{asked}}}[{RATE}]))", "{{type}}"),
         unit="ops",
     )
@@ -82,7 +76,6 @@ def _throttles(backend: Backend, asked: str) -> Panel:
     return panel(
         f"Share of their limits that teams use in {backend.name}",
         "1: nothing more of the model starts for the team. The limit is the one that holds now.",
-        Exporter.SCHEDULER,
         (
             f"max by (name, resource) ({used}) / (max by (name, resource) ({limit}) > 0)",
             "{{name}} {{resource}}",
@@ -92,13 +85,12 @@ def _throttles(backend: Backend, asked: str) -> Panel:
 
 
 def _kueue(site: Site) -> list[Panel]:
-    asked = by(site, Exporter.KUEUE)
+    asked = by(site, BackendKind.KUEUE)
     waits = f"kueue_admission_wait_time_seconds_bucket{asked}"
     return [
         panel(
             "Jobs in Kueue",
             "By the queue, which is a team's; inadmissible ones wait for a change of the cluster.",
-            Exporter.KUEUE,
             (
                 f"max by (cluster_queue, status) (kueue_pending_workloads{asked})",
                 "{{cluster_queue}} {{status}}",
@@ -111,7 +103,6 @@ def _kueue(site: Site) -> list[Panel]:
         panel(
             "Time until jobs are admitted",
             "Of 19 of 20 that were admitted in an hour.",
-            Exporter.KUEUE,
             (
                 f"histogram_quantile(0.95, sum by (cluster_queue, le) (rate({waits}[1h])))",
                 "{{cluster_queue}}",
@@ -122,19 +113,17 @@ def _kueue(site: Site) -> list[Panel]:
 
 
 def _volcano(site: Site) -> list[Panel]:
-    asked = by(site, Exporter.VOLCANO)
+    asked = by(site, BackendKind.VOLCANO)
     had = f"volcano_queue_allocated_scalar_resources{asked}"
     return [
         panel(
             "Tasks that Volcano finds no place for",
             "By job.",
-            Exporter.VOLCANO,
             (f"topk(20, max by (job_id) (volcano_unschedule_task_count{asked}))", "{{job_id}}"),
         ),
         panel(
             "Volcano's queues",
             "Devices that a queue, which is a team's, has; Volcano counts them by thousandths.",
-            Exporter.VOLCANO,
             (
                 f"max by (queue_name, resource) ({had}) / 1000",
                 "{{queue_name}} {{resource}}",

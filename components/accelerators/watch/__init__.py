@@ -1,0 +1,15 @@
+"""What monitoring scrapes, alerts on and shows of single accelerators."""
+
+from components.accelerators.watch.alerts import rules
+from components.accelerators.watch.dashboard import cards
+from components.accelerators.watch.exporters import DCGM, scrapes
+from components.making.watch import Board, Group, Watched
+from schemas.facts.site import Site
+
+
+def watch(site: Site) -> Watched:
+    """What monitoring renders of single accelerators."""
+    found = scrapes(site)
+    dcgm = any(each.exporter == DCGM for each in found)
+    boards = [Board("nodes", "", "", tuple(cards(site)))] if dcgm else []
+    return Watched(found, [Group("devices", rules(site, dcgm=dcgm), place=2)], boards)

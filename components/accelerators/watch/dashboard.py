@@ -1,0 +1,32 @@
+"""Panels of accelerators, on the dashboard of nodes."""
+
+from components.accelerators.watch.exporters import DCGM
+from components.making.promql import by
+from components.making.watch import Panel, panel
+from schemas.facts.site import Site
+
+
+def cards(site: Site) -> list[Panel]:
+    """How busy, how hot and how well cards are, as NVIDIA's exporter has it."""
+    asked = by(site, DCGM)
+    return [
+        panel(
+            "How busy cards are",
+            "Mean by model.",
+            (f"avg by (modelName) (DCGM_FI_DEV_GPU_UTIL{asked})", "{{modelName}}"),
+            unit="percent",
+        ),
+        panel(
+            "Hottest cards",
+            "The 20 hottest.",
+            (f"topk(20, DCGM_FI_DEV_GPU_TEMP{asked})", "{{node}} {{gpu}}"),
+            unit="celsius",
+        ),
+        panel(
+            "Last error of the driver",
+            "The number of the last XID of each card, of whatever day: the exporter keeps it until "
+            "it starts again.",
+            (f"DCGM_FI_DEV_XID_ERRORS{asked} > 0", "{{node}} {{gpu}}"),
+            table=True,
+        ),
+    ]

@@ -1,0 +1,30 @@
+"""What monitoring scrapes, alerts on and shows of faults and repairs."""
+
+from components.making.faults import DETECTOR
+from components.making.watch import Group, Watched, program
+from components.remediation import controller, detector
+from components.remediation.names import CONTROLLER
+from components.remediation.watch import alerts, dashboard
+from components.remediation.watch.resources import custom_resources
+from schemas.facts.site import Site
+from schemas.model.vocabulary import HealerKind
+
+
+def watch(site: Site) -> Watched:
+    """What monitoring renders of faults and repairs; nothing where nobody looks for faults."""
+    remediation, monitoring = site.file.remediation, site.file.monitoring
+    if remediation is None or monitoring is None:
+        return Watched()
+    group = Group("repairs", alerts.rules(site, remediation, monitoring.thresholds), place=5)
+    kinds = {healer.kind for healer in remediation.healers}
+    operated = HealerKind.NODE_OPERATION_CONTROLLER in kinds
+    scrapes = [
+        program(DETECTOR, remediation.namespace, detector.METRICS_PORT)._replace(
+            every_node=True, place=0
+        )
+    ]
+    if operated:
+        own = program(CONTROLLER, remediation.namespace, controller.METRICS_PORT)
+        scrapes.append(own._replace(place=0))
+    resources = custom_resources() if operated else []
+    return Watched(scrapes, [group], [dashboard.board(site, operated=operated)], resources)
