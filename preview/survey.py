@@ -12,8 +12,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from components import source
 from components.effects.nodestate import NodeState
 from components.effects.vocabulary import Side, SiteChange
+from components.machines.fleet import side_of
 from components.making.manifest import Manifest
 from components.making.validation import object_problems
 from components.site import objects_by_name
@@ -142,7 +144,7 @@ def _nodes(change: SiteChange, seen: Seen | None) -> Mapping[str, NodeState] | N
     """How a site's nodes were last seen; nodes of a site are named after its hosts."""
     if seen is None:
         return None
-    hosts = {host.name for side in change.sides for host in side.site.hosts}
+    hosts = {name for side in change.sides for name in side.fleet.names}
     if hosts.isdisjoint(seen.nodes):
         said = f"none of the {len(seen.nodes)} nodes that were given for {change.name} is a host"
         raise NodesError(f"{said} of it: are they another site's?")
@@ -176,7 +178,7 @@ def _refused(change: SiteChange) -> tuple[Problem, ...]:
     for each in change.changes.values():
         if each.after is not None:
             objects.setdefault(each.component, []).append(each.after)
-    return tuple(object_problems(change.after.site, objects))
+    return tuple(object_problems(source.site_of(change.after), objects))
 
 
 def _side(side: Input | None, made: Mapping[str, Objects] | None) -> Side | None:
@@ -184,8 +186,8 @@ def _side(side: Input | None, made: Mapping[str, Objects] | None) -> Side | None
     if side is None:
         return None
     if made is None:
-        return Side(side.site, objects_by_name(side.site))
-    return Side(side.site, made.get(side.site.name, {}))
+        return side_of(side.site, objects_by_name(side.site))
+    return side_of(side.site, made.get(side.site.name, {}))
 
 
 def _input(loaded: Loaded | None, folder: Path) -> Input | None:

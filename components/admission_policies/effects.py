@@ -9,6 +9,7 @@ of teams, is unknown.
 from collections.abc import Iterable, Iterator
 
 from components.admission_policies.names import OWN_SUFFIX, WHAT
+from components.effects import kinds
 from components.effects.access import ADMISSION, OPENED, admission
 from components.effects.applying import Applier, Kind, effect, rules
 from components.effects.bodies import items, mapping, texts
@@ -22,8 +23,7 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.making.manifest import Json, Manifest
-
-_BINDING = "ValidatingAdmissionPolicyBinding"
+from components.source import site_of
 
 
 def judging(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
@@ -45,24 +45,22 @@ def _asked(manifest: Manifest) -> str:
     return str(mapping(manifest.body, "metadata", "annotations").get(WHAT, ""))
 
 
-def _specs(side: Side | None, kind: str, name: str) -> Iterator[Json]:
-    """The spec of a rule's policy or binding on one side."""
+def _bindings(side: Side | None, name: str) -> Iterator[Json]:
+    """The spec of a rule's binding on one side."""
     for each in side.objects.values() if side else ():
-        if each.kind == kind and each.name == f"{kind}/{name}":
+        if each.group_kind == kinds.POLICY_BINDING and each.name == f"{each.kind}/{name}":
             yield mapping(each.body, "spec")
 
 
 def _warns(side: Side | None, name: str) -> bool:
-    return any(
-        "Deny" not in texts(spec, "validationActions") for spec in _specs(side, _BINDING, name)
-    )
+    return any("Deny" not in texts(spec, "validationActions") for spec in _bindings(side, name))
 
 
 def _of_teams(side: Side | None, name: str) -> bool:
     """Whether a rule of the site's own holds in namespaces of teams alone."""
-    teams = side.site.scheduling.teams if side else []
+    teams = site_of(side).scheduling.teams if side else []
     theirs = {space for team in teams for space in team.namespaces}
-    found = [_chosen(spec) for spec in _specs(side, _BINDING, name)]
+    found = [_chosen(spec) for spec in _bindings(side, name)]
     return bool(found) and all(chosen and chosen <= theirs for chosen in found)
 
 
@@ -79,7 +77,7 @@ def _chosen(spec: Json) -> set[str]:
 
 KINDS = tuple(
     Kind(kind, judging, OPENED, (("spec", judging),))
-    for kind in ("ValidatingAdmissionPolicy", _BINDING)
+    for kind in (kinds.POLICY, kinds.POLICY_BINDING)
 )
 RULES: tuple[Rule, ...] = tuple(rule for kind in KINDS for rule in rules(kind, Applier.PULUMI))
 """For the kinds of this component; Kubernetes' rules come behind them."""

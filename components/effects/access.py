@@ -9,6 +9,7 @@ pkg/apis/admissionregistration.
 
 from collections.abc import Iterable, Iterator
 
+from components.effects import kinds
 from components.effects.applying import LABELS, Fixed, Kind, effect, not_known
 from components.effects.bodies import items, mapping, texts
 from components.effects.rules import Judge, harmless
@@ -91,10 +92,10 @@ def admission(
     found: set[str] = set()
     for side, manifest in ((site.before, change.before), (site.after, change.after)):
         policy = manifest
-        if manifest is not None and manifest.kind == "ValidatingAdmissionPolicyBinding":
+        if manifest is not None and manifest.group_kind == kinds.POLICY_BINDING:
             named = mapping(manifest.body, "spec").get("policyName")
             every = side.objects.values() if side else ()
-            policies = (each for each in every if each.kind == "ValidatingAdmissionPolicy")
+            policies = (each for each in every if each.group_kind == kinds.POLICY)
             policy = next((each for each in policies if each.key[3] == named), None)
             found |= {"*"} if policy is None else set()
         found |= set(_matched(policy)) if policy else set()
@@ -145,10 +146,10 @@ def _mutating(kind: str, *fields: str) -> Kind:
 LATER_PODS = harmless("only pods that are made later get it so", TOKENS)
 
 ACCESS = (
-    _role("Role"),
-    _role("ClusterRole", role_labels),
-    _binding("RoleBinding"),
-    _binding("ClusterRoleBinding"),
+    _role(kinds.ROLE),
+    _role(kinds.CLUSTER_ROLE, role_labels),
+    _binding(kinds.ROLE_BINDING),
+    _binding(kinds.CLUSTER_ROLE_BINDING),
     Kind(
         "ServiceAccount",
         harmless("nothing uses it before a pod that names it starts", TOKENS),
@@ -159,10 +160,10 @@ ACCESS = (
             ("automountServiceAccountToken", LATER_PODS),
         ),
     ),
-    _checking("ValidatingAdmissionPolicy", "spec"),
-    _checking("ValidatingAdmissionPolicyBinding", "spec"),
-    _checking("ValidatingWebhookConfiguration", "webhooks"),
-    _mutating("MutatingAdmissionPolicy", "spec"),
-    _mutating("MutatingAdmissionPolicyBinding", "spec"),
-    _mutating("MutatingWebhookConfiguration", "webhooks"),
+    _checking(kinds.POLICY, "spec"),
+    _checking(kinds.POLICY_BINDING, "spec"),
+    _checking("ValidatingWebhookConfiguration.admissionregistration.k8s.io", "webhooks"),
+    _mutating(kinds.MUTATING_POLICY, "spec"),
+    _mutating(kinds.MUTATING_BINDING, "spec"),
+    _mutating("MutatingWebhookConfiguration.admissionregistration.k8s.io", "webhooks"),
 )

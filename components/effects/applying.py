@@ -20,7 +20,7 @@ from components.effects.vocabulary import (
     Path,
     SiteChange,
 )
-from components.making.manifest import Manifest, Target
+from components.making.manifest import GroupKind, Manifest, Target
 
 FORCE_NEW = "pulumi-kubernetes 4.25.0, provider/pkg/provider/diff.go, forceNew"
 PROTECTED = "Pulumi 3.255.0, pkg/resource/deploy: step_generator.go, step.go (protect)"
@@ -68,7 +68,7 @@ class Kind(NamedTuple):
     deleted and made anew, or makes way for one with another name; default: as ``gone``.
     """
 
-    name: str
+    name: GroupKind
     added: Judge
     gone: Judge
     fields: tuple[tuple[str, Judge], ...]
@@ -110,7 +110,7 @@ def not_known(why: str, source: str) -> Judge:
     def judge(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
-        hosts = tuple(host.name for host in site.side.site.hosts)
+        hosts = site.side.fleet.names
         yield effect(change, field, Impact.UNKNOWN, why, source)._replace(hosts=hosts)
 
     return judge
@@ -271,7 +271,7 @@ def _leaving(
 def _contexts(applier: Applier, site: SiteChange, change: ObjectChange) -> list[bool]:
     """On each side, whether there is a cluster to apply the object to."""
     named = applier is Applier.CLUSTER_API or change.one.target is Target.MANAGEMENT
-    return [named or side.site.file.cluster.context is not None for side in site.sides]
+    return [named or side.fleet.context is not None for side in site.sides]
 
 
 def _let_go(applier: Applier, site: SiteChange, change: ObjectChange) -> bool:

@@ -96,7 +96,7 @@ def _restarts(site: SiteChange, reader: Reader) -> bool:
     change = site.changes.get(reader.name)
     if change is None:
         return False
-    at = TEMPLATES[reader.manifest.kind]
+    at = TEMPLATES[reader.manifest.group_kind]
     whole = change.before is None or change.after is None
     return whole or any(
         each.path[: len(at)] == at and each.path[0] != "metadata" for each in change.fields

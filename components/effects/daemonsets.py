@@ -6,6 +6,7 @@ pkg/apis/apps (v1/defaults.go, validation/validation.go).
 
 from collections.abc import Iterable
 
+from components.effects import kinds
 from components.effects.applying import Fixed, Kind, effect, former
 from components.effects.bodies import mapping
 from components.effects.placement import Fit, running
@@ -107,7 +108,7 @@ def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
 LATER = harmless("how pods are counted as ready or remembered; none is replaced by that", UPDATE)
 
 DAEMON_SET = Kind(
-    "DaemonSet",
+    kinds.DAEMON_SET,
     added,
     gone,
     (

@@ -18,7 +18,7 @@ KINDS = (DAEMON_SET, *WORKLOADS, *CONFIGURATION, *ACCESS, *RESOURCES)
 HOLDS_DATA = frozenset(
     {
         # Deletes every object of its kind, of whomever they are.
-        "CustomResourceDefinition",
+        "CustomResourceDefinition.apiextensions.k8s.io",
         # Deletes everything in it.
         "Namespace",
         # What is on the volume, unless its reclaim policy is Retain.
@@ -27,7 +27,7 @@ HOLDS_DATA = frozenset(
         # Its content is in no Git.
         "Secret",
         # Its claims go with it where persistentVolumeClaimRetentionPolicy says so.
-        "StatefulSet",
+        "StatefulSet.apps",
     }
 )
 """Kinds whose deletion loses data, or objects of others: Git cannot bring them back. Not among

@@ -14,41 +14,16 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from components.effects.bodies import items, mapping, texts
+from components.effects.fleet import Group, Host
 from components.effects.vocabulary import Side
 from components.making.manifest import Json
-from components.making.taints import CONTROL_PLANE_LABEL, KEEPS_PODS_OUT, node_taints
-from schemas.facts.site import Site
-from schemas.kubernetes.node_labels import (
-    ACCELERATOR_LABEL,
-    OWN_DOMAIN,
-    POOL_LABEL,
-    RACK_LABEL,
-    RAILS_LABEL,
-    REGION_LABEL,
-    SRIOV_LABEL,
-    ZONE_LABEL,
-)
+from components.making.taints import KEEPS_PODS_OUT
+from schemas.kubernetes.node_labels import OWN_DOMAIN
 from schemas.kubernetes.selectors import OPERATORS
-from schemas.model.site_file import Pool
-from schemas.model.vocabulary import Role
-from schemas.reading.host_list import Host
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 OS_LABEL = "kubernetes.io/os"
 
-_KNOWN = frozenset(
-    {
-        POOL_LABEL,
-        ACCELERATOR_LABEL,
-        RAILS_LABEL,
-        SRIOV_LABEL,
-        REGION_LABEL,
-        ZONE_LABEL,
-        HOSTNAME_LABEL,
-        OS_LABEL,
-        CONTROL_PLANE_LABEL,
-    }
-)
 _BUILT_IN = {
     "node.kubernetes.io/not-ready": "NoExecute",
     "node.kubernetes.io/unreachable": "NoExecute",
@@ -89,19 +64,18 @@ def hosts_of_pods(side: Side, pod_spec: Json) -> tuple[str, ...]:
 def fits(side: Side, pod_spec: Json, given: frozenset[str] = frozenset()) -> dict[str, Fit]:
     """Each host of the site by name, and whether such a pod runs there; ``given`` are labels that
     Git decides on besides those that it sets on this side."""
-    site, found = side.site, {}
-    known = _known_keys(site) | given
+    fleet, found = side.fleet, {}
+    known = fleet.label_keys | given
     by_name = _asks_for_names(pod_spec)
-    seen: dict[tuple[str, ...], Fit] = {}
-    pools = {pool.name: pool for pool in site.file.pools}
-    for host in site.hosts:
-        group = (host.pool, host.zone, host.rack, host.name if by_name else "")
-        if group not in seen:
-            pool = pools[host.pool]
-            node = _Node(host.name, node_labels(site, pool, host), known)
-            seen[group] = _fit(pod_spec, node, pool)
-        found[host.name] = seen[group]
-    return found
+    seen: dict[tuple[object, ...], Fit] = {}
+    for group in fleet.groups:
+        for host in group.hosts:
+            alike = (group.owner, host.labels, host.name if by_name else "")
+            if alike not in seen:
+                node = _Node(host.name, node_labels(group, host), known)
+                seen[alike] = _fit(pod_spec, node, group.taints)
+            found[host.name] = seen[alike]
+    return {name: found[name] for name in fleet.names if name in found}
 
 
 def tolerating(pod_spec: Json) -> Json:
@@ -115,40 +89,21 @@ def tolerating(pod_spec: Json) -> Json:
 
 def running(side: Side, hosts: Iterable[str]) -> int:
     """How many of the hosts can be nodes: a pool's spares have no machine, whichever they are."""
-    site, wanted = side.site, set(hosts)
-    total = 0
-    for pool in site.file.pools:
-        zones = site.zones_of(pool) if pool.rollout.by_zone else (None,)
-        for zone in zones:
-            mine = sum(host.name in wanted for host in site.hosts_of(pool, zone))
-            total += min(mine, site.replicas(pool, zone))
-    return total
+    wanted = set(hosts)
+    return sum(
+        min(sum(host.name in wanted for host in group.hosts), group.replicas)
+        for group in side.fleet.groups
+    )
 
 
-def node_labels(site: Site, pool: Pool, host: Host) -> dict[str, str]:
-    """The labels of a host's node that Foresite, kubeadm or the kubelet sets."""
-    found = {
-        **pool.labels,
-        OS_LABEL: "linux",
-        HOSTNAME_LABEL: host.name,
-        REGION_LABEL: site.file.region,
-        ZONE_LABEL: host.zone,
-        RACK_LABEL: host.rack,
-        **site.placing_labels(pool),
-    }
-    if pool.role is Role.CONTROL_PLANE:
-        found[CONTROL_PLANE_LABEL] = ""
-    return found
+def node_labels(group: Group, host: Host) -> dict[str, str]:
+    """The labels of a host's node that are in Git, and those that follow from its being one."""
+    return {**group.labels, HOSTNAME_LABEL: host.name, **dict(host.labels)}
 
 
-def _known_keys(site: Site) -> frozenset[str]:
-    """Labels whose presence follows from Git: those that Foresite sets, on this pool or another."""
-    return _KNOWN.union(*(pool.labels for pool in site.file.pools))
-
-
-def _fit(pod_spec: Json, node: _Node, pool: Pool) -> Fit:
+def _fit(pod_spec: Json, node: _Node, taints: Iterable[Json]) -> Fit:
     tolerations = items(pod_spec, "tolerations")
-    for taint in node_taints(pool):
+    for taint in taints:
         kept_out = taint["effect"] in KEEPS_PODS_OUT
         if kept_out and not any(_tolerates(each, taint) for each in tolerations):
             return Fit.NO

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from components.effects import kinds
 from components.effects.applying import effect
 from components.effects.bodies import mapping
 from components.effects.placement import Fit, fits, running, tolerating
@@ -19,12 +20,12 @@ from schemas.kubernetes import quantities
 
 ELSEWHERE = "on the management cluster, and on no host of the site"
 TEMPLATES = {
-    "CronJob": ("spec", "jobTemplate", "spec", "template"),
-    "DaemonSet": ("spec", "template"),
-    "Deployment": ("spec", "template"),
-    "Job": ("spec", "template"),
-    "ReplicaSet": ("spec", "template"),
-    "StatefulSet": ("spec", "template"),
+    "CronJob.batch": ("spec", "jobTemplate", "spec", "template"),
+    kinds.DAEMON_SET: ("spec", "template"),
+    kinds.DEPLOYMENT: ("spec", "template"),
+    "Job.batch": ("spec", "template"),
+    "ReplicaSet.apps": ("spec", "template"),
+    "StatefulSet.apps": ("spec", "template"),
     "Pod": (),
 }
 """Where each kind that makes pods keeps their template."""
@@ -35,10 +36,10 @@ Fits = Mapping[str, Fit]
 
 def pod_spec(manifest: Manifest) -> Json | None:
     """The spec of the pods that an object makes; None for an object that makes none."""
-    if manifest.kind not in TEMPLATES:
+    if manifest.group_kind not in TEMPLATES:
         return None
-    found = mapping(manifest.body, *TEMPLATES[manifest.kind], "spec")
-    return tolerating(found) if manifest.kind == "DaemonSet" else found
+    found = mapping(manifest.body, *TEMPLATES[manifest.group_kind], "spec")
+    return tolerating(found) if manifest.group_kind == kinds.DAEMON_SET else found
 
 
 def places(side: Side | None, manifest: Manifest | None) -> dict[str, Fit]:
@@ -81,8 +82,7 @@ def on_both(site: SiteChange, hosts: Fits) -> dict[str, Fit]:
     """Those of the hosts that both sides have: what is new joins later, what goes is gone."""
     if site.before is None or site.after is None:
         return dict(hosts)
-    there = {host.name for host in site.before.site.hosts}
-    there &= {host.name for host in site.after.site.hosts}
+    there = set(site.before.fleet.names).intersection(site.after.fleet.names)
     return {name: fit for name, fit in hosts.items() if name in there}
 
 

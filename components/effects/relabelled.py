@@ -10,6 +10,7 @@ a node that fits no more at once, maxUnavailable or OnDelete notwithstanding).
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from components.effects import kinds
 from components.effects.bodies import items, mapping
 from components.effects.placement import Fit, asked, fits
 from components.effects.pods import TEMPLATES, pod_spec
@@ -17,7 +18,7 @@ from components.effects.vocabulary import Name, Side, SiteChange
 from components.making.manifest import Json, Manifest, Target
 from schemas.kubernetes.manifests import read_manifests
 
-TEMPLATE = TEMPLATES["DaemonSet"]
+TEMPLATE = TEMPLATES[kinds.DAEMON_SET]
 
 
 class Moved(NamedTuple):
@@ -52,7 +53,7 @@ def moved(site: SiteChange, hosts: Iterable[str], keys: set[str]) -> Iterator[Mo
 def _changes(site: SiteChange, name: Name) -> bool:
     """Whether an object's own change says where it fits."""
     change = site.changes.get(name)
-    at = TEMPLATE if change and change.kind == "DaemonSet" else ("spec", "nodeSelector")
+    at = TEMPLATE if change and change.group_kind == kinds.DAEMON_SET else ("spec", "nodeSelector")
     return change is not None and any(each.path[: len(at)] == at for each in change.fields)
 
 
@@ -60,15 +61,15 @@ def _selecting(side: Side) -> dict[Name, tuple[Manifest, Json]]:
     """What selects nodes on a side, as the spec of a pod that would: DaemonSets, and objects that
     an operator reads."""
     found = {}
-    applied = side.site.file.cluster.context is not None
+    applied = side.fleet.context is not None
     direct = {
         name: each for name, each in side.objects.items() if each.target is Target.SITE and applied
     }
     for name, manifest in {**direct, **_brought(side)}.items():
         selector = mapping(manifest.body, "spec", "nodeSelector")
-        if manifest.kind == "DaemonSet":
+        if manifest.group_kind == kinds.DAEMON_SET:
             found[name] = manifest, pod_spec(manifest) or {}
-        elif manifest.kind not in TEMPLATES and _names_labels(selector):
+        elif manifest.group_kind not in TEMPLATES and _names_labels(selector):
             # Operators look at labels, and at no taint.
             every = {"tolerations": [{"operator": "Exists"}]}
             found[name] = manifest, {"nodeSelector": selector, **every}
@@ -83,7 +84,7 @@ def _brought(side: Side) -> dict[Name, Manifest]:
     """The objects that Cluster API brings: those in the ConfigMaps of ClusterResourceSets."""
     found: dict[Name, Manifest] = {}
     for (component, _), each in side.objects.items():
-        if each.kind != "ClusterResourceSet":
+        if each.group_kind != "ClusterResourceSet.addons.cluster.x-k8s.io":
             continue
         for named in items(mapping(each.body, "spec"), "resources"):
             config = side.objects.get((component, f"ConfigMap/{named.get('name')}"))

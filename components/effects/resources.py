@@ -43,10 +43,6 @@ MACHINE_GROUPS = ("cluster.x-k8s.io", "metal3.io")
 _SAYS_NOTHING = ("app.kubernetes.io/", "foresite.dev/", "helm.sh/")
 
 
-def _all(site: SiteChange) -> tuple[str, ...]:
-    return tuple(host.name for host in site.side.site.hosts)
-
-
 def emptied(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A namespace that goes takes all that is in it along, whoever made it."""
     why = "everything in it is deleted, pods and data too, whoever made it"
@@ -54,7 +50,7 @@ def emptied(site: SiteChange, change: ObjectChange, field: FieldChange | None) -
     if change.one.target is Target.MANAGEMENT:
         why += "; BareMetalHosts and Machines in it are wiped"
         impact = Impact.REMOVE if change.one.key[3] == site.name else Impact.UNKNOWN
-    yield effect(change, field, impact, why, NAMESPACES)._replace(hosts=_all(site))
+    yield effect(change, field, impact, why, NAMESPACES)._replace(hosts=site.side.fleet.names)
 
 
 def namespace_labels(
@@ -90,7 +86,7 @@ def undefined(
     machines = any(group == each or group.endswith(f".{each}") for each in MACHINE_GROUPS)
     impact = Impact.REMOVE if machines else Impact.UNKNOWN
     why = "every object of its kind is deleted, and what their controllers made of them"
-    yield effect(change, field, impact, why, DEFINITIONS)._replace(hosts=_all(site))
+    yield effect(change, field, impact, why, DEFINITIONS)._replace(hosts=site.side.fleet.names)
 
 
 def schema(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
@@ -176,7 +172,7 @@ RESOURCES = (
         labels=namespace_labels,
     ),
     Kind(
-        "CustomResourceDefinition",
+        "CustomResourceDefinition.apiextensions.k8s.io",
         harmless("no object of the kind is there yet", SCHEMAS),
         undefined,
         (("spec", schema),),
@@ -190,31 +186,31 @@ RESOURCES = (
         harmless("it may get another address, and clients of the old one get no answer", PROXY),
     ),
     Kind(
-        "NetworkPolicy",
+        "NetworkPolicy.networking.k8s.io",
         FENCED,
         harmless("traffic that it held back is let through", POLICY),
         (("spec", FENCED),),
         replaced=FENCED,
     ),
-    Kind("PodDisruptionBudget", BUDGET, BUDGET, (("spec", BUDGET),)),
+    Kind("PodDisruptionBudget.policy", BUDGET, BUDGET, (("spec", BUDGET),)),
     Kind("ResourceQuota", LIMITS, LIMITS, (("spec", LIMITS),), _fixed(CORE, "spec.scopes")),
     Kind("LimitRange", LIMITS, LIMITS, (("spec", LIMITS),)),
     Kind(
-        "PriorityClass",
+        "PriorityClass.scheduling.k8s.io",
         CLASSES,
         unprioritised,
         (("globalDefault", CLASSES), ("description", CLASSES)),
         _fixed(SCHEDULING, "value", "preemptionPolicy", replaces=False),
     ),
     Kind(
-        "RuntimeClass",
+        "RuntimeClass.node.k8s.io",
         RUNTIMES,
         harmless("pods that run go on; new ones that name it are refused", RUNTIME_ADMISSION),
         (("overhead", RUNTIMES), ("scheduling", RUNTIMES)),
         _fixed(RUNTIME, "handler", replaces=False),
     ),
     Kind(
-        "StorageClass",
+        "StorageClass.storage.k8s.io",
         VOLUME_CLASS,
         harmless("volumes stay; claims made later that name it wait for it", STORAGE),
         tuple(

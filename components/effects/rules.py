@@ -1,8 +1,8 @@
 """How a rule finds the fields that it judges.
 
-A rule belongs to a kind and a path. Of several that fit a changed field the one with the longest
-path decides; a rule with an empty path decides what no other does, and what an object's coming or
-going means. A field that no rule fits is unknown.
+A rule belongs to a kind of an API group and to a path. Of several that fit a changed field the one
+with the longest path decides; a rule with an empty path decides what no other does, and what an
+object's coming or going means. A field that no rule fits is unknown.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,6 +17,7 @@ from components.effects.vocabulary import (
     Path,
     SiteChange,
 )
+from components.making.manifest import GroupKind
 
 ANY = "*"
 """In a rule's path: any one step."""
@@ -26,12 +27,12 @@ Judge = Callable[[SiteChange, ObjectChange, FieldChange | None], Iterable[Effect
 
 
 class Rule(NamedTuple):
-    """Judges changes of ``kind`` at ``path`` and below.
+    """Judges changes of ``kind`` (such as ``Deployment.apps``) at ``path`` and below.
 
     ``whole``: judges an object that comes or goes (with an empty path), and no changed field.
     """
 
-    kind: str
+    kind: GroupKind
     path: Path
     judge: Judge
     whole: bool = False
@@ -41,15 +42,15 @@ class Rules(tuple[Rule, ...]):
     """A table of rules, in which those of a kind are found at once."""
 
     @cached_property
-    def by_kind(self) -> Mapping[str, tuple[Rule, ...]]:
+    def by_kind(self) -> Mapping[GroupKind, tuple[Rule, ...]]:
         """The rules of each kind, in their order."""
-        found: dict[str, list[Rule]] = {}
+        found: dict[GroupKind, list[Rule]] = {}
         for rule in self:
             found.setdefault(rule.kind, []).append(rule)
         return {kind: tuple(rules) for kind, rules in found.items()}
 
     @cached_property
-    def decided(self) -> dict[tuple[str, Path], Rule | None]:
+    def decided(self) -> dict[tuple[GroupKind, Path], Rule | None]:
         """Which rule was found to decide a field: hundreds of hosts ask for the same."""
         return {}
 
@@ -66,7 +67,7 @@ def fits(rule: Rule, changed: Path) -> bool:
     )
 
 
-def find(rules: Sequence[Rule], kind: str, changed: Path) -> Rule | None:
+def find(rules: Sequence[Rule], kind: GroupKind, changed: Path) -> Rule | None:
     """The rule with the longest path that fits; of two equally long ones the earlier."""
     known = rules.decided if isinstance(rules, Rules) else {}
     if (kind, changed) not in known:
@@ -75,12 +76,12 @@ def find(rules: Sequence[Rule], kind: str, changed: Path) -> Rule | None:
     return known[kind, changed]
 
 
-def find_whole(rules: Sequence[Rule], kind: str) -> Rule | None:
+def find_whole(rules: Sequence[Rule], kind: GroupKind) -> Rule | None:
     """The rule for an object that comes or goes."""
     return next((rule for rule in _of(rules, kind) if rule.whole), None)
 
 
-def _of(rules: Sequence[Rule], kind: str) -> Iterable[Rule]:
+def _of(rules: Sequence[Rule], kind: GroupKind) -> Iterable[Rule]:
     if isinstance(rules, Rules):
         return rules.by_kind.get(kind, ())
     return (rule for rule in rules if rule.kind == kind)
@@ -89,18 +90,18 @@ def _of(rules: Sequence[Rule], kind: str) -> Iterable[Rule]:
 def judged(rules: Sequence[Rule], site: SiteChange, change: ObjectChange) -> list[Effect]:
     """What the change of one object does; unknown for each field that no rule fits."""
     if change.before is None or change.after is None:
-        rule = find_whole(rules, change.kind)
+        rule = find_whole(rules, change.group_kind)
         return list(rule.judge(site, change, None)) if rule else [unknown(site, change, ())]
     found: list[Effect] = []
     for field in change.fields:
-        rule = find(rules, change.kind, field.path)
+        rule = find(rules, change.group_kind, field.path)
         found += rule.judge(site, change, field) if rule else [unknown(site, change, field.path)]
     return found
 
 
 def unknown(site: SiteChange, change: ObjectChange, at: Path) -> Effect:
     """No rule knows what becomes of the site's machines: it may concern every one of them."""
-    hosts = tuple(host.name for host in site.side.site.hosts)
+    hosts = site.side.fleet.names
     what = ".".join(map(str, at)) or "this object"
     why = f"no rule knows what a change of {what} does to machines"
     return Effect(Impact.UNKNOWN, change.name, at, why, "", hosts)

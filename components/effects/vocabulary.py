@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from components.effects.fleet import Fleet
 from components.effects.nodestate import NodeState
-from components.making.manifest import Manifest
-from schemas.facts.site import Site
+from components.making.manifest import GroupKind, Manifest
 
 Path = tuple[str | int, ...]
 """Where in an object: names of fields, keys of maps, and for lists the key of the item (such as a
@@ -116,13 +116,23 @@ class ObjectChange(NamedTuple):
         """The object's kind."""
         return self.one.kind
 
+    @property
+    def group_kind(self) -> GroupKind:
+        """The object's kind and API group, by which its rules are found."""
+        return self.one.group_kind
+
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A site on one side of the change, with its objects by name."""
+    """One side of the change: the machines, and the objects by name.
 
-    site: Site
+    ``source`` is what both were read from, such as a typed site; only effects that need the section
+    of their own component look into it (components/source.py).
+    """
+
+    fleet: Fleet
     objects: Mapping[Name, Manifest]
+    source: object = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ pkg/apis (apps, batch, core; each v1/defaults.go and validation/validation.go).
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from components.effects import kinds
 from components.effects.applying import Fixed, Kind, effect
 from components.effects.bodies import mapping
 from components.effects.placement import Fit
@@ -176,7 +177,7 @@ def _replicated(kind: str, fields: tuple[tuple[str, Judge], ...], *fixed: Fixed)
 
 
 DEPLOYMENTS = _replicated(
-    "Deployment",
+    kinds.DEPLOYMENT,
     (
         ("spec.template", deployed),
         ("spec.replicas", scale(DEPLOYMENT, replicas)),
@@ -189,7 +190,7 @@ DEPLOYMENTS = _replicated(
     Fixed("spec.selector", True, True, APPS),
 )
 STATEFUL_SETS = _replicated(
-    "StatefulSet",
+    "StatefulSet.apps",
     (
         ("spec.template", ordered),
         ("spec.updateStrategy", ordered),
@@ -206,7 +207,7 @@ STATEFUL_SETS = _replicated(
     Fixed("spec.revisionHistoryLimit", True, False, APPS),
 )
 JOBS = Kind(
-    "Job",
+    "Job.batch",
     some(_STARTS, JOB, parallelism),
     some(_LOST, COLLECTED, parallelism),
     (
@@ -230,7 +231,7 @@ JOBS = Kind(
 
 
 CRON_JOBS = Kind(
-    "CronJob",
+    "CronJob.batch",
     harmless("its Jobs start when their time comes", CRON_JOB),
     some(f"its Jobs that run are deleted with it: {_LOST}", COLLECTED, None),
     (("spec", harmless("only Jobs that start later are made so", CRON_JOB)),),

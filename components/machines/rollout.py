@@ -7,64 +7,53 @@ schemas/facts/rollout.py.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from components.effects.fleet import Fleet, Group, Pace
 from components.effects.vocabulary import Effect, Impact, Ledger, PoolPlan, SiteChange
-from components.machines.effects.versions import parsed
-from components.machines.health import startup_timeout
-from components.machines.names import COMPONENT
+from components.machines.effects import kinds
+from components.machines.effects.versions import control_plane, parsed
 from components.making.manifest import Json, Manifest
 from schemas.facts.rollout import DEFAULTS, Limits, Waves, control_plane_limits, waves
-from schemas.facts.site import Site
-from schemas.model.site_file import Pool
-from schemas.model.vocabulary import Remedy
 
 
 def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
     """The plan of each pool (and zone) whose machines are replaced."""
-    rolled = dict.fromkeys(each.name for each in effects if _replaces(each))
-    objects = site.side.objects
-    return tuple(_plan(site, objects[name]) for name in rolled if name in objects)
+    rolled = dict.fromkeys(each.name for each in effects if _replaces(site, each))
+    about, objects = site.side.fleet.about, site.side.objects
+    return tuple(
+        _plan(site, group, objects[name])
+        for name in rolled
+        if name in objects
+        for group in about.get(name, ())
+    )
 
 
-def _replaces(effect: Effect) -> bool:
-    kinds = ("MachineDeployment/", "KubeadmControlPlane")
-    own = effect.name[0] == COMPONENT and effect.name[1].startswith(kinds)
-    return own and effect.impact is Impact.REIMAGE
+def _replaces(site: SiteChange, effect: Effect) -> bool:
+    if effect.impact is not Impact.REIMAGE:
+        return False
+    found = (side.objects[effect.name] for side in site.sides if effect.name in side.objects)
+    return any(each.group_kind in (kinds.DEPLOYMENT, kinds.CONTROL_PLANE) for each in found)
 
 
-def _plan(site: SiteChange, manifest: Manifest) -> PoolPlan:
-    side = site.side
-    pool, zone = _pool_of(side.site, manifest)
-    spec = manifest.body["spec"]
+def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
+    spec, pace = manifest.body["spec"], group.pace
     machines = spec["replicas"]
-    hosts = len(side.site.hosts_of(pool, zone or None))
+    hosts = len(group.hosts)
     found = waves(machines, *_limits(spec, manifest.kind), max(0, hosts - machines))
-    profile = side.site.profile(pool)
-    model, each = ("", 0)
-    if profile.accelerators:
-        model, each = profile.accelerators.model, profile.accelerators.count
-    drain = pool.rollout.drain_timeout_seconds * found.groups / 3600
+    model, each = group.accelerators
+    drain = pace.drain_seconds * found.groups / 3600
     return PoolPlan(
-        pool=pool.name,
-        zone=zone,
+        pool=group.pool,
+        zone=group.zone,
         machines=machines,
         at_once=found.at_once,
         surge=found.at_once - found.out,
         waves=found.groups,
-        hours=found.groups * profile.reimage_minutes / 60,
+        hours=found.groups * pace.install_minutes / 60,
         drain_hours=drain,
         out=Ledger(model, hosts, hosts * each, found.out, found.out * each),
-        stuck=found.stuck or "; ".join(_obstacles(site, pool, zone, manifest)),
-        notes=tuple(_notes(pool, found)),
+        stuck=found.stuck or "; ".join(_obstacles(site, group, manifest)),
+        notes=tuple(_notes(pace, found)),
     )
-
-
-def _pool_of(site: Site, manifest: Manifest) -> tuple[Pool, str]:
-    """The pool, and the zone where a pool keeps them apart, that a manifest's machines are of."""
-    if manifest.kind == "KubeadmControlPlane":
-        return site.control_plane, ""
-    _, name, *zone = manifest.name.split("/")
-    pool = next(pool for pool in site.file.pools if pool.name == name)
-    return pool, zone[0] if zone else ""
 
 
 def _limits(spec: Json, kind: str) -> Limits:
@@ -77,10 +66,10 @@ def _limits(spec: Json, kind: str) -> Limits:
     return Limits(int(strategy.get("maxUnavailable", meant.unavailable)), surge)
 
 
-def _obstacles(site: SiteChange, pool: Pool, zone: str, manifest: Manifest) -> Iterator[str]:
+def _obstacles(site: SiteChange, group: Group, manifest: Manifest) -> Iterator[str]:
     """What keeps a rollout from ending, besides its own settings."""
-    side, spec = site.side, manifest.body["spec"]
-    hosts, taken = len(side.site.hosts_of(pool, zone or None)), _taken(site, pool, zone)
+    spec, pace = manifest.body["spec"], group.pace
+    hosts, taken = len(group.hosts), _taken(site, group)
     if hosts < spec["replicas"]:
         yield f"{spec['replicas']} machines are wanted, and the pool has {hosts} hosts"
     elif hosts - taken < spec["replicas"]:
@@ -88,43 +77,37 @@ def _obstacles(site: SiteChange, pool: Pool, zone: str, manifest: Manifest) -> I
             f"{spec['replicas']} machines are wanted, and of its {hosts} hosts {taken} came from a "
             "pool that keeps their machines"
         )
-    control = next((m for m in side.objects.values() if m.kind == "KubeadmControlPlane"), None)
-    if manifest.kind == "MachineDeployment" and control is not None:
+    control = control_plane(site.side)
+    if not group.control_plane and control is not None:
         mine, its = spec["template"]["spec"].get("version"), control.body["spec"]["version"]
         if mine and parsed(mine)[:2] != parsed(its)[:2]:
             yield (
                 f"its machines are to run {mine} and the control plane {its}: Cluster API deletes "
                 "machines and makes none of another minor version (preflight checks of MachineSets)"
             )
-    limit = startup_timeout(side.site, pool)
-    minutes = side.site.profile(pool).reimage_minutes
-    if pool.health_check.remedy is Remedy.REPLACE and 0 < limit < 60 * minutes:
+    if 0 < pace.startup_seconds < 60 * pace.install_minutes:
         yield (
-            f"the health check gives a machine {limit} s to start and a re-image takes {minutes} "
-            "minutes: each new machine is deleted while it installs"
+            f"the health check gives a machine {pace.startup_seconds} s to start and a re-image "
+            f"takes {pace.install_minutes} minutes: each new machine is deleted while it installs"
         )
 
 
-def _taken(site: SiteChange, pool: Pool, zone: str) -> int:
+def _taken(site: SiteChange, group: Group) -> int:
     """Hosts that came from another pool, which has as many machines as before and so keeps them."""
     if site.before is None:
         return 0
-    old, now = site.before.site, site.side.site
+    old, now = site.before.fleet, site.side.fleet
     former = {host.name: host.pool for host in old.hosts}
     kept = {
-        each.name: now.replicas(each) >= old.replicas(each)
-        for each in old.file.pools
-        if each.name in {other.name for other in now.file.pools}
+        name: now.replicas(name) >= old.replicas(name) for name in old.pools if name in now.pools
     }
-    mine = now.hosts_of(pool, zone or None)
-    came = (former.get(host.name, pool.name) for host in mine)
-    return sum(name != pool.name and kept.get(name, False) for name in came)
+    came = (former.get(host.name, group.pool) for host in group.hosts)
+    return sum(name != group.pool and kept.get(name, False) for name in came)
 
 
-def _notes(pool: Pool, found: Waves) -> Iterator[str]:
+def _notes(pace: Pace, found: Waves) -> Iterator[str]:
     if found.groups:
-        seconds = pool.rollout.drain_timeout_seconds
-        yield f"a drain waits up to {seconds} s for pods and their disruption budgets"
+        yield f"a drain waits up to {pace.drain_seconds} s for pods and their disruption budgets"
 
 
 _OUT = (Impact.REMOVE, Impact.UNKNOWN, Impact.REBOOT, Impact.DRAIN)
@@ -138,34 +121,31 @@ def capacity(
     Counts what rollouts and operators take out at a time, what is removed, and hosts of which
     nothing is known.
     """
-    side = site.sides[0]
+    fleet = site.sides[0].fleet
     effects = list(effects)
     gone = [each for each in effects if each.impact in _OUT]
     lost = [each for each in gone if each.at_once is None]
     certain = {host for each in lost if each.at_most is None for host in each.hosts}
-    out = {
-        pool.name: sum(host.name in certain for host in side.site.hosts_of(pool))
-        for pool in side.site.file.pools
-    }
-    rolled = {each.name for each in effects if _replaces(each)}
+    out = {pool: sum(host.name in certain for host in fleet.hosts_of(pool)) for pool in fleet.pools}
+    rolled = {each.name for each in effects if _replaces(site, each)}
     for plan in rollouts:
         if plan.pool in out:
             out[plan.pool] += plan.out.hosts_out
     for each in lost:
-        pool = next((h.pool for h in side.site.hosts if h.name in each.hosts), "")
+        pool = next((h.pool for h in fleet.hosts if h.name in each.hosts), "")
         # Those that a rollout deletes and does not replace are those that it takes out.
         if each.at_most is not None and pool in out and each.name not in rolled:
             out[pool] += each.at_most
-    for (pool, _), number in _paced(side.site, gone).items():
+    for (pool, _), number in _paced(fleet, gone).items():
         out[pool] += number
-    return tuple(_ledgers(side.site, out))
+    return tuple(_ledgers(fleet, out))
 
 
-def _paced(site: Site, effects: Iterable[Effect]) -> dict[tuple[str, str], int]:
+def _paced(fleet: Fleet, effects: Iterable[Effect]) -> dict[tuple[str, str], int]:
     """Hosts of each pool that a component's operator has out at a time, whatever it has to do;
     operators do not look at each other's."""
     found: dict[tuple[str, str], int] = {}
-    pools = {host.name: host.pool for host in site.hosts}
+    pools = {host.name: host.pool for host in fleet.hosts}
     for each in effects:
         if each.at_once is None:
             continue
@@ -175,13 +155,12 @@ def _paced(site: Site, effects: Iterable[Effect]) -> dict[tuple[str, str], int]:
     return found
 
 
-def _ledgers(site: Site, out: dict[str, int]) -> Iterator[Ledger]:
+def _ledgers(fleet: Fleet, out: dict[str, int]) -> Iterator[Ledger]:
     totals: dict[str, list[int]] = {}
-    for pool in site.file.pools:
-        accelerators = site.profile(pool).accelerators
-        model, each = (accelerators.model, accelerators.count) if accelerators else ("", 0)
-        hosts = len(site.hosts_of(pool))
-        missing = min(out[pool.name], hosts)
+    for pool, groups in fleet.pools.items():
+        model, each = groups[0].accelerators
+        hosts = len(fleet.hosts_of(pool))
+        missing = min(out[pool], hosts)
         row = totals.setdefault(model, [0, 0, 0, 0])
         for index, number in enumerate((hosts, hosts * each, missing, missing * each)):
             row[index] += number

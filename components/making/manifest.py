@@ -13,11 +13,21 @@ from schemas.kubernetes.node_labels import OWN_DOMAIN
 
 Json = dict[str, Any]
 
+GroupKind = str
+"""A kind with its API group, as Kubernetes writes it: ``Deployment.apps``, and ``Pod`` of the core
+group (apimachinery, pkg/runtime/schema, GroupKind.String)."""
+
 SITE_LABEL = f"{OWN_DOMAIN}/site"
 COMPONENT_LABEL = f"{OWN_DOMAIN}/component"
 CONFIGURATION_ANNOTATION = f"{OWN_DOMAIN}/configuration"
 """On pods: a hash of what their program reads when it starts, so that a change of it renews
 them."""
+
+
+def group_kind(body: Json) -> GroupKind:
+    """The kind and API group of an object."""
+    group, grouped, _ = str(body["apiVersion"]).partition("/")
+    return f"{body['kind']}.{group}" if grouped else str(body["kind"])
 
 
 class Target(StrEnum):
@@ -49,6 +59,11 @@ class Manifest(NamedTuple):
     def kind(self) -> str:
         """The object's kind."""
         return str(self.body["kind"])
+
+    @property
+    def group_kind(self) -> GroupKind:
+        """The object's kind and API group."""
+        return group_kind(self.body)
 
     @property
     def title(self) -> str:

@@ -8,6 +8,7 @@ internal/webhooks/clusterresourceset.go.
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from components.effects.applying import MERGED, Applier, Fixed, Kind, effect, rules
@@ -65,8 +66,8 @@ def _read(text: str) -> Objects:
 
 def _site_inside(site: SiteChange, old: Objects, new: Objects, changes: Changes) -> SiteChange:
     """The site with the objects that Cluster API brings as its only ones."""
-    before = Side(site.before.site, old) if site.before else None
-    after = Side(site.after.site, new) if site.after else None
+    before = replace(site.before, objects=old) if site.before else None
+    after = replace(site.after, objects=new) if site.after else None
     return SiteChange(site.name, before, after, changes)
 
 
@@ -112,7 +113,7 @@ def _judged(inner: SiteChange, one: ObjectChange, field: FieldChange | None) -> 
     """What a field of an object does that Cluster API brings, or its coming or going."""
     whole = one.before is None or one.after is None
     at = () if whole or field is None else field.path
-    rule = find_whole(MERGING, one.kind) if whole else find(MERGING, one.kind, at)
+    rule = find_whole(MERGING, one.group_kind) if whole else find(MERGING, one.group_kind, at)
     if rule is None:
         yield unknown(inner, one, at)
     else:
@@ -202,7 +203,7 @@ def _direct(rule: Rule) -> Rule:
     ) -> Iterable[Effect]:
         comes = change.before is None and change.one.target is Target.SITE
         there = brought(site.before) if comes else {}
-        if change.name in there and site.side.site.file.cluster.context is not None:
+        if change.name in there and site.side.fleet.context is not None:
             yield from _adopted(site, change, there)
         else:
             yield from (_noted(each) for each in rule.judge(site, change, field))
@@ -254,7 +255,7 @@ def config_comes_or_goes(
 
 
 RESOURCE_SET = Kind(
-    "ClusterResourceSet",
+    "ClusterResourceSet.addons.cluster.x-k8s.io",
     harmless("Cluster API applies what its ConfigMap holds", CONTROLLER),
     harmless("what Cluster API applied stays in the site's cluster", CONTROLLER),
     (

@@ -9,6 +9,7 @@ pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go (its state is in memory a
 
 from collections.abc import Iterable, Iterator
 
+from components.effects import kinds
 from components.effects.access import OPENED, admission
 from components.effects.applying import Applier, Kind, effect, rules
 from components.effects.bodies import items, mapping
@@ -32,6 +33,7 @@ from components.schedulers.names import (
     SCHEDULER,
     run_here,
 )
+from components.source import site_of
 from schemas.kubernetes.node_labels import TEAM_LABEL
 from schemas.model.scheduling import Gang
 
@@ -54,7 +56,7 @@ def _backend(manifest: Manifest) -> str:
 
 def _gang(side: Side | None, name: str) -> Gang | None:
     """The gang settings of a backend on one side."""
-    every = run_here(side.site) if side else []
+    every = run_here(site_of(side)) if side else []
     return next((own.gang for backend, own in every if backend.name == name), None)
 
 
@@ -107,7 +109,7 @@ def _of_the_scheduler(judge: Judge) -> Judge:
     ) -> Iterable[Effect]:
         name = _backend(change.one)
         why = WITH_IT if _moves(site, name) else ""
-        if not why and change.kind in ("ClusterRole", "ClusterRoleBinding"):
+        if not why and change.group_kind in (kinds.CLUSTER_ROLE, kinds.CLUSTER_ROLE_BINDING):
             why = UNUSED if change.one.name.endswith("/plugins") else ""
         for each in judge(site, change, field):
             known = each.impact is Impact.UNKNOWN and why
@@ -133,12 +135,12 @@ def judges_teams(
 
 def _policies(side: Side | None, manifest: Manifest | None) -> Iterator[Manifest]:
     """The policy that an object is, or binds."""
-    if manifest is None or manifest.kind == "ValidatingAdmissionPolicy":
+    if manifest is None or manifest.group_kind == kinds.POLICY:
         yield from [manifest] if manifest else []
         return
     named = mapping(manifest.body, "spec").get("policyName")
     for each in side.objects.values() if side else ():
-        if each.kind == "ValidatingAdmissionPolicy" and each.key[3] == named:
+        if each.group_kind == kinds.POLICY and each.key[3] == named:
             yield each
 
 
@@ -169,10 +171,10 @@ RELEASED = harmless("the schedulers' other ports are open to pods again", POLICY
 ONE_CANARY = some("the canary of {} that runs stops; it does no work", COLLECTED, one)
 
 _OWN = (
-    Kind("ValidatingAdmissionPolicy", judges_teams, OPENED, (("spec", judges_teams),)),
-    Kind("ValidatingAdmissionPolicyBinding", judges_teams, OPENED, (("spec", judges_teams),)),
+    Kind(kinds.POLICY, judges_teams, OPENED, (("spec", judges_teams),)),
+    Kind(kinds.POLICY_BINDING, judges_teams, OPENED, (("spec", judges_teams),)),
     Kind(
-        "NetworkPolicy",
+        "NetworkPolicy.networking.k8s.io",
         fences_schedulers,
         RELEASED,
         (("spec", fences_schedulers),),
@@ -181,12 +183,9 @@ _OWN = (
     CRON_JOBS._replace(gone=ONE_CANARY),
 )
 _NARROWED = {
-    "Deployment": _told,
+    kinds.DEPLOYMENT: _told,
     "ConfigMap": _configured,
-    **dict.fromkeys(
-        ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
-        _of_the_scheduler,
-    ),
+    **dict.fromkeys(kinds.RIGHTS, _of_the_scheduler),
 }
 RULES: list[Rule] = [
     *(rule for kind in _OWN for rule in rules(kind, Applier.PULUMI)),

@@ -12,7 +12,7 @@ from components.effects.applying import Applier, Kind, effect, rules
 from components.effects.rules import Judge, Rule, harmless
 from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.making.manifest import Target
-from components.secrets.objects import KIND
+from components.secrets.objects import API, KIND
 
 OPERATOR = "External Secrets 2.9, pkg/controllers/externalsecret/externalsecret_controller.go"
 _BMC = (
@@ -49,7 +49,7 @@ _GONE = _read_by("the Secret goes with it, as it is its owner")
 _FETCHED = _read_by("the Secret is fetched anew from there, and stays as it is where that fails")
 
 EXTERNAL_SECRET = Kind(
-    KIND,
+    f"{KIND}.{API.partition('/')[0]}",
     _ADDED,
     _GONE,
     (

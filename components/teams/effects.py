@@ -10,6 +10,7 @@ pkg/webhooks/admission/queues; Kubernetes 1.34, plugin/pkg/admission/priority/ad
 
 from collections.abc import Iterable
 
+from components.effects import kinds
 from components.effects.access import ADMISSION
 from components.effects.applying import Applier, Fixed, Kind, effect, former, rules
 from components.effects.placement import running
@@ -32,6 +33,7 @@ from components.effects.vocabulary import (
     Side,
     SiteChange,
 )
+from components.source import site_of
 from components.teams.namespaces import RDMA_LABEL
 from schemas.facts.quotas import Holder, held
 from schemas.kubernetes.node_labels import TEAM_LABEL
@@ -69,7 +71,7 @@ def default_tier(
     others = [
         each.one.title
         for each in site.changes.values()
-        if each.kind == change.kind
+        if each.group_kind == change.group_kind
         and each.one.name != change.one.name
         and former(each).body.get("globalDefault") is True
     ]
@@ -90,9 +92,9 @@ def ordering(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
     if kept == [name for name in old if name in new]:
         yield from SAME_ORDER(site, change, field)
         return
-    models = held(site.side.site, Holder.KUEUE)
-    pools = [pool for model in models for pool in site.side.site.pools_with(model)]
-    hosts = tuple(host.name for pool in pools for host in site.side.site.hosts_of(pool))
+    its = site_of(site.side)
+    pools = [pool for model in held(its, Holder.KUEUE) for pool in its.pools_with(model)]
+    hosts = tuple(host.name for pool in pools for host in its.hosts_of(pool))
     why = (
         "tiers change places: jobs that run get the new number, and those that wait may now take "
         "their place; how many is not in Git"
@@ -104,7 +106,7 @@ def ordering(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
 def _order(side: Side | None, change: ObjectChange) -> list[str]:
     """The tiers of one side, the lowest first."""
     every = side.objects.values() if side else ()
-    tiers = [each.body for each in every if each.kind == change.kind]
+    tiers = [each.body for each in every if each.group_kind == change.group_kind]
     return [each["metadata"]["name"] for each in sorted(tiers, key=lambda each: each["value"])]
 
 
@@ -173,7 +175,7 @@ KINDS = (
         labels=belonging,
     ),
     Kind(
-        "PriorityClass",
+        "PriorityClass.scheduling.k8s.io",
         CLASSES,
         unprioritised,
         (("globalDefault", default_tier), ("description", CLASSES)),
@@ -182,26 +184,26 @@ KINDS = (
             Fixed("preemptionPolicy", replaces=False, refuses=True, source=SCHEDULING),
         ),
     ),
-    _limit("ValidatingAdmissionPolicy", judging, judging, judging),
-    _limit("ValidatingAdmissionPolicyBinding", judging, judging, judging),
-    _limit("ClusterThrottle", COUNTED, UNCOUNTED, throttled),
-    _limit("ClusterQueue", NEW_QUEUE, CLOSED, QUEUED),
-    _limit("Cohort", NEW_QUEUE, POOLED, QUEUED),
+    _limit(kinds.POLICY, judging, judging, judging),
+    _limit(kinds.POLICY_BINDING, judging, judging, judging),
+    _limit("ClusterThrottle.schedule.k8s.everpeace.github.com", COUNTED, UNCOUNTED, throttled),
+    _limit("ClusterQueue.kueue.x-k8s.io", NEW_QUEUE, CLOSED, QUEUED),
+    _limit("Cohort.kueue.x-k8s.io", NEW_QUEUE, POOLED, QUEUED),
     _limit(
-        "LocalQueue",
+        "LocalQueue.kueue.x-k8s.io",
         NEW_QUEUE,
         MOVED,
         MOVED,
         Fixed("spec.clusterQueue", replaces=False, refuses=True, source=LOCAL_QUEUES),
     ),
-    _limit("ResourceFlavor", NEW_QUEUE, KEPT, PLACED),
+    _limit("ResourceFlavor.kueue.x-k8s.io", NEW_QUEUE, KEPT, PLACED),
     Kind(
-        "WorkloadPriorityClass",
+        "WorkloadPriorityClass.kueue.x-k8s.io",
         harmless("no job names it yet", TIERS),
         UNORDERED,
         (("value", ordering), ("description", harmless("it is read by people", TIERS))),
     ),
-    _limit("Queue", QUEUE, NO_QUEUE, QUEUE),
+    _limit("Queue.scheduling.volcano.sh", QUEUE, NO_QUEUE, QUEUE),
 )
 RULES: list[Rule] = [rule for kind in KINDS for rule in rules(kind, Applier.PULUMI)]
 """For the kinds of this component; Kubernetes' rules come behind them."""

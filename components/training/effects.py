@@ -14,7 +14,7 @@ IN_USE = "Kubeflow Trainer 2.2.0, pkg/controller/clustertrainingruntime_controll
 EXAMPLES = "foresite, components/training/examples.py"
 
 RUNTIME = Kind(
-    "ClusterTrainingRuntime",
+    "ClusterTrainingRuntime.trainer.kubeflow.org",
     harmless("TrainJobs may name it from now on", BUILD),
     harmless(
         "jobs that run go on; while a TrainJob names it, ended ones too, it stays, and `pulumi up` "

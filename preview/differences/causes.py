@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from components.effects.vocabulary import Name, ObjectChange, Side, SiteChange
 from components.making.manifest import Manifest, Target
 from components.site import objects_by_name
+from components.source import site_of
 from preview.differences import connections
 from preview.differences.edits.edit import Edit
 from preview.result import Cause
@@ -74,9 +75,9 @@ def _carried(
 ) -> set[Name]:
     """The changed objects that carry a group of edits."""
     before, after = sides
-    made = _made(before.site, group, forward=True)
+    made = _made(site_of(before), group, forward=True)
     found = {n for n in changes if made.get(n) != before.objects.get(n)} if made else set()
-    if made is None and (made := _made(after.site, group, forward=False)) is not None:
+    if made is None and (made := _made(site_of(after), group, forward=False)) is not None:
         found = {n for n in changes if made.get(n) != after.objects.get(n)}
     # Of many lines that were edited together each host's object is traced to its own.
     hosts = {edit.host for edit in group if edit.host}

@@ -24,8 +24,8 @@ def compare(name: str, before: Side | None, after: Side | None) -> SiteChange:
     for each in dict.fromkeys((*theirs, *mine)):
         old, new = mine.get(each), theirs.get(each)
         if old is not None and new is not None and before and after:
-            was = applied(before.site.file.cluster.context, old)
-            if was != applied(after.site.file.cluster.context, new):
+            was = applied(before.fleet.context, old)
+            if was != applied(after.fleet.context, new):
                 pair = (old, None) if was else (None, new)
                 changes[each] = ObjectChange(each[0], *pair)
                 continue

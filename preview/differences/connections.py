@@ -25,18 +25,17 @@ def effects(site: SiteChange) -> Iterator[Effect]:
     """What another context does: nobody knows, and `pulumi up` refuses."""
     if site.before is None or site.after is None:
         return
-    old, new = site.before.site.file, site.after.site.file
-    hosts = tuple(host.name for host in site.after.site.hosts)
+    old, new = site.before.fleet, site.after.fleet
     moved = [("management", old.management, new.management, NAMESPACE)]
-    ended = old.decommission or new.decommission
-    if old.cluster.context and new.cluster.context and not ended:
+    ended = old.decommissioned or new.decommissioned
+    if old.context and new.context and not ended:
         named = [n for n, m in site.after.objects.items() if m.target is Target.SITE]
         first = named[0] if named else NAMESPACE
-        moved.append(("cluster.context", old.cluster.context, new.cluster.context, first))
+        moved.append(("cluster.context", old.context, new.context, first))
     for path, before, after, name in moved:
         if before != after:
             why = _WHY.format(path, after, before)
-            yield Effect(Impact.UNKNOWN, name, (), why, _SOURCE, hosts, action=Action.REFUSED)
+            yield Effect(Impact.UNKNOWN, name, (), why, _SOURCE, new.names, action=Action.REFUSED)
 
 
 def applied(context: str | None, manifest: Manifest) -> bool:

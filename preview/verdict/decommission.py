@@ -18,6 +18,7 @@ from components.effects.vocabulary import (
     Side,
     SiteChange,
 )
+from components.machines.effects import kinds
 from components.machines.names import POOL_LABEL, ZONE_LABEL
 from components.making.manifest import Target
 from components.site import COMPONENTS
@@ -61,7 +62,7 @@ _METAL = "BMO v0.13.2, internal/controller/metal3.io/host_state_machine.go"
 
 def ended(side: Side | None) -> bool:
     """Whether a side has the site, and it is decommissioned there."""
-    return side is not None and side.site.file.decommission is not None
+    return side is not None and side.fleet.decommissioned
 
 
 def state(site: SiteChange) -> State:
@@ -83,7 +84,7 @@ def effects(site: SiteChange) -> Iterator[Effect]:
     """What the change does to a site for which :func:`special` holds."""
     if site.after is None:
         why = _OVER if ended(site.before) else _VANISHED
-        hosts = tuple(host.name for host in site.side.site.hosts)
+        hosts = site.side.fleet.names
         yield Effect(Impact.NONE, NAMESPACE, (), why, "foresite", hosts, action=Action.LEFT)
     elif not ended(site.after):
         yield from _returning(site)
@@ -97,12 +98,12 @@ def effects(site: SiteChange) -> Iterator[Effect]:
 
 def _ending(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
     """A site that runs ends."""
-    if change.after is not None or change.kind == "BareMetalHost":
+    if change.after is not None or change.group_kind == kinds.HOST:
         yield from _registered(site, change)
         return
     gone = Action.DELETED
     if change.name == CLUSTER:
-        hosts = tuple(host.name for side in site.sides[:1] for host in side.site.hosts)
+        hosts = site.sides[0].fleet.names
         yield Effect(Impact.REMOVE, change.name, (), _ENDS, _ENDING, hosts, action=gone)
     elif change.one.target is Target.SITE and not _applied(site, change):
         why = "it was never applied: cluster.context names no cluster to apply it to"
@@ -115,13 +116,13 @@ def _ending(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
 
 def _applied(site: SiteChange, change: ObjectChange) -> bool:
     """Whether an object that goes is in some cluster."""
-    context = site.before.site.file.cluster.context if site.before else None
+    context = site.before.fleet.context if site.before else None
     return connections.applied(context, change.one)
 
 
 def _registered(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
     """A change of what is left of a site: no Machine is there that could notice."""
-    hosts = (change.one.key[3],) if change.kind == "BareMetalHost" else ()
+    hosts = (change.one.key[3],) if change.group_kind == kinds.HOST else ()
     if change.before is not None and change.after is not None:
         moved = [each for each in change.fields if each.path in _LABELS and hosts]
         for each in moved:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from components.effects.kubernetes import HOLDS_DATA
 from components.effects.rules import judged
 from components.effects.vocabulary import Action, Effect, Impact, Name, ObjectChange, SiteChange
+from components.machines.effects import kinds
 from components.machines.rollout import capacity, plans
 from components.making.manifest import Manifest, Target
 from components.site import COMPONENTS
@@ -91,7 +92,7 @@ def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]
             concerned.setdefault(host, []).append(index)
     pools: dict[str, str] = {}
     for side in reversed(site.sides):
-        for each in side.site.hosts:
+        for each in side.fleet.hosts:
             pools.setdefault(each.name, each.pool)
     for name, pool in pools.items():
         mine = concerned.get(name, [])
@@ -156,7 +157,7 @@ def _lost(site: SiteChange, change: ObjectChange) -> bool:
     """Whether an object goes that some cluster has: on one that nobody named there is none."""
     if change.after is not None or site.before is None or site.after is None:
         return False
-    named = site.before.site.file.cluster.context is not None
+    named = site.before.fleet.context is not None
     return named or change.one.target is Target.MANAGEMENT
 
 
@@ -166,20 +167,20 @@ def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion
     A host that leaves the list and the machine that its pool then has too many count once.
     """
     gone = {name: each for name, each in site.changes.items() if _lost(site, each)}
-    hosts = sum(each.kind == "BareMetalHost" for each in gone.values())
+    hosts = sum(each.group_kind == kinds.HOST for each in gone.values())
     if decommission.state(site) is State.DECOMMISSIONED:
-        hosts = len(site.sides[0].site.hosts)
+        hosts = len(site.sides[0].fleet.hosts)
     machines = sum(
         len(each.hosts) if each.at_most is None else each.at_most
         for each in effects
-        if each.impact is Impact.REMOVE and site.changes[each.name].kind == "MachineDeployment"
+        if each.impact is Impact.REMOVE and site.changes[each.name].group_kind == kinds.DEPLOYMENT
     )
     if hosts or machines:
         yield Deletion("hosts", max(hosts, machines))
-    kinds: dict[str, int] = {}
+    lost: dict[str, int] = {}
     for each in gone.values():
-        held = each.one.protect or each.kind in HOLDS_DATA
-        if held and each.kind not in ("BareMetalHost", "MachineDeployment"):
-            kinds[each.kind] = kinds.get(each.kind, 0) + 1
-    for kind, count in sorted(kinds.items()):
+        held = each.one.protect or each.group_kind in HOLDS_DATA
+        if held and each.group_kind not in (kinds.HOST, kinds.DEPLOYMENT):
+            lost[each.kind] = lost.get(each.kind, 0) + 1
+    for kind, count in sorted(lost.items()):
         yield Deletion(kind, count)

@@ -13,6 +13,7 @@ from components.object_cache.effects.consequences import consequences as told
 from components.object_cache.effects.moved import CacheMove, moved, without
 from components.object_cache.names import COMPONENT
 from components.site import COMPONENTS
+from components.source import site_of
 from preview.result import HostVerdict, counted
 from schemas.facts.site import Site
 from schemas.model.vocabulary import CacheDiscovery
@@ -26,12 +27,12 @@ def cache(
     site: SiteChange, hosts: Iterable[HostVerdict], plans: Sequence[PoolPlan]
 ) -> CacheMove | None:
     """What a change does to the cache; None where it does nothing, or a side has none."""
-    if any(each.site.file.decommission for each in site.sides):
+    if any(each.fleet.decommissioned for each in site.sides):
         return None  # it goes with the whole cluster, or starts empty with it
     found = moved(site)
     if found is None or site.before is None or site.after is None:
         return None
-    sides = (site.before.site, site.after.site)
+    sides = (site_of(site.before), site_of(site.after))
     found = _with_disks(found, sides, hosts, plans)
     before, after = (each.cache_servers() for each in sides)
     idle = without(site.after, frozenset(_idle(*sides)))
@@ -64,11 +65,12 @@ def consequences(site: SiteChange) -> Iterator[Consequence]:
     """
     if site.before is None or site.after is None:
         return
-    named = [each.site.file.cluster.context is not None for each in site.sides]
-    if named[0] != named[1] or any(each.site.file.decommission for each in site.sides):
+    named = [each.fleet.context is not None for each in site.sides]
+    if named[0] != named[1] or any(each.fleet.decommissioned for each in site.sides):
         return  # the cache starts, or is given up as it is
     applied = all(named)
-    for each in told(site.before.site, site.after.site):
+    old, new = site_of(site.before), site_of(site.after)
+    for each in told(old.file.cache, new.file.cache, old.cache_servers()):
         yield each._replace(applied=applied)
     if not applied:
         yield from _restarts(site)
@@ -111,9 +113,7 @@ def _why(effects: Iterable[Effect]) -> str:
 
 
 def _named(side: Side) -> Side:
-    cluster = side.site.file.cluster.model_copy(update={"context": "named"})
-    file = side.site.file.model_copy(update={"cluster": cluster})
-    return replace(side, site=replace(side.site, file=file))
+    return replace(side, fleet=replace(side.fleet, context="named"))
 
 
 def _with_disks(

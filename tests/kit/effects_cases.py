@@ -16,10 +16,11 @@ from components.effects.vocabulary import (
     Name,
     ObjectChange,
     Path,
-    Side,
     SiteChange,
 )
+from components.machines.fleet import side_of
 from components.making.manifest import Json, Manifest, Target
+from components.source import site_of
 from schemas.facts.site import Site
 from tests.kit.repository import all_sites
 
@@ -276,8 +277,8 @@ def change_of(
     before, after = sites or (tokyo(), tokyo())
     return SiteChange(
         "tokyo-1",
-        Side(before, sides[0]) if before else None,
-        Side(after, sides[1]) if after else None,
+        side_of(before, sides[0]) if before else None,
+        side_of(after, sides[1]) if after else None,
         changes,
     )
 
@@ -298,4 +299,4 @@ Said = tuple[Impact, str, int | None, Action | None]
 
 
 def said(site: SiteChange, found: Iterable[Effect]) -> set[Said]:
-    return {(e.impact, pools(site.side.site, e), e.at_most, e.action) for e in found}
+    return {(e.impact, pools(site_of(site.side), e), e.at_most, e.action) for e in found}

@@ -7,6 +7,7 @@ from typing import Any
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Rules, judged
 from components.effects.vocabulary import Action, Effect, Impact, Side, SiteChange
+from components.machines.fleet import side_of
 from components.object_cache.effects import RULES
 from components.object_cache.names import COMPONENT
 from components.object_cache.objects import objects
@@ -38,7 +39,7 @@ def without() -> Site:
 
 
 def side(of: Site) -> Side:
-    return Side(of, {(COMPONENT, each.name): each for each in objects(of)})
+    return side_of(of, {(COMPONENT, each.name): each for each in objects(of)})
 
 
 def change(before: Site, after: Site) -> SiteChange:

@@ -8,10 +8,12 @@ from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.nodestate import Condition, NodeState
 from components.effects.rules import Rules, judged
 from components.effects.vocabulary import Effect, Impact, Side
+from components.machines.fleet import side_of
 from components.making.manifest import Json
 from components.remediation.effects import RULES
 from components.remediation.names import COMPONENT
 from components.remediation.objects import objects
+from components.source import site_of
 from preview.differences.compare import compare
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
@@ -98,7 +100,7 @@ def nodes(of: Site, faulty: Mapping[int, NodeState]) -> dict[str, NodeState]:
 
 
 def side(of: Site) -> Side:
-    return Side(of, {(COMPONENT, each.name): each for each in objects(of)})
+    return side_of(of, {(COMPONENT, each.name): each for each in objects(of)})
 
 
 def effects(before: Site, after: Site, seen: Nodes | None = None) -> list[Effect]:
@@ -110,7 +112,7 @@ def effects(before: Site, after: Site, seen: Nodes | None = None) -> list[Effect
 
 def between(before: Side, after: Side, seen: Nodes | None = None) -> list[Effect]:
     """Every effect of a change of objects, whoever made them."""
-    both = replace(compare(after.site.name, before, after), nodes=seen)
+    both = replace(compare(site_of(after).name, before, after), nodes=seen)
     return [each for one in both.changes.values() for each in judged(EVERY_RULE, both, one)]
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from components.effects.vocabulary import Name, ObjectChange, Side, SiteChange
+from components.effects.vocabulary import Name, ObjectChange, SiteChange
+from components.machines.fleet import from_site, side_of
 from components.making.manifest import Manifest
 from foresite.cli import main
 from preview.gates import ALLOWABLE, GROW, allowed, gates
@@ -37,7 +38,7 @@ def objects(count: int, **bodies: Any) -> dict[Name, Manifest]:
 def change(
     before: dict[Name, Manifest] | None, after: dict[Name, Manifest] | None, site: Site = SITE
 ) -> SiteChange:
-    sides = [None if each is None else Side(site, each) for each in (before, after)]
+    sides = [None if each is None else side_of(site, each) for each in (before, after)]
     differing = {
         name: ObjectChange("teams", (before or {}).get(name), (after or {}).get(name))
         for name in {*(before or {}), *(after or {})}
@@ -111,7 +112,7 @@ def test_a_site_that_comes_back_from_its_end_has_not_grown() -> None:
     found = change(objects(4), objects(10 * MORE))
     assert growth(found) is not None
     assert found.before is not None
-    assert growth(replace(found, before=replace(found.before, site=ended))) is None
+    assert growth(replace(found, before=replace(found.before, fleet=from_site(ended)))) is None
 
 
 def grown(*counts: int) -> Preview:

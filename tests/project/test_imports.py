@@ -21,6 +21,7 @@ WRONG = {
     "components": ("components/making/manifest.py", "controlplane.client"),
     "siblings": ("components/machines/names.py", "components.pod_network.objects"),
     "shared": ("components/making/taints.py", "components.making.daemons"),
+    "effects": ("components/effects/pods.py", "schemas.facts.site"),
     "pure": ("components/making/dump.py", "pulumi"),
     "shells": ("components/machines/hosts.py", "components.machines.component"),
     "preview": ("preview/result.py", "foresite.command"),
@@ -93,7 +94,7 @@ print(json.dumps(sorted(sys.modules)))
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     modules = json.loads(done.stdout)
-    assert not [name for name in modules if re.match(r"components\.\w+\.impact", name)]
+    assert not [name for name in modules if re.match(r"components\.\w+\.effects", name)]
     loaded = {name.partition(".")[0] for name in modules}
     assert loaded >= {"foresite", "schemas", "components", "yaml", "pydantic"}
     slow = {"pulumi", "pulumi_kubernetes", "grpc", "google", "jsonschema", "ruamel", "typer"}

@@ -8,12 +8,17 @@ node-feature-discovery 0.19.0, pkg/nfd-master/nfd-api-controller.go and nfd-mast
 from collections.abc import Iterable
 
 from components.accelerators.discovery import SEEN_DOMAIN
-from components.accelerators.effects.concerned import hosts_where, unsure
+from components.accelerators.effects.concerned import (
+    handed_otherwise,
+    hosts_where,
+    otherwise_served,
+    unsure,
+)
+from components.effects import kinds
 from components.effects.applying import Kind, effect, not_known
 from components.effects.configuration import content, readers
 from components.effects.rules import Judge, harmless
 from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
-from schemas.facts.feature_gates import api_server_gates, runtime_config
 
 ADMISSION = "Kubernetes 1.34, apiserver pkg/admission/plugin/policy"
 ALLOCATION = "Kubernetes 1.34, pkg/scheduler/framework/plugins/dynamicresources"
@@ -31,8 +36,7 @@ def served_later(
 ) -> Iterable[Effect]:
     """A mutating policy that comes, maybe before the control plane serves its kind."""
     why = f"{LATER} are completed so, and no others"
-    told = {str((api_server_gates(each.site), runtime_config(each.site))) for each in site.sides}
-    if len(told) > 1:
+    if otherwise_served(site):
         why += (
             "; the control plane serves this kind once its machines were replaced, until then "
             "`pulumi up` stops here and has to be run again"
@@ -52,7 +56,8 @@ def seen(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> I
     placed = [
         each.title
         for each in every
-        if each.kind not in ("NodeFeatureRule", "ConfigMap") and SEEN_DOMAIN in str(each.body)
+        if each.group_kind not in ("NodeFeatureRule.nfd.k8s-sigs.io", "ConfigMap")
+        and SEEN_DOMAIN in str(each.body)
     ]
     if placed:
         why = f"{', '.join(dict.fromkeys(placed))} may be placed by these labels"
@@ -80,11 +85,8 @@ def _handed_over(otherwise: Judge) -> Judge:
     def judge(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
-        before, after = (
-            side.site.file.accelerators if side else None for side in (site.before, site.after)
-        )
-        moved = before and after and before.model_by is not after.model_by
         model = change.one.name.partition("/")[2]
+        moved = handed_otherwise(site)
         hosts = hosts_where(site, lambda _, each: each.model == model) if moved else {}
         if not hosts:
             yield from otherwise(site, change, field)
@@ -110,14 +112,14 @@ RENAMED = harmless(
 )
 
 ASKING = (
-    Kind("MutatingAdmissionPolicy", served_later, UNCOMPLETED, (("spec", COMPLETED),)),
-    Kind("MutatingAdmissionPolicyBinding", served_later, UNCOMPLETED, (("spec", COMPLETED),)),
-    Kind("ValidatingAdmissionPolicy", JUDGED, UNJUDGED, (("spec", JUDGED),)),
-    Kind("ValidatingAdmissionPolicyBinding", JUDGED, UNJUDGED, (("spec", JUDGED),)),
-    Kind("NodeFeatureRule", seen, seen, (("spec", seen),)),
+    Kind(kinds.MUTATING_POLICY, served_later, UNCOMPLETED, (("spec", COMPLETED),)),
+    Kind(kinds.MUTATING_BINDING, served_later, UNCOMPLETED, (("spec", COMPLETED),)),
+    Kind(kinds.POLICY, JUDGED, UNJUDGED, (("spec", JUDGED),)),
+    Kind(kinds.POLICY_BINDING, JUDGED, UNJUDGED, (("spec", JUDGED),)),
+    Kind("NodeFeatureRule.nfd.k8s-sigs.io", seen, seen, (("spec", seen),)),
     Kind("ConfigMap", expected, expected, (("data", expected),)),
     Kind(
-        "DeviceClass",
+        "DeviceClass.resource.k8s.io",
         _handed_over(harmless("pods made later may ask by this name", ALLOCATION)),
         _handed_over(harmless("pods that run keep their cards; those made later wait", ALLOCATION)),
         (("spec", SELECTED), ("spec.extendedResourceName", RENAMED)),

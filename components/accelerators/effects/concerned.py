@@ -6,8 +6,16 @@ from components.accelerators.names import Served, served
 from components.effects.applying import effect
 from components.effects.placement import Fit, running
 from components.effects.pods import on_both
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
-from schemas.facts.feature_gates import operated
+from components.effects.vocabulary import (
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    Side,
+    SiteChange,
+)
+from components.source import site_of
+from schemas.facts.feature_gates import api_server_gates, operated, runtime_config
 from schemas.facts.site import Site
 
 Chosen = Callable[[Site, Served], bool]
@@ -21,10 +29,33 @@ def hosts_where(site: SiteChange, chosen: Chosen) -> dict[str, Fit]:
     """
     found: dict[str, Fit] = {}
     for side in site.sides:
-        for each in served(side.site):
-            if chosen(side.site, each):
-                found |= {host.name: Fit.MAYBE for host in side.site.hosts_of(each.pool)}
+        site_there = site_of(side)
+        for each in served(site_there):
+            if chosen(site_there, each):
+                hosts = side.fleet.hosts_of(each.pool.name)
+                found |= {host.name: Fit.MAYBE for host in hosts}
     return on_both(site, found)
+
+
+def otherwise_served(site: SiteChange) -> bool:
+    """Whether the control plane is to serve other APIs, or has other feature gates."""
+    sites = [site_of(side) for side in site.sides]
+    return len({str((api_server_gates(each), runtime_config(each))) for each in sites}) > 1
+
+
+def handed_otherwise(site: SiteChange) -> bool:
+    """Whether devices get to pods in another way."""
+    found = [site_of(side).file.accelerators for side in (site.before, site.after) if side]
+    ways = [each.model_by for each in found if each]
+    return len(ways) == 2 and ways[0] is not ways[1]
+
+
+def plugin_resource(side: Side | None, pool: str) -> str | None:
+    """What the device plugin of a pool advertises on one side; None where none runs."""
+    if side is None or side.fleet.context is None:
+        return None
+    found = (each.record for each in served(site_of(side)) if each.pool.name == pool)
+    return next((each.plugin.resource for each in found), None)
 
 
 def by_operator(site: Site, each: Served) -> bool:

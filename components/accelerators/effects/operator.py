@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from components.accelerators.effects.concerned import by_operator, concerning, hosts_where, unsure
-from components.accelerators.names import Served
 from components.effects.applying import Fixed, Kind, effect, former
 from components.effects.bodies import mapping
 from components.effects.placement import Fit, running
@@ -24,7 +23,6 @@ from components.effects.rules import Judge, harmless
 from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.making.daemons import MAX_UNAVAILABLE
 from components.making.manifest import Json
-from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 
 PARTS = "NVIDIA/gpu-operator 26.3.3, controllers/object_controls.go"
@@ -110,7 +108,11 @@ def _renewal(policy: Json) -> str:
 def driver(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A field of an NVIDIADriver: any of them goes into the driver's pods."""
     every = site.after.objects.values() if site.after else ()
-    policies = [_upgrade_policy(each.body) for each in every if each.kind == "ClusterPolicy"]
+    policies = [
+        _upgrade_policy(each.body)
+        for each in every
+        if each.group_kind == "ClusterPolicy.nvidia.com"
+    ]
     policy: Json = policies[0] if policies else {}
     if policy.get("autoUpgrade") is not True:
         why = (
@@ -130,11 +132,7 @@ def _pool_of(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:
         mapping(each.body, "spec", "nodeSelector").get(POOL_LABEL)
         for each in (former(change), change.one)
     }
-
-    def mine(_site: Site, each: Served) -> bool:
-        return each.pool.name in names
-
-    return hosts_where(site, mine)
+    return hosts_where(site, lambda _, each: each.pool.name in names)
 
 
 def _of_its_pool(why: str) -> Judge:
@@ -153,7 +151,7 @@ APART = harmless("an object beside the pods changes, and no pod", PARTS)
 
 OPERATOR = (
     Kind(
-        "ClusterPolicy",
+        "ClusterPolicy.nvidia.com",
         not_known("the operator starts on hosts that run jobs, and may install their driver"),
         not_known("all that the operator runs goes at once, drivers too, without a drain"),
         (
@@ -178,7 +176,7 @@ OPERATOR = (
         ),
     ),
     Kind(
-        "NVIDIADriver",
+        "NVIDIADriver.nvidia.com",
         _of_its_pool("a driver is installed on hosts that may have one and run jobs"),
         _of_its_pool("the drivers' pods go at once, without a drain"),
         (

@@ -8,18 +8,12 @@ resource's name).
 
 from collections.abc import Iterable
 
-from components.accelerators.names import served
+from components.accelerators.effects.concerned import plugin_resource
 from components.accelerators.plugins import PLUGIN
+from components.effects import kinds
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Rule
-from components.effects.vocabulary import (
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    Side,
-    SiteChange,
-)
+from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
 
 DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go (allocatedDevices)"
 
@@ -47,7 +41,7 @@ def _renaming(rule: Rule) -> Rule:
 def _renamed(site: SiteChange, change: ObjectChange) -> str:
     """What becomes of a pool's cards where their resource changes; empty where it does not."""
     _, part, pool = change.one.name.split("/")
-    before, after = (_resource(side, pool) for side in (site.before, site.after))
+    before, after = (plugin_resource(side, pool) for side in (site.before, site.after))
     if part != PLUGIN or before is None or after is None or before == after:
         return ""
     return (
@@ -56,15 +50,7 @@ def _renamed(site: SiteChange, change: ObjectChange) -> str:
     )
 
 
-def _resource(side: Side | None, pool: str) -> str | None:
-    """What the device plugin of a pool advertises on one side; None where none runs."""
-    if side is None or side.site.file.cluster.context is None:
-        return None
-    found = (each.record for each in served(side.site) if each.pool.name == pool)
-    return next((each.plugin.resource for each in found), None)
-
-
 RULES: list[Rule] = [
-    _renaming(rule) for rule in KUBERNETES if rule.kind == "DaemonSet" and not rule.whole
+    _renaming(rule) for rule in KUBERNETES if rule.kind == kinds.DAEMON_SET and not rule.whole
 ]
 """Coming and going is left to the rules of DaemonSets: on one side no plugin of ours runs."""

@@ -14,6 +14,7 @@ from components.effects.vocabulary import (
     ObjectChange,
     SiteChange,
 )
+from components.machines.effects import kinds
 from components.machines.effects.anykind import (
     coming_and_going,
     metadata_rules,
@@ -24,7 +25,7 @@ from components.machines.effects.anykind import (
 from components.machines.effects.concerned import value
 from components.making.manifest import Json, Manifest
 
-KIND = "IPPool"
+KIND = kinds.ADDRESS_POOL
 _WEBHOOK = "Metal3 IPAM v1.13.2, internal/webhooks/v1alpha1/ippool_webhook.go"
 _MANAGER = "Metal3 IPAM v1.13.2, ipam/ippool_manager.go"
 _CONTROLLER = "Metal3 IPAM v1.13.2, controllers/ippool_controller.go"

@@ -12,6 +12,7 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.machines.effects.concerned import dotted, either
+from components.making.manifest import GroupKind
 
 FieldJudge = Callable[[SiteChange, ObjectChange, FieldChange], Iterable[Effect]]
 """A judge of changed fields, which never sees an object that comes or goes."""
@@ -36,7 +37,7 @@ def of_field(judge: FieldJudge) -> Judge:
     return with_field
 
 
-def metadata_rules(kind: str) -> list[Rule]:
+def metadata_rules(kind: GroupKind) -> list[Rule]:
     """The rules for what every object has; rules of the kind with longer paths go before them."""
     why = "{} of the object itself change in place, and no controller touches a machine for them"
     return [

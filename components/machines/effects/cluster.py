@@ -12,6 +12,7 @@ from components.effects.vocabulary import (
     ObjectChange,
     SiteChange,
 )
+from components.machines.effects import kinds
 from components.machines.effects.anykind import (
     coming_and_going,
     gone,
@@ -21,7 +22,6 @@ from components.machines.effects.anykind import (
     removal,
 )
 from components.machines.effects.concerned import either, members
-from schemas.model.vocabulary import VirtualIp
 
 _PHASES = "Cluster API v1.13.6, internal/controllers/cluster/cluster_controller_phases.go"
 _DELETION = "Cluster API v1.13.6, internal/controllers/cluster/cluster_controller.go"
@@ -33,7 +33,6 @@ _PROVIDER = "CAPM3 v1.13.2, controllers/metal3cluster_controller.go"
 _NODES = "CAPM3 v1.13.2, controllers/metal3machine_controller.go"
 _ZONES = "Cluster API v1.13.6, controlplane/kubeadm/internal/control_plane.go"
 _GUARD = "components/machines/upgrade.py; Kubernetes v1.34, ValidatingAdmissionPolicy"
-_GUARDS = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 
 
 @of_field
@@ -43,7 +42,7 @@ def _endpoint(site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
         "the Cluster took its endpoint over when it was made, and keeps it, as do all "
         "certificates, kubeconfigs and nodes"
     )
-    if all(s.site.file.cluster.virtual_ip is VirtualIp.EXTERNAL for s in site.sides):
+    if not any(side.fleet.endpoint_announced for side in site.sides):
         why = f"{kept}; nothing follows the other one"
         yield Effect(Impact.NONE, change.name, field.path, why, _PHASES)
         return
@@ -74,7 +73,7 @@ def _holding(what: str, source: str, impact: Impact = Impact.REMOVE) -> Judge:
 RULES = [
     *(
         rule
-        for kind in ("Namespace", "Cluster", "Metal3Cluster", *_GUARDS)
+        for kind in ("Namespace", kinds.CLUSTER, kinds.METAL3_CLUSTER, *kinds.GUARDS)
         for rule in metadata_rules(kind)
     ),
     Rule(
@@ -87,7 +86,7 @@ RULES = [
         whole=True,
     ),
     Rule(
-        "Cluster",
+        kinds.CLUSTER,
         path("spec.clusterNetwork"),
         harmless(
             "read when the first machine runs kubeadm init: a running cluster keeps its networks "
@@ -97,7 +96,7 @@ RULES = [
     ),
     *(
         Rule(
-            "Cluster",
+            kinds.CLUSTER,
             path(f"spec.clusterNetwork.{each}"),
             not_known(
                 "read when the first machine runs kubeadm init: no part of Kubernetes moves a "
@@ -110,7 +109,7 @@ RULES = [
     ),
     *(
         Rule(
-            "Cluster",
+            kinds.CLUSTER,
             path(f"spec.{each}"),
             not_known(
                 "the webhook refuses only its removal; what another one does is not known", _WEBHOOK
@@ -119,24 +118,24 @@ RULES = [
         for each in ("controlPlaneRef", "infrastructureRef")
     ),
     Rule(
-        "Cluster",
+        kinds.CLUSTER,
         (),
         _holding("with a Cluster all its Machines are deleted, and their hosts wiped", _DELETION),
         whole=True,
     ),
-    Rule("Metal3Cluster", path("spec.controlPlaneEndpoint"), _endpoint),
+    Rule(kinds.METAL3_CLUSTER, path("spec.controlPlaneEndpoint"), _endpoint),
     Rule(
-        "Metal3Cluster",
+        kinds.METAL3_CLUSTER,
         path("spec.failureDomains"),
         harmless("where the next control plane machine is put; those that run stay", _ZONES),
     ),
     Rule(
-        "Metal3Cluster",
+        kinds.METAL3_CLUSTER,
         path("spec.cloudProviderEnabled"),
         harmless("how the node of a new machine is found; nodes that are there stay", _NODES),
     ),
     Rule(
-        "Metal3Cluster",
+        kinds.METAL3_CLUSTER,
         (),
         _holding(
             "it goes only when the site's last machine is gone; what becomes of machines until "
@@ -148,7 +147,7 @@ RULES = [
     ),
     *(
         Rule(kind, path("spec"), harmless("says what is refused from now on", _GUARD))
-        for kind in _GUARDS
+        for kind in kinds.GUARDS
     ),
     *(
         Rule(
@@ -162,7 +161,7 @@ RULES = [
             ),
             whole=True,
         )
-        for kind in _GUARDS
+        for kind in kinds.GUARDS
     ),
 ]
 """The rules of what holds a site together."""

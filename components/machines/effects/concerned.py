@@ -3,45 +3,47 @@
 import re
 from typing import Any
 
+from components.effects.fleet import Group
 from components.effects.vocabulary import ABSENT, ObjectChange, Path, Side, SiteChange
+from components.machines.effects import kinds
 from components.making.manifest import Manifest
-from schemas.model.site_file import Pool
 
-_OF_A_POOL = (
-    "MachineDeployment",
-    "MachineHealthCheck",
-    "Metal3RemediationTemplate",
-    "KubeadmConfigTemplate",
-    "Metal3DataTemplate",
-    "Metal3MachineTemplate",
+_OF_GROUPS = frozenset(
+    {
+        kinds.CONTROL_PLANE,
+        kinds.DEPLOYMENT,
+        kinds.HEALTH_CHECK,
+        kinds.REMEDIATION_TEMPLATE,
+        *kinds.TEMPLATES,
+    }
 )
-"""Kinds whose logical names say their pool, and their zone where zones are kept apart."""
+"""Kinds whose objects are about some groups of machines; others are about all."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
-def place(change: ObjectChange) -> tuple[str, str]:
-    """The pool and the zone ("" for all) of an object, from ``<kind>/<pool>[/<zone>]``."""
-    _, pool, *zone = change.one.name.split("/")
-    return pool, zone[0] if zone else ""
+def groups(side: Side | None, change: ObjectChange) -> tuple[Group, ...]:
+    """The groups of machines on one side that an object makes, looks after or is a template of."""
+    return side.fleet.about.get(change.name, ()) if side else ()
 
 
 def hosts_in(side: Side | None, pool: str, zone: str = "") -> tuple[str, ...]:
-    """The hosts of a pool (in one zone) on one side, in the order of the host list."""
-    hosts = side.site.by_pool.get(pool, ()) if side else ()
-    return tuple(host.name for host in hosts if zone in ("", host.zone))
+    """The hosts of a pool (in one zone) on one side, in the order of all hosts."""
+    return tuple(host.name for host in side.fleet.hosts_of(pool, zone)) if side else ()
 
 
 def members(side: Side | None, change: ObjectChange) -> tuple[str, ...]:
     """The hosts that an object is about on one side; all, where it is about the whole site."""
     if side is None:
         return ()
-    if change.kind == "BareMetalHost":
+    if change.group_kind == kinds.HOST:
         return (change.one.key[3],) if change.name in side.objects else ()
-    if change.kind == "KubeadmControlPlane":
-        return hosts_in(side, side.site.control_plane.name)
-    if change.kind in _OF_A_POOL:
-        return hosts_in(side, *place(change))
-    return tuple(host.name for host in side.site.hosts)
+    if change.group_kind not in _OF_GROUPS:
+        return side.fleet.names
+    found = groups(side, change)
+    if len(found) == 1:
+        return tuple(host.name for host in found[0].hosts)
+    mine = {host.name for group in found for host in group.hosts}
+    return tuple(name for name in side.fleet.names if name in mine)
 
 
 def staying(site: SiteChange, change: ObjectChange) -> tuple[str, ...]:
@@ -55,10 +57,9 @@ def either(site: SiteChange, change: ObjectChange) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*members(site.before, change), *members(site.after, change))))
 
 
-def pool_named(side: Side | None, name: str) -> Pool | None:
-    """A pool of one side; None where there is none of that name."""
-    pools = side.site.file.pools if side else ()
-    return next((pool for pool in pools if pool.name == name), None)
+def groups_named(side: Side | None, pool: str) -> tuple[Group, ...]:
+    """The groups of a pool on one side; none where there is no pool of that name."""
+    return side.fleet.pools.get(pool, ()) if side else ()
 
 
 def value(manifest: Manifest | None, *steps: str | int) -> Any:

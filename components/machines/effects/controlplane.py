@@ -16,6 +16,7 @@ from components.effects.vocabulary import (
     ObjectChange,
     SiteChange,
 )
+from components.machines.effects import kinds
 from components.machines.effects.anykind import gone, metadata_rules, of_field, refused, removal
 from components.machines.effects.concerned import capped, dotted, members, number, value
 from components.machines.effects.labels import relabelled
@@ -23,7 +24,7 @@ from components.machines.effects.scale import DELETE_MACHINE, scaled, settled
 from components.machines.effects.templates import because
 from components.machines.effects.versions import PREFLIGHT, parsed
 
-KIND = "KubeadmControlPlane"
+KIND = kinds.CONTROL_PLANE
 COMPARED = "Cluster API v1.13.6, controlplane/kubeadm/internal/filters.go"
 _WEBHOOK = "Cluster API v1.13.6, controlplane/kubeadm/internal/webhooks/kubeadmcontrolplane.go"
 _CONTROLLER = "Cluster API v1.13.6, controlplane/kubeadm/internal/controllers"
@@ -107,9 +108,7 @@ def _init(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterato
 
 @of_field
 def _reference(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
-    kind = value(change.after, *_REFERENCE, "kind")
-    names = (value(each, *_REFERENCE, "name") for each in (change.before, change.after))
-    yield _roll(site, change, field, because(site, kind, *names))
+    yield _roll(site, change, field, because(site, change, _REFERENCE))
 
 
 @of_field
@@ -143,7 +142,7 @@ def _lagging(site: SiteChange, minor: tuple[int, ...]) -> bool:
     return any(
         parsed(value(each, *version))[:2] != minor
         for each in found
-        if each.kind == "MachineDeployment"
+        if each.group_kind == kinds.DEPLOYMENT
     )
 
 

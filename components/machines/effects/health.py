@@ -14,22 +14,13 @@ from components.effects.vocabulary import (
     ObjectChange,
     SiteChange,
 )
-from components.machines.effects import controlplane, workers
+from components.machines.effects import controlplane, kinds, workers
 from components.machines.effects.anykind import coming_and_going, metadata_rules, of_field, refused
-from components.machines.effects.concerned import (
-    capped,
-    either,
-    number,
-    place,
-    pool_named,
-    staying,
-    value,
-)
+from components.machines.effects.concerned import capped, either, groups, number, staying, value
 from components.making.manifest import Manifest
-from schemas.model.vocabulary import Role
 
-KIND = "MachineHealthCheck"
-REMEDY = "Metal3RemediationTemplate"
+KIND = kinds.HEALTH_CHECK
+REMEDY = kinds.REMEDIATION_TEMPLATE
 _FOLDER = "Cluster API v1.13.6, internal/controllers/machinehealthcheck"
 _TARGETS = f"{_FOLDER}/machinehealthcheck_targets.go"
 _CHECK = f"{_FOLDER}/machinehealthcheck_controller.go"
@@ -40,6 +31,10 @@ _TEMPLATE = path("spec.remediation.templateRef")
 _STARTUP = path("spec.checks.nodeStartupTimeoutSeconds")
 DEFAULT_STARTUP_SECONDS = 600
 """What the webhook writes where nothing is said."""
+_ROLLING = {
+    workers.KIND: workers.ROLLING_FIELDS,
+    controlplane.KIND: controlplane.ROLLING_FIELDS,
+}
 _LATER = "acts on machines that fail from now on; nothing happens to one that is well"
 
 
@@ -93,9 +88,7 @@ def _remedy(site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
 def _trigger(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """Up to how many failed machines the check acts. More because someone wants more is meant to
     act now; more because the pool has grown is not, and is one more of many at the most."""
-    pool = place(change)[0]
-    found = [pool_named(side, pool) for side in site.sides]
-    wanted = {each.health_check.max_unhealthy_percent for each in found if each}
+    wanted = {each.unhealthy_percent for side in site.sides for each in groups(side, change)}
     everyone = len(either(site, change))
     raised = _limit(change.after, everyone) > _limit(change.before, everyone)
     grown = number(change.before, *_LIMIT) and number(change.after, *_LIMIT) and len(wanted) == 1
@@ -111,10 +104,10 @@ def _startup(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iter
     again. Whether all are depends on how many install at a time and on the check's limit, so it is
     unknown where the same change makes machines."""
     was, limit = (_seconds(each) for each in (change.before, change.after))
-    pool = pool_named(site.after, place(change)[0])
-    minutes = site.after.site.profile(pool).reimage_minutes if site.after and pool else 0
+    mine = groups(site.after, change)
+    minutes = max((each.pace.install_minutes for each in mine), default=0)
     if 0 < limit < 60 * minutes:
-        makes = pool is not None and _installs(site, pool.name, pool.role)
+        makes = _installs(site, change)
         hosts = either(site, change) if makes else ()
         why = (
             f"a machine that is no node after {limit} s is deleted, and installing takes {minutes} "
@@ -135,12 +128,12 @@ def _seconds(manifest: Manifest | None) -> int:
     return number(manifest, *_STARTUP) if said else DEFAULT_STARTUP_SECONDS
 
 
-def _installs(site: SiteChange, pool: str, role: Role) -> bool:
-    """Whether the same change makes machines of a pool, or makes them anew."""
-    for change in site.changes.values():
-        mine = change.kind == workers.KIND and place(change)[0] == pool
-        if mine or (change.kind == controlplane.KIND and role is Role.CONTROL_PLANE):
-            rolling = workers.ROLLING_FIELDS if mine else controlplane.ROLLING_FIELDS
+def _installs(site: SiteChange, check: ObjectChange) -> bool:
+    """Whether the same change makes machines that a check looks after, or makes them anew."""
+    for owner in {each.owner for side in site.sides for each in groups(side, check)}:
+        change = site.changes.get(owner)
+        if change is not None:
+            rolling = _ROLLING.get(change.group_kind, ())
             was, now = (number(each, "spec", "replicas") for each in (change.before, change.after))
             if now > was or any(
                 field.path[: len(at)] == at for field in change.fields for at in rolling

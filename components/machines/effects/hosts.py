@@ -17,8 +17,9 @@ from components.effects.vocabulary import (
     Side,
     SiteChange,
 )
+from components.machines.effects import kinds
 from components.machines.effects.anykind import gone, metadata_rules, of_field, removal
-from components.machines.effects.concerned import hosts_in, many, pool_named, value
+from components.machines.effects.concerned import groups_named, hosts_in, many, value
 from components.machines.effects.scale import DELETE_MACHINE
 from components.machines.effects.workers import ROLLING_FIELDS
 from components.machines.names import (
@@ -29,9 +30,8 @@ from components.machines.names import (
     SERIAL_ANNOTATION,
     ZONE_LABEL,
 )
-from schemas.model.vocabulary import Role
 
-KIND = "BareMetalHost"
+KIND = kinds.HOST
 _PROVIDER = "CAPM3 v1.13.2, baremetal/metal3machine_manager.go"
 _DATA = "CAPM3 v1.13.2, baremetal/metal3data_manager.go"
 _OPERATOR = "BMO v0.13.2, internal/controller/metal3.io"
@@ -57,8 +57,11 @@ def _noted(why: str, source: str, action: Action | None = None) -> Judge:
 @of_field
 def _pool(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """The host moves: its Machine is not told, and a Machine of the new pool waits for it."""
-    pools = pool_named(site.before, str(field.before)), pool_named(site.after, str(field.after))
-    if all(pool is not None and pool.role is Role.CONTROL_PLANE for pool in pools):
+    groups = (
+        groups_named(site.before, str(field.before)),
+        groups_named(site.after, str(field.after)),
+    )
+    if all(each and each[0].control_plane for each in groups):
         why = "a label by which control plane machines find hosts; read when one is made"
         yield Effect(Impact.NONE, change.name, field.path, why, _PROVIDER, (change.one.key[3],))
         return
@@ -70,8 +73,8 @@ def _zone(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterato
     """A move between zones is one between groups of machines only where a pool keeps them apart."""
     labels = ("metadata", "labels", POOL_LABEL)
     before, after = value(change.before, *labels), value(change.after, *labels)
-    pools = pool_named(site.before, str(before)), pool_named(site.after, str(after))
-    if before == after and all(pool is not None and pool.rollout.by_zone for pool in pools):
+    groups = groups_named(site.before, str(before)), groups_named(site.after, str(after))
+    if before == after and all(each and each[0].zone for each in groups):
         zones = (str(before), str(field.before)), (str(after), str(field.after))
         yield _moved(site, change, field, *zones)
         return
@@ -131,16 +134,15 @@ def _called(group: Group) -> str:
 def _rolled(site: SiteChange, change: ObjectChange, group: Group) -> bool:
     """Whether the machines of the group that a host leaves are replaced in the same change."""
     zone = value(change.before, "metadata", "labels", ZONE_LABEL)
-    names = (f"MachineDeployment/{group[0]}", f"MachineDeployment/{group[0]}/{zone}")
-    found = (site.changes.get((change.component, name)) for name in names)
+    groups = (each for each in groups_named(site.before, group[0]) if each.zone in ("", zone))
+    found = (site.changes.get(each.owner) for each in groups)
     fields = (field.path for each in found if each for field in each.fields)
     return any(at[: len(rolling)] == rolling for at in fields for rolling in ROLLING_FIELDS)
 
 
 def _replicas(side: Side | None, group: Group) -> int:
     """How many machines a group is to have; 0 where it is not there."""
-    pool = pool_named(side, group[0])
-    return side.site.replicas(pool, group[1] or None) if side and pool else 0
+    return side.fleet.replicas(*group) if side else 0
 
 
 def _whole(_site: SiteChange, change: ObjectChange, _field: FieldChange | None) -> Iterator[Effect]:

@@ -14,12 +14,14 @@ from components.effects.vocabulary import (
     FieldChange,
     Impact,
     ObjectChange,
+    Path,
     SiteChange,
 )
+from components.machines.effects import kinds
 from components.machines.effects.anykind import coming_and_going, metadata_rules, of_field
 from components.machines.effects.concerned import dotted, value
+from components.making.manifest import GroupKind
 
-KINDS = ("KubeadmConfigTemplate", "Metal3DataTemplate", "Metal3MachineTemplate")
 SHOWN_FIELDS = 3
 _CLONED = "Cluster API v1.13.6, controllers/external/util.go (a template is copied once)"
 _DATA = "CAPM3 v1.13.2, internal/webhooks/v1beta2/metal3datatemplate_webhook.go"
@@ -59,16 +61,18 @@ def _content(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
         yield Effect(Impact.NONE, change.name, field.path, why, _CLONED)
 
 
-def because(site: SiteChange, kind: Any, old: Any, new: Any) -> str:
-    """What differs between the templates of a kind that a reference led to and leads to, by name.
+def because(site: SiteChange, change: ObjectChange, at: Path) -> str:
+    """What differs between the templates that an object's reference led to and leads to.
 
     ``image.url of Metal3MachineTemplate/v100 changed``: at most three fields, and those of the
     Metal3DataTemplate that a Metal3MachineTemplate names in its turn.
     """
-    change = _template(site, kind, new)
-    if change is None or change.before is None or value(change.before, "metadata", "name") != old:
+    kind, group = (value(change.after, *at, each) for each in ("kind", "apiGroup"))
+    old, new = (value(each, *at, "name") for each in (change.before, change.after))
+    made = _template(site, f"{kind}.{group}", new)
+    if made is None or made.before is None or value(made.before, "metadata", "name") != old:
         return f"another {kind} is referred to: {new} in place of {old}"
-    fields = list(_fields(site, change))
+    fields = list(_fields(site, made))
     templates: dict[str, list[str]] = {}
     for field, template in fields[:SHOWN_FIELDS]:
         templates.setdefault(template, []).append(field)
@@ -77,13 +81,13 @@ def because(site: SiteChange, kind: Any, old: Any, new: Any) -> str:
     return " and ".join(shown) + (f" and {more} more" if more > 0 else "") + " changed"
 
 
-def _template(site: SiteChange, kind: Any, name: Any) -> ObjectChange | None:
+def _template(site: SiteChange, kind: GroupKind, name: Any) -> ObjectChange | None:
     """The change that brought the template of a kind and name."""
     return next(
         (
             change
             for change in site.changes.values()
-            if change.kind == kind and value(change.after, "metadata", "name") == name
+            if change.group_kind == kind and value(change.after, "metadata", "name") == name
         ),
         None,
     )
@@ -100,14 +104,14 @@ def _fields(site: SiteChange, change: ObjectChange) -> Iterator[tuple[str, str]]
     for field in inside:
         inner = None
         if field.path == (*_DATA_TEMPLATE, "name"):
-            inner = _template(site, "Metal3DataTemplate", field.after)
+            inner = _template(site, kinds.DATA_TEMPLATE, field.after)
         if inner is not None and inner.before is not None:
             yield from _fields(site, inner)
         else:
             yield dotted(field.path).removeprefix("spec.template.spec."), change.one.name
 
 
-def _rules(kind: str) -> Iterator[Rule]:
+def _rules(kind: GroupKind) -> Iterator[Rule]:
     yield from metadata_rules(kind)
     # The earlier of two rules for one path decides.
     yield Rule(kind, path("spec"), _content)
@@ -120,7 +124,7 @@ def _rules(kind: str) -> Iterator[Rule]:
 
 
 RULES = [
-    *(Rule(kind, path("metadata.name"), _renamed) for kind in KINDS),
-    *(rule for kind in KINDS for rule in _rules(kind)),
+    *(Rule(kind, path("metadata.name"), _renamed) for kind in kinds.TEMPLATES),
+    *(rule for kind in kinds.TEMPLATES for rule in _rules(kind)),
 ]
 """The rules of templates that machines are made from."""

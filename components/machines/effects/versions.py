@@ -8,11 +8,11 @@ wrong time deletes max_unavailable machines and then stands still.
 from typing import Any, NamedTuple
 
 from components.effects.vocabulary import ObjectChange, Side, SiteChange
+from components.machines.effects import kinds
 from components.machines.effects.concerned import value
 from components.making.manifest import Manifest
 
 PREFLIGHT = "Cluster API v1.13.6, internal/controllers/machineset/machineset_preflight.go"
-_GUARDS = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
 
 
 class Hold(NamedTuple):
@@ -34,7 +34,7 @@ def parsed(version: Any) -> tuple[int, ...]:
 def control_plane(side: Side | None) -> Manifest | None:
     """The KubeadmControlPlane of a side."""
     objects = side.objects.values() if side else ()
-    return next((each for each in objects if each.kind == "KubeadmControlPlane"), None)
+    return next((each for each in objects if each.group_kind == kinds.CONTROL_PLANE), None)
 
 
 def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
@@ -70,4 +70,6 @@ def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
 
 def _guarded(side: Side | None) -> bool:
     """Whether the site's policy on versions of workers is there (upgrade.py)."""
-    return side is not None and {each.kind for each in side.objects.values()} >= _GUARDS
+    return side is not None and {each.group_kind for each in side.objects.values()}.issuperset(
+        kinds.GUARDS
+    )

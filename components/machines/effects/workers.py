@@ -11,15 +11,16 @@ from components.effects.vocabulary import (
     ObjectChange,
     SiteChange,
 )
+from components.machines.effects import kinds
 from components.machines.effects.anykind import gone, metadata_rules, not_known, of_field, removal
 from components.machines.effects.concerned import (
     capped,
     dotted,
+    groups,
     hosts_in,
     many,
     members,
     number,
-    place,
     value,
 )
 from components.machines.effects.labels import relabelled
@@ -28,7 +29,7 @@ from components.machines.effects.templates import because
 from components.machines.effects.versions import PREFLIGHT, hold
 from schemas.kubernetes.selectors import has_labels
 
-KIND = "MachineDeployment"
+KIND = kinds.DEPLOYMENT
 _CONTROLLERS = "Cluster API v1.13.6, internal/controllers"
 COMPARED = f"{_CONTROLLERS}/machinedeployment/mdutil/util.go"
 """MachineTemplateUpToDate: version, failureDomain and the two references; nothing else rolls."""
@@ -78,9 +79,7 @@ def _what(site: SiteChange, change: ObjectChange, field: FieldChange) -> str:
     for reference in (("infrastructureRef",), ("bootstrap", "configRef")):
         at = ("spec", "template", "spec", *reference)
         if field.path[: len(at)] == at:
-            kind = value(change.after, *at, "kind")
-            names = (value(each, *at, "name") for each in (change.before, change.after))
-            return because(site, kind, *names)
+            return because(site, change, at)
     return f"{dotted(field.path)} goes from {field.before} to {field.after}"
 
 
@@ -143,7 +142,7 @@ def _going(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
 def _coming(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
     """New hosts join; hosts of the same pool or another are taken until their machines go."""
     hosts = members(site.after, change)
-    known = {host.name for host in site.before.site.hosts} if site.before else set()
+    known = set(site.before.fleet.names) if site.before else set()
     new = tuple(name for name in hosts if name not in known)
     taken = tuple(name for name in hosts if name in known)
     replicas = number(change.after, "spec", "replicas")
@@ -155,7 +154,8 @@ def _coming(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
         most = capped(new, replicas)
         yield Effect(Impact.ADD, change.name, (), why, _SETS, new, most, action)
     if taken:
-        mine = set(hosts_in(site.before, place(change)[0]))
+        pools = {group.pool for group in groups(site.after, change)}
+        mine = {name for pool in pools for name in hosts_in(site.before, pool)}
         whose = "the pool as it was" if mine.issuperset(taken) else "another pool"
         why = (
             f"its Machines wait for hosts that run machines of {whose}; when those are deleted, "

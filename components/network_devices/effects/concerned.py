@@ -11,7 +11,8 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.making.manifest import Json
-from schemas.model.site_file import Pool
+from components.source import site_of
+from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
 
 OPERATOR = "sriov-network-operator 1.6.0"
 
@@ -22,15 +23,15 @@ def pool_name(change: ObjectChange) -> str:
     return steps[-1] if kind in ("ConfigMap", "DaemonSet") else steps[0]
 
 
-def pool_on(side: Side | None, name: str) -> Pool | None:
-    """A pool of one side; None where there is none of that name."""
-    pools = side.site.file.pools if side else ()
-    return next((pool for pool in pools if pool.name == name), None)
+def devices_on(side: Side | None, pool: str) -> PoolNetworkDevices | None:
+    """The devices of a pool on one side; None where there is no pool of that name."""
+    pools = site_of(side).file.pools if side else ()
+    return next((each.network_devices for each in pools if each.name == pool), None)
 
 
 def staying(site: SiteChange, pool: str) -> tuple[str, ...]:
     """The hosts of a pool that it had before: others are installed first, with all in place."""
-    sides = [side.site.by_pool.get(pool, ()) for side in (site.before, site.after) if side]
+    sides = [side.fleet.hosts_of(pool) for side in (site.before, site.after) if side]
     before = {host.name for host in sides[0]}
     return tuple(host.name for host in sides[-1] if host.name in before)
 
@@ -60,7 +61,17 @@ def on_hosts(
 
 def at_a_time(site: SiteChange) -> int:
     """How many hosts of a pool the operator drains at a time."""
-    return site.side.site.file.network_devices.max_unavailable
+    return settings(site.side).max_unavailable
+
+
+def settings(side: Side) -> NetworkDevices:
+    """What a site file says of network devices."""
+    return site_of(side).file.network_devices
+
+
+def divided_pools(side: Side) -> list[str]:
+    """The pools whose interfaces are divided into functions."""
+    return [pool.name for pool in site_of(side).file.pools if pool.network_devices.sriov]
 
 
 def pace(site: SiteChange) -> str:

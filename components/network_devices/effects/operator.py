@@ -11,7 +11,7 @@ from components.effects.placement import Fit
 from components.effects.pods import restart
 from components.effects.rules import Rule, harmless
 from components.effects.vocabulary import Effect, FieldChange, ObjectChange, SiteChange
-from components.network_devices.effects.concerned import OPERATOR, staying
+from components.network_devices.effects.concerned import OPERATOR, divided_pools, staying
 
 SETTINGS = f"{OPERATOR}, controllers/sriovoperatorconfig_controller.go"
 DRAINS = f"{OPERATOR}, controllers/drain_controller_helper.go"
@@ -23,8 +23,8 @@ def settings_added(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
     """The operator starts its daemons on hosts with the label."""
-    pools = [pool for pool in site.side.site.file.pools if pool.network_devices.sriov]
-    hosts = {name: Fit.YES for pool in pools for name in staying(site, pool.name)}
+    pools = divided_pools(site.side)
+    hosts = {name: Fit.YES for pool in pools for name in staying(site, pool)}
     why = "the operator's daemons start on hosts of pools that divide interfaces"
     yield restart(site, change, field, (why, SETTINGS), hosts)
 
@@ -50,7 +50,7 @@ def _networks(kind: str) -> Kind:
 
 KINDS = (
     Kind(
-        "SriovOperatorConfig",
+        "SriovOperatorConfig.sriovnetwork.openshift.io",
         settings_added,
         _UNKNOWN,
         (
@@ -62,12 +62,12 @@ KINDS = (
         ),
     ),
     Kind(
-        "SriovNetworkPoolConfig",
+        "SriovNetworkPoolConfig.sriovnetwork.openshift.io",
         _PACE,
         harmless("hosts of all pools without one are drained one at a time", DRAINS),
         (("spec.maxUnavailable", _PACE), ("spec.nodeSelector", _PACE)),
     ),
-    _networks("SriovNetwork"),
-    _networks("SriovIBNetwork"),
+    _networks("SriovNetwork.sriovnetwork.openshift.io"),
+    _networks("SriovIBNetwork.sriovnetwork.openshift.io"),
 )
 RULES: list[Rule] = [rule for kind in KINDS for rule in rules(kind, Applier.PULUMI)]

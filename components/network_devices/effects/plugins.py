@@ -8,6 +8,7 @@ healthy device; what pods hold is counted by the resource's name); sriov-network
 import json
 from collections.abc import Iterable, Iterator
 
+from components.effects import kinds
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Judge, Rule, find
 from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
@@ -41,7 +42,7 @@ def _renaming(judge_content: Judge) -> Judge:
     ) -> Iterable[Effect]:
         yield from judge_content(site, change, field)
         first = next((each for each in change.fields if each.path[0] == "data"), None)
-        applied = site.before is not None and site.side.site.file.cluster.context is not None
+        applied = site.before is not None and site.side.fleet.context is not None
         if applied and field == first and change.one.name.split("/")[1] == SRIOV_PLUGIN:
             yield from _renamed(site, change, field)
 
@@ -78,5 +79,5 @@ def _content() -> Iterator[Rule]:
 
 RULES: list[Rule] = [
     *_content(),
-    *(_noted(rule) for rule in KUBERNETES if rule.kind == "DaemonSet"),
+    *(_noted(rule) for rule in KUBERNETES if rule.kind == kinds.DAEMON_SET),
 ]

@@ -26,10 +26,11 @@ from components.effects.vocabulary import (
 )
 from components.network_devices.effects.concerned import (
     OPERATOR,
+    devices_on,
     on_hosts,
     pace,
     pool_name,
-    pool_on,
+    settings,
     spec,
     staying,
 )
@@ -55,19 +56,19 @@ class Verdict(NamedTuple):
 
 def divided(side: Side | None, pool: str) -> dict[str, Sriov]:
     """The interfaces of a pool that the operator divides on one side, each with its resource."""
-    found = pool_on(side, pool)
+    found = devices_on(side, pool)
     if side is None or found is None or _by(side) is not SriovBy.OPERATOR:
         return {}
-    return {name: each for each in found.network_devices.sriov for name in each.interfaces}
+    return {name: each for each in found.sriov for name in each.interfaces}
 
 
 def _by(side: Side) -> SriovBy:
-    return side.site.file.network_devices.sriov_by
+    return settings(side).sriov_by
 
 
 def _served(site: SiteChange) -> bool:
     """Whether the operator's webhook judges policies, before the change and after it."""
-    return all(side.site.file.network_devices.operator_webhooks for side in site.sides)
+    return all(settings(side).operator_webhooks for side in site.sides)
 
 
 def _refusal(site: SiteChange, change: ObjectChange, taken: Iterable[str]) -> str:
@@ -97,8 +98,8 @@ def _taken(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) ->
     before, after = divided(site.before, pool), divided(site.after, pool)
     fresh = [name for name in interfaces if name not in before]
     if fresh:
-        earlier = pool_on(site.before, pool)
-        by_the_image = earlier is not None and earlier.network_devices.sriov and not before
+        earlier = devices_on(site.before, pool)
+        by_the_image = earlier is not None and earlier.sriov and not before
         otherwise = EVICTED if by_the_image else "no pod is evicted"
         yield _redivided(site, f"{', '.join(fresh)} is divided", otherwise)
     for name in interfaces:
@@ -267,7 +268,7 @@ _NAMED = not_known(
 )
 
 POLICY = Kind(
-    "SriovNetworkNodePolicy",
+    "SriovNetworkNodePolicy.sriovnetwork.openshift.io",
     added,
     gone,
     (

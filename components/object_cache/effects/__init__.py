@@ -5,6 +5,7 @@ No host is drained for any of them. ``programs.py`` says what restarts mean, ``f
 ``moved.py`` computes which keys another host is asked for.
 """
 
+from components.effects import kinds
 from components.effects.applying import Applier, rules
 from components.effects.daemonsets import DAEMON_SET
 from components.effects.kubernetes import RULES as KUBERNETES
@@ -19,7 +20,7 @@ _PROGRAMS = DAEMON_SET._replace(
     fields=tuple((path, told(judge)) for path, judge in DAEMON_SET.fields),
     replaced=told(DAEMON_SET.replaced or DAEMON_SET.gone),
 )
-_RIGHTS = {"ServiceAccount", "ClusterRole", "ClusterRoleBinding"}
+_RIGHTS = {"ServiceAccount", kinds.CLUSTER_ROLE, kinds.CLUSTER_ROLE_BINDING}
 
 RULES: list[Rule] = [
     *(rule for kind in (_PROGRAMS, FILES, BUDGETS) for rule in rules(kind, Applier.PULUMI)),

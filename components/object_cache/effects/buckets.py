@@ -10,6 +10,7 @@ Source: the operator's bucket configuration, and cache-server/, which stands in 
 from typing import NamedTuple
 
 from components.effects.vocabulary import ABSENT, FieldChange, SiteChange
+from components.object_cache.effects.section import cache_of
 from schemas.kubernetes.quantities import in_bytes
 from schemas.model.object_cache import Bucket
 
@@ -57,7 +58,7 @@ def _whole(field: FieldChange) -> str:
 def _quota(site: SiteChange, name: str, field: FieldChange) -> str:
     sides = (field.before, field.after)
     sizes = [in_bytes(each) if isinstance(each, str) else 0 for each in sides]
-    found = [each.site.file.cache for each in site.sides]
+    found = [cache_of(each) for each in site.sides]
     granted = {in_bytes(bucket.quota) for each in found if each and (bucket := each.bucket(name))}
     why = ""
     if len(granted) == 1:
@@ -69,7 +70,7 @@ def _quota(site: SiteChange, name: str, field: FieldChange) -> str:
 
 def _access(site: SiteChange, name: str) -> str:
     """Who may read and write a bucket: by its flag and its namespaces together."""
-    caches = [each.site.file.cache if each else None for each in (site.before, site.after)]
+    caches = [cache_of(each) for each in (site.before, site.after)]
     was, bucket = (each.bucket(name) if each else None for each in caches)
     found = access(was, bucket) if was and bucket else ()
     return (

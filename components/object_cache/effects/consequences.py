@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from components.object_cache.effects.buckets import EVICTS, access
-from schemas.facts.site import Site
 from schemas.kubernetes.quantities import in_bytes
 from schemas.model.object_cache import Bucket, Cache
 
@@ -27,13 +26,11 @@ class Consequence(NamedTuple):
     applied: bool = True
 
 
-def consequences(before: Site, after: Site) -> Iterator[Consequence]:
-    """What the settings of a cache that was there mean for its users, the worst first."""
-    old, new = before.file.cache, after.file.cache
+def consequences(old: Cache | None, new: Cache | None, hosts: int) -> Iterator[Consequence]:
+    """What the settings of a cache on ``hosts`` mean for its users, the worst first."""
     if old is None:
         return
     if new is None:
-        hosts = before.cache_servers()
         yield Consequence(
             "the cache ends: every object is a miss",
             f"the cache ends: every object is a miss, and {hosts:,} host{'s' * (hosts != 1)} keep "

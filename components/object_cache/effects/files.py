@@ -17,6 +17,7 @@ from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectCha
 from components.object_cache.effects.buckets import meaning as of_bucket
 from components.object_cache.effects.listed import ADDRESSES, MAGLEV, NO_KEY, NOT_YET, listed
 from components.object_cache.effects.moved import moved, percent
+from components.object_cache.effects.section import cache_of
 from components.object_cache.names import BOOTSTRAP, BUCKETS, CLUSTER, ENDPOINTS
 
 WATCHED = "Envoy 1.39, api/envoy/config/core/v3/config_source.proto (watched_directory)"
@@ -48,7 +49,7 @@ def _with(found: Iterable[Effect], words: str, source: str) -> Iterable[Effect]:
 def buckets(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """The servers' buckets: what is lost is copies, which is a cache's to lose."""
     means = of_bucket(site, field)
-    cache = site.side.site.file.cache
+    cache = cache_of(site.side)
     if restarted := _read_at_start(site, change, field):
         yield from _with(restarted, means, BUCKET_FILE)
     elif cache and cache.server.reloads_config:

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.effects.bodies import mapping
-from components.effects.vocabulary import FieldChange, SiteChange
+from components.effects.fleet import Host
+from components.effects.vocabulary import FieldChange, Side, SiteChange
 from components.object_cache.effects.routing import addresses
-from schemas.facts.site import Site
-from schemas.reading.host_list import Host
+from components.object_cache.effects.section import hosts_of, pools_of
 
 MAGLEV = "Envoy 1.39, source/extensions/load_balancing_policies/maglev/maglev_lb.cc"
 HEALTH = "Envoy 1.39, docs/root/intro/arch_overview/upstream/service_discovery.rst"
@@ -65,34 +65,29 @@ def _gone_or_come(site: SiteChange, name: str, *, come: bool) -> tuple[str, str]
     """What a host's coming or going means, and its source; None where the keys say it all."""
     if site.before is None or site.after is None:
         return None
-    sites = site.before.site, site.after.site
-    old, new = (_host(each, name) for each in sites)
+    old, new = (_host(each, name) for each in (site.before, site.after))
     if not come:
-        serves = old and new and old.pool != new.pool and old.pool in _keeping(sites[1])
+        serves = old and new and old.pool != new.pool and old.pool in pools_of(site.after)
         return (_UNASKED, POOLS) if serves else None
     if old is None:
         return _INSTALLED, HEALTH
-    if new and old.pool != new.pool and old.pool not in _keeping(sites[1]):
+    if new and old.pool != new.pool and old.pool not in pools_of(site.after):
         return _OF_ANOTHER_POOL, f"{POOLS}; {HEALTH}"
     return _STARTED, HEALTH
 
 
-def joining(before: Site, after: Site) -> int:
+def joining(before: Side, after: Side) -> int:
     """How many hosts are new in the list and have no server before they are installed (again)."""
-    pools, keeping = {host.name: host.pool for host in before.hosts}, _keeping(after)
-    listed_before = {host.name for host in before.cache_hosts()}
-    came = [host for host in after.cache_hosts() if host.name not in listed_before]
+    pools, keeping = {host.name: host.pool for host in before.fleet.hosts}, pools_of(after)
+    listed_before = {host.name for host in hosts_of(before)}
+    came = [host for host in hosts_of(after) if host.name not in listed_before]
     return sum(
         pools.get(host.name) != host.pool and pools.get(host.name) not in keeping for host in came
     )
 
 
-def _host(site: Site, name: str) -> Host | None:
-    return next((host for host in site.hosts if host.name == name), None)
-
-
-def _keeping(site: Site) -> set[str]:
-    return {pool.name for pool in site.cache_pools()}
+def _host(side: Side, name: str) -> Host | None:
+    return next((host for host in side.fleet.hosts if host.name == name), None)
 
 
 def _keys(part: Any) -> Iterator[str]:

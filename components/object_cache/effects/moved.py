@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from components.effects.vocabulary import Side, SiteChange
 from components.object_cache.effects.listed import joining
 from components.object_cache.effects.routing import Routing, routing
+from components.object_cache.effects.section import cache_of
 from schemas.model.vocabulary import CacheDiscovery
 
 if TYPE_CHECKING:
@@ -66,8 +67,7 @@ def moved(site: SiteChange) -> CacheMove | None:
     before, after = routing(site.before), routing(site.after)
     if before is None or after is None:
         return None
-    files = [each.site.file for each in site.sides]
-    caches = [each.cache for each in files]
+    caches = [cache_of(each) for each in site.sides]
     return CacheMove(
         len(before.hosts),
         len(after.hosts),
@@ -77,8 +77,8 @@ def moved(site: SiteChange) -> CacheMove | None:
         after.discovery,
         *_moved(before, after),
         afresh=len({each.data_path for each in caches if each}) > 1,
-        applied=all(each.cluster.context is not None for each in files),
-        joining=joining(*(each.site for each in site.sides)),
+        applied=all(each.fleet.context is not None for each in site.sides),
+        joining=joining(*site.sides),
     )
 
 

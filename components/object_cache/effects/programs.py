@@ -22,6 +22,7 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.object_cache.effects.buckets import EVICTS
+from components.object_cache.effects.section import cache_of
 from components.object_cache.names import (
     AUDIENCE_VARIABLE,
     CAPACITY_VARIABLE,
@@ -77,9 +78,8 @@ def _joins(site: SiteChange, change: ObjectChange) -> bool:
     """Whether a new DaemonSet is that of a pool whose hosts are all new."""
     if change.before is not None or site.before is None or site.after is None:
         return False
-    hosts = site.after.site.by_pool.get(change.one.name.rpartition("/")[2], ())
-    there = {host.name for host in site.before.site.hosts}
-    return bool(hosts) and there.isdisjoint(host.name for host in hosts)
+    hosts = site.after.fleet.hosts_of(change.one.name.rpartition("/")[2])
+    return bool(hosts) and {host.name for host in hosts}.isdisjoint(site.before.fleet.names)
 
 
 def _notes(
@@ -101,7 +101,7 @@ def _notes(
 
 def _envoy(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[str]:
     if change.before is None:
-        if site.before is None or site.before.site.file.cache is None:
+        if cache_of(site.before) is None:
             yield "pods reach the cache once some are ready"
         return
     if change.after is None:
@@ -128,7 +128,7 @@ def _drained(change: ObjectChange) -> str:
 
 
 def _server(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[str]:
-    before, after = (each.site.file.cache if each else None for each in (site.before, site.after))
+    before, after = cache_of(site.before), cache_of(site.after)
     if change.before is None:
         at = after.data_path if after else "its data path"
         yield f"where a host has no folder {at} its pod waits for one"

@@ -20,6 +20,7 @@ from components.effects.vocabulary import (
     Side,
     SiteChange,
 )
+from components.object_cache.effects.section import cache_of
 from components.object_cache.names import COMPONENT, SERVER
 
 DISTRIBUTION = "Kubernetes 1.34, pkg/apis/core/types.go (ServiceTrafficDistributionPreferClose)"
@@ -101,7 +102,7 @@ def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
             "for a moment the cache has no address; pods ask for its name again once their "
             "connections break, and read from the origin meanwhile"
         )
-    if any(each.site.file.cache and each.site.file.cache.image_layers for each in site.sides):
+    if any((cache := cache_of(each)) and cache.image_layers for each in site.sides):
         why += (
             "; hosts ask the address that they were installed with for image layers, and go to "
             "the registry after a time-out where it changed, until they are installed again"
@@ -125,7 +126,7 @@ BUDGET = harmless(
 )
 
 _SERVICE = next(each for each in RESOURCES if each.name == "Service")
-_BUDGET = next(each for each in RESOURCES if each.name == "PodDisruptionBudget")
+_BUDGET = next(each for each in RESOURCES if each.name == "PodDisruptionBudget.policy")
 SERVICES = _SERVICE._replace(
     gone=gone,
     fields=(

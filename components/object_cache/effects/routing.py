@@ -12,6 +12,7 @@ from typing import NamedTuple
 from components.effects.bodies import items, mapping
 from components.effects.vocabulary import Side
 from components.making.manifest import Json
+from components.object_cache.effects.section import cache_of, hosts_of
 from components.object_cache.names import CLUSTER, COMPONENT
 from schemas.model.vocabulary import CacheDiscovery
 
@@ -30,7 +31,7 @@ class Routing(NamedTuple):
 
 def routing(side: Side | None) -> Routing | None:
     """How Envoys of a side find hosts; None where it has no cache, or none that can be read."""
-    if side is None or side.site.file.cache is None:
+    if side is None or cache_of(side) is None:
         return None
     table, names = _read(_texts(side))
     if table is None:
@@ -46,7 +47,7 @@ def _texts(side: Side) -> tuple[str, ...]:
     return tuple(
         text
         for (component, _), manifest in side.objects.items()
-        if component == COMPONENT and manifest.kind == "ConfigMap"
+        if component == COMPONENT and manifest.group_kind == "ConfigMap"
         for text in mapping(manifest.body, "data").values()
         if isinstance(text, str)
     )
@@ -105,6 +106,6 @@ def _listed(documents: list[Json]) -> Iterator[tuple[str, str]]:
 def _resolved(side: Side) -> tuple[tuple[str, str], ...]:
     """The hosts that DNS tells of: the key is the address and port of a server, which is its
     node's."""
-    cache = side.site.file.cache
+    cache = cache_of(side)
     port = cache.server.port if cache else 0
-    return tuple(sorted((f"{host.ip}:{port}", host.name) for host in side.site.cache_hosts()))
+    return tuple(sorted((f"{host.ip}:{port}", host.name) for host in hosts_of(side)))

@@ -7,6 +7,7 @@ is given. ``repairs.py`` says which hosts these are, ``thresholds.py`` whether a
 ``healthchecks.py``, ``settings.py`` and ``programs.py`` judge the objects.
 """
 
+from components.effects import kinds
 from components.effects.applying import Applier, rules
 from components.effects.configuration import CONFIGURATION
 from components.effects.kubernetes import RULES as KUBERNETES
@@ -18,11 +19,10 @@ from components.remediation.effects.programs import of_a_program
 from components.remediation.effects.programs import told as of_program
 from components.remediation.effects.settings import told as of_settings
 
-_RIGHTS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 _NARROWED = {
-    "Deployment": of_program,
-    "DaemonSet": of_detector,
-    **dict.fromkeys(_RIGHTS, of_a_program),
+    kinds.DEPLOYMENT: of_program,
+    kinds.DAEMON_SET: of_detector,
+    **dict.fromkeys(kinds.RIGHTS, of_a_program),
 }
 _FILES = [
     kind._replace(

@@ -13,6 +13,7 @@ from components.making.faults import CONDITIONS
 from components.remediation.effects.readings import Reading, reading
 from components.remediation.effects.thresholds import shift
 from components.remediation.names import settings_of
+from components.source import site_of
 from schemas.facts.site import Site
 from schemas.model.remediation import Healer
 from schemas.model.site_file import Pool
@@ -80,7 +81,7 @@ def cases_of(site: SiteChange, pool: str, faults: Iterable[Fault]) -> list[Case]
     """Who mends which of the faults on a pool after the change, a case for each healer."""
     if site.after is None or taken_out(site):
         return []
-    after, wanted, found = site.after.site, set(faults), []
+    after, wanted, found = site_of(site.after), set(faults), []
     one = next((each for each in after.file.pools if each.name == pool), None)
     for healer in after.healers_of(one) if one else ():
         mine = tuple(each for each in after.mended(one, healer) if each in wanted) if one else ()
@@ -92,7 +93,7 @@ def cases_of(site: SiteChange, pool: str, faults: Iterable[Fault]) -> list[Case]
 
 def taken_out(site: SiteChange) -> bool:
     """Whether all that the site's own cluster had is deleted, as nobody names that cluster now."""
-    contexts = [each.site.file.cluster.context for each in (site.before, site.after) if each]
+    contexts = [each.fleet.context for each in (site.before, site.after) if each]
     return len(contexts) == 2 and contexts[0] is not None and contexts[1] is None
 
 
@@ -163,7 +164,7 @@ def _silent(case: Case, node: NodeState) -> bool:
 def _well(site: SiteChange, case: Case, fault: Fault, node: NodeState) -> bool:
     if site.before is None:
         return False
-    found = shift(site.before.site, case.site, case.pool.name, fault)
+    found = shift(site_of(site.before), case.site, case.pool.name, fault)
     if found is None or not any(found):
         return False
     return reading_of(case.site, case.pool, fault, node).faulty is False
@@ -189,8 +190,8 @@ def held(case: Case, sick: int, nodes: int) -> bool:
 
 def hosts_of(site: SiteChange, pool: Pool) -> tuple[str, ...]:
     """The hosts of a pool that both sides have: one that is new is no node yet."""
-    before = {host.name for host in site.before.site.hosts} if site.before else set()
-    after = site.after.site.hosts_of(pool) if site.after else ()
+    before = set(site.before.fleet.names) if site.before else set()
+    after = site.after.fleet.hosts_of(pool.name) if site.after else ()
     return tuple(host.name for host in after if host.name in before)
 
 

@@ -18,6 +18,7 @@ from components.remediation.detector import NAME
 from components.remediation.effects.cases import cases_of, effects
 from components.remediation.effects.repairs import prolonged, sharpened, softened
 from components.remediation.effects.thresholds import Shift, shift
+from components.source import site_of
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault
 
@@ -76,7 +77,7 @@ def _pool(site: SiteChange, change: ObjectChange) -> Pool | None:
     program, _, pool = name.partition("/")
     if (kind, program) != ("ConfigMap", NAME) or site.before is None or site.after is None:
         return None
-    return next((each for each in site.after.site.file.pools if each.name == pool), None)
+    return next((each for each in site_of(site.after).file.pools if each.name == pool), None)
 
 
 def _found(
@@ -117,7 +118,7 @@ def _faults(files: Iterable[str]) -> list[Fault]:
 def _shifted(site: SiteChange, pool: Pool, fault: Fault) -> tuple[tuple[str, ...], str]:
     """What is said of a check, and whether it finds ``more``, ``fewer``, or is ``new``, ``gone`` or
     the ``same``; one that differs in nothing that is known may find anything."""
-    before, after = site.sides[0].site, site.side.site
+    before, after = site_of(site.sides[0]), site_of(site.side)
     found = shift(before, after, pool.name, fault)
     if found is None:
         if fault in after.faults(pool):
@@ -135,7 +136,7 @@ def _shifted(site: SiteChange, pool: Pool, fault: Fault) -> tuple[tuple[str, ...
 
 def _longer(site: SiteChange, pool: Pool, fault: Fault) -> tuple[str, ...]:
     """What lets a fault count for longer than before."""
-    found = shift(site.sides[0].site, site.side.site, pool.name, fault)
+    found = shift(site_of(site.sides[0]), site_of(site.side), pool.name, fault)
     return found.longer if found else ()
 
 
@@ -162,7 +163,9 @@ def _stricter(
         by_that = "stay True for longer" if kind == "longer" else "become True"
         why = f"{', '.join(words)}: {types} of pool {pool.name} may {by_that} by that; no healer "
         why += "mends it: it is told, and no node is drained"
-        said = [softened(site, (site.side.site, pool, each), "it is taken back") for each in left]
+        said = [
+            softened(site, (site_of(site.side), pool, each), "it is taken back") for each in left
+        ]
         why = "; ".join(dict.fromkeys((why, *filter(None, said))))
         yield effect(change, field, Impact.NONE, why, MESSAGES)
 
@@ -176,8 +179,8 @@ def _field_of(change: ObjectChange, faults: Sequence[Fault]) -> FieldChange | No
 
 def _ends(site: SiteChange, pool: Pool, fault: Fault) -> str:
     """Who has the fault no more, where a check finds less."""
-    if shift(site.sides[0].site, site.side.site, pool.name, fault) is None:
+    if shift(site_of(site.sides[0]), site_of(site.side), pool.name, fault) is None:
         return ""
     mended = cases_of(site, pool.name, [fault])
     ends = "their repair ends, and pods come again" if mended else "the condition is taken back"
-    return softened(site, (site.side.site, pool, fault), ends)
+    return softened(site, (site_of(site.side), pool, fault), ends)

@@ -155,7 +155,7 @@ _DISABLED = harmless(
 )
 
 CHECKS = Kind(
-    "NodeHealthCheck",
+    "NodeHealthCheck.remediation.medik8s.io",
     starts,
     _ENDS,
     (
@@ -168,6 +168,12 @@ CHECKS = Kind(
     ),
     replaced=reselected,
 )
-STEPS = Kind("SelfNodeRemediationTemplate", _LATER, _DISABLED, (("spec", _LATER),), replaced=_LATER)
+STEPS = Kind(
+    "SelfNodeRemediationTemplate.self-node-remediation.medik8s.io",
+    _LATER,
+    _DISABLED,
+    (("spec", _LATER),),
+    replaced=_LATER,
+)
 RULES: list[Rule] = [rule for kind in (CHECKS, STEPS) for rule in rules(kind, Applier.PULUMI)]
 """The rules of medik8s' kinds."""

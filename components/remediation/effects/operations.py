@@ -24,6 +24,7 @@ from components.making.manifest import Manifest
 from components.remediation.effects.cases import Case, cases_of, effects, named, taken_out
 from components.remediation.effects.repairs import begun, freed
 from components.remediation.names import HEALER_LABEL, healed
+from components.source import site_of
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.vocabulary import Fault
 
@@ -74,7 +75,11 @@ def _together(site: SiteChange, case: Case) -> tuple[Name, tuple[Fault, ...]]:
     names: list[Name] = []
     faults: list[Fault] = []
     for name, change in site.changes.items():
-        if change.kind != "NodeRemediationTemplate" or change.after is None or not _asks(change):
+        if (
+            change.group_kind != "NodeRemediationTemplate.nodeops.k8s.preferred.jp"
+            or change.after is None
+            or not _asks(change)
+        ):
             continue
         pool, mine = place(change.after)
         if pool == case.pool.name:
@@ -112,7 +117,7 @@ def _turning(site: SiteChange, pool: str, faults: list[Fault | None]) -> str:
     values = {each.value for each in faults if each}
     mine = [
         host.name
-        for host in site.sides[0].site.hosts
+        for host in site.sides[0].fleet.hosts
         if host.pool == pool
         and site.nodes.get(host.name, NodeState()).labels.get(TURN_LABEL) in values
     ]
@@ -121,7 +126,7 @@ def _turning(site: SiteChange, pool: str, faults: list[Fault | None]) -> str:
 
 def _afterwards(site: SiteChange, pool: str, fault: Fault) -> str:
     """What becomes of a node that still has the fault."""
-    if site.after is None or taken_out(site) or not healed(site.after.site):
+    if site.after is None or taken_out(site) or not healed(site_of(site.after)):
         return (
             f"the programs of repairs go too: the taint {FAULTY_TAINT} stays on a faulty node "
             "until a person takes it away, and nodeops.k8s.preferred.jp/operating too, where the "
@@ -145,7 +150,7 @@ def anew(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> I
 def _cases(site: SiteChange, manifest: Manifest) -> list[Case]:
     """What the healer mends that a budget is of."""
     names = mapping(manifest.body, "metadata", "labels")
-    for healer, pool in healed(site.after.site) if site.after else []:
+    for healer, pool in healed(site_of(site.after)) if site.after else []:
         if (healer.name, pool.name) == (names.get(HEALER_LABEL), names.get(POOL_LABEL)):
             found = cases_of(site, pool.name, healer.faults)
             return [each for each in found if each.healer.name == healer.name]
@@ -198,9 +203,11 @@ _BOUNDS = harmless("repairs that have begun go on; later ones wait for it", BUDG
 _COPIED = harmless("labels of what is made of it; who is mended does not change", TEMPLATES)
 _SPEC = "spec.template.spec"
 
-OPERATION_TEMPLATES = Kind("NodeOperationTemplate", LATER, _NO_MORE, (("spec", LATER),))
+OPERATION_TEMPLATES = Kind(
+    "NodeOperationTemplate.nodeops.k8s.preferred.jp", LATER, _NO_MORE, (("spec", LATER),)
+)
 REMEDIATION_TEMPLATES = Kind(
-    "NodeRemediationTemplate",
+    "NodeRemediationTemplate.nodeops.k8s.preferred.jp",
     starts,
     ends,
     (
@@ -212,7 +219,7 @@ REMEDIATION_TEMPLATES = Kind(
     replaced=anew,
 )
 DISRUPTION_BUDGETS = Kind(
-    "NodeDisruptionBudget",
+    "NodeDisruptionBudget.nodeops.k8s.preferred.jp",
     _BOUNDS,
     unbudgeted,
     (

@@ -6,6 +6,7 @@ pfnet-research/node-operation-controller 0ac94deb (its state is in its objects a
 
 from collections.abc import Iterable, Iterator
 
+from components.effects import kinds
 from components.effects.bodies import mapping
 from components.effects.rules import Judge
 from components.effects.vocabulary import (
@@ -38,7 +39,7 @@ WITH_IT = (
     "it goes with its program, which alone used it: that is judged there; a reboot under way may "
     "not note its end, and its node stays tainted"
 )
-_USERS = ("Deployment", "DaemonSet")
+_USERS = (kinds.DEPLOYMENT, kinds.DAEMON_SET)
 _SOURCE = "foresite, components/remediation"
 
 
@@ -88,10 +89,13 @@ def _all_go(site: SiteChange, manifest: Manifest) -> bool:
 def _users(side: Side | None, program: str) -> Iterator[Name]:
     """The objects whose pods use a program's rights: of the reboots these are made at run time."""
     for name, manifest in side.objects.items() if side else ():
-        if program == REBOOTS and manifest.kind == "NodeOperationTemplate":
+        if (
+            program == REBOOTS
+            and manifest.group_kind == "NodeOperationTemplate.nodeops.k8s.preferred.jp"
+        ):
             yield name
         names = mapping(manifest.body, "metadata", "labels")
-        if manifest.kind in _USERS and names.get(NAME_LABEL) == program:
+        if manifest.group_kind in _USERS and names.get(NAME_LABEL) == program:
             yield name
 
 

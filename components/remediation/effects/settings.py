@@ -14,6 +14,7 @@ from components.remediation.effects.cases import Case, Found, bound, cases_of, e
 from components.remediation.effects.repairs import freed, once_more, unheld
 from components.remediation.names import REBOOTS, TURNS, healed, settings_of
 from components.remediation.turns import CONFIG_MAP, configuration
+from components.source import site_of
 from schemas.facts.site import Site
 
 LINES = "foresite, components/remediation/turns.py (configuration), scripts/turns.awk"
@@ -51,21 +52,21 @@ def _lines(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
     """What another line means; said once for all of them."""
     if site.before is None or site.after is None or field != change.fields[0]:
         return
-    if configuration(site.before.site) == configuration(site.after.site):
+    if configuration(site_of(site.before)) == configuration(site_of(site.after)):
         why = "lines differ that no setting explains: whom it has drained is not known"
         yield from not_known(why, LINES)(site, change, field)
         return
     yield effect(change, field, Impact.NONE, _LATER, LINES)
-    before = {(each.name, pool.name): (each, pool) for each, pool in healed(site.before.site)}
-    for healer, pool in healed(site.after.site):
+    before = {(each.name, pool.name): (each, pool) for each, pool in healed(site_of(site.before))}
+    for healer, pool in healed(site_of(site.after)):
         was = before.get((healer.name, pool.name))
         if was is None:
             continue  # what it means that a healer comes, its templates say
-        for case in cases_of(site, pool.name, site.after.site.mended(pool, healer)):
-            earlier = bound(site.before.site, was[1], was[0])
+        for case in cases_of(site, pool.name, site_of(site.after).mended(pool, healer)):
+            earlier = bound(site_of(site.before), was[1], was[0])
             found = _wider(site, case, was[0].max_unavailable, earlier)
             yield from effects(change, field, case, found)
-            if again := _again(site.before.site, site.after.site):
+            if again := _again(site_of(site.before), site_of(site.after)):
                 yield from effects(change, field, case, once_more(site, case, again))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from components.effects.kubernetes import HOLDS_DATA
-from components.making.manifest import Json, Target
+from components.making.manifest import Json, Target, group_kind
 from foresite.delivery.stack.engine import Engine
 from foresite.delivery.stack.live import Key, key_of
 
@@ -77,7 +77,7 @@ class Stated(NamedTuple):
     def holds_data(self) -> bool:
         """Whether something is lost with it that is in no Git."""
         options = (self.body["metadata"].get("annotations") or {}).get(_GUARD, "")
-        return "Prune=false" in options or self.kind in HOLDS_DATA
+        return "Prune=false" in options or group_kind(self.body) in HOLDS_DATA
 
 
 class Pending(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 from components.accelerators.names import NAMESPACE
 from components.accelerators.objects import objects
 from components.effects.placement import Fit, fits, tolerating
-from components.effects.vocabulary import Side
+from components.machines.fleet import side_of
 from components.making.manifest import Json, Target
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import set_by_the_system
@@ -57,7 +57,7 @@ def test_all_is_on_the_sites_own_cluster_and_in_the_components_namespace() -> No
 @pytest.mark.parametrize("part", ["device-plugin", "exporter"])
 def test_each_part_runs_on_the_hosts_of_its_pool_and_on_no_other(part: str) -> None:
     of = site()
-    side = Side(of, {})
+    side = side_of(of, {})
     for pool in POOLS:
         spec = tolerating(pod_of(of, f"{part}-{pool}"))
         runs = {name for name, fit in fits(side, spec).items() if fit is not Fit.NO}

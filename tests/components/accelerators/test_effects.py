@@ -21,6 +21,7 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.machines.effects import RULES as MACHINES
+from components.machines.fleet import side_of
 from components.machines.objects import objects as machines
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel
@@ -39,7 +40,7 @@ Outcome = dict[str, Impact]
 
 
 def side(of: Site) -> Side:
-    return Side(of, {(c, each.name): each for c, make in OURS.items() for each in make(of)})
+    return side_of(of, {(c, each.name): each for c, make in OURS.items() for each in make(of)})
 
 
 def change(before: Site, after: Site) -> SiteChange:
@@ -391,10 +392,10 @@ def test_every_field_has_a_rule() -> None:
     for of in (site(), by_dra(), operated_by(max_parallel_upgrades=1)):
         for each in accelerators(of):
             rules = EVERY_RULE["accelerators"]
-            assert find_whole(rules, each.kind)
+            assert find_whole(rules, each.group_kind)
             unknown |= {
                 (each.kind, path)
                 for path in leaves(each.body)
-                if path not in identity and find(rules, each.kind, path) is None
+                if path not in identity and find(rules, each.group_kind, path) is None
             }
     assert unknown == NOT_KNOWN

@@ -13,6 +13,7 @@ from components.effects.vocabulary import (
     Side,
     SiteChange,
 )
+from components.machines.fleet import side_of
 from components.making.manifest import Manifest
 from components.site import COMPONENTS
 from schemas.facts.site import Site
@@ -22,7 +23,7 @@ from tests.kit.repository import all_sites
 
 
 def side(site: Site) -> Side:
-    return Side(site, {(COMPONENT, each.name): each for each in objects(site)})
+    return side_of(site, {(COMPONENT, each.name): each for each in objects(site)})
 
 
 def effects(before: Site, after: Site) -> list[Effect]:
@@ -100,7 +101,7 @@ def test_every_field_of_a_policy_is_judged(name: str) -> None:
         for changed in edited(each):
             change = ObjectChange(COMPONENT, each, changed, tuple(fields(each.body, changed.body)))
             assert change.fields
-            after = Side(site, {**before.objects, change.name: changed})
+            after = side_of(site, {**before.objects, change.name: changed})
             found = judged(
                 COMPONENTS[COMPONENT].effects(),
                 SiteChange(name, before, after, {change.name: change}),

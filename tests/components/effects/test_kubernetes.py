@@ -14,8 +14,9 @@ from components.effects.applying import Applier, Kind
 from components.effects.kubernetes import HOLDS_DATA, KINDS, RULES, applied_by
 from components.effects.placement import Fit, fits, hosts_of_pods, running, tolerating
 from components.effects.rules import find, find_whole
-from components.effects.vocabulary import ABSENT, Action, Effect, Impact, Path, Side
+from components.effects.vocabulary import ABSENT, Action, Effect, Impact, Path
 from components.machines.bootstrap import machine_labels, registration
+from components.machines.fleet import from_site, side_of
 from components.making.manifest import Json
 from schemas.kubernetes.objects import strict_schema
 from schemas.kubernetes.objects.store import kinds as stored_kinds
@@ -104,12 +105,12 @@ def test_pods_run_where_the_scheduler_would_put_them(spec: Json, expected: str) 
     """Expected from nodeaffinity.go and toleration.go of Kubernetes 1.34: an absent label satisfies
     NotIn and DoesNotExist alone, terms are alternatives, an empty one selects nothing."""
     site = with_pool(tokyo(), "cpu", labels=GENERATION)
-    hosts = hosts_of_pods(Side(site, {}), spec)
+    hosts = hosts_of_pods(side_of(site, {}), spec)
     assert pools(site, Effect(Impact.NONE, ("", ""), (), "", "", hosts)) == expected
 
 
 def test_pods_find_single_hosts() -> None:
-    side = Side(tokyo(), {})
+    side = side_of(tokyo(), {})
     name = tokyo().by_pool["cpu"][3].name
     by_field = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]}
     for spec in (
@@ -125,7 +126,7 @@ def test_pods_find_single_hosts() -> None:
 
 def test_a_label_that_others_set_decides_nothing() -> None:
     """Node feature discovery and operators label nodes as well; what they say is not in Git."""
-    side = Side(tokyo(), {})
+    side = side_of(tokyo(), {})
     found = fits(side, {"nodeSelector": {"nvidia.com/gpu.present": "true", POOL: "v100"}})
     assert {each.pool for each in tokyo().hosts if found[each.name] is Fit.MAYBE} == {"v100"}
     assert Fit.YES not in found.values()
@@ -133,7 +134,7 @@ def test_a_label_that_others_set_decides_nothing() -> None:
 
 def test_a_site_without_taints_runs_pods_on_its_control_plane() -> None:
     site = all_sites()["lab-1"]
-    assert hosts_of_pods(Side(site, {}), {}) == tuple(host.name for host in site.hosts)
+    assert hosts_of_pods(side_of(site, {}), {}) == tuple(host.name for host in site.hosts)
 
 
 @pytest.mark.parametrize(
@@ -152,13 +153,13 @@ def test_pods_of_daemon_sets_tolerate_nodes_in_trouble(
 ) -> None:
     """Kubernetes 1.34, AddOrUpdateDaemonPodTolerations."""
     site = with_pool(tokyo(), "cpu", taints=[Taint(key=key, effect=effect)])
-    hosts = hosts_of_pods(Side(site, {}), tolerating(spec))
+    hosts = hosts_of_pods(side_of(site, {}), tolerating(spec))
     assert (site.by_pool["cpu"][0].name in hosts) == runs
 
 
 def test_spares_run_no_pods() -> None:
     site = tokyo()
-    side = Side(site, {})
+    side = side_of(site, {})
     spares = sum(pool.spares for pool in site.file.pools)
     assert spares
     assert running(side, [host.name for host in site.hosts]) == len(site.hosts) - spares
@@ -602,7 +603,7 @@ def has(schema: Json, refers: Json, path: Path) -> bool:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_rules_judge_fields_that_there_are(kind: Kind) -> None:
-    found = list(definitions(kind.name))
+    found = list(definitions(kind.name.partition(".")[0]))
     assert found, "no schema of it"
     for rule in RULES:
         if rule.kind == kind.name:
@@ -633,9 +634,9 @@ def test_labels_that_the_nodes_get_are_those_that_pods_look_for() -> None:
     """Foresite's labels as the machines component writes them for kubelets and Machines."""
     site = tokyo()
     for pool in site.file.pools:
-        host = site.hosts_of(pool)[0]
+        group = from_site(site).pools[pool.name][0]
         written = {*machine_labels(site, pool), *_argument(registration(site, pool))}
-        judged = set(placement.node_labels(site, pool, host))
+        judged = set(placement.node_labels(group, group.hosts[0]))
         by_others = {"metal3.io/uuid"}
         by_kubernetes = {
             "kubernetes.io/os",

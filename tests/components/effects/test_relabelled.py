@@ -8,6 +8,7 @@ import pytest
 from components.effects.rules import Rules, judged
 from components.effects.vocabulary import Effect, Impact, Name, ObjectChange, Side, SiteChange
 from components.machines import effects as impact
+from components.machines.fleet import side_of
 from components.machines.objects import objects
 from components.making.manifest import Json, Manifest, Target
 from schemas.facts.site import Site
@@ -42,7 +43,7 @@ def tokyo() -> Site:
 
 def side(of_site: Site, others: dict[Name, Manifest]) -> Side:
     made = {("machines", each.name): each for each in objects(of_site)}
-    return Side(of_site, {**made, **others})
+    return side_of(of_site, {**made, **others})
 
 
 def change(

@@ -26,8 +26,10 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.machines.effects import RULES
+from components.machines.fleet import side_of
 from components.making.manifest import Manifest
 from components.site import site_objects
+from components.source import site_of
 from schemas.facts.site import Site
 from schemas.model.object_cache import ImageLayers
 from schemas.model.site_file import Proxy
@@ -45,7 +47,7 @@ DELETE = "cluster.x-k8s.io/delete-machine"
 
 def side(site: Site) -> Side:
     made = site_objects(site)[MACHINES]
-    return Side(site, {(MACHINES, each.name): each for each in made})
+    return side_of(site, {(MACHINES, each.name): each for each in made})
 
 
 def difference(before: Any, after: Any, at: Path = ()) -> Iterator[FieldChange]:
@@ -72,7 +74,7 @@ def compared(before: Side | None, after: Side) -> SiteChange:
             both = old is not None and new is not None
             fields = tuple(difference(old.body, new.body)) if both else ()  # type: ignore[union-attr]
             changes[name] = ObjectChange(MACHINES, old, new, fields)
-    return SiteChange(after.site.name, before, after, changes)
+    return SiteChange(site_of(after).name, before, after, changes)
 
 
 class Verdict:
@@ -81,7 +83,7 @@ class Verdict:
     def __init__(self, change: SiteChange) -> None:
         self.change = change
         self.effects = [e for c in change.changes.values() for e in judged(RULES, change, c)]
-        known = {host.name for each in change.sides for host in each.site.hosts}
+        known = {name for each in change.sides for name in each.fleet.names}
         for each in self.effects:  # What holds for every effect of every rule.
             assert each.why and each.source, each
             assert known.issuperset(each.hosts), each
@@ -133,7 +135,7 @@ def edited(site: Site, name: str, edits: dict[str, Any]) -> Verdict:
     }
     old = before.objects[key]
     new = old._replace(body=body_with(old, steps))
-    return verdict_of(before, Side(site, {**before.objects, key: new}))
+    return verdict_of(before, side_of(site, {**before.objects, key: new}))
 
 
 def tsukuba() -> Site:
@@ -198,13 +200,13 @@ def with_image_layers(site: Site, *registries: str) -> Site:
 def test_every_field_of_every_object_has_a_rule(name: str) -> None:
     made = site_objects(every_site()[name])[MACHINES]
     leaves = {
-        (each.kind, path)
+        (each.group_kind, path)
         for each in made
         for path, value in walk(each.body)
         if not isinstance(value, dict | list) or not value
     }
     assert not [leaf for leaf in leaves if find(RULES, *leaf) is None]
-    assert not {each.kind for each in made if find_whole(RULES, each.kind) is None}
+    assert not {each.kind for each in made if find_whole(RULES, each.group_kind) is None}
 
 
 @pytest.mark.parametrize("name", ["edge-1", "tsukuba-1"])
@@ -216,10 +218,10 @@ def test_of_every_field_something_is_said_when_it_goes_and_when_it_comes(name: s
             continue  # one stands for all
         first.add(manifest.kind)
         for path, value in walk(manifest.body):
-            if path in NO_OBJECT or not find(RULES, manifest.kind, path):
+            if path in NO_OBJECT or not find(RULES, manifest.group_kind, path):
                 continue
             less = manifest._replace(body=body_with(manifest, {path: ABSENT}))
-            other = Side(there.site, {**there.objects, key: less})
+            other = replace(there, objects={**there.objects, key: less})
             for pair in ((there, other), (other, there)):
                 assert verdict_of(*pair).effects, (manifest.name, path, value)
 
@@ -570,7 +572,7 @@ def unguarded(before: Site, after: Site) -> Verdict:
     sides = []
     for each in (side(before), side(after)):
         kept = {k: m for k, m in each.objects.items() if not m.kind.startswith("Validating")}
-        sides.append(Side(each.site, kept))
+        sides.append(replace(each, objects=kept))
     return verdict_of(*sides)
 
 
@@ -719,7 +721,7 @@ def test_a_start_limit_below_a_re_image_deletes_machines_while_they_install(
 def test_what_goes_with_an_object(kind: str, impact: Impact, action: Action, hosts: int) -> None:
     there = side(tsukuba())
     less = {key: each for key, each in there.objects.items() if key[1] != kind}
-    effect = verdict_of(there, Side(there.site, less)).one(kind)
+    effect = verdict_of(there, replace(there, objects=less)).one(kind)
     assert (effect.impact, effect.action, len(effect.hosts)) == (impact, action, hosts)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from components.effects.placement import Fit, fits
-from components.effects.vocabulary import Side
+from components.machines.fleet import side_of
 from components.making.taints import tolerations
 from schemas.model.site_file import Pool
 from tests.kit.scheduling_site import site
@@ -21,7 +21,7 @@ def test_pods_fit_the_pools_that_they_tolerate_and_no_other_tainted_one() -> Non
     made = site()
     control, h100 = (each for each in made.file.pools if each.name in ("control", "h100"))
     for mine, other in ((control, h100), (h100, control)):
-        found = fits(Side(made, {}), {"tolerations": tolerations([mine])})
+        found = fits(side_of(made, {}), {"tolerations": tolerations([mine])})
         assert {found[host.name] for host in made.hosts_of(mine)} == {Fit.YES}
         assert {found[host.name] for host in made.hosts_of(other)} == {Fit.NO}
 

@@ -9,6 +9,7 @@ import pytest
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Rules, judged
 from components.effects.vocabulary import ABSENT, Action, Effect, FieldChange, Impact, Side
+from components.machines.fleet import side_of
 from components.monitoring.effects import RULES
 from components.monitoring.names import COMPONENT
 from preview.differences.compare import compare
@@ -37,7 +38,7 @@ def applied(site: Site) -> Site:
 
 
 def side(site: Site) -> Side:
-    return Side(site, {(COMPONENT, each.name): each for each in objects(site)})
+    return side_of(site, {(COMPONENT, each.name): each for each in objects(site)})
 
 
 def effects(before: Site, after: Site) -> list[Effect]:

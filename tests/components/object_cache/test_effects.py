@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from components.effects.rules import find, find_whole
-from components.effects.vocabulary import Action, Impact, Path, Side
+from components.effects.vocabulary import Action, Impact, Path
 from components.making.manifest import Manifest
 from components.object_cache.names import COMPONENT
 from components.object_cache.objects import objects
@@ -185,7 +185,8 @@ def test_a_server_that_stays_and_loses_a_right_is_not_known() -> None:
     name = (COMPONENT, "ClusterRole/cache-server")
     role = made.objects[name]
     poorer = role._replace(body={**role.body, "rules": []})
-    found = effects_of(compare("osaka-1", made, Side(made.site, {**made.objects, name: poorer})))
+    after = replace(made, objects={**made.objects, name: poorer})
+    found = effects_of(compare("osaka-1", made, after))
     assert {each.impact for each in found} == {Impact.UNKNOWN}
 
 
@@ -210,11 +211,11 @@ def leaves(value: Any, path: Path = ()) -> Iterator[Path]:
 
 def unruled(manifest: Manifest) -> set[tuple[str, Path]]:
     identity = {("apiVersion",), ("kind",)}
-    assert find_whole(EVERY_RULE, manifest.kind)
+    assert find_whole(EVERY_RULE, manifest.group_kind)
     return {
         (manifest.kind, path)
         for path in leaves(manifest.body)
-        if path not in identity and find(EVERY_RULE, manifest.kind, path) is None
+        if path not in identity and find(EVERY_RULE, manifest.group_kind, path) is None
     }
 
 

@@ -3,9 +3,10 @@
 Expected is what the sources make of it that the rules name.
 """
 
+from dataclasses import replace
+
 import pytest
 
-from components.effects.vocabulary import Side
 from components.object_cache.effects.moved import moved
 from components.object_cache.names import COMPONENT
 from preview.differences.compare import compare
@@ -119,6 +120,6 @@ def test_another_hash_may_move_every_key() -> None:
     old = after.objects[name]
     text = old.body["data"]["envoy.json"]
     body = {**old.body, "data": {"envoy.json": text.replace("[^?#]*", "[^?]*")}}
-    changed = Side(after.site, {**after.objects, name: old._replace(body=body)})
+    changed = replace(after, objects={**after.objects, name: old._replace(body=body)})
     found = effects_of(compare("osaka-1", before, changed))
     assert ["any key may be looked for at another host" in each.why for each in found] == [True]

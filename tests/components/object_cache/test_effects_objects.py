@@ -3,11 +3,12 @@
 Expected is what the sources make of it that the rules name.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from components.effects.vocabulary import Action, Impact, Side
+from components.effects.vocabulary import Action, Impact
 from components.making.manifest import Json
 from components.object_cache.effects.buckets import access
 from components.object_cache.names import COMPONENT
@@ -254,7 +255,7 @@ def test_ports_by_number_of_other_code_are_judged(ports: tuple[int, int | str], 
         (old,) = service.body["spec"]["ports"]
         spec = {**service.body["spec"], "ports": [{**old, "targetPort": port}]}
         one = service._replace(body={**service.body, "spec": spec})
-        sides.append(Side(made.site, {**made.objects, (COMPONENT, SERVICE): one}))
+        sides.append(replace(made, objects={**made.objects, (COMPONENT, SERVICE): one}))
     (found,) = effects_of(compare("osaka-1", *sides))
     assert words in found.why
 
@@ -276,7 +277,7 @@ def test_two_names_of_one_distribution_move_no_connection(old: str, new: str, st
         manifest = made.objects[COMPONENT, SERVICE]
         spec = {**manifest.body["spec"], "trafficDistribution": word}
         one = manifest._replace(body={**manifest.body, "spec": spec})
-        sides.append(Side(made.site, {**made.objects, (COMPONENT, SERVICE): one}))
+        sides.append(replace(made, objects={**made.objects, (COMPONENT, SERVICE): one}))
     (found,) = effects_of(compare("osaka-1", *sides))
     assert ("connections go where they went" in found.why) is stays
     assert found.impact is Impact.NONE

@@ -13,7 +13,10 @@ from tests.kit.object_cache_changes import BUCKETS, side, site, without
 
 
 def clauses(before: Site, after: Site) -> list[str]:
-    return [each.clause for each in consequences(before, after)]
+    return [
+        each.clause
+        for each in consequences(before.file.cache, after.file.cache, before.cache_servers())
+    ]
 
 
 @pytest.mark.parametrize(

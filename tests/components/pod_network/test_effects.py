@@ -18,6 +18,7 @@ from components.effects.vocabulary import (
     Side,
     SiteChange,
 )
+from components.machines.fleet import side_of
 from components.making.manifest import Manifest, Target
 from components.pod_network.effects import RULES
 from components.pod_network.objects import COMPONENT, objects
@@ -71,7 +72,7 @@ def network(text: str = TEXT, install: PodNetworkInstall = THROUGH, **cluster: A
 
 
 def side(site: Site) -> Side:
-    return Side(site, {(COMPONENT, each.name): each for each in objects(site)})
+    return side_of(site, {(COMPONENT, each.name): each for each in objects(site)})
 
 
 def differing(before: Manifest, after: Manifest) -> Iterator[FieldChange]:
@@ -208,7 +209,7 @@ def test_a_resource_set_is_changed_or_refused(path: str, value: Any, expected: S
 def test_rules_of_resource_sets_judge_fields_that_there_are() -> None:
     schema = strict_schema("addons.cluster.x-k8s.io/v1beta2", "ClusterResourceSet")
     for rule in RULES:
-        if rule.kind != "ClusterResourceSet":
+        if rule.kind != "ClusterResourceSet.addons.cluster.x-k8s.io":
             continue
         inner = schema
         for step in rule.path:

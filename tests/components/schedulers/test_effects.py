@@ -9,6 +9,7 @@ import pytest
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Rules, judged
 from components.effects.vocabulary import Action, Effect, Impact, Side, SiteChange
+from components.machines.fleet import side_of
 from components.making.manifest import Json
 from components.schedulers.effects import RULES
 from components.schedulers.names import COMPONENT
@@ -39,7 +40,7 @@ RENAMED = {**GANG, "name": "gangs"}
 
 
 def side(made: Site) -> Side:
-    return Side(made, {(COMPONENT, each.name): each for each in objects(made)})
+    return side_of(made, {(COMPONENT, each.name): each for each in objects(made)})
 
 
 def change(before: Site | None, after: Site | None) -> SiteChange:

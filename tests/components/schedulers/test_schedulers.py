@@ -7,7 +7,7 @@ import pytest
 
 from components.effects.bodies import items, mapping
 from components.effects.placement import Fit, fits
-from components.effects.vocabulary import Side
+from components.machines.fleet import side_of
 from components.making.gang import annotations
 from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, Target
 from components.schedulers.canary import PRIORITY
@@ -88,7 +88,7 @@ def test_another_configuration_restarts_the_scheduler_that_reads_it_and_no_other
 
 def test_schedulers_run_on_the_control_plane() -> None:
     made = site(*BOTH)
-    side = Side(made, {})
+    side = side_of(made, {})
     for name in (GANG_SCHEDULER, THROTTLED_SCHEDULER):
         places = fits(side, template(made, name)["spec"])
         there = {host for host, fit in places.items() if fit is Fit.YES}
@@ -199,7 +199,7 @@ def test_a_canary_passes_all_the_time_and_ends_before_the_next() -> None:
 
 def test_a_canary_fits_each_node_of_its_pools_and_no_other() -> None:
     made = site(GANG)
-    places = fits(Side(made, {}), canary(made)["template"]["spec"])
+    places = fits(side_of(made, {}), canary(made)["template"]["spec"])
     hosts = {host for host, fit in places.items() if fit is Fit.YES}
     assert hosts == {host.name for pool in GANG["pools"] for host in made.by_pool[pool]}
 

@@ -1,5 +1,6 @@
 """What changes of teams, tiers and limits do to the hosts of tokyo-1: nothing, and why."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from components.effects.vocabulary import (
     Side,
     SiteChange,
 )
+from components.machines.fleet import side_of
 from components.making.manifest import Json
 from components.teams.effects import KINDS, RULES
 from components.teams.names import COMPONENT
@@ -45,7 +47,7 @@ BEFORE: dict[str, Site] = {
 
 
 def side(made: Site) -> Side:
-    return Side(made, {(COMPONENT, each.name): each for each in objects(made)})
+    return side_of(made, {(COMPONENT, each.name): each for each in objects(made)})
 
 
 def change(before: Site | None, after: Site) -> SiteChange:
@@ -271,7 +273,7 @@ def test_a_label_that_others_give_meaning_stays_unknown() -> None:
     body = {**one.body, "metadata": {**metadata, "labels": labels}}
     new = one._replace(body=body)
     both = ObjectChange(COMPONENT, one, new, tuple(fields(one.body, body)))
-    after_ = Side(before.site, {**before.objects, name: new})
+    after_ = replace(before, objects={**before.objects, name: new})
     made = SiteChange("tokyo-1", before, after_, {name: both})
     assert {each.impact for each in judged(TABLE, made, both)} == {Impact.UNKNOWN}
 
@@ -290,8 +292,8 @@ def test_what_says_the_same_in_other_words_changes_nothing(kind: str) -> None:
 
 def test_every_kind_of_a_team_has_rules() -> None:
     """One that had none would be unknown on every host."""
-    made = {each.kind for each in objects(BEFORE["kueue"])} | {
-        each.kind for each in objects(BEFORE["volcano"])
+    made = {each.group_kind for each in objects(BEFORE["kueue"])} | {
+        each.group_kind for each in objects(BEFORE["volcano"])
     }
     known = {rule.kind for rule in TABLE}
     assert made <= known

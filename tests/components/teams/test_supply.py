@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.effects.vocabulary import Effect, Impact, PoolPlan, Side, SiteChange
+from components.effects.vocabulary import Effect, Impact, PoolPlan, SiteChange
+from components.machines.fleet import side_of
 from components.machines.names import COMPONENT
 from components.machines.objects import objects
 from components.machines.rollout import plans
@@ -28,7 +29,7 @@ def plans_of(made: Site) -> list[PoolPlan]:
     Where a person deletes the machines there is no rollout, and so no plan.
     """
     names = {(COMPONENT, each.name): each for each in objects(made)}
-    side = Side(made, names)
+    side = side_of(made, names)
     replaced = [
         Effect(Impact.REIMAGE, name, (), "", "")
         for name, each in names.items()

@@ -10,6 +10,7 @@ import pytest
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Rules, judged
 from components.effects.vocabulary import Action, Effect, Impact, ObjectChange, Side, SiteChange
+from components.machines.fleet import side_of
 from components.training.effects import RULES
 from components.training.objects import objects
 from schemas.facts.site import Site
@@ -22,7 +23,7 @@ RUNTIME, EXAMPLE = f"ClusterTrainingRuntime/all-reduce-{H100}", "ConfigMap/visio
 
 
 def side(site: Site) -> Side:
-    return Side(site, {("training", each.name): each for each in objects(site)})
+    return side_of(site, {("training", each.name): each for each in objects(site)})
 
 
 def change(before: Site, after: Site) -> SiteChange:
@@ -131,5 +132,5 @@ def test_labels_touch_no_host() -> None:
     new = manifest._replace(body={**manifest.body, "metadata": metadata})
     one = ObjectChange("training", manifest, new, tuple(fields(manifest.body, new.body)))
     assert one.fields
-    site = SiteChange("osaka-1", old, Side(gangs(), {**old.objects, name: new}), {name: one})
+    site = SiteChange("osaka-1", old, side_of(gangs(), {**old.objects, name: new}), {name: one})
     assert {each.impact for each in judged(ALL, site, one)} == {Impact.NONE}

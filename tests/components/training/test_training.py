@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from components.effects.placement import fits
-from components.effects.vocabulary import Side
+from components.machines.fleet import side_of
 from components.making.dump import dump_all
 from components.making.manifest import Json
 from components.making.object_cache_client import FOLDER, TOKEN_PATH, TOKEN_VARIABLE, URL_VARIABLE
@@ -162,7 +162,7 @@ def test_pods_can_run_on_hosts_of_their_model_and_nowhere_else(
     }
     pool_of = {host.name: host.pool for host in site.hosts}
     for pod in expanded(site, made(site, wanted)):
-        places = {pool_of[name] for name, fit in fits(Side(site, {}), pod.spec).items() if fit}
+        places = {pool_of[name] for name, fit in fits(side_of(site, {}), pod.spec).items() if fit}
         if pod.part in HELPERS:
             assert places
             assert places <= served

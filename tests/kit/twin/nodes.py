@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from components.effects.placement import node_labels
+from components.machines.fleet import from_site
 from components.making.manifest import Json
 from components.making.taints import node_taints
 from controlplane import Manifest
@@ -36,12 +37,14 @@ def site_nodes(
 
     ``resources`` are the extended resources of each node of a pool.
     """
+    groups = from_site(site).groups
+    labels = {each.name: node_labels(group, each) for group in groups for each in group.hosts}
     return [
         _machine(
             site,
             node(
                 host.name,
-                node_labels(site, pool, host),
+                labels[host.name],
                 {**_sizes(site, pool), **resources(site, pool)},
                 node_taints(pool),
                 _reserved(pool),

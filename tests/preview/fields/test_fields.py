@@ -406,7 +406,7 @@ def test_a_path_for_people(before: Json, after: Json, expected: str) -> None:
 
 def test_rules_fit_steps_that_name_items() -> None:
     (change,) = field_changes(container(image="a"), container(image="b"))
-    rule = Rule("Deployment", path("spec.template.spec.containers.web.image"), lambda *_: ())
+    rule = Rule("Deployment.apps", path("spec.template.spec.containers.web.image"), lambda *_: ())
     assert fits(rule, change.path)
     assert change.path == ("spec", "template", "spec", "containers", "web", "image")
 

@@ -1,0 +1,135 @@
+"""The machines of a site as effects see them (components/effects/fleet.py), from the typed site."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from components.effects.fleet import Accelerators, Fleet, Group, Host, Pace
+from components.effects.placement import HOSTNAME_LABEL, OS_LABEL
+from components.effects.vocabulary import Name, Side
+from components.machines.health import startup_timeout
+from components.machines.names import COMPONENT
+from components.making.manifest import Manifest
+from components.making.taints import CONTROL_PLANE_LABEL, node_taints
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import (
+    ACCELERATOR_LABEL,
+    POOL_LABEL,
+    RACK_LABEL,
+    RAILS_LABEL,
+    REGION_LABEL,
+    SRIOV_LABEL,
+    ZONE_LABEL,
+)
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Role, VirtualIp
+
+_KNOWN = frozenset(
+    {
+        POOL_LABEL,
+        ACCELERATOR_LABEL,
+        RAILS_LABEL,
+        SRIOV_LABEL,
+        REGION_LABEL,
+        ZONE_LABEL,
+        HOSTNAME_LABEL,
+        OS_LABEL,
+        CONTROL_PLANE_LABEL,
+    }
+)
+"""Labels whose presence follows from Git on every site; labels of pools come to them."""
+_OF_GROUPS = ("MachineDeployment", "Metal3MachineTemplate")
+_OF_POOLS = (
+    "MachineHealthCheck",
+    "Metal3RemediationTemplate",
+    "KubeadmConfigTemplate",
+    "Metal3DataTemplate",
+)
+"""Objects whose logical names say their pool, the first two also the zone that is kept apart."""
+
+
+def from_site(site: Site) -> Fleet:
+    """The machines of a site."""
+    pools, hosts = site.file.pools, _hosts(site)
+    mine: dict[str, list[Host]] = {pool.name: [] for pool in pools}
+    for host in hosts:
+        mine[host.pool].append(host)
+    groups = tuple(group for pool in pools for group in _groups(site, pool, mine[pool.name]))
+    return Fleet(
+        hosts=hosts,
+        groups=groups,
+        about=_about(groups),
+        label_keys=_KNOWN.union(*(pool.labels for pool in pools)),
+        context=site.file.cluster.context,
+        management=site.file.management,
+        endpoint_announced=site.file.cluster.virtual_ip is not VirtualIp.EXTERNAL,
+        decommissioned=site.file.decommission is not None,
+    )
+
+
+def side_of(site: Site, objects: Mapping[Name, Manifest]) -> Side:
+    """A side of a change: a site, with its objects by name."""
+    return Side(from_site(site), objects, site)
+
+
+def _hosts(site: Site) -> tuple[Host, ...]:
+    """The hosts; those of one place share their labels, as there may be thousands."""
+    places = {
+        (zone, rack): ((ZONE_LABEL, zone), (RACK_LABEL, rack))
+        for zone, rack in {(host.zone, host.rack) for host in site.hosts}
+    }
+    return tuple(
+        Host(host.name, host.pool, host.zone, places[host.zone, host.rack]) for host in site.hosts
+    )
+
+
+def _groups(site: Site, pool: Pool, hosts: Sequence[Host]) -> Iterator[Group]:
+    control_plane = pool.role is Role.CONTROL_PLANE
+    profile = site.profile(pool)
+    apart = pool.rollout.by_zone and not control_plane
+    for zone in site.zones_of(pool) if apart else ("",):
+        name = f"MachineDeployment/{_logical(pool.name, zone)}"
+        yield Group(
+            owner=(COMPONENT, "KubeadmControlPlane" if control_plane else name),
+            pool=pool.name,
+            zone=zone,
+            control_plane=control_plane,
+            hosts=tuple(host for host in hosts if host.zone == zone) if zone else tuple(hosts),
+            replicas=site.replicas(pool, zone or None),
+            labels=_group_labels(site, pool),
+            taints=tuple(node_taints(pool)),
+            pace=Pace(
+                profile.reimage_minutes,
+                pool.rollout.drain_timeout_seconds,
+                startup_timeout(site, pool),
+            ),
+            unhealthy_percent=pool.health_check.max_unhealthy_percent,
+            accelerators=Accelerators(profile.accelerators.model, profile.accelerators.count)
+            if profile.accelerators
+            else Accelerators(),
+        )
+
+
+def _group_labels(site: Site, pool: Pool) -> dict[str, str]:
+    found = {
+        **pool.labels,
+        OS_LABEL: "linux",
+        REGION_LABEL: site.file.region,
+        **site.placing_labels(pool),
+    }
+    if pool.role is Role.CONTROL_PLANE:
+        found[CONTROL_PLANE_LABEL] = ""
+    return found
+
+
+def _about(groups: tuple[Group, ...]) -> dict[Name, tuple[Group, ...]]:
+    found: dict[Name, tuple[Group, ...]] = {}
+    for group in groups:
+        logical = _logical(group.pool, group.zone)
+        names = [f"{kind}/{logical}" for kind in _OF_GROUPS]
+        names += [f"{kind}/{group.pool}" for kind in _OF_POOLS]
+        for name in dict.fromkeys((group.owner, *((COMPONENT, each) for each in names))):
+            found[name] = (*found.get(name, ()), group)
+    return found
+
+
+def _logical(pool: str, zone: str) -> str:
+    return f"{pool}/{zone}" if zone else pool

@@ -1,0 +1,16 @@
+"""The typed site behind a side, for effects that need the section of their own component.
+
+Whoever imports this reads more than the neutral record; pyproject.toml names each module that may.
+"""
+
+from components.effects.vocabulary import Side
+from schemas.facts.site import Site
+
+
+def site_of(side: Side) -> Site:
+    """The site that a side was read from. Raises TypeError for one that was read otherwise."""
+    if not isinstance(side.source, Site):
+        raise TypeError(
+            "these objects are of no site file: effects of components need its sections"
+        )
+    return side.source
