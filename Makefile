@@ -5,6 +5,9 @@ SHELL := /bin/bash
 SITE ?= lab-1
 PYTHON := .venv/bin/python
 UV_VERSION := 0.13.9
+# Compiled modules are kept, and tests as pytest rewrites them: else each process compiles them anew,
+# which takes a worker 13 s of processor time, and each Foresite that a test runs half a second.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## List the targets
@@ -62,7 +65,7 @@ endef
 
 .PHONY: fast test lint generate bench
 fast: .venv/.ready ## The tests that need only Python
-	@$(call tests,-n auto -m "not ($(REAL))")
+	@$(call tests,-n auto --dist worksteal -m "not ($(REAL))")
 
 lint: .venv/.ready ## Style and types
 	@$(PYTHON) -m ruff check .

@@ -1,1 +1,1 @@
-"""Measurements: how long checking, rendering and registering sites takes, against other tools."""
+"""Measurements that are repeated: check, render, preview and up, against other tools."""

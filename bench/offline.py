@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
         return int(sites), int(hosts)
 
     parser = argparse.ArgumentParser(prog="python -m bench.offline", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="times that each run is done")
+    parser.add_argument("--rounds", type=int, default=5, help="times that each run is repeated")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds that a run may take")
     parser.add_argument("--sizes", type=size, nargs="+", default=SIZES, metavar="SITESxHOSTS")
     parser.add_argument(

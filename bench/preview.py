@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
         scratch = Path(name)
         env = environment(scratch)
         for sites in options.sizes:
-            repository = _repository(scratch / f"fleet-{sites}", sites)
+            repository = _repository(scratch / f"fleet-{sites}", sites, options.hosts)
             for change in CHANGES:
                 found.append(_measure(change, repository, sites, options.rounds, env))
                 print(f"{change.name}, {sites} sites: done", file=sys.stderr, flush=True)
@@ -105,11 +105,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.preview", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="times that each run is done")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="SITES")
+    parser.add_argument("--hosts", type=int, default=fleet.USUAL, help="of each site")
     return parser
 
 
-def _repository(root: Path, sites: int) -> Path:
-    fleet.make(root, sites, fleet.USUAL)
+def _repository(root: Path, sites: int, hosts: int) -> Path:
+    fleet.make(root, sites, hosts)
     shutil.copytree(ROOT / "schemas" / "catalogue", root / "schemas" / "catalogue")
     for command in (
         "git init -q -b main .",

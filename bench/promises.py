@@ -131,10 +131,10 @@ def bad_files() -> str:
 
 
 def kills() -> str:
-    """How many kills converged, as bench.survival found."""
+    """How many kills converged, as bench.studies.survival found."""
     file = OUT / "survival.json"
     if not file.exists():
-        return "not measured: run python -m bench.survival"
+        return "not measured: run python -m bench.studies.survival"
     seeds = json.loads(file.read_text("utf-8"))["seeds"]
     converged = sum(not each["wrong"] for each in seeds)
     return f"{converged} of {len(seeds)} seeds converge, {sum(e['hits'] for e in seeds)} kills"

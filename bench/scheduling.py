@@ -54,6 +54,10 @@ class Rounds:
         }
 
 
+Results = dict[str, dict[int, Rounds]]
+"""By scheduler and number of pods."""
+
+
 def measured(here: World, scheduler: str, size: int, rounds: Rounds) -> None:
     """Start ``size`` pods with a scheduler, note the times, and clear the site again."""
     namespace = here.t.namespace("bench")
@@ -78,11 +82,37 @@ def measured(here: World, scheduler: str, size: int, rounds: Rounds) -> None:
     here.clear(namespace)
 
 
-def table(results: dict[str, dict[int, Rounds]]) -> Iterable[str]:
+def compared(here: World, sizes: Iterable[int], rounds: int) -> Results:
+    """Rounds of every size with each scheduler, in turns. Exits where one is not there."""
+    if why := here.absent.get(GANG):
+        sys.exit(why)
+    results = {name: {size: Rounds() for size in sizes} for name in SCHEDULERS}
+    for number in range(rounds):
+        for size in results[GANG]:
+            for name in SCHEDULERS:
+                measured(here, name, size, results[name][size])
+        print(f"round {number + 1} of {rounds} done", file=sys.stderr, flush=True)
+    return results
+
+
+def write(results: Results) -> None:
+    """Put the table and the figures into bench/out/, and print the table."""
+    lines = [machine.description(), "", *table(results)]
+    figures = {
+        name: {size: rounds.as_dict(size) for size, rounds in sizes.items()}
+        for name, sizes in results.items()
+    }
+    OUT.mkdir(parents=True, exist_ok=True)
+    (OUT / "scheduling.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    (OUT / "scheduling.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print("\n".join(lines))
+
+
+def table(results: Results) -> Iterable[str]:
     """The results as a Markdown table, with the gang scheduler's ratio to the default one."""
     yield "| pods | scheduler | from creation | first to last bind | bound per second |"
     yield "|---|---|---|---|---|"
-    for size in SIZES:
+    for size in results[DEFAULT]:
         base = median(results[DEFAULT][size].whole)
         for name in SCHEDULERS:
             rounds = results[name][size]
@@ -100,24 +130,9 @@ def main() -> None:
     site = load_site(ROOT, SITE).site
     if site is None:
         sys.exit(f"{SITE} has problems: run `foresite check`")
-    results = {name: {size: Rounds() for size in SIZES} for name in SCHEDULERS}
     with tempfile.TemporaryDirectory() as directory, world(Path(directory), site) as here:
-        if why := here.absent.get(GANG):
-            sys.exit(why)
-        for number in range(arguments.rounds):
-            for size in SIZES:
-                for name in SCHEDULERS:
-                    measured(here, name, size, results[name][size])
-            print(f"round {number + 1} of {arguments.rounds} done", file=sys.stderr, flush=True)
-    lines = [machine.description(), "", *table(results)]
-    figures = {
-        name: {size: rounds.as_dict(size) for size, rounds in sizes.items()}
-        for name, sizes in results.items()
-    }
-    OUT.mkdir(parents=True, exist_ok=True)
-    (OUT / "scheduling.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    (OUT / "scheduling.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print("\n".join(lines))
+        results = compared(here, SIZES, arguments.rounds)
+    write(results)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ FILLED_PERCENT = 95
 mke2fs(8), -m), and objects that are still being written and the metadata need space too."""
 HOSTS_EXPONENT, FEWEST_ENTRIES = 2.2, 1021
 """A table has as many entries as hosts to this power, and no fewer than this: then the loss of one
-host moves at most twice its share of the keys (docs/hashing.md, measured by bench/maglev)."""
+host moves at most twice its share of the keys (docs/hashing.md, which says how it was measured)."""
 _MOVES_EXPONENT, _MOST_TIMES = 0.65, 5.0
 """What a lost host moves over its share is 1 + (hosts ** 2.2 / entries) ** 0.65, within 13 % up to
 5 times (docs/hashing.md)."""

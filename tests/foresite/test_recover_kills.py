@@ -8,17 +8,17 @@ from itertools import chain
 
 import pytest
 
-from bench.kills_judge import judge, managed
-from bench.kills_plan import FIRST, Outcome
-from bench.kills_world import World, finished
-from bench.survival import played
+from bench.studies.kills_judge import judge, managed
+from bench.studies.kills_plan import FIRST, Outcome
+from bench.studies.kills_world import World, finished
+from bench.studies.survival import played
 from components.making.manifest import FIELD_MANAGER
 from schemas.facts.site import Site
 
 pytestmark = pytest.mark.pulumi
 
 SEEDS = range(8)
-"""Each case twice, and all but one of what is killed; python -m bench.survival plays more."""
+"""Each case twice, and all but one of what is killed; bench.studies.survival plays more."""
 SITE = "oita-1"
 
 

@@ -296,7 +296,7 @@ def thousand_sites() -> Preview:
     return preview(*(one(makers[n // 250](f"site-{n:04}")) for n in range(1000)), total=1000)
 
 
-SAMPLES: Mapping[str, Callable[[], Preview]] = {
+_MAKERS: Mapping[str, Callable[[], Preview]] = {
     "nothing": preview,
     "harmless": lambda: preview(one(harmless_site())),
     "disruptive": lambda: preview(one(disruptive_site())),
@@ -310,4 +310,5 @@ SAMPLES: Mapping[str, Callable[[], Preview]] = {
     "equal sites": equal_sites,
     "own code": own_code,
 }
-"""Each kind of preview by name, small ones only."""
+SAMPLES: Mapping[str, Callable[[], Preview]] = {name: cache(make) for name, make in _MAKERS.items()}
+"""Each kind of preview by name, small ones only; each is made once, as nothing changes it."""

@@ -5,6 +5,8 @@ import random
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 
@@ -19,9 +21,10 @@ from preview.states.snapshot import at
 from preview.survey import survey
 from schemas.load import load
 from tests.kit.preview_repository import Repository
+from tests.kit.preview_sides import shared_sides, unchanged
 from tests.kit.repository import ROOT
 from tests.verdicts import ROWS
-from tests.verdicts.applying import apply, restored, start
+from tests.verdicts.applying import Table, apply
 from tests.verdicts.edits import DIGEST, RELEASE, swap
 from tests.verdicts.row import Expected, Row, Verdict
 
@@ -42,21 +45,24 @@ def adds_up(row: Row) -> bool:
     return severe and not expected.deletions and "OnDelete" not in row.name
 
 
+BY_NAME = {row.name: row for row in ROWS}
 PAIRS = [*combinations([row for row in ROWS if adds_up(row)], 2)]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    return start(tmp_path_factory.mktemp("repository"))
+def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
+    yield Table(tmp_path_factory.mktemp("repository"))
+    assert unchanged()
 
 
 @pytest.fixture
-def repository(made: Repository) -> Repository:
-    return restored(made)
+def repository(table: Table) -> Table:
+    table.restore()
+    return table
 
 
 @pytest.mark.parametrize("row", SOME, ids=[row.name for row in SOME])
-def test_a_state_with_itself_is_empty(row: Row, repository: Repository) -> None:
+def test_a_state_with_itself_is_empty(row: Row, repository: Table) -> None:
     apply(row, repository)
     repository.commit("edited")
     for head in (None, "HEAD"):
@@ -67,11 +73,12 @@ def test_a_state_with_itself_is_empty(row: Row, repository: Repository) -> None:
 
 
 @pytest.mark.parametrize("row", SOME, ids=[row.name for row in SOME])
-def test_the_way_back_touches_the_same_objects(row: Row, repository: Repository) -> None:
+def test_the_way_back_touches_the_same_objects(row: Row, repository: Table) -> None:
     apply(row, repository)
     before = at(repository.root, "HEAD")
     after = at(repository.root, repository.commit("edited"))
-    there, back = survey(before, after), survey(after, before)
+    with shared_sides():
+        there, back = survey(before, after), survey(after, before)
     invalid = {each.name for each in (*there.sites, *back.sites) if each.state is State.INVALID}
     assert objects(there, invalid) == objects(back, invalid)
 
@@ -85,7 +92,7 @@ def objects(preview: Preview, but: set[str]) -> dict[str, set[object]]:
 
 
 @pytest.mark.parametrize("row", SOME, ids=[row.name for row in SOME])
-def test_a_site_is_judged_alike_alone_and_among_others(row: Row, repository: Repository) -> None:
+def test_a_site_is_judged_alike_alone_and_among_others(row: Row, repository: Table) -> None:
     apply(row, repository)
     whole = {site.name: site for site in repository.preview().sites}
     for name in whole.keys() | {"lab-1", SITE}:
@@ -96,7 +103,7 @@ def test_a_site_is_judged_alike_alone_and_among_others(row: Row, repository: Rep
 
 @pytest.mark.parametrize("row", SOME, ids=[row.name for row in SOME])
 def test_every_host_of_both_sides_is_there_once_and_the_counts_add_up(
-    row: Row, repository: Repository
+    row: Row, repository: Table
 ) -> None:
     apply(row, repository)
     names = [hosts(repository.root)]
@@ -147,10 +154,11 @@ def consistent(site: SitePreview) -> None:
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 @given(pair=st.sampled_from(PAIRS))
-def test_two_edits_are_at_least_as_severe_as_each(made: Repository, pair: tuple[Row, Row]) -> None:
-    alone = [severity(made, row) for row in pair]
+def test_two_edits_are_at_least_as_severe_as_each(table: Table, pair: tuple[Row, Row]) -> None:
+    names = [row.name for row in pair]
+    alone = [severity(table, name) for name in names]
     try:
-        both = severity(made, *pair)
+        both = severity(table, *names)
     except AssertionError:
         both = None  # the second finds its text no more
     assume(both is not None)
@@ -160,18 +168,19 @@ def test_two_edits_are_at_least_as_severe_as_each(made: Repository, pair: tuple[
         assert {name for name, rank in one.items() if rank > both.get(name, 0)} == set()
 
 
-def severity(made: Repository, *rows: Row) -> dict[str, int] | None:
+@cache
+def severity(table: Table, *names: str) -> dict[str, int] | None:
     """The rank of what happens to each host of the site; None where the edits make no valid one."""
-    restored(made)
-    for row in rows:
-        apply(row, made)
-    (site,) = made.preview().sites or (SitePreview(SITE, State.CHANGED),)
+    table.restore()
+    for name in names:
+        apply(BY_NAME[name], table)
+    (site,) = table.preview().sites or (SitePreview(SITE, State.CHANGED),)
     if site.state is State.INVALID:
         return None
     return {host.host: host.impact.rank for host in site.hosts}
 
 
-def test_the_same_edits_give_the_same_bytes(repository: Repository) -> None:
+def test_the_same_edits_give_the_same_bytes(repository: Table) -> None:
     swap(RELEASE, "d7fe3a27", "d7fe3a28")(repository)
     repository.hosts(SITE, lambda rows: rows.pop(5))
     repository.commit("edited")

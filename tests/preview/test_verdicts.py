@@ -7,6 +7,7 @@ import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,9 @@ from schemas.model.hardware import HardwareProfile
 from schemas.model.primitives import Model
 from schemas.model.site_file import SiteFile
 from schemas.reading.host_list import COLUMNS
-from tests.kit.preview_repository import Repository
+from tests.kit.preview_sides import unchanged
 from tests.verdicts import ROWS
-from tests.verdicts.applying import apply, restored, start
+from tests.verdicts.applying import Folder, Table, apply
 from tests.verdicts.edits import ACCELERATORS, RELEASE
 from tests.verdicts.row import ANY, Expected, Invalid, Row, Verdict
 
@@ -29,18 +30,20 @@ LOSING = (Action.REFUSED, Action.DELETED)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    return start(tmp_path_factory.mktemp("repository"))
+def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
+    yield Table(tmp_path_factory.mktemp("repository"))
+    assert unchanged()
 
 
 @pytest.fixture
-def repository(made: Repository) -> Repository:
+def repository(table: Table) -> Table:
     """The same repository for every row, as it was at first."""
-    return restored(made)
+    table.restore()
+    return table
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
-def test_the_preview_says_what_upstream_does(row: Row, repository: Repository) -> None:
+def test_the_preview_says_what_upstream_does(row: Row, repository: Table) -> None:
     apply(row, repository)
     preview = repository.preview()
     found = {site.name: site for site in preview.sites}
@@ -124,15 +127,11 @@ def actions(site: SitePreview, wanted: Mapping[str, Action]) -> None:
 class Lines:
     """The lines that the edits changed, of both sides, by file."""
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Table) -> None:
         self._before: dict[str, dict[int, str]] = {}
         self._after: dict[str, dict[int, str]] = {}
-        changed = repository.git("status", "--porcelain", "-uall").splitlines()
-        for file in (line.strip().split(" ", 1)[1].strip() for line in changed):
-            here = (repository.root / file).exists()
-            tracked = file in repository.git("ls-files", "--", file).splitlines()
-            old = repository.git("show", f"HEAD:{file}").splitlines() if tracked else []
-            new = repository.text(file).splitlines() if here else []
+        for file, sides in repository.edited().items():
+            old, new = ((text or "").splitlines() for text in sides)
             matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
             for tag, i, i_end, j, j_end in matcher.get_opcodes():
                 if tag != "equal":
@@ -177,15 +176,18 @@ def test_every_row_has_a_name_of_its_own_and_a_source() -> None:
     assert [row.name for row in ROWS if not row.source] == []
 
 
-def test_every_field_of_a_site_is_edited_in_some_row(repository: Repository) -> None:
+def test_every_field_of_a_site_is_edited_in_some_row(tmp_path: Path) -> None:
     """A field that is new must get its row."""
     touched: set[str] = set()
+    folder = Folder(tmp_path)
     for row in ROWS:
-        apply(row, restored(repository))
-        touched |= fields_edited(repository)
+        folder.restore()
+        apply(row, folder)
+        touched |= fields_edited(folder)
+    folder.restore()
     wanted = {*leaves(SiteFile), *COLUMNS} - {"site"}
     wanted |= {f"{path}.*.{leaf}" for path, model in _NAMED.items() for leaf in leaves(model)}
-    wanted |= {f"images.{name}" for name in yaml.safe_load(repository.text(RELEASE))["images"]}
+    wanted |= {f"images.{name}" for name in yaml.safe_load(folder.text(RELEASE))["images"]}
     assert wanted - touched == set()
 
 
@@ -213,36 +215,33 @@ def models(annotation: object) -> Iterator[type[Model]]:
         yield from models(each)
 
 
-def fields_edited(repository: Repository) -> set[str]:
+def fields_edited(folder: Table) -> set[str]:
     """The paths of fields that differ between the commit and the work tree, without indexes."""
     found: set[str] = set()
-    changed = repository.git("status", "--porcelain", "--", "sites/*.yaml", "sites/*.csv",
-                             "schemas/catalogue").splitlines()  # fmt: skip
-    for line in changed:
-        mark, file = line.strip().split(" ", 1)
-        if mark != "M":
+    for file, (old, new) in folder.edited().items():
+        if old is None or new is None:
             continue
-        old, new = repository.git("show", f"HEAD:{file}"), repository.text(file)
-        if Path(file).suffix == ".csv":
+        if file.startswith("sites/") and file.endswith(".csv"):
             rows = zip(old.splitlines(), new.splitlines(), strict=False)
             for before, after in rows:
                 cells = zip(COLUMNS, before.split(","), after.split(","), strict=True)
                 found |= {column for column, a, b in cells if a != b}
-        else:
+        elif file.startswith("schemas/catalogue/") or file.endswith(".yaml"):
             sides = [read(text, file) for text in (old, new)]
             found |= {".".join(path[:n + 1]) for path, _ in sides[0] ^ sides[1]
                       for n in range(len(path))}  # fmt: skip
     return found
 
 
-def read(text: str, file: str) -> set[tuple[tuple[str, ...], str]]:
+@lru_cache(maxsize=50)
+def read(text: str, file: str) -> frozenset[tuple[tuple[str, ...], str]]:
     try:
-        whole = yaml.safe_load(text)
+        whole = yaml.load(text, yaml.CSafeLoader)
     except yaml.YAMLError:
-        return set()
+        return frozenset()
     if file == ACCELERATORS:
         whole = {"accelerators": {"models": whole["accelerators"]}}
-    return set(values(whole, ()))
+    return frozenset(values(whole, ()))
 
 
 def values(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.maglev_models import ring
+from bench.studies.maglev_models import ring
 from components.object_cache.maglev import Maglev, moved
 from tests.kit.envoy import NEEDS_ENVOY, Envoy, Upstreams, ask, run, validate
 from tests.kit.envoy.cluster import (

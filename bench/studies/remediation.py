@@ -1,9 +1,9 @@
 """How long the repair of a node takes, from its condition to its return.
 
-``python -m bench.remediation`` runs the real Node Operation Controller on the twin of a site (398
-nodes with heartbeats), with the objects and scripts that the site makes, and reports faults: of an
-idle node, of one with a pod that may be evicted, and of ten at once. The hosts reboot at once, so
-that what a reboot takes can be added. It writes the tables of docs/repair-times.md.
+``python -m bench.studies.remediation`` runs the real Node Operation Controller on the twin of a
+site (398 nodes with heartbeats), with the objects and scripts that the site makes, and reports
+faults: of an idle node, of one with a pod that may be evicted, and of ten at once. The hosts reboot
+at once, so that what a reboot takes can be added. It writes the tables of docs/repair-times.md.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from tests.kit.remediation_history import State
 from tests.kit.remediation_world import NOC, Repairs, repairing
 from tests.kit.twin.pods import on, pod
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "repair-times.md"
 SITE, POOL, MANY_POOL, TEN = "tokyo-1", "h100", "v100", 10
 REBOOT_MINUTES = (5, 10, 15)
@@ -160,11 +160,13 @@ def measured(directory: Path, site: Site, rounds: int) -> dict[str, list[Repair]
     return found
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Measure, and write the page and the figures."""
-    parser = argparse.ArgumentParser(prog="python -m bench.remediation", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.studies.remediation", description=__doc__
+    )
     parser.add_argument("--rounds", type=int, default=5, help="of idle and of busy nodes")
-    rounds = parser.parse_args().rounds
+    rounds = parser.parse_args(arguments).rounds
     site = load_site(ROOT, SITE).site
     if site is None:
         sys.exit(f"{SITE} has problems: run `foresite check`")
@@ -189,7 +191,9 @@ def main() -> None:
     }
     OUT.mkdir(parents=True, exist_ok=True)
     (OUT / "remediation.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(written("remediation", PAGE.read_text("utf-8"), parts), encoding="utf-8")
+    PAGE.write_text(
+        written("studies.remediation", PAGE.read_text("utf-8"), parts), encoding="utf-8"
+    )
     print("\n\n".join(parts.values()))
 
 

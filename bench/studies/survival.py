@@ -1,6 +1,6 @@
 """How many interrupted runs ``foresite recover`` and the next ``up`` bring back to what a site is.
 
-``python -m bench.survival --seeds 50`` kills by seed (bench/kills.py), and writes
+``python -m bench.studies.survival --seeds 50`` kills by seed (bench/studies/kills.py), and writes
 bench/out/survival.json and the tables of docs/survival-kills.md. Exit code 1 where a seed does not
 converge.
 """
@@ -17,13 +17,13 @@ from itertools import chain
 from pathlib import Path
 
 from bench import machine
-from bench.kills import survive
-from bench.kills_plan import Outcome, Plan
-from bench.kills_world import World
 from bench.offline import OUT
 from bench.page import written
+from bench.studies.kills import survive
+from bench.studies.kills_plan import Outcome, Plan
+from bench.studies.kills_world import World
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "survival-kills.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "survival-kills.md"
 
 
 def played(seeds: Sequence[int]) -> list[Outcome]:
@@ -73,13 +73,13 @@ def _kind(outcome: Outcome) -> str:
     return f"{plan.case}: {plan.victim} by {plan.signal.name}, {how} checkpoints"
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Play all seeds in a few processes; 1 where one does not converge."""
-    parser = argparse.ArgumentParser(prog="bench.survival", description=__doc__)
+    parser = argparse.ArgumentParser(prog="bench.studies.survival", description=__doc__)
     parser.add_argument("--seeds", type=int, default=50)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     seeds = range(options.first, options.first + options.seeds)
     shares = [seeds[start :: options.processes] for start in range(options.processes)]
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
@@ -92,7 +92,7 @@ def main() -> int:
     print(text)
     page = PAGE.read_text(encoding="utf-8")
     parts = {"seeds": text, "machine": f"Machine: {machine.description()}."}
-    PAGE.write_text(written("survival", page, parts), encoding="utf-8")
+    PAGE.write_text(written("studies.survival", page, parts), encoding="utf-8")
     return 1 if any(each.wrong for each in outcomes) else 0
 
 

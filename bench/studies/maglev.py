@@ -1,7 +1,7 @@
 """How evenly Envoy spreads objects over hosts, and how many move when hosts change.
 
-``python -m bench.maglev`` runs two real Envoys before 40 and before 400 real servers, asks for
-100,000 keys as PFIO makes them, takes a host out, puts it back, adds one, and restarts one at
+``python -m bench.studies.maglev`` runs two real Envoys before 40 and before 400 real servers, asks
+for 100,000 keys as PFIO makes them, takes a host out, puts it back, adds one, and restarts one at
 another port; for Maglev with two sizes of table, and for a ring with Envoy's defaults. It compares
 every answer with the prediction. Without Envoy it computes what one lost host costs by size of the
 table and number of hosts. The tables of docs/hashing.md and its plot come from here.
@@ -20,16 +20,16 @@ from pathlib import Path
 from typing import Any
 
 from bench import machine
-from bench.maglev_models import HOSTS, SIZES, costs, enough, names, ring, rule, uneven
-from bench.maglev_plot import Panel, svg
 from bench.offline import OUT
 from bench.page import written
+from bench.studies.maglev_models import HOSTS, SIZES, costs, enough, names, ring, rule, uneven
+from bench.studies.maglev_plot import Panel, svg
 from components.object_cache.maglev import Maglev
 from tests.kit.envoy import Envoy, Upstreams, ask, run
 from tests.kit.envoy.cluster import FILE, LISTENER, PREFIX, RING, bootstrap, endpoints, keys, maglev
 from tests.kit.envoy.cluster import replace as give
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGE, PLOT = ROOT / "docs" / "hashing.md", ROOT / "docs" / "images" / "hashing.svg"
 FLEETS = (40, 400)
 Find = Callable[[Sequence[str]], Callable[[str], str]]
@@ -208,7 +208,7 @@ def rule_text(found: dict[int, dict[int, float]]) -> str:
 
 def times(rounds: int) -> list[tuple[float, float]]:
     """Wall clock and processor time of a prediction in processes that know nothing of it yet."""
-    code = "from bench.maglev_models import seconds; print(*seconds(400, 1_048_573))"
+    code = "from bench.studies.maglev_models import seconds; print(*seconds(400, 1_048_573))"
     command = [sys.executable, "-c", code]
     found = []
     for _ in range(rounds):
@@ -257,18 +257,18 @@ def plot(rows: list[Found], found: dict[int, dict[int, float]]) -> str:
     )
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Measure, and write the page, the plot and bench/out/maglev.json."""
-    parser = argparse.ArgumentParser(prog="python -m bench.maglev", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.studies.maglev", description=__doc__)
     parser.add_argument("--keys", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=7, help="predictions that are timed")
-    arguments = parser.parse_args()
-    objects, rows = keys(arguments.keys), []
+    options = parser.parse_args(arguments)
+    objects, rows = keys(options.keys), []
     for count in FLEETS:
         for policy in POLICIES:
             rows.append(measured(policy, count, objects))
             print(f"{count} hosts, {policy.name}: done", file=sys.stderr, flush=True)
-    found, taken = costs(), times(arguments.rounds)
+    found, taken = costs(), times(options.rounds)
     parts = {
         "spread": "\n".join(spread_table(rows)),
         "all keys": "\n".join(all_keys_table()),
@@ -279,7 +279,7 @@ def main() -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     (OUT / "maglev.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     PLOT.write_text(plot(rows, found), encoding="utf-8")
-    PAGE.write_text(written("maglev", PAGE.read_text("utf-8"), parts), encoding="utf-8")
+    PAGE.write_text(written("studies.maglev", PAGE.read_text("utf-8"), parts), encoding="utf-8")
     print("\n\n".join(parts.values()))
 
 

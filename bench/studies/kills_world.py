@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from urllib.parse import urlencode
 
-from bench.kills_plan import BACK
+from bench.studies.kills_plan import BACK
 from bench.trial import kill as kill_all
 from components.making.manifest import SITE_LABEL
 from controlplane import ApiError, Client, ControlPlane
@@ -20,7 +20,7 @@ from foresite.delivery.stack.engines import engine_for
 from schemas.facts.site import Site
 from schemas.load import load_site
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "uv.lock")
 LIMIT = 300.0
 """Seconds for which a run may go on after a kill: as long as a busy machine may take."""

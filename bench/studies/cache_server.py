@@ -1,4 +1,4 @@
-"""How fast the cache server alone is, on the loopback: ``python -m bench.cache_server``.
+"""How fast the cache server alone is, on the loopback: ``python -m bench.studies.cache_server``.
 
 The clients share the machine's cores with the server, so what counts is the comparison, and the
 processor time that a request costs the server.
@@ -129,10 +129,10 @@ def row(load: Load, times: list[float], taken: float, used: float) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=5.0, help="how long each load lasts")
-    seconds = parser.parse_args().seconds
+    seconds = parser.parse_args(arguments).seconds
     print("| load | clients | requests/s | GB/s | p50 ms | p99 ms | server CPU us/request |")
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder, fake_token_reviews() as fake:

@@ -10,9 +10,19 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from bench.kills_judge import judge, managed
-from bench.kills_plan import AGAIN, API, BACK, CHANGE, ENGINE, ETCD, EVERYTHING, Outcome, Plan
-from bench.kills_world import World, engine_of, finished, found, until
+from bench.studies.kills_judge import judge, managed
+from bench.studies.kills_plan import (
+    AGAIN,
+    API,
+    BACK,
+    CHANGE,
+    ENGINE,
+    ETCD,
+    EVERYTHING,
+    Outcome,
+    Plan,
+)
+from bench.studies.kills_world import World, engine_of, finished, found, until
 from bench.trial import kill as kill_all
 from controlplane import ApiError
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cache_server.names import target
 
-from bench.cache_load_client import Load
+from bench.studies.cache_load_client import Load
 from components.object_cache.bootstrap import bootstrap
 from components.object_cache.endpoints import FILE, endpoint_text
 from controlplane.ports import free_port
@@ -24,7 +24,7 @@ from tests.cache_server_process import OBJECTS, CacheServer, bucket
 from tests.kit.envoy import Envoy, run
 from tests.kit.object_cache_site import FOLDER, Mount, cache_of, on_loopback
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SITE = "tokyo-1"
 OPEN, PRIVATE = "open", "private"
 WORKERS = 2

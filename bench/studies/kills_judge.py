@@ -10,7 +10,7 @@ from typing import Any
 
 from deepdiff import DeepDiff
 
-from bench.kills_world import World
+from bench.studies.kills_world import World
 from components.making.manifest import SITE_LABEL, Json, Manifest, Target
 from components.site import site_objects
 from controlplane import Client

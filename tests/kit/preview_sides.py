@@ -1,0 +1,73 @@
+"""The sides of a change that many previews of the tests have in common, read and made once.
+
+Of the hundreds of previews of a table one side is the example sites as they are, or a side that the
+preview before has had. Such a side is known by every byte that is read of it. ``unchanged`` says
+whether a preview has written into what the next one got.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+from unittest.mock import patch
+
+from components.effects.vocabulary import Name
+from components.making.manifest import Manifest
+from components.site import objects_by_name
+from preview import survey
+from schemas.facts.site import Site
+from schemas.load import Loaded, load
+
+V = TypeVar("V")
+MOST = 16
+"""Sides that are kept; a site of 400 hosts is a few megabytes."""
+
+
+class Made(NamedTuple):
+    """A site, which is what its objects are found by, and the objects."""
+
+    site: Site
+    objects: dict[Name, Manifest]
+
+
+_loaded: OrderedDict[Hashable, Loaded] = OrderedDict()
+_made: OrderedDict[Hashable, Made] = OrderedDict()
+
+
+@contextmanager
+def shared_sides() -> Iterator[None]:
+    """Within it a preview takes what is known already of the same bytes."""
+    with patch.multiple(survey, load=_load, objects_by_name=_objects):
+        yield
+
+
+def unchanged() -> bool:
+    """Whether the kept objects are still what is made of their sites."""
+    return all(objects_by_name(each.site) == each.objects for each in _made.values())
+
+
+def _load(root: Path, names: list[str], among: Iterable[str]) -> dict[str, Loaded]:
+    (name,) = names
+    key = (name, frozenset(among), tuple(_contents(root)))
+    return {name: _kept(_loaded, key, lambda: load(root, names, among)[name])}
+
+
+def _objects(site: Site) -> dict[Name, Manifest]:
+    made = _kept(_made, id(site), lambda: Made(site, objects_by_name(site)))
+    return dict(made.objects)
+
+
+def _contents(root: Path) -> Iterator[tuple[str, bool, bytes]]:
+    for path in sorted(root.rglob("*")):
+        if path.is_symlink() or path.is_file():
+            data = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
+            yield str(path.relative_to(root)), path.is_symlink(), data
+
+
+def _kept(among: OrderedDict[Hashable, V], key: Hashable, make: Callable[[], V]) -> V:
+    found = among.pop(key, None)
+    among[key] = make() if found is None else found
+    while len(among) > MOST:
+        among.popitem(last=False)
+    return among[key]

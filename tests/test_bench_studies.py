@@ -1,0 +1,141 @@
+"""Every study of bench/studies, and bench.promises, runs to its end on its smallest input.
+
+Where the whole of an input is a constant, it is cut down here. The figures mean nothing.
+"""
+
+import json
+import shutil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from bench import promises
+from bench.studies import (
+    cache_load,
+    cache_server,
+    maglev,
+    maglev_models,
+    mutations,
+    remediation,
+    survival,
+)
+from bench.studies.cache_load_client import Load
+from tests.invalid.faults import fault_files
+from tests.kit.envoy import NEEDS_ENVOY
+from tests.kit.repository import ROOT
+
+STUDIES = (cache_load, maglev, mutations, promises, remediation, survival)
+
+
+@pytest.fixture(autouse=True)
+def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where figures go, and copies of the pages that they are written into."""
+    folder = tmp_path / "out"
+    for study in STUDIES:
+        if hasattr(study, "OUT"):
+            monkeypatch.setattr(study, "OUT", folder)
+        monkeypatch.setattr(study, "PAGE", Path(shutil.copy(page(study), tmp_path)))
+    monkeypatch.setattr(maglev, "PLOT", tmp_path / maglev.PLOT.name)
+    return folder
+
+
+def page(study: ModuleType) -> Path:
+    found = study.PAGE
+    assert isinstance(found, Path)
+    return found
+
+
+def test_every_study_is_here() -> None:
+    files = (ROOT / "bench" / "studies").glob("*.py")
+    names = {f.stem for f in files if 'if __name__ == "__main__":' in f.read_text("utf-8")}
+    assert {f"bench.studies.{name}" for name in names} | {promises.__name__} == {
+        each.__name__ for each in (*STUDIES, cache_server)
+    }
+
+
+MUTANT = """
+def x_rule__mutmut_orig(a):
+    return a > 1
+
+def x_rule__mutmut_1(a):
+    return a > 2
+"""
+
+
+def test_mutations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a stand-in for mutmut, which takes minutes: one mutation, which nobody notices."""
+
+    def stand_in(clone: Path, *_names: str, seconds: float | None = None) -> None:
+        file = clone / "mutants" / "policies" / "rule.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(MUTANT, encoding="utf-8")
+        codes = {"exit_code_by_key": {"policies.rule.x_rule__mutmut_1": 0}}
+        file.with_suffix(".py.meta").write_text(json.dumps(codes), encoding="utf-8")
+
+    monkeypatch.setattr(mutations, "_mutmut", stand_in)
+    assert mutations.main(["--one-in", "1"]) == 0
+    text = page(mutations).read_text("utf-8")
+    assert "1 of 1 mutations tried, 0 noticed" in text
+    assert "`return a > 1` became `return a > 2`" in text
+
+
+def test_promises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of results without any test, so that nothing is proved."""
+    some = fault_files()[:2]
+    monkeypatch.setattr(promises, "fault_files", lambda: some)
+    results = tmp_path / "results.xml"
+    results.write_text("<testsuites/>", encoding="utf-8")
+    assert promises.main(["--results", str(results)]) == 1
+    text = page(promises).read_text("utf-8")
+    assert text.count("**not proved**") == len(promises.promises())
+    assert "| 2 files, median " in text and "not measured: run python -m" in text
+
+
+@pytest.mark.cache
+def test_cache_server(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    some = [load for load in cache_server.LOADS if load.size == 4 * cache_server.KIB]
+    monkeypatch.setattr(cache_server, "LOADS", some)
+    cache_server.main(["--seconds", "0.1"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {load.name}" for load in some]
+
+
+@pytest.mark.cache
+def test_cache_load(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not all(map(shutil.which, ("wrk", "nginx"))):
+        pytest.skip("wrk and nginx are not installed: apt-get install wrk nginx-light")
+    monkeypatch.setattr(cache_load, "LOADS", [Load("1 MiB", cache_load.MIB, 2, 2)])
+    assert cache_load.main(["--rounds", "1", "--seconds", "1"]) == 0
+    assert json.loads((out / "cache_load.json").read_text("utf-8"))
+
+
+@pytest.mark.cache
+@NEEDS_ENVOY
+def test_maglev(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (maglev, maglev_models):
+        monkeypatch.setattr(module, "SIZES", maglev_models.SIZES[:1])
+        monkeypatch.setattr(module, "HOSTS", maglev_models.HOSTS[:2])
+    monkeypatch.setattr(maglev, "FLEETS", (3, 4))
+    monkeypatch.setattr(maglev, "enough", lambda _size: 1)
+    maglev.main(["--keys", "20", "--rounds", "1"])
+    rows = json.loads((out / "maglev.json").read_text("utf-8"))["rows"]
+    assert len(rows) == 2 * len(maglev.POLICIES)
+    assert all(row["wrong"] == 0 for row in rows)
+
+
+@pytest.mark.pulumi
+@pytest.mark.slow
+def test_survival(out: Path) -> None:
+    assert survival.main(["--seeds", "1", "--processes", "1"]) == 0
+    assert len(json.loads((out / "survival.json").read_text("utf-8"))["seeds"]) == 1
+
+
+@pytest.mark.remediation
+@pytest.mark.slow
+def test_remediation(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remediation, "REST_SECONDS", 1.0)
+    monkeypatch.setattr(remediation, "TEN", 2)
+    remediation.main(["--rounds", "1"])
+    figures = json.loads((out / "remediation.json").read_text("utf-8"))
+    assert [len(figures[name]) for name in ("idle", "busy", "ten")] == [1, 1, 2]
