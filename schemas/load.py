@@ -198,11 +198,11 @@ def _site(
     """The site, with a hole for each part that is not known; ``findings`` say which."""
     catalogue = catalogue_of(root)
     hardware = _hardware(file, catalogue)
-    release: Any = None
+    release: Any = Hole()
     if hasattr(file, "release"):
-        release = _release(file.release, catalogue, findings, problems)
+        release = _release(file.release, catalogue, findings, problems) or release
     texts, models = dict(_texts(root / "sites", file, findings)), _models(file, catalogue)
-    site = Site(file, tuple(hosts.hosts), release or Hole(), hardware, texts, models)
+    site = Site(file, tuple(hosts.hosts), release, hardware, texts, models)
     if not _countable(file, hosts):
         # A frozen dataclass has no other way to leave out what follows from its fields.
         object.__setattr__(site, "by_pool", Hole())
