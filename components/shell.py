@@ -4,8 +4,11 @@ Objects are registered untyped, as their bodies stand, so that what Pulumi appli
 ``render`` writes; the real schemas judge them before, offline (schemas/kubernetes/objects).
 """
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import pulumi
 import pulumi_kubernetes
@@ -15,6 +18,8 @@ from pulumi.runtime import config
 from components.making.decommission import remaining
 from components.making.manifest import Manifest, Target
 from schemas.facts.site import Site
+from schemas.facts.site_parts import SiteParts, site_with
+from schemas.model.primitives import Model
 
 REQUESTS_PER_SECOND = 1000
 """The provider's client waits at 50 requests a second by default, which is most of a preview."""
@@ -26,52 +31,172 @@ _SET = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """A site, and where its objects go: a provider for each cluster that answers, and the
-    namespaces that have to be there first."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteArgs:
+    """Arguments that every component takes. A subclass adds the sections of the site file that its
+    objects are made from; a section that is given takes the place of the site's own."""
+
+    site: Site | SiteParts
+    """The site from its file (``schemas.load.load_site``), or the parts of one without a file."""
+    provider: pulumi_kubernetes.Provider | None = None
+    """Provider of the site's own cluster."""
+    management: pulumi_kubernetes.Provider | None = None
+    """Provider of the management cluster, which runs Cluster API."""
+    after: Sequence[pulumi.Resource] = ()
+    """Resources that the objects need, such as a namespace of the program's own."""
+    incomplete: bool = False
+    """Whether a section or a provider may be missing; objects that need it are left out then."""
+
+    def clusters(self) -> dict[Target, pulumi_kubernetes.Provider]:
+        """The providers that are given, by cluster."""
+        both = {Target.SITE: self.provider, Target.MANAGEMENT: self.management}
+        return {target: each for target, each in both.items() if each is not None}
+
+    def sections(self) -> dict[str, Model]:
+        """The sections that are given, by their names in the site file."""
+        own = {each.name for each in fields(self)} - {each.name for each in fields(SiteArgs)}
+        given = {name: getattr(self, name) for name in sorted(own)}
+        return {name: each for name, each in given.items() if each is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeSiteArgs(SiteArgs):
+    """Arguments of a component that makes the cluster itself, and so needs the whole site."""
 
     site: Site
-    clusters: Mapping[Target, pulumi_kubernetes.Provider]
-    namespaces: tuple[pulumi.Resource, ...] = ()
+    """The site from its file (``schemas.load.load_site``)."""
 
 
-class Component(pulumi.ComponentResource):
-    """A part of a site as a Pulumi component; a subclass brings the manifests."""
+Args = TypeVar("Args", bound=SiteArgs)
 
-    def __init__(
-        self,
-        name: str,
-        spec: Placement,
-        manifests: Sequence[Manifest],
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
-        """Register ``manifests`` as children, each with the provider of its cluster.
 
-        Namespaces come first, as nothing else can be made in one that does not exist.
+class SiteComponent(pulumi.ComponentResource, Generic[Args]):
+    """A part of a site as a Pulumi component. A subclass says which objects and outputs it has.
+
+    Each output is an attribute; a resource that uses one is made after the component's objects.
+    Under the name that the stack of a site gives it (``object-cache``) its objects have the same
+    URNs as there. Under any other name theirs start with it, so that a program can have several.
+    """
+
+    namespaces: pulumi.Output[list[str]]
+    """Names of the namespaces that the component makes."""
+    names: pulumi.Output[dict[str, list[str]]]
+    """Names of its objects by kind: ``<namespace>/<name>``, or the name alone."""
+    made_namespaces: tuple[pulumi.Resource, ...]
+    """Its Namespaces as resources, and what its arguments name as ``after``."""
+
+    def __init__(self, name: str, args: Args, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Register the objects as children, each with the provider of its cluster.
+
+        Namespaces come first, as nothing else can be made in one that does not exist. Raises
+        pulumi.RunError where the arguments have problems, or something is missing.
         """
-        super().__init__(f"foresite:components:{type(self).__name__}", name, None, opts)
-        manifests = remaining(spec.site, manifests)
-        here = [each for each in manifests if each.target in spec.clusters]
-        namespaces = [self._register(m, spec, ()) for m in here if m.kind == "Namespace"]
-        self.namespaces = (*spec.namespaces, *namespaces)
-        for manifest in here:
-            if manifest.kind != "Namespace":
-                self._register(manifest, spec, self.namespaces)
-        self.register_outputs({"objects": len(here)})
+        kind = type(self).__name__
+        site = _site(f"{kind} {name}", args)
+        manifests = remaining(site, self.make(site))
+        clusters = args.clusters()
+        if not args.incomplete:
+            _refuse_gaps(f"{kind} {name}", manifests, clusters)
+        super().__init__(f"foresite:components:{kind}", name, None, opts)
+        here = [each for each in manifests if each.target in clusters]
+        register = partial(self._register, clusters=clusters, renamed=_renamed(kind, name, opts))
+        namespaces = [register(each, ()) for each in here if each.kind == "Namespace"]
+        self.made_namespaces = (*args.after, *namespaces)
+        for each in here:
+            if each.kind != "Namespace":
+                register(each, self.made_namespaces)
+        self.register_outputs({"objects": len(here), **self._outputs(site, here)})
+
+    @staticmethod
+    def make(site: Site) -> list[Manifest]:
+        """Return the component's objects."""
+        raise NotImplementedError
+
+    @staticmethod
+    def values(site: Site) -> dict[str, object]:  # noqa: ARG004  subclasses look at it
+        """Return what a subclass's own outputs hold, by name; only asked where it has objects."""
+        return {}
+
+    def _outputs(self, site: Site, here: Sequence[Manifest]) -> dict[str, pulumi.Output[Any]]:
+        """The outputs, which become attributes."""
+        named = _names(here)
+        values: dict[str, object] = {"namespaces": named.get("Namespace", []), "names": named}
+        values |= self.values(site) if here else {}
+        outputs = {name: self.urn.apply(partial(_second, value)) for name, value in values.items()}
+        self.__dict__.update(outputs)
+        return outputs
 
     def _register(
-        self, manifest: Manifest, spec: Placement, after: Sequence[pulumi.Resource]
+        self,
+        manifest: Manifest,
+        after: Sequence[pulumi.Resource],
+        clusters: Mapping[Target, pulumi_kubernetes.Provider],
+        renamed: "_Renamed",
     ) -> pulumi.CustomResource:
         options = pulumi.ResourceOptions(
             parent=self,
-            provider=spec.clusters[manifest.target],
+            provider=clusters[manifest.target],
             depends_on=list(after),
             protect=manifest.protect,
             retain_on_delete=manifest.keep or None,
             ignore_changes=list(manifest.ignore) or None,
+            aliases=[pulumi.Alias(name=manifest.name)] if renamed.moved else None,
         )
-        return pulumi.CustomResource(token(manifest), manifest.name, dict(manifest.body), options)
+        name = renamed.prefix + manifest.name
+        return pulumi.CustomResource(token(manifest), name, dict(manifest.body), options)
+
+
+class _Renamed(NamedTuple):
+    """What the logical names of a component's objects start with, and whether they had none in the
+    stack of a site, from which the component is taken over by an alias."""
+
+    prefix: str
+    moved: bool
+
+
+def _renamed(kind: str, name: str, opts: pulumi.ResourceOptions | None) -> _Renamed:
+    usual = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind).lower()
+    aliases = (opts and opts.aliases) or ()
+    moved = any(isinstance(each, pulumi.Alias) and each.name == usual for each in aliases)
+    return _Renamed("", moved=False) if name == usual else _Renamed(f"{name}/", moved)
+
+
+def _site(where: str, args: SiteArgs) -> Site:
+    """The site with the sections that are given; ``where`` names the component in an error."""
+    found = site_with(where, args.site, args.sections())
+    if found.site is None:
+        problems = "\n\n".join(map(str, found.problems))
+        raise pulumi.RunError(f"the arguments of {where} have problems:\n\n{problems}")
+    return found.site
+
+
+def _refuse_gaps(
+    where: str, manifests: Sequence[Manifest], clusters: Mapping[Target, pulumi_kubernetes.Provider]
+) -> None:
+    """Raise pulumi.RunError where there is nothing to make, or no provider for an object."""
+    if not manifests:
+        raise pulumi.RunError(
+            f"{where} has no objects: its section is not in the site. Give it as an argument"
+        )
+    missing = {each.target for each in manifests} - clusters.keys()
+    for target, option in ((Target.SITE, "provider"), (Target.MANAGEMENT, "management")):
+        if target in missing:
+            raise pulumi.RunError(
+                f"{where} has objects in the {target.value} cluster, and no provider for it: "
+                f"give it as {option}"
+            )
+
+
+def _names(manifests: Sequence[Manifest]) -> dict[str, list[str]]:
+    """The names of the objects by kind, in their order."""
+    found: dict[str, list[str]] = {}
+    for each in manifests:
+        found.setdefault(each.kind, []).append("/".join(filter(None, each.key[2:])))
+    return found
+
+
+def _second(value: Any, _: object) -> Any:
+    return value
 
 
 def token(manifest: Manifest) -> str:
@@ -80,34 +205,43 @@ def token(manifest: Manifest) -> str:
     return f"kubernetes:{api if '/' in api else f'core/{api}'}:{manifest.kind}"
 
 
-def placement(site: Site) -> Placement:
-    """The site, with a provider for each cluster that its file names a kubeconfig context of.
+def cluster_providers(site: Site) -> dict[Target, pulumi_kubernetes.Provider]:
+    """A provider for each cluster that the site's file names a kubeconfig context of.
 
     A context is named in Git, so that nobody applies a site to whatever cluster their shell
-    happens to point at. ``cluster_identifier`` keeps a moved API server from replacing everything.
-    The contexts are those of the caller's kubeconfig, or of one in Pulumi's encrypted
-    configuration. Raises pulumi.RunError where that one cannot be used.
+    happens to point at. The contexts are those of the caller's kubeconfig, or of one in Pulumi's
+    encrypted configuration. Raises pulumi.RunError where that one cannot be used.
     """
     contexts = {Target.MANAGEMENT: site.file.management, Target.SITE: site.file.cluster.context}
     kubeconfig = configured_kubeconfig(tuple(each for each in contexts.values() if each))
-    providers = {
-        target: pulumi_kubernetes.Provider(
-            target.value,
-            context=context,
-            cluster_identifier=context,
-            kubeconfig=kubeconfig,
-            enable_server_side_apply=True,
-            # Else new data deletes a ConfigMap and makes it anew, which a protected one refuses.
-            enable_config_map_mutable=True,
-            enable_secret_mutable=True,
-            kube_client_settings=pulumi_kubernetes.KubeClientSettingsArgs(
-                qps=REQUESTS_PER_SECOND, burst=2 * REQUESTS_PER_SECOND
-            ),
-        )
+    return {
+        target: cluster_provider(target.value, context, kubeconfig)
         for target, context in contexts.items()
         if context is not None
     }
-    return Placement(site, providers)
+
+
+def cluster_provider(
+    name: str, context: str, kubeconfig: pulumi.Input[str] | None = None
+) -> pulumi_kubernetes.Provider:
+    """A provider with the settings that the objects of components need.
+
+    ``kubeconfig`` is the content of a file; default: the caller's. ``cluster_identifier`` keeps a
+    moved API server from replacing everything.
+    """
+    return pulumi_kubernetes.Provider(
+        name,
+        context=context,
+        cluster_identifier=context,
+        kubeconfig=kubeconfig,
+        enable_server_side_apply=True,
+        # Else new data deletes a ConfigMap and makes it anew, which a protected one refuses.
+        enable_config_map_mutable=True,
+        enable_secret_mutable=True,
+        kube_client_settings=pulumi_kubernetes.KubeClientSettingsArgs(
+            qps=REQUESTS_PER_SECOND, burst=2 * REQUESTS_PER_SECOND
+        ),
+    )
 
 
 def configured_kubeconfig(contexts: Sequence[str]) -> pulumi.Output[str] | None:

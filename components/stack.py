@@ -1,44 +1,48 @@
 """A site's stack: the components that ``pulumi preview`` and ``pulumi up`` register."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pulumi
 
 from components.making.decommission_release import VARIABLE, read
+from components.making.manifest import Target
 from components.record import module
-from components.shell import Component, Placement, placement
+from components.shell import SiteArgs, SiteComponent, cluster_providers
 from components.site import COMPONENTS, site_objects
 from schemas.facts.site import Site
 
 
-def shell(name: str) -> Callable[[str, Placement], Component]:
-    """A component's class for Pulumi: ``pod-network`` is ``PodNetwork`` of components/pod_network.
-
-    Its name is part of every URN below it.
-    """
-    found: Callable[[str, Placement], Component] = getattr(
+def _shell(name: str) -> type[SiteComponent[Any]]:
+    """A component's class: ``pod-network`` is ``PodNetwork`` of components/pod_network."""
+    found: type[SiteComponent[Any]] = getattr(
         import_module(module(name, "component")), name.title().replace("-", "")
     )
     return found
 
 
+SHELLS = {name: _shell(name) for name in COMPONENTS}
+"""Each component by name, as Pulumi registers it; the class's name is part of every URN."""
+
+
 def deploy(site: Site) -> None:
     """Register every component of a site, and export what a person wants to know afterwards."""
-    spec = placement(site)
-    made: dict[str, Component] = {}
-    for name in COMPONENTS:
-        registered = shell(name)(name, spec)
-        made[type(registered).__name__] = registered
+    clusters = cluster_providers(site)
+    own, management = clusters.get(Target.SITE), clusters.get(Target.MANAGEMENT)
+    args = SiteArgs(site=site, provider=own, management=management, incomplete=True)
+    made: dict[str, SiteComponent[Any]] = {}
+    for name, component in SHELLS.items():
+        made[component.__name__] = component(name, args)
         # Namespaces of one may hold objects of the next.
-        spec = replace(spec, namespaces=registered.namespaces)
+        args = replace(args, after=made[component.__name__].made_namespaces)
     if site.file.decommission is not None and VARIABLE in os.environ:
-        _release(site.file.decommission.reason, spec, made)
+        _release(site.file.decommission.reason, args, made)
     every = [each for objects in site_objects(site).values() for each in objects]
-    later = [each for each in every if each.target not in spec.clusters]
+    later = [each for each in every if each.target not in clusters]
     if later:
         pulumi.log.info(
             f"{len(later)} objects of the site's own cluster follow once it answers: write its "
@@ -51,17 +55,18 @@ def deploy(site: Site) -> None:
     pulumi.export("following", [f"{each.kind} {each.key[3]}" for each in later])
 
 
-def _release(reason: str, spec: Placement, components: Mapping[str, Component]) -> None:
+def _release(reason: str, args: SiteArgs, components: Mapping[str, SiteComponent[Any]]) -> None:
     """Register what a decommissioned site gives up for the last time, unprotected.
 
     What depends on others is deleted before them, so the Cluster is made to depend on all.
     """
     others: list[pulumi.Resource] = []
+    clusters = args.clusters()
     objects = read(Path(os.environ[VARIABLE]))
     for each in sorted(objects, key=lambda one: one.goes_first):
         options = pulumi.ResourceOptions(
             parent=components[each.component],
-            provider=spec.clusters[each.target],
+            provider=clusters[each.target],
             protect=False,
             retain_on_delete=each.forgotten or None,
             depends_on=list(others) if each.goes_first else None,

@@ -1,16 +1,35 @@
 """The accelerators of a site as one Pulumi component."""
 
+from dataclasses import dataclass
+
 import pulumi
 
 from components.accelerators.objects import objects
-from components.shell import Component, Placement
+from components.shell import SiteArgs, SiteComponent
+from schemas.facts.site import Site
+from schemas.model.accelerators import AcceleratorSettings
+from schemas.model.network_devices import NetworkDevices
 
 
-class Accelerators(Component):
-    """What serves the cards of a site, and the resources that researchers ask for."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceleratorsArgs(SiteArgs):
+    """Arguments of ``Accelerators``."""
 
-    def __init__(
-        self, name: str, spec: Placement, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Register the accelerators of a site where ``spec`` says."""
-        super().__init__(name, spec, objects(spec.site), opts)
+    accelerators: AcceleratorSettings | None = None
+    """The accelerators that researchers ask for."""
+    network_devices: NetworkDevices | None = None
+    """How network devices get to pods."""
+
+
+class Accelerators(SiteComponent[AcceleratorsArgs]):
+    """The device plugins of a site's accelerators, and the resources that researchers ask for."""
+
+    resources: pulumi.Output[dict[str, str]]
+    """Resource that a pod asks for, by the model: ``accelerators.example.com/gpu-t4``."""
+
+    make = staticmethod(objects)
+
+    @staticmethod
+    def values(site: Site) -> dict[str, object]:
+        """What the outputs hold."""
+        return {"resources": {model: site.resource(model) for model in site.models()}}

@@ -1,16 +1,27 @@
 """Rules that hold in the site's clusters, whoever deploys. As one Pulumi component."""
 
-import pulumi
+from dataclasses import dataclass
 
 from components.admission_policies.objects import objects
-from components.shell import Component, Placement
+from components.shell import SiteArgs, SiteComponent
+from schemas.model.accelerators import AcceleratorSettings
+from schemas.model.policies import SitePolicies
+from schemas.model.remediation import Remediation
 
 
-class AdmissionPolicies(Component):
-    """Rules that hold in the site's clusters, whoever deploys."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionPoliciesArgs(SiteArgs):
+    """Arguments of ``AdmissionPolicies``."""
 
-    def __init__(
-        self, name: str, spec: Placement, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Register the component's objects where ``spec`` says."""
-        super().__init__(name, spec, objects(spec.site), opts)
+    policies: SitePolicies | None = None
+    """Rules of the site's own."""
+    accelerators: AcceleratorSettings | None = None
+    """The accelerators that researchers ask for."""
+    remediation: Remediation | None = None
+    """How faults of hosts are found and remediated."""
+
+
+class AdmissionPolicies(SiteComponent[AdmissionPoliciesArgs]):
+    """Admission policies of both clusters of a site, which hold whoever deploys."""
+
+    make = staticmethod(objects)

@@ -3,14 +3,31 @@
 import pulumi
 
 from components.machines.objects import objects
-from components.shell import Component, Placement
+from components.shell import SiteComponent, WholeSiteArgs
+from schemas.facts.site import Site
 
 
-class Machines(Component):
+class Machines(SiteComponent[WholeSiteArgs]):
     """A site's cluster, control plane, worker pools, hosts and addresses."""
 
-    def __init__(
-        self, name: str, spec: Placement, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Register the machines of a site where ``spec`` says."""
-        super().__init__(name, spec, objects(spec.site), opts)
+    namespace: pulumi.Output[str]
+    """Namespace of the site on the management cluster."""
+    cluster: pulumi.Output[str]
+    """Name of the Cluster."""
+    endpoint: pulumi.Output[str]
+    """URL of the Kubernetes API of the site's own cluster: ``https://10.18.0.10:6443``."""
+    kubeconfig_secret: pulumi.Output[str]
+    """Name of the Secret, in the same namespace, in which Cluster API puts the kubeconfig."""
+
+    make = staticmethod(objects)
+
+    @staticmethod
+    def values(site: Site) -> dict[str, object]:
+        """What the outputs hold."""
+        cluster = site.file.cluster
+        return {
+            "namespace": site.name,
+            "cluster": site.name,
+            "endpoint": f"https://{cluster.endpoint}:{cluster.port}",
+            "kubeconfig_secret": f"{site.name}-kubeconfig",
+        }

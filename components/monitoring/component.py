@@ -1,16 +1,48 @@
 """The monitoring of a site as one Pulumi component."""
 
+from dataclasses import dataclass
+
 import pulumi
 
-from components.shell import Component, Placement
+from components.making.manifest import Manifest
+from components.shell import SiteArgs, SiteComponent
 from components.site import COMPONENTS
+from schemas.facts.site import Site
+from schemas.model.accelerators import AcceleratorSettings
+from schemas.model.monitoring import Monitoring as MonitoringSettings
+from schemas.model.object_cache import Cache
+from schemas.model.remediation import Remediation
+from schemas.model.scheduling import Scheduling
 
 
-class Monitoring(Component):
-    """What Prometheus, Alertmanager and Grafana are told about a site."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonitoringArgs(SiteArgs):
+    """Arguments of ``Monitoring``."""
 
-    def __init__(
-        self, name: str, spec: Placement, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Register the monitoring of a site where ``spec`` says."""
-        super().__init__(name, spec, COMPONENTS["monitoring"].objects(spec.site), opts)
+    monitoring: MonitoringSettings | None = None
+    """What watches the site."""
+    accelerators: AcceleratorSettings | None = None
+    """The accelerators that researchers ask for."""
+    scheduling: Scheduling | None = None
+    """Schedulers, priorities and teams."""
+    cache: Cache | None = None
+    """The object cache."""
+    remediation: Remediation | None = None
+    """How faults of hosts are found and remediated."""
+
+
+class Monitoring(SiteComponent[MonitoringArgs]):
+    """Rules, scrape settings, routes and dashboards for Prometheus, Alertmanager and Grafana."""
+
+    namespace: pulumi.Output[str]
+    """Namespace of the objects, which is the site's and not made here."""
+
+    @staticmethod
+    def make(site: Site) -> list[Manifest]:
+        """Return the component's objects, of what all components hand over."""
+        return COMPONENTS["monitoring"].objects(site)
+
+    @staticmethod
+    def values(site: Site) -> dict[str, object]:
+        """What the outputs hold."""
+        return {"namespace": site.file.monitoring.namespace} if site.file.monitoring else {}

@@ -1,16 +1,43 @@
 """The fault remediation of a site as one Pulumi component."""
 
+from dataclasses import dataclass
+
 import pulumi
 
+from components.making.faults import CONDITIONS
+from components.remediation.names import settings_of
 from components.remediation.objects import objects
-from components.shell import Component, Placement
+from components.shell import SiteArgs, SiteComponent
+from schemas.facts.site import Site
+from schemas.model.accelerators import AcceleratorSettings
+from schemas.model.remediation import Remediation as RemediationSettings
 
 
-class Remediation(Component):
-    """What finds and mends the faults of a site's hosts."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemediationArgs(SiteArgs):
+    """Arguments of ``Remediation``."""
 
-    def __init__(
-        self, name: str, spec: Placement, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Register the fault remediation of a site where ``spec`` says."""
-        super().__init__(name, spec, objects(spec.site), opts)
+    remediation: RemediationSettings | None = None
+    """How faults of hosts are found and remediated."""
+    accelerators: AcceleratorSettings | None = None
+    """The accelerators that researchers ask for."""
+
+
+class Remediation(SiteComponent[RemediationArgs]):
+    """What finds and remediates the faults of a site's hosts."""
+
+    namespace: pulumi.Output[str]
+    """Namespace of its programs."""
+    conditions: pulumi.Output[dict[str, list[str]]]
+    """Types of the node conditions that say a fault, by pool."""
+
+    make = staticmethod(objects)
+
+    @staticmethod
+    def values(site: Site) -> dict[str, object]:
+        """What the outputs hold."""
+        conditions = {
+            pool.name: [CONDITIONS[fault] for fault in site.faults(pool)]
+            for pool in site.file.pools
+        }
+        return {"namespace": settings_of(site).namespace, "conditions": conditions}

@@ -1,16 +1,38 @@
 """The teams of a site as one Pulumi component."""
 
+from dataclasses import dataclass
+
 import pulumi
 
-from components.shell import Component, Placement
+from components.shell import SiteArgs, SiteComponent
 from components.teams.objects import objects
+from schemas.facts.site import Site
+from schemas.model.accelerators import AcceleratorSettings
+from schemas.model.network_devices import NetworkDevices
+from schemas.model.scheduling import Scheduling
 
 
-class Teams(Component):
-    """The namespaces of teams, with what each may use."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamsArgs(SiteArgs):
+    """Arguments of ``Teams``."""
 
-    def __init__(
-        self, name: str, spec: Placement, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
-        """Register the teams of a site where ``spec`` says."""
-        super().__init__(name, spec, objects(spec.site), opts)
+    scheduling: Scheduling | None = None
+    """Schedulers, priorities and teams."""
+    accelerators: AcceleratorSettings | None = None
+    """The accelerators that researchers ask for."""
+    network_devices: NetworkDevices | None = None
+    """How network devices get to pods."""
+
+
+class Teams(SiteComponent[TeamsArgs]):
+    """The namespaces of teams, with quotas, priorities and queues."""
+
+    team_namespaces: pulumi.Output[dict[str, list[str]]]
+    """Namespaces of each team, by its name."""
+
+    make = staticmethod(objects)
+
+    @staticmethod
+    def values(site: Site) -> dict[str, object]:
+        """What the outputs hold."""
+        return {"team_namespaces": {each.name: each.namespaces for each in site.scheduling.teams}}

@@ -1,6 +1,6 @@
 """Every benchmark of bench/ runs to its end on its smallest input. Its figures mean nothing here.
 
-The rivals of Foresite are Go programs, which tests/bench/test_bench.py runs where they are built. Here a
+The rivals of Foresite are Go programs, which test_bench.py runs where they are built. Here a
 stand-in that prints its arguments takes their place.
 """
 

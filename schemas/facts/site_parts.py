@@ -1,0 +1,138 @@
+"""What components need of a site that has no site file, and sections in place of a site's own.
+
+For programs whose clusters others make. Whatever the parts leave out is absent from the ``Site``
+that is made of them, so rules that need it say nothing (schemas/reading/partial.py).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar, cast
+
+from schemas.facts.site import Site
+from schemas.load import Loaded
+from schemas.model.codes import Code
+from schemas.model.hardware import HardwareProfile
+from schemas.model.primitives import (
+    DnsLabel,
+    Ipv4,
+    KubernetesVersion,
+    Model,
+    PoolName,
+    SiteName,
+    ZoneName,
+)
+from schemas.model.problem import Problem
+from schemas.model.site_file import Cluster, Pool, SiteFile, Zone
+from schemas.reading.catalogue import (
+    accelerator_catalogue,
+    hardware_catalogue,
+    load_release,
+    release_names,
+)
+from schemas.reading.host_list import Host
+from schemas.rules import Finding, HostCell, TextPlace, site_findings
+from schemas.rules.finding import Path
+
+M = TypeVar("M", bound=Model)
+
+
+class Node(Model):
+    """A node of a cluster."""
+
+    name: DnsLabel
+    """Name of the node, equal to that of its host."""
+    pool: PoolName
+    """Pool that it belongs to; the node carries it as node.cluster.x-k8s.io/pool."""
+    zone: ZoneName
+    """Zone that it is in; the node carries it as topology.kubernetes.io/zone."""
+    address: Ipv4
+    """Address of the node."""
+
+
+class SiteParts(Model):
+    """What components need of a site besides its sections, where others make its machines."""
+
+    site: SiteName
+    """Name of the site; objects carry it as foresite.dev/site."""
+    region: DnsLabel
+    """Region of the site."""
+    release: str
+    """Release that says every version and digest."""
+    kubernetes: KubernetesVersion
+    """Version of the cluster."""
+    pools: list[Pool]
+    """Pools of nodes, the one of the control plane included."""
+    nodes: list[Node]
+    """All nodes of the cluster."""
+    hardware: dict[DnsLabel, HardwareProfile] = {}
+    """Hardware profiles of this site, besides the catalogue's."""
+
+    def site_file(self) -> SiteFile:
+        """The site file as far as the parts say it; what they leave out raises AttributeError."""
+        zones = dict.fromkeys(node.zone for node in self.nodes)
+        return _partial(
+            SiteFile,
+            site=self.site,
+            region=self.region,
+            release=self.release,
+            cluster=_partial(Cluster, kubernetes=self.kubernetes),
+            zones=[_partial(Zone, name=name) for name in zones],
+            pools=self.pools,
+            hardware=self.hardware,
+        )
+
+    def hosts(self) -> tuple[Host, ...]:
+        """The nodes as hosts; ``line`` is the node's place in the list, counting from 1."""
+        return tuple(
+            Host(node.name, node.pool, node.zone, "", "", "", node.address, "", line)
+            for line, node in enumerate(self.nodes, start=1)
+        )
+
+
+def site_with(where: str, given: Site | SiteParts, sections: Mapping[str, Model]) -> Loaded:
+    """The site with ``sections`` (by their names in the site file) in place of its own.
+
+    What is not from a site file is judged by the same rules; problems name ``where`` as their file.
+    """
+    site = given if isinstance(given, Site) else _site(given)
+    if site is None:
+        fix = f"write one of {', '.join(release_names())}"
+        unknown = Finding(Code.UNKNOWN_RELEASE, ("release",), "there is no such release", fix)
+        return Loaded(where, None, tuple(_problems(where, [unknown])), None)
+    file = site.file.model_copy(update=sections)
+    own = file.accelerators.models if file.accelerators else {}
+    whole = replace(site, file=file, accelerators={**site.accelerators, **own})
+    if whole == given:
+        return Loaded(where, whole, (), None)
+    problems = tuple(_problems(where, site_findings(whole, holes=site is not given)))
+    return Loaded(where, None if problems else whole, problems, None)
+
+
+def _partial(model: type[M], **known: Any) -> M:
+    """A model of what is known; any other required field raises AttributeError."""
+    return cast("M", model.model_construct(**known))
+
+
+def _site(parts: SiteParts) -> Site | None:
+    """The site that the parts describe; None where there is no release of that name."""
+    release, _ = load_release(parts.release)
+    if release is None:
+        return None
+    hardware = {**hardware_catalogue().profiles, **parts.hardware}
+    models = accelerator_catalogue().models
+    return Site(parts.site_file(), parts.hosts(), release, hardware, {}, models)
+
+
+def _problems(where: str, findings: Iterable[Finding]) -> Iterator[Problem]:
+    for each in findings:
+        yield Problem(where, 0, 0, each.code, _path(each.place), "", each.message, each.fix)
+
+
+def _path(place: Path | HostCell | TextPlace) -> str:
+    """A place as Python would write it: ``cache.buckets[0].quota``, ``nodes[2].address``."""
+    if isinstance(place, TextPlace):
+        return place.file
+    if isinstance(place, HostCell):
+        place = ("nodes", place.line - 1, "address" if place.column == "ip" else place.column)
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
+    return "".join(steps).removeprefix(".")
