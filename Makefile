@@ -51,31 +51,58 @@ plan: .venv/.ready ## What `up` would do to SITE on the trial's API server
 down: .venv/.ready ## Take the trial down and delete its data
 	@$(PYTHON) -m controlplane down --wipe
 
-# Tests that need a real part of another project.
+# Tests that need a real part of another project, and the files that have them: a worker that reads
+# only these starts in a few seconds.
 REAL := controlplane or pulumi or editor or go or browser or capi or scheduling or cache or remediation or monitoring
+empty :=
+MARKS := $(subst $(empty) or $(empty),|,$(REAL))|proof
+REAL_FILES = $(sort $(shell grep -rlE 'pytest\.mark\.($(MARKS))\b' --include='test_*.py' tests))
+# They wait more than they compute, so there are more workers than processors.
+WORKERS ?= 6
+# Which long proofs run: share, all or none (docs/proof.md).
+PROOF ?= share
+RESULTS := bench/out/proof
 
 # A machine that has no processor time for a while breaks what waits for another process. What fails
 # is run once more, by itself and for all to see: it fails again where the behaviour is broken.
 define tests
-$(PYTHON) -m pytest $(1) || { \
+rm -f $(RESULTS)/$(1)*.xml; \
+$(PYTHON) -m pytest --junitxml=$(RESULTS)/$(1).xml $(2) || { \
   echo "=== what has failed is run once more ===" >&2; \
-  $(PYTHON) -m pytest --last-failed --last-failed-no-failures none $(1); \
+  $(PYTHON) -m pytest --junitxml=$(RESULTS)/$(1)-again.xml --last-failed --last-failed-no-failures none $(2) $(3); \
 }
 endef
 
-.PHONY: fast test lint generate bench
+.PHONY: fast test real cache-server proof record lint generate bench
 fast: .venv/.ready ## The tests that need only Python
-	@$(call tests,-n auto --dist worksteal -m "not ($(REAL))")
+	@$(call tests,fast,--proof=none -n auto --dist worksteal -m "not ($(REAL))")
 
 lint: .venv/.ready ## Style and types
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy
 
-test: .venv/.ready ## All tests, with what they need
+test: .venv/.ready ## All tests, with what they need; of the long proofs a share
+	@rm -rf $(RESULTS)
 	@$(MAKE) --no-print-directory lint fast
 	@$(PYTHON) -m tools.toolchain ensure
-	@$(call tests,-m "$(REAL)")
+	@$(PYTHON) -m tests.kit.go_programs
+	@status=0; \
+	$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync real cache-server || status=$$?; \
+	$(PYTHON) -m bench.proof show; exit $$status
+
+real: .venv/.ready ## The tests that need a real part of another project, side by side
+	@$(call tests,real,--proof=$(PROOF) -n $(WORKERS) --dist loadfile -m "$(REAL) or proof" $(REAL_FILES),-n 0)
+
+cache-server: .venv/.ready ## The tests of the cache server alone
+	@$(call tests,cache-server,-p tests.kit.proof --proof=$(PROOF) -n 2 cache-server,-n 0)
+
+proof: .venv/.ready ## All tests with every long proof, and mutations; hours
+	@$(MAKE) --no-print-directory test PROOF=all
+	@$(PYTHON) -m bench.studies.mutations
+
+record: .venv/.ready ## Add what the last make test took to docs/proof.md
+	@$(PYTHON) -m bench.proof record
 
 generate: .venv/.ready ## Make every generated file anew
 	@$(PYTHON) -m schemas.editor

@@ -3,8 +3,10 @@
 import gc
 
 pytest_plugins = [
+    "tests.kit.proof",
     "tests.kit.controlplane_fixture",
     "tests.kit.recover_world",
+    "tests.kit.remediation_server",
     "tests.kit.survival_world",
     "tests.kit.twin.fixture",
 ]

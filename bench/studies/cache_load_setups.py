@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cache_server.names import target
+from cache_server_kit.process import OBJECTS, CacheServer, bucket
+from cache_server_kit.reviews import fake_token, fake_token_reviews
 
 from bench.studies.cache_load_client import Load
 from components.object_cache.bootstrap import bootstrap
@@ -19,8 +21,6 @@ from components.object_cache.endpoints import FILE, endpoint_text
 from controlplane.ports import free_port
 from schemas.facts.site import Site
 from schemas.load import load_site
-from tests.cache_server_fakes import fake_token, fake_token_reviews
-from tests.cache_server_process import OBJECTS, CacheServer, bucket
 from tests.kit.envoy import Envoy, run
 from tests.kit.object_cache_site import FOLDER, Mount, cache_of, on_loopback
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cache_server_fakes import fake_token, fake_token_reviews
-from tests.cache_server_process import OBJECTS, CacheServer, bucket
+from cache_server_kit.process import OBJECTS, CacheServer, bucket
+from cache_server_kit.reviews import fake_token, fake_token_reviews
 
 KIB, MIB = 1 << 10, 1 << 20
 

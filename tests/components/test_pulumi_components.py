@@ -58,7 +58,7 @@ def sections(component: type[SiteComponent[Any]], site: Site) -> Mapping[str, Mo
 
 @pytest.mark.parametrize("component", SHELLS)
 def test_the_arguments_are_all_that_a_component_needs(component: str) -> None:
-    shell, make = SHELLS[component], COMPONENTS[component]
+    shell, make = SHELLS[component], COMPONENTS[component].objects
     if issubclass(arguments(shell), WholeSiteArgs):
         return
     for site in SITES:

@@ -20,7 +20,7 @@ from tests.kit.repository import ROOT
 from tools.toolchain import environment, locate
 
 pytestmark = pytest.mark.pulumi
-BEFORE = Path(__file__).parent / "stack_of_before"
+BEFORE = ROOT / "tests" / "kit" / "stack_of_before"
 EXAMPLE = ROOT / "docs" / "examples" / "pulumi"
 CONTEXTS = ("mgmt-lab", "lab-1")
 RENAMED = """

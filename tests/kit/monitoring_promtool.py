@@ -6,6 +6,8 @@ run several times: without the fault, with it, and both again while exporters re
 and all together: their series are gone for two minutes, and counters begin anew.
 """
 
+import functools
+import json
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +16,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import yaml
 
 from components.making.manifest import Json
 from schemas.facts.site import Site
@@ -106,11 +107,17 @@ def seconds(duration: str) -> int:
     return int(duration[:-1]) * units[duration[-1]]
 
 
+@functools.cache
+def groups_of(site: str) -> list[Json]:
+    """The groups of a site's rules, made once: they are asked for by each minute of a case."""
+    return list(groups(SITES_OF_CASES[site]))
+
+
 def rule_of(case: Case) -> Json:
     """The rule of a case: that with its labels where there are several of its name."""
     found: list[Json] = [
         rule
-        for group in groups(SITES_OF_CASES[case.site])
+        for group in groups_of(case.site)
         for rule in group["rules"]
         if rule.get("alert") == case.alert
         and all(case.labels.get(k, v) == v for k, v in rule["labels"].items() if k != "severity")
@@ -225,7 +232,7 @@ def needed(case: Case) -> list[Json]:
 
     Descriptions are left out, as they are the same whatever fires.
     """
-    every = groups(SITES_OF_CASES[case.site])
+    every = groups_of(case.site)
     recorded = [rule for group in every for rule in group["rules"] if "record" in rule]
     alert = dict(rule_of(case))
     texts = [alert["expr"], alert["annotations"]["summary"]]
@@ -251,9 +258,10 @@ def needed(case: Case) -> list[Json]:
 def write(case: Case, folder: Path) -> Path:
     """The rules of a case and its tests, as files."""
     rules = {"groups": needed(case)}
-    (folder / "rules.yaml").write_text(yaml.safe_dump(rules), encoding="utf-8")
+    # JSON is YAML, and written ten times as fast.
+    (folder / "rules.yaml").write_text(json.dumps(rules), encoding="utf-8")
     tests = folder / "tests.yaml"
-    tests.write_text(yaml.safe_dump(unit_tests(case, "rules.yaml")), encoding="utf-8")
+    tests.write_text(json.dumps(unit_tests(case, "rules.yaml")), encoding="utf-8")
     return tests
 
 

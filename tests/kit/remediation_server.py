@@ -247,9 +247,16 @@ def _operations() -> Json:
     }
 
 
+@pytest.fixture(scope="session")
+def repairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One API server for all files of tests about repairs: each of their tests clears it first."""
+    with serving(tmp_path_factory.mktemp("repairs")) as found:
+        yield found
+
+
 @contextmanager
 def serving(folder: Path) -> Iterator[Server]:
-    """The API server of one module's tests, with the kinds and priorities that they need."""
+    """An API server with the kinds and priorities that repairs need."""
     tools = locate(["controlplane"])
     binaries = Binaries(tools["etcd"].path, tools["kube-apiserver"].path)
     with running(folder / "controlplane", binaries) as plane, plane.client() as client:

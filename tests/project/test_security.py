@@ -2,9 +2,7 @@
 pinned, attested and looked through."""
 
 import ast
-import os
 import re
-import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator
@@ -15,11 +13,12 @@ import pytest
 import yaml
 
 from schemas.load import load_release, release_names
+from tests.kit.go_programs import program
 from tests.kit.repository import ROOT
 
 PAGE = (ROOT / "SECURITY.md").read_text("utf-8")
 GITLEAKS = ROOT / "tools" / "gitleaks"
-CITED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+CITED = re.compile(r"`((?:cache-server/)?tests/[\w/]+\.py)::(\w+)`")
 
 
 def rows() -> Iterator[list[str]]:
@@ -149,13 +148,15 @@ def test_every_package_is_asked_about_daily() -> None:
 
 
 def gitleaks(*arguments: str) -> subprocess.CompletedProcess[str]:
-    if shutil.which("go") is None:
-        pytest.skip("Go is not on PATH, so gitleaks cannot be run")
-    command = ["go", "tool", "gitleaks", *arguments, "--config", "config.toml", "--no-banner"]
-    env = os.environ | {"GOFLAGS": "-mod=readonly", "GOWORK": "off"}
-    return subprocess.run(
-        [*command, "--redact"], cwd=GITLEAKS, env=env, capture_output=True, text=True, check=False
-    )
+    command = [
+        str(program(GITLEAKS)),
+        *arguments,
+        "--config",
+        "config.toml",
+        "--no-banner",
+        "--redact",
+    ]
+    return subprocess.run(command, cwd=GITLEAKS, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.go

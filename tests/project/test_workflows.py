@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from foresite.arguments import parser
+from tests.kit.go_programs import program
 from tests.kit.preview_repository import Repository
 from tests.kit.repository import ROOT
 from tests.kit.toolchain_publisher import packed
@@ -346,11 +347,6 @@ def test_zizmor_finds_nothing() -> None:
 
 @pytest.mark.go
 def test_actionlint_finds_nothing() -> None:
-    if shutil.which("go") is None:
-        pytest.skip("Go is not on PATH, so actionlint cannot be run")
-    command = ["go", "tool", "actionlint", *map(str, WORKFLOWS)]
-    env = os.environ | {"GOFLAGS": "-mod=readonly", "GOWORK": "off"}
-    done = subprocess.run(
-        command, cwd=ACTIONLINT, env=env, capture_output=True, text=True, check=False
-    )
+    command = [str(program(ACTIONLINT)), *map(str, WORKFLOWS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -29,6 +29,7 @@ from tools.toolchain import ToolchainError, locate
 from tools.toolchain.parts import in_groups
 
 STEPS = [step for steps in history() for step in steps]
+PROOF = pytest.mark.proof(2, 5)
 
 
 def name(step: Step) -> str:
@@ -48,6 +49,7 @@ def result() -> dict[str, Any]:
 
 
 @pytest.mark.capi
+@PROOF
 @pytest.mark.parametrize("step", STEPS, ids=name)
 def test_the_controllers_do_what_was_predicted(step: Step, result: dict[str, Any]) -> None:
     seen = from_json(result["experiments"][name(step)])
@@ -59,6 +61,7 @@ IN_FILES = [step for step in STEPS if step.experiment.in_files]
 
 
 @pytest.mark.capi
+@PROOF
 @pytest.mark.parametrize("step", IN_FILES, ids=name)
 def test_the_preview_says_what_the_controllers_do(
     step: Step, result: dict[str, Any], tmp_path: Path
@@ -68,6 +71,7 @@ def test_the_preview_says_what_the_controllers_do(
 
 
 @pytest.mark.capi
+@PROOF
 def test_no_machine_moves_that_no_experiment_is_about(result: dict[str, Any]) -> None:
     assert result["strays"] == []
 

@@ -6,8 +6,6 @@ table of answers.
 
 import hashlib
 import json
-import os
-import shutil
 import subprocess
 import tomllib
 from dataclasses import dataclass, field
@@ -20,6 +18,7 @@ from components.machines.registries import registry_files
 from schemas.facts.site import Site
 from schemas.model.object_cache import ImageLayers
 from tests.golden import every_site, with_file
+from tests.kit.go_programs import program
 from tests.kit.repository import ROOT
 
 SITE = every_site()["tokyo-1"]
@@ -107,16 +106,9 @@ def found(body: str, kind: str = ANY_BYTES) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def containerd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def containerd() -> Path:
     """A program that is containerd's resolver, of the versions in its go.mod."""
-    if shutil.which("go") is None:
-        pytest.skip("Go is not on PATH, so containerd's resolver cannot be built")
-    program = tmp_path_factory.mktemp("containerd") / "containerd"
-    subprocess.run(
-        ["go", "build", "-o", program, "."], cwd=ROOT / "tests" / "kit" / "containerd", check=True,
-        env=os.environ | {"GOFLAGS": "-mod=readonly", "GOWORK": "off"},
-    )  # fmt: skip
-    return program
+    return program(ROOT / "tests" / "kit" / "containerd")
 
 
 HUB = "https://registry-1.docker.io"

@@ -3,7 +3,7 @@
 import contextlib
 import itertools
 import time
-from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -33,7 +33,7 @@ from tests.kit.remediation_host import (
     until_asked,
 )
 from tests.kit.remediation_rounds import ago
-from tests.kit.remediation_server import HOST_API, SECONDS, Server, serving, shells
+from tests.kit.remediation_server import HOST_API, SECONDS, Server, shells
 from tests.kit.repository import all_sites
 
 pytestmark = pytest.mark.controlplane
@@ -49,13 +49,10 @@ NOT_ALLOWED: list[Json] = [
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("reboot")) as found:
-        for name in (SITE, "other"):
-            found.client.apply(
-                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            )
-        yield found
+def shared(repairs: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
+    for name in (SITE, "other"):
+        repairs.client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    return replace(repairs, folder=tmp_path_factory.mktemp("reboot"))
 
 
 @pytest.fixture

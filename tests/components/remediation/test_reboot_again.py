@@ -2,7 +2,7 @@
 
 import subprocess
 import time
-from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -27,19 +27,16 @@ from tests.kit.remediation_host import (
     until_asked,
 )
 from tests.kit.remediation_rounds import ago
-from tests.kit.remediation_server import SECONDS, Server, serving
+from tests.kit.remediation_server import SECONDS, Server
 
 pytestmark = pytest.mark.controlplane
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("reboot")) as found:
-        for name in (SITE, "other"):
-            found.client.apply(
-                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            )
-        yield found
+def shared(repairs: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
+    for name in (SITE, "other"):
+        repairs.client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    return replace(repairs, folder=tmp_path_factory.mktemp("reboot"))
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Which nodes get a turn, and in which order: rounds by the real kubectl and a real API server."""
 
-from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -8,16 +8,15 @@ from components.making.faults import FAULTY_TAINT, QUARANTINED_TAINT, TURN_LABEL
 from components.making.manifest import Json
 from components.remediation.turns import configuration
 from tests.kit.remediation_rounds import BAD, GOOD, MISSING, UNKNOWN, ago, held, lines, one_round
-from tests.kit.remediation_server import SPACE, Server, serving, shells
+from tests.kit.remediation_server import SPACE, Server, shells
 from tests.kit.repository import all_sites
 
 pytestmark = pytest.mark.controlplane
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("turns")) as found:
-        yield found
+def shared(repairs: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
+    return replace(repairs, folder=tmp_path_factory.mktemp("turns"))
 
 
 @pytest.fixture

@@ -1,21 +1,20 @@
 """How turns end: the fault is gone, another try, or quarantine until a person says otherwise."""
 
 import time
-from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from components.making.faults import FAULTY_TAINT, QUARANTINED_TAINT, TURN_LABEL
 from tests.kit.remediation_rounds import BAD, GOOD, HANGS, MISSING, VERDICT, ago, lines, one_round
-from tests.kit.remediation_server import SECONDS, Server, serving, shells
+from tests.kit.remediation_server import SECONDS, Server, shells
 
 pytestmark = pytest.mark.controlplane
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("turns")) as found:
-        yield found
+def shared(repairs: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
+    return replace(repairs, folder=tmp_path_factory.mktemp("turns"))
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,9 +32,8 @@ pytestmark = pytest.mark.controlplane
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("turns")) as found:
-        yield found
+def shared(repairs: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
+    return replace(repairs, folder=tmp_path_factory.mktemp("turns"))
 
 
 @pytest.fixture

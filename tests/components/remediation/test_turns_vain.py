@@ -1,7 +1,7 @@
 """Turns that come to nothing: no operation, a job that does not begin, faults that come and go; and
 values by which those who write one object would tell of others."""
 
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,7 +22,7 @@ from tests.kit.remediation_rounds import (
     started,
     until,
 )
-from tests.kit.remediation_server import SECONDS, SPACE, Server, serving
+from tests.kit.remediation_server import SECONDS, SPACE, Server
 
 pytestmark = pytest.mark.controlplane
 OURS, OWN = "r", None
@@ -32,9 +32,8 @@ FORGED = 'x\ty"\ncondition\tsound\t"AcceleratorMissing"\t"True"\n'
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("turns")) as found:
-        yield found
+def shared(repairs: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
+    return replace(repairs, folder=tmp_path_factory.mktemp("turns"))
 
 
 @pytest.fixture

@@ -7,9 +7,7 @@ two differ by design, the edit stands in a table of its own with the reason.
 import copy
 import functools
 import json
-import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +22,7 @@ from components.site import site_objects
 from preview.differences.fields import field_changes, reordered
 from preview.differences.fields.listkeys import Item
 from schemas.kubernetes.manifests import read_manifests
+from tests.kit.go_programs import program
 from tests.kit.repository import ROOT, all_sites
 
 DYFF = ROOT / "tools" / "dyff"
@@ -346,8 +345,6 @@ def details(path: str, lines: list[str]) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """What dyff finds in all edits, by the name of each; it starts once."""
-    if shutil.which("go") is None:
-        pytest.skip("Go is not on PATH, so dyff cannot be run")
     edits = [*AGREED.values(), *(design.edit for design in BY_DESIGN.values())]
     pairs = [both(edit, f"edit-{index}") for index, edit in enumerate(edits)]
     folder = tmp_path_factory.mktemp("dyff")
@@ -360,12 +357,10 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
 
 
 def run(before: Path, after: Path) -> str:
-    command = ["go", "tool", "dyff", "--color=off", "between", "--output=github", "--omit-header"]
-    env = os.environ | {"GOFLAGS": "-mod=readonly", "GOWORK": "off"}
+    command = [str(program(DYFF)), "--color=off", "between", "--output=github", "--omit-header"]
     done = subprocess.run(
-        [*command, str(before), str(after)],
-        cwd=DYFF, env=env, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [*command, str(before), str(after)], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -4,8 +4,6 @@ site's Kubernetes and of the real CRDs, which are files here."""
 import functools
 import itertools
 import json
-import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +16,7 @@ from components.site import site_objects
 from foresite.commands.render import files_of
 from schemas.kubernetes.objects import load_crds
 from tests.golden import every_site, objects, one
+from tests.kit.go_programs import program
 from tests.kit.good_objects import GONE, changed
 from tests.kit.policy_objects import GOOD, WEB
 from tests.kit.repository import ROOT
@@ -105,23 +104,14 @@ def built_in(schemas: Path, version: str) -> str:
     return used
 
 
-@functools.cache
-def kubeconform() -> list[str]:
-    """The command; it is built once."""
-    if shutil.which("go") is None:
-        pytest.skip("Go is not on PATH, so kubeconform cannot be run")
-    return ["go", "tool", "kubeconform"]
-
-
 def verdicts(schemas: Path, folder: Path, version: str) -> list[Verdict]:
     """What kubeconform says of every object below a folder."""
     used = built_in(schemas, version)
     locations = (f"{schemas}/{BUILT_IN_FILES}", f"{schemas}/{CUSTOM_FILES}")
     flags = [each for location in locations for each in ("-schema-location", location)]
     done = subprocess.run(
-        [*kubeconform(), "-strict", "-verbose", "-output", "json", *flags,
+        [program(KUBECONFORM), "-strict", "-verbose", "-output", "json", *flags,
          "-kubernetes-version", used, str(folder)],
-        cwd=KUBECONFORM, env=os.environ | {"GOFLAGS": "-mod=readonly", "GOWORK": "off"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode in (0, 1), done.stderr

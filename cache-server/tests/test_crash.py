@@ -11,12 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from tests.cache_server_fakes import fake_token, fake_token_reviews
-from tests.cache_server_process import OBJECTS, CacheServer, begin, bucket, until
-from tests.cache_server_writers import Writer
-
-pytestmark = pytest.mark.cache
+from cache_server_kit.process import OBJECTS, CacheServer, begin, bucket, until
+from cache_server_kit.reviews import fake_token, fake_token_reviews
+from cache_server_kit.writers import Writer
 
 MIB = 1 << 20
 
@@ -54,9 +51,10 @@ def check_all(server: CacheServer, writers: list[Writer]) -> None:
     assert server.metric("cache_reserved_bytes") == 0
 
 
-@pytest.mark.parametrize(
-    "crashes", [pytest.param(3, id="few"), pytest.param(50, id="many", marks=pytest.mark.slow)]
-)
+MANY = pytest.param(50, id="many", marks=pytest.mark.proof(0, 5))
+
+
+@pytest.mark.parametrize("crashes", [pytest.param(3, id="few"), MANY])
 def test_kill_9_under_writes_tears_no_object(server: CacheServer, crashes: int) -> None:
     dice = random.Random(crashes)
     writers = [Writer("abc", f"w{number}", random.Random(number)) for number in range(4)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from controlplane.ports import free_port
+from cache_server_kit.ports import free_port
 
 OBJECTS = "/v1/objects"
 _START_SECONDS = 60.0

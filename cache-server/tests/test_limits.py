@@ -7,11 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from tests.cache_server_fakes import fake_token, fake_token_reviews
-from tests.cache_server_process import OBJECTS, CacheServer, bucket, until
-
-pytestmark = pytest.mark.cache
+from cache_server_kit.process import OBJECTS, CacheServer, bucket, until
+from cache_server_kit.reviews import fake_token, fake_token_reviews
 
 MIB = 1 << 20
 MOST = 8

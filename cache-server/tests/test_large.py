@@ -7,11 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-
-from tests.cache_server_fakes import fake_token, fake_token_reviews
-from tests.cache_server_process import OBJECTS, CacheServer, bucket
-
-pytestmark = pytest.mark.cache
+from cache_server_kit.process import OBJECTS, CacheServer, bucket
+from cache_server_kit.reviews import fake_token, fake_token_reviews
 
 MIB = 1 << 20
 PIECE = hashlib.shake_256(b"piece").digest(4 * MIB)
@@ -43,7 +40,7 @@ def received(server: CacheServer, name: str) -> tuple[int, bool]:
     return count, same
 
 
-@pytest.mark.slow
+@pytest.mark.proof(1, 5)
 def test_a_gibibyte_is_streamed_both_ways(tmp_path: Path) -> None:
     pieces = (1 << 30) // len(PIECE)
     with fake_token_reviews() as fake:

@@ -7,11 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-
-from tests.cache_server_fakes import FakeTokenReviews, fake_token, fake_token_reviews
-from tests.cache_server_process import OBJECTS, CacheServer, begin, bucket, until
-
-pytestmark = pytest.mark.cache
+from cache_server_kit.process import OBJECTS, CacheServer, begin, bucket, until
+from cache_server_kit.reviews import FakeTokenReviews, fake_token, fake_token_reviews
 
 KIB, MIB = 1 << 10, 1 << 20
 BLOCK = 4096

@@ -2,10 +2,10 @@
 
 import re
 import tomllib
+from pathlib import Path
 
-from tests.kit.repository import ROOT
-
-FOLDER = ROOT / "cache-server"
+FOLDER = Path(__file__).resolve().parent.parent
+ROOT = FOLDER.parent
 DOCKERFILE = (FOLDER / "Dockerfile").read_text("utf-8")
 
 

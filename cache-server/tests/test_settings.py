@@ -9,8 +9,7 @@ import pytest
 from cache_server.quantity import parse_bytes
 from cache_server.refusals import StartError
 from cache_server.settings import read
-
-from tests.cache_server_process import CacheServer, bucket, environment
+from cache_server_kit.process import CacheServer, bucket, environment
 
 BASE = ["--config=/c", "--data=/d", "--capacity=1Gi", "--api-server=https://api"]
 
@@ -183,7 +182,7 @@ def test_a_flag_that_is_missing_is_one_line() -> None:
 
 
 def test_the_readme_names_each_flag() -> None:
-    readme = Path(__file__).parent.parent / "cache-server" / "README.md"
+    readme = Path(__file__).resolve().parent.parent / "README.md"
     text = readme.read_text("utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "cache_server", "--help"],

@@ -19,11 +19,8 @@ from cache_server.server import _repeat
 from cache_server.service import Service
 from cache_server.store import Store
 from cache_server.writer import StorageError
-
-from tests.cache_server_fakes import fake_token, fake_token_reviews
-from tests.cache_server_process import OBJECTS, CacheServer, bucket, config_text
-
-pytestmark = pytest.mark.cache
+from cache_server_kit.process import OBJECTS, CacheServer, bucket, config_text
+from cache_server_kit.reviews import fake_token, fake_token_reviews
 
 ROWS = 20_000
 PATH = f"{OBJECTS}/abc/x"

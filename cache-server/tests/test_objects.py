@@ -6,11 +6,8 @@ import time
 from collections.abc import Iterator
 
 import pytest
-
-from tests.cache_server_fakes import fake_token, fake_token_reviews
-from tests.cache_server_process import OBJECTS, CacheServer, bucket
-
-pytestmark = pytest.mark.cache
+from cache_server_kit.process import OBJECTS, CacheServer, bucket
+from cache_server_kit.reviews import fake_token, fake_token_reviews
 
 KIB, MIB = 1 << 10, 1 << 20
 ODD_NAMES = [

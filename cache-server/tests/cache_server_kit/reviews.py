@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from controlplane.ports import free_port
+from cache_server_kit.ports import free_port
 
 AUDIENCE = "cache"
 SIGNATURE = "c2ln"

@@ -6,7 +6,7 @@ import random
 import threading
 from dataclasses import dataclass, field
 
-from tests.cache_server_process import OBJECTS, CacheServer
+from cache_server_kit.process import OBJECTS, CacheServer
 
 _SIZES = (0, 1, 5_000, 300_000, 1_500_000, 4_000_000)
 

@@ -1,0 +1,170 @@
+"""A pytest plugin for long proofs, which are run in shares, and for what runs side by side.
+
+A test with ``@pytest.mark.proof(share, of)`` is a long proof. ``--proof=all``, the default, runs
+every one; ``--proof=none`` runs none; ``--proof=share`` runs those whose turn it is: of every
+``of`` landings the one with the number ``share``, counted from 0. The others are skipped, and the
+summary names them. Landings are counted by the lines of bench/proof.jsonl (``make record`` adds
+one); ten commits that nobody has recorded count as one more.
+"""
+
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORD = "bench/proof.jsonl"
+MOST = 10
+"""Every proof is run within so many landings."""
+FORGOTTEN = 10
+"""So many commits without a record count as a landing."""
+SKIPPED = "a long proof, run by landing"
+
+
+def landings(root: Path = ROOT) -> int:
+    """The number of landings so far; what Git cannot tell, without a history, counts as none."""
+    file = root / RECORD
+    recorded = len(file.read_text("utf-8").splitlines()) if file.exists() else 0
+    last = _git(root, "log", "-1", "--format=%H", "--", RECORD)
+    since = _git(root, "rev-list", "--count", f"{last}..HEAD" if last else "HEAD")
+    return recorded + int(since or 0) // FORGOTTEN
+
+
+def _git(root: Path, *arguments: str) -> str:
+    """What Git answers; empty where it fails or is not there."""
+    command = ["git", "-C", str(root), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def is_due(mode: str, landing: int, share: int, of: int) -> bool:
+    """Whether a proof is run; UsageError where it would not be run within ``MOST`` landings."""
+    if not 0 <= share < of <= MOST:
+        raise pytest.UsageError(f"proof({share}, {of}): 0 <= share < of <= {MOST}")
+    return mode == "all" or (mode == "share" and landing % of == share)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--proof``."""
+    parser.addoption("--proof", choices=("all", "share", "none"), default="all",
+                     help="which long proofs are run (docs/proof.md)")  # fmt: skip
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The plugin, told once which landing this is."""
+    config.pluginmanager.register(Proofs(config.getoption("--proof"), landings()), "proofs")
+    if config.pluginmanager.hasplugin("dsession"):
+        config.option.loadscopereorder = False  # the order is ours
+
+
+class Proofs:
+    """Skips what is not due, and says at the end which proofs were run."""
+
+    def __init__(self, mode: str, landing: int) -> None:
+        self.mode, self.landing = mode, landing
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Notes in the results what is a proof, and what needs a real part."""
+        for item in items:
+            mark = item.get_closest_marker("proof")
+            command = "test" if any(map(item.get_closest_marker, PARTS)) else "fast"
+            if mark is not None:
+                command = "proof"
+                share, of = mark.args
+                if not is_due(self.mode, self.landing, share, of):
+                    item.add_marker(pytest.mark.skip(f"{SKIPPED} {share} of every {of}"))
+            item.user_properties.append(("command", command))
+        if config.getoption("dist", "no") == "loadfile":
+            items.sort(key=lambda item: _rank(item.path))
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """One line for each file with proofs."""
+        stats = terminalreporter.stats
+        found = [each for each in stats.get("skipped", ()) if _left_out(each)]
+        done = [*stats.get("passed", ()), *stats.get("failed", ())]
+        ran = [each for each in done if _is_proof(each)]
+        if not found and not ran:
+            return
+        terminalreporter.section(f"long proofs: --proof={self.mode}, landing {self.landing}")
+        for title, reports in (("run", ran), ("left to other landings and make proof", found)):
+            for name, number in sorted(_by_test(reports).items()):
+                terminalreporter.line(f"{title}: {name}, {number}")
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
+        """Tests of a lane run on one worker, where they share what is started for a session."""
+        if config.getvalue("dist") != "loadfile":
+            return None
+        from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
+
+        scheduler = LoadFileScheduling(config, log)
+        scheduler._split_scope = lambda name: lane(config.rootpath / name.partition("::")[0])
+        return scheduler
+
+
+def _is_proof(report: Any) -> bool:
+    properties = map(tuple, getattr(report, "user_properties", ()))
+    return ("command", "proof") in properties and report.when == "call"
+
+
+def _left_out(report: Any) -> bool:
+    return isinstance(report.longrepr, tuple) and SKIPPED in report.longrepr[2]
+
+
+def _by_test(reports: list[Any]) -> Counter[str]:
+    return Counter(report.nodeid.partition("[")[0] for report in reports)
+
+
+PARTS = (
+    "capi", "pulumi", "remediation", "scheduling", "go", "cache", "browser", "editor",
+    "monitoring", "controlplane",
+)  # fmt: skip
+"""Markers of tests that need a real part of another project, those that take longest first."""
+LANES = {
+    "survival": "survival: World",
+    "reboots": "remediation_host import",
+    "repairs": "remediation_server import",
+    "twin": r"(?s)twin\.world import World\n.*\(world: World",
+    "api": "api: ControlPlane",
+}
+"""Lanes by the pattern that their files have in their text: all of a lane ask for one server."""
+LONG = ("survival", "reboots", "repairs")
+"""Lanes that take minutes, and are begun with."""
+_read: dict[Path, str] = {}
+
+
+def _text(path: Path) -> str:
+    if path not in _read:
+        _read[path] = path.read_text("utf-8")
+    return _read[path]
+
+
+def _marks(path: Path) -> Iterator[int]:
+    found = set(re.findall(r"pytest\.mark\.(\w+)", _text(path)))
+    return (number for number, name in enumerate(PARTS) if name in found)
+
+
+def _rank(path: Path) -> tuple[int, str]:
+    """Where the tests of a file stand: the longest first, so that none is waited for at the end."""
+    name = lane(path)
+    return (-1 if name in LONG else next(_marks(path), len(PARTS))), name
+
+
+def lane(path: Path) -> str:
+    """The lane of a file; one of its own unless it shares a server. Those that run the engine keep
+    to themselves: each of them takes minutes."""
+    text = _text(path)
+    for name, sign in LANES.items():
+        if re.search(sign, text) and not (name == "api" and "mark.pulumi" in text):
+            return name
+    return str(path)

@@ -1,0 +1,97 @@
+"""Long proofs in shares: each has its turn, and the summary says whose it was."""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from bench import proof as times
+from tests.kit.proof import FORGOTTEN, LANES, MOST, PARTS, RECORD, is_due, landings, lane
+from tests.kit.repository import ROOT
+
+TESTS = """
+import pytest
+
+@pytest.mark.proof(0, 2)
+def test_even(): pass
+
+@pytest.mark.proof(1, 2)
+def test_odd(): pass
+
+def test_always(): pass
+"""
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+    subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True)
+
+
+def commit(folder: Path) -> None:
+    git(folder, "commit", "--allow-empty", "--message", "more")
+
+
+def test_every_proof_is_run_once_in_its_number_of_landings() -> None:
+    for of in range(1, MOST + 1):
+        for share in range(of):
+            due = [is_due("share", landing, share, of) for landing in range(MOST)]
+            assert any(due) and sum(due[:of]) == 1
+            assert is_due("all", 7, share, of) and not is_due("none", 7, share, of)
+
+
+@pytest.mark.parametrize("mark", [(0, 0), (2, 2), (-1, 2), (0, MOST + 1)])
+def test_a_proof_that_would_wait_too_long_is_refused(mark: tuple[int, int]) -> None:
+    with pytest.raises(pytest.UsageError, match="proof"):
+        is_due("share", 0, *mark)
+
+
+def test_landings_are_those_recorded_and_ten_commits_that_nobody_recorded(tmp_path: Path) -> None:
+    record = tmp_path / RECORD
+    record.parent.mkdir()
+    record.write_text("{}\n{}\n")
+    assert landings(tmp_path) == 2, "without Git"
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", RECORD)
+    commit(tmp_path)
+    assert landings(tmp_path) == 2
+    for _ in range(FORGOTTEN):
+        commit(tmp_path)
+    assert landings(tmp_path) == 3
+
+
+def run(folder: Path, *arguments: str) -> str:
+    (folder / "test_long.py").write_text(TESTS)
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers = proof\naddopts = -rs\n")
+    command = [sys.executable, "-m", "pytest", "-p", "tests.kit.proof"]
+    more = ["--rootdir", str(folder), "-c", str(folder / "pytest.ini"), str(folder), *arguments]
+    return subprocess.run(
+        [*command, *more], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2", "--dist", "loadfile"]], ids=["one", "two"])
+def test_what_ran_and_what_did_not_is_said_and_timed(tmp_path: Path, workers: list[str]) -> None:
+    results = tmp_path / "real.xml"
+    said = run(tmp_path, "--proof=share", f"--junitxml={results}", *workers)
+    assert "2 passed, 1 skipped" in said
+    (ran,) = re.findall(r"^run: test_long.py::test_(\w+), 1$", said, re.MULTILINE)
+    (left,) = re.findall(r"^left to other.*: test_long.py::test_(\w+), 1$", said, re.MULTILINE)
+    assert {ran, left} == {"even", "odd"}
+    part = times.read(results)
+    assert sorted(case.command for case in part.cases) == ["fast", "proof", "proof"]
+    lines = list(times.shown([part]))
+    assert sum("test_long.py::" in line for line in lines) == 3
+    assert "real: 2 tests run, 1 skipped" in lines[-2] and "in all" in lines[-1]
+
+
+def test_every_lane_has_files_that_share() -> None:
+    found = Counter(lane(path) for path in (ROOT / "tests").rglob("test_*.py"))
+    assert {name: found[name] for name in LANES if found[name] < 2} == {}
+
+
+def test_the_parts_are_those_of_the_makefile() -> None:
+    (real,) = re.findall(r"^REAL := (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert set(real.split(" or ")) == set(PARTS)
