@@ -18,7 +18,7 @@ from tests.kit.repository import ROOT
 from tools.toolchain.cache import cache_directory, filling, locked, platform_tag
 
 FOLDERS = [
-    ROOT / "tests" / "containerd",
+    ROOT / "tests" / "kit" / "containerd",
     *(ROOT / "tools" / name for name in ("actionlint", "dyff", "gitleaks", "kubeconform")),
 ]
 
