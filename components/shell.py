@@ -18,8 +18,8 @@ from pulumi.runtime import config
 from components.making.decommission import remaining
 from components.making.manifest import Manifest, Target
 from schemas.facts.site import Site
-from schemas.facts.site_parts import SiteParts, site_with
 from schemas.model.primitives import Model
+from schemas.site_parts import SiteParts, site_with
 
 REQUESTS_PER_SECOND = 1000
 """The provider's client waits at 50 requests a second by default, which is most of a preview."""

@@ -2,8 +2,7 @@
 
 Sources: pfnet-research/node-operation-controller 0ac94deb (api/v1alpha1/noderemediation_types.go,
 CompareNodeCondition; controllers/nodeoperation_controller.go), medik8s/self-node-remediation
-640aac50. How detectors and times go together is judged in remediation_detector.py and
-remediation_repairs.py.
+640aac50. Detectors and times are judged in remediation_detector.py and remediation_repairs.py.
 """
 
 from collections.abc import Iterator, Sequence

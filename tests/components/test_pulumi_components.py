@@ -18,10 +18,10 @@ from components.site import COMPONENTS
 from components.stack import SHELLS
 from components.teams.component import Teams, TeamsArgs
 from schemas.facts.site import Site
-from schemas.facts.site_parts import Node, SiteParts, site_with
 from schemas.model.object_cache import Bucket, Cache
 from schemas.model.primitives import Model
 from schemas.model.secrets import Secrets, SecretStore
+from schemas.site_parts import Node, SiteParts, site_with
 from tests.kit import accelerator_sites, training_site
 from tests.kit.repository import ROOT, all_sites
 

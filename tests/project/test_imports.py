@@ -20,7 +20,7 @@ WRONG = {
     "schemas": ("schemas/model/problem.py", "foresite"),
     "components": ("components/making/manifest.py", "controlplane.client"),
     "siblings": ("components/machines/names.py", "components.pod_network.objects"),
-    "shared": ("components/making/taints.py", "components.making.daemons"),
+    "shared": ("components/making/taints.py", "components.effects.rules"),
     "effects": ("components/effects/pods.py", "schemas.facts.site"),
     "pure": ("components/making/dump.py", "pulumi"),
     "shells": ("components/machines/hosts.py", "components.machines.component"),

@@ -9,12 +9,12 @@ from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
 from components.object_cache.component import ObjectCache, ObjectCacheArgs
 from components.shell import cluster_provider
 from components.teams.component import Teams, TeamsArgs
-from schemas.facts.site_parts import Node, SiteParts
 from schemas.model.accelerators import AcceleratorSettings
 from schemas.model.object_cache import Bucket, Cache, CacheServer
 from schemas.model.scheduling import Scheduling, Team
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Role
+from schemas.site_parts import Node, SiteParts
 
 cluster = cluster_provider("cluster", context=pulumi.Config().require("context"))
 options = pulumi.ResourceOptions(provider=cluster)

@@ -1,6 +1,7 @@
 """The files that the objects of the cache carry: buckets for servers, endpoints for Envoy."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from components.object_cache.buckets import bucket_text, quota_of_server
 from components.object_cache.endpoints import endpoint_text
 from components.object_cache.objects import objects
-from schemas.kubernetes.quantities import in_bytes
+from schemas.kubernetes.quantities import SITE_FORM, in_bytes
 from tests.kit.object_cache_site import CACHE, bodies, cache_of, endpoints, of_hosts, site
 
 # --- buckets -------------------------------------------------------------------------------------
@@ -52,8 +53,10 @@ def test_quantities(quantity: str, whole: int) -> None:
 
 
 def test_what_is_no_quantity_is_refused() -> None:
-    with pytest.raises(ValueError, match="1Pi"):
-        in_bytes("1Pi")
+    with pytest.raises(ValueError, match="1Qi"):
+        in_bytes("1Qi")
+    # Kubernetes knows it, and no site file means it.
+    assert in_bytes("1Pi") == 2**50 and not re.fullmatch(SITE_FORM, "1Pi")
 
 
 @pytest.mark.parametrize(
