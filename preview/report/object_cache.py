@@ -13,10 +13,7 @@ _BY = {CacheDiscovery.HOSTS: "a file of hosts", CacheDiscovery.DNS: "DNS"}
 IN_HEADLINE = 2
 """Consequences that a headline names; the section has all."""
 ONCE = "once the cache is applied (cluster.context names no cluster yet): "
-NOT_YET = (
-    "the cache is not applied yet: cluster.context names no cluster to apply it to; all this is "
-    "what holds of a cache that is"
-)
+NOT_YET = "the cache is not deployed yet (cluster.context is unset); the figures apply once it is"
 AFRESH = "the cache starts empty: its servers look into another folder"
 
 

@@ -1,4 +1,4 @@
-"""Device plugins whose cards get another name: what pods hold under the old one is free to others.
+"""Renaming a device plugin's resource: devices in use look free under the new name.
 
 Any other change of a plugin restarts its pods, and jobs keep their cards.
 
