@@ -80,7 +80,9 @@ def stack_of_before(made: Program, component: str = "") -> list[dict[str, Any]]:
     assert site is not None
     every = [each for objects in site_objects(site).values() for each in objects]
     bodies = {(token(each), each.name): each.body for each in every}
-    state = json.loads((BEFORE / "state.json").read_text("utf-8"))
+    text = (BEFORE / "state.json").read_text("utf-8")
+    # A provider's inputs hold the path of its kubeconfig.
+    state = json.loads(text.replace('"KUBECONFIG"', json.dumps(made.env["KUBECONFIG"])))
     kept = []
     for each in state["deployment"]["resources"]:
         urn = each["urn"].partition("::foresite::")[2]
