@@ -151,7 +151,6 @@ POOL_RULES = (
     versions.operating_system,
     rollouts.rollout_settings,
     rollouts.surge,
-    rollouts.surge_used,
     rollouts.progress,
     rollouts.all_at_once,
     rollouts.health_settings,

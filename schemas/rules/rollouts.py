@@ -39,33 +39,25 @@ def rollout_settings(at: InPool) -> Iterator[Finding]:
 
 
 def surge(at: InPool) -> Iterator[Finding]:
-    """A surge has free hosts where no machine may go first: the new Machine would stay in
-    Provisioning for ever, and nothing is deleted."""
-    rollout = at.pool.rollout
-    if rollout.max_surge and _stuck(at):
-        where = " in any zone" if rollout.by_zone else ""
-        yield Finding(
-            Code.ROLLOUT_STUCK,
-            at.path("rollout", "max_surge"),
-            "no machine may go first (max_unavailable: 0), and for "
-            f"max_surge: {rollout.max_surge} there is no spare host{where}",
-            "write 0 and max_unavailable: 1, or spares: 1 where the hosts are there",
-        )
-
-
-def surge_used(at: InPool) -> Iterator[Finding]:
-    """Each machine of a surge has a spare host; one that has none waits without harm where old
-    machines may go."""
+    """A surge has spare hosts. Without any, and where no machine may go first, the new Machine
+    stays in Provisioning for ever; else those that have none wait without harm: a hint."""
     pool, rollout = at.pool, at.pool.rollout
-    if _rolls(pool) and rollout.max_surge > pool.spares and not _stuck(at):
-        where = " in each zone" if rollout.by_zone else ""
-        yield Finding(
-            Code.SURGE_UNUSED,
-            at.path("rollout", "max_surge"),
-            f"max_surge: {rollout.max_surge} is more than the pool's spare hosts{where}: "
-            f"{pool.spares}",
-            f"write {pool.spares}, or spares: {rollout.max_surge} where the hosts are there",
+    surge, spares, place = rollout.max_surge, pool.spares, at.path("rollout", "max_surge")
+    if not _rolls(pool) or surge <= spares:
+        return
+    if _stuck(at):
+        where = " in any zone" if rollout.by_zone else ""
+        message = (
+            f"no machine may go first (max_unavailable: 0), and for max_surge: {surge} there is no "
+            f"spare host{where}"
         )
+        fix = "write 0 and max_unavailable: 1, or spares: 1 where the hosts are there"
+        yield Finding(Code.ROLLOUT_STUCK, place, message, fix)
+    else:
+        where = " in each zone" if rollout.by_zone else ""
+        message = f"max_surge: {surge} is more than the pool's spare hosts{where}: {spares}"
+        fix = f"write {spares}, or spares: {surge} where the hosts are there"
+        yield Finding(Code.SURGE_UNUSED, place, message, fix)
 
 
 def progress(at: InPool) -> Iterator[Finding]:

@@ -1,5 +1,5 @@
-"""One list of samples: what is a secret in a text, as a value of a name, and among arguments. Who
-reads the files and who judges the objects ask the same functions, wherever a text stands."""
+"""What is a secret as a value of a name and among arguments; and who reads the files and who judges
+the objects ask of every place. Texts: test_secrets_literals.py and test_policies_secrets.py."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from policies.rule import Object
-from schemas.kubernetes.secret_forms import FORMS
-from schemas.kubernetes.secret_scan import assigned, credential, in_arguments, is_secret, kind_of
+from schemas.kubernetes.secret_scan import credential, in_arguments, is_secret, kind_of
 from schemas.reading.literal_secrets import in_manifests
 from tests.kit import secret_samples as samples
 from tests.kit.policy_objects import WEB, found, good
@@ -24,48 +23,14 @@ SITUATIONS: dict[str, Callable[[Any], Object]] = {
 }
 
 
-def a_secret(words: list[str]) -> bool:
-    """Whether one of some arguments is a secret, by its flag or within a line."""
-    return any(in_arguments(words)) or any(map(credential, words))
-
-
-@pytest.mark.parametrize(("name", "value"), samples.NAMED)
+@pytest.mark.parametrize(("name", "value"), [*samples.NAMED, *samples.PLAIN])
 def test_a_value_is_a_secret_by_its_name(name: str, value: str) -> None:
-    assert is_secret(name, value)
+    assert is_secret(name, value) == ((name, value) in samples.NAMED)
 
 
-@pytest.mark.parametrize(("name", "value"), samples.PLAIN)
-def test_a_value_that_stands_for_no_secret_is_none(name: str, value: str) -> None:
-    assert not is_secret(name, value)
-
-
-@pytest.mark.parametrize("words", samples.WORDS, ids=" ".join)
+@pytest.mark.parametrize("words", [*samples.WORDS, *samples.PLAIN_WORDS], ids=" ".join)
 def test_an_argument_is_a_secret_by_its_flag(words: list[str]) -> None:
-    assert a_secret(words)
-
-
-@pytest.mark.parametrize("words", samples.PLAIN_WORDS, ids=" ".join)
-def test_an_argument_that_stands_for_no_secret_is_none(words: list[str]) -> None:
-    assert not a_secret(words)
-
-
-@pytest.mark.parametrize("text", samples.TEXTS)
-def test_a_text_sets_a_secret(text: str) -> None:
-    assert any(assigned(text))
-
-
-@pytest.mark.parametrize("text", samples.USERS)
-def test_a_user_in_a_url_is_a_secret(text: str) -> None:
-    assert credential(text)
-
-
-@pytest.mark.parametrize("text", samples.HARMLESS)
-def test_a_harmless_text_has_no_secret(text: str) -> None:
-    assert credential(text) == ""
-
-
-def test_there_is_a_sample_of_every_form() -> None:
-    assert samples.FORMED.keys() == {form.what for form in FORMS}
+    assert (any(in_arguments(words)) or any(map(credential, words))) == (words in samples.WORDS)
 
 
 # --- who asks -------------------------------------------------------------------------------------

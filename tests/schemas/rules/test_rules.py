@@ -215,7 +215,6 @@ def test_advice_on_rollouts_helps(unavailable: int, surge: int, spares: int, zon
 
     for rule, field in (
         (rollouts.surge, "max_surge"),
-        (rollouts.surge_used, "max_surge"),
         (rollouts.progress, "max_unavailable"),
         (rollouts.all_at_once, "max_unavailable"),
     ):
