@@ -1,6 +1,7 @@
 """Workers follow the control plane's version, held by the real API server's admission."""
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -49,18 +50,34 @@ def eventually(client: Client, version: str, refused: bool) -> str:
         time.sleep(0.2)
 
 
-def test_workers_wait_for_the_control_plane(api: ControlPlane) -> None:
+@pytest.fixture
+def client(api: ControlPlane) -> Iterator[Client]:
+    """A client of a server that has the site's machines, but for its hosts.
+
+    Others apply the same site there later, with a field manager of their own: so all goes again,
+    but for the namespace, which nobody would finish deleting.
+    """
     made = site_objects(all_sites()[SITE])["machines"]
     first = {"Namespace", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+    made = sorted(made, key=lambda each: each.kind not in first)
+    bodies = [each.body for each in made if each.kind != "BareMetalHost"]
     with api.client() as client:
-        for manifest in sorted(made, key=lambda each: each.kind not in first):
-            if manifest.kind != "BareMetalHost":
-                client.apply(manifest.body)
-        # Before the control plane has a version there is nothing to hold workers back for.
-        assert refusal(client, "v1.35.5") == ""
-        report_version(client, "v1.34.3")
-        assert "workers must wait" in eventually(client, "v1.35.5", refused=True)
-        assert refusal(client, "v1.34.8") == ""
-        assert refusal(client, "v1.33.1") == ""
-        report_version(client, "v1.35.5")
-        assert eventually(client, "v1.35.5", refused=False) == ""
+        for body in bodies:
+            client.apply(body)
+        yield client
+        for body in bodies:
+            if body["kind"] != "Namespace":
+                metadata = body["metadata"]
+                where = (metadata["name"], metadata.get("namespace"))
+                client.delete(body["apiVersion"], body["kind"], *where)
+
+
+def test_workers_wait_for_the_control_plane(client: Client) -> None:
+    # Before the control plane has a version there is nothing to hold workers back for.
+    assert refusal(client, "v1.35.5") == ""
+    report_version(client, "v1.34.3")
+    assert "workers must wait" in eventually(client, "v1.35.5", refused=True)
+    assert refusal(client, "v1.34.8") == ""
+    assert refusal(client, "v1.33.1") == ""
+    report_version(client, "v1.35.5")
+    assert eventually(client, "v1.35.5", refused=False) == ""
