@@ -14,7 +14,7 @@ from components.machines.names import (
 )
 from components.making.manifest import Json, Manifest
 from schemas.facts.site import Site
-from schemas.kubernetes import node_labels as nodelabels
+from schemas.kubernetes import node_labels
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Remedy, Role
 from schemas.rules.rollouts import STARTUP_MARGIN_SECONDS
@@ -57,7 +57,7 @@ def health_check(site: Site, pool: Pool) -> Manifest:
             "selector": {
                 "matchLabels": {CONTROL_PLANE_LABEL: ""}
                 if control_plane
-                else {nodelabels.POOL_LABEL: pool.name}
+                else {node_labels.POOL_LABEL: pool.name}
             },
             "checks": {
                 "nodeStartupTimeoutSeconds": startup_timeout(site, pool),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from components.effects.vocabulary import Impact
-from preview.report import object_cache as cache
+from preview.report import object_cache
 from preview.report.phrase import Phrase, joined, plain, value
 from preview.report.words import (
     NAMED,
@@ -44,7 +44,7 @@ def clauses(preview: Preview) -> tuple[Phrase, ...]:
         found.append(_nothing(sites))
     elif sites and not happens:
         found.append(("nothing else happens to any machine",))
-    found += cache.pending(sites)
+    found += object_cache.pending(sites)
     start = plain(found[0][:1])  # words of ours: each clause starts with some
     found[0] = (start[0].upper() + start[1:], *found[0][1:])
     found[-1] = (*found[-1], ".")
@@ -145,7 +145,7 @@ def _warnings(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
     """What the reader must know beside what happens to hosts."""
     if stopped := sum(map(refused, sites)):
         yield (f"pulumi up stops at {count(stopped, 'refused object')}",)
-    yield from cache.clauses(sites)
+    yield from object_cache.clauses(sites)
     lost = sum(each.count for site in sites for each in site.deletions)
     if lost and not any(site.impact is Impact.REMOVE for site in sites):
         yield (f"deletes {count(lost, 'thing')} that the request has to name",)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from components.effects.vocabulary import Impact
-from preview.report import object_cache as cache
+from preview.report import object_cache
 from preview.report.blocks import Alert, Bar, Head, Line, Part, Report, Room, Row, Section, Table
 from preview.report.changes import differences, objects
 from preview.report.headline import clauses
@@ -121,7 +121,7 @@ def _part(entry: Entry, room: Room) -> Part:
         hosts(site, room),
         pools(site),
         capacity(site),
-        cache.section(site),
+        object_cache.section(site),
         harmful,
         objects(site),
     ]

@@ -17,8 +17,7 @@ from schemas.model.codes import Code
 from schemas.model.nearest import nearest
 from schemas.model.primitives import Model
 from schemas.model.problem import Problem
-from schemas.reading import literal_secrets as literals
-from schemas.reading import wording
+from schemas.reading import literal_secrets, wording
 from schemas.reading.partial import Flaw, with_holes
 from schemas.reading.wording import schema_at, schema_of
 from schemas.reading.yaml_reader import Document, Path
@@ -112,7 +111,7 @@ def place(
     value = path[-1] if key and path else value_at(document, path)
     # A fraction is not shown as it was written (1.10 is 1.1), and a secret is not shown at all.
     hidden = value is None or isinstance(value, dict | list | float) or code is Code.SECRET_IN_FILE
-    hidden = hidden or (not key and literals.refers(path))
+    hidden = hidden or (not key and literal_secrets.refers(path))
     said = "" if hidden else wording.shown(value)
     return Problem(document.file, line, column, code, readable(document, path), said, message, fix)
 
@@ -144,9 +143,9 @@ def _todos(document: Document) -> Iterator[tuple[Path, _Marked]]:
             yield path, _Marked(place(document, path, Code.TODO_LEFT, message, fix), Flaw.VALUE)
 
 
-def _secrets(document: Document, schema: literals.Schema) -> Iterator[tuple[Path, _Marked]]:
+def _secrets(document: Document, schema: literal_secrets.Schema) -> Iterator[tuple[Path, _Marked]]:
     """Every value that looks like a secret, with its problem and what is left of it."""
-    for path, found in literals.in_document(document, schema):
+    for path, found in literal_secrets.in_document(document, schema):
         said = (found.message, found.fix)
         problem = place(document, path, Code.SECRET_IN_FILE, *said, key=found.key)
         yield path, _Marked(problem, Flaw.ENTRY if found.key else Flaw.VALUE)
@@ -187,7 +186,11 @@ def _problem(
     node = around.get("propertyNames", {}) if fault.key else schema_at(schema, path)
     if path and isinstance(path[-1], int) and "description" in around:
         node = {"description": around["description"], **node}  # a list says what its items are
-    if literals.refers(path) and not fault.key and isinstance(fault.value, str | int | float):
+    if (
+        literal_secrets.refers(path)
+        and not fault.key
+        and isinstance(fault.value, str | int | float)
+    ):
         code, message, fix = Code.INVALID_VALUE, *wording.not_shown(node)
     elif "fix" in fault.context:
         code, message, fix = _CODES[kind], fault.context["message"], fault.context["fix"]

@@ -13,8 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 from schemas.kubernetes.shown import shorten
-from schemas.model import accelerators, primitives
-from schemas.model import object_cache as cache
+from schemas.model import accelerators, object_cache, primitives
 from schemas.model.nearest import nearest
 from schemas.reading.suggested_value import fits, tidied
 
@@ -69,14 +68,23 @@ _FORMS = (
         accelerators.ShortName,
         "a name for a model (at most 40 lower-case letters, digits, dots and dashes)",
     ),
-    (cache.BucketName, "a bucket's name (3 to 63 lower-case letters, digits, dots and dashes)"),
-    (cache.ServiceName, "a Service's name (lower-case letters, digits and dashes, a letter first)"),
-    (cache.RegistryHost, "a registry (a host name in lower case, perhaps with a port)"),
-    (cache.EnvName, "the name of a variable (letters, digits and _, no digit first)"),
-    (cache.Audience, "an audience (at most 128 letters, digits, dots, colons, slashes, - and _)"),
-    (cache.UrlPath, "the path of a URL (a slash first and none last, no query)"),
-    (cache.DataPath, "an absolute path without . or .., empty parts or colons"),
-    (cache.Cores, "a number of cores (whole, or thousandths as in 500m)"),
+    (
+        object_cache.BucketName,
+        "a bucket's name (3 to 63 lower-case letters, digits, dots and dashes)",
+    ),
+    (
+        object_cache.ServiceName,
+        "a Service's name (lower-case letters, digits and dashes, a letter first)",
+    ),
+    (object_cache.RegistryHost, "a registry (a host name in lower case, perhaps with a port)"),
+    (object_cache.EnvName, "the name of a variable (letters, digits and _, no digit first)"),
+    (
+        object_cache.Audience,
+        "an audience (at most 128 letters, digits, dots, colons, slashes, - and _)",
+    ),
+    (object_cache.UrlPath, "the path of a URL (a slash first and none last, no query)"),
+    (object_cache.DataPath, "an absolute path without . or .., empty parts or colons"),
+    (object_cache.Cores, "a number of cores (whole, or thousandths as in 500m)"),
 )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from schemas.kubernetes import node_labels as nodelabels
+from schemas.kubernetes import node_labels
 from schemas.kubernetes.quantities import amount
 from schemas.model.codes import Code
 from schemas.rules.finding import Finding, Path
@@ -90,21 +90,21 @@ def labels(at: InPool) -> Iterator[Finding]:
     site, pool = at.site, at.pool
     for key in pool.labels:
         place = at.path("labels", key)
-        if nodelabels.set_by_the_system(key):
+        if node_labels.set_by_the_system(key):
             message = f"label {key} is set by the system"
-        elif nodelabels.refused_by_kubelets(key):
+        elif node_labels.refused_by_kubelets(key):
             message = f"the domain of {key} belongs to Kubernetes"
         else:
             continue
         fix = "remove it, or use a domain of your own"
         yield Finding(Code.LABEL_RESERVED, place, message, fix, key=True)
-    length = len(nodelabels.kubelet_argument(site.file.region, pool.labels))
-    if length > nodelabels.MAX_ARGUMENT:
+    length = len(node_labels.kubelet_argument(site.file.region, pool.labels))
+    if length > node_labels.MAX_ARGUMENT:
         yield Finding(
             Code.LABELS_TOO_LONG,
             at.path("labels"),
             f"with Foresite's own the labels take {length} characters, the kubelet's argument "
-            f"takes {nodelabels.MAX_ARGUMENT}",
+            f"takes {node_labels.MAX_ARGUMENT}",
             "remove labels, or use the domain node-restriction.kubernetes.io, which is no argument",
             key=True,
         )

@@ -18,7 +18,7 @@ from schemas.load import Loaded, load, load_site, site_names
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
 from schemas.model.site_file import SiteFile
-from schemas.reading import site_files as sources
+from schemas.reading import site_files
 from schemas.reading.partial import Flaw, Hole, with_holes
 from schemas.reading.typed_document import parse
 from schemas.reading.yaml_reader import read_yaml
@@ -146,9 +146,9 @@ def test_a_file_as_large_as_a_disk_is_not_read(root: Path) -> None:
 
 def test_reading_says_what_hinders_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    assert sources.read(tmp_path, "file") == b"x"
-    missing = sources.read(tmp_path, "file/below")
-    assert isinstance(missing, sources.Refused)
+    assert site_files.read(tmp_path, "file") == b"x"
+    missing = site_files.read(tmp_path, "file/below")
+    assert isinstance(missing, site_files.Refused)
     assert missing.code is Code.FILE_MISSING
 
 

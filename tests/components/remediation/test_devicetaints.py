@@ -13,7 +13,7 @@ from components.making.faults import FAULTY_TAINT
 from components.making.manifest import Json
 from components.remediation.devicetaints import PROGRAM, device_taints, environment
 from controlplane.access import write_kubeconfig
-from schemas.facts import feature_gates as gates
+from schemas.facts import feature_gates
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.kubernetes.objects import check_objects
@@ -56,7 +56,7 @@ def test_nothing_where_a_device_plugin_hands_cards_out() -> None:
     settings = plain.file.remediation.model_copy(update={"device_taints": True})
     of = replace(plain, file=plain.file.model_copy(update={"remediation": settings}))
     assert device_taints(of) == []
-    assert gates.device_taint_gates(of) == {}
+    assert feature_gates.device_taint_gates(of) == {}
     assert Fault.PCIE_LINK_DEGRADED in mended(of, "v100")
 
 
@@ -76,11 +76,11 @@ def test_gates_and_apis_of_each_version(
     """kube_features.go and apis/resource of Kubernetes 1.34.3, 1.35.4, 1.36.1 and 1.37.1."""
     of = at(by_dra(remediation=ON), version)
     off = at(by_dra(remediation={**ON, "device_taints": False}), version)
-    for told in (gates.api_server_gates, gates.scheduler_gates):
+    for told in (feature_gates.api_server_gates, feature_gates.scheduler_gates):
         assert told(of).keys() - told(off).keys() == names
         assert all(told(of).values())
     told_api = f"resource.k8s.io/{api}"
-    assert gates.runtime_config(of) == ((f"{told_api}=true",) if asked else ())
+    assert feature_gates.runtime_config(of) == ((f"{told_api}=true",) if asked else ())
     assert environment(of)["DEVICETAINTS_API"] == told_api
 
 

@@ -13,13 +13,13 @@ from components.machines.arguments import SCHEDULER_CONFIG, scheduler_file
 from components.machines.bootstrap import kubelet
 from components.machines.objects import objects as machines
 from components.making.manifest import Json
-from schemas.facts import feature_gates as gates
+from schemas.facts import feature_gates
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.primitives import minor
 from schemas.model.scheduling import Scheduling
 from schemas.model.site_file import Pool
-from schemas.rules import accelerators_requests as serving
+from schemas.rules import accelerators_requests
 from schemas.rules.accelerators_requests import ways
 from tests.kit.accelerator_sites import H100, SETTINGS, T4, V100, by_dra, operated_by, site
 from tools.toolchain import locate
@@ -54,12 +54,12 @@ def test_admission_needs_a_gate_and_an_api_while_both_are_off(
     version: str, on: dict[str, bool], api: str
 ) -> None:
     of = at(site(), version)
-    assert gates.api_server_gates(of) == on
-    assert gates.runtime_config(of) == ((f"{BETA}=true",) if on else ())
+    assert feature_gates.api_server_gates(of) == on
+    assert feature_gates.runtime_config(of) == ((f"{BETA}=true",) if on else ())
     made = {each.body["apiVersion"] for each in objects(of) if each.kind.startswith("Mutating")}
     assert made == {api}
-    assert gates.scheduler_gates(of) == {}
-    assert gates.kubelet_gates(of, pool(of, "v100")) == {}
+    assert feature_gates.scheduler_gates(of) == {}
+    assert feature_gates.kubelet_gates(of, pool(of, "v100")) == {}
 
 
 def test_the_policy_of_another_api_has_another_name() -> None:
@@ -78,17 +78,17 @@ def test_the_policy_of_another_api_has_another_name() -> None:
 )
 def test_dra_needs_its_gate_wherever_it_is_read(version: str, on: dict[str, bool]) -> None:
     of = at(by_dra(), version)
-    assert gates.api_server_gates(of) == on
-    assert gates.scheduler_gates(of) == on
-    assert gates.kubelet_gates(of, pool(of, "v100")) == on
-    assert gates.kubelet_gates(of, pool(of, "cpu")) == {}
-    assert gates.runtime_config(of) == ()
+    assert feature_gates.api_server_gates(of) == on
+    assert feature_gates.scheduler_gates(of) == on
+    assert feature_gates.kubelet_gates(of, pool(of, "v100")) == on
+    assert feature_gates.kubelet_gates(of, pool(of, "cpu")) == {}
+    assert feature_gates.runtime_config(of) == ()
 
 
 def test_kubelets_that_are_held_back_get_the_gates_of_their_own_version() -> None:
     of = at(by_dra(), "v1.36.1", workers="v1.35.5")
-    assert gates.kubelet_gates(of, pool(of, "v100")) == {EXTENDED: True}
-    assert gates.api_server_gates(of) == {}
+    assert feature_gates.kubelet_gates(of, pool(of, "v100")) == {EXTENDED: True}
+    assert feature_gates.api_server_gates(of) == {}
 
 
 def test_no_gate_where_no_pod_is_changed() -> None:
@@ -98,7 +98,7 @@ def test_no_gate_where_no_pod_is_changed() -> None:
     hardware = {name: plain for name in of.hardware if name != "mncore2-x8"}
     of = replace(of, hardware={**of.hardware, **hardware})
     assert of.models() == ("mncore2",)
-    assert gates.mutated_models(of) == ()
+    assert feature_gates.mutated_models(of) == ()
     # What is written once can change and never go, so that something harmless stands there.
     arguments = [{"name": "profiling", "value": "false"}]
     assert cluster_configuration(of) == {"apiServer": {"extraArgs": arguments}}
@@ -107,7 +107,7 @@ def test_no_gate_where_no_pod_is_changed() -> None:
 
 @pytest.mark.parametrize("version", ["v1.33.9", "v1.32.0"])
 def test_older_versions_are_refused(version: str) -> None:
-    assert minor(version) < gates.OLDEST
+    assert minor(version) < feature_gates.OLDEST
     for of in (at(site(), version), at(by_dra(), version)):
         (finding,) = ways(of)
         assert finding.place == ("cluster", "kubernetes")
@@ -221,7 +221,9 @@ def test_volcano_serves_models_whose_plugin_makes_what_pods_ask_for(
 ) -> None:
     volcano: Json = {"name": "volcano", "kind": "volcano", "pools": [pool]}
     of = served_by(site({**SETTINGS, "model_by": model_by}), volcano)
-    assert [each.code for each in serving.volcano(of)] == [Code.ACCELERATOR_UNSERVED] * refused
+    assert [each.code for each in accelerators_requests.volcano(of)] == [
+        Code.ACCELERATOR_UNSERVED
+    ] * refused
 
 
 def test_the_scheduler_sees_its_file() -> None:
@@ -234,8 +236,8 @@ def test_the_scheduler_sees_its_file() -> None:
 
 def test_the_gpu_operators_pods_need_no_container_runtime() -> None:
     of = operated_by()
-    assert gates.pod_runtime(of, "v100-sxm2-32gb") is None
-    assert gates.pod_runtime(site(), "v100-sxm2-32gb") == "nvidia"
+    assert feature_gates.pod_runtime(of, "v100-sxm2-32gb") is None
+    assert feature_gates.pod_runtime(site(), "v100-sxm2-32gb") == "nvidia"
 
 
 # --- the real programs ---

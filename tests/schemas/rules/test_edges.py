@@ -11,11 +11,16 @@ from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.remediation import Remediation
 from schemas.model.vocabulary import Role
-from schemas.rules import accelerators, files, remediation, schedulers
-from schemas.rules import accelerators_requests as serving
-from schemas.rules import object_cache_endpoints as cachereach
-from schemas.rules import remediation_repairs as repairs
-from schemas.rules import teams_quotas as promises
+from schemas.rules import (
+    accelerators,
+    accelerators_requests,
+    files,
+    object_cache_endpoints,
+    remediation,
+    remediation_repairs,
+    schedulers,
+    teams_quotas,
+)
 from schemas.rules import versions as version_rules
 from schemas.rules.accelerators import OPERATOR_IMAGE
 from schemas.rules.scope import InPool
@@ -38,7 +43,7 @@ def with_section(site: Site, name: str, **fields: Any) -> Site:
 def test_a_registry_has_a_port_of_tcp(port: int, codes: list[Code]) -> None:
     layers = {"bucket": "image-layers", "registries": [f"registry.example:{port}"]}
     site = with_section(SITE, "cache", image_layers=layers)
-    assert [each.code for each in cachereach.image_layers(site)] == codes
+    assert [each.code for each in object_cache_endpoints.image_layers(site)] == codes
 
 
 @pytest.mark.parametrize("body", [b"\x30", b"\x30\x81", b"\x30\x81\x00"])
@@ -52,7 +57,7 @@ def test_a_few_bytes_are_no_certificate(body: bytes) -> None:
 
 def test_where_no_card_is_there_no_overcommit_is_advised() -> None:
     hosts = tuple(each for each in SITE.hosts if each.pool != "h100")
-    (found,) = promises.overcommitted(replace(SITE, hosts=hosts))
+    (found,) = teams_quotas.overcommitted(replace(SITE, hosts=hosts))
     assert "there are 0" in found.message
     assert "overcommit_percent" not in found.fix
 
@@ -82,7 +87,7 @@ def test_checks_that_clear_a_fault_in_half_of_a_reboot_pass() -> None:
         healers = [{"name": "healer", "pools": ["v100"]}]
         read = {"healers": healers, "reboot": {"timeout_seconds": 1100}, "detector": detector}
         site = with_file(SITE, remediation=Remediation.model_validate(read))
-        found = list(repairs.found_in_time(site))
+        found = list(remediation_repairs.found_in_time(site))
         return [(str(each.place[-1]), each.fix.partition(" or ")[0]) for each in found]
 
     assert not judged(interval_seconds=275, good_after=2)
@@ -109,12 +114,14 @@ def test_a_gang_waits_as_long_as_a_scheduler_lets_it() -> None:
 
 def test_the_tag_of_an_image_is_found_behind_a_registry_with_a_port() -> None:
     site = every_site()["lab-1"]
-    version = f"{serving.OPERATOR_SERIES}1"
+    version = f"{accelerators_requests.OPERATOR_SERIES}1"
     for tag, faults in ((version, 0), ("v25.3.0", 1)):
         image = f"registry.example:5000/nvidia/gpu-operator:{tag}@sha256:{'ab' * 32}"
         images = site.release.images | {OPERATOR_IMAGE: image}
         release = site.release.model_copy(update={"images": images})
-        assert len(list(serving.gpu_operator(replace(site, release=release)))) == faults
+        assert (
+            len(list(accelerators_requests.gpu_operator(replace(site, release=release)))) == faults
+        )
 
 
 def test_a_version_like_none_that_is_known_is_answered_with_those_that_are() -> None:

@@ -7,23 +7,23 @@ import pytest
 
 from schemas.facts.site import Site
 from schemas.model.codes import Code
-from schemas.rules import network_devices as networkdevices
+from schemas.rules import network_devices
 from schemas.rules.finding import Finding
 from schemas.rules.scope import InPool
 from tests.components.network_devices.test_network_devices import EVERYTHING
 from tests.kit.network_device_sites import CARD, DIVIDED, SHARED, card, site
 
 SITE_RULES = (
-    networkdevices.prefix,
-    networkdevices.device_resources,
-    networkdevices.pools_agree,
-    networkdevices.addresses,
+    network_devices.prefix,
+    network_devices.device_resources,
+    network_devices.pools_agree,
+    network_devices.addresses,
 )
 POOL_RULES = (
-    networkdevices.device_names,
-    networkdevices.device_interfaces,
-    networkdevices.functions,
-    networkdevices.device_images,
+    network_devices.device_names,
+    network_devices.device_interfaces,
+    network_devices.functions,
+    network_devices.device_images,
 )
 
 

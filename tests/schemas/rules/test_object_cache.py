@@ -26,9 +26,7 @@ from schemas.reading.host_list import Host
 from schemas.reading.literal_secrets import in_document
 from schemas.reading.yaml_reader import read_yaml
 from schemas.rules import object_cache as rules
-from schemas.rules import object_cache_endpoints as cachereach
-from schemas.rules import object_cache_server as cacheserver
-from schemas.rules import site_findings
+from schemas.rules import object_cache_endpoints, object_cache_server, site_findings
 from schemas.rules.finding import Finding
 from tests.golden import every_site, of_kind, with_file, with_pool
 from tests.kit import secret_samples as samples
@@ -192,26 +190,26 @@ def test_a_bucket_may_be_for_the_caches_own_namespace_and_for_any_where_there_ar
 )
 def test_addresses_given_by_hand_are_those_of_the_proposal(network: str, count: int) -> None:
     """KEP-3070, Design Details: examples 1 to 3; a network of 16 addresses is not divided."""
-    assert cachereach.static_addresses(IPv4Network(network)) == count
+    assert object_cache_endpoints.static_addresses(IPv4Network(network)) == count
 
 
 @pytest.mark.parametrize("services", ["10.96.0.0/16", "10.96.0.0/22", "10.96.0.0/24"])
 def test_the_address_that_is_advised_is_one(services: str) -> None:
     cluster = SITE.file.cluster.model_copy(update={"services": services})
     site = with_file(SITE, cluster=cluster)
-    (finding,) = cachereach.address(with_cache(site, address="10.0.0.1"))
+    (finding,) = object_cache_endpoints.address(with_cache(site, address="10.0.0.1"))
     match = re.match(r"write (\S+),", finding.fix)
     assert match
-    assert list(cachereach.address(with_cache(site, address=match[1]))) == []
+    assert list(object_cache_endpoints.address(with_cache(site, address=match[1]))) == []
 
 
 def test_dns_finds_as_many_servers_as_one_answer_holds() -> None:
     def found(hosts: int) -> list[Code]:
         site = with_cache(with_hosts(hosts), discovery=CacheDiscovery.DNS)
-        return [each.code for each in cachereach.discovery(site)]
+        return [each.code for each in object_cache_endpoints.discovery(site)]
 
-    assert found(cachereach.MOST_BY_DNS) == []
-    assert found(cachereach.MOST_BY_DNS + 1) == [Code.CACHE_UNREACHABLE]
+    assert found(object_cache_endpoints.MOST_BY_DNS) == []
+    assert found(object_cache_endpoints.MOST_BY_DNS + 1) == [Code.CACHE_UNREACHABLE]
 
 
 @pytest.mark.parametrize("hosts", [1, 400, 5000])
@@ -219,7 +217,8 @@ def test_the_list_of_servers_is_judged_by_its_size(hosts: int) -> None:
     site = with_hosts(hosts)
     real = len(endpoint_text(site, cache_of(site)).encode())
     estimate = sum(
-        len(host.name) + len(host.ip) + cachereach.ENDPOINT_BYTES for host in site.cache_hosts()
+        len(host.name) + len(host.ip) + object_cache_endpoints.ENDPOINT_BYTES
+        for host in site.cache_hosts()
     )
     overhead = 300  # what stands once, whatever the number of hosts
     assert real <= estimate + overhead
@@ -227,8 +226,8 @@ def test_the_list_of_servers_is_judged_by_its_size(hosts: int) -> None:
 
 
 def test_a_list_of_servers_beyond_a_config_map_is_refused() -> None:
-    assert list(cachereach.discovery(with_hosts(5000))) == []
-    (finding,) = cachereach.discovery(with_hosts(8000))
+    assert list(object_cache_endpoints.discovery(with_hosts(5000))) == []
+    (finding,) = object_cache_endpoints.discovery(with_hosts(8000))
     assert finding.code is Code.OUT_OF_BOUNDS
 
 
@@ -238,11 +237,11 @@ def test_a_file_of_buckets_beyond_a_config_map_is_refused() -> None:
         buckets = [Bucket(name=f"b-{n:04}", quota="1Gi", namespaces=spaces) for n in range(count)]
         return with_cache(buckets=buckets)
 
-    (finding,) = cachereach.bucket_file(site(700))
+    (finding,) = object_cache_endpoints.bucket_file(site(700))
     assert finding.code is Code.OUT_OF_BOUNDS
     fitting = site(550)
-    assert list(cachereach.bucket_file(fitting)) == []
-    assert len(bucket_text(fitting, cache_of(fitting))) <= cachereach.LARGEST_CONFIG_MAP
+    assert list(object_cache_endpoints.bucket_file(fitting)) == []
+    assert len(bucket_text(fitting, cache_of(fitting))) <= object_cache_endpoints.LARGEST_CONFIG_MAP
 
 
 # --- its programs ----------------------------------------------------------------------------
@@ -251,17 +250,17 @@ def test_a_file_of_buckets_beyond_a_config_map_is_refused() -> None:
 def test_a_release_without_envoy_needs_an_image() -> None:
     images = {name: each for name, each in SITE.release.images.items() if name != "envoy"}
     site = replace(SITE, release=SITE.release.model_copy(update={"images": images}))
-    (finding,) = cacheserver.proxy_image(site)
+    (finding,) = object_cache_server.proxy_image(site)
     assert finding.code is Code.IMAGE_UNKNOWN
     own = cache_of(site).envoy.model_copy(update={"image": SITE.release.images["envoy"]})
-    assert list(cacheserver.proxy_image(with_cache(site, envoy=own))) == []
+    assert list(object_cache_server.proxy_image(with_cache(site, envoy=own))) == []
 
 
 def test_ports_of_a_control_plane_are_free_elsewhere() -> None:
     def found(port: int, pools: list[str] | None) -> list[Code]:
         server = cache_of(SITE).server.model_copy(update={"port": port})
         site = with_cache(server=server, pools=pools)
-        return [each.code for each in cacheserver.server_port(site)]
+        return [each.code for each in object_cache_server.server_port(site)]
 
     for port in (2379, SITE.file.cluster.port):
         assert found(port, None) == [Code.RESERVED_NAME]
@@ -271,16 +270,16 @@ def test_ports_of_a_control_plane_are_free_elsewhere() -> None:
 
 def test_ports_that_are_kept_are_those_that_components_use() -> None:
     used = {port for name, port in vars(bootstrap).items() if name.endswith("_PORT")}
-    assert set(cacheserver.PROXY_PORTS) == used
+    assert set(object_cache_server.PROXY_PORTS) == used
     first, count = (vars(job)[name] for name in ("_FIRST_PORT", "_PORTS"))
-    assert range(first, first + count) == cacheserver.JOB_PORTS
+    assert range(first, first + count) == object_cache_server.JOB_PORTS
 
 
 def test_variables_that_are_kept_are_those_that_servers_get() -> None:
     daemons = of_kind(with_cache(pools=["cpu"]), "DaemonSet")
     (server,) = (each for each in daemons if each.name.startswith("DaemonSet/cache-server"))
     (box,) = server.body["spec"]["template"]["spec"]["containers"]
-    assert {each["name"] for each in box["env"]} == cacheserver.SERVER_VARIABLES.keys()
+    assert {each["name"] for each in box["env"]} == object_cache_server.SERVER_VARIABLES.keys()
 
 
 # --- secrets ---------------------------------------------------------------------------------

@@ -24,9 +24,13 @@ from schemas.model.scheduling import Scheduling
 from schemas.model.vocabulary import Fault, ModelBy, Role
 from schemas.reading.literal_secrets import in_document
 from schemas.reading.yaml_reader import read_yaml
-from schemas.rules import monitoring, namespaces, remediation
-from schemas.rules import remediation_detector as detection
-from schemas.rules import remediation_repairs as repairs
+from schemas.rules import (
+    monitoring,
+    namespaces,
+    remediation,
+    remediation_detector,
+    remediation_repairs,
+)
 from schemas.rules.finding import Finding
 from tests.golden import every_site, with_file, with_pool
 from tests.invalid.faults import build
@@ -192,7 +196,9 @@ def test_cluster_api_never_steps_in_during_a_reboot(
         )
         site = with_pool(SITE, "v100", health_check=check)
         reboot = {"timeout_seconds": takes}
-        return only(repairs.last_resort(with_remediation(site, healers=[healer], reboot=reboot)))
+        return only(
+            remediation_repairs.last_resort(with_remediation(site, healers=[healer], reboot=reboot))
+        )
 
     finding = judged(takes, wait)
     assert (finding is None) == (takes < (wait if written else 1800))
@@ -209,7 +215,7 @@ def test_cluster_api_never_steps_in_during_a_reboot(
 def test_a_pool_that_nobody_mends_may_be_given_up_when_it_likes() -> None:
     check = SITE.file.pools[0].health_check.model_validate({"unhealthy_timeout_seconds": 300})
     site = with_pool(SITE, "a100", health_check=check)
-    assert list(repairs.last_resort(with_healer(site))) == []
+    assert list(remediation_repairs.last_resort(with_healer(site))) == []
 
 
 @_modest
@@ -220,7 +226,7 @@ def test_as_many_reboots_as_are_allowed_fit_their_window(
     def judged(hours: int) -> Finding | None:
         reboot = {"attempts": attempts, "timeout_seconds": takes, "window_hours": hours}
         healer = {"name": "a", "pools": ["v100"]}
-        return only(repairs.window(with_remediation(healers=[healer], reboot=reboot)))
+        return only(remediation_repairs.window(with_remediation(healers=[healer], reboot=reboot)))
 
     finding = judged(hours)
     assert (finding is None) == (attempts * takes <= hours * 3600)
@@ -242,7 +248,7 @@ def test_faults_are_found_within_an_hour_and_gone_in_the_time_that_a_boot_leaves
         healer = {"name": "a", "pools": ["v100"]}
         reboot = {"timeout_seconds": takes}
         made = with_remediation(healers=[healer], detector=detector, reboot=reboot)
-        return list(repairs.found_in_time(made))
+        return list(remediation_repairs.found_in_time(made))
 
     found = judged(given)
     # The boot takes a part of the time, and checks begin after it.
@@ -272,7 +278,7 @@ def test_an_image_is_the_releases_or_the_sites(image: str, own: dict[str, Any]) 
     def judged(**fields: Any) -> Finding | None:
         images = {name: value for name, value in every.items() if name != image}
         site = replace(SITE, release=SITE.release.model_copy(update={"images": images}))
-        return only(repairs.remediation_images(with_remediation(site, **fields)))
+        return only(remediation_repairs.remediation_images(with_remediation(site, **fields)))
 
     healers = [{"name": "a", "pools": ["v100"]}]
     finding = judged(healers=healers)
@@ -296,7 +302,7 @@ EXPRESSIONS = {
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_an_expression_that_passes_is_one_of_grep(text: str) -> None:
-    assert (detection.broken_expression(text) is None) is EXPRESSIONS[text]
+    assert (remediation_detector.broken_expression(text) is None) is EXPRESSIONS[text]
     grep = shutil.which("grep")
     if EXPRESSIONS[text] and grep:
         command = [grep, "-cE", "-e", text]
@@ -323,19 +329,19 @@ def _own_health(health: Health) -> Iterator[Finding]:
     settings = SITE.file.accelerators
     assert settings is not None
     own = settings.model_copy(update={"models": {"own": record}})
-    return detection.health_commands(with_file(SITE, accelerators=own))
+    return remediation_detector.health_commands(with_file(SITE, accelerators=own))
 
 
 def test_the_catalogues_models_would_pass_as_a_sites_own() -> None:
     settings = SITE.file.accelerators
     assert settings is not None
     own = settings.model_copy(update={"models": dict(SITE.accelerators)})
-    assert list(detection.health_commands(with_file(SITE, accelerators=own))) == []
+    assert list(remediation_detector.health_commands(with_file(SITE, accelerators=own))) == []
 
 
 def test_errors_that_are_written_go_before_the_usual_ones() -> None:
     def judged(**xids: list[int]) -> list[Finding]:
-        return list(detection.xids(with_remediation(detector={"xids": xids})))
+        return list(remediation_detector.xids(with_remediation(detector={"xids": xids})))
 
     assert judged(reboot=[79, 48]) == []  # 48 is watched by default
     (finding,) = judged(watch=[48, 79])
@@ -346,11 +352,11 @@ def test_errors_that_are_written_go_before_the_usual_ones() -> None:
 
 def test_devices_are_tainted_where_a_dra_driver_hands_them_out() -> None:
     site = with_remediation(device_taints=True)
-    assert len(list(detection.device_taints(site))) == 1
+    assert len(list(remediation_detector.device_taints(site))) == 1
     settings = SITE.file.accelerators
     assert settings is not None
     dra = settings.model_copy(update={"model_by": ModelBy.DRA})
-    assert list(detection.device_taints(with_file(site, accelerators=dra))) == []
+    assert list(remediation_detector.device_taints(with_file(site, accelerators=dra))) == []
 
 
 @pytest.mark.parametrize(
@@ -367,13 +373,13 @@ def test_a_disk_is_the_caches_by_its_folder(disks: list[str], percent: int, foun
     assert SITE.file.cache is not None
     assert SITE.file.cache.data_path == "/srv/nvme/cache"
     site = with_remediation(detector={"disks": disks, "disk_full_percent": percent})
-    assert len(list(detection.detected_disks(site))) == found
+    assert len(list(remediation_detector.detected_disks(site))) == found
 
 
 def test_a_share_that_is_advised_for_a_disk_of_the_cache_is_enough() -> None:
     def judged(percent: int) -> Finding | None:
         detector = {"disks": ["/srv/nvme"], "disk_full_percent": percent}
-        return only(detection.detected_disks(with_remediation(detector=detector)))
+        return only(remediation_detector.detected_disks(with_remediation(detector=detector)))
 
     finding = judged(50)
     assert finding is not None

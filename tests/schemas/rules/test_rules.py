@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from components.machines.bootstrap import registration
 from schemas.facts.site import Site
-from schemas.kubernetes import node_labels as nodelabels
+from schemas.kubernetes import node_labels
 from schemas.kubernetes.extended_resources import kept_by_kubernetes
 from schemas.kubernetes.quantities import amount
 from schemas.load import load_release, load_site
@@ -31,6 +31,8 @@ from schemas.rules import (
     Finding,
     HostCell,
     accelerators,
+    accelerators_programs,
+    accelerators_requests,
     addresses,
     attempt,
     clashes,
@@ -41,26 +43,24 @@ from schemas.rules import (
     kubelet,
     monitoring,
     namespaces,
+    network_devices,
     networks,
+    object_cache,
+    object_cache_endpoints,
+    object_cache_server,
     policies,
     pools,
     remediation,
+    remediation_detector,
+    remediation_repairs,
     rollouts,
     schedulers,
     secrets,
     site_findings,
     teams,
+    teams_quotas,
     versions,
 )
-from schemas.rules import accelerators_programs as programs
-from schemas.rules import accelerators_requests as serving
-from schemas.rules import network_devices as networkdevices
-from schemas.rules import object_cache as cache
-from schemas.rules import object_cache_endpoints as cachereach
-from schemas.rules import object_cache_server as cacheserver
-from schemas.rules import remediation_detector as detection
-from schemas.rules import remediation_repairs as repairs
-from schemas.rules import teams_quotas as promises
 from schemas.rules.scope import InPool, InZone
 from tests.invalid.faults import FOLDER
 from tests.kit.repository import all_sites
@@ -69,28 +69,28 @@ _modest = settings(max_examples=150, deadline=None, database=None)
 MODULES = (
     accelerators,
     addresses,
-    cache,
-    cachereach,
-    cacheserver,
-    detection,
+    object_cache,
+    object_cache_endpoints,
+    object_cache_server,
+    remediation_detector,
     files,
     hosts,
     identity,
     kubelet,
     monitoring,
     namespaces,
-    networkdevices,
+    network_devices,
     networks,
     policies,
     pools,
-    programs,
-    promises,
+    accelerators_programs,
+    teams_quotas,
     remediation,
-    repairs,
+    remediation_repairs,
     rollouts,
     schedulers,
     secrets,
-    serving,
+    accelerators_requests,
     teams,
     versions,
 )
@@ -327,10 +327,10 @@ def test_a_system_that_the_release_defaults_to_must_be_there() -> None:
     ],
 )
 def test_who_sets_a_label(key: str, synced: bool, system: bool, refused: bool) -> None:
-    assert nodelabels.synced(key) is synced
-    assert nodelabels.set_by_the_system(key) is system
+    assert node_labels.synced(key) is synced
+    assert node_labels.set_by_the_system(key) is system
     if not system:
-        assert nodelabels.refused_by_kubelets(key) is refused
+        assert node_labels.refused_by_kubelets(key) is refused
 
 
 @pytest.mark.parametrize("name", sorted(all_sites()))
@@ -338,7 +338,7 @@ def test_the_length_of_labels_is_judged_by_what_is_made(name: str) -> None:
     site = all_sites()[name]
     for pool in site.file.pools:
         (argument,) = registration(site, pool)["nodeRegistration"]["kubeletExtraArgs"]
-        assert argument["value"] == nodelabels.kubelet_argument(site.file.region, pool.labels)
+        assert argument["value"] == node_labels.kubelet_argument(site.file.region, pool.labels)
 
 
 # --- resources and namespaces ---------------------------------------------------------------
