@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from schemas.kubernetes.credentials import masked_words
+from schemas.kubernetes.masking import masked_words
 
 
 class _Parser(argparse.ArgumentParser):

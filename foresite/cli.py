@@ -15,7 +15,7 @@ from collections.abc import Callable
 from foresite.arguments import parser
 from foresite.command import FAILED, UsageError, say
 from foresite.interruption import exit_code, heeded
-from schemas.kubernetes.credentials import masked_words
+from schemas.kubernetes.masking import masked_words
 
 
 def main(arguments: list[str] | None = None) -> int:

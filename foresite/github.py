@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
-from schemas.kubernetes.shown import shorten
+from schemas.kubernetes.masking import shorten
 
 T = TypeVar("T")
 API = "https://api.github.com"

@@ -9,7 +9,7 @@ from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 from schemas.facts.site import Site
-from schemas.kubernetes.shown import shorten
+from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
 from schemas.model.problem import Problem

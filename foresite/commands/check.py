@@ -12,7 +12,7 @@ from foresite import parallel
 from foresite.command import FOUND, OK, UsageError, repository
 from foresite.judged import Advice, Judged, judged, placed
 from schemas.facts.site import Site
-from schemas.kubernetes.shown import shorten
+from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load
 from schemas.model.problem import Problem
 

@@ -13,7 +13,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from foresite.command import OK, UsageError, repository
-from schemas.kubernetes.shown import shorten
+from schemas.kubernetes.masking import shorten
 from schemas.load import load_site, site_names
 from schemas.model.codes import Code
 from schemas.model.primitives import SiteName

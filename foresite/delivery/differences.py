@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from components.effects.vocabulary import ABSENT
 from components.making.manifest import FIELD_MANAGER, Json, Manifest
 from foresite.delivery.stack.live import Key
-from schemas.kubernetes.shown import shorten
+from schemas.kubernetes.masking import shorten
 
 HAS, NEVER = "has it", "never got it"
 """What is said of an object that one side has, and of one that was never applied."""

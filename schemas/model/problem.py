@@ -5,7 +5,7 @@ Owns the type and its order. How problems are shown belongs to the command line.
 
 from dataclasses import dataclass
 
-from schemas.kubernetes.credentials import masked
+from schemas.kubernetes.masking import masked
 from schemas.model.codes import Code
 
 

@@ -9,7 +9,7 @@ import re
 from operator import itemgetter
 from typing import NamedTuple
 
-from schemas.kubernetes.shown import shorten
+from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.primitives import IPV4_PATTERN
 from schemas.model.problem import Problem

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from schemas.kubernetes.manifests import ManifestError, read_objects
+from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.secret_forms import IN_A_URL, IN_TEXT
 from schemas.kubernetes.secret_scan import (
     assigned,
@@ -21,7 +22,6 @@ from schemas.kubernetes.secret_scan import (
     kind_of,
     secret_words,
 )
-from schemas.kubernetes.shown import shorten
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
 from schemas.reading.wording import Node, schema_at

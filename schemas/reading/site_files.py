@@ -7,7 +7,7 @@ says, as what is read may be shown; nothing that has no end is read either.
 from pathlib import Path
 from typing import NamedTuple
 
-from schemas.kubernetes.shown import shorten
+from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 
 MAX_BYTES = 4 * 1024 * 1024

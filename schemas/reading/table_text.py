@@ -4,7 +4,7 @@ Knows what spreadsheets write when they save one. What a cell may hold belongs t
 schemas/reading/host_list.py.
 """
 
-from schemas.kubernetes.shown import shorten
+from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
 from schemas.model.problem import Problem

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.secret_scan import named_as_secret
-from schemas.kubernetes.shown import shorten
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
 from schemas.model.primitives import Model

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from schemas.kubernetes.shown import shorten
+from schemas.kubernetes.masking import shorten
 from schemas.model import accelerators, object_cache, primitives
 from schemas.model.nearest import nearest
 from schemas.reading.suggested_value import fits, tidied

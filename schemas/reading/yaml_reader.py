@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias, cast
 
 import yaml
 
-from schemas.kubernetes.shown import shorten
+from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
 from schemas.reading.yaml_text import (

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import yaml
 
-from schemas.kubernetes.shown import shorten
+from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from schemas.facts.site import Site
-from schemas.kubernetes.shown import shorten
+from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.hardware import Bmc, BmcProtocol, BootMode, HardwareProfile
 from schemas.model.primitives import SiteName

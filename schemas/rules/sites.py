@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Network
 from typing import Any
 
-from schemas.kubernetes.shown import shorten
+from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.primitives import IPV4_PATTERN
 from schemas.model.site_file import Cluster

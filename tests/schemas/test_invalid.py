@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schemas.kubernetes.shown import shorten
+from schemas.kubernetes.masking import shorten
 from schemas.load import load
 from schemas.model.codes import Code
 from schemas.model.problem import Problem

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from preview.differences.edits.edit import SHOWN, Edit
 from preview.result import Cause
 from schemas.facts.site import Site
-from schemas.kubernetes.shown import shorten
+from schemas.kubernetes.masking import shorten
 
 MAX_MATCHES = 200_000
 """Pairs of equal lines in two texts; difflib takes seconds for more, and all is one edit then."""

@@ -14,7 +14,7 @@ from preview.differences.edits.hosts import host_edits
 from preview.differences.edits.texts import text_edits
 from preview.result import Cause
 from schemas.facts.site import Site
-from schemas.kubernetes.shown import shorten
+from schemas.kubernetes.masking import shorten
 from schemas.model.accelerators import AcceleratorModel
 from schemas.model.release import Release
 from schemas.model.site_file import SiteFile

@@ -11,9 +11,9 @@ from typing import Any
 import jsonschema_rs
 from jsonschema_rs import ValidationErrorKind as Error
 
+from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.objects import store, strict
 from schemas.kubernetes.objects.dialect import LIST_KEYS, Schema
-from schemas.kubernetes.shown import shorten
 
 PLAIN = (str, int, float, bool)
 Path = tuple[str | int, ...]

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.objects.check import strict_schema
-from schemas.kubernetes.shown import shorten
 
 
 def first_fault(obj: dict[str, Any]) -> str:

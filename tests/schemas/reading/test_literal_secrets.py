@@ -10,10 +10,9 @@ import pytest
 import yaml
 
 from foresite import cli
-from schemas.kubernetes.credentials import HIDDEN, masked, masked_words
+from schemas.kubernetes.masking import HIDDEN, masked, masked_words, shorten
 from schemas.kubernetes.secret_forms import FORMS, IN_A_URL
 from schemas.kubernetes.secret_scan import is_secret, kind_of, named_as_secret
-from schemas.kubernetes.shown import shorten
 from schemas.load import load_site
 from schemas.model.codes import Code
 from schemas.model.problem import Problem

@@ -1,4 +1,4 @@
-"""Shows texts to a person without the keys in them.
+"""Texts as a message may show them: without keys, and short.
 
 What a key looks like is in schemas/kubernetes/secret_forms.py.
 """
@@ -26,3 +26,13 @@ def masked_words(text: str) -> str:
         flag, equals, _ = words[index].partition("=")
         words[index] = f"{flag}={HIDDEN}" if equals and hidden == index else HIDDEN
     return " ".join(words)
+
+
+def shorten(value: object, limit: int = 60) -> str:
+    """``value`` as one printable line of at most ``limit`` characters, for showing to a person;
+    what looks like a key is hidden."""
+    # Before it is cut: half a key is still half a key.
+    text = masked(value if isinstance(value, str) else repr(value))
+    # A crafted value must not move the reader's cursor or hide what follows it.
+    text = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text[: limit + 1])
+    return text if len(text) <= limit else text[: limit - 1] + "…"
