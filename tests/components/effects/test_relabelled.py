@@ -7,7 +7,7 @@ import pytest
 
 from components.effects.rules import Rules, judged
 from components.effects.vocabulary import Effect, Impact, Name, ObjectChange, Side, SiteChange
-from components.machines import effects as impact
+from components.machines.effects import RULES as MACHINE_RULES
 from components.machines.fleet import side_of
 from components.machines.objects import objects
 from components.making.manifest import Json, Manifest, Target
@@ -15,7 +15,7 @@ from schemas.facts.site import Site
 from tests.kit.effects_cases import Edits, body, fields, of, pools, with_pool
 from tests.kit.network_device_sites import SHARED, site
 
-RULES = Rules(impact.RULES)
+RULES = Rules(MACHINE_RULES)
 MINE: Name = ("machines", "MachineDeployment/v100")
 AGENT: Name = ("test", "DaemonSet/agent")
 MOST = 118
