@@ -3,23 +3,29 @@
 A test with ``@pytest.mark.proof(share, of)`` is a long proof. ``--proof=all``, the default, runs
 every one; ``--proof=none`` runs none; ``--proof=share`` runs those whose turn it is: of every
 ``of`` landings the one with the number ``share``, counted from 0. The others are skipped, and the
-summary names them. Landings are counted by the lines of bench/proof.jsonl (``make record`` adds
-one); ten commits that nobody has recorded count as one more.
+summary names them. Where not all are run, properties draw fewer random examples, others in each
+run, and a test with very many cases takes a part of them (``part_of``). Landings are counted by the
+lines of bench/proof.jsonl (``make record`` adds one); ten commits that nobody has recorded count as
+one more.
 """
 
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = "bench/proof.jsonl"
 MOST = 10
 """Every proof is run within so many landings."""
+FEWER = 4
+"""A property is tried on one of so many of its examples."""
+SETTINGS = "_hypothesis_internal_use_settings"
 FORGOTTEN = 10
 """So many commits without a record count as a landing."""
 SKIPPED = "a long proof, run by landing"
@@ -51,6 +57,32 @@ def is_due(mode: str, landing: int, share: int, of: int) -> bool:
     return mode == "all" or (mode == "share" and landing % of == share)
 
 
+def draw_fewer_examples(tests: Iterable[Any]) -> None:
+    """Let properties draw fewer random examples; one that always draws the same keeps them all.
+
+    A test that stands there several times, once for each parameter, is changed once.
+    """
+    for test in {id(each): each for each in tests}.values():
+        if getattr(test, "is_hypothesis_test", False):
+            # Hypothesis has no public way to change the settings of a test that has some.
+            given = getattr(test, SETTINGS, None) or settings.default
+            if not given.derandomize:
+                few = settings(given, max_examples=-(-given.max_examples // FEWER))
+                setattr(test, SETTINGS, few)
+
+
+@pytest.fixture(scope="session")
+def part_of(pytestconfig: pytest.Config) -> Callable[[Sequence[Any], int], Sequence[Any]]:
+    """``part_of(cases, of)`` gives every ``of``-th case, other ones in each landing; with
+    --proof=all every case."""
+    landing = landings()
+
+    def chosen(cases: Sequence[Any], of: int) -> Sequence[Any]:
+        return cases if pytestconfig.getoption("--proof") == "all" else cases[landing % of :: of]
+
+    return chosen
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--proof``."""
     parser.addoption("--proof", choices=("all", "share", "none"), default="all",
@@ -75,6 +107,8 @@ class Proofs:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
         """Notes in the results what is a proof, and what needs a real part."""
+        if self.mode != "all":
+            draw_fewer_examples(getattr(item, "obj", None) for item in items)
         for item in items:
             mark = item.get_closest_marker("proof")
             command = "test" if any(map(item.get_closest_marker, PARTS)) else "fast"

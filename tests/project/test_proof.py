@@ -1,15 +1,30 @@
 """Long proofs in shares: each has its turn, and the summary says whose it was."""
 
+import os
 import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bench import proof as times
-from tests.kit.proof import FORGOTTEN, LANES, MOST, PARTS, RECORD, is_due, landings, lane
+from tests.kit.proof import (
+    FEWER,
+    FORGOTTEN,
+    LANES,
+    MOST,
+    PARTS,
+    RECORD,
+    draw_fewer_examples,
+    is_due,
+    landings,
+    lane,
+)
 from tests.kit.repository import ROOT
 
 TESTS = """
@@ -62,13 +77,36 @@ def test_landings_are_those_recorded_and_ten_commits_that_nobody_recorded(tmp_pa
     assert landings(tmp_path) == 3
 
 
+def test_a_property_draws_fewer_examples_where_not_all_are_run() -> None:
+    drawn = []
+
+    @settings(max_examples=40, database=None)
+    @given(st.integers())
+    def every_time(number: int) -> None:
+        drawn.append(number)
+
+    draw_fewer_examples([every_time, every_time, None])
+    every_time()
+    assert len(drawn) == 40 // FEWER
+
+
+def test_a_part_of_the_cases_is_another_in_each_landing(
+    part_of: Callable[[Sequence[int], int], Sequence[int]], pytestconfig: pytest.Config
+) -> None:
+    whole = pytestconfig.getoption("--proof") == "all"
+    assert list(part_of(range(10), 5)) in (
+        [[*range(10)]] if whole else [[n, n + 5] for n in range(5)]
+    )
+
+
 def run(folder: Path, *arguments: str) -> str:
     (folder / "test_long.py").write_text(TESTS)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = proof\naddopts = -rs\n")
-    command = [sys.executable, "-m", "pytest", "-p", "tests.kit.proof"]
+    command = [sys.executable, "-m", "pytest", "-p", "xdist", "-p", "tests.kit.proof"]
     more = ["--rootdir", str(folder), "-c", str(folder / "pytest.ini"), str(folder), *arguments]
+    environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # they take long to load
     return subprocess.run(
-        [*command, *more], cwd=ROOT, capture_output=True, text=True, check=True
+        [*command, *more], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     ).stdout
 
 

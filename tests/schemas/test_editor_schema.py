@@ -3,7 +3,7 @@
 import copy
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jsonschema
@@ -152,14 +152,16 @@ VALUES: list[Any] = [
 ]  # fmt: skip
 
 
-def test_schema_and_model_agree_on_every_changed_value(whole: dict[str, Any]) -> None:
+def test_schema_and_model_agree_on_every_changed_value(
+    whole: dict[str, Any], part_of: Callable[[Sequence[Path_], int], Sequence[Path_]]
+) -> None:
     judge = jsonschema_rs.Draft7Validator(site_schema())
     assert accepted(whole)
     assert judge.is_valid(whole)
     paths = [path for path in places(whole) if path and path != ("release",)]
     disagreements = [
         (path, value)
-        for path in paths
+        for path in part_of(paths, 5)
         for value in [*VALUES, ...]
         if judge.is_valid(document := changed(whole, path, value)) != accepted(document)
     ]
