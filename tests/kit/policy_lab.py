@@ -92,7 +92,7 @@ def copied(root: Path) -> Path:
     return root
 
 
-def exception(rule: str, until: str = "2047-06-30", what: str = "Namespace trials") -> str:
+def exception(rule: str, until: str = "2028-06-30", what: str = "Namespace trials") -> str:
     """An exception from a rule, as YAML below ``policies``."""
     return (
         f'  exceptions:\n    - {{rule: {rule}, object: "{what}", owner: storage,\n'

@@ -46,11 +46,11 @@ RULES = [
 """
 EXCEPTION = """\
   exceptions:
-    - {rule: own-object, object: "Namespace sendai-1", owner: platform, until: "2047-06-30",
+    - {rule: own-object, object: "Namespace sendai-1", owner: platform, until: "2028-06-30",
        reason: "the test refuses it, and is to let it pass"}
 """
-BEFORE, AFTER = "2445551999", "2445552000"
-"""The last second of 30 June 2047, and the one after (SOURCE_DATE_EPOCH)."""
+BEFORE, AFTER = "1846022399", "1846022400"
+"""The last second of 30 June 2028, and the one after (SOURCE_DATE_EPOCH)."""
 
 
 class Packed:
@@ -124,7 +124,7 @@ def test_rules_of_a_sites_own_and_their_exceptions_hold_in_the_engine(packed: Pa
     with packed.file.open("a") as file:
         file.write(EXCEPTION)
     passed, said = packed.run("preview", REFUSE="Namespace", SOURCE_DATE_EPOCH=AFTER)
-    assert not passed and "ended on 2047-06-30" in said
+    assert not passed and "ended on 2028-06-30" in said
     passed, said = packed.run("preview", REFUSE="Namespace", SOURCE_DATE_EPOCH=BEFORE)
     assert passed, said
 

@@ -32,7 +32,7 @@ policies:
       object: DaemonSet accelerators/device-plugin-v100
       reason: the maker names its images by tag alone
       owner: the accelerator team
-      until: "2047-06-30"
+      until: "2028-06-30"
 """
 _BOTH = "ValidatingAdmissionPolicy*/own/{}"
 _POLICY = "ValidatingAdmissionPolicy/own/owned"
@@ -108,7 +108,7 @@ _EXCEPTIONS = (
     _excepted("object", "device-plugin-v100\n", "device-plugin-*\n"),
     _excepted("reason", "by tag alone", "by tag, and no digest"),
     _excepted("owner", "the accelerator team", "the platform team"),
-    _excepted("until", "2047-06-30", "2047-09-30"),
+    _excepted("until", "2028-06-30", "2028-09-30"),
 )
 _OTHERS = (
     _row("advisory: a rule only warns",
