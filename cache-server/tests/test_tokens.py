@@ -25,6 +25,26 @@ def server(fake: FakeTokenReviews, tmp_path: Path) -> Iterator[CacheServer]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def shared(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[CacheServer, FakeTokenReviews]]:
+    """One server for tests that show it tokens of their own."""
+    with fake_token_reviews() as fake:
+        made = CacheServer(tmp_path_factory.mktemp("cache"), fake.url).configure(*BUCKETS)
+        with made as running:
+            yield running, fake
+
+
+@pytest.fixture
+def judged(
+    shared: tuple[CacheServer, FakeTokenReviews],
+) -> Iterator[tuple[CacheServer, FakeTokenReviews]]:
+    """The shared server; what a test makes its fake answer is taken back."""
+    yield shared
+    shared[1].answer, shared[1].status = None, 201
+
+
 # --- remembered (with the fake: only it can be counted, held back and ended at will) --------------
 
 
@@ -110,8 +130,9 @@ def status(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_only_a_whole_yes_is_a_yes(
-    server: CacheServer, fake: FakeTokenReviews, judgement: dict[str, Any], expected: int
+    judged: tuple[CacheServer, FakeTokenReviews], judgement: dict[str, Any], expected: int
 ) -> None:
+    server, fake = judged
     fake.answer = judgement
     assert server.get(PATH, fake_token("team-a")).status == expected
 
@@ -121,8 +142,9 @@ def test_only_a_whole_yes_is_a_yes(
 
 @pytest.mark.parametrize("code", [200, 301, 400, 401, 403, 404, 429, 500, 503])
 def test_an_error_of_the_api_server_is_never_a_yes(
-    server: CacheServer, fake: FakeTokenReviews, code: int
+    judged: tuple[CacheServer, FakeTokenReviews], code: int
 ) -> None:
+    server, fake = judged
     fake.status = code
     token = fake_token("team-a")
     assert server.get(PATH, token).status == (404 if code == 200 else 503)

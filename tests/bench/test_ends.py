@@ -115,6 +115,7 @@ def token(body: dict[str, Any]) -> str:
     return f"kubernetes:{api if '/' in api else f'core/{api}'}:{body['kind']}"
 
 
+@pytest.mark.proof(2, 3)
 @pytest.mark.pulumi
 @pytest.mark.controlplane
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from schemas.facts.site import Site
 pytestmark = pytest.mark.pulumi
 
 SEEDS = range(50)
-SHARES = 7
+SHARES = 9
 """Prime to the four cases and to what is killed, so that each share meets all of them."""
 SITE = "oita-1"
 
@@ -81,6 +81,7 @@ def passed(world: World, *arguments: str) -> str:
     return said
 
 
+@pytest.mark.proofs(5)
 def test_a_field_that_a_killed_run_set_and_git_took_back_goes(applied: tuple[World, Site]) -> None:
     """After a damaged state was put back, too: both lose what the killed run did."""
     world, site = applied
@@ -107,6 +108,7 @@ def test_a_field_that_a_killed_run_set_and_git_took_back_goes(applied: tuple[Wor
     assert judge(world, site, kinds(site)) == []
 
 
+@pytest.mark.proofs(5)
 def test_a_site_whose_etcd_is_lost_is_made_anew_only_by_number(
     applied: tuple[World, Site],
 ) -> None:

@@ -14,7 +14,7 @@ from foresite.delivery.stack.live import keyed
 from tests.kit.faulty_api import Fault
 from tests.kit.survival_world import CONTEXT, World, through, wait
 
-pytestmark = pytest.mark.pulumi
+pytestmark = [pytest.mark.pulumi, pytest.mark.proofs(3)]
 
 
 def edited(survival: World, path: Path, **user: Any) -> Path:

@@ -3,10 +3,11 @@
 A test with ``@pytest.mark.proof(share, of)`` is a long proof. ``--proof=all``, the default, runs
 every one; ``--proof=none`` runs none; ``--proof=share`` runs those whose turn it is: of every
 ``of`` landings the one with the number ``share``, counted from 0. The others are skipped, and the
-summary names them. Where not all are run, properties draw fewer random examples, others in each
-run, and a test with very many cases takes a part of them (``part_of``). Landings are counted by the
-lines of bench/proof.jsonl (``make record`` adds one); ten commits that nobody has recorded count as
-one more.
+summary names them. ``@pytest.mark.proofs(of)`` makes long proofs of several tests of a file, and
+gives them their shares in the order in which they stand. Where not all are run, properties draw
+fewer random examples, others in each run, and a test with very many cases takes a part of them
+(``part_of``). Landings are counted by the lines of bench/proof.jsonl (``make record`` adds one);
+ten commits that nobody has recorded count as one more.
 """
 
 import re
@@ -55,6 +56,17 @@ def is_due(mode: str, landing: int, share: int, of: int) -> bool:
     if not 0 <= share < of <= MOST:
         raise pytest.UsageError(f"proof({share}, {of}): 0 <= share < of <= {MOST}")
     return mode == "all" or (mode == "share" and landing % of == share)
+
+
+def deal_shares(items: Iterable[pytest.Item]) -> None:
+    """Give each test with the mark ``proofs(of)`` the mark ``proof(share, of)``."""
+    dealt: Counter[tuple[Path, int]] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("proofs")
+        if mark is not None:
+            (of,) = mark.args
+            item.add_marker(pytest.mark.proof(dealt[item.path, of] % of, of))
+            dealt[item.path, of] += 1
 
 
 def draw_fewer_examples(tests: Iterable[Any]) -> None:
@@ -107,6 +119,7 @@ class Proofs:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
         """Notes in the results what is a proof, and what needs a real part."""
+        deal_shares(items)
         if self.mode != "all":
             draw_fewer_examples(getattr(item, "obj", None) for item in items)
         for item in items:

@@ -30,10 +30,10 @@ from tests.kit.repository import ROOT
 TESTS = """
 import pytest
 
-@pytest.mark.proof(0, 2)
+@pytest.mark.proofs(2)
 def test_even(): pass
 
-@pytest.mark.proof(1, 2)
+@pytest.mark.proofs(2)
 def test_odd(): pass
 
 def test_always(): pass
@@ -101,7 +101,7 @@ def test_a_part_of_the_cases_is_another_in_each_landing(
 
 def run(folder: Path, *arguments: str) -> str:
     (folder / "test_long.py").write_text(TESTS)
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers = proof\naddopts = -rs\n")
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n proof\n proofs\naddopts = -rs\n")
     command = [sys.executable, "-m", "pytest", "-p", "xdist", "-p", "tests.kit.proof"]
     more = ["--rootdir", str(folder), "-c", str(folder / "pytest.ini"), str(folder), *arguments]
     environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # they take long to load

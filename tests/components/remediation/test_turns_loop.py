@@ -28,7 +28,7 @@ from tests.kit.remediation_server import SECONDS, Server, serving
 from tests.kit.repository import all_sites
 from tools.toolchain import locate
 
-pytestmark = pytest.mark.controlplane
+pytestmark = [pytest.mark.controlplane, pytest.mark.proofs(2)]
 
 
 @pytest.fixture(scope="module")
