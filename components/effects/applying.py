@@ -8,6 +8,7 @@ that.
 
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
+from functools import lru_cache
 from typing import NamedTuple
 
 from components.effects.rules import Judge, Rule, fits, harmless, path
@@ -157,11 +158,14 @@ def fate(kind: Kind, applier: Applier, change: ObjectChange) -> Fate:
 
 def _first(paths: Sequence[Path], change: ObjectChange) -> Path:
     """The first changed field that one of the paths leads to or into, or that holds one."""
-    for field in change.fields:
-        for each in paths:
-            if _leads(each, field.path) or _leads(field.path, each):
-                return field.path
-    return ()
+    known = tuple(paths)
+    return next((field.path for field in change.fields if _meets(known, field.path)), ())
+
+
+@lru_cache(maxsize=16_384)
+def _meets(paths: tuple[Path, ...], changed: Path) -> bool:
+    """Each field of an object asks this of every other, and hundreds of objects change alike."""
+    return any(_leads(each, changed) or _leads(changed, each) for each in paths)
 
 
 def _leads(short: Path, long: Path) -> bool:
