@@ -36,7 +36,8 @@ class Run:
 
 @dataclass(slots=True)
 class Times:
-    """What a run took each time, in seconds: wall clock, and processor time of all cores."""
+    """The times of a run, once for each repetition, in seconds: wall clock, and processor time of
+    all cores."""
 
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
@@ -61,7 +62,8 @@ class Times:
 
 
 def environment(scratch: Path) -> dict[str, str]:
-    """What every tool runs with: compiled Python modules, and nobody's own settings or caches."""
+    """The environment of every tool: compiled Python modules, and nobody's own settings or
+    caches."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "HELM_", "CUE_"))}
     return env | {
         # Compiled modules are there after an installation; here they are kept out of the checkout.

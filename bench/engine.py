@@ -80,7 +80,7 @@ def _table(taken: Mapping[str, Seconds]) -> Iterator[str]:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """What commands run with: Python's modules compiled, but not into the checkout."""
+    """The environment of commands: Python's modules compiled, but not into the checkout."""
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return env | {
         "PYTHONPYCACHEPREFIX": str(folder.parent / "pycache"),
@@ -180,7 +180,7 @@ def _apply(site: Site, folder: Path) -> Seconds:
 
 
 def _killed(site: Site, folder: Path) -> str:
-    """Kill an ``up`` in the middle, run the next, and say what there is then."""
+    """Kill an ``up`` in the middle, run the next, and report the result."""
     wanted = manifests_of(site)
     with server(site, folder) as plane, plane.client() as client:
         env = _environment(folder)

@@ -1,4 +1,4 @@
-"""What a person would give another tool to make a site's objects: its hosts as data.
+"""The facts that a person would give another tool to make a site's objects: its hosts as data.
 
 Taken from the objects that Foresite makes: what all hosts of a pool have in common is said once,
 for the pool; what differs is a line for each host. Objects that no host list goes into are
@@ -60,7 +60,7 @@ def without(fields: Json, names: Iterable[str]) -> Json:
 
 
 def _common(body: Json, bmc: str) -> Json:
-    """What a host has in common with the others of its pool."""
+    """The common part of a host and the others of its pool."""
     parts = {**body["metadata"], "spec": body["spec"], "bmc": body["spec"]["bmc"]}
     scheme, _, rest = parts["bmc"]["address"].partition("://")
     common: Json = {name: without(parts[name], fields) for name, fields in OF_A_HOST.items()}

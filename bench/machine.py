@@ -1,4 +1,4 @@
-"""What a measurement ran on, in one line."""
+"""The machine of a measurement, in one line."""
 
 import os
 import platform
@@ -27,6 +27,6 @@ def _processor() -> str:
 
 
 def _build() -> str:
-    """Whether Python was built with profile-guided optimization, which is worth a third."""
+    """The build of Python: with profile-guided optimization, which is worth a third, or without."""
     arguments = str(sysconfig.get_config_var("CONFIG_ARGS"))
     return "optimized build" if "--enable-optimizations" in arguments else "plain build"

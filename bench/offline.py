@@ -40,7 +40,7 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured at one size: for each tool its times, and which form of calls it was."""
+    """The measurements at one size: for each tool its times, and its form of calls."""
 
     sites: int
     hosts: int

@@ -43,7 +43,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured of one change in a repository of ``sites`` sites."""
+    """The measurements of one change in a repository of ``sites`` sites."""
 
     change: str
     sites: int

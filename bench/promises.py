@@ -1,4 +1,4 @@
-"""What Foresite promises, with what came of proving it.
+"""Foresite's promises, with the results of their proofs.
 
 ``python -m bench.promises`` runs the tests that tests/promises.yaml names, takes its measurements,
 and writes docs/promises.md of their results. ``--only WORD`` proves the promises with that word and
@@ -35,7 +35,7 @@ Outcomes = Mapping[str, Counter[str]]
 
 
 def promises() -> list[dict[str, Any]]:
-    """What is promised, with the tests and the measurement that prove it."""
+    """The promises, with the tests and the measurement that prove them."""
     found: list[dict[str, Any]] = yaml.safe_load(PROMISES.read_text("utf-8"))
     return found
 
@@ -67,7 +67,7 @@ def proved(tests: Sequence[str]) -> Outcomes:
 
 
 def counted(tests: Iterable[str], results: Iterable[Path]) -> Outcomes:
-    """How the cases of tests ended, from what pytest has written of its runs."""
+    """The outcomes of the cases of tests, from the reports of pytest's runs."""
     counts: dict[str, Counter[str]] = {test: Counter() for test in tests}
     cases = (case for file in results for case in ElementTree.parse(file).iter("testcase"))
     for case in cases:
@@ -81,7 +81,7 @@ def counted(tests: Iterable[str], results: Iterable[Path]) -> Outcomes:
 
 
 def sound(promise: Mapping[str, Any], outcomes: Outcomes) -> bool:
-    """Whether every test of a promise passed and none of them proved nothing."""
+    """True if every test of a promise passed and none of them proved nothing."""
     ends = [outcomes[test] for test in promise["tests"]]
     return bool(ends) and all(each["passed"] and not each["failed"] for each in ends)
 

@@ -37,7 +37,7 @@ class Case(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What one run of pytest gave; ``start`` is in seconds of the clock."""
+    """The results of one run of pytest; ``start`` is in seconds of the clock."""
 
     name: str
     start: float

@@ -1,4 +1,4 @@
-"""Whether tools made the same objects: each is read back and compared, field by field."""
+"""Check that tools made the same objects: each is read back and compared, field by field."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ Key = tuple[str, ...]
 
 
 def key(body: Json) -> Key:
-    """What tells an object from all others, also from one of the same name in another site's own
+    """The identity of an object among all others, also those of the same name in another site's own
     cluster."""
     metadata = body["metadata"]
     site = metadata.get("labels", {}).get(SITE_LABEL)
@@ -38,7 +38,8 @@ def _objects(node: Any) -> Iterator[Json]:
 
 
 def differences(wanted: Iterable[Json], made: Iterable[Json]) -> list[str]:
-    """What is missing, too much, there twice, or different; empty where both are the same."""
+    """The objects that are missing, too much, there twice, or different; empty where both are the
+    same."""
     ours, found = {key(body): body for body in wanted}, {}
     said = []
     for body in made:

@@ -69,7 +69,7 @@ def _listed(kind: tuple[str, ...]) -> tuple[str, str, str | None]:
 
 
 def _holds(found: object, wanted: object) -> bool:
-    """Whether ``found`` has all that ``wanted`` says; a server adds defaults and status."""
+    """True if ``found`` has all the fields of ``wanted``; a server adds defaults and status."""
     if isinstance(wanted, dict):
         return isinstance(found, dict) and all(_holds(found.get(k), v) for k, v in wanted.items())
     if isinstance(wanted, list):

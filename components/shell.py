@@ -147,7 +147,7 @@ class SiteComponent(pulumi.ComponentResource, Generic[Args]):
 
 
 class _Renamed(NamedTuple):
-    """What the logical names of a component's objects start with, and whether they had none in the
+    """The prefix of the logical names of a component's objects. ``moved``: they had none in the
     stack of a site, from which the component is taken over by an alias."""
 
     prefix: str

@@ -40,7 +40,7 @@ COMPONENTS: dict[str, Component] = {
 
 
 def watched(site: Site) -> list[Watched]:
-    """What each component hands to monitoring; nothing where nothing watches the site."""
+    """The data that each component hands to monitoring; nothing where nothing watches the site."""
     if site.file.monitoring is None:
         return []
     return [each.watch(site) for each in COMPONENTS.values()]

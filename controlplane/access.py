@@ -39,7 +39,7 @@ def write_kubeconfig(path: Path, access: Access, contexts: Iterable[str]) -> Non
 
 
 def read_kubeconfig(path: Path, context: str | None = None) -> Access:
-    """What a kubeconfig that :func:`write_kubeconfig` wrote says of ``context``."""
+    """The access that a kubeconfig from :func:`write_kubeconfig` gives for ``context``."""
     config = json.loads(path.read_text(encoding="utf-8"))
     chosen = _named(config, "contexts", context or config["current-context"])["context"]
     cluster = _named(config, "clusters", chosen["cluster"])["cluster"]

@@ -117,7 +117,7 @@ class Client:
         return True
 
     def serves(self, api_version: str, kind: str) -> bool:
-        """Whether the server knows the kind by now."""
+        """True if the server knows the kind by now."""
         return self._resource(api_version, kind) is not None
 
     def request(

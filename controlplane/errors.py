@@ -2,7 +2,7 @@
 
 
 class ControlPlaneError(Exception):
-    """What went wrong with the servers and what to do; ``details`` are the last lines of a log."""
+    """A fault of the servers and what to do; ``details`` are the last lines of a log."""
 
     def __init__(self, message: str, fix: str, details: str = "") -> None:
         super().__init__(message)

@@ -17,7 +17,7 @@ FEATURES = ("MutatingAdmissionPolicy=true",)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What one control plane has besides what all have.
+    """The options of one control plane besides the common ones.
 
     ``gates`` are feature gates and ``runtime`` further APIs (``group/version=true``).
     ``service_accounts`` has admission ask for the service account of each pod, which only a

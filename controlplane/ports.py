@@ -12,7 +12,7 @@ _TRIES = 200
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on ``port`` of the loopback now."""
+    """True if a server could listen on ``port`` of the loopback now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         # As servers do: a port whose last connection is still winding down counts as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -38,7 +38,7 @@ class Binaries:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What runs of a control plane, and how it is reached."""
+    """The running parts of a control plane, and its address."""
 
     directory: Path
     server: str | None
@@ -48,7 +48,7 @@ class Status:
 
     @property
     def running(self) -> bool:
-        """Whether all of it runs."""
+        """True if all of it runs."""
         return all(self.pids.values())
 
 
@@ -95,7 +95,7 @@ class ControlPlane:
         shutil.rmtree(self.directory)
 
     def status(self) -> Status:
-        """What runs; changes nothing."""
+        """The running parts; changes nothing."""
         known = self._read_state()
         pids = {daemon.name: daemon.pid() for daemon in (self._etcd, self._apiserver)}
         server = f"https://127.0.0.1:{known['port']}" if "port" in known else None
@@ -183,7 +183,7 @@ class ControlPlane:
         raise ControlPlaneError(message, f"{_WIPE_FIX} ({self._apiserver.log})", details)
 
     def _answers(self) -> bool:
-        """Whether objects can be created: its own first ones must be there, not readiness alone."""
+        """True if objects can be created: its own first ones must be there, not readiness alone."""
         if not self._certificate().exists():
             return False
         with contextlib.closing(self.client()) as client:

@@ -81,7 +81,7 @@ def _recover(command: argparse.ArgumentParser) -> None:
 
 
 def _in_ci(add: Callable[..., argparse.ArgumentParser]) -> None:
-    """What workflows call around a preview and after a merge."""
+    """The commands that workflows call around a preview and after a merge."""
     request = add("request", help="write the text of the request that CI runs for")
     comment = add("comment", help="keep one comment on a pull request up to date")
     _github(request, comment)

@@ -1,4 +1,4 @@
-"""What every command shares: exit codes, the refusal to run, what is said, the repository."""
+"""The common parts of every command: exit codes, the refusal to run, output, the repository."""
 
 import argparse
 import os

@@ -82,7 +82,7 @@ class GitHub:
         raise GitHubError(f"{path} has more than {_PAGES} pages")
 
     def one(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """What GitHub answers to one request."""
+        """GitHub's answer to one request."""
         answer: dict[str, Any] = self._once(method, path, body)[0]
         return answer
 

@@ -41,14 +41,14 @@ class _Run:
 
 @dataclass(slots=True)
 class _State:
-    """What is being run by this process, and the signal that asked for its end (0: none did)."""
+    """The programs that this process runs, and the signal that asked for its end (0: none did)."""
 
     runs: list[_Run] = field(default_factory=list)
     number: int = 0
     since: float = 0.0
 
     def arrived(self, number: int, _frame: FrameType | None) -> None:
-        """A signal; nothing is raised in the middle of reading what a program says."""
+        """A signal; nothing is raised in the middle of reading a program's output."""
         if not self.runs:
             raise KeyboardInterrupt(number)
         if not self.number:
@@ -76,7 +76,7 @@ _STATE = _State()
 @contextlib.contextmanager
 def heeded() -> Iterator[None]:
     """Take signals for interruptions: KeyboardInterrupt, with the signal's number, or the end of
-    what is run. One that is ignored (nohup) stays so. Only the main thread gets any."""
+    the running programs. One that is ignored (nohup) stays so. Only the main thread gets any."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""What the policies say of a site, as problems: offline, over every object that it makes.
+"""The policies' verdict on a site, as problems: offline, over every object that it makes.
 
 The rules see plain objects, as they would be applied. Violations of mandatory rules, exceptions
 that have ended and rules of the site's own that cannot be run are problems; violations of advisory
@@ -34,7 +34,7 @@ Key = tuple[str, str, str, str, str]
 
 
 class Wrong(NamedTuple):
-    """What is wrong at a path of the site file."""
+    """A fault at a path of the site file."""
 
     path: tuple[str | int, ...]
     code: Code
@@ -59,8 +59,8 @@ class Advice(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What the policies say of a site: how many ``rules`` were judged, what breaks mandatory ones,
-    each with its spot, and advisory ones, and what is wrong with the site's own policies."""
+    """The policies' verdict on a site: the number of judged ``rules``, violations of mandatory
+    ones, each with its spot, and of advisory ones, and the faults of the site's own policies."""
 
     rules: int
     refused: list[tuple[Spot, Problem]]
@@ -69,7 +69,7 @@ class Judged(NamedTuple):
 
     @property
     def sound(self) -> bool:
-        """Whether nothing keeps the site from being applied."""
+        """True if nothing keeps the site from being applied."""
         return not self.refused and not self.others
 
 

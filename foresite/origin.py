@@ -100,7 +100,7 @@ def _leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any,
 
 
 def _could_be(leaf: Any, value: Any) -> bool:
-    """Whether a value of a site file could be what stands in an object."""
+    """True if a value of a site file could be the one in an object."""
     if isinstance(value, str) and not isinstance(leaf, bool | None):
         text = str(leaf)
         return text == value or (len(text) >= _TEXT and text in value)
@@ -110,7 +110,7 @@ def _could_be(leaf: Any, value: Any) -> bool:
 def _moves(
     change: Callable[[Any], Site], now: Any, others: tuple[Any, ...], spot: Spot, value: Any
 ) -> bool:
-    """Whether another value changes what stands at the spot, or takes its object away."""
+    """True if another value changes the value at the spot, or takes its object away."""
     for other in [*others[:1], *_others(now)]:
         try:
             body = _body(change(other), spot)
@@ -128,7 +128,7 @@ def _others(value: Any) -> list[Any]:
 
 
 def _at(body: Any, path: str) -> Any:
-    """What stands at a path such as ``spec.containers[0].image``; None where nothing does."""
+    """The value at a path such as ``spec.containers[0].image``; None where there is none."""
     for step in re.findall(r"\[[^\]]*\]|[^.\[\]]+", path):
         inner = step.removeprefix("[").removesuffix("]")
         if isinstance(body, list) and inner.isdigit() and int(inner) < len(body):

@@ -48,7 +48,7 @@ class Exemption:
     only: tuple[str, ...] = ()
 
     def covers(self, violation: Violation) -> bool:
-        """Whether it is this rule, one of these objects, and one of the values."""
+        """True if the violation is of this rule, one of these objects, and one of the values."""
         rule, each, found = violation
         if self.rule != rule.name or (self.only and found.value not in self.only):
             return False
@@ -58,7 +58,7 @@ class Exemption:
         return all(_pattern(self.object).fullmatch(title) for title in titles)
 
     def expired(self, today: datetime.date) -> bool:
-        """Whether its last day is over."""
+        """True if its last day is over."""
         return self.until is not None and today > self.until
 
 

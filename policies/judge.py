@@ -13,9 +13,9 @@ from policies.rules import RULES
 
 
 class Judgement(NamedTuple):
-    """What is wrong with a site's objects: ``violations`` without those that are excepted,
-    exceptions that have ``expired`` though they are needed, and the site's own that are
-    ``unused``, also as their rule is not there. ``excepted`` is what was let pass."""
+    """The faults of a site's objects: ``violations`` without those that are excepted, exceptions
+    that have ``expired`` though they are needed, and the site's own that are ``unused``, also as
+    their rule is not there. ``excepted`` are those that an exception let pass."""
 
     violations: tuple[Violation, ...]
     expired: tuple[Exemption, ...]

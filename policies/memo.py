@@ -1,4 +1,4 @@
-"""What was found out about an object once: dozens of rules ask the same of it.
+"""A memo of facts on an object: dozens of rules ask the same of it.
 
 Objects are found again by identity, as comparing them would take longer than looking again; so
 nobody may change an object between two questions.

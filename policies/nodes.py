@@ -52,18 +52,18 @@ def cluster_of(each: Object, body: Json) -> str:
 
 
 def selector(pod: Pod) -> Json:
-    """What a pod asks of the labels of its node, without what its affinity adds."""
+    """The labels that a pod selects its node by, without the additions of its affinity."""
     return mapping(pod.spec, "nodeSelector")
 
 
 def fits(chosen: Json, group: Nodes) -> bool:
-    """Whether nodes may have the labels of a selector: those that Cluster API does not give are
+    """True if nodes may have the labels of a selector: those that Cluster API does not give are
     taken as there."""
     return has_labels(group.labels, {key: chosen[key] for key in chosen if key in GIVEN})
 
 
 def counted(chosen: Json, groups: Sequence[Nodes]) -> int | None:
-    """How many nodes have the labels of a selector; None where the objects do not tell."""
+    """The number of nodes with the labels of a selector; None where the objects do not tell."""
     if not groups or not GIVEN.issuperset(chosen):
         return None
     return sum(group.number for group in groups if fits(chosen, group))

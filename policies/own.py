@@ -27,8 +27,8 @@ _MEND = "correct the file, or take it out of policies.python"
 
 
 class Fault(NamedTuple):
-    """What is wrong with a site's own rules: the file below sites/, the line (from 1; 0: the file
-    as a whole), what is wrong, what to do, and the rule where its check failed."""
+    """A fault of a site's own rules: the file below sites/, the line (from 1; 0: the file as a
+    whole), the fault, what to do, and the rule where its check failed."""
 
     file: str
     line: int
@@ -96,7 +96,7 @@ class _File:
         weakref.finalize(self, _end, self._process)
 
     def read(self, text: str) -> list[dict[str, Any]]:
-        """What the file says of its rules; what is wrong with it is a fault."""
+        """The file's answer on its rules; a wrong answer is a fault."""
         answer = self.ask({"path": _shown(self.path), "text": text})
         for line, message, fix in answer.get("faults", ()):
             self.faults.append(Fault(self.path, line, message, fix or _MEND))
@@ -136,11 +136,11 @@ class _Asked:
     failed: list[bool] = field(default_factory=list)
 
     def of_object(self, each: Object) -> list[Found]:
-        """What the check finds in an object."""
+        """The findings of the check in an object."""
         return [found for _, found in self._found([each], each.title)]
 
     def of_site(self, objects: Sequence[Object]) -> list[tuple[Object, Found]]:
-        """What it finds in all objects of a site."""
+        """The findings in all objects of a site."""
         return self._found(objects, "the site's objects")
 
     def _found(self, objects: Sequence[Object], title: str) -> list[tuple[Object, Found]]:

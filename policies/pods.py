@@ -38,7 +38,7 @@ class Container(NamedTuple):
 
     @property
     def sidecar(self) -> bool:
-        """Whether it is an init container that runs as long as the pod does."""
+        """True if it is an init container that runs as long as the pod does."""
         return self.list == "initContainers" and self.body.get("restartPolicy") == "Always"
 
 
@@ -90,19 +90,19 @@ class Pod(NamedTuple):
 
     @property
     def partial(self) -> bool:
-        """Whether it is merged into another template, which says the rest (Kubeflow Trainer 2.1,
-        TrainJob's runtimePatches): what it leaves out says nothing."""
+        """True if it is merged into another template, which gives the rest (Kubeflow Trainer 2.1,
+        TrainJob's runtimePatches). A field that it leaves out proves nothing."""
         return ".runtimePatches[" in self.path
 
     @property
     def static(self) -> bool:
-        """Whether a kubelet runs it from a file: it has no account, is never evicted, and the
+        """True if a kubelet runs it from a file: it has no account, is never evicted, and the
         scheduler never sees it (Kubernetes 1.34, pkg/kubelet/types/pod_update.go)."""
         return self.maker.get("kind") == "Pod" and "files[" in self.path
 
     @property
     def ends(self) -> bool:
-        """Whether it is meant to end by itself."""
+        """True if it is meant to end by itself."""
         kind = str(self.maker.get("kind"))
         return kind in ENDING or "Runtime" in kind or self.spec.get("restartPolicy") == "Never"
 

@@ -1,4 +1,4 @@
-"""What a rule is: a name, how strict it is, what it asks for and why, where it is from, a check.
+"""The definition of a rule: a name, its severity, its condition and reason, its source, a check.
 
 A check is a pure function over plain data, and yields what it finds; it never raises for an object
 that is malformed, as schemas judge that.
@@ -13,7 +13,8 @@ Json = dict[str, Any]
 
 
 class Severity(StrEnum):
-    """What becomes of an object that breaks a rule; the names are CrossGuard's."""
+    """The severity of a rule: what happens to an object that breaks it. The names are
+    CrossGuard's."""
 
     MANDATORY = "mandatory"
     """It is refused."""
@@ -56,9 +57,9 @@ class Object(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What breaks a rule: the place in the object (``spec.template.spec.containers[0].image``;
-    empty for the object as a whole), what is wrong, what to do instead, and the value that is
-    refused where an exception may be for some values alone, such as a capability."""
+    """A violation of a rule: the place in the object (``spec.template.spec.containers[0].image``;
+    empty for the object as a whole), what is wrong, and what to do instead. It has the refused
+    value where an exception may be for some values alone, such as a capability."""
 
     path: str
     message: str
@@ -68,7 +69,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What all rules have.
+    """The common fields of all rules.
 
     ``what`` it asks for; ``why``: what it keeps from happening; ``source``: the standard, guide or
     incident that it is from. A few hold in a cluster as well, whoever deploys: these are written

@@ -46,7 +46,7 @@ class _File:
         self._name, self._rules = "", list[ObjectRule | SiteRule]()
 
     def answer(self, question: Json) -> Json:
-        """What the file says of its rules, or what a check has found; ``failed`` with a line and a
+        """The file's answer on its rules, or the findings of a check; ``failed`` with a line and a
         message where it raises anything."""
         try:
             if "text" in question:
@@ -90,7 +90,7 @@ class _File:
 
 
 def _judged(rule: ObjectRule | SiteRule, objects: Sequence[Object]) -> list[tuple[int | str, ...]]:
-    """What a check finds, each with the index of its object."""
+    """The findings of a check, each with the index of its object."""
     if isinstance(rule, ObjectRule):
         return [(0, *_found(each)) for each in rule.check(objects[0])]
     return [_pair(each, objects) for each in rule.check(list(objects))]
@@ -111,7 +111,7 @@ def _pair(value: Any, objects: Sequence[Object]) -> tuple[int | str, ...]:
 
 
 def _nonsense(value: Any) -> str | None:
-    """What keeps ``value`` from being a rule; None where it is one."""
+    """The obstacle that keeps ``value`` from being a rule; None where it is one."""
     if not isinstance(value, ObjectRule | SiteRule):
         return f"is {type(value).__name__}, neither ObjectRule nor SiteRule"
     rule: Any = value  # its fields hold whatever the file gave them

@@ -1,4 +1,4 @@
-"""What a change of the repository does to every machine of every site, before it merges.
+"""The effect of a change to the repository on every machine of every site, before it merges.
 
 survey.py is the way through: two states (snapshot.py), the sites that differ (fleet.py), their
 objects (objects.py) side by side (compare.py, fields/), the rules' verdict (judge.py,

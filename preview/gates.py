@@ -32,7 +32,8 @@ _PAIR = re.compile(r"^([a-z]{1,20})=([0-9]{1,6})$")
 
 
 def allowed(flags: Iterable[str], request: str) -> dict[str, int]:
-    """What the flags and the request's text allow, by name; the larger number counts.
+    """The counts that the flags and the pull request's text allow, by name; the larger number
+    counts.
 
     Raises ValueError for a flag that is none; lines of a request that are none mean nothing.
     """

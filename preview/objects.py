@@ -31,7 +31,7 @@ def lines(folder: Path, names: Iterable[str]) -> Iterator[str]:
 
 
 def parsed(text: str) -> dict[str, Objects]:
-    """What ``lines`` wrote: the objects of each site that had no problems. Raises ValueError."""
+    """The objects that ``lines`` wrote: those of each site without problems. Raises ValueError."""
     found: dict[str, Objects] = {}
     for line in text.splitlines():
         said = json.loads(line)

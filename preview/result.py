@@ -1,4 +1,4 @@
-"""What a preview found: pure data, the same for every report.
+"""The result of a preview: pure data, the same for every report.
 
 A ``Preview`` has a ``SitePreview`` for each site that the change touches; sites to which the same
 happens are one ``Entry``. Reports read this and compute nothing of their own.
@@ -51,7 +51,7 @@ class Reason(NamedTuple):
 
 
 class HostVerdict(NamedTuple):
-    """What happens to one host: the worst of its reasons; ``reasons`` are indexes in the site's.
+    """The verdict on one host: the worst of its reasons; ``reasons`` are indexes in the site's.
 
     ``at_most``: of the hosts that share this verdict and its worst reason only so many are
     concerned, and Git does not say which; to the others, or to so many of them as
@@ -68,7 +68,7 @@ class HostVerdict(NamedTuple):
 
     @property
     def shared(self) -> tuple[Impact, int | None, Impact, int | None, tuple[int, ...]]:
-        """What hosts have in common that are counted together."""
+        """The key by which hosts are counted together."""
         worst = () if self.at_most is None else self.reasons[:1]
         return self.impact, self.at_most, self.rest, self.rest_at_most, worst
 
@@ -98,8 +98,8 @@ class Swollen(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """What of a site has grown beyond what is usual: objects on both sides, how many more these
-    are where that is too many (else 0), and objects that have grown too much."""
+    """The growth of a site beyond the usual: objects on both sides, how many more these are where
+    that is too many (else 0), and objects that have grown too much."""
 
     before: int
     after: int
@@ -108,12 +108,12 @@ class Growth(NamedTuple):
 
     @property
     def counted(self) -> int:
-        """The number that a request has to name."""
+        """The number that a pull request has to acknowledge."""
         return self.more + len(self.swollen)
 
 
 class State(StrEnum):
-    """What became of a site between the two sides."""
+    """The state of a site between the two sides."""
 
     CHANGED = "changed"
     ADDED = "added"
@@ -129,7 +129,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SitePreview:
-    """What the change does to one site.
+    """The effect of the change on one site.
 
     ``problems`` are those of the side that cannot be read. ``hosts`` are all hosts of both sides,
     each once, in the order of the list. ``capacity`` has a line for each accelerator model (and one
@@ -172,7 +172,7 @@ class SitePreview:
 
 
 def counted(hosts: Iterable[HostVerdict]) -> dict[Impact, int]:
-    """Hosts by what happens to them, worst first; at most so many where that is known."""
+    """Hosts by the impact on them, worst first; at most so many where that is known."""
     groups = Counter(host.shared for host in hosts)
     found: Counter[Impact] = Counter()
     for (impact, at_most, rest, rest_at_most, _), number in groups.items():
@@ -205,7 +205,7 @@ class Gate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a change does to every site.
+    """The effect of a change on every site.
 
     ``base`` and ``head`` name the two sides for a person (``main (1a2b3c4)``, ``work tree``);
     ``sites_total`` counts the sites of the later side. ``entries`` are sorted, worst first.
@@ -241,5 +241,5 @@ class Preview:
 
     @property
     def certain(self) -> bool:
-        """Whether something could be said of every site."""
+        """True if the preview has a verdict on every site."""
         return not self.clashes and all(e.site.state is not State.INVALID for e in self.entries)

@@ -74,7 +74,7 @@ def survey(
     ways: Ways = Ways(),  # noqa: B008  # it never changes
     nodes: Mapping[str, Seen] = MappingProxyType({}),
 ) -> Preview:
-    """What the change between two states does; of the wanted sites, or of all that it touches.
+    """The effect of the change between two states on the wanted sites, or on all that it concerns.
 
     With a maker each side is made by its own code, so a change of code shows in the objects;
     without one a change of code is unknown. ``nodes`` are how those of a site were last seen, by
@@ -119,7 +119,7 @@ def _write(before: Snapshot, after: Snapshot, names: list[str], folder: Path) ->
 
 
 def _site(work: _Work, name: str) -> SitePreview | None:
-    """What the change does to one site; None where it does nothing at all."""
+    """The effect of the change on one site; None where it has none."""
     later = _loaded(work.after, name, work.suspects)
     earlier = _loaded(work.before, name, frozenset())
     if later and later.problems:
@@ -171,7 +171,7 @@ def _not_made(name: str) -> Problem:
 
 
 def _refused(change: SiteChange) -> tuple[Problem, ...]:
-    """What the API server would say against the objects that change."""
+    """The refusals of the API server on the objects that change."""
     if change.after is None:
         return ()
     objects: dict[str, list[Manifest]] = {}

@@ -1,1 +1,1 @@
-"""What a site may say: typed model, catalogue, cross-field rules, and the only reader of YAML."""
+"""The data of a site: typed model, catalogue, cross-field rules, and the only reader of YAML."""

@@ -60,7 +60,8 @@ __all__ = [
 
 
 class Loaded(NamedTuple):
-    """What came of one site; ``site`` is None where it has problems. ``hints`` fail nothing."""
+    """The result of loading one site; ``site`` is None where it has problems. ``hints`` fail
+    nothing."""
 
     name: str
     site: Site | None
@@ -225,7 +226,7 @@ def _models(file: SiteFile, catalogue: FilePath) -> Any:
 
 
 def _countable(file: SiteFile, hosts: HostList) -> bool:
-    """Whether it is known of every host which pool and zone it belongs to.
+    """True if the pool and the zone of every host are known.
 
     Else no rule may say how many a pool has: the one that is not known may be among them.
     """

@@ -1,4 +1,4 @@
-"""What a path in a site means: its value, what it is for, and where it comes from.
+"""The meaning of a path in a site: its value, its purpose, and its source.
 
 A path goes through what the site names: ``pools.v100.hardware.reimage_minutes`` leads into the
 hardware profile, ``release.cluster_api.core`` into the release, ``hosts.<name>.ip`` into the host
@@ -35,8 +35,8 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What stands at a path. ``place`` is file:line:column where a file says it; ``change`` makes
-    the site with another value there, None where the value follows from others; ``others`` are
+    """The value at a path. ``place`` is file:line:column where a file gives it. ``change`` makes
+    the site with another value there; None where the value follows from others. ``others`` are
     values that would fit, where the site knows them."""
 
     path: str
@@ -68,7 +68,7 @@ COMPUTED: dict[str, tuple[str, Callable[[Site, Pool], Any]]] = {
 def resolve(
     site: Site, document: Document, hosts_text: str, path: str, catalogue: FilePath = CATALOGUE
 ) -> Meaning:
-    """What stands at ``path``; ``catalogue`` is the site's. Raises UnknownPathError."""
+    """The meaning of ``path``; ``catalogue`` is the site's. Raises UnknownPathError."""
     if len(path) > MAX_PATH:
         raise UnknownPathError(f"a path of {len(path)} characters leads nowhere")
     steps = re.findall(r"\[[^\]]*\]|[^.\[]+|\[", path)
@@ -144,7 +144,7 @@ class _Walk:
         return ".".join(step for step in self.at if isinstance(step, str))
 
     def _renamed(self, column: str) -> Callable[[Any], Site]:
-        """How to rename a pool or a zone, which the lines of the host list name too."""
+        """A function that renames a pool or a zone, which the lines of the host list name too."""
         put, old = self.put, self.value
 
         def change(name: Any) -> Site:

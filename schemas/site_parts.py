@@ -1,4 +1,5 @@
-"""What components need of a site that has no site file, and sections in place of a site's own.
+"""The parts of a site that components need where it has no site file, and sections in place of its
+own.
 
 For programs whose clusters others make. Whatever the parts leave out is absent from the ``Site``
 that is made of them, so rules that need it say nothing (schemas/reading/partial.py).
@@ -50,7 +51,7 @@ class Node(Model):
 
 
 class SiteParts(Model):
-    """What components need of a site besides its sections, where others make its machines."""
+    """The needs of components besides a site's sections, where others make its machines."""
 
     site: SiteName
     """Name of the site; objects carry it as foresite.dev/site."""

@@ -1,1 +1,1 @@
-"""What the repository needs besides Python: pinned, found or built, never guessed."""
+"""The needs of the repository besides Python: pinned, found or built, never guessed."""

@@ -243,7 +243,7 @@ def generate(upstream: Path) -> dict[Path, bytes]:
 
 
 def differences(files: dict[Path, bytes]) -> list[str]:
-    """What is stale, missing or left over under ``data/``, as paths in the repository."""
+    """Stale, missing or left-over files under ``data/``, as paths in the repository."""
     there = {path for path in DATA.rglob("*") if path.is_file()}
     stale = {p for p, text in files.items() if p not in there or p.read_bytes() != text}
     return sorted(str(path.relative_to(ROOT)) for path in stale | (there - files.keys()))

@@ -1,5 +1,5 @@
-"""What the documentation shows of ``foresite preview``: made by the real command, and made anew by
-``python -m tools.screens``.
+"""The screens of ``foresite preview`` in the documentation: made by the real command, and made anew
+by ``python -m tools.screens``.
 
 Each screen is a request: an edit of the example sites in a repository of its own, whose commits
 have fixed dates, so that the same sites give the same text.
@@ -91,7 +91,7 @@ def readme(text: str) -> str:
 
 
 def said(request: Request, *command: str) -> str:
-    """What a command says in a repository where the request's edit was made."""
+    """The output of a command in a repository with the request's edit."""
     with tempfile.TemporaryDirectory(prefix="foresite-screen-") as name:
         root = Path(name)
         shutil.copytree(ROOT / "sites", root / "sites")

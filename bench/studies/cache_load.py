@@ -84,7 +84,7 @@ def _one(way: Way, load: Load, seconds: int) -> Figures:
 
 
 def rates(found: Found) -> Iterator[str]:
-    """What a client sees, and its ratio to nginx."""
+    """The rates that a client sees, and their ratios to nginx."""
     yield (
         "| object | connections | way | requests/s | MB/s | p50 ms | p99 ms "
         "| nginx is faster, times | processor us a request, without the client "
@@ -122,7 +122,7 @@ def shares(found: Found) -> Iterator[str]:
 
 
 def aim_text(found: Found) -> Iterator[str]:
-    """Whether the aim is met, by what a client sees and by processor time."""
+    """The text on whether the aim is met, by the client's rates and by processor time."""
     for load, by_way in found.items():
         if load.size != MIB:
             continue
@@ -146,7 +146,7 @@ def aim_text(found: Found) -> Iterator[str]:
 
 
 def peak_text(found: Found) -> str:
-    """What the peak of 400 hosts, 75 GiB/s, costs each of them, taken as objects of 1 MiB."""
+    """The cost of the peak of 400 hosts, 75 GiB/s, for each of them, taken as objects of 1 MiB."""
     each = [by_way[ENVOY_SERVER] for load, by_way in found.items() if load.size == MIB]
     rate = 75 * 1024 / 400
     cores = {name: max(one.cost(name) for one in each) * rate / 1e6 for name in ("Envoy", "server")}
@@ -161,7 +161,7 @@ def _met(ratio: float) -> str:
 
 
 def circumstances(runs: list[Figures], rounds: int, seconds: int) -> str:
-    """What it was measured on, and how much else went on there."""
+    """The machine of the measurement, and the other load on it."""
     others = [each.others for each in runs]
     return (
         f"Medians of {rounds} runs of {seconds} s each, in turns, on {machine.description()}. "

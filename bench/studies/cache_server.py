@@ -75,7 +75,7 @@ def client(
 
 
 def requests_of(server: CacheServer, load: Load, number: int) -> list[bytes]:
-    """What one client asks for, again and again."""
+    """The requests that one client repeats."""
     body = bytes(load.size) if load.method == "PUT" else b""
     names = [f"{load.size}/{number if body else 0}-{each}" for each in range(4)]
     return [

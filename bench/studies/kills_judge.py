@@ -1,4 +1,4 @@
-"""Whether a site is back: the judge of kills, which is not the recovery's own.
+"""The judge of kills, which decides if a site is back. It is not the recovery's own.
 
 A plain list of what the API server has, Pulumi's export and Pulumi's preview, each against what the
 site renders.
@@ -26,7 +26,7 @@ def managed(site: Site) -> list[Manifest]:
 
 
 def judge(world: World, site: Site, kinds: set[tuple[str, str]]) -> list[str]:
-    """What is not as it should be in cluster and state, and what a preview would still do."""
+    """The faults in cluster and state, and the changes that a preview would still make."""
     engine = world.engine(site)
     return [
         *_cluster(world.client, site, kinds),
@@ -59,7 +59,8 @@ def _cluster(client: Client, site: Site, kinds: set[tuple[str, str]]) -> Iterato
 
 
 def _unlike(wanted: Json, live: Json) -> list[str]:
-    """What DeepDiff sees of the fields that a site sets: those that the server adds are its own."""
+    """The differences that DeepDiff finds in the fields that a site sets; fields that the server
+    adds are its own."""
     diff = DeepDiff(wanted, _common(wanted, live))
     return [f"{kind}: {found}" for kind, found in diff.items()]
 

@@ -1,4 +1,4 @@
-"""What a seed means: which run is killed, what of it, by which signal and when."""
+"""The meaning of a seed: which run is killed, what of it, by which signal and when."""
 
 import random
 import signal
@@ -24,7 +24,7 @@ WRITES = {FIRST: 20, CHANGE: 11, BACK: 4, AGAIN: 20}
 
 @dataclass(frozen=True)
 class Plan:
-    """What a seed means: which run is killed, of what, when, and with checkpoints or without."""
+    """The plan of a seed: which run is killed, of what, when, and with checkpoints or without."""
 
     seed: int
     case: str
@@ -61,8 +61,8 @@ class Plan:
 
 @dataclass
 class Outcome:
-    """What became of a seed: how many runs were killed, how many objects the first of them had
-    written by then; ``wrong`` is empty where all is as it should be."""
+    """The outcome of a seed: the number of killed runs, and of the objects that the first of them
+    had written by then. ``wrong`` is empty where all is as it should be."""
 
     seed: int
     plan: str

@@ -192,7 +192,7 @@ def found(process: "subprocess.Popen[str]", name: str) -> int:
 
 
 def until(done: Callable[[], bool], process: "subprocess.Popen[str] | None") -> bool:
-    """Whether something comes true while a process runs."""
+    """True if a condition comes true while a process runs."""
     limit = time.monotonic() + LIMIT
     while time.monotonic() < limit:
         if done():
@@ -204,7 +204,7 @@ def until(done: Callable[[], bool], process: "subprocess.Popen[str] | None") -> 
 
 
 def finished(process: "subprocess.Popen[str]") -> tuple[int, str]:
-    """A command's exit code, and what it said."""
+    """A command's exit code, and its output."""
     try:
         said, _ = process.communicate(timeout=LIMIT)
     except subprocess.TimeoutExpired:

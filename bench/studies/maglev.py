@@ -61,7 +61,7 @@ POLICIES = (
 
 @dataclass(slots=True)
 class Found:
-    """What was measured of one policy and number of hosts; shares are of all keys."""
+    """The measurements of one policy and number of hosts; shares are of all keys."""
 
     policy: str
     hosts: int
@@ -149,7 +149,7 @@ def _loads(answers: list[str], hosts: int) -> list[float]:
 
 
 def spread_table(rows: list[Found]) -> Iterator[str]:
-    """What real Envoys did."""
+    """The table of the spread by real Envoys."""
     yield (
         "| hosts | policy | busiest host / mean | least busy | one leaves: moved (its keys) "
         "| it returns | one comes: moved (its keys) | one restarts | two Envoys differ "

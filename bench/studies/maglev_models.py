@@ -1,4 +1,4 @@
-"""What can be computed of hashing without Envoy: rings, and what one lost host costs a table.
+"""Figures of hashing computed without Envoy: rings, and the cost of one lost host for a table.
 
 The ring is Envoy's, for endpoints of equal weight (envoyproxy/envoy v1.39,
 source/extensions/load_balancing_policies/ring_hash/ring_hash_lb.cc); tests hold it against Envoy.
@@ -114,7 +114,7 @@ def enough(size: int) -> int:
 
 
 def rule(count: int, size: int) -> float:
-    """What ``cost`` is about, where that is below 5: the formula of docs/hashing.md."""
+    """An estimate of ``cost`` where that is below 5: the formula of docs/hashing.md."""
     return 1.0 + float((count**2.2 / size) ** 0.65)
 
 

@@ -1,4 +1,4 @@
-"""Whether a test notices that a rule was changed: mutations of schemas/rules and policies.
+"""Mutations of schemas/rules and policies: whether a test notices that a rule was changed.
 
 ``python -m bench.studies.mutations`` changes one thing at a time (mutmut), runs the tests of rules,
 and writes what nobody noticed into docs/mutations.md. It works in a clone of the last commit.

@@ -55,7 +55,7 @@ STEPS = tuple(Repair.__annotations__)
 
 
 def repair(here: Repairs, node: str, since: float) -> Repair:
-    """What the watch saw of a node's repair that began after ``since``."""
+    """The watch's record of a node's repair that began after ``since``."""
     states = [each for each in here.history.states(node) if each.seconds >= since]
     began = next(each for each in states if each.faults)
 

@@ -61,7 +61,7 @@ class WholeFile(web.StreamResponse):
 
 
 class PartOfFile(web.FileResponse):
-    """What a request with conditions or a range gets of a file, by aiohttp's own rules.
+    """The part of a file that a request with conditions or a range gets, by aiohttp's own rules.
 
     aiohttp opens a file by its name. This one may have lost its name meanwhile, as its object was
     evicted or replaced, so it is opened again by its handle.
@@ -86,5 +86,5 @@ def whole(data: bytes) -> web.Response:
 
 
 def refused(refusal: Refusal) -> web.Response:
-    """What a client is told that does not get what it asked for."""
+    """The answer to a client whose request is refused."""
     return web.Response(status=refusal.status, text=f"{refusal.text}\n", headers=refusal.headers)

@@ -30,11 +30,11 @@ class Bucket:
     removed and comes again is another one, though it has the same name."""
 
     def open_to_all(self, reads: bool) -> bool:
-        """Whether a request needs no token."""
+        """True if a request needs no token."""
         return self.public and reads
 
     def admits(self, namespace: str, reads: bool) -> bool:
-        """Whether pods of a namespace may read the bucket, or write it."""
+        """True if pods of a namespace may read the bucket, or write it."""
         if self.open_to_all(reads) or (self.public and not self.namespaces):
             return True
         return namespace in self.namespaces

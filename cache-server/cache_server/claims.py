@@ -1,4 +1,4 @@
-"""What a token says of itself, believed in nothing: enough to see which cannot be good here.
+"""The claims of a token, none of them believed: enough to see which tokens cannot be good here.
 
 Whoever sends any bytes as a token must not have the API server asked about them, as what it is
 asked about waits in one line with the tokens that are good.

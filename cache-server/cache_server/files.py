@@ -22,7 +22,7 @@ _SYNCED = 64 << 20
 
 
 def space(size: int) -> int:
-    """What an object of ``size`` bytes is counted for: whole blocks, and one at least."""
+    """The space that an object of ``size`` bytes is counted for: whole blocks, and one at least."""
     return max(_BLOCK, -(-size // _BLOCK) * _BLOCK)
 
 
@@ -62,7 +62,7 @@ class Layout:
         return self.folder(key[0]) / f"{key.hex()}.{file}"
 
     def ours(self, name: str) -> bool:
-        """Whether a file was made by this process."""
+        """True if a file was made by this process."""
         return name.rpartition(".")[2].startswith(f"{self.run}-")
 
     def make(self) -> None:

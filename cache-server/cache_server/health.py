@@ -1,4 +1,4 @@
-"""Whether the server works: it does while it can write to its disk and read its index."""
+"""The health of the server: it works while it can write to its disk and read its index."""
 
 import logging
 import time

@@ -1,4 +1,5 @@
-"""What is known of each object, in SQLite: where its file is, what it takes, when it was used."""
+"""The index of objects, in SQLite: where the file of each is, the space it takes, when it was
+used."""
 
 import contextlib
 import logging
@@ -58,7 +59,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a bucket takes, in bytes and objects."""
+    """The usage of a bucket, in bytes and objects."""
 
     space: int
     objects: int
@@ -164,7 +165,7 @@ def touch(connection: sqlite3.Connection, accesses: Mapping[bytes, int]) -> None
 
 
 def usage(connection: sqlite3.Connection) -> dict[str, Usage]:
-    """What each bucket takes; one that is empty is left out."""
+    """The usage of each bucket; an empty bucket is left out."""
     rows = connection.execute("SELECT bucket, space, objects FROM usage")
     return {bucket: Usage(space, objects) for bucket, space, objects in rows}
 

@@ -1,4 +1,4 @@
-"""What the server tells of itself, in Prometheus' format."""
+"""The metrics of the server, in Prometheus' format."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""What the server answers where it does not do what it was asked."""
+"""The server's answers where it refuses a request."""
 
 import logging
 import time

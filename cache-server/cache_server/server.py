@@ -68,7 +68,7 @@ async def _parts(settings: Settings, store: Store, metrics: Metrics) -> AsyncIte
 async def _beside(
     settings: Settings, parts: Parts, configuration: Configuration
 ) -> AsyncIterator[None]:
-    """What goes on beside requests, until the block is left."""
+    """The background tasks beside requests, until the block is left."""
     tasks = [
         asyncio.create_task(_repeat(configuration.follow, settings.reload_seconds)),
         asyncio.create_task(_repeat(parts.store.flush, _FLUSH_SECONDS)),

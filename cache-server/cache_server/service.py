@@ -36,7 +36,7 @@ _PARTIAL = (
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the service is made of."""
+    """The parts of the service."""
 
     store: Store
     uploads: Uploads

@@ -1,4 +1,4 @@
-"""What the server is started with: flags, each of which may be given in the environment too."""
+"""The settings of the server: flags, each of which may be given in the environment too."""
 
 import argparse
 import os
@@ -19,7 +19,7 @@ _AUDIENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What requests may take: bytes, numbers and seconds."""
+    """The limits of requests: bytes, numbers and seconds."""
 
     object_bytes: int
     uploads: int

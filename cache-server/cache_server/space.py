@@ -21,7 +21,7 @@ _STEP = 512
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """What one step evicted, and whether there is more to do."""
+    """The objects that one step evicted, and whether there is more to do."""
 
     rows: tuple[index.Row, ...]
     more: bool
@@ -56,7 +56,7 @@ class Accesses:
             self._noted[key] = self._tick()
 
     def take(self) -> Mapping[bytes, int]:
-        """What is noted and not in the index; it is the caller's now."""
+        """The accesses that are noted and not in the index; they are the caller's now."""
         with self._lock:
             taken, self._noted = self._noted, {}
             return taken

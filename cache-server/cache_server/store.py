@@ -114,7 +114,7 @@ class Store:
         return Opened(file, row.size)
 
     async def usage(self) -> dict[str, index.Usage]:
-        """What each bucket takes."""
+        """The usage of each bucket."""
         return await self._in(self._readers, lambda: index.usage(self._connection()))
 
     def reserved(self) -> int:

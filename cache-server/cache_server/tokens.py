@@ -41,7 +41,7 @@ class Policy:
 
 
 class _Memory:
-    """What was judged of the tokens that were shown last."""
+    """A cache of verdicts on the tokens that were shown last."""
 
     def __init__(self, largest: int) -> None:
         self._largest = largest

@@ -1,4 +1,5 @@
-"""What keeps the cache server waiting: connections without requests, readers that take nothing."""
+"""Clients that keep the cache server waiting: connections without requests, readers that take
+nothing."""
 
 import contextlib
 import socket
@@ -33,7 +34,7 @@ def connect(server: CacheServer) -> socket.socket:
 
 
 def ended(connection: socket.socket) -> bool:
-    """Whether the server ends a connection without a word."""
+    """True if the server ends a connection without a word."""
     try:
         return connection.recv(1) == b""
     except ConnectionResetError:
@@ -71,7 +72,7 @@ def test_a_reader_that_takes_nothing_is_given_up(server: CacheServer) -> None:
 
 
 def reading(server: CacheServer) -> bool:
-    """Whether the server has an object's file open."""
+    """True if the server has an object's file open."""
     assert server.process is not None
     objects = server.data / "objects"
     for handle in Path(f"/proc/{server.process.pid}/fd").iterdir():

@@ -160,7 +160,7 @@ def test_what_containerd_adds_is_no_part_of_a_name(server: CacheServer) -> None:
 
 
 def raw(server: CacheServer, text: bytes) -> bytes:
-    """What comes back for bytes, until the server closes."""
+    """The answer to some bytes, until the server closes."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
         connection.sendall(text)
         received = b""

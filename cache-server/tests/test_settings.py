@@ -98,7 +98,7 @@ def test_a_flag_that_is_wrong(arguments: list[str], part: str) -> None:
 
 
 def start_error(made: CacheServer) -> str:
-    """What a server says that cannot start."""
+    """The message of a server that cannot start."""
     done = subprocess.run(
         made.command(), capture_output=True, text=True, check=False, env=environment(), timeout=60
     )

@@ -1,4 +1,5 @@
-"""What the cache server keeps: quotas, eviction, and buckets that change while it runs."""
+"""The objects that the cache server keeps: quotas, eviction, and buckets that change while it
+runs."""
 
 import json
 import os

@@ -44,7 +44,7 @@ TEAMS: Json = {
 
 
 class Judged(NamedTuple):
-    """What a validating policy is about: which writes, under which condition, by which rules."""
+    """The scope of a validating policy: the writes it judges, its condition, its rules."""
 
     name: str
     constraints: Json
@@ -192,7 +192,7 @@ def _claims(site: Site) -> Judged:
 
 
 def _sensible() -> list[Json]:
-    """What could not work on any host of the site, whoever asks for it."""
+    """Checks for requests that no host of the site could serve, whoever makes them."""
     sum_of = f"variables.running.filter(c, {HAS}).map(c, {COUNT}).sum()"
     most = "variables.most[variables.model]"
     return [
@@ -220,7 +220,7 @@ def _sensible() -> list[Json]:
 
 
 def _completed() -> list[Json]:
-    """What the mutating policy adds has to be there."""
+    """Checks that the additions of the mutating policy are there."""
     key = literal(ACCELERATOR_LABEL)
     asked = f"variables.spec.?nodeSelector[?{key}].orValue('')"
     return [

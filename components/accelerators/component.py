@@ -31,5 +31,5 @@ class Accelerators(SiteComponent[AcceleratorsArgs]):
 
     @staticmethod
     def values(site: Site) -> dict[str, object]:
-        """What the outputs hold."""
+        """The values of the outputs."""
         return {"resources": {model: site.resource(model) for model in site.models()}}

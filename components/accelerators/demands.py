@@ -1,4 +1,4 @@
-"""What a pod asks for, as the policies of admission read it: variables and conditions in CEL.
+"""The requests of a pod, as the policies of admission read them: variables and conditions in CEL.
 
 Every expression reads ``variables.spec``, the spec of a pod or of a pod template. The maps that say
 what a site has are written into the policies, so that no other object has to be there first.
@@ -31,7 +31,8 @@ def literal(value: Mapping[str, str | int] | Iterable[str] | str) -> str:
 
 
 def variables(site: Site, spec: str) -> list[Json]:
-    """What the site has, and which of it a pod asks for; ``spec``: where the pod's spec is."""
+    """The site's resources, and those of them that a pod requests; ``spec``: the place of the pod's
+    spec."""
     mine = resources(site)
     containers, inits = "variables.spec.containers", "variables.spec.?initContainers.orValue([])"
     sidecars = f"{inits}.filter(c, c.?restartPolicy.orValue('') == 'Always')"
@@ -65,7 +66,7 @@ def asks_for_a_model(site: Site) -> Json:
 
 
 def prefix(site: Site) -> str:
-    """What the resources of the site's models start with."""
+    """The prefix of the resources of the site's models."""
     settings = site.file.accelerators
     return f"{settings.prefix}/" if settings else ""
 
@@ -115,8 +116,9 @@ def other_resources(site: Site) -> list[str]:
 
 
 def direct(site: Site) -> str:
-    """Whether ``r`` is a resource of a device plugin or of a DRA driver's own class, so that it
-    passes the limits by model: anything of a plugin's domain, in the site's own its exact name."""
+    """True if ``r`` is a resource of a device plugin or of a DRA driver's own class, so that it
+    passes the limits by model. Any resource of a plugin's domain is; in the site's own domain, only
+    the exact name."""
     mine, every = prefix(site), _plugin_resources(site) - set(resources(site))
     domains = {f"{each.partition('/')[0]}/" for each in every} - {mine}
     exact = sorted(each for each in every if each.startswith(mine))
@@ -154,7 +156,7 @@ def claimed(site: Site) -> list[Json]:
 
 
 def _domain(driver: str) -> str:
-    """What the names of all classes end with that a driver's chart brings: gpu.nvidia.com,
+    """The common ending of the names of all classes in a driver's chart: gpu.nvidia.com,
     mig.nvidia.com and vfio.gpu.nvidia.com are of one."""
     rest = driver.partition(".")[2]
     return rest if "." in rest else driver

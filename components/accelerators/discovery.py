@@ -1,4 +1,5 @@
-"""What nodes show and what they should show: for a person, and for fault detection to compare.
+"""The devices that nodes show and those that they should show, for a person, and for fault
+detection to compare.
 
 Node feature discovery counts the cards of each model on the PCI bus and labels the node with it,
 whether a driver or a plugin sees them or not; how many there should be is in a ConfigMap for each
@@ -18,7 +19,7 @@ SEEN_DOMAIN = f"seen.{OWN_DOMAIN}"
 
 
 def seen_label(model: str) -> str:
-    """The label of a node that says how many cards of a model its PCI bus shows."""
+    """The label of a node with the number of a model's devices that its PCI bus shows."""
     return f"{SEEN_DOMAIN}/{model}"
 
 
@@ -60,7 +61,7 @@ def _asked(pci: Pci) -> Json:
 
 
 def _expected(site: Site, each: Served) -> Manifest:
-    """What each host of a pool should show."""
+    """The devices that each host of a pool should show."""
     body = {
         "apiVersion": "v1",
         "kind": "ConfigMap",

@@ -1,4 +1,4 @@
-"""What NVIDIA's GPU operator is told: a ClusterPolicy, and an NVIDIADriver for each pool.
+"""Configuration of NVIDIA's GPU operator: a ClusterPolicy, and an NVIDIADriver for each pool.
 
 Written for the operator's 26.3, where the ClusterPolicy says for all pools how drivers are renewed.
 From 26.7 on each NVIDIADriver would say it, and one that does not is renewed by itself.
@@ -88,7 +88,7 @@ def _runtime_class(pools: list[Served]) -> str:
 
 
 def _drivers(chosen: GpuOperator, pools: list[Served]) -> Json:
-    """Whether drivers are installed, and how they are renewed.
+    """The installation and the upgrade of drivers.
 
     A host is cordoned; Jobs on it may end within the longest time that the pools' drains wait, then
     the pods with GPUs are evicted. A policy without ``drain`` or ``podDeletion`` stops the operator

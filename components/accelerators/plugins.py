@@ -98,7 +98,7 @@ def _container(name: str, reference: str) -> Json:
 
 
 def _program(program: Program) -> Json:
-    """What a record says of a container, with no more rights than it says."""
+    """The container of a record, with no more rights than the record gives."""
     rights = {"add": list(program.capabilities) or None, "drop": ["ALL"]}
     limited = {
         "allowPrivilegeEscalation": False,

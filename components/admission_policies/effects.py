@@ -1,5 +1,5 @@
-"""What changes of the policies do to machines: nothing to what is there; each says what is refused
-from now on.
+"""Effects of policy changes on machines: nothing to existing ones. Each effect names the writes
+that are refused from now on.
 
 Ours let controllers, kubelets, Cluster API and Pulumi do their work (policies/cluster). What a rule
 of the site's own says nobody knows before: one that judges what nodes live by, outside namespaces
@@ -41,7 +41,7 @@ def judging(site: SiteChange, change: ObjectChange, field: FieldChange | None) -
 
 
 def _asked(manifest: Manifest) -> str:
-    """What a policy asks for, in its own words."""
+    """The condition of a policy, in its own words."""
     return str(mapping(manifest.body, "metadata", "annotations").get(WHAT, ""))
 
 
@@ -57,7 +57,7 @@ def _warns(side: Side | None, name: str) -> bool:
 
 
 def _of_teams(side: Side | None, name: str) -> bool:
-    """Whether a rule of the site's own holds in namespaces of teams alone."""
+    """True if a rule of the site's own holds in namespaces of teams alone."""
     teams = site_of(side).scheduling.teams if side else []
     theirs = {space for team in teams for space in team.namespaces}
     found = [_chosen(spec) for spec in _bindings(side, name)]

@@ -1,4 +1,4 @@
-"""What the policies are called, and what they say of themselves."""
+"""Names of the policies, and their descriptions of themselves."""
 
 from schemas.kubernetes.node_labels import OWN_DOMAIN
 

@@ -29,7 +29,7 @@ def objects(site: Site) -> list[Manifest]:
 
 
 def facts(site: Site) -> Facts:
-    """What the rules need to know of a site."""
+    """The facts of a site that the rules need."""
     remediation, accelerators = site.file.remediation, site.file.accelerators
     mender = f"system:serviceaccount:{remediation.namespace}:{MENDER}" if remediation else ""
     operator = accelerators.gpu_operator if accelerators else None

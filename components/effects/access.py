@@ -1,4 +1,4 @@
-"""What changes of rights and of admission do: roles, service accounts, policies, webhooks.
+"""Effects of changes to rights and admission: roles, service accounts, policies, webhooks.
 
 None of them touches what runs. More rights harm nothing; a program that loses one may do anything,
 as may one whose writes are changed or refused.
@@ -44,7 +44,7 @@ def _rules(manifest: Manifest | None) -> list[Json]:
 
 
 def _covers(wide: Json, narrow: Json) -> bool:
-    """Whether a rule gives all that another one gives."""
+    """True if a rule gives all that another one gives."""
     if wide.get("resourceNames") and not narrow.get("resourceNames"):
         return False
     if wide.get("resourceNames") and not _within(narrow, wide, "resourceNames"):

@@ -1,4 +1,4 @@
-"""What becomes of an object when a change is applied, by whoever applies it.
+"""The fate of an object when a change is applied, by whoever applies it.
 
 A field that cannot change in place is made anew by Pulumi, with its object: the old one is deleted
 first, as both have one name. Cluster API patches, and the API server refuses. Kinds state which
@@ -57,7 +57,7 @@ class Fixed(NamedTuple):
     if_immutable: bool = False
 
     def holds(self, change: ObjectChange) -> bool:
-        """Whether the field of this object is fixed."""
+        """True if the field of this object is fixed."""
         sides = (former(change), change.one)
         return not self.if_immutable or any(each.body.get("immutable") is True for each in sides)
 
@@ -80,7 +80,7 @@ class Kind(NamedTuple):
 
 
 class Fate(NamedTuple):
-    """What becomes of a changed object, and the field that decides it."""
+    """The fate of a changed object, and the field that decides it."""
 
     action: Action
     path: Path = ()
@@ -139,7 +139,7 @@ def _beside(site: SiteChange, change: ObjectChange, field: FieldChange | None) -
 
 
 def fate(kind: Kind, applier: Applier, change: ObjectChange) -> Fate:
-    """What becomes of an object that both sides have."""
+    """The fate of an object that both sides have."""
     renamed = _first([path(text) for text in IDENTITY], change)
     if renamed:
         return _replacement(change, renamed, ".".join(map(str, renamed)))
@@ -183,7 +183,7 @@ def _replacement(change: ObjectChange, at: Path, what: str) -> Fate:
 
 
 def _changed(kind: Kind, applier: Applier, judge: Judge) -> Judge:
-    """``judge``, for objects that stay what they are; else what becomes of the object."""
+    """``judge``, for objects that keep their identity; else the fate of the object."""
 
     def changed(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
@@ -236,7 +236,7 @@ def _replaced(
 
 
 def _whole(kind: Kind, applier: Applier) -> Judge:
-    """What an object's coming or going does."""
+    """The effect of an object's addition or removal."""
 
     def whole(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
@@ -259,7 +259,7 @@ def _leaving(
     change: ObjectChange,
     field: FieldChange | None,
 ) -> Iterable[Effect]:
-    """What becomes of an object that is no longer made."""
+    """The fate of an object that is no longer made."""
     if applier is Applier.CLUSTER_API or former(change).keep:
         why = "it stays in the cluster as it is, with its pods, until a person removes it"
         source = MERGED if applier is Applier.CLUSTER_API else APPLIED_BY_NAME
@@ -279,7 +279,7 @@ def _contexts(applier: Applier, site: SiteChange, change: ObjectChange) -> list[
 
 
 def _let_go(applier: Applier, site: SiteChange, change: ObjectChange) -> bool:
-    """Whether Pulumi lets go of an object that is still made: its cluster has no name any more."""
+    """True if Pulumi lets go of an object that is still made: its cluster has no name any more."""
     return not _contexts(applier, site, change)[-1]
 
 

@@ -1,5 +1,5 @@
-"""What changes of ConfigMaps and Secrets do to the pods that read them, found among the objects of
-the same site and cluster.
+"""Effects of changes to ConfigMaps and Secrets on the pods that read them. Readers are found among
+the objects of the same site and cluster.
 
 Pulumi makes a ConfigMap or a Secret anew when its data changes, as nobody told it that they may
 change in place. Pods that run keep what they mounted meanwhile, and then get the new content.
@@ -61,7 +61,8 @@ def readers(side: Side | None, read: Manifest) -> Iterator[Reader]:
 
 
 def _uses(spec: Json, kind: str, name: str) -> tuple[bool, bool]:
-    """Whether pods of a spec read an object at all, and whether in a form that stays."""
+    """True if pods of a spec read an object at all, and true if they read it in a form that
+    stays."""
     volumes = {str(each.get("name")) for each in items(spec, "volumes") if _holds(each, kind, name)}
     mounted, fixed = bool(volumes), False
     for key in ("containers", "initContainers", "ephemeralContainers"):
@@ -92,7 +93,8 @@ def _in_environment(container: Json, kind: str, name: str) -> bool:
 
 
 def _restarts(site: SiteChange, reader: Reader) -> bool:
-    """Whether the same change gives a reader another pod template, or comes or goes with it."""
+    """True if the same change gives a reader another pod template, or adds or removes the
+    reader."""
     change = site.changes.get(reader.name)
     if change is None:
         return False
@@ -181,7 +183,7 @@ def _mutable(manifest: Manifest) -> Manifest:
 
 
 def gone(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """An object that goes: pods that run keep what they have, and new ones need it to start."""
+    """A removed object: running pods keep what they have, and new ones need it to start."""
     old = former(change)
     still = list(readers(site.after, old))
     if still:

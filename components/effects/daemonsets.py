@@ -1,4 +1,4 @@
-"""What a change of a DaemonSet does: its pods run on every host that they fit, one each.
+"""Effects of a DaemonSet change: its pods run on every host that they fit, one each.
 
 Source: Kubernetes 1.34, pkg/controller/daemon (daemon_controller.go, update.go) and
 pkg/apis/apps (v1/defaults.go, validation/validation.go).
@@ -97,7 +97,7 @@ def gone(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> I
 
 
 def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """A DaemonSet that is made anew: no rollout holds its pods back."""
+    """A replaced DaemonSet: no rollout holds its pods back."""
     old = on_both(site, places(site.before, change.before))
     new = _both(site, change)
     hosts = {name: max(old.get(name, Fit.NO), new.get(name, Fit.NO)) for name in {**old, **new}}

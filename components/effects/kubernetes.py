@@ -35,7 +35,7 @@ them: ConfigMaps, whose content is in Git, and Jobs, whose pods lose work and no
 
 
 def applied_by(applier: Applier) -> list[Rule]:
-    """The rules for objects that someone applies."""
+    """The rules for objects that an applier applies."""
     return [rule for kind in KINDS for rule in rules(kind, applier)]
 
 

@@ -36,7 +36,7 @@ _BUILT_IN = {
 
 
 class Fit(IntEnum):
-    """Whether a pod runs on a host; the least of several conditions counts, or the best of
+    """The fit of a pod on a host; the least of several conditions counts, or the best of
     alternatives."""
 
     NO = 0
@@ -46,7 +46,7 @@ class Fit(IntEnum):
 
 
 class _Node(NamedTuple):
-    """What is known of a host's node; of a key outside ``known`` nothing is."""
+    """The known labels of a host's node; of a key outside ``known`` nothing is known."""
 
     name: str
     labels: Mapping[str, str]
@@ -126,7 +126,7 @@ def _terms(pod_spec: Json) -> list[Json] | None:
 
 
 def _term(node: _Node, term: Json) -> Fit:
-    """Whether a node fits all of a term; one that asks for nothing fits no node."""
+    """The fit of a node to all of a term; a term without conditions fits no node."""
     found = [
         _required(node, str(each.get("key")), str(each.get("operator")), texts(each, "values"))
         for each in items(term, "matchExpressions")
@@ -147,7 +147,7 @@ def _required(node: _Node, key: str, operator: str, values: list[Any]) -> Fit:
 
 
 def _tolerates(toleration: Json, taint: Json) -> bool:
-    """Whether one toleration covers a taint; what it leaves out covers all."""
+    """True if one toleration covers a taint; a field that it leaves out covers all values."""
     if toleration.get("effect") and toleration["effect"] != taint["effect"]:
         return False
     if toleration.get("key") and toleration["key"] != taint["key"]:
@@ -158,12 +158,12 @@ def _tolerates(toleration: Json, taint: Json) -> bool:
 
 
 def _asks_for_names(pod_spec: Json) -> bool:
-    """Whether a spec tells hosts of one rack apart."""
+    """True if a spec tells hosts of one rack apart."""
     return bool(pod_spec.get("nodeName")) or HOSTNAME_LABEL in set(asked(pod_spec))
 
 
 def asked(pod_spec: Json) -> Iterator[str]:
-    """The labels of nodes that pods of a spec ask for."""
+    """The labels of nodes that a pod spec selects by."""
     yield from mapping(pod_spec, "nodeSelector")
     for term in _terms(pod_spec) or []:
         yield from (str(each.get("key")) for each in items(term, "matchExpressions"))

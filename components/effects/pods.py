@@ -50,8 +50,8 @@ def places(side: Side | None, manifest: Manifest | None) -> dict[str, Fit]:
 
 
 class Moves(NamedTuple):
-    """What a change of a DaemonSet does to the hosts that both sides have: where its pods stay,
-    where they come or go, and where a label that is not in Git may make them do so."""
+    """The moves of a DaemonSet's pods on the hosts that both sides have: where pods stay, where
+    they come or go, and where a label outside Git may decide that."""
 
     stay: dict[str, Fit]
     move: dict[str, Fit]

@@ -1,4 +1,4 @@
-"""What labels of nodes that change in place do: DaemonSets that select by them come or go.
+"""Effects of labels of nodes that change in place: DaemonSets that select by them come or go.
 
 Nobody restarts a host for such a label, and pods that run do not ask for it again; but the
 controller of DaemonSets looks at each node again, and so do operators whose objects select nodes.
@@ -29,7 +29,7 @@ class Moved(NamedTuple):
 
 
 def moved(site: SiteChange, hosts: Iterable[str], keys: set[str]) -> Iterator[Moved]:
-    """The objects on both sides that select by one of the labels and fit others of the hosts.
+    """The objects on both sides that select by one of the labels and now fit other hosts.
 
     Those whose selection itself changes are judged where that is.
     """
@@ -51,15 +51,15 @@ def moved(site: SiteChange, hosts: Iterable[str], keys: set[str]) -> Iterator[Mo
 
 
 def _changes(site: SiteChange, name: Name) -> bool:
-    """Whether an object's own change says where it fits."""
+    """True if an object's own change sets where it fits."""
     change = site.changes.get(name)
     at = TEMPLATE if change and change.group_kind == kinds.DAEMON_SET else ("spec", "nodeSelector")
     return change is not None and any(each.path[: len(at)] == at for each in change.fields)
 
 
 def _selecting(side: Side) -> dict[Name, tuple[Manifest, Json]]:
-    """What selects nodes on a side, as the spec of a pod that would: DaemonSets, and objects that
-    an operator reads."""
+    """The objects that select nodes on a side, each with the spec of an equivalent pod: DaemonSets,
+    and objects that an operator reads."""
     found = {}
     applied = side.fleet.context is not None
     direct = {
@@ -81,7 +81,7 @@ def _names_labels(selector: Json) -> bool:
 
 
 def _brought(side: Side) -> dict[Name, Manifest]:
-    """The objects that Cluster API brings: those in the ConfigMaps of ClusterResourceSets."""
+    """The objects that Cluster API applies: those in the ConfigMaps of ClusterResourceSets."""
     found: dict[Name, Manifest] = {}
     for (component, _), each in side.objects.items():
         if each.group_kind != "ClusterResourceSet.addons.cluster.x-k8s.io":

@@ -1,4 +1,5 @@
-"""What changes of the other kinds do: namespaces, definitions, services, limits, classes, storage.
+"""Effects of changes to the other kinds: namespaces, definitions, services, limits, classes,
+storage.
 
 Source: Kubernetes 1.34, pkg/apis (core, scheduling, node, storage, policy; validation.go each),
 and the controllers that each rule names.
@@ -44,7 +45,7 @@ _SAYS_NOTHING = ("app.kubernetes.io/", "foresite.dev/", "helm.sh/")
 
 
 def emptied(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """A namespace that goes takes all that is in it along, whoever made it."""
+    """A removed namespace takes all that is in it along, whoever made it."""
     why = "everything in it is deleted, pods and data too, whoever made it"
     impact = Impact.UNKNOWN
     if change.one.target is Target.MANAGEMENT:
@@ -81,7 +82,7 @@ def _labels(field: FieldChange | None) -> set[str]:
 def undefined(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
-    """A definition that goes takes all objects of its kind along."""
+    """A removed definition takes all objects of its kind along."""
     group = str(mapping(change.one.body, "spec").get("group", ""))
     machines = any(group == each or group.endswith(f".{each}") for each in MACHINE_GROUPS)
     impact = Impact.REMOVE if machines else Impact.UNKNOWN
@@ -120,7 +121,7 @@ def _mentions(value: object, key: str) -> bool:
 def unprioritised(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
-    """A PriorityClass that goes: pods keep their number, and new ones that name it are refused."""
+    """A removed PriorityClass: pods keep their number, and new ones that name it are refused."""
     old = former(change)
     every = site.after.objects.values() if site.after else ()
     still = [

@@ -51,7 +51,7 @@ class Rules(tuple[Rule, ...]):
 
     @cached_property
     def decided(self) -> dict[tuple[GroupKind, Path], Rule | None]:
-        """Which rule was found to decide a field: hundreds of hosts ask for the same."""
+        """The rule that was found to decide each field: hundreds of hosts ask for the same."""
         return {}
 
 
@@ -61,7 +61,7 @@ def path(text: str) -> Path:
 
 
 def fits(rule: Rule, changed: Path) -> bool:
-    """Whether a rule judges a changed field: its path leads there or to something around it."""
+    """True if a rule judges a changed field: its path leads there or to something around it."""
     return len(rule.path) <= len(changed) and all(
         step in (ANY, its) for step, its in zip(rule.path, changed, strict=False)
     )
@@ -88,7 +88,7 @@ def _of(rules: Sequence[Rule], kind: GroupKind) -> Iterable[Rule]:
 
 
 def judged(rules: Sequence[Rule], site: SiteChange, change: ObjectChange) -> list[Effect]:
-    """What the change of one object does; unknown for each field that no rule fits."""
+    """The effects of one object's change; unknown for each field that no rule fits."""
     if change.before is None or change.after is None:
         rule = find_whole(rules, change.group_kind)
         return list(rule.judge(site, change, None)) if rule else [unknown(site, change, ())]

@@ -22,7 +22,7 @@ Name = tuple[str, str]
 
 
 class Impact(StrEnum):
-    """What happens to a host, from harmless to worst; compare by ``rank``.
+    """The impact on a host, from harmless to worst; compare by ``rank``.
 
     Unknown stands above all that can be undone: what no rule knows may be a re-image.
     """
@@ -72,7 +72,7 @@ ABSENT = Absent()
 
 
 class Action(StrEnum):
-    """What applying the change does to an object."""
+    """The action on an object when the change is applied."""
 
     ADDED = "added"
     CHANGED = "changed"
@@ -137,7 +137,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class SiteChange:
-    """What a change does to one site's data; a side is None where the site is not there.
+    """The change of one site's data; a side is None where the site is not there.
 
     ``changes`` are the objects that differ, in the order of the components, by name. ``nodes`` are
     the site's nodes as they were last seen, by name; None where nobody said how they were.
@@ -161,7 +161,7 @@ class SiteChange:
 
 
 class Effect(NamedTuple):
-    """What one change of one field (or of a whole object, ``path`` empty) does.
+    """The effect of one change of one field (or of a whole object, ``path`` empty).
 
     ``hosts`` are the names of those concerned, none where no machine notices. ``at_most``: only so
     many of them, and Git does not say which. ``at_once``: so many of a pool are out at a time, as

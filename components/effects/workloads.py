@@ -1,4 +1,4 @@
-"""What changes of Deployments, StatefulSets, Jobs, CronJobs and Pods do: their pods run on some
+"""Effects of changes to Deployments, StatefulSets, Jobs, CronJobs and Pods: their pods run on some
 of the hosts that they fit, and Git does not say which.
 
 Source: Kubernetes 1.34, pkg/controller (deployment, statefulset, job, cronjob) and
@@ -118,7 +118,7 @@ def strategy(
 
 
 def paused(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """A Deployment that goes on rolls out what was changed while it was paused."""
+    """A resumed Deployment rolls out the changes made while it was paused."""
     if mapping(change.one.body, "spec").get("paused") is True:
         why = "the Deployment is paused: pods stay as they are"
         yield effect(change, field, Impact.NONE, why, DEPLOYMENT)

@@ -65,8 +65,8 @@ def scheduler_file(site: Site) -> str | None:
 
 
 def ignored_resources(site: Site) -> tuple[str, ...]:
-    """The resources that no node has and that pods of the default scheduler ask for: those on
-    pools without a backend, and on pools whose jobs Kueue admits. Sorted."""
+    """The resources that no node has and that pods of the default scheduler request: those on pools
+    without a backend, and on pools whose jobs Kueue admits. Sorted."""
     nominal = set(site.nominal_resources())
     mine = set()
     for pool in site.file.pools:

@@ -1,4 +1,4 @@
-"""What a host does at its first boot to become a node: the KubeadmConfigSpec of a pool.
+"""The steps of a host's first boot to become a node: the KubeadmConfigSpec of a pool.
 
 cloud-init renders the whole of it as a jinja template on the host, so no text that a site brings
 may hold jinja's marks: the types of the site file leave no room for them, and the
@@ -100,7 +100,8 @@ def private_file(path: str, content: str) -> Json:
 
 
 def commands(site: Site, pool: Pool) -> list[str]:
-    """What a pool's hosts run before they join, so that the files above take effect."""
+    """The commands that a pool's hosts run before they join, so that the files above take
+    effect."""
     boot: FirstBoot = site.first_boot(pool)
     found = []
     if boot.ca_certificates:

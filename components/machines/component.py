@@ -23,7 +23,7 @@ class Machines(SiteComponent[WholeSiteArgs]):
 
     @staticmethod
     def values(site: Site) -> dict[str, object]:
-        """What the outputs hold."""
+        """The values of the outputs."""
         cluster = site.file.cluster
         return {
             "namespace": site.name,

@@ -81,7 +81,7 @@ def _host(
 
 
 def _hardware(profile: HardwareProfile, credentials: str | None) -> dict[str, Any]:
-    """What all hosts of a profile have in common."""
+    """The common data of all hosts of a profile."""
     disk = profile.root_disk
     ipmi = profile.bmc.protocol is BmcProtocol.IPMI
     return {

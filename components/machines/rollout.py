@@ -67,7 +67,7 @@ def _limits(spec: Json, kind: str) -> Limits:
 
 
 def _obstacles(site: SiteChange, group: Group, manifest: Manifest) -> Iterator[str]:
-    """What keeps a rollout from ending, besides its own settings."""
+    """The obstacles that keep a rollout from ending, besides its own settings."""
     spec, pace = manifest.body["spec"], group.pace
     hosts, taken = len(group.hosts), _taken(site, group)
     if hosts < spec["replicas"]:
@@ -142,7 +142,7 @@ def capacity(
 
 
 def _paced(fleet: Fleet, effects: Iterable[Effect]) -> dict[tuple[str, str], int]:
-    """Hosts of each pool that a component's operator has out at a time, whatever it has to do;
+    """The hosts of each pool that a component's operator takes out at a time, whatever its work;
     operators do not look at each other's."""
     found: dict[tuple[str, str], int] = {}
     pools = {host.name: host.pool for host in fleet.hosts}

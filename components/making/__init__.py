@@ -1,1 +1,2 @@
-"""What components make their objects with: manifests, YAML, DaemonSets, taints, policies."""
+"""The means by which components make their objects: manifests, YAML, DaemonSets, taints,
+policies."""

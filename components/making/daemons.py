@@ -18,7 +18,7 @@ MAX_UNAVAILABLE = "10%"
 
 
 class Daemon(NamedTuple):
-    """What runs on each host of a pool: the part's ``name`` (its objects are named after it and
+    """A DaemonSet for each host of a pool: the part's ``name`` (its objects are named after it and
     the pool), where it belongs, its containers, and further fields of the pod's spec."""
 
     name: str

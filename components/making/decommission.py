@@ -1,4 +1,4 @@
-"""What is left of a site that ends: its registered hosts, until its file is gone as well.
+"""The remains of a site that ends: its registered hosts, until its file is gone as well.
 
 Cluster API takes the machines away with the Cluster; the Metal3 provider has each host wiped and
 gives it up (CAPM3 1.13.2, baremetal/metal3machine_manager.go, Delete), and for that needs the
@@ -34,7 +34,8 @@ def remaining(site: Site, manifests: Iterable[Manifest]) -> list[Manifest]:
 
 
 def released(body: Mapping[str, Any], reason: str) -> Json:
-    """An object that may be deleted: said on it, and without what keeps Argo CD and Flux from it.
+    """An object that may be deleted: an annotation says so, and the ones that keep Argo CD and Flux
+    from it are gone.
 
     Bodies are never changed in place.
     """

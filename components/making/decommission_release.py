@@ -28,16 +28,16 @@ class Leaving(NamedTuple):
 
     @property
     def forgotten(self) -> bool:
-        """Whether Pulumi only forgets it: an object of the site's own cluster goes with the
-        cluster, whose disks are wiped; deleting it before would take what jobs run on until they
-        are drained, and would wait for controllers that are deleted too."""
+        """True if Pulumi only forgets it: an object of the site's own cluster goes with the
+        cluster, whose disks are wiped. To delete it before would take objects that jobs use until
+        they are drained, and would wait for controllers that are deleted too."""
         return self.target is Target.SITE
 
     @property
     def goes_first(self) -> bool:
-        """Whether all others wait for it: Cluster API takes the machines of a Cluster away in
-        order, and needs what the Cluster refers to until it is gone (Cluster API 1.13,
-        internal/controllers/cluster/cluster_controller.go, reconcileDelete)."""
+        """True if all others wait for it: Cluster API takes the machines of a Cluster away in
+        order. Until the Cluster is gone it needs the objects that the Cluster refers to (Cluster
+        API 1.13, internal/controllers/cluster/cluster_controller.go, reconcileDelete)."""
         return self.token.startswith("kubernetes:cluster.x-k8s.io/") and self.token.endswith(
             ":Cluster"
         )

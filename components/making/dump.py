@@ -73,7 +73,7 @@ def _item(item: Any, indent: str, lines: list[str]) -> None:
 
 
 def _literal(text: str) -> bool:
-    """Whether a text can stand as a literal block without losing or hiding anything."""
+    """True if a text can stand as a literal block without losing or hiding anything."""
     body = text.removesuffix("\n")
     return (
         body != ""

@@ -73,7 +73,7 @@ class Manifest(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What tells it from all others of its cluster: apiVersion, kind, namespace, name."""
+        """The identity among all manifests of its cluster: apiVersion, kind, namespace, name."""
         metadata = self.body["metadata"]
         return (
             self.body["apiVersion"],
@@ -103,7 +103,7 @@ _PULUMI = {
 
 
 def annotated(manifests: list[Manifest]) -> list[Manifest]:
-    """The manifests with what Pulumi, Argo CD and Flux must know to treat them safely.
+    """The manifests with the annotations that Pulumi, Argo CD and Flux need to treat them safely.
 
     Protected and kept ones are never pruned. For objects of the site's own cluster Pulumi does not
     wait: of hundreds of nodes one is always out, and a DaemonSet that must be ready on all would

@@ -1,4 +1,4 @@
-"""What a pod needs to use the object cache: a token of its own, and where the cache is.
+"""The needs of a pod that uses the object cache: a token of its own, and the cache's address.
 
 The token is bound to the pod and has the cache's audience: it ends with the pod, and the API server
 does not take it. PFIO reads its path from the environment. It has no variable for the cache's URL;

@@ -1,5 +1,5 @@
-"""What the Pod Security Standard "restricted" asks of a pod and of its containers, written once for
-all programs that need no more.
+"""The conditions of the Pod Security Standard "restricted" on a pod and its containers, written
+once for all programs that need no more.
 """
 
 from components.making.manifest import Json

@@ -94,7 +94,7 @@ def series(metric: str, job_name: str, *matchers: str) -> str:
 
 
 def state(site: Site, metric: str, *matchers: str) -> str:
-    """What kube-state-metrics reports of the cluster, also for some minutes after it went."""
+    """The reports of kube-state-metrics on the cluster, also for some minutes after it went."""
     return recent(of(site, Exporter.KUBE_STATE_METRICS, metric, *matchers))
 
 
@@ -104,8 +104,8 @@ def recent(selector: str) -> str:
 
 
 def seen(site: Site, exporter: str) -> str:
-    """1 while an exporter answers, and for some minutes after. Without kube-state-metrics, that
-    something is missing says nothing: that it is gone has an alert of its own."""
+    """1 while an exporter answers, and for some minutes after. Without kube-state-metrics a missing
+    series proves nothing; its own absence has an alert."""
     return f"max(max_over_time({of(site, exporter, 'up')}[{RECENT}]))"
 
 
@@ -116,7 +116,8 @@ def ready(site: Site) -> str:
 
 
 def pending(site: Site) -> str:
-    """What leaves of pods' series those whose pod waits or starts, to be written after them."""
+    """The matcher that keeps of pods' series those whose pod waits or starts, to be written after
+    them."""
     where = by(site, Exporter.KUBE_STATE_METRICS, 'phase="Pending"')
     return f"and on (namespace, pod) (kube_pod_status_phase{where} == 1)"
 

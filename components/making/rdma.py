@@ -1,4 +1,4 @@
-"""What a pod needs to use RDMA on a pool's hosts: data for network devices and job templates.
+"""The needs of a pod for RDMA on a pool's hosts: data for network devices and job templates.
 
 Sources: k8s-rdma-shared-dev-plugin 1.5.3, pkg/resources/server.go (Allocate: one unit of a resource
 brings every card of it); Linux, drivers/infiniband/core/umem.c (memory is registered within the
@@ -28,7 +28,7 @@ SHARED_MEMORY_MOUNT: Json = {
 
 
 class Needs(NamedTuple):
-    """What is added to a container (``resources`` as limits and requests, ``capabilities``,
+    """The additions to a container (``resources`` as limits and requests, ``capabilities``,
     ``mounts``) and to its pod (``annotations``, ``volumes``, ``host_network``)."""
 
     resources: dict[str, str]
@@ -41,7 +41,7 @@ class Needs(NamedTuple):
 
 
 def needs(site: Site, pool: Pool, namespace: str | None = None) -> Needs:
-    """What a pod needs for all of a pool's RDMA; nothing where the pool has none.
+    """The needs of a pod for all of a pool's RDMA; nothing where the pool has none.
 
     One unit of each shared resource, and one function of each SR-IOV resource that carries RDMA.
     Whoever makes a pod of it passes its namespace: networks are a namespace's own, and without one

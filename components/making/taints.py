@@ -25,7 +25,7 @@ def node_taints(pool: Pool) -> list[Json]:
 
 
 def tolerations(pools: Iterable[Pool]) -> list[Json]:
-    """What lets pods onto nodes of some pools that keep others out: each taint once.
+    """Tolerations that let pods onto nodes of some pools with taints: each taint once.
 
     A node that is the last choice stays so: what PreferNoSchedule says is not tolerated.
     """

@@ -17,7 +17,7 @@ Named = tuple[str, Manifest]
 
 
 def object_problems(site: Site, objects: Mapping[str, Iterable[Manifest]]) -> list[Problem]:
-    """What is wrong with objects of a site, by component; all at once, in their order."""
+    """The problems of a site's objects, by component; all at once, in their order."""
     file = f"sites/{site.name}.yaml"
     every = [(f"{name}.{m.name}", m) for name, manifests in objects.items() for m in manifests]
     return [*_invalid(file, every), *_doubled(file, every)]

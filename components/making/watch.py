@@ -1,4 +1,4 @@
-"""What a component hands to monitoring: whom to scrape, recording rules, alerts and dashboards.
+"""The data that a component hands to monitoring: scrapes, recording rules, alerts and dashboards.
 
 All of it is plain, frozen data; components/monitoring renders it. A component returns its own in
 ``components/<name>/watch``, from the same constants that its objects are made of.

@@ -44,5 +44,5 @@ class Monitoring(SiteComponent[MonitoringArgs]):
 
     @staticmethod
     def values(site: Site) -> dict[str, object]:
-        """What the outputs hold."""
+        """The values of the outputs."""
         return {"namespace": site.file.monitoring.namespace} if site.file.monitoring else {}

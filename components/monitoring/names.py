@@ -1,4 +1,4 @@
-"""What the objects of the monitoring are called, and what they have in common."""
+"""Names of the monitoring's objects, and their common parts."""
 
 from components.making.manifest import Json, Manifest, Target, labels, pruned
 from schemas.facts.site import Site

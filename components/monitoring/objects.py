@@ -71,8 +71,8 @@ def custom_resources(
 
 
 def labelled(site: Site, group: Json) -> Json:
-    """A group whose alerts say of which site they are, as one Alertmanager may serve several; what
-    is recorded stays as it is."""
+    """A group whose alerts carry their site, as one Alertmanager may serve several; recording rules
+    stay unchanged."""
     own = {SITE_LABEL: site.name}
     said = [
         {**rule, "labels": {**rule.get("labels", {}), **own}} if "alert" in rule else rule
@@ -82,7 +82,7 @@ def labelled(site: Site, group: Json) -> Json:
 
 
 def linked(monitoring: Monitoring, group: Json) -> Json:
-    """A group whose alerts link to their runbooks, where the site says where these can be read."""
+    """A group whose alerts link to their runbooks, where the site gives the address of these."""
     if monitoring.runbooks_url is None:
         return group
     folder = monitoring.runbooks_url.rstrip("/")

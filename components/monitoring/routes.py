@@ -118,13 +118,13 @@ def configuration(site: Site, monitoring: Monitoring) -> Json:
 
 
 def sources(inhibition: Inhibition) -> list[tuple[str, str, str]]:
-    """What matches the alerts that silence others: label, operator, value."""
+    """Matchers of the alerts that silence others: label, operator, value."""
     more = [(inhibition.of[0], "=", inhibition.of[1])] if inhibition.of else []
     return [("alertname", "=~", inhibition.source), *more]
 
 
 def targets(inhibition: Inhibition, site: str) -> list[tuple[str, str, str]]:
-    """What matches the alerts that are silenced; others' than the site's never are."""
+    """Matchers of the alerts that are silenced; those of other sites never are."""
     own = (SITE_LABEL, "=", site)
     if not inhibition.target:
         return [("severity", "=", "warning"), own]

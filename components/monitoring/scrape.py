@@ -1,4 +1,4 @@
-"""What Prometheus asks for metrics: every program that a site's components run, and the schedulers.
+"""The scrape targets of Prometheus: every program that a site's components run, and the schedulers.
 
 The same targets as objects of the Prometheus operator and as scrape_configs; either way a series
 has the labels job, instance, namespace, pod, node and pool. Programs that are the site's own
@@ -67,8 +67,8 @@ def _among(pools: tuple[str, ...]) -> Json:
 
 
 def _dropped() -> list[Json]:
-    """Without what the operator adds, so that series are the same with and without it, and what a
-    program says of a container keeps its name."""
+    """Drops the labels that the operator adds, so that series are the same with and without it, and
+    a program's own label of a container keeps its name."""
     return [{"regex": "container|endpoint|service", "action": "labeldrop"}]
 
 
@@ -151,5 +151,5 @@ def _targets(scrape: Scrape) -> list[Json]:
 
 
 def kept(scrape: Scrape) -> list[Json]:
-    """Which metrics are kept; all where none is named."""
+    """The filter of metrics to keep; all are kept where none is named."""
     return [_rule(["__name__"], "|".join(scrape.keep), "keep")] if scrape.keep else []

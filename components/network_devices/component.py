@@ -35,7 +35,7 @@ class NetworkDevices(SiteComponent[NetworkDevicesArgs]):
 
     @staticmethod
     def values(site: Site) -> dict[str, object]:
-        """What the outputs hold."""
+        """The values of the outputs."""
         prefix = site.file.network_devices.prefix
         devices = [pool.network_devices for pool in site.file.pools]
         shared = [

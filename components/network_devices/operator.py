@@ -1,4 +1,5 @@
-"""What the SR-IOV network operator is told: how to divide interfaces, at which pace, for whom.
+"""Configuration of the SR-IOV network operator: the division of interfaces, its pace, and its
+hosts.
 
 It reads policies and networks in its own namespace alone (main.go, DefaultNamespaces), and makes
 the networks' attachments in the namespaces that they name.

@@ -52,8 +52,8 @@ SOCKETS = (
 
 
 class Plugin(NamedTuple):
-    """What tells one plugin from the other: its image's arguments, the folder that it reads
-    ``config.json`` in, and the paths of the host that it sees besides the kubelet's."""
+    """The differences between the plugins: their images' arguments, the folder with
+    ``config.json``, and the paths of the host that they see besides the kubelet's."""
 
     name: str
     args: tuple[str, ...]

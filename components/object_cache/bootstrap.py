@@ -1,4 +1,4 @@
-"""What Envoy reads when it starts: listeners, the cluster of servers, limits, administration.
+"""The bootstrap configuration of Envoy: listeners, the cluster of servers, limits, administration.
 
 Sources: Envoy 1.39, envoy.config.bootstrap.v3, envoy.config.listener.v3,
 envoy.extensions.filters.network.http_connection_manager.v3,
@@ -116,8 +116,9 @@ def _objects_listener(port: int) -> Json:
 
 
 def _probes_listener() -> Json:
-    """What the kubelet asks, which cannot reach the loopback of a pod. A worker answers, without
-    the administration, when all connections are taken, and when memory is short."""
+    """The listener for the kubelet's probes, as the kubelet cannot reach the loopback of a pod. A
+    worker answers, without the administration, when all connections are taken, and when memory is
+    short."""
     asked = {":path": READY, ":method": "GET"}
     health = {
         "name": "envoy.filters.http.health_check",
@@ -134,7 +135,7 @@ def _probes_listener() -> Json:
 
 
 def _metrics_listener() -> Json:
-    """What Prometheus asks: as many connections as it takes, and a few answers at a time."""
+    """The listener for Prometheus: as many connections as it takes, and a few answers at a time."""
     limit = {
         "name": "envoy.filters.network.connection_limit",
         "typed_config": {

@@ -42,7 +42,7 @@ def bucket_text(site: Site, cache: Cache) -> str:
 
 
 def quota_of_server(quota: str, servers: int) -> str:
-    """What one of so many servers is told of a bucket's quota."""
+    """One server's share of a bucket's quota, as the server reads it, among so many servers."""
     return f"{share(quota, servers) // MIB}Mi"
 
 

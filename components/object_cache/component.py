@@ -36,7 +36,7 @@ class ObjectCache(SiteComponent[ObjectCacheArgs]):
 
     @staticmethod
     def values(site: Site) -> dict[str, object]:
-        """What the outputs hold."""
+        """The values of the outputs."""
         cache = site.file.cache
         if cache is None:
             return {}

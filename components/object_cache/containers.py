@@ -1,4 +1,4 @@
-"""What the containers of both programs have in common: limits, probes."""
+"""The common parts of both programs' containers: limits, probes."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from components.making.manifest import Json
 
 
 def resources(cpu: str, memory: str) -> Json:
-    """What a program is sure to get; memory is its limit too. Processor time has none: what nobody
-    else uses makes objects faster."""
+    """The guaranteed resources of a program; memory is its limit too. Processor time has no limit:
+    idle processor time makes objects faster."""
     return {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": memory}}
 
 

@@ -90,7 +90,7 @@ def _container(site: Site, cache: Cache, folders: list[str]) -> Json:
 
 
 def arguments(workers: int) -> list[str]:
-    """What Envoy is started with; it takes no "=" between a name and its value."""
+    """The arguments of Envoy; it takes no "=" between a name and its value."""
     values = {
         "--config-path": f"{BOOTSTRAP_FOLDER}/{bootstrap.FILE}",
         "--service-node": "$(NODE_NAME)",
@@ -106,7 +106,7 @@ def arguments(workers: int) -> list[str]:
 
 
 def drain() -> str:
-    """What bash does before Envoy is told to stop: asks it to drain, and waits.
+    """The bash commands before Envoy is stopped: they ask it to drain, and wait.
 
     It waits too where Envoy does not answer: the Service needs the time all the same.
     """

@@ -105,7 +105,7 @@ class Maglev:
 
     @cached_property
     def ordered(self) -> list[str]:
-        """The hosts as they take their turns: UTF-8 keeps the order of code points."""
+        """The hosts in the order in which they take turns: UTF-8 keeps the order of code points."""
         return sorted(self.hosts)
 
     @cached_property
@@ -143,7 +143,7 @@ class Maglev:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What a change does to the objects of a cache, as shares of all keys, from 0 to 1.
+    """The moves of a cache's objects by a change, as shares of all keys, from 0 to 1.
 
     Keys are as good as random, so the share of the objects differs from that of the keys only by
     chance. An object that moved is fetched and stored anew by its new host.
@@ -157,7 +157,7 @@ class Moved:
 
 
 def moved(before: Maglev, after: Maglev) -> Moved:
-    """How many keys a change of the hosts, or of the table's size, gives another host.
+    """The share of keys to which a change of the hosts, or of the table's size, gives another host.
 
     Of tables of one size the entries are compared. Tables of two sizes, both prime, have nothing
     in common: where a key stands in one says nothing of where it stands in the other, so it stays

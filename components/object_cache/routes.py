@@ -1,4 +1,4 @@
-"""What Envoy does with a request: objects go to their server, and nothing else goes anywhere.
+"""The routes of Envoy: objects go to their server, and nothing else goes anywhere.
 
 Source: Envoy 1.39, envoy.config.route.v3.
 """

@@ -113,8 +113,9 @@ def _container(cache: Cache) -> Json:
 
 
 def told(cache: Cache) -> dict[str, str]:
-    """What the site file says of the cache, as a server finds it in its environment: the names are
-    those of the reference server, which needs no arguments (cache-server/cache_server/settings.py).
+    """The site file's settings of the cache, as a server finds them in its environment: the names
+    are those of the reference server, which needs no arguments
+    (cache-server/cache_server/settings.py).
 
     The space is in bytes, so that it reads the same in any unit.
     """

@@ -43,7 +43,7 @@ def service(site: Site, cache: Cache) -> Manifest:
 
 
 def traffic_distribution(version: KubernetesVersion) -> str:
-    """What a Service says so that it prefers the caller's zone, in a version of Kubernetes.
+    """The field by which a Service prefers the caller's zone, in a version of Kubernetes.
 
     PreferClose means the same and is the older name (Kubernetes 1.34, pkg/apis/core/types.go).
     """

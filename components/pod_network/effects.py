@@ -1,4 +1,4 @@
-"""What changes of the pod network do: of the manifests that a site brings, and of their way in.
+"""Effects of changes to the pod network: the manifests that a site brings, and their way in.
 
 Through Cluster API each object of the manifests is judged by the rules of Kubernetes' kinds, on the
 site's own hosts; a change of the file, even of its form, makes Cluster API apply all of it again.
@@ -42,7 +42,7 @@ TRAFFIC = "whether other pods keep their network meanwhile is up to the network'
 
 
 def brought(side: Side | None) -> Objects:
-    """The objects that Cluster API brings to a site's own cluster, by their names there."""
+    """The objects that Cluster API applies to a site's own cluster, by their names there."""
     config = side.objects.get(CONFIG_MAP) if side else None
     return _inside(config)
 
@@ -110,7 +110,7 @@ def manifests(
 
 
 def _judged(inner: SiteChange, one: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
-    """What a field of an object does that Cluster API brings, or its coming or going."""
+    """The effect of a field, an addition or a removal of an object that Cluster API applies."""
     whole = one.before is None or one.after is None
     at = () if whole or field is None else field.path
     rule = find_whole(MERGING, one.group_kind) if whole else find(MERGING, one.group_kind, at)
@@ -151,7 +151,7 @@ def _form(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterato
 def _over(
     site: SiteChange, change: ObjectChange, at: Path, old: Objects, new: Objects
 ) -> Iterator[Effect]:
-    """What it does that all new objects are applied, over old ones where there are any."""
+    """The effect of the first application of all new objects, over old ones where there are any."""
     inner = _site_inside(site, old, new, _pairs(old, new))
     for one in inner.changes.values():
         yield from _told(change, (*at, one.one.name), _every(inner, one))
@@ -191,7 +191,7 @@ def _fields(old: Json, new: Json, at: Path) -> Iterator[FieldChange]:
 
 
 def _written(value: Any) -> str:
-    """A value so that 1, 1.0 and true differ, and maps in another order do not."""
+    """A value as text: 1, 1.0 and true differ, and maps in another order do not."""
     return json.dumps(value, sort_keys=True, default=repr)
 
 

@@ -89,7 +89,7 @@ def checks(site: Site, pool: Pool) -> tuple[Check, ...]:
 
 
 def files(site: Site, pool: Pool) -> dict[str, str]:
-    """What the detector of a pool reads and runs, by the names of the files."""
+    """The files that the detector of a pool reads and runs, by their names."""
     found = checks(site, pool)
     if not found:
         return {}

@@ -24,7 +24,7 @@ class RemediationArgs(SiteArgs):
 
 
 class Remediation(SiteComponent[RemediationArgs]):
-    """What finds and remediates the faults of a site's hosts."""
+    """The programs that find and remediate the faults of a site's hosts."""
 
     namespace: pulumi.Output[str]
     """Namespace of its programs."""
@@ -35,7 +35,7 @@ class Remediation(SiteComponent[RemediationArgs]):
 
     @staticmethod
     def values(site: Site) -> dict[str, object]:
-        """What the outputs hold."""
+        """The values of the outputs."""
         conditions = {
             pool.name: [CONDITIONS[fault] for fault in site.faults(pool)]
             for pool in site.file.pools

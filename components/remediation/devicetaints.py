@@ -60,7 +60,7 @@ def device_taints(site: Site) -> list[Manifest]:
 
 
 def environment(site: Site) -> dict[str, str]:
-    """What the program is told; its script says what each means."""
+    """The environment of the program; its script explains each variable."""
     pools = [pool.name for pool in site.file.pools if site.taints_devices(pool)]
     return {
         "DEVICETAINTS_API": device_taint_api(site),

@@ -1,4 +1,4 @@
-"""What is told of a host's kernel log: an event of the node and a counter for each line that says
+"""The reports of a host's kernel log: an event of the node and a counter for each line that says
 something of its hardware.
 
 No conditions: what a log's line has set, node-problem-detector takes back when it restarts, and

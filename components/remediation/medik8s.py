@@ -52,7 +52,7 @@ def health_checks(site: Site) -> list[Manifest]:
 
 
 def _template(site: Site, settings: Remediation, healer: Healer) -> Manifest:
-    """What a remediation of the healer is made of.
+    """The template of the remediator's remediations.
 
     With ``Automatic`` the pods of a rebooted host are taken off by the taint
     node.kubernetes.io/out-of-service; DaemonSets that tolerate everything, as the detector's, stay.
@@ -105,7 +105,7 @@ def _check(site: Site, settings: Remediation, healer: Healer, pool: Pool) -> Man
 
 
 def _conditions(settings: Remediation, types: list[str]) -> list[Json]:
-    """What makes a node unhealthy: any of the faults, for long enough.
+    """The conditions that make a node unhealthy: any of the faults, for long enough.
 
     A fault of which nothing is known, and a node that is not ready, change nothing (``NEVER``) but
     that the node is not counted as healthy. Nodes that do not answer are Cluster API's to mend.
@@ -118,8 +118,9 @@ def _conditions(settings: Remediation, types: list[str]) -> list[Json]:
 
 
 def _settled_seconds(settings: Remediation) -> int:
-    """How long until a fault that is still there is found again, twice over: for so long a host has
-    to look healthy before it counts, and a pool before it is mended again after too many faults."""
+    """The time until a fault that is still there is found again, twice over. For so long a host has
+    to look healthy before it counts, and a pool before it is repaired again after too many
+    faults."""
     detector = settings.detector
     found = detector.interval_seconds * max(detector.bad_after, detector.good_after)
     return 2 * found + settings.medik8s.unhealthy_seconds

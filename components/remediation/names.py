@@ -1,4 +1,4 @@
-"""What the objects of fault remediation are called, and how they find each other."""
+"""Names of the objects of fault remediation, and the ways in which they find each other."""
 
 from components.making.faults import DOMAIN
 from components.making.manifest import Json, labels
@@ -40,8 +40,8 @@ def settings_of(site: Site) -> Remediation:
 
 
 def healed(site: Site) -> list[tuple[Healer, Pool]]:
-    """Each healer of Node Operation Controller's kind with each pool that it mends something on,
-    in the order of the file."""
+    """Each remediator of kind Node Operation Controller with each pool that it repairs something
+    on, in the order of the file."""
     return [
         (healer, pool)
         for healer in (site.file.remediation.healers if site.file.remediation else [])

@@ -1,4 +1,5 @@
-"""What Node Operation Controller does to a node, and when: templates for each healer and pool."""
+"""The actions of Node Operation Controller on a node, and their time: templates for each remediator
+and pool."""
 
 from components.making.faults import CONDITIONS, TURN_LABEL
 from components.making.manifest import Json, Manifest, Target

@@ -1,4 +1,4 @@
-"""What the programs of fault remediation may do, on both clusters of a site."""
+"""The rights of the fault remediation programs, on both clusters of a site."""
 
 from components.making.manifest import Json, Manifest, Target
 from components.remediation.names import (
@@ -180,7 +180,8 @@ def _only_annotations(site: Site) -> list[Json]:
 
 
 def _unchanged() -> list[str]:
-    """What has to hold of a host that is changed; one look-up for each annotation costs little."""
+    """The fields of a changed host that must stay equal; one look-up for each annotation costs
+    little."""
     kept = ("spec", "metadata.?labels", "metadata.?finalizers", "metadata.?ownerReferences")
     ours = f"key == '{ASKED_ANNOTATION}' || key == '{REBOOT_ANNOTATION}'"
     same = "key in variables.before && variables.before[key] == variables.after[key]"

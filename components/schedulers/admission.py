@@ -25,8 +25,8 @@ VARIABLES = {
 
 
 class Check(NamedTuple):
-    """What must hold, and what a person is told where it does not: a sentence, or an expression
-    that makes one."""
+    """A condition, and the message for a person where it does not hold: a sentence, or an
+    expression that makes one."""
 
     expression: str
     message: str

@@ -31,6 +31,6 @@ class Schedulers(SiteComponent[SchedulersArgs]):
 
     @staticmethod
     def values(site: Site) -> dict[str, object]:
-        """What the outputs hold."""
+        """The values of the outputs."""
         backends = site.scheduling.backends
         return {"scheduler_names": {each.name: scheduler_name(each) for each in backends}}

@@ -56,7 +56,7 @@ def plugin_names(scheduler: KubeScheduler) -> list[str]:
 
 
 def plugin_config(scheduler: KubeScheduler, backend: Backend, name: str) -> Json:
-    """What a plugin is told."""
+    """The configuration of a plugin."""
     if name == "gang" and scheduler.gang is not None:
         return {"name": name, "args": gang_arguments(backend, scheduler.gang)}
     return {"name": name, "args": throttler_arguments(backend, scheduler)}

@@ -1,5 +1,5 @@
-"""What changes of the schedulers do: they restart where they run, on the control plane, and nobody
-else does. Jobs that run are no scheduler's business any more.
+"""Effects of changes to the schedulers: only they restart, where they run, on the control plane.
+Running jobs no longer concern a scheduler.
 
 Of Kubernetes' own rules those are narrowed that cannot know whom an object here is for: a policy
 that judges teams' pods alone, and rights that go with their scheduler.
@@ -61,7 +61,7 @@ def _gang(side: Side | None, name: str) -> Gang | None:
 
 
 def _told(judge: Judge) -> Judge:
-    """``judge`` for a scheduler's Deployment, with what its pods' restart means to jobs."""
+    """``judge`` for a scheduler's Deployment, with the effect of its pods' restart on jobs."""
 
     def told(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
         stays = change.after is not None
@@ -77,7 +77,7 @@ def _told(judge: Judge) -> Judge:
 
 
 def _configured(judge: Judge) -> Judge:
-    """``judge`` for a scheduler's ConfigMap, with what another prefix means to gangs."""
+    """``judge`` for a scheduler's ConfigMap, with the effect of another prefix on gangs."""
 
     def told(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
         yield from judge(site, change, field)
@@ -94,7 +94,7 @@ def _configured(judge: Judge) -> Judge:
 
 
 def _moves(site: SiteChange, name: str) -> bool:
-    """Whether a backend's scheduler goes, or is made anew elsewhere."""
+    """True if a backend's scheduler goes, or is made anew elsewhere."""
     change = site.changes.get((COMPONENT, f"Deployment/{name}"))
     if change is None or change.before is None:
         return False
@@ -145,7 +145,7 @@ def _policies(side: Side | None, manifest: Manifest | None) -> Iterator[Manifest
 
 
 def _of_teams(policy: Manifest) -> bool:
-    """Whether a policy looks at nothing but what is created in namespaces of teams."""
+    """True if a policy looks only at objects that are created in namespaces of teams."""
     spec = mapping(policy.body, "spec", "matchConstraints")
     selected = items(mapping(spec, "namespaceSelector"), "matchExpressions")
     teams = {"key": TEAM_LABEL, "operator": "Exists"} in selected

@@ -86,7 +86,8 @@ def _number(annotation: str, least: int, most: int, what: str) -> Check:
 
 
 def _between(gangs: list[tuple[Backend, Gang]]) -> list[Check]:
-    """What no single scheduler can see: its annotations on pods of others, and other spellings."""
+    """Checks that no single scheduler can make: its annotations on pods of others, and other
+    spellings."""
     found = []
     for prefix, serving in _by_prefix(gangs).items():
         keys = [f"{prefix}-{part}" for part in WRITTEN]

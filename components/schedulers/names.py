@@ -1,4 +1,4 @@
-"""What the objects of schedulers are called, and the labels by which they find each other."""
+"""Names of the schedulers' objects, and the labels by which they find each other."""
 
 from components.making.manifest import Json, labels
 from schemas.facts.site import Site

@@ -1,4 +1,4 @@
-"""What a scheduler may do: as much as the default one, its own lease, and what its plugins need.
+"""The rights of a scheduler: those of the default one, its own lease, and the needs of its plugins.
 
 Kubernetes' own roles are bound, not copied: the API server keeps them right for its version and
 feature gates (Kubernetes 1.34, plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go).
@@ -38,7 +38,7 @@ def rights(site: Site, backend: Backend, scheduler: KubeScheduler) -> list[Manif
 
 
 def plugin_rules(scheduler: KubeScheduler) -> list[Json]:
-    """What the plugins do beyond a scheduler."""
+    """The rights of the plugins beyond a scheduler's."""
     found: list[Json] = []
     if scheduler.gang is not None:
         # Writes a pod's position into an annotation, by server-side apply (gangs_worker.go).

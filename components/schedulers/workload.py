@@ -163,7 +163,8 @@ def _probes(scheduler: KubeScheduler) -> Json:
 
 
 def _guards(site: Site, backend: Backend) -> list[Json]:
-    """What keeps a replica running through drains, finds its metrics, and shuts its other ports."""
+    """The objects that keep a replica running through drains, find its metrics, and shut its other
+    ports."""
     budget = {
         "maxUnavailable": 1,
         "selector": {"matchLabels": chosen(backend)},

@@ -35,6 +35,6 @@ class Secrets(SiteComponent[SecretsArgs]):
 
     @staticmethod
     def values(site: Site) -> dict[str, object]:
-        """What the outputs hold."""
+        """The values of the outputs."""
         references = secret_references(site)
         return {"secrets": [f"{each.namespace}/{each.name}" for each in references]}

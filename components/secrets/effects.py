@@ -1,4 +1,4 @@
-"""What changes of the references to Secrets do to machines: nothing by themselves.
+"""Effects of changes to the references to Secrets on machines: nothing by themselves.
 
 No node reads these objects. The External Secrets Operator fetches what they name, and whoever reads
 the Secret takes it up: the Bare Metal Operator logs in to a BMC anew and leaves the machine alone,

@@ -34,5 +34,5 @@ class Teams(SiteComponent[TeamsArgs]):
 
     @staticmethod
     def values(site: Site) -> dict[str, object]:
-        """What the outputs hold."""
+        """The values of the outputs."""
         return {"team_namespaces": {each.name: each.namespaces for each in site.scheduling.teams}}

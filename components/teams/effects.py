@@ -1,4 +1,5 @@
-"""What changes of teams, tiers and limits do to machines: none stops, and no pod that runs does.
+"""Effects of changes to teams, PriorityClasses and limits on machines: none stops, and no running
+pod does.
 
 A limit that is lowered evicts nobody, whoever holds it; what it changes is what starts later, and
 with Kueue and a PodGroup's queue also who makes way when something of a higher tier waits.
@@ -157,7 +158,7 @@ NO_QUEUE = harmless("jobs that run go on; those that wait in it start no more", 
 def throttled(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
-    """A limit that changes; where a resource has another name its pods are lost sight of."""
+    """A limit that changes; where a resource gets another name, its pods are no longer counted."""
     gone = field is not None and field.after is ABSENT and "resourceRequests" in field.path
     yield from (RENAMED if gone else COUNTED)(site, change, field)
 

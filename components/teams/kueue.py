@@ -61,7 +61,8 @@ def _flavor(site: Site, model: str) -> Manifest:
 
 
 def _cohort(site: Site, models: tuple[str, ...]) -> Manifest:
-    """What all teams have together: the devices of all machines, and no limit of the rest."""
+    """The resources of all teams together: the devices of all machines, and no limit of the
+    rest."""
     groups = [
         _group(model, [{"name": site.resource(model), "nominalQuota": str(_devices(site, model))}])
         for model in models
@@ -82,8 +83,8 @@ def _group(flavor: str, resources: list[Json]) -> Json:
 
 
 def _covered(site: Site) -> dict[str, str]:
-    """What jobs may ask for besides, without a limit: network devices, the plugins' own resources,
-    which admission adds to pods, and models that something else limits.
+    """The resources that jobs may request besides, without a limit: network devices, the plugins'
+    own resources, which admission adds to pods, and models that something else limits.
 
     Those too, as Kueue takes every job and pod of a namespace with a default queue for its own.
     """

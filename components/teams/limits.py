@@ -77,7 +77,7 @@ def _overrides(site: Site, team: Team, models: list[str]) -> list[Json]:
 
 
 def _written(moment: datetime) -> str:
-    """A moment as RFC 3339 has it."""
+    """A moment in the form of RFC 3339."""
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 

@@ -1,4 +1,4 @@
-"""What the objects of teams are called, and how a team's are told from others'."""
+"""Names of the teams' objects, and the marks that tell a team's from others'."""
 
 from components.making.manifest import Json, labels
 from schemas.facts.site import Site

@@ -20,7 +20,7 @@ EPHEMERAL_STORAGE = "ephemeral-storage"
 
 
 class Rdma(StrEnum):
-    """What a team's pods need for RDMA."""
+    """The needs of a team's pods for RDMA."""
 
     IPC_LOCK = "ipc-lock"
     """To lock memory."""
@@ -50,7 +50,7 @@ def _namespaces(site: Site, team: Team) -> Iterator[Manifest]:
 
 
 def annotations(site: Site, team: Team) -> dict[str, str]:
-    """What policies and Volcano read on a team's namespace."""
+    """The annotations that policies and Volcano read on a team's namespace."""
     found = {}
     if held(site, Holder.KUEUE):
         found[TIERS_ANNOTATION] = ",".join(tiers_of(site, team))
@@ -60,7 +60,7 @@ def annotations(site: Site, team: Team) -> dict[str, str]:
 
 
 def rdma_of(site: Site, team: Team) -> Rdma | None:
-    """What a team's pods need for RDMA on the pools that it can use; None for nothing."""
+    """The needs of a team's pods for RDMA on the pools that it can use; None for nothing."""
     found = [needs(site, pool, team.namespaces[0]) for pool in usable_pools(site, team)]
     if any(each.host_network for each in found):
         return Rdma.HOST_NETWORK

@@ -1,4 +1,4 @@
-"""What pods of teams may be: Pod Security's baseline, and what RDMA needs beyond it.
+"""The limits of pods of teams: Pod Security's baseline, and the needs of RDMA beyond it.
 
 Pod Security has no exceptions by capability. A namespace whose pods lock memory would have to be
 privileged, and so open to anything; here each rule of the baseline is one expression, and those

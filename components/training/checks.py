@@ -1,4 +1,4 @@
-"""What is refused, all of it at once: what the site could not run, or would hold for ever.
+"""The refusals of a job, all at once: requests that the site could not run, or would hold for ever.
 
 Each check looks at one thing, and says nothing where what it needs is faulty itself.
 """
@@ -31,7 +31,7 @@ def refusals(job: Setting) -> list[Refusal]:
 
 
 def choice(word: str, known: Iterable[str]) -> str:
-    """What to write instead of a word that is not known."""
+    """The advice on what to write instead of an unknown word."""
     names = list(known)
     near = nearest(word, names)
     return f"write {near}" if near else f"write one of {', '.join(names)}"
@@ -133,7 +133,7 @@ def name(job: Setting) -> Iterator[Refusal]:
 
 
 def _endings(request: JobRequest) -> list[str]:
-    """What is added to the job's name: the longest for each of its parts."""
+    """The endings that are added to the job's name: the longest for each of its parts."""
     last, last_server = max(0, request.workers - 1), max(0, request.server_count - 1)
     suffix = "-" + "x" * (_SUFFIX - 1)
     if request.template is Template.ALL_REDUCE:

@@ -34,5 +34,5 @@ class Training(SiteComponent[TrainingArgs]):
 
     @staticmethod
     def values(site: Site) -> dict[str, object]:
-        """What the outputs hold."""
+        """The values of the outputs."""
         return {"runtimes": [each.key[3] for each in runtimes(site)]}

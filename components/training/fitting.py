@@ -1,4 +1,4 @@
-"""Whether a job fits: on a host, on the machines that there are, and into the team's promise.
+"""The fit of a job: on a host, on the machines that there are, and into the team's guarantee.
 
 More than any of these is refused here, as nobody else would: a job that is too large for its team
 is held for ever by a throttle or a queue, which cannot tell it from one that has to wait; and a
@@ -91,10 +91,10 @@ def promises(job: Setting) -> Iterator[Refusal]:
 
 
 def shared(site: Site, model: str) -> bool:
-    """Whether some team may use a model: then the site has runtimes for it."""
+    """True if some team may use a model: then the site has runtimes for it."""
     return any(promised(team, model) for team in site.scheduling.teams)
 
 
 def promised(team: Team, model: str) -> int:
-    """What a team may use of a model when it may use most."""
+    """The most devices of a model that a team may use at any time."""
     return max(team.accelerators.get(model, 0), team.off_peak.get(model, 0))

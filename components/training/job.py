@@ -54,7 +54,8 @@ def port(setting: Setting) -> int:
 
 
 def _environment(setting: Setting) -> list[Json]:
-    """What torchrun and torch.distributed read; further variables are of use to others."""
+    """The variables that torchrun and torch.distributed read; others have a use for further
+    ones."""
     workers, each = setting.request.workers, setting.per_worker
     return [
         value("MASTER_ADDR", f"{setting.name}-0.{setting.name}"),

@@ -37,7 +37,7 @@ def make(site: Site, request: JobRequest) -> Made | list[Refusal]:
 
 
 def notes(setting: Setting) -> list[str]:
-    """What a person should know of a job, a sentence each."""
+    """The notes on a job for a person, a sentence each."""
     request, resource = setting.request, setting.resource
     workers = f"{request.workers} worker{'' if request.workers == 1 else 's'}"
     found = [f"{request.template}: {workers} with {setting.per_worker} of {resource} each."]

@@ -18,7 +18,7 @@ INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 
 
 def resources(setting: Setting) -> Json:
-    """What a worker's container asks for."""
+    """The requests of a worker's container."""
     sizes = {
         "cpu": setting.cpu,
         "memory": setting.memory,
@@ -29,7 +29,7 @@ def resources(setting: Setting) -> Json:
 
 
 def helper_resources(setting: Setting, cpu: str = SERVER_CPU, memory: str = SERVER_MEMORY) -> Json:
-    """What the container of a pod without accelerators asks for."""
+    """The requests of the container of a pod without accelerators."""
     return _with_storage(setting, {"cpu": cpu, "memory": memory})
 
 

@@ -1,4 +1,4 @@
-"""What a researcher asks for, and the refusal that says what to write instead."""
+"""The request of a researcher, and the refusal that says what to write instead."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""What a host has for pods: how many workers fit, and what is theirs by default."""
+"""The room of a host for pods: how many workers fit, and the default share of each."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ LAUNCHER_CPU, LAUNCHER_MEMORY = "2", "4Gi"
 
 
 class Room(NamedTuple):
-    """What pods can have on a host, in thousandths of a core and of a byte."""
+    """The room for pods on a host, in thousandths of a core and of a byte."""
 
     cpu: int
     memory: int
@@ -24,7 +24,7 @@ class Room(NamedTuple):
 
 
 def room(site: Site, pool: Pool) -> Room:
-    """What the kubelet of a pool's host leaves for pods (Kubernetes 1.34,
+    """The room that the kubelet of a pool's host leaves for pods (Kubernetes 1.34,
     pkg/kubelet/cm/node_container_manager_linux.go, GetNodeAllocatableReservation)."""
     profile, kubelet = site.profile(pool), pool.kubelet
     kept = thousandths(kubelet.reserved_memory) + thousandths(kubelet.eviction_hard.memory)

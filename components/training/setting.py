@@ -47,12 +47,12 @@ class Setting:
 
     @cached_property
     def known(self) -> bool:
-        """Whether the site serves the model."""
+        """True if the site serves the model."""
         return self.request.model in self.site.models()
 
     @property
     def resource(self) -> str:
-        """What a worker asks for: the resource of the model."""
+        """The resource of the model, which a worker requests."""
         return self.site.resource(self.request.model)
 
     @cached_property
@@ -82,13 +82,13 @@ class Setting:
 
     @cached_property
     def rooms(self) -> tuple[Room, ...]:
-        """What a host of each of the pools has for pods."""
+        """The room for pods on a host of each of the pools."""
         return tuple(room(self.site, pool) for pool in self.pools)
 
     @cached_property
     def needs(self) -> Needs:
-        """What workers need for RDMA; nothing where they have none. Networks are made for the
-        namespaces of teams alone, so a runtime, which is for all of them, names none."""
+        """The needs of workers for RDMA; nothing where they have none. Networks are made for the
+        namespaces of teams alone. So a runtime, which is for all of them, names none."""
         if not self.request.rdma or not self.pools:
             return NOTHING
         return needs(self.site, self.pools[0], self.namespace if self.team else None)
@@ -101,7 +101,7 @@ class Setting:
 
     @property
     def writes(self) -> bool:
-        """Whether the job's pods may write the bucket."""
+        """True if the job's pods may write the bucket."""
         return self.bucket is not None and self.bucket.writable_by(self.namespace)
 
     @property
@@ -117,7 +117,7 @@ class Setting:
 
     @property
     def scheduler_name(self) -> str:
-        """What its pods write as schedulerName."""
+        """The schedulerName of its pods."""
         return scheduler_name(self.backend)
 
     @property
@@ -143,7 +143,7 @@ class Setting:
 
     @property
     def whole_hosts(self) -> bool:
-        """Whether no two workers share a host."""
+        """True if no two workers share a host."""
         return all(2 * self.per_worker > each.accelerators for each in self.rooms)
 
     @cached_property

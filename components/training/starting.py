@@ -48,7 +48,7 @@ def labels(setting: Setting) -> dict[str, str]:
 
 
 def suspended(setting: Setting) -> Json:
-    """Whether the job waits until a queue starts it: what its spec says of that."""
+    """The field of the job's spec that makes it wait until a queue starts it, if it must."""
     return {"suspend": True} if _by(setting, BackendKind.KUEUE) else {}
 
 

@@ -52,7 +52,7 @@ def runtime_name(model: str, *, rdma: bool) -> str:
 
 
 def runtime_spec(setting: Setting) -> Json:
-    """What all jobs on a model have in common; sizes are defaults, which a TrainJob replaces."""
+    """The common part of all jobs on a model; sizes are defaults, which a TrainJob replaces."""
     box = container(setting, NODE)
     for own in ("image", "command"):
         box.pop(own, None)

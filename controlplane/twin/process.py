@@ -28,7 +28,7 @@ Command: TypeAlias = Sequence[str | Path]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is run: ``command`` makes its command line, given the port that it serves on.
+    """A program to run: ``command`` makes its command line, given the port that it serves on.
 
     ``mark`` is an argument that only this program of this directory is started with. ``health`` is
     the path that answers once it works. ``plain`` ones serve HTTP without TLS.
@@ -90,7 +90,7 @@ class Process:
             time.sleep(_PAUSE_SECONDS)
 
     def _ended(self) -> bool:
-        """Whether it is gone: while it becomes another program it has no arguments for a moment."""
+        """True if it is gone: while it becomes another program it has no arguments for a moment."""
         if self.pid is not None:
             return False
         time.sleep(_BECOMING_SECONDS)

@@ -28,7 +28,7 @@ _PAUSE_SECONDS = 0.02
 
 
 class Parts(TypedDict, total=False):
-    """What a twin is made of, each of which may be left out.
+    """The parts of a twin, each of which may be left out.
 
     ``default`` is the KubeSchedulerConfiguration of the default scheduler, ``schedulers`` are those
     beside it, ``controllers`` what else acts on objects. ``gates`` are feature gates of the API

@@ -33,7 +33,7 @@ _QUESTIONS = 8
 
 
 class State(StrEnum):
-    """What became of a site in a run."""
+    """The state of a site in a run."""
 
     DUE = "due"
     """It is to be applied."""
@@ -61,7 +61,7 @@ class Step(NamedTuple):
 
     @property
     def ends(self) -> bool:
-        """Whether the site is decommissioned."""
+        """True if the site is decommissioned."""
         return self.site.file.decommission is not None
 
 
@@ -110,8 +110,8 @@ def plan(
 
 
 def ordered(sites: Iterable[Site]) -> list[Site]:
-    """The sites by ring and name. One that ends comes last: its run waits until Cluster API has
-    taken its machines away, and no other should."""
+    """The sites by ring and name. A decommissioned one comes last: its run waits until Cluster API
+    has taken its machines away, and no other should."""
     return sorted(sites, key=lambda site: (bool(site.file.decommission), site.file.ring, site.name))
 
 

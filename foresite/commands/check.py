@@ -21,8 +21,9 @@ CEL = "ValidatingAdmissionPolicy"
 
 
 class Examined(NamedTuple):
-    """What was found of the objects of a ``site``: what the schemas refuse, what the policies say,
-    one line on the site, the kinds of its objects, and how many CEL rules are the API server's."""
+    """The findings on the objects of a ``site``: the refusals of the schemas, the advice of the
+    policies, one line on the site, the kinds of its objects, and the number of CEL rules that only
+    the API server judges."""
 
     site: str
     refused: list[Problem]
@@ -33,7 +34,7 @@ class Examined(NamedTuple):
 
     @property
     def sound(self) -> bool:
-        """Whether nothing keeps the objects from being applied."""
+        """True if nothing keeps the objects from being applied."""
         return not self.refused and self.judged.sound
 
 
@@ -98,7 +99,7 @@ def all_problems(loaded: Loaded) -> list[Problem]:
 
 
 class Scope(NamedTuple):
-    """What a check looked at, and what only an API server can say."""
+    """The scope of a check, and the questions that only an API server can answer."""
 
     kinds: int
     policies: int
@@ -143,14 +144,14 @@ def as_text(loaded: dict[str, Loaded], problems: list[Problem], lines: Sequence[
 
 
 def hinted(hints: Iterable[Problem]) -> Iterator[str]:
-    """What a person is told of settings that do no harm and no good."""
+    """The lines for a person on settings that do no harm and no good."""
     for each in hints:
         place = f"{each.file}:{each.line}:{each.column}"
         yield f"hint: {place}: {each.code.value} {each.path}: {each.message}; {each.fix}"
 
 
 def advised(advice: Iterable[Advice]) -> Iterator[str]:
-    """What a person is told of advisory rules: a rule each, as many objects may break it alike."""
+    """The lines for a person on advisory rules: a rule each, as many objects may break it alike."""
     rules: dict[str, list[Advice]] = {}
     for each in advice:
         rules.setdefault(each.rule, []).append(each)

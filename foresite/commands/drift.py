@@ -23,8 +23,8 @@ from schemas.facts.site import Site
 
 
 class Look(NamedTuple):
-    """What a look at a site gave: ``failed`` says why there was none, ``note`` what may explain
-    differences; ``objects`` is how many were read from the API server."""
+    """The result of a look at a site. ``failed`` says why there was none, ``note`` what may explain
+    differences; ``objects`` is the number of objects read from the API server."""
 
     site: str
     context: str

@@ -75,7 +75,7 @@ def _made(site: Site, options: argparse.Namespace) -> Made | list[Refusal]:
 
 
 def choices(site: Site) -> Json:
-    """What a site has to choose from: templates, models, teams, tiers of priority, buckets."""
+    """The choices of a site: templates, models, teams, PriorityClasses, buckets."""
     teams = site.scheduling.teams
     return {
         "site": site.name,

@@ -36,7 +36,7 @@ _TEXT = 400
 
 
 class Opinion(NamedTuple):
-    """What became of asking about a site.
+    """The opinion of an API server on a site.
 
     ``read`` is how many objects the API server was asked for; ``dry_run`` says whether it tried the
     changes. ``ours`` and ``theirs`` are the objects that the offline preview and Pulumi would
@@ -131,7 +131,7 @@ def _online(engine: Engine) -> frozenset[Key]:
 
 
 def tries(engine: Engine, site: Site, manifests: Iterable[Manifest]) -> str:
-    """Whether the API server tried the changes, which takes the right to patch; in a few words."""
+    """A few words on whether the API server tried the changes, which takes the right to patch."""
     kubectl = engine.kubectl or shutil.which("kubectl")
     kinds = {(each.body["apiVersion"], each.kind): each for each in manifests}
     if not kinds:

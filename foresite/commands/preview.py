@@ -40,7 +40,7 @@ FILES: dict[str, Callable[[Preview], str]] = {
 
 
 def _colour() -> bool:
-    """Whether colours help: for a person at a terminal who did not say no (no-color.org)."""
+    """True if colours help: for a person at a terminal who did not say no (no-color.org)."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 

@@ -84,7 +84,7 @@ def _run(
 
 
 def _troubled(seen: Examined) -> bool:
-    """Whether a run was interrupted, or something is not as a run leaves it."""
+    """True if a run was interrupted, or left something out of order."""
     found = seen.found
     return any((seen.locks, seen.state.pending, seen.noted, seen.dropped, found.unrecorded,
                 found.left, found.lost, found.gone, found.other, found.orphans))  # fmt: skip

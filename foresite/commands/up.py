@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def named(flags: Sequence[str], request: str = "") -> dict[str, int]:
-    """What ``--allow`` and a request's text name by number. Raises UsageError."""
+    """The counts that ``--allow`` and a pull request's text acknowledge. Raises UsageError."""
     try:
         return allowed(flags, request)
     except ValueError as error:

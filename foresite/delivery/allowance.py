@@ -1,4 +1,5 @@
-"""What a run of ``foresite apply`` may take away and add: each number that is named counts once.
+"""The counts that a run of ``foresite apply`` may take away and add: each acknowledged count is
+used once.
 
 A request's numbers are a sum over the sites that it touches, so they count for these alone, and
 what one of them has used is gone for the others. What an earlier run has used is not known: after
@@ -23,7 +24,8 @@ class Allowances:
         self._touched: dict[str, Touched] = {}
 
     def of(self, site: str, since: str) -> dict[str, int]:
-        """What is named for a site that has the commit ``since``; empty: nobody knows which.
+        """The counts acknowledged for a site with the commit ``since``; empty: nobody knows the
+        commit.
 
         Raises GitError.
         """

@@ -1,5 +1,6 @@
-"""What an ``up`` may not do unless someone says so by number: the same words as the preview's gates
-(docs/decisions/0014-gates.md), counted against the state and the clusters instead of Git.
+"""The guard of ``up``: the losses that someone must acknowledge with a count. The words are those
+of the preview's gates (docs/decisions/0014-gates.md), counted against the state and the clusters
+instead of Git.
 """
 
 from collections import Counter
@@ -19,7 +20,7 @@ _UNCHANGED = "nothing was changed"
 
 
 class Change(NamedTuple):
-    """What an ``up`` would take away and add, against the state."""
+    """The objects that an ``up`` would take away and add, against the state."""
 
     gone: list[Stated]
     """Deleted, or deleted and made anew under another name."""
@@ -32,7 +33,7 @@ class Change(NamedTuple):
 
 
 def change(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Change:
-    """What differs between a state and what a site makes."""
+    """The differences between a state and the objects that a site makes."""
     gone = [
         each
         for key, each in state.items()
@@ -96,14 +97,14 @@ def guard(
 
 
 def needed(found: Change, looks: Iterable[Look], *, ends: bool) -> dict[str, int]:
-    """What has to be named, by number."""
+    """The counts that have to be acknowledged."""
     found, lost = _counted(found, looks, ends=ends)
     total = sum(_losses(found, lost).values())
     return {REMOVE: total, GROW: found.more + len(found.longer)}
 
 
 def _counted(found: Change, looks: Iterable[Look], *, ends: bool) -> tuple[Change, list[Stated]]:
-    """What counts of a change, and of what the clusters have lost."""
+    """The part of a change that counts, and of the losses of the clusters."""
     if not ends:
         return found, [each for look in looks for each in look.lost if each.holds_data]
     # Its whole end is named in the request, by what the preview counts; what the cluster has lost
@@ -122,7 +123,7 @@ def _foreign(site: str, found: Look) -> str:
 
 
 def _losses(found: Change, lost: list[Stated]) -> dict[str, int]:
-    """What is lost, each with its number; counted as the preview does."""
+    """The losses, each with its count, as the preview counts them."""
     kinds = Counter(each.kind for each in found.gone if each.holds_data)
     hosts = max(kinds.pop("BareMetalHost", 0), found.machines)
     kinds.pop("MachineDeployment", None)
@@ -136,7 +137,7 @@ def _losses(found: Change, lost: list[Stated]) -> dict[str, int]:
 
 
 def _removed(found: Change, lost: list[Stated], allow: int) -> Iterator[str]:
-    """What is lost in all, where it is more than what is named."""
+    """The losses in all, where they are more than the acknowledged count."""
     counts = _losses(found, lost)
     total = sum(counts.values())
     if total > allow:

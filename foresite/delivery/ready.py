@@ -1,5 +1,5 @@
-"""Whether a site may be applied: its API servers are asked, and its losses counted. Changes
-nothing but, by name, what the state believes of objects that a cluster has lost."""
+"""The readiness of a site to be applied: its API servers are asked, and its losses counted. Changes
+nothing but, once acknowledged, the state's record of objects that a cluster has lost."""
 
 import shutil
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ _DAMAGED = "failed to load checkpoint"
 
 
 class Ready(NamedTuple):
-    """What was found of a site before it is applied."""
+    """The findings on a site before it is applied."""
 
     site: Site
     asked: list[Asked]
@@ -37,11 +37,11 @@ class Ready(NamedTuple):
 
     @property
     def lost(self) -> list[Stated]:
-        """What the clusters have lost of what was applied."""
+        """The applied objects that the clusters have lost."""
         return [each for found in self.looks for each in found.lost]
 
     def told(self) -> Iterator[str]:
-        """Which server was asked what, and what nobody asked, a line each."""
+        """The questions that each server was asked, and those that none was asked, a line each."""
         yield from map(str, self.asked)
         for found in self.looks:
             if found.unseen:
@@ -57,7 +57,7 @@ class Ready(NamedTuple):
 
     @property
     def needed(self) -> dict[str, int]:
-        """What has to be named for it, by number."""
+        """The counts that have to be acknowledged for it."""
         return needed(self.change, self.looks, ends=self._ends)
 
     @property
@@ -113,7 +113,7 @@ def _check_room(engine: Engine, site: Site) -> None:
 
 
 def _whole(engine: Engine) -> bool:
-    """Whether the state is what a run left that came to its end: after one that failed there is
-    more to make, and that is no growth."""
+    """True if the state is that of a run that came to its end: after a failed one there is more to
+    make, and that is no growth."""
     record = engine.last_record()
     return record is not None and record.result == "succeeded" and not engine.interrupted()

@@ -1,4 +1,4 @@
-"""What a rule of a cluster is, and the specs that an API server takes of it."""
+"""The definition of a rule of a cluster, and the specs that an API server takes of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ MANAGED_BY = {"app.kubernetes.io/managed-by": "foresite"}
 
 
 class Facts(NamedTuple):
-    """What the rules need to know of a site.
+    """The facts of a site that the rules need.
 
     ``mender``: the user name of the program that marks nodes with faults; empty where there is
     none. ``operators``: namespaces that Foresite makes for programs of others, which choose the

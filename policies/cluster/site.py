@@ -29,8 +29,8 @@ def _images(pod: str) -> str:
 
 
 def _allowed(name: str) -> dict[str, str]:
-    """Who may change the rule's binding may do what it forbids; asked last, as it costs a look-up
-    of rights."""
+    """Who may change the rule's binding may do the forbidden things; asked last, as it costs a
+    look-up of rights."""
     return {
         "allowed": (
             "authorizer.group('admissionregistration.k8s.io')"
@@ -49,7 +49,7 @@ def _before_and_after(part: str) -> dict[str, str]:
 
 
 def _kept(part: str, ours: str) -> str:
-    """Whether no key of ``part`` changes, comes or goes of which ``ours`` (CEL, of ``k``) is
+    """True if no key of ``part`` changes, comes or goes of which ``ours`` (CEL, of ``k``) is
     true."""
     before, after = f"variables.{part}Before", f"variables.{part}After"
     return (

@@ -1,4 +1,4 @@
-"""What Pulumi's language host starts: serves the policies until its engine is gone."""
+"""The program that Pulumi's language host starts: serves the policies until its engine is gone."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What the engine asks of a policy pack: which policies there are, and what breaks them.
+"""The answers of a policy pack to the engine: which policies there are, and what breaks them.
 
 A resource is judged by all rules at once, from its inputs, before anything is done to it. Rules
 that take all objects of a site are judged at the end, from the same inputs: what a cluster adds is
@@ -50,7 +50,7 @@ class Analyzer:
         )
 
     def resource(self, request: analyzer_pb2.AnalyzeRequest) -> analyzer_pb2.AnalyzeResponse:
-        """What of a resource breaks the rules that look at one object."""
+        """The violations of a resource against the rules that look at one object."""
         try:
             found = kubernetes_object(request.type, request.properties, request.provider.name)
         except UnknownValueError:
@@ -61,7 +61,7 @@ class Analyzer:
         return self._judged({request.urn: found}, self._object_rules)
 
     def stack(self, request: analyzer_pb2.AnalyzeStackRequest) -> analyzer_pb2.AnalyzeResponse:
-        """What of the whole stack breaks the rules that look at all objects."""
+        """The violations of the whole stack against the rules that look at all objects."""
         seen = self._seen
         return self._judged(
             {each.urn: seen[each.urn] for each in request.resources if each.urn in seen},
@@ -71,7 +71,7 @@ class Analyzer:
     def _judged(
         self, objects: Mapping[str, Object], rules: Sequence[Rule]
     ) -> analyzer_pb2.AnalyzeResponse:
-        """What of objects by URN breaks ``rules``, and which checks of a site's own failed."""
+        """The violations of ``rules`` by objects, by URN, and the failed checks of a site's own."""
         known = len(self._own.faults)
         found = judge(list(objects.values()), self._today, self._exceptions, rules)
         urns = {_identity(each): urn for urn, each in objects.items()}

@@ -1,4 +1,4 @@
-"""What a site's own file says of policies, read by itself: the pack shares no code with the model.
+"""The policies of a site's own file, read by itself: the pack shares no code with the model.
 
 Both read the same text; where it is not a file that the model would take, the program that the
 engine runs says so.
@@ -22,7 +22,7 @@ class SiteFileError(Exception):
 
 
 class SitePolicies(NamedTuple):
-    """What a site adds to the rules, and what it excepts from them."""
+    """The rules that a site adds, and its exceptions from rules."""
 
     own: OwnRules
     exceptions: tuple[Exemption, ...]

@@ -30,7 +30,7 @@ _WHOLE = re.compile(r"(?:0|[1-9][0-9]*)(?:k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?")
 
 
 def extended(resource: str) -> bool:
-    """Whether a resource is one that a device plugin or a site counts (Kubernetes 1.34,
+    """True if a device plugin or a site counts a resource (Kubernetes 1.34,
     pkg/apis/core/v1/helper, IsExtendedResourceName)."""
     native = "/" not in resource or "kubernetes.io/" in resource
     return not native and not resource.startswith("requests.")
@@ -112,8 +112,8 @@ def _plugin_anywhere(pod: Pod) -> Iterator[Found]:
 
 
 def _chooses(pod: Pod) -> bool:
-    """Whether a pod says by hardware on which nodes it runs: any term of an affinity is enough for
-    a node, so each has to."""
+    """True if a pod selects its nodes by hardware: any term of an affinity is enough for a node, so
+    each has to."""
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     affinity = mapping(pod.spec, "affinity", "nodeAffinity", required)
     terms = [

@@ -1,4 +1,4 @@
-"""What roles may do: nothing that leads to every right of a cluster."""
+"""The rights of roles: none that leads to every right of a cluster."""
 
 from collections.abc import Callable, Iterator
 

@@ -40,7 +40,7 @@ class Rolled(NamedTuple):
 
 
 def _rolled(body: Json) -> Rolled:
-    """How an object is replaced: MachineDeployments of v1beta2 say it below ``rollout``."""
+    """How an object is replaced: MachineDeployments of v1beta2 have it below ``rollout``."""
     spec = mapping(body, "spec")
     if "rollout" in spec:
         return Rolled("spec.rollout.strategy", mapping(spec, "rollout", "strategy"))
@@ -180,8 +180,8 @@ def _too_many(
 
 
 def _selects(budget: Object, pod: Pod) -> bool:
-    """Whether a budget is for a pod: of none without a selector, of all with an empty one. What
-    an expression chooses is not judged."""
+    """True if a budget is for a pod: of none without a selector, of all with an empty one. An
+    expression's choice is not judged."""
     selector = mapping(budget.body, "spec").get("selector")
     if not isinstance(selector, dict) or selector.get("matchExpressions"):
         return False

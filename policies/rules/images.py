@@ -1,5 +1,5 @@
-"""What runs is what was reviewed: images of containers by digest and registry, and images of
-operating systems by checksum, in every kind of object.
+"""Running programs are the reviewed ones: images of containers by digest and registry, and images
+of operating systems by checksum, in every kind of object.
 """
 
 import re

@@ -22,7 +22,7 @@ _PREFIX = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 
 
 class Form(NamedTuple):
-    """What names of some kinds look like."""
+    """The form of the names of some kinds."""
 
     pattern: re.Pattern[str]
     characters: int

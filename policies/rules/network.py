@@ -142,14 +142,14 @@ class Listener(NamedTuple):
     pod: Pod
 
     def clashes(self, other: "Listener") -> bool:
-        """Whether both want one port of one host."""
+        """True if both want one port of one host."""
         same = (self.number, self.protocol) == (other.number, other.protocol)
         anywhere = ("", "0.0.0.0", "::")  # noqa: S104  compared, never bound
         meets = self.address == other.address or {self.address, other.address} & set(anywhere)
         return same and bool(meets) and self.pod is not other.pod and self._beside(other)
 
     def _beside(self, other: "Listener") -> bool:
-        """Whether both may run on one node: no label that both choose by keeps them apart."""
+        """True if both may run on one node: no label that both select by keeps them apart."""
         ours, theirs = selector(self.pod), selector(other.pod)
         apart = any(ours[key] != theirs[key] for key in GIVEN if key in ours and key in theirs)
         return self.cluster == other.cluster and not apart

@@ -1,4 +1,5 @@
-"""What a pod may have of its host, of the Pod Security Standard "restricted", a rule a control."""
+"""The parts of its host that a pod may have, of the Pod Security Standard "restricted", a rule a
+control."""
 
 from collections.abc import Iterator
 

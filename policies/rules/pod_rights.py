@@ -1,4 +1,4 @@
-"""What a container may do, of the Pod Security Standard "restricted": one rule a control, so that
+"""The rights of a container, of the Pod Security Standard "restricted": one rule a control, so that
 an exception from one leaves all others in force.
 
 The kube-apiserver judges the same, with one label for all controls of a namespace;

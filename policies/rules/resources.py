@@ -1,4 +1,4 @@
-"""What a pod is sure to get, what it may take at most, and when it is evicted or restarted."""
+"""The guaranteed resources of a pod, its limits, and the conditions of eviction and restart."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,8 +14,8 @@ STORAGE = "ephemeral-storage"
 
 
 def given(container: Container, part: str, resource: str) -> Any:
-    """A request or a limit of a container; a limit is the request where none is named
-    (Kubernetes 1.34, pkg/apis/core/v1/defaults.go)."""
+    """A request or a limit of a container; a limit is the request where none is written (Kubernetes
+    1.34, pkg/apis/core/v1/defaults.go)."""
     found = mapping(container.body, "resources", part).get(resource)
     if found is None and part == "requests":
         return mapping(container.body, "resources", "limits").get(resource)

@@ -46,7 +46,7 @@ def _literal(each: Object) -> Iterable[Found]:
 
 
 def _suspect(body: Json) -> bool:
-    """Whether there may be anything to find: most objects have nothing, and places cost time."""
+    """True if there may be anything to find: most objects have nothing, and places cost time."""
     texts: list[str] = []
     rest: list[Any] = [("", body)]
     while rest:

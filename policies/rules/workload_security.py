@@ -1,4 +1,4 @@
-"""What a pod may do: the controls of the Pod Security Standard "restricted", and beyond it the
+"""The rights of a pod: the controls of the Pod Security Standard "restricted", and beyond it the
 token by which a pod asks the API server, and a container's own files.
 """
 

@@ -1,1 +1,1 @@
-"""What differs between two states: objects, their fields, and the edits behind them."""
+"""The differences between two states: objects, their fields, and the edits behind them."""

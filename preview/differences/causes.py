@@ -85,7 +85,7 @@ def _carried(
 
 
 def _made(site: Site, group: list[Edit], *, forward: bool) -> Mapping[Name, Manifest] | None:
-    """The objects of a site with a group of edits done (or undone); None where it is no site."""
+    """The objects of a site with a group of edits applied (or undone); None where it is no site."""
     try:
         for edit in group:
             site = edit.apply(site, forward)

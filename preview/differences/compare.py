@@ -13,7 +13,7 @@ ORDERS = ("in one order", "in another order")
 
 
 def compare(name: str, before: Side | None, after: Side | None) -> SiteChange:
-    """What differs between two sides of a site.
+    """The differences between two sides of a site.
 
     Objects are paired by component and logical name, which stays while an object means the same.
     """

@@ -22,7 +22,7 @@ _WHY = (
 
 
 def effects(site: SiteChange) -> Iterator[Effect]:
-    """What another context does: nobody knows, and `pulumi up` refuses."""
+    """The effect of another context: it is unknown, and `pulumi up` refuses."""
     if site.before is None or site.after is None:
         return
     old, new = site.before.fleet, site.after.fleet
@@ -39,5 +39,5 @@ def effects(site: SiteChange) -> Iterator[Effect]:
 
 
 def applied(context: str | None, manifest: Manifest) -> bool:
-    """Whether an object is applied: those of the site's own cluster wait for its context."""
+    """True if an object is applied: those of the site's own cluster wait for its context."""
     return manifest.target is Target.MANAGEMENT or context is not None

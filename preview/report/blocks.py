@@ -1,4 +1,4 @@
-"""What a report is made of, whatever its format: lines, tables, texts and sections of them."""
+"""The parts of a report, whatever its format: lines, tables, texts and sections of them."""
 
 from typing import NamedTuple
 
@@ -68,7 +68,7 @@ class Section(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What the change does to an entry's sites; ``folded`` is what fewer readers need."""
+    """The effect of the change on an entry's sites; ``folded`` is for fewer readers."""
 
     title: Phrase
     says: Phrase

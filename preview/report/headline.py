@@ -25,7 +25,7 @@ NOTHING = "nothing happens to any machine"
 
 
 def headline(preview: Preview) -> Phrase:
-    """What will happen, in one sentence."""
+    """The effect of the change, in one sentence."""
     return joined(clauses(preview), "; ")
 
 
@@ -106,7 +106,7 @@ def _impacts(preview: Preview, sites: Sequence[SitePreview]) -> Iterable[Phrase]
 
 
 def _where(total: Doing, sites: Sequence[SitePreview]) -> Phrase:
-    """What happens to how many hosts of how many, on which sites and in which pools."""
+    """The effect on the hosts: how many of how many, on which sites and in which pools."""
     impact = total.impact
     concerned = [s for s in sites if any(each.impact is impact for each in doings(s))]
     of = sum(len(site.hosts) for site in concerned)
@@ -142,7 +142,7 @@ def _rollout(sites: Sequence[SitePreview]) -> Phrase:
 
 
 def _warnings(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
-    """What the reader must know beside what happens to hosts."""
+    """The warnings that the reader needs beside the effect on hosts."""
     if stopped := sum(map(refused, sites)):
         yield (f"pulumi up stops at {count(stopped, 'refused object')}",)
     yield from object_cache.clauses(sites)

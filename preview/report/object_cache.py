@@ -18,7 +18,7 @@ AFRESH = "the cache starts empty: its servers look into another folder"
 
 
 def section(site: SitePreview) -> Section:
-    """What becomes of the objects of a site's cache, and what its users feel."""
+    """The fate of the objects of a site's cache, and the effect on its users."""
     lines = [*_lines(site.cache)] if site.cache else []
     lines += [Line(_phrase(each.line)) for each in site.consequences]
     if lines and not _applied(site):
@@ -27,18 +27,19 @@ def section(site: SitePreview) -> Section:
 
 
 def _applied(site: SitePreview) -> bool:
-    """Whether the site's own cluster is named on both sides, so that its cache is there."""
+    """True if the site's own cluster is named on both sides, so that its cache is there."""
     moves = site.cache is None or site.cache.applied
     return moves and all(each.applied for each in site.consequences)
 
 
 def clauses(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
-    """What a headline says of caches that are there."""
+    """The clauses of a headline on caches that are there."""
     yield from _clauses([site for site in sites if _applied(site)], len(sites) > 1)
 
 
 def pending(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
-    """What a headline says of caches that are not applied yet, under what condition it holds."""
+    """The clauses of a headline on caches that are not applied yet, and the condition under which
+    they hold."""
     found = list(_clauses([site for site in sites if not _applied(site)], len(sites) > 1))
     for index, each in enumerate(found):
         yield each if index else (ONCE, *each)
@@ -67,7 +68,7 @@ def _clauses(sites: Sequence[SitePreview], where: bool) -> Iterable[Phrase]:
 
 
 def _felt(sites: Sequence[SitePreview], where: bool) -> Iterable[Phrase]:
-    """What users feel, the first two, and how many more."""
+    """The effects on users: the first two, and the number of the others."""
     names: dict[str, list[str]] = {}
     for site in sites:
         for each in site.consequences:

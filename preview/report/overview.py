@@ -37,7 +37,7 @@ def report(preview: Preview, room: Room) -> Report:
 
 
 def _facts(preview: Preview) -> Iterable[Line]:
-    """What was compared."""
+    """The two sides of the comparison."""
     changed = sum(len(entry.sites) for entry in preview.entries)
     sides: Phrase = (value(preview.base), " → ", value(preview.head))
     of = f"{changed:,} of {count(preview.sites_total, 'site')} touched"
@@ -60,7 +60,7 @@ def _facts(preview: Preview) -> Iterable[Line]:
 
 
 def _alerts(preview: Preview) -> Iterable[Alert]:
-    """What needs a person before anything else."""
+    """The alerts that need a person before anything else."""
     for gate in preview.gates:
         lines = (Line((prose(gate.message),)), Line(("to let it through: ", prose(gate.fix))))
         yield Alert(("Not let through by the gate ", value(gate.name)), lines)

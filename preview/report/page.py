@@ -37,7 +37,7 @@ def rendered(preview: Preview) -> str:
 
 
 def _policy(style: str) -> str:
-    """What the browser is told: our style alone, by its hash."""
+    """The content security policy for the browser: our style alone, by its hash."""
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 

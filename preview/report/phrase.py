@@ -123,7 +123,7 @@ def contrast(old: str, new: str, limit: int = NAME) -> Phrase:
 
 
 def _shared_start(one: str, other: str) -> int:
-    """How many characters both start with, found without looking at each."""
+    """The number of characters that both start with, found without looking at each."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

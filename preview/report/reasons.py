@@ -33,7 +33,7 @@ class Why(NamedTuple):
 
 
 class Because(NamedTuple):
-    """What happens to which hosts because of the same edits; ``sources`` are the rules' own."""
+    """The effect on some hosts because of the same edits; ``sources`` are the rules' own."""
 
     impact: Impact
     refused: bool
@@ -97,7 +97,7 @@ def _why(reasons: Sequence[Reason]) -> Why:
 
 
 def _merged(sentences: Sequence[str]) -> str:
-    """One sentence of several of one shape: what differs in them is left open."""
+    """One sentence of several of one shape: the differing words are left open."""
     if len(sentences) == 1:
         return sentences[0]
     columns = zip(*(sentence.split() for sentence in sentences), strict=True)

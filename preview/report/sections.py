@@ -45,7 +45,7 @@ def problems(site: SitePreview) -> Section:
 
 # --- hosts ----------------------------------------------------------------------------------------
 def hosts(site: SitePreview, room: Room) -> Section:
-    """What happens to how many hosts of which pool, worst first."""
+    """The effect on the hosts of each pool with their number, worst first."""
     heads = (Head("what happens"), Head("hosts", number=True), Head("pool"), Head("which"))
     rows = tuple(_host_row(site, alike, room) for alike in alike_hosts(site))
     return Section("hosts", ("Hosts",), (Table(heads, rows),) if rows else ())
@@ -92,7 +92,7 @@ def _concerned(alike: Sequence[HostVerdict]) -> int:
 
 
 def _others(alike: Sequence[HostVerdict]) -> str:
-    """What happens to those of the hosts that the worst does not happen to."""
+    """The effect on those of the hosts that are spared the worst one."""
     first = alike[0]
     others = len(alike) - _concerned(alike)
     if first.rest is Impact.NONE or not others:
@@ -197,7 +197,8 @@ def _left(ledger: Ledger) -> str:
 
 
 def capacity(site: SitePreview) -> Section:
-    """What is out and left of each model when all pools are at their worst moment at once.
+    """The devices of each model that are out and left when all pools are at their worst moment at
+    once.
 
     Left away where the one pool that is rolled says the same.
     """
@@ -212,7 +213,7 @@ def capacity(site: SitePreview) -> Section:
 
 # --- why ------------------------------------------------------------------------------------------
 def why(site: SitePreview, room: Room) -> tuple[Section, Section]:
-    """What happens, because of which edits, and by which objects and fields; worst first.
+    """The effects, the edits that cause them, and their objects and fields; worst first.
 
     The second section has what does nothing to a machine, unless it is refused.
     """

@@ -50,7 +50,7 @@ NAMED = 3
 
 
 class Doing(NamedTuple):
-    """What happens to how many hosts; ``hosts`` is 0 where a reason names none."""
+    """The effect on a number of hosts; ``hosts`` is 0 where a reason names none."""
 
     impact: Impact
     hosts: int
@@ -94,7 +94,7 @@ def together(ledgers: Iterable[Ledger]) -> list[Ledger]:
 
 
 def out_at_worst(ledgers: Iterable[Ledger]) -> Phrase:
-    """What is out of each model, empty where nothing is: ``32 of 832 V100``."""
+    """The devices of each model that are out, empty where none is: ``32 of 832 V100``."""
     some = together(ledgers)
     shown, more = first_few(some)
     others = bool(some and some[0].model)
@@ -111,7 +111,7 @@ def _out_of(ledger: Ledger, others: bool) -> Phrase:
 
 # --- names ----------------------------------------------------------------------------------------
 def listed(names: Sequence[str], noun: str) -> Phrase:
-    """``a, b and c``; of many only how many: ``31 sites``."""
+    """``a, b and c``; of many only their number: ``31 sites``."""
     if len(names) > NAMED:
         return (count(len(names), noun),)
     return series([(value(name),) for name in names])
@@ -145,7 +145,7 @@ def members(entry: Entry) -> tuple[SitePreview, ...]:
 
 
 def doings(site: SitePreview) -> list[Doing]:
-    """What happens to a site's hosts, worst first, and what reasons say that name no host."""
+    """The effects on a site's hosts, worst first, and those of reasons that name no host."""
     vague = {host.impact for host in site.hosts if host.at_most is not None}
     vague |= {host.rest for host in site.hosts if host.rest_at_most is not None}
     found = [
@@ -160,7 +160,7 @@ def doings(site: SitePreview) -> list[Doing]:
 
 
 def summed(sites: Iterable[SitePreview]) -> list[Doing]:
-    """What happens to the hosts of several sites, worst first; hosts left alone not counted."""
+    """The effects on the hosts of several sites, worst first; hosts left alone not counted."""
     found: dict[Impact, Doing] = {}
     for site in sites:
         for each in doings(site):
@@ -176,7 +176,7 @@ def summed(sites: Iterable[SitePreview]) -> list[Doing]:
 
 
 def happening(sites: Sequence[SitePreview]) -> Phrase:
-    """What happens in these sites, in a few words."""
+    """The effects in these sites, in a few words."""
     if any(site.state is State.INVALID for site in sites):
         problems = sum(len(site.problems) for site in sites)
         return (Strong("could not say what happens"), f": {count(problems, 'problem')}")
@@ -189,7 +189,7 @@ def happening(sites: Sequence[SitePreview]) -> Phrase:
 
 
 def stops(site: SitePreview) -> bool:
-    """Whether all pods that are concerned on hosts of a site are of DaemonSets that go."""
+    """True if all concerned pods on hosts of a site are of DaemonSets that go."""
     restarted = (host for host in site.hosts if Impact.POD_RESTART in (host.impact, host.rest))
     found = {index for host in restarted for index in host.reasons}
     reasons = [site.reasons[index].effect for index in found]
@@ -199,7 +199,7 @@ def stops(site: SitePreview) -> bool:
 
 
 def meaning(site: SitePreview, impact: Impact) -> str:
-    """What an impact is for a host of a site; a cluster that is deleted is not drained."""
+    """The meaning of an impact for a host of a site; a cluster that is deleted is not drained."""
     if impact is Impact.POD_RESTART and stops(site):
         return STOP
     if impact is Impact.REMOVE and site.state is State.DECOMMISSIONED:
@@ -210,7 +210,8 @@ def meaning(site: SitePreview, impact: Impact) -> str:
 
 
 def checked() -> str:
-    """What was checked and what was not, so that nothing more is implied."""
+    """The scope of the check: what it covered and what it did not, so that nothing more is
+    implied."""
     unknown = ", ".join(NOT_KNOWN)
     return (
         f"checked offline: {', '.join(CHECKED)}; no API server was asked: {unknown} are not known"
@@ -218,7 +219,7 @@ def checked() -> str:
 
 
 def counted(doing: Doing, of: int = 0) -> str:
-    """``re-images at most 2 of 400 hosts``, and without ``of`` only how many."""
+    """``re-images at most 2 of 400 hosts``, and without ``of`` only the number."""
     verb = "stops pods for good on" if doing.stops else _VERBS[doing.impact]
     if not doing.hosts:
         if doing.impact is Impact.UNKNOWN:
@@ -230,5 +231,5 @@ def counted(doing: Doing, of: int = 0) -> str:
 
 
 def refused(site: SitePreview) -> int:
-    """How many objects are refused, so that `pulumi up` stops there."""
+    """The number of refused objects; `pulumi up` stops there."""
     return sum(each.action is Action.REFUSED for each in site.objects)

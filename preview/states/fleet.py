@@ -46,8 +46,8 @@ def differing(before: Snapshot, after: Snapshot) -> list[str]:
 
 
 def touched(before: Snapshot, after: Snapshot) -> list[str]:
-    """The sites that a change can touch, sorted: those whose own files differ, and those that name
-    a file, profile or release that does."""
+    """The sites that a change can concern, sorted: those whose own files differ, and those that
+    name a changed file, profile or release."""
     changed = differing(before, after)
     names = {name for path in changed if (name := site_of(path))}
     needles = set(_needles(before, after, changed))
@@ -66,12 +66,13 @@ def _site_file(path: str) -> str | None:
 
 
 def _holds(data: bytes, needles: Iterable[bytes]) -> bool:
-    """Whether a site's file may name one of the needles: a text can be spelled with escapes."""
+    """True if a site's file may name one of the needles: a text can be spelled with escapes."""
     return b"\\" in data or any(needle in data for needle in needles)
 
 
 def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Iterator[bytes]:
-    """What a site has to say to be touched by a change of a file that is not its own."""
+    """The texts in a site's files by which a change of a file that is not its own concerns the
+    site."""
     for path in changed:
         if path == _HARDWARE:
             yield from _profiles(before, after)
@@ -131,7 +132,7 @@ def _candidates(after: Snapshot, taken: Mapping[bytes, set[str]]) -> Iterable[st
 
 
 def _taken(before: Snapshot, after: Snapshot, name: str) -> set[bytes]:
-    """What a site has on the later side that it did not have before."""
+    """The cells of a site on the later side that it did not have before."""
     own = [f"sites/{name}{end}" for end in _ENDINGS]
     new = [path for path in own if path in after.files]
     if all(before.files.get(path) == after.files[path] for path in new):
@@ -173,7 +174,8 @@ def _rows(data: bytes, name: bytes, column: bytes) -> Iterator[tuple[str, bytes]
 
 
 def _cells(contents: Iterable[bytes]) -> set[bytes]:
-    """What two sites must not share, wherever it stands in a host list or a site file."""
+    """The values that two sites must not share, wherever they stand in a host list or a site
+    file."""
     found: set[bytes] = set()
     for data in contents:
         header, _, rows = data.partition(b"\n")

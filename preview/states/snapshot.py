@@ -74,7 +74,7 @@ class Snapshot:
 
 
 def work_tree(root: Path) -> Snapshot:
-    """What lies in the work tree, committed or not."""
+    """The files of the work tree, committed or not."""
     listed = _git(root, "ls-files", "--stage", "-z", "--", *DATA)
     files = {path: blob for path, blob in map(_staged, _lines(listed)) if blob is not None}
     changed = _lines(_git(root, "diff-files", "--name-only", "-z", "--relative", "--", *DATA))
@@ -92,7 +92,7 @@ def work_tree(root: Path) -> Snapshot:
 
 
 def at(root: Path, revision: str, name: str = "") -> Snapshot:
-    """What a commit holds; ``name`` is what a person calls it, where that is not the revision.
+    """The files of a commit; ``name`` is a person's word for it, where that is not the revision.
 
     Raises GitError where there is no such commit.
     """

@@ -1,4 +1,4 @@
-"""What a change does to a site that ends, is at its end, or comes back from it.
+"""The effect of a change on a site that ends, is at its end, or comes back from it.
 
 Rules on fields say what controllers make of objects of a cluster that runs; of one that goes as a
 whole, or of which only registered hosts are left, other things are true. Sources are named with
@@ -61,12 +61,12 @@ _METAL = "BMO v0.13.2, internal/controller/metal3.io/host_state_machine.go"
 
 
 def ended(side: Side | None) -> bool:
-    """Whether a side has the site, and it is decommissioned there."""
+    """True if a side has the site, and it is decommissioned there."""
     return side is not None and side.fleet.decommissioned
 
 
 def state(site: SiteChange) -> State:
-    """What becomes of the site as a whole."""
+    """The state of the site as a whole."""
     if site.after is None:
         return State.REMOVED if ended(site.before) else State.VANISHED
     if site.before is None:
@@ -76,12 +76,12 @@ def state(site: SiteChange) -> State:
 
 
 def special(site: SiteChange) -> bool:
-    """Whether the rules of fields alone would say what is not so."""
+    """True if the rules of fields alone would give a wrong verdict."""
     return site.after is None or ended(site.before) or ended(site.after)
 
 
 def effects(site: SiteChange) -> Iterator[Effect]:
-    """What the change does to a site for which :func:`special` holds."""
+    """The effects of the change on a site for which :func:`special` holds."""
     if site.after is None:
         why = _OVER if ended(site.before) else _VANISHED
         hosts = site.side.fleet.names
@@ -115,13 +115,13 @@ def _ending(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
 
 
 def _applied(site: SiteChange, change: ObjectChange) -> bool:
-    """Whether an object that goes is in some cluster."""
+    """True if a removed object is in some cluster."""
     context = site.before.fleet.context if site.before else None
     return connections.applied(context, change.one)
 
 
 def _registered(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
-    """A change of what is left of a site: no Machine is there that could notice."""
+    """A change to the remains of a site: no Machine is there that could notice."""
     hosts = (change.one.key[3],) if change.group_kind == kinds.HOST else ()
     if change.before is not None and change.after is not None:
         moved = [each for each in change.fields if each.path in _LABELS and hosts]

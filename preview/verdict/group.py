@@ -7,7 +7,7 @@ from preview.result import Entry, Reason, SitePreview, State
 
 
 def grouped(sites: Iterable[SitePreview]) -> tuple[Entry, ...]:
-    """The sites by what happens to them and why, worst first, then by name.
+    """The sites by their verdicts and reasons, worst first, then by name.
 
     How many hosts it happens to may differ. Problems and losses are always a site's own.
     """

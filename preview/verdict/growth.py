@@ -29,12 +29,12 @@ class Grown(NamedTuple):
 
     @property
     def much(self) -> bool:
-        """Whether it is more than a site grows by what is usual."""
+        """True if the site grows by more than the usual."""
         return self.after > TIMES * self.before and self.after - self.before > MORE
 
 
 def growth(site: SiteChange) -> Growth | None:
-    """What has grown beyond what is usual; None where nothing has."""
+    """The growth beyond the usual; None where there is none."""
     if site.before is None or site.after is None or ended(site.before) or ended(site.after):
         return None
     objects = Grown(len(site.before.objects), len(site.after.objects))

@@ -35,7 +35,7 @@ _REGISTERED = "BMO v0.13.2, pkg/provisioner/ironic/ironic.go, findExistingHost"
 def judge(
     site: SiteChange, causes: Mapping[Name, tuple[Cause, ...]], owners: Mapping[str, str]
 ) -> SitePreview:
-    """What a change does to a site.
+    """The verdict on a change to a site.
 
     ``causes`` are the edits behind each object that differs, ``owners`` whose BMC a host has that
     was another's.
@@ -109,8 +109,8 @@ def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]
 
 
 def _remains(less: Effect, worst: Effect) -> bool:
-    """Whether something less happens to hosts that the worst passes over: a host without a machine
-    has no pods, and where the worst happens to as many machines as have pods there is none left."""
+    """True if a lesser effect remains for hosts that the worst one spares. A host without a machine
+    has no pods. Where the worst concerns as many machines as have pods, no host remains."""
     if less.impact.rank >= worst.impact.rank:
         return False
     pods = less.impact is Impact.POD_RESTART and less.at_most is not None
@@ -136,7 +136,7 @@ def _objects(site: SiteChange, effects: Sequence[Effect]) -> Iterator[ObjectVerd
 
 
 def _action(change: ObjectChange, stated: Iterable[Action]) -> Action:
-    """What becomes of an object: as a rule states it, or as its coming and going says."""
+    """The action on an object: as a rule states it, or by its addition or removal."""
     stated = list(stated)
     if Action.REFUSED in stated:
         return Action.REFUSED
@@ -154,7 +154,7 @@ def _action(change: ObjectChange, stated: Iterable[Action]) -> Action:
 
 
 def _lost(site: SiteChange, change: ObjectChange) -> bool:
-    """Whether an object goes that some cluster has: on one that nobody named there is none."""
+    """True if an object goes that some cluster has; a cluster that nobody named has none."""
     if change.after is not None or site.before is None or site.after is None:
         return False
     named = site.before.fleet.context is not None
@@ -162,7 +162,7 @@ def _lost(site: SiteChange, change: ObjectChange) -> bool:
 
 
 def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion]:
-    """What the change takes away for good, and must be named in the request.
+    """The permanent losses of the change, which the pull request must acknowledge with a count.
 
     A host that leaves the list and the machine that its pool then has too many count once.
     """

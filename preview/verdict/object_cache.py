@@ -1,4 +1,4 @@
-"""What a change does to the objects of the cache: keys that move, and objects lost with disks.
+"""The effect of a change on the objects of the cache: keys that move, and objects lost with disks.
 
 Which keys move is the component's to say; which hosts lose their disks is in their verdicts.
 """
@@ -26,7 +26,7 @@ WIPED = (Impact.REIMAGE, Impact.REMOVE)
 def cache(
     site: SiteChange, hosts: Iterable[HostVerdict], plans: Sequence[PoolPlan]
 ) -> CacheMove | None:
-    """What a change does to the cache; None where it does nothing, or a side has none."""
+    """The effect of a change on the cache; None where it has none, or a side has no cache."""
     if any(each.fleet.decommissioned for each in site.sides):
         return None  # it goes with the whole cluster, or starts empty with it
     found = moved(site)
@@ -58,7 +58,7 @@ def _idle(before: Site, after: Site) -> Iterator[str]:
 
 
 def consequences(site: SiteChange) -> Iterator[Consequence]:
-    """What users of the cache feel beside keys that move and disks that are wiped.
+    """The consequences for users of the cache beside keys that move and disks that are wiped.
 
     Of a site whose own cluster is not named yet it is what will hold once it is, with the pods that
     would restart.
@@ -107,7 +107,7 @@ def _count(effects: Iterable[Effect]) -> int:
 
 
 def _why(effects: Iterable[Effect]) -> str:
-    """What is said of each, but for the sentence that names the pool's DaemonSet."""
+    """The text on each effect, without the sentence that names the pool's DaemonSet."""
     parts = (part for each in effects for part in each.why.split("; ")[1:])
     return "; ".join(dict.fromkeys(parts))
 
@@ -138,8 +138,8 @@ def _with_disks(
 
 
 def _readdressed(found: CacheMove, sides: tuple[Site, Site], names: set[str]) -> int:
-    """How many of the hosts have another address in Git, and not before they are installed again;
-    DNS tells of the one that they have."""
+    """The number of hosts that have another address in Git, and not before they are installed
+    again; DNS reports their present one."""
     if found.discovery_after is not CacheDiscovery.HOSTS:
         return 0
     before, after = ({host.name: host.ip for host in each.cache_hosts()} for each in sides)

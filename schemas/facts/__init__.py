@@ -1,1 +1,1 @@
-"""What follows from a site's files: the whole site, quotas, feature gates, hours, Secrets."""
+"""Facts that follow from a site's files: the whole site, quotas, feature gates, hours, Secrets."""

@@ -1,5 +1,5 @@
-"""What a control plane and its kubelets must be told so that accelerators can be asked for by
-model, and taken out one by one: feature gates and APIs that are off in the site's Kubernetes.
+"""Feature gates and APIs that are off in the site's Kubernetes, and that accelerators need. With
+them pods request devices by model, and single devices can be tainted.
 
 Sources: Kubernetes 1.34.3, 1.35.4, 1.36.1 and 1.37.1, pkg/features/kube_features.go (gates),
 pkg/controlplane/instance.go (beta APIs are off), and who reads DRAExtendedResource:
@@ -79,7 +79,7 @@ def device_taint_api(site: Site) -> str:
 
 
 def taints_devices(site: Site) -> bool:
-    """Whether single cards of some pool are taken out by rules."""
+    """True if rules taint single devices of some pool."""
     return any(site.taints_devices(pool) for pool in site.file.pools)
 
 
@@ -103,8 +103,8 @@ def mutating_api(site: Site) -> str:
 
 
 def mutated_models(site: Site) -> tuple[str, ...]:
-    """The models whose pods admission completes: with the plugin's resource where the model's own
-    is not it, and with the container runtime where the model needs one."""
+    """The models whose pods admission completes. It adds the plugin's resource where the model's
+    own is another, and the container runtime where the model needs one."""
     settings = site.file.accelerators
     if settings is None or settings.model_by is not ModelBy.ADMISSION:
         return ()
@@ -125,12 +125,12 @@ def pod_runtime(site: Site, model: str) -> str | None:
 
 
 def handed_by_dra(site: Site, model: str) -> bool:
-    """Whether a DRA driver hands out the cards of a model; see :meth:`Site.handed_by_dra`."""
+    """True if a DRA driver allocates the devices of a model; see :meth:`Site.handed_by_dra`."""
     return site.handed_by_dra(model)
 
 
 def operated(site: Site, model: str) -> bool:
-    """Whether the GPU operator serves a model, in place of plain DaemonSets."""
+    """True if the GPU operator serves a model, in place of plain DaemonSets."""
     settings = site.file.accelerators
     there = settings is not None and settings.gpu_operator is not None
     return there and site.accelerators[model].vendor == GPU_OPERATOR_VENDOR

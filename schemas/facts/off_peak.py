@@ -66,7 +66,8 @@ def _moment(day: date, clock: time, zone: tzinfo) -> datetime:
 
 
 def _merged(spans: Iterable[Window]) -> Iterator[Window]:
-    """Spans in order, those that meet as one; a span that a change of clocks swallows is none."""
+    """Spans in order; spans that meet are merged. A span that a change of clocks swallows is
+    dropped."""
     current: Window | None = None
     for span in spans:
         if span.begin >= span.end:

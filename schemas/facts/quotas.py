@@ -1,4 +1,4 @@
-"""What teams are promised of a model, what holds them to it, and what the site has.
+"""Quotas of an accelerator model: the guarantees of teams, the holder of limits, the site's supply.
 
 Rules judge promises by this, and components write limits by it. What rollouts take out follows
 from schemas/facts/rollout.py.
@@ -15,7 +15,7 @@ from schemas.model.vocabulary import BackendKind, Role, RolloutStrategy
 
 
 class Holder(StrEnum):
-    """What holds a team to its limit of a model."""
+    """The component that holds a team to its limit of a model."""
 
     THROTTLE = "kube-throttler"
     """Pods wait before they are placed; the limit is for all namespaces of a team together."""
@@ -36,7 +36,7 @@ class Supply(NamedTuple):
 
 
 def holder(backend: Backend | None) -> Holder:
-    """What holds limits of the models that a backend serves; None is the default scheduler."""
+    """The holder of limits for the models of a backend; None is the default scheduler."""
     if backend is None:
         return Holder.QUOTA
     if backend.kind is BackendKind.KUEUE:
@@ -48,7 +48,7 @@ def holder(backend: Backend | None) -> Holder:
 
 
 def held(site: Site, *holders: Holder) -> tuple[str, ...]:
-    """The models whose limits are held so."""
+    """The models whose limits one of these holders holds."""
     return tuple(m for m in site.models() if holder(site.backend_of(m)) in holders)
 
 
@@ -66,12 +66,12 @@ def usable_pools(site: Site, team: Team) -> tuple[Pool, ...]:
 
 
 def promised(scheduling: Scheduling, model: str) -> int:
-    """How many of a model all teams are promised together."""
+    """The number of a model's devices that all teams together are guaranteed."""
     return sum(team.accelerators.get(model, 0) for team in scheduling.teams)
 
 
 def supply(site: Site, model: str) -> Supply:
-    """What there is of a model."""
+    """The supply of a model on the site."""
     devices = out = 0
     for pool in site.pools_with(model):
         accelerators = site.profile(pool).accelerators
@@ -96,8 +96,8 @@ def machines_out(site: Site, pool: Pool) -> int:
 
 
 def groups(site: Site, pool: Pool) -> list[tuple[str | None, int]]:
-    """What is rolled out by itself: the pool or, where its rollout is by zone, each zone of it;
-    with how many machines."""
+    """The units of a rollout: the pool or, where its rollout is by zone, each zone. Each has its
+    number of machines."""
     by_zone = pool.role is Role.WORKER and pool.rollout.by_zone
     zones = site.zones_of(pool) if by_zone else (None,)
     return [(zone, site.replicas(pool, zone)) for zone in zones]

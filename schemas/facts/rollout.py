@@ -58,7 +58,8 @@ def waves(machines: int, max_unavailable: int, max_surge: int, spares: int) -> W
 
 
 def takes_all(limit: int, members: int) -> bool:
-    """Whether a limit lets all members be out at once; of a single member nothing else can be."""
+    """True if a limit lets all members be out at once. A single member is never counted so: nothing
+    else is possible for it."""
     return 1 < members <= limit
 
 
@@ -69,5 +70,5 @@ def control_plane_limits(max_surge: int) -> Limits:
 
 
 def tolerated_failures(members: int) -> int:
-    """How many members of etcd may be out: it needs a majority."""
+    """The number of etcd members that may be out: etcd needs a majority."""
     return (members - 1) // 2

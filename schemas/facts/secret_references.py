@@ -49,8 +49,8 @@ def _bmcs(site: Site) -> Iterator[SecretReference]:
 
 
 def _reboots(site: Site) -> Iterator[SecretReference]:
-    """What reboots a host logs in to the management cluster by a kubeconfig; only Node Operation
-    Controller's healers have such reboots."""
+    """The kubeconfigs by which the reboot programs of hosts log in to the management cluster. Only
+    remediators of kind Node Operation Controller have such reboots."""
     remediation = site.file.remediation
     if remediation is None:
         return

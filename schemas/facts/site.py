@@ -94,7 +94,7 @@ class Site:
         return self.operating_system(pool).images[self.version(pool)]
 
     def first_boot(self, pool: Pool) -> FirstBoot:
-        """What a pool's hosts need at their first boot."""
+        """The needs of a pool's hosts at their first boot."""
         return pool.first_boot or self.file.first_boot
 
     def profile(self, pool: Pool) -> HardwareProfile:
@@ -130,7 +130,7 @@ class Site:
         return tuple(dict.fromkeys(model for model in found if model))
 
     def resource(self, model: str) -> str:
-        """What researchers ask for: the site's prefix and its name for a model."""
+        """The resource that researchers request: the site's prefix and its name for a model."""
         settings = self.file.accelerators
         if settings is None:
             raise LookupError(f"{self.name} serves no accelerators")
@@ -201,22 +201,22 @@ class Site:
         return tuple(each for each in found if pool.name in each.pools)
 
     def mended(self, pool: Pool, healer: Healer) -> tuple[Fault, ...]:
-        """The faults of a pool's hosts that a healer mends, in the healer's order. Where a single
-        card can be taken out, no host is rebooted for one with too few lanes."""
+        """The faults of a pool's hosts that a remediator repairs, in the remediator's order. Where
+        a single device can be tainted, no host is rebooted for one with too few lanes."""
         there = set(self.faults(pool))
         if self.taints_devices(pool):
             there.discard(Fault.PCIE_LINK_DEGRADED)
         return tuple(each for each in healer.faults if each in there)
 
     def handed_by_dra(self, model: str) -> bool:
-        """Whether a DRA driver hands out the cards of a model: else its device plugin does, as also
+        """True if a DRA driver allocates the devices of a model. Else its device plugin does, also
         where the site's way is DRA and the model has no driver for it."""
         settings = self.file.accelerators
         chosen = settings is not None and settings.model_by is ModelBy.DRA
         return chosen and model in self.accelerators and self.accelerators[model].dra is not None
 
     def taints_devices(self, pool: Pool) -> bool:
-        """Whether a card of a pool's hosts with a faulty link is taken out by itself."""
+        """True if a device with a faulty link is tainted by itself on a pool's hosts."""
         settings, model = self.file.remediation, self.model(pool)
         if settings is None or not settings.device_taints or model is None:
             return False

@@ -207,7 +207,7 @@ def _foreign(event: Any) -> ManifestError:
 
 
 def scalar(text: str) -> str | int | float | bool | None:
-    """What a scalar without quotes is: a truth, nothing, a number, or text as all else. Days stay
+    """The value of a scalar without quotes: a boolean, null, a number, or else text. Dates stay
     text (go-yaml 2.4, decode.go)."""
     if text in _WORDS:
         return _WORDS[text]

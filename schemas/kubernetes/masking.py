@@ -10,7 +10,8 @@ HIDDEN = "(hidden)"
 
 
 def masked(text: str) -> str:
-    """A text as it may be shown: what looks like a key is hidden, and the rest is as it was."""
+    """A text that is safe to show: all that looks like a key is hidden, and the rest is
+    unchanged."""
     shown, at = [], 0
     for start, end, _ in keys_in(text):
         if end > at:
@@ -20,7 +21,8 @@ def masked(text: str) -> str:
 
 
 def masked_words(text: str) -> str:
-    """A command line as it may be shown: also what follows a flag that is called as a secret."""
+    """A command line that is safe to show: the value of a flag with a secret's name is hidden
+    too."""
     words = masked(text).split(" ")
     for index, hidden, _ in secret_words(words):
         flag, equals, _ = words[index].partition("=")

@@ -58,17 +58,17 @@ _MORE_OPEN_TO_KUBELETS = frozenset(
 
 
 def synced(key: str) -> bool:
-    """Whether Cluster API copies a label of a Machine to its node."""
+    """True if Cluster API copies a label of a Machine to its node."""
     return _within(key, SYNCED_DOMAINS)
 
 
 def set_by_the_system(key: str) -> bool:
-    """Whether Foresite, the kubelet or a provider sets a label, so that nobody else may."""
+    """True if Foresite, the kubelet or a provider sets a label, so that nobody else may."""
     return key in _SET_BY_THE_SYSTEM or _within(key, (OWN_DOMAIN,))
 
 
 def refused_by_kubelets(key: str) -> bool:
-    """Whether a kubelet does not start with a label (Kubernetes 1.34, ValidateKubeletFlags)."""
+    """True if a kubelet does not start with a label (Kubernetes 1.34, ValidateKubeletFlags)."""
     allowed = _within(key, _OPEN_TO_KUBELETS) or key in _MORE_OPEN_TO_KUBELETS
     return _within(key, _KUBERNETES) and not allowed and not synced(key)
 
@@ -87,6 +87,6 @@ def kubelet_argument(region: str, labels: Mapping[str, str]) -> str:
 
 
 def _within(key: str, domains: tuple[str, ...]) -> bool:
-    """Whether a key lies in one of the domains, or below one."""
+    """True if a key lies in one of the domains, or below one."""
     domain = key.partition("/")[0] if "/" in key else ""
     return any(domain == each or domain.endswith(f".{each}") for each in domains)

@@ -27,7 +27,7 @@ _FACTORS = {
 
 
 def quantity(value: Any) -> Fraction | None:
-    """What a quantity amounts to; None for what is none."""
+    """The amount of a quantity; None where the value is no quantity."""
     match = _FORM.fullmatch(str(value)) if isinstance(value, str | int | float) else None
     if match is None:
         return None

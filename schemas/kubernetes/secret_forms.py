@@ -1,4 +1,4 @@
-"""What looks like a key or a password, as data: forms of keys, names of secrets, harmless values.
+"""Forms of keys and passwords, as data: forms of keys, names of secrets, harmless values.
 
 A form is a key's own, such as a prefix that its maker gave it; where a key has none, only the name
 beside it tells. Sources are the makers' own pages, by their titles; several of the prefixes stand

@@ -52,7 +52,7 @@ def keys_in(text: str) -> list[Key]:
 
 
 def kind_of(text: str) -> str:
-    """What kind of key stands in a text; empty where none does."""
+    """The kind of key in a text; empty where it has none."""
     return next((each.what for each in keys_in(text)), "")
 
 
@@ -67,7 +67,7 @@ def _keys(text: str) -> Iterator[Key]:
 
 @functools.cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Only where a word of it stood somewhere: most runs need none."""
+    """A pattern, compiled when a word of it was found: most runs need none."""
     return re.compile(pattern)
 
 
@@ -103,26 +103,27 @@ def _of_a_user(user: str, before: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def named_as_secret(name: str) -> bool:
-    """Whether a name is one that is given to secrets: ``db_password``, ``apiKey`` and ``--token``
-    are, ``secretName`` and ``MAX_TOKENS`` are not."""
+    """True if a name is one of a secret. ``db_password``, ``apiKey`` and ``--token`` are;
+    ``secretName`` and ``MAX_TOKENS`` are not."""
     plain = _CAMEL.sub("_", name).lower()
     return NAMED.search(plain) is not None and ABOUT.search(plain) is None
 
 
 def is_literal(value: str) -> bool:
-    """Whether a value of such a name stands for itself, and is no reference, switch or blank."""
+    """True if a value of such a name is a literal, and no reference, switch or blank."""
     bare = value.strip(" \t\n\"'")
     return bool(bare) and REFERENCE.fullmatch(bare) is None
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether a value is a secret by the name that it is given."""
+    """True if a value is a secret by its name."""
     return named_as_secret(name) and is_literal(value)
 
 
 def secret_words(words: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """What stands in a command behind a flag that is called as a secret: the index of the word that
-    holds it, that of its flag, and itself; as ``--flag=value``, or as the word after a flag."""
+    """The secrets in a command, behind a flag with a secret's name: the index of the word with the
+    secret, that of its flag, and the secret. It stands as ``--flag=value``, or in the word after
+    the flag."""
     for index, (word, following) in enumerate(zip_longest(words, words[1:], fillvalue="")):
         flag, equals, given = word.partition("=")
         at = index
@@ -143,7 +144,7 @@ def in_arguments(words: Sequence[Any]) -> Iterator[tuple[int, str]]:
 
 
 def assigned(text: str) -> Iterator[str]:
-    """The names of what is set in a text, be it settings or a program, that are secrets by them."""
+    """The names of secrets that a text sets, be it settings or a program."""
     for start, end in sorted(_hinted(text)):
         for match in ASSIGNED.finditer(text, start, end):
             name, value = match["name"] or match["flag"], match["value"]
@@ -156,7 +157,7 @@ def assigned(text: str) -> Iterator[str]:
 
 
 def _hinted(text: str) -> set[tuple[int, int]]:
-    """Where a text has a word for a secret: the line, and the next one for its value."""
+    """The lines of a text with a word for a secret, each with the next one for its value."""
     small = text.lower()
     if len(small) != len(text):
         return {(0, len(text))}  # a letter that is two in small letters: no place is the same
@@ -181,8 +182,8 @@ def _end(text: str, at: int) -> int:
 
 @functools.lru_cache(maxsize=65_536)
 def credential(text: str) -> str:
-    """What a text has in it that looks like a secret, by form or by name, in words; in base64 by
-    form alone. Empty where nothing does."""
+    """A description of what looks like a secret in a text, by form or by name. In base64 only the
+    form counts. Empty where nothing does."""
     found = kind_of(text) or (WRITTEN_OUT if any(assigned(text)) else "")
     if not found and _BASE64.fullmatch(text):
         found = kind_of(_decoded(text))
@@ -190,8 +191,8 @@ def credential(text: str) -> str:
 
 
 def suspect(texts: Iterable[str]) -> bool:
-    """Whether any of some texts may have a secret in it; of false alarms there are few. All at
-    once, as to ask of each of thousands takes ten times as long."""
+    """True if any of some texts may have a secret in it; there are few false alarms. All texts are
+    read at once: to ask of each of thousands takes ten times as long."""
     every = list(texts)
     joined = "\n".join(every)
     if any(_keys(joined)) or any(assigned(joined)):

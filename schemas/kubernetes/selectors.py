@@ -9,12 +9,12 @@ from typing import Any
 
 
 def has_labels(labels: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether labels hold all of matchLabels, or of a nodeSelector."""
+    """True if labels hold all of matchLabels, or of a nodeSelector."""
     return all(labels.get(key) == value for key, value in wanted.items())
 
 
 def _compare(value: str | None, values: list[Any], sign: int) -> bool:
-    """Whether a label's number lies above (sign 1) or below (-1) the one that is asked for."""
+    """True if a label's number lies above (sign 1) or below (-1) the wanted one."""
     try:
         return value is not None and sign * int(value) > sign * int(values[0])
     except (ValueError, IndexError):

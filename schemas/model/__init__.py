@@ -1,1 +1,2 @@
-"""What a person writes: typed sections of a site file, the catalogue, and codes of problems."""
+"""The model of the files that a person writes: sections of a site file, the catalogue, problem
+codes."""

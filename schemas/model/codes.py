@@ -7,8 +7,8 @@ from enum import StrEnum
 
 
 class Code(StrEnum):
-    """What kind of fault a problem is; ``code.why`` says what it would do to a site. A ``hint``
-    does no harm: it is shown, and nothing fails by it."""
+    """The kind of fault of a problem; ``code.why`` gives its effect on a site. A ``hint`` does no
+    harm: it is shown, and nothing fails by it."""
 
     why: str
     hint: bool

@@ -1,4 +1,4 @@
-"""What a site file says of the site's end."""
+"""The section of a site file on the end of the site."""
 
 from schemas.model.policies import Sentence
 from schemas.model.primitives import Model

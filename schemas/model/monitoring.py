@@ -80,7 +80,7 @@ class Thresholds(Model):
 
 
 class Monitoring(Model):
-    """What watches a site."""
+    """The monitoring of a site."""
 
     namespace: DnsLabel = "monitoring"
     """Namespace of Prometheus, Alertmanager and Grafana, which are the site's own."""

@@ -79,15 +79,16 @@ Audience = Annotated[
 
 
 def counted(servers: int) -> int:
-    """The number of servers that a quota is divided by: rounded up to two significant digits, so
-    that a few more or fewer seldom change a share: 400 for 391 to 400. Up to 99 it is exact."""
+    """The number of servers that a quota is divided by: rounded up to two significant digits. So a
+    few more or fewer seldom change a share: 400 for 391 to 400. Up to 99 it is exact."""
     step = int(10 ** max(0, len(str(servers)) - 2))
     return -(-servers // step) * step
 
 
 def share(quota: str, servers: int) -> int:
-    """What one of ``servers`` may keep of a bucket's quota, in bytes, of whole MiB: together never
-    more than it all, and at 100 and more up to a tenth less. It is 1 MiB at least."""
+    """The part of a bucket's quota that one of ``servers`` may keep, in bytes, of whole MiB and at
+    least 1 MiB. Together the shares are never above the quota. From 100 servers on they are up to a
+    tenth below it."""
     return max(1, thousandths(quota) // (1000 * counted(servers) * MIB)) * MIB
 
 
@@ -152,15 +153,15 @@ class Bucket(Model):
 
     @property
     def open(self) -> bool:
-        """Whether every pod that shows a token may write it."""
+        """True if every pod that shows a token may write the bucket."""
         return self.public and not self.namespaces
 
     def readable_by(self, namespace: str) -> bool:
-        """Whether pods of a namespace may read it."""
+        """True if pods of a namespace may read the bucket."""
         return self.public or namespace in self.namespaces
 
     def writable_by(self, namespace: str) -> bool:
-        """Whether pods of a namespace may write it."""
+        """True if pods of a namespace may write the bucket."""
         return self.open or namespace in self.namespaces
 
 
@@ -218,6 +219,6 @@ class Cache(Model):
         return [each for each in self.buckets if each.name != layers]
 
     def url(self, bucket: str = "") -> str:
-        """What pods put before the name of an object of a bucket; ends with a slash."""
+        """The prefix of the URLs of a bucket's objects, as pods write it; ends with a slash."""
         base = f"http://{self.service}.{self.namespace}.svc/v1/objects/"
         return f"{base}{bucket}/" if bucket else base

@@ -1,4 +1,4 @@
-"""What a site adds to the policies, and what it excepts from them, each with a reason and an end.
+"""A site's own policies, and its exceptions, each with a reason and an end.
 
 What a single value may be; the rules themselves are in policies/, which shares no code with this.
 """

@@ -40,7 +40,7 @@ class Problem:
 
     @property
     def why(self) -> str:
-        """What the fault would do to a site."""
+        """The effect of the fault on a site."""
         return self.reason or self.code.why
 
     def __str__(self) -> str:

@@ -76,7 +76,7 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 
 def scheduler_name(backend: Backend | None) -> str:
-    """What pods of a backend's pools write as schedulerName; Kueue only says when they start."""
+    """The schedulerName of pods in a backend's pools; Kueue only says when they start."""
     if backend is None or backend.kind is BackendKind.KUEUE:
         return DEFAULT_SCHEDULER
     return backend.name

@@ -132,7 +132,7 @@ class Proxy(Model):
 
 
 class FirstBoot(Model):
-    """What a host needs at its first boot, before it can join."""
+    """The needs of a host at its first boot, before it can join."""
 
     ntp: Annotated[list[Server], Field(min_length=1, max_length=8)]
     """Time servers: certificates fail on a host whose clock is off."""

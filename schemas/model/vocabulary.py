@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What the machines of a pool are to their cluster."""
+    """The role of a pool's machines in their cluster."""
 
     CONTROL_PLANE = "control-plane"
     """Runs the Kubernetes API and etcd."""
@@ -40,7 +40,7 @@ class RolloutStrategy(StrEnum):
 
 
 class Remedy(StrEnum):
-    """What Cluster API does for a machine that fails its health check."""
+    """The remedy of Cluster API for a machine that fails its health check."""
 
     REBOOT = "reboot"
     """Metal3 power-cycles the host; the disk stays as it is."""
@@ -49,7 +49,7 @@ class Remedy(StrEnum):
 
 
 class TaintEffect(StrEnum):
-    """What a taint does to pods that do not tolerate it."""
+    """The effect of a taint on pods that do not tolerate it."""
 
     NO_SCHEDULE = "NoSchedule"
     """No new ones come."""
@@ -69,7 +69,7 @@ class ModelBy(StrEnum):
 
 
 class BackendKind(StrEnum):
-    """What decides when pods start."""
+    """The scheduler that decides when pods start."""
 
     KUBE_SCHEDULER = "kube-scheduler"
     """A kube-scheduler of the site's own build, with the gang plugin, kube-throttler or both."""
@@ -98,7 +98,7 @@ class SriovBy(StrEnum):
 
 
 class VirtualFunctionDriver(StrEnum):
-    """What a pod gets of a virtual function."""
+    """The driver of a virtual function, which decides what a pod gets."""
 
     NETDEVICE = "netdevice"
     """A network interface of the kernel."""
@@ -116,7 +116,7 @@ class CacheDiscovery(StrEnum):
 
 
 class Fault(StrEnum):
-    """What can be wrong with a host, as a condition of its node."""
+    """A fault of a host, as a condition of its node."""
 
     ACCELERATOR_MISSING = "accelerator-missing"
     """Fewer accelerators work than the hardware profile has."""
@@ -133,7 +133,7 @@ class Fault(StrEnum):
 
 
 class HealerKind(StrEnum):
-    """What mends the faults of hosts."""
+    """The kind of remediator that repairs the faults of hosts."""
 
     NODE_OPERATION_CONTROLLER = "node-operation-controller"
     """Taint, drain, reboot by the BareMetalHost, and back."""
@@ -164,7 +164,8 @@ class ReceiverKind(StrEnum):
 
 
 class Severity(StrEnum):
-    """What becomes of an object that breaks a rule; Pulumi's enforcement levels."""
+    """The severity of a rule: what happens to an object that breaks it. The levels are Pulumi's
+    enforcement levels."""
 
     MANDATORY = "mandatory"
     """It is refused."""

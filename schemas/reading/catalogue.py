@@ -1,4 +1,4 @@
-"""What sites refer to by name: the hardware profiles, accelerators and releases of
+"""The catalogue that sites refer to by name: hardware profiles, accelerators and releases of
 schemas/catalogue."""
 
 import functools

@@ -38,8 +38,8 @@ class Host(NamedTuple):
 
 
 class HostList(NamedTuple):
-    """What a host list says. ``complete``: every host's pool and zone is known, so that the hosts
-    of each can be counted."""
+    """The content of a host list. ``complete``: every host's pool and zone is known, so that the
+    hosts of each can be counted."""
 
     hosts: list[Host]
     problems: list[Problem]
@@ -47,7 +47,7 @@ class HostList(NamedTuple):
 
 
 class Column(NamedTuple):
-    """What a cell of a column may hold, and how to say so."""
+    """The allowed content of a column's cells, and the words for it."""
 
     pattern: str
     meaning: str
@@ -180,7 +180,7 @@ class _Rows:
 
 
 def _words(name: str, cell: str) -> tuple[str, str]:
-    """What is wrong with a cell, and what to write instead."""
+    """The fault of a cell, and what to write instead."""
     column = COLUMNS[name]
     if not cell:
         return f"{name} is empty", f"write {column.meaning}, such as {column.example}"

@@ -65,7 +65,7 @@ letters and digits (PagerDuty, Events API v2)."""
 
 
 class Literal(NamedTuple):
-    """What a literal is, and what to do instead; ``key``: its name tells it, and is where it is."""
+    """A literal secret and the advice for it; ``key``: its name reveals it, and gives its place."""
 
     message: str
     fix: str
@@ -92,7 +92,7 @@ def in_document(document: Document, schema: Schema) -> Iterator[tuple[Path, Lite
 
 
 def refers(path: Path) -> bool:
-    """Whether a field names a Secret: what stands there by mistake is the secret itself."""
+    """True if a field names a Secret. A wrong value there is often the secret itself."""
     return tuple(step for step in path if isinstance(step, str)) in REFERENCES
 
 
@@ -191,7 +191,7 @@ def in_manifests(text: str) -> list[Placed]:
 
 
 def _named(item: Mapping[str, Any]) -> Iterator[str]:
-    """The names of an object's values that are secrets by them."""
+    """The names of an object's values that are secrets by their names."""
     stack: list[tuple[Any, bool]] = [(item, False)]
     while stack:
         value, data = stack.pop()
@@ -225,8 +225,8 @@ def _place_of(name: str, lines: list[str], start: int) -> tuple[int, int]:
 
 
 def settled(problems: Iterable[Problem]) -> list[Problem]:
-    """Problems in their order, each once; of a literal that was found in several ways on one line
-    the one that says which value it is."""
+    """Problems in their order, each once. Of a literal found in several ways on one line, only the
+    problem that names the value stays."""
     every = sorted(set(problems))
     best: dict[tuple[str, int], Problem] = {}
     for each in every:

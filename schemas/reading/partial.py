@@ -21,7 +21,7 @@ _ANY_TEXT = f"ssh-ed25519 {'A' * 68}"
 
 
 class Flaw(StrEnum):
-    """What is wrong at a path."""
+    """A fault at a path."""
 
     VALUE = "value"
     """The value is missing or wrong: it becomes a hole."""

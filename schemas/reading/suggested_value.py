@@ -14,7 +14,7 @@ _HARDWARE_ADDRESS = re.compile(r"[0-9a-f]{12}")
 
 
 def tidied(value: str, pattern: str, *, respelt: bool = True) -> str | None:
-    """``value`` without what does not belong there, if it then fits ``pattern``.
+    """``value`` without the characters that do not belong there, if it then fits ``pattern``.
 
     ``respelt``: other spellings of it mean the same, as they do for names, but not for numbers
     that someone else gave.
@@ -27,7 +27,7 @@ def tidied(value: str, pattern: str, *, respelt: bool = True) -> str | None:
 
 
 def fits(value: str, pattern: str) -> bool:
-    """Whether the whole of a text is what ``pattern`` describes."""
+    """True if ``pattern`` describes the whole text."""
     return re.fullmatch(pattern, value) is not None
 
 

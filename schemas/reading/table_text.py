@@ -1,4 +1,4 @@
-"""What is wrong with the text of a table: its encoding, its separators, its header.
+"""Faults in the text of a table: its encoding, its separators, its header.
 
 Knows what spreadsheets write when they save one. What a cell may hold belongs to
 schemas/reading/host_list.py.
@@ -88,7 +88,7 @@ def header_problems(line: str, file: str, columns: list[str]) -> list[Problem]:
 
 
 def _no_header(line: str, columns: list[str]) -> tuple[Code, int, str, str]:
-    """What stands in the first line in place of the names of columns."""
+    """The fault of a first line that does not hold the names of columns."""
     for separator, name in ((";", "semicolons"), ("\t", "tabs")):
         cells = {cell.strip('" ') for cell in line.split(separator)}
         if cells & set(columns) or line.lower() == f"sep={separator}":

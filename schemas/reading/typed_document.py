@@ -168,7 +168,7 @@ def _is_entry(fault: _Fault) -> bool:
 
 
 def _meant(faults: list[_Fault], schema: dict[str, Any]) -> dict[Path, Path]:
-    """The path of each unknown field that is a known one misspelt, with the path that was meant."""
+    """The path of each misspelt field, with the path of the known field that was meant."""
     unknown = [fault.path for fault in faults if fault.kind == "extra_forbidden"]
     found = {}
     for path in unknown[:MAX_PROBLEMS]:

@@ -89,7 +89,7 @@ _FORMS = (
 
 
 def shown(value: Any) -> str:
-    """A value as a person would call it: text as it is, anything large by its kind.
+    """A value in a person's words: text as it is, anything large by its kind.
 
     The query of a URL is left out, as tokens are put there.
     """
@@ -105,7 +105,7 @@ def shown(value: Any) -> str:
 
 
 def form(pattern: str) -> str:
-    """What a pattern asks for, in words; empty where it is one field's own."""
+    """The form that a pattern describes, in words; empty where it is one field's own."""
     return _forms().get(pattern, "")
 
 
@@ -123,7 +123,7 @@ def pattern_of(primitive: Any) -> str:
 
 
 def description(node: Node) -> str:
-    """What a field is for, on one line without a full stop."""
+    """The purpose of a field, on one line without a full stop."""
     return " ".join(str(node.get("description", "")).split()).rstrip(".")
 
 
@@ -133,7 +133,7 @@ def example(node: Node) -> str:
 
 
 def belongs(node: Node, what: str = "") -> str:
-    """What belongs at a place: its form, an example, and what the field is for."""
+    """The value that belongs at a place: its form, an example, and the purpose of the field."""
     what = what or _what(node)
     if example(node):
         what += f" such as {example(node)}"
@@ -160,7 +160,7 @@ def _what(node: Node) -> str:
 
 
 def wrong_type(kind: str, value: Any, node: Node, *, required: bool) -> tuple[str, str]:
-    """What is wrong with a value of another type, and what to write."""
+    """The fault of a value of another type, and what to write."""
     wanted = TYPES[kind]
     if value is None:
         message = f"nothing is written here, where {wanted} belongs"
@@ -177,7 +177,7 @@ def wrong_type(kind: str, value: Any, node: Node, *, required: bool) -> tuple[st
 
 
 def _converted(wanted: str, value: Any, node: Node) -> str:
-    """How to write the same value as the type that was wanted; empty where that cannot be."""
+    """How to write the same value in the wanted type; empty where that is impossible."""
     if wanted == "text" and isinstance(value, int | float):
         right = "pattern" not in node or fits(shown(value), node["pattern"])
         return "put quotes around it" if right else ""
@@ -192,7 +192,7 @@ def _converted(wanted: str, value: Any, node: Node) -> str:
 
 
 def out_of_bounds(kind: str, context: Mapping[str, Any], value: Any, node: Node) -> tuple[str, str]:
-    """What is wrong with a value beyond its bounds, and what to write. KeyError: no such kind."""
+    """The fault of a value beyond its bounds, and what to write. KeyError: no such kind."""
     name, words = _BOUNDS[kind]
     count = len(value) if isinstance(value, str | list) else 0
     unit = "character" if isinstance(value, str) else "item"
@@ -208,7 +208,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def misfit(value: Any, pattern: str, node: Node) -> tuple[str, str]:
-    """What is wrong with a text that does not fit its pattern, and what to write."""
+    """The fault of a text that does not fit its pattern, and what to write."""
     what = form(pattern)
     message = f"{shown(value) or 'an empty text'} is not {what or 'what belongs here'}"
     fitting = tidied(value, pattern) if isinstance(value, str) else None
@@ -216,13 +216,13 @@ def misfit(value: Any, pattern: str, node: Node) -> tuple[str, str]:
 
 
 def not_shown(node: Node) -> tuple[str, str]:
-    """What is wrong with a value that may be a secret, without it, and what to write."""
+    """The fault of a value that may be a secret, without the value, and what to write."""
     what = form(str(node.get("pattern", ""))) or "what belongs here"
     return f"this is not {what}; it is not shown, as it may be a secret", f"write {belongs(node)}"
 
 
 def not_allowed(value: Any, node: Node) -> tuple[str, str]:
-    """What is wrong with a value that is none of the allowed ones, and what to write."""
+    """The fault of a value that is none of the allowed ones, and what to write."""
     allowed = [str(each) for each in node.get("enum", ())]
     near = nearest(value, allowed) if isinstance(value, str) else None
     return f"{shown(value)} is not allowed here", f"write {near or belongs(node)}"

@@ -1,4 +1,4 @@
-"""What the text of a file may hold, and what its unquoted scalars mean.
+"""The characters that a file may hold, and the meaning of its unquoted scalars.
 
 Owns the checks on bytes and characters, the words for syntax errors, the core schema, and the rules
 of YAML 1.2 that libyaml does not hold. Values and their places belong to yaml_reader.py.
@@ -184,7 +184,8 @@ def _character_faults(text: str) -> Iterator[_Fault]:
 
 
 def resolve(text: str) -> str | int | float | bool | None:
-    """What an unquoted scalar means by the core schema; infinity for what no tool can hold."""
+    """The meaning of an unquoted scalar by the core schema; infinity for a number that no tool can
+    hold."""
     if text[:1] not in _TYPED:
         return text
     if text in _CONSTANTS:

@@ -43,7 +43,7 @@ def own_models(file: SiteFile, catalogue: Mapping[str, AcceleratorModel]) -> Ite
 
 
 def known(site: Site) -> Iterator[Finding]:
-    """Every card of the site has a record, in the catalogue or in the site's file."""
+    """Every accelerator model of the site has a record, in the catalogue or in the site's file."""
     settings = site.file.accelerators
     if settings is None:
         return
@@ -170,7 +170,7 @@ def served(site: Site) -> list[Served]:
 
 
 def all_known(site: Site) -> bool:
-    """Whether every model of the site's hosts is known: without, little follows."""
+    """True if every model of the site's hosts is known: without, little follows."""
     return all(model in site.accelerators for model in _places(site))
 
 
@@ -180,7 +180,7 @@ def operated_models(site: Site) -> list[Served]:
 
 
 def _named(settings: AcceleratorSettings, each: Served) -> tuple[Path, bool]:
-    """Where a model gets its name: an entry of names, its own key, or the pool that has it."""
+    """The place that names a model: an entry of names, its own key, or the pool that has it."""
     if each.model in settings.names:
         return ("accelerators", "names", each.model), False
     if each.model in settings.models:

@@ -14,7 +14,7 @@ _MOUNTED = ("/var/lib/kubelet/device-plugins", "/var/lib/kubelet/pod-resources")
 
 
 def program_settings(site: Site) -> Iterator[Finding]:
-    """What programs advertise is taken by kubelets, and every path is mounted once."""
+    """Kubelets accept each resource that programs advertise, and every path is mounted once."""
     settings = site.file.accelerators
     for name, model in settings.models.items() if settings else ():
         place: Path = ("accelerators", "models", name)

@@ -54,7 +54,7 @@ def ways(site: Site) -> Iterator[Finding]:
 
 
 def _handed_by_nobody(site: Site, each: Served) -> bool:
-    """Whether neither a DRA driver nor the model's device plugin makes the model's own resource."""
+    """True if neither a DRA driver nor the model's device plugin makes the model's own resource."""
     return each.record.dra is None and site.resource(each.model) != each.record.plugin.resource
 
 
@@ -115,7 +115,7 @@ def volcano(site: Site) -> Iterator[Finding]:
 
 
 def _on_nodes(site: Site, each: Served) -> bool:
-    """Whether a device plugin makes the model's own resource one of its nodes."""
+    """True if a device plugin makes the model's own resource one of its nodes."""
     made = site.resource(each.model) == each.record.plugin.resource
     return made and not handed_by_dra(site, each.model)
 
@@ -154,7 +154,8 @@ def gpu_operator(site: Site) -> Iterator[Finding]:
 
 
 def operated_resources(site: Site) -> Iterator[Finding]:
-    """What a model says of its plugin is so under the GPU operator, which runs its own."""
+    """A model's settings of its plugin hold under the GPU operator, which runs a plugin of its
+    own."""
     settings = site.file.accelerators
     if settings is None or settings.gpu_operator is None or not all_known(site):
         return

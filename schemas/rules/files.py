@@ -96,7 +96,7 @@ def _certificate_fault(text: str) -> tuple[int, str] | None:
 
 
 def _is_der(text: str) -> bool:
-    """Whether base64 text holds one whole DER sequence, as every certificate is."""
+    """True if base64 text holds one whole DER sequence, as every certificate is."""
     try:
         data = base64.b64decode(text, validate=True)
     except ValueError:
@@ -161,7 +161,7 @@ def _other_network(site: Site, file: str, text: str) -> Iterator[Finding]:
 
 
 def _resource_set(file: str, text: str) -> Iterator[Finding]:
-    """What Cluster API's ClusterResourceSet asks of a text."""
+    """A text meets the conditions of Cluster API's ClusterResourceSet."""
     size = len(text.encode())
     if size > MAX_MANIFEST_BYTES:
         message = f"{file} has {size} bytes, a ConfigMap takes {MAX_MANIFEST_BYTES}"

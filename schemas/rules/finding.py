@@ -1,4 +1,5 @@
-"""What a rule says: a fault at a place in the data; where that is in a file, the loader knows."""
+"""The finding of a rule: a fault at a place in the data. Where that is in a file, the loader
+knows."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -40,8 +41,8 @@ class Finding:
 
 
 def attempt(items: Iterable[T], *, holes: bool) -> Iterator[T]:
-    """What a rule says until it looks into a hole (schemas/reading/partial.py), where the site has
-    any.
+    """The findings of a rule until it looks into a hole (schemas/reading/partial.py), where the
+    site has any.
 
     A site without holes hides nothing: an AttributeError is then a fault of the rule.
     """

@@ -54,7 +54,7 @@ def eviction(at: InPool) -> Iterator[Finding]:
 
 
 def memory(at: InPool) -> Iterator[Finding]:
-    """What is kept free of memory is less than the host has, and in the right unit."""
+    """The reserved memory is less than the host has, and in the right unit."""
     site, pool = at.site, at.pool
     gib = site.profile(pool).memory_gib if pool.hardware in site.hardware else None
     settings: Path = at.path("kubelet")
@@ -74,7 +74,7 @@ def memory(at: InPool) -> Iterator[Finding]:
 
 
 def processors(at: InPool) -> Iterator[Finding]:
-    """What is kept of processor cores is less than the host has."""
+    """The reserved processor cores are fewer than the host has."""
     site, pool = at.site, at.pool
     text = pool.kubelet.reserved_cpu
     if pool.hardware in site.hardware and amount(text) >= site.profile(pool).cpu_cores:

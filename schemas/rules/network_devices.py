@@ -66,7 +66,7 @@ def _twice(place: Path, resource: Rdma | Sriov, owners: dict[str, str]) -> Itera
 
 
 def functions(at: InPool) -> Iterator[Finding]:
-    """What virtual functions are asked to be is something that they can be."""
+    """The settings of virtual functions are possible for the device."""
     by_plugin = at.site.file.network_devices.sriov_by is SriovBy.DEVICE_PLUGIN
     for number, sriov in enumerate(at.pool.network_devices.sriov):
         for field, message, fix in (*_impossible(sriov), *(_undone(sriov) if by_plugin else ())):
@@ -98,7 +98,7 @@ def _impossible(sriov: Sriov) -> Iterator[tuple[str, str, str]]:
 
 
 def _undone(sriov: Sriov) -> Iterator[tuple[str, str, str]]:
-    """What only the operator does."""
+    """The settings that only the operator carries out."""
     for field in ("mtu", "vlan", "addresses"):
         if getattr(sriov, field) is not None:
             why = f"{field} is the operator's to set, and sriov_by: device-plugin leaves it out"

@@ -30,7 +30,7 @@ def networks(site: Site) -> Iterator[Finding]:
 
 
 def site_networks(site: Site) -> Iterator[tuple[str, Path, str | None]]:
-    """What each network is for, its place, and the network, None for one that is not known."""
+    """Each network with its purpose and its place; the network is None where it is not known."""
     cluster = getattr(site.file, "cluster", None)
     yield "pods", ("cluster", "pods"), getattr(cluster, "pods", None)
     yield "services", ("cluster", "services"), getattr(cluster, "services", None)

@@ -71,7 +71,7 @@ def _small_share(place: Path, text: str, count: int) -> Finding:
 
 
 def quotas(site: Site) -> Iterator[Finding]:
-    """What buckets may take is there: each server's shares fit its capacity."""
+    """The quotas of buckets fit the site: each server's shares fit its capacity."""
     cache, count = site.file.cache, site.cache_servers()
     if cache is None or count == 0:
         return

@@ -102,7 +102,8 @@ def server_port(site: Site) -> Iterator[Finding]:
 
 
 def server_environment(site: Site) -> Iterator[Finding]:
-    """What the cache has fields for is said there alone: Envoy, volumes and jobs go by these."""
+    """Settings for which the cache has fields stand in those alone: Envoy, volumes and jobs go by
+    them."""
     cache = site.file.cache
     for name in cache.server.env if cache else ():
         if name in SERVER_VARIABLES:
@@ -166,12 +167,12 @@ def config_path(site: Site) -> Iterator[Finding]:
 
 
 def _below(path: str, folder: str) -> bool:
-    """Whether a path is a folder, or lies in it."""
+    """True if a path is a folder, or lies in it."""
     return f"{path}/".startswith(f"{folder}/")
 
 
 def _touches(path: str, folder: str) -> bool:
-    """Whether one of the two is the other, or lies in it."""
+    """True if one of the two is the other, or lies in it."""
     return _below(path, folder) or _below(folder, path)
 
 
@@ -211,7 +212,7 @@ def program_sizes(site: Site) -> Iterator[Finding]:
 
 
 def _host_gives(site: Site, cache: Cache, pool: Pool, *, keeps: bool) -> Iterator[Finding]:
-    """What the programs get together, and what the pool reserves, is less than a host has."""
+    """The needs of the programs together with the pool's reserves are below what a host has."""
     profile, kept = site.profile(pool), pool.kubelet
     servers = (cache.server.memory, cache.server.cpu) if keeps else ("0", "0")
     memory = sum(map(amount, (servers[0], cache.envoy.memory, kept.reserved_memory)))

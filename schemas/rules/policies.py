@@ -110,14 +110,15 @@ def _kinds(rule: CelRule, place: Path) -> Iterator[Finding]:
 
 
 def in_no_namespace(group: str, name: str) -> bool:
-    """Whether it is known of a resource that its objects are in no namespace. A binding's
+    """True if the objects of a resource are known to be in no namespace. A binding's
     namespaceSelector leaves none of these out (apiserver, pkg/admission/plugin/webhook/predicates/
     namespace/matcher.go); a Namespace it judges by its own labels."""
     return name in _IN_NO_NAMESPACE.get(group, "").split()
 
 
 def fault_of(expression: str) -> tuple[str, str] | None:
-    """What shows without a parser that an expression is no rule, and what to do; None if nothing.
+    """The fault of an expression that shows without a parser, and what to do; None if there is
+    none.
 
     A bracket that is never closed, a string without an end, or nothing of the object in it.
     """

@@ -38,7 +38,7 @@ def healers(site: Site) -> list[tuple[Path, Healer]]:
 
 
 def mending(site: Site, kind: HealerKind | None = None) -> bool:
-    """Whether any host of the site has a healer (of a kind)."""
+    """True if any host of the site has a remediator (of a kind)."""
     found = (each for pool in site.file.pools for each in site.healers_of(pool))
     return any(kind in (None, each.kind) for each in found)
 
@@ -51,7 +51,7 @@ def _pools(site: Site, healer: Healer) -> list[tuple[int, Pool]]:
 
 
 def _judged(site: Site, pool: Pool) -> bool:
-    """Whether it is known what hosts of a pool have."""
+    """True if the devices of a pool's hosts are known."""
     model = site.model(pool)
     return pool.hardware in site.hardware and (model is None or model in site.accelerators)
 
@@ -144,7 +144,7 @@ def _faults_of_no_pool(
 
 
 def _needs(site: Site, faults: Sequence[Fault]) -> str:
-    """What a pool lacks for some faults of accelerators: the least of it."""
+    """The missing part that a pool needs for some faults of accelerators: the least of it."""
     if site.file.accelerators is None:
         return "without an accelerators section nothing says how cards are seen"
     return f"that needs {_NEEDS[min(faults, key=[*_NEEDS].index)]}"
@@ -219,7 +219,7 @@ def _few_members(site: Site, at: Path, healer: Healer) -> Iterator[Finding]:
 
 
 def _too_few(pool: Pool, machines: int) -> bool:
-    """Whether no machine of a pool may be out at any time."""
+    """True if no machine of a pool may be out at any time."""
     return pool.role is Role.CONTROL_PLANE and machines > 0 and _most(pool, machines) < 1
 
 
@@ -229,7 +229,7 @@ def _most(pool: Pool, machines: int) -> int:
 
 
 def _said(wanted: int, most: int, machines: int, pool: Pool) -> tuple[str, str]:
-    """What a budget would do that takes out too much, and what to write instead."""
+    """The effect of a budget that takes out too much, and what to write instead."""
     name = pool.name
     if pool.role is Role.CONTROL_PLANE:
         message = f"max_unavailable: {wanted} of {machines} control planes costs etcd its majority"

@@ -105,7 +105,7 @@ def xids(site: Site) -> Iterator[Finding]:
 
 
 def _of_nvidia(site: Site) -> bool:
-    """Whether hosts have NVIDIA's driver, as far as their accelerators are known."""
+    """True if hosts have NVIDIA's driver, as far as their accelerators are known."""
     vendors = (site.accelerators[model].vendor for model in site.models() if all_known(site))
     return not all_known(site) or "nvidia" in vendors
 
@@ -152,7 +152,7 @@ def _of_health(place: Path, health: Health) -> Iterator[Finding]:
 
 
 def broken_expression(text: str) -> tuple[str, str] | None:
-    """What is wrong with an extended regular expression, and a way out; None where nothing is.
+    """The fault of an extended regular expression, and a way out; None where it has none.
 
     Python's own expressions stand for grep's, with which they agree but for Perl's additions and
     named classes.

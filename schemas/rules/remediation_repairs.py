@@ -79,7 +79,7 @@ def window(site: Site) -> Iterator[Finding]:
 
 
 def found_in_time(site: Site) -> Iterator[Finding]:
-    """A fault is told within an hour, and that it is gone while the repair still counts."""
+    """A fault is reported within an hour, and its end while the repair still counts."""
     remediation = site.file.remediation
     if remediation is None:
         return

@@ -91,12 +91,12 @@ def all_at_once(at: InPool) -> Iterator[Finding]:
 
 
 def _rolls(pool: Pool) -> bool:
-    """Whether a pool is replaced by a rollout that Foresite sets."""
+    """True if a pool is replaced by a rollout that Foresite sets."""
     return pool.role is Role.WORKER and pool.rollout.strategy is RolloutStrategy.ROLLING_UPDATE
 
 
 def _stuck(at: InPool) -> bool:
-    """Whether no machine of a pool can be replaced, however many it has."""
+    """True if no machine of a pool can be replaced, however many it has."""
     pool, rollout = at.pool, at.pool.rollout
     limits = rollout.max_unavailable, rollout.max_surge
     return _rolls(pool) and bool(waves(1, *limits, pool.spares).stuck)

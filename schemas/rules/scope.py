@@ -1,4 +1,4 @@
-"""What a rule on one part of a site gets to see: the part, its site, and the place of the part."""
+"""The scope of a rule on one part of a site: the part, its site, and the place of the part."""
 
 from typing import NamedTuple
 

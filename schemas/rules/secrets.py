@@ -51,7 +51,7 @@ def _some(needed: list[SecretReference]) -> str:
 
 
 def paths(site: Site) -> Iterator[Finding]:
-    """What is put into the path is known, and each Secret has a place of its own in its store."""
+    """The fields in a path are known, and each Secret has a place of its own in its store."""
     secrets = site.file.secrets
     if secrets is None:
         return
@@ -79,8 +79,8 @@ def paths(site: Site) -> Iterator[Finding]:
 
 
 def _in_store(site: Site, secrets: Secrets, each: SecretReference) -> tuple[object, ...]:
-    """What tells a Secret's place from all others: its store, and where it is there. Two stores of
-    one name and kind on the two clusters are taken for one, as they mostly are."""
+    """The key of a Secret's place: its store, and its place there. Two stores of one name and kind
+    on the two clusters count as one, as they mostly are."""
     store = secrets.management if each.management else secrets.site
     name = (store.name, store.kind) if store else (each.management,)
     return (*name, secrets.place(site.name, each.namespace, each.name))
@@ -91,7 +91,7 @@ def _called(each: SecretReference) -> str:
 
 
 def taken(site: Site) -> Iterator[Finding]:
-    """The Secret of the BMCs is none that Cluster API makes: it would be overwritten in turn."""
+    """The Secret of the BMCs is none that Cluster API makes, which would overwrite it."""
     name = site.file.bmc.credentials
     if name in {f"{site.name}-{end}" for end in _OF_CLUSTER_API}:
         message = f"{name} is a Secret that Cluster API makes for the cluster itself"

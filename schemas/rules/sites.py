@@ -25,7 +25,7 @@ Found = dict[str, list[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What one site takes of the world that all sites share.
+    """The resources of the world that one site takes, and that all sites share.
 
     ``networks`` are (what for, place in the site file, network); ``cells`` maps each unique column
     of the host list to its values, in the order of ``lines``; ``announced`` says that the endpoint

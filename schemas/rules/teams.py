@@ -87,7 +87,8 @@ def team_priorities(site: Site) -> Iterator[Finding]:
 
 
 def storage(site: Site) -> Iterator[Finding]:
-    """What a container asks for by default it may also use, and what it may use it may ask for."""
+    """A container's default request is within its limit, and its limit within what it may
+    request."""
     if site.file.scheduling is None:
         return
     yield from _storage(("scheduling", "ephemeral_storage"), site.file.scheduling.ephemeral_storage)

@@ -134,7 +134,7 @@ def off_peak_used(site: Site) -> Iterator[Finding]:
 
 
 def limits_held(site: Site) -> Iterator[Finding]:
-    """What holds a limit can hold it: with other hours, and over several namespaces."""
+    """The holder of a limit can hold it: with other hours, and over several namespaces."""
     quotas = held(site, Holder.QUOTA)
     for place, team in teams_of(site):
         yield from _without_hours(site, place, team)
@@ -163,7 +163,7 @@ def _without_hours(site: Site, place: Path, team: Team) -> Iterator[Finding]:
 
 
 def _throttled(site: Site, model: str) -> str:
-    """How a model comes to be held by a throttler."""
+    """How to have a throttler hold a model."""
     backend = site.backend_of(model)
     if backend is not None and backend.scheduler is not None:
         return f"run kube-throttler in {backend.name}, and name it in scheduler.throttler"
@@ -171,7 +171,7 @@ def _throttled(site: Site, model: str) -> str:
 
 
 def overcommitted(site: Site) -> Iterator[Finding]:
-    """What teams are promised is there, also while a rollout takes hosts out."""
+    """The devices that teams are guaranteed are there, also while a rollout takes hosts out."""
     scheduling = site.file.scheduling
     if scheduling is None:
         return

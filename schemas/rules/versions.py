@@ -100,7 +100,7 @@ def _skew(control_plane: str, workers: str) -> Iterator[Finding]:
 
 
 def release_findings(release: Release) -> Iterator[str]:
-    """What is wrong in a release itself: parts of Cluster API that were not made for each other.
+    """The faults of a release itself: parts of Cluster API that were not made for each other.
 
     Cluster API Provider Metal3 speaks contract v1beta2 from 1.13 on, and is built against the
     Cluster API of the same minor (its README, compatibility table; go.mod of v1.13.2).

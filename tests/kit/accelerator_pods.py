@@ -112,7 +112,7 @@ def refused(client: Client, body: Json) -> str:
 
 
 def until(said: Callable[[], Json | str], right: Callable[[Json | str], bool]) -> Json | str:
-    """What is said once it is right: a policy is in force some time after it was made."""
+    """The answer once it is right: a policy is in force some time after it was made."""
     deadline = time.monotonic() + SECONDS
     while not right(found := said()):
         assert time.monotonic() < deadline, found

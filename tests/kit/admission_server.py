@@ -106,7 +106,7 @@ class As(Client):
     def said(
         self, user: User, method: str, path: str, body: Json | None = None, *content: str
     ) -> str:
-        """What the server says where it does not do what ``user`` asks for; empty where it would.
+        """The server's message where it refuses the request of ``user``; empty where it accepts it.
         Nothing changes. ``content``: the type of the body, where it is not JSON."""
         self.user = user
         try:

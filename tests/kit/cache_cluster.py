@@ -70,7 +70,7 @@ SMALL = "3Mi"
 
 
 class Reply(NamedTuple):
-    """What a request was answered with."""
+    """The answer to a request."""
 
     status: int
     body: bytes
@@ -138,7 +138,7 @@ class Cluster(NamedTuple):
         return self.servers[_table(self).host_of(f"{bucket}/{name}")]
 
     def holders(self, bucket: str, name: str, token: str) -> dict[str, bytes]:
-        """What each server has of an object, asked past Envoy; those without it are left out."""
+        """Each server's copy of an object, asked past Envoy; servers without it are left out."""
         found = {}
         for server in self.servers.values():
             reply = ask(server.address, "GET", f"/v1/objects/{bucket}/{name}", token)

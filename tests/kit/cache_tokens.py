@@ -62,7 +62,7 @@ def new_pod(client: Client, namespace: str, spec: Json) -> Pod:
 
 
 def claims(token: str) -> Json:
-    """What a token says."""
+    """The claims of a token."""
     found: Json = json.loads(_decoded(token.split(".")[1]))
     return found
 

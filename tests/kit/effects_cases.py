@@ -248,7 +248,7 @@ def with_pool(site: Site, name: str, **changed: Any) -> Site:
 
 
 class Wrap(NamedTuple):
-    """What Pulumi is told of the object of a row, and where it lies."""
+    """The settings of Pulumi for the object of a row, and its place."""
 
     target: Target = Target.SITE
     protect: bool = False

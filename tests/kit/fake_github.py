@@ -42,7 +42,7 @@ class FakeGitHub:
         return comment
 
     def bodies(self, login: str = BOT) -> list[str]:
-        """What somebody's comments say."""
+        """The texts of somebody's comments."""
         return [each["body"] for each in self.comments if each["user"]["login"] == login]
 
     def answer(self, method: str, target: str, body: Item) -> Answer:

@@ -27,9 +27,9 @@ _HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "host
 
 @dataclass(frozen=True)
 class Fault:
-    """What becomes of a request. ``seconds``: it waits so long. ``status``: it is answered with
-    this, and ``retry_after``. ``cut``: the connection ends, ``before`` the server hears of it or
-    ``after`` it has done what was asked. ``until``: it waits for an event."""
+    """The fate of a request. ``seconds``: it waits so long. ``status``: it is answered with this,
+    and ``retry_after``. ``cut``: the connection ends, ``before`` the server hears of it or
+    ``after`` it has done the request. ``until``: it waits for an event."""
 
     seconds: float = 0.0
     status: int = 0

@@ -101,7 +101,7 @@ def services(scrape: Scrape, site: Site) -> list[Json]:
 
 @functools.cache
 def kubernetes() -> bool:
-    """Whether promtool knows Kubernetes' discovery: Debian's does not."""
+    """True if promtool knows Kubernetes' discovery: Debian's does not."""
     discovery = {"job_name": "a", "kubernetes_sd_configs": [{"role": "pod"}]}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.yml"

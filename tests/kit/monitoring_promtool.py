@@ -266,7 +266,7 @@ def write(case: Case, folder: Path) -> Path:
 
 
 def verdict(path: Path) -> str:
-    """What promtool says of a file of tests; empty where all is as expected."""
+    """The complaint of promtool about a file of tests; empty where all is as expected."""
     done = subprocess.run(
         [promtool(), "test", "rules", str(path)],
         check=False,
@@ -278,7 +278,7 @@ def verdict(path: Path) -> str:
 
 
 def counters(world: World) -> Iterator[str]:
-    """What is wrong with how a world writes its counters."""
+    """The faults in the way a world writes its counters."""
     for name, value in world.items():
         metric = METRICS.get(name.partition("{")[0])
         if isinstance(value, Ramp) != (metric is not None and metric.type is Type.COUNTER):

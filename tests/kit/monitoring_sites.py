@@ -35,7 +35,7 @@ def watched(name: str, **changes: object) -> Site:
 
 
 def monitoring_of(site: Site) -> Monitoring:
-    """What the site file says of monitoring."""
+    """The site file's settings of monitoring."""
     assert site.file.monitoring is not None
     return site.file.monitoring
 

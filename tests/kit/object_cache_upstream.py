@@ -64,7 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(201, 0)
 
     def _loses(self) -> bool:
-        """Whether this request is to be lost, with its connection."""
+        """True if this request is to be lost, with its connection."""
         request = (self.command, self.path)
         if not self.path.endswith("/lost") or request in self.server.lost:
             return False

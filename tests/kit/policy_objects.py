@@ -258,7 +258,7 @@ def pod(value: Any, *place: str | int) -> Object:
 
 
 def found(rule: str, *objects: Object) -> list[Found]:
-    """What one rule finds in some objects."""
+    """The findings of one rule in some objects."""
     (one,) = [each for each in RULES if each.name == rule]
     return [each.found for each in findings(objects, [one])]
 

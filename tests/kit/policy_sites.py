@@ -30,7 +30,7 @@ def rolled(**numbers: Any) -> Json:
 
 
 def pool(name: str = "gpu", replicas: int = 4, **spec: Any) -> Object:
-    """What makes the machines of a pool."""
+    """The object that makes the machines of a pool."""
     labels = {POOL: name, ACCELERATOR: "h100"}
     return made(
         "cluster.x-k8s.io/v1beta2",
@@ -42,7 +42,7 @@ def pool(name: str = "gpu", replicas: int = 4, **spec: Any) -> Object:
 
 
 def control_plane(replicas: int = 3, **spec: Any) -> Object:
-    """What makes the machines of the control plane."""
+    """The object that makes the machines of the control plane."""
     labels = {POOL: "control"}
     return made(
         "controlplane.cluster.x-k8s.io/v1beta2",

@@ -63,11 +63,11 @@ class Repository:
         ]))  # fmt: skip
 
     def preview(self, *sites: str, base: str = "HEAD", head: str | None = None) -> Preview:
-        """What the change since ``base`` does."""
+        """The effect of the change since ``base``."""
         after = at(self.root, head) if head else work_tree(self.root)
         return survey(at(self.root, base), after, sites)
 
     def site(self, name: str, base: str = "HEAD") -> SitePreview:
-        """What the change since ``base`` does to one site that it touches."""
+        """The effect of the change since ``base`` on one site that it concerns."""
         (found,) = (each for each in self.preview(base=base).sites if each.name == name)
         return found

@@ -43,7 +43,7 @@ def shared_sides() -> Iterator[None]:
 
 
 def unchanged() -> bool:
-    """Whether the kept objects are still what is made of their sites."""
+    """True if the kept objects are still those of their sites."""
     return all(objects_by_name(each.site) == each.objects for each in _made.values())
 
 

@@ -42,7 +42,7 @@ def landings(root: Path = ROOT) -> int:
 
 
 def _git(root: Path, *arguments: str) -> str:
-    """What Git answers; empty where it fails or is not there."""
+    """The answer of Git; empty where it fails or is not there."""
     command = ["git", "-C", str(root), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -52,7 +52,7 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def is_due(mode: str, landing: int, share: int, of: int) -> bool:
-    """Whether a proof is run; UsageError where it would not be run within ``MOST`` landings."""
+    """True if a proof is run; UsageError where it would not be run within ``MOST`` landings."""
     if not 0 <= share < of <= MOST:
         raise pytest.UsageError(f"proof({share}, {of}): 0 <= share < of <= {MOST}")
     return mode == "all" or (mode == "share" and landing % of == share)

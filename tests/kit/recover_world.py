@@ -42,7 +42,7 @@ esac
 
 @dataclass
 class World:
-    """What the state knows and what the clusters hold; a test changes it."""
+    """The objects that the state knows and those of the clusters; a test changes them."""
 
     folder: Path
     site: Site
@@ -198,7 +198,7 @@ def recovery(tmp_path: Path) -> World:
 
 @pytest.fixture
 def recovered(capsys: pytest.CaptureFixture[str]) -> Callable[[], Json]:
-    """What the command said, as JSON."""
+    """The output of the command, as JSON."""
 
     def read() -> Json:
         found: Json = json.loads(capsys.readouterr().out)

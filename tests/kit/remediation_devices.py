@@ -171,7 +171,7 @@ def found_shells() -> dict[str, list[str]]:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process is there and has not ended."""
+    """True if a process is there and has not ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except FileNotFoundError:

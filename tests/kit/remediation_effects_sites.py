@@ -117,7 +117,7 @@ def between(before: Side, after: Side, seen: Nodes | None = None) -> list[Effect
 
 
 def worse(found: list[Effect]) -> set[tuple[Impact, int, int | None]]:
-    """What goes beyond a restart of pods: the impact, on how many hosts, at most of how many."""
+    """The effects beyond a restart of pods: the impact, on how many hosts, at most of how many."""
     return {
         (each.impact, len(each.hosts), each.at_most)
         for each in found

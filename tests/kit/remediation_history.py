@@ -1,4 +1,4 @@
-"""What happens to nodes while they are mended: every state that a watch has seen, in its order."""
+"""The history of nodes while they are repaired: every state that a watch has seen, in its order."""
 
 import time
 from collections import defaultdict
@@ -33,12 +33,12 @@ class State(NamedTuple):
 
     @property
     def kept_out(self) -> bool:
-        """Whether no new pod may come because of a fault."""
+        """True if no new pod may come because of a fault."""
         return bool(self.taints & {FAULTY_TAINT, QUARANTINED_TAINT})
 
     @property
     def operating(self) -> bool:
-        """Whether the controller works on it."""
+        """True if the controller works on it."""
         return OPERATING in self.taints
 
 

@@ -145,7 +145,7 @@ def run(server: Server, seconds: int = 7200, operation: str = "job-1", **more: s
 
 
 def outcome(server: Server, operation: str = "job-1") -> str:
-    """What is noted of an operation; empty where nothing is."""
+    """The record of an operation; empty where there is none."""
     parts = (server.note(NODE, "reboot") or "").split(",")
     return parts[3] if parts[0] == operation else ""
 
@@ -158,7 +158,7 @@ def until_asked(server: Server, process: subprocess.Popen[bytes]) -> None:
 
 
 def boots(server: Server, boot: str = "boot-2") -> None:
-    """What the bare metal operator and the kubelet do."""
+    """A boot, as the bare metal operator and the kubelet make it."""
     patch_host(server, {ASKED: None})
     server.condition(NODE, Ready="Unknown")
     server.boot(NODE, boot)

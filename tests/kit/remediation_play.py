@@ -86,7 +86,7 @@ class Play:
         return [self.deleted, self.failed, self.hopeless]
 
     def returned(self, node: str) -> bool:
-        """Whether a node is as it was before its fault."""
+        """True if a node is as it was before its fault."""
         now = self.here.history.now(node)
         return not (now.faults or now.turn or now.kept_out or now.operating)
 

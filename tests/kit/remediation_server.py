@@ -68,7 +68,7 @@ class Server:
     folder: Path
 
     def environment(self, path: str, **more: str) -> dict[str, str]:
-        """What a script is told; ``path`` is where it finds its tools."""
+        """The environment of a script; ``path`` is where it finds its tools."""
         kubeconfig = str(self.plane.kubeconfig())
         home = str(self.folder)
         tools = {"PATH": path, "HOME": home, "KUBECONFIG": kubeconfig, "KUBECTL": str(self.kubectl)}

@@ -53,7 +53,7 @@ is read from a pod's files (controller-runtime 0.19.7, pkg/leaderelection/leader
 
 @dataclass(frozen=True)
 class Repairs:
-    """What tests and benchmarks work with."""
+    """The world of repairs for tests and benchmarks."""
 
     world: World
     site: Site
@@ -156,7 +156,7 @@ def repairing(
 
 
 def _ordered(made: Site, found: Iterable[Made]) -> list[Manifest]:
-    """What is applied, namespaces and accounts first."""
+    """The objects to apply, namespaces and accounts first."""
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": made.name}}
     bodies = [each.body for each in found if each.kind not in _LEFT_OUT]
     rank = {kind: number for number, kind in enumerate(_ORDER)}
@@ -164,7 +164,7 @@ def _ordered(made: Site, found: Iterable[Made]) -> list[Manifest]:
 
 
 def _runs_tools(made: Site) -> Callable[[Manifest], bool]:
-    """Whether a pod is one of the remediation's own scripts, by its image."""
+    """True if a pod is one of the remediation's own scripts, by its image."""
     settings = made.file.remediation
     assert settings is not None
     image = settings.controller.tools_image or made.release.images[TOOLS]

@@ -76,7 +76,7 @@ def by_name(made: Site) -> dict[str, Manifest]:
 
 
 def config(made: Site, backend: str) -> Json:
-    """What a scheduler reads."""
+    """The configuration that a scheduler reads."""
     text = by_name(made)[f"ConfigMap/{backend}"].body["data"]["config.yaml"]
     found: Json = yaml.safe_load(text)
     return found

@@ -60,7 +60,7 @@ class Running:
         return {each["labels"][POOL_LABEL] for each in every if each["name"] in nodes}
 
     def answer(self, name: str, path: str) -> int:
-        """What a scheduler answers on its own port; 0 where nobody does."""
+        """A scheduler's answer on its own port; 0 where nobody answers."""
         client = self.world.t._processes[name]._client
         assert client
         try:
@@ -72,7 +72,7 @@ class Running:
         return 200
 
     def lock_health(self, name: str) -> int:
-        """What the health of a replica's gang plugin answers."""
+        """The health that a replica's gang plugin answers."""
         config = yaml.safe_load((self.world.t.directory / f"{name}.yaml").read_text())
         plugins = config["profiles"][0]["pluginConfig"]
         (arguments,) = [each["args"] for each in plugins if each["name"] == "gang"]
@@ -91,7 +91,7 @@ class Running:
 
 
 def eventually(what: str, done: Callable[[], T], seconds: float = 60.0) -> T:
-    """What ``done()`` gives when it is true: of things that a watch of pods does not see."""
+    """The result of ``done()`` once it is true: for facts that a watch of pods does not see."""
     deadline = time.monotonic() + seconds
     while not (found := done()):
         assert time.monotonic() < deadline, what

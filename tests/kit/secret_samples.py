@@ -1,4 +1,4 @@
-"""What is a secret, and what only looks like one: one list, for all who look for secrets.
+"""Samples of secrets, and of texts that only look like one: one list, for all who look for secrets.
 
 None was ever a key of anybody's. What scanners of others know is in two pieces.
 """

@@ -40,7 +40,7 @@ def found_in(data: bytes, canaries: Mapping[str, str]) -> list[str]:
 
 
 def unpacked(path: Path) -> bytes:
-    """What a file holds, decompressed; of a damaged archive what can be read."""
+    """The content of a file, decompressed; of a damaged archive the readable part."""
     data = path.read_bytes()
     if not data.startswith(GZIP):
         return data

@@ -101,7 +101,7 @@ class World:
         return [f"{e.object} {e}" for e in differences(wanted, gone)] + sorted(map(str, extra))
 
     def untouched(self, name: str) -> bool:
-        """Whether neither the API server nor the state knows of a site."""
+        """True if neither the API server nor the state knows of a site."""
         with self.plane.client() as client:
             there = client.get("v1", "Namespace", name)
         return there is None and self.engine(name).last_record() is None

@@ -101,7 +101,7 @@ def _until_they_judge(client: Client) -> None:
 
 
 def refused(client: Client, body: Json) -> str:
-    """What the server says where it does not take a new object; empty where it does."""
+    """The server's message where it refuses a new object; empty where it takes it."""
     metadata = body["metadata"]
     group = "apis" if "/" in body["apiVersion"] else "api"
     where = f"/{group}/{body['apiVersion']}/namespaces/{metadata['namespace']}"

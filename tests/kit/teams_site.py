@@ -68,13 +68,13 @@ def by_name(made: Site) -> dict[str, Manifest]:
 
 
 def spec(made: Site, name: str) -> Json:
-    """What an object of a site's teams says."""
+    """The spec of an object of a site's teams."""
     found: Json = by_name(made)[name].body["spec"]
     return found
 
 
 def findings(made: Site) -> list[Finding]:
-    """What the rules say of a site's teams, tiers and limits."""
+    """The findings of the rules on a site's teams, PriorityClasses and limits."""
     return [each for each in site_findings(made) if each.place[:1] == ("scheduling",)]
 
 

@@ -58,7 +58,7 @@ class Machine:
         return process.returncode, out + err
 
     def kept(self) -> list[str]:
-        """What lies in the cache, leftovers included."""
+        """The files of the cache, leftovers included."""
         return sorted(path.name for path in self.cache.glob("*/*") if path.parent.name != "locks")
 
     def builds(self) -> int:

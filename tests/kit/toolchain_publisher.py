@@ -14,7 +14,7 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 class Publisher:
-    """What it answers by path, and what it was asked: ``GET /path``."""
+    """The answers by path, and the requests received: ``GET /path``."""
 
     def __init__(self, port: int) -> None:
         self.port = port

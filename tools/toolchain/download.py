@@ -30,7 +30,7 @@ class UnreachedError(UnavailableError):
 
 
 def is_offline(environ: Mapping[str, str] | None = None) -> bool:
-    """Whether FORESITE_OFFLINE forbids downloads."""
+    """True if FORESITE_OFFLINE forbids downloads."""
     env = os.environ if environ is None else environ
     return env.get("FORESITE_OFFLINE", "") not in ("", "0")
 

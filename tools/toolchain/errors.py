@@ -2,7 +2,8 @@
 
 
 class ToolchainError(Exception):
-    """What is wrong and what to do about it; ``details`` are lines of a failed tool's output."""
+    """A fault of the toolchain and what to do about it; ``details`` are lines of a failed tool's
+    output."""
 
     def __init__(self, message: str, fix: str, details: str = "") -> None:
         super().__init__(message)

@@ -105,7 +105,7 @@ def obtain(wanted: Given, environ: Mapping[str, str] | None = None) -> Tool | No
 
 
 def how_to_get(wanted: Given) -> str:
-    """What to do where ``wanted`` is not at hand."""
+    """The advice where ``wanted`` is not at hand."""
     return (
         f"build it from {wanted.source} at {wanted.commit} (docs/toolchain.md), and let"
         f" FORESITE_UPSTREAM name the folder that has it as bin/{wanted.name}"

@@ -43,7 +43,7 @@ class Part:
     copies: tuple[Copy, ...]
 
     def accepts(self, found: Version) -> bool:
-        """Whether an installed ``found`` is used in place of a build."""
+        """True if an installed ``found`` is used in place of a build."""
         return self.fits.accepts(found, self.installed)
 
 

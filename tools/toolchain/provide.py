@@ -44,7 +44,7 @@ def ensure(groups: Iterable[str], console: Console | None = None) -> Tools:
 
 
 def _download(missing: list[Part], console: Console) -> Tools:
-    """What can be had of ``missing`` without a build; first it is said what is missing."""
+    """The tools of ``missing`` that need no build; first the missing ones are listed."""
     if not missing:
         return {}
     names = ", ".join(f"{part.name} {part.version}" for part in missing)
@@ -90,7 +90,7 @@ def _given(groups: Iterable[str], console: Console) -> Tools:
 
 
 def _look(wanted: Iterable[Part], env: Mapping[str, str]) -> tuple[Tools, list[Part]]:
-    """What is there, and what is not."""
+    """The tools that are there, and the missing parts."""
     tools: Tools = {}
     missing = []
     for part in wanted:
@@ -115,7 +115,7 @@ def _folder(part: Part) -> Path:
 
 
 def _stand_in(part: Part) -> Tool | None:
-    """What is taken in place of a build, where it is at hand."""
+    """The tool that stands in for a build, where it is at hand."""
     wanted = stand_ins().get(part.name)
     return obtain(wanted) if wanted else None
 

@@ -46,7 +46,7 @@ class Fits(StrEnum):
     """This version only: an SDK of one version asks for the plugin of that version."""
 
     def accepts(self, found: Version, wanted: Version) -> bool:
-        """Whether ``found`` will do where ``wanted`` is pinned."""
+        """True if ``found`` will do where ``wanted`` is pinned."""
         match self:
             case Fits.MINOR:
                 return found[:2] == wanted[:2]

@@ -1,1 +1,1 @@
-"""What the tests of the cache server, and the benchmarks that load it, run it with."""
+"""The fixtures and programs with which the cache server's tests, and its benchmarks, run it."""

@@ -21,7 +21,7 @@ _START_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server answered."""
+    """The answer of a server."""
 
     status: int
     headers: Mapping[str, str]

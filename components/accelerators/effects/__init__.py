@@ -1,4 +1,4 @@
-"""What changes of the component's own kinds do; Kubernetes' own are judged by their rules.
+"""Effects of changes to the component's own kinds; Kubernetes' own kinds have their own rules.
 
 A device plugin is a DaemonSet: its pods restart, jobs keep their cards, and for that moment nobody
 new gets one; ``plugins.py`` judges what is more than that, where the cards get another name.

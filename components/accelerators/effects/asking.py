@@ -1,4 +1,4 @@
-"""What changes of the ways to ask for a card do: policies, classes, labels, expected devices.
+"""Effects of changes to the ways to request a device: policies, classes, labels, expected devices.
 
 None of them touches what runs. Sources: Kubernetes 1.34, apiserver pkg/admission/plugin/policy, and
 pkg/scheduler/framework/plugins/dynamicresources (a class is read when a claim is allocated);
@@ -34,7 +34,7 @@ UNJUDGED = harmless(f"{LATER} are no longer judged by it", ADMISSION)
 def served_later(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
-    """A mutating policy that comes, maybe before the control plane serves its kind."""
+    """A new mutating policy, maybe before the control plane serves its kind."""
     why = f"{LATER} are completed so, and no others"
     if otherwise_served(site):
         why += (
@@ -51,7 +51,7 @@ UNCOMPLETED = harmless(
 
 
 def seen(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """Labels that say what a node shows: harmless while nothing is placed by them."""
+    """Labels that show a node's devices: harmless while nothing is placed by them."""
     every = (each for side in site.sides for each in side.objects.values())
     placed = [
         each.title
@@ -71,7 +71,7 @@ def seen(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> I
 
 
 def expected(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """How many cards a host should show; who mounts it is judged as any reader."""
+    """The number of devices that a host should show; who mounts it is judged as any reader."""
     if any(True for side in site.sides for _ in readers(side, change.one)):
         yield from content(site, change, field)
         return
@@ -80,7 +80,7 @@ def expected(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
 
 
 def _handed_over(otherwise: Judge) -> Judge:
-    """Cards that were handed out in one way go to the other: neither knows of the other's pods."""
+    """Devices allocated in one way change to the other: neither knows of the other's pods."""
 
     def judge(
         site: SiteChange, change: ObjectChange, field: FieldChange | None

@@ -38,20 +38,21 @@ def hosts_where(site: SiteChange, chosen: Chosen) -> dict[str, Fit]:
 
 
 def otherwise_served(site: SiteChange) -> bool:
-    """Whether the control plane is to serve other APIs, or has other feature gates."""
+    """True if the control plane is to serve other APIs, or has other feature gates."""
     sites = [site_of(side) for side in site.sides]
     return len({str((api_server_gates(each), runtime_config(each))) for each in sites}) > 1
 
 
 def handed_otherwise(site: SiteChange) -> bool:
-    """Whether devices get to pods in another way."""
+    """True if devices get to pods in another way."""
     found = [site_of(side).file.accelerators for side in (site.before, site.after) if side]
     ways = [each.model_by for each in found if each]
     return len(ways) == 2 and ways[0] is not ways[1]
 
 
 def plugin_resource(side: Side | None, pool: str) -> str | None:
-    """What the device plugin of a pool advertises on one side; None where none runs."""
+    """The resource that the device plugin of a pool advertises on one side; None where none
+    runs."""
     if side is None or side.fleet.context is None:
         return None
     found = (each.record for each in served(site_of(side)) if each.pool.name == pool)
@@ -59,7 +60,7 @@ def plugin_resource(side: Side | None, pool: str) -> str | None:
 
 
 def by_operator(site: Site, each: Served) -> bool:
-    """Whether the GPU operator serves a pool."""
+    """True if the GPU operator serves a pool."""
     return operated(site, each.model)
 
 

@@ -1,4 +1,4 @@
-"""What changes of the GPU operator's objects do, at the operator's 26.3.
+"""Effects of changes to the GPU operator's objects, at the operator's 26.3.
 
 The operator runs a DaemonSet for each of its parts, and writes it anew where its rendered form
 changed. Drivers are the exception: their pods are only replaced by the operator's own upgrade, or
@@ -71,7 +71,7 @@ def _upgrade_policy(body: Json) -> Json:
 def automatic(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
-    """Whether drivers are renewed by themselves: what waits begins now, or begins no more."""
+    """The switch of automatic driver upgrades: waiting upgrades begin now, or begin no more."""
     policy = _upgrade_policy(change.one.body)
     if policy.get("autoUpgrade") is not True:
         why = (

@@ -39,7 +39,7 @@ def _renaming(rule: Rule) -> Rule:
 
 
 def _renamed(site: SiteChange, change: ObjectChange) -> str:
-    """What becomes of a pool's cards where their resource changes; empty where it does not."""
+    """The effect on a pool's devices where their resource changes; empty where it does not."""
     _, part, pool = change.one.name.split("/")
     before, after = (plugin_resource(side, pool) for side in (site.before, site.after))
     if part != PLUGIN or before is None or after is None or before == after:

@@ -1,4 +1,4 @@
-"""What monitoring scrapes, alerts on and shows of single accelerators."""
+"""The scrapes, alerts and panels of single accelerators."""
 
 from components.accelerators.watch.alerts import rules
 from components.accelerators.watch.dashboard import cards
@@ -8,7 +8,7 @@ from schemas.facts.site import Site
 
 
 def watch(site: Site) -> Watched:
-    """What monitoring renders of single accelerators."""
+    """The data from which monitoring renders single accelerators."""
     found = scrapes(site)
     dcgm = any(each.exporter == DCGM for each in found)
     boards = [Board("nodes", "", "", tuple(cards(site)))] if dcgm else []

@@ -1,4 +1,4 @@
-"""What a change of this component's objects does to hosts: a rule for every field that it makes.
+"""Effects of changes to this component's objects on hosts: a rule for every field that it makes.
 
 One module for each kind of object; ``anykind.py`` has what holds for all of them, ``concerned.py``
 whom a change concerns, ``scale.py`` and ``versions.py`` what workers and control plane share. Each

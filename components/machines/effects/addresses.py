@@ -86,7 +86,7 @@ def _outside(entries: Any, pool: Manifest | None) -> set[str]:
 
 
 def _holds(span: Json, address: str) -> bool:
-    """Whether a range holds an address; what it does not say, it does not ask."""
+    """True if a range holds an address; a bound that is not set does not limit."""
     first, last = (IPv4Address(span.get(*at)) for at in (("start", 0), ("end", 2**32 - 1)))
     one = IPv4Address(address)
     return first <= one <= last and one in IPv4Network(span.get("subnet", "0.0.0.0/0"))

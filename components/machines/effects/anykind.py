@@ -1,4 +1,4 @@
-"""What holds for objects of every kind: their metadata, and what becomes of one that goes."""
+"""Effects common to objects of every kind: their metadata, and the fate of a removed one."""
 
 from collections.abc import Callable, Iterable
 
@@ -68,14 +68,14 @@ def _another(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iter
 
 
 def gone(change: ObjectChange) -> Action:
-    """What becomes of an object that a site no longer makes."""
+    """The action on an object that a site no longer makes."""
     if change.one.keep:
         return Action.LEFT
     return Action.REFUSED if change.one.protect else Action.DELETED
 
 
 def removal(action: Action, what: str) -> str:
-    """What goes with an object, and that Pulumi refuses it where it does."""
+    """The words for an object's removal, and that Pulumi refuses it where it does."""
     return f"{what}; {PROTECTED}" if action is Action.REFUSED else what
 
 

@@ -63,7 +63,7 @@ def groups_named(side: Side | None, pool: str) -> tuple[Group, ...]:
 
 
 def value(manifest: Manifest | None, *steps: str | int) -> Any:
-    """What stands at a path of an object; ``ABSENT`` where nothing does."""
+    """The value at a path of an object; ``ABSENT`` where there is none."""
     found: Any = manifest.body if manifest else ABSENT
     for step in steps:
         if isinstance(found, dict):
@@ -87,7 +87,8 @@ def capped(hosts: tuple[str, ...], count: int) -> int | None:
 
 
 def dotted(path: Path) -> str:
-    """A path for a person: ``spec.files[0].content``; what is no plain word is in brackets."""
+    """A path for a person: ``spec.files[0].content``; a step that is no plain word is in
+    brackets."""
     steps = (
         f".{step}" if isinstance(step, str) and _WORD.fullmatch(step) else f"[{step}]"
         for step in path

@@ -52,7 +52,7 @@ ROLLING_FIELDS = (path("spec.version"), _REFERENCE, _CONFIG)
 
 
 def _skips(change: ObjectChange) -> bool:
-    """Whether a minor version is left out, so that the webhook takes nothing of the change."""
+    """True if a minor version is left out, so that the webhook refuses the whole change."""
     was, now = (parsed(value(each, "spec", "version")) for each in (change.before, change.after))
     return bool(was) and now[1:2] >= (was[1] + 2,)
 
@@ -136,7 +136,7 @@ def _version(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iter
 
 
 def _lagging(site: SiteChange, minor: tuple[int, ...]) -> bool:
-    """Whether some worker pool stays at another minor version."""
+    """True if some worker pool stays at another minor version."""
     found = site.after.objects.values() if site.after else ()
     version = path("spec.template.spec.version")
     return any(

@@ -129,7 +129,7 @@ def _seconds(manifest: Manifest | None) -> int:
 
 
 def _installs(site: SiteChange, check: ObjectChange) -> bool:
-    """Whether the same change makes machines that a check looks after, or makes them anew."""
+    """True if the same change makes or replaces machines that a check looks after."""
     for owner in {each.owner for side in site.sides for each in groups(side, check)}:
         change = site.changes.get(owner)
         if change is not None:

@@ -89,7 +89,7 @@ Group = tuple[str, str]
 def _moved(
     site: SiteChange, change: ObjectChange, field: FieldChange, old: Group, new: Group
 ) -> Effect:
-    """What becomes of a host that another group of machines finds from now on.
+    """The fate of a host that another group of machines finds from now on.
 
     Nobody tells its Machine. It goes if the group that it leaves is to have fewer; whether another
     comes depends on the group that it joins waiting for a host.
@@ -132,7 +132,7 @@ def _called(group: Group) -> str:
 
 
 def _rolled(site: SiteChange, change: ObjectChange, group: Group) -> bool:
-    """Whether the machines of the group that a host leaves are replaced in the same change."""
+    """True if the machines of the group that a host leaves are replaced in the same change."""
     zone = value(change.before, "metadata", "labels", ZONE_LABEL)
     groups = (each for each in groups_named(site.before, group[0]) if each.zone in ("", zone))
     found = (site.changes.get(each.owner) for each in groups)

@@ -19,8 +19,8 @@ DAEMONS = "Kubernetes 1.34, pkg/controller/daemon/daemon_controller.go (podsShou
 
 @of_field
 def relabelled(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
-    """Labels go to each Machine, and those of some domains to its node: no machine is replaced, but
-    what selects nodes by them comes or goes."""
+    """Labels go to each Machine, and those of some domains to its node: no machine is replaced.
+    DaemonSets that select nodes by them come or go."""
     why = "labels go to each Machine and some to its node, in place: no machine is replaced for it"
     yield Effect(Impact.NONE, change.name, field.path, why, PATCHED)
     for each in moved(site, staying(site, change), _keys(field)):

@@ -22,7 +22,8 @@ DELETE_MACHINE = "cluster.x-k8s.io/delete-machine"
 def scaled(
     site: SiteChange, change: ObjectChange, field: FieldChange, chosen: str, source: str
 ) -> Iterator[Effect]:
-    """What another number of machines does; ``chosen`` says how fast and which ones go."""
+    """The effect of another number of machines; ``chosen`` gives the pace and the choice of
+    machines."""
     was, now = (value(each, "spec", "replicas") for each in (change.before, change.after))
     if not isinstance(was, int) or not isinstance(now, int):
         why = f"replicas go from {was} to {now}, and what follows is not known"
@@ -66,8 +67,8 @@ def _more(site: SiteChange, change: ObjectChange, field: FieldChange, source: st
 
 
 def settled(site: SiteChange, change: ObjectChange) -> tuple[tuple[str, ...], int | None]:
-    """The hosts that may run a machine on both sides, and how many at most do: spares do not, and
-    a machine that is one too many is not replaced."""
+    """The hosts that may run a machine on both sides, and the most that do: spares do not, and a
+    surplus machine is not replaced."""
     hosts = staying(site, change)
     sides = (change.before, change.after)
     return hosts, capped(hosts, min(number(each, "spec", "replicas") for each in sides))

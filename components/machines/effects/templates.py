@@ -62,7 +62,7 @@ def _content(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
 
 
 def because(site: SiteChange, change: ObjectChange, at: Path) -> str:
-    """What differs between the templates that an object's reference led to and leads to.
+    """The differences between the templates that an object's reference led to and leads to.
 
     ``image.url of Metal3MachineTemplate/v100 changed``: at most three fields, and those of the
     Metal3DataTemplate that a Metal3MachineTemplate names in its turn.

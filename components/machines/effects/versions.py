@@ -25,7 +25,7 @@ class Hold(NamedTuple):
 
 
 def parsed(version: Any) -> tuple[int, ...]:
-    """``v1.34.3`` as three numbers; empty for what is no version."""
+    """``v1.34.3`` as three numbers; empty for a text that is no version."""
     parts = str(version).removeprefix("v").split(".")
     numbers = len(parts) == 3 and all(part.isdecimal() for part in parts)
     return tuple(int(part) for part in parts) if numbers else ()
@@ -38,7 +38,8 @@ def control_plane(side: Side | None) -> Manifest | None:
 
 
 def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
-    """What keeps a MachineDeployment from getting machines once the change is applied."""
+    """The obstacle that keeps a MachineDeployment from getting machines once the change is
+    applied."""
     its, was = (value(control_plane(side), "spec", "version") for side in (site.after, site.before))
     at = ("spec", "template", "spec", "version")
     wanted, had = value(change.after, *at), value(change.before, *at)
@@ -69,7 +70,7 @@ def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
 
 
 def _guarded(side: Side | None) -> bool:
-    """Whether the site's policy on versions of workers is there (upgrade.py)."""
+    """True if the site's policy on versions of workers is there (upgrade.py)."""
     return side is not None and {each.group_kind for each in side.objects.values()}.issuperset(
         kinds.GUARDS
     )

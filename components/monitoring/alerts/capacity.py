@@ -33,7 +33,7 @@ REQUESTED = "foresite:accelerators_requested:namespace"
 
 
 def rules(site: Site) -> list[Json | Alert]:
-    """What is recorded of accelerators, and what is an alert; none where the site serves none."""
+    """Recording rules and alerts on accelerators; none where the site serves none."""
     pools = [pool for pool in site.file.pools if site.model(pool) and site.hosts_of(pool)]
     if not pools:
         return []
@@ -75,7 +75,7 @@ def _sums() -> Iterator[Json]:
 
 
 def _machines(site: Site, model: str) -> Json:
-    """What all machines that the site file asks for have, whether they have a Node or not."""
+    """The devices of all machines that the site file declares, with or without a Node."""
     found = 0
     for pool in site.pools_with(model):
         accelerators = site.profile(pool).accelerators
@@ -107,7 +107,7 @@ def _of_teams(site: Site) -> Iterator[Json]:
 
 
 def _gone(site: Site, model: str) -> Alert:
-    """A Node that is dead still says what it offered, so only those that are ready count."""
+    """A dead Node still reports what it offered, so only ready ones count."""
     own = f'{{model="{model}"}}'
     there = f"{ALLOCATABLE}{own} and on (node) {ready(site)} == 1"
     before = f"max_over_time(foresite:accelerators_allocatable:sum{own}[{KNOWN}]) > 0"

@@ -26,7 +26,7 @@ CULPRIT = (
 
 
 def rules(site: Site, limits: Thresholds) -> list[Json | Alert]:
-    """What is recorded of disks, and what is an alert."""
+    """Recording rules and alerts on disks."""
     pressure = state(
         site, "kube_node_status_condition", 'condition="DiskPressure"', 'status="true"'
     )
@@ -54,8 +54,8 @@ def rules(site: Site, limits: Thresholds) -> list[Json | Alert]:
 
 
 def _used(site: Site) -> str:
-    """The used share by node and mount point, of real disks alone, and not of the cache's where
-    it keeps objects: it fills its disk on purpose. Volumes of pods are their owners'."""
+    """The used share by node and mount point, of real disks alone. The disk where the cache keeps
+    objects does not count: the cache fills it on purpose. Volumes of pods are their owners'."""
     matchers = (f'fstype!~"{NO_DISKS}"', f'mountpoint!~"{VOLUMES}"')
     free = of(site, Exporter.NODE_EXPORTER, "node_filesystem_avail_bytes", *matchers)
     size = of(site, Exporter.NODE_EXPORTER, "node_filesystem_size_bytes", *matchers)
@@ -81,7 +81,7 @@ def _of_cache(site: Site) -> list[str]:
 
 
 def _writes(site: Site) -> str:
-    """What each pod wrote in the last hour, by its node."""
+    """The bytes that each pod wrote in the last hour, by its node."""
     written = of(
         site, Exporter.KUBELET, "container_fs_writes_bytes_total", 'container!=""', 'pod!=""'
     )

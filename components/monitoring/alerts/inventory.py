@@ -1,5 +1,5 @@
-"""What Git knows and the cluster's metrics do not: which node is of which pool and model, which
-namespace is whose, who mends what. Other rules join it.
+"""Facts that Git knows and the cluster's metrics do not: the pool and model of a node, the owner of
+a namespace, the remediator of a pool. Other rules join them.
 
 Node labels would say some of it, but kube-state-metrics shows none unless it is told to
 (--metric-labels-allowlist). A node has the name of its host (docs/machines.md).
@@ -17,7 +17,7 @@ from schemas.model.vocabulary import Fault
 
 
 def rules(site: Site) -> list[Json]:
-    """What is recorded of the site itself."""
+    """Recording rules on the site itself."""
     return [
         *(_nodes(site, pool) for pool in site.file.pools if site.hosts_of(pool)),
         _out(site),

@@ -42,7 +42,7 @@ REPLACE_SECONDS = 3600
 
 
 def rules(site: Site) -> list[Json | Alert]:
-    """What is recorded of nodes, and what is an alert."""
+    """Recording rules and alerts on nodes."""
     pools = [pool for pool in site.file.pools if site.hosts_of(pool)]
     return [
         record("node_uptime:seconds", _uptime(site)),
@@ -55,7 +55,7 @@ def rules(site: Site) -> list[Json | Alert]:
 def named(site: Site, query: str) -> str:
     """Series of node_exporter by ``node``: their label ``instance`` is an address with a port, or
     the name of the node, as the site scrapes it. Of two Nodes with one address, as when a host came
-    back by another name, it is that which is ready."""
+    back by another name, it is the ready one."""
     info = f"max by (internal_ip, node) ({state(site, 'kube_node_info')})"
     owner = f"topk by (internal_ip) (1, {info} + on (node) group_left () {ready(site)}) > bool 0"
     address = f'label_replace({query}, "internal_ip", "$1", "instance", "([^:]+)(:[0-9]+)?")'
@@ -109,7 +109,7 @@ def least(site: Site, pool: Pool) -> int:
 
 
 def _of_pool(site: Site, pool: Pool) -> Iterator[Json | Alert]:
-    """What is known of a pool as a whole; nothing of one without machines."""
+    """The alerts on a pool as a whole; none for one without machines."""
     if not site.replicas(pool):
         return
     there = f'{NODES}{{pool="{pool.name}"}} and on (node) {ready(site)} == 1'

@@ -1,4 +1,4 @@
-"""What the other alerts stand on: that there are metrics at all.
+"""The base of the other alerts: that there are metrics at all.
 
 An alert whose series are gone is silent. So for each exporter there is one that asks for it alone.
 Prometheus itself cannot tell that it is gone: something outside the site has to ask it.

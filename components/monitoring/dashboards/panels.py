@@ -1,4 +1,4 @@
-"""What Grafana's own builders make of dashboards that are data.
+"""Dashboards that are data, made by Grafana's own builders.
 
 The builders are only imported to build, so that they cost nothing elsewhere. Sizes are those of
 Grafana's grid of 24 columns. Nothing of a dashboard comes from a clock or from chance.
@@ -71,7 +71,7 @@ def _all() -> "models.VariableOption":
 
 
 def _built(each: Panel, number: int, at: tuple[int, int]) -> "table.Panel | timeseries.Panel":
-    """A panel as Grafana's builders make it."""
+    """A panel, made by Grafana's builders."""
     from grafana_foundation_sdk.builders import table, timeseries
     from grafana_foundation_sdk.models import dashboard
 

@@ -1,4 +1,4 @@
-"""What changes of what watches a site do to machines: nothing.
+"""Effects of changes to a site's monitoring on machines: nothing.
 
 All that the component makes is read by programs of the site's own: the Prometheus operator and its
 Prometheus and Alertmanager, Grafana's sidecar, kube-state-metrics. They read it again, or restart
@@ -42,7 +42,7 @@ def _chosen(meaning: str, source: str) -> Judge:
 
 
 def _gone(meaning: str, source: str) -> Judge:
-    """A judge for an object that goes, or makes way for one with another name."""
+    """A judge for a removed object, or one that makes way for another name."""
 
     def judge(
         _site: SiteChange, change: ObjectChange, field: FieldChange | None

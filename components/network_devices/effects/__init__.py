@@ -1,4 +1,4 @@
-"""What changes of network devices do to hosts: a rule for every kind that Foresite writes.
+"""Effects of changes to network devices on hosts: a rule for every kind that Foresite writes.
 
 ``policies.py`` judges how interfaces are divided, ``operator.py`` what else the SR-IOV operator is
 told, ``plugins.py`` the device plugins that Foresite runs itself.

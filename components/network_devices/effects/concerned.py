@@ -65,7 +65,7 @@ def at_a_time(site: SiteChange) -> int:
 
 
 def settings(side: Side) -> NetworkDevices:
-    """What a site file says of network devices."""
+    """A site file's settings of network devices."""
     return site_of(side).file.network_devices
 
 

@@ -1,4 +1,4 @@
-"""What else the SR-IOV operator is told: its settings, its pace, and networks for pods.
+"""Other configuration of the SR-IOV operator: its settings, its pace, and networks for pods.
 
 Source: sriov-network-operator 1.6.0, controllers (sriovoperatorconfig_controller.go,
 drain_controller_helper.go, generic_network_controller.go).

@@ -47,7 +47,7 @@ EVICTED = "the host is cordoned, and its pods that ask for functions are evicted
 
 
 class Verdict(NamedTuple):
-    """What a policy does to the hosts of its pool, and why."""
+    """The effect of a policy on the hosts of its pool, and the reason."""
 
     impact: Impact
     why: str
@@ -67,7 +67,7 @@ def _by(side: Side) -> SriovBy:
 
 
 def _served(site: SiteChange) -> bool:
-    """Whether the operator's webhook judges policies, before the change and after it."""
+    """True if the operator's webhook judges policies, before the change and after it."""
     return all(settings(side).operator_webhooks for side in site.sides)
 
 
@@ -93,7 +93,7 @@ def _refusal(site: SiteChange, change: ObjectChange, taken: Iterable[str]) -> st
 
 
 def _taken(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -> Iterator[Verdict]:
-    """What becomes of interfaces that a policy divides now and did not before."""
+    """The effect on interfaces that a policy divides now and did not before."""
     pool = pool_name(change)
     before, after = divided(site.before, pool), divided(site.after, pool)
     fresh = [name for name in interfaces if name not in before]
@@ -125,7 +125,8 @@ def _redivided(site: SiteChange, what: str, otherwise: str) -> Verdict:
 
 
 def _let_go(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -> Iterator[Verdict]:
-    """What becomes of interfaces that a policy no longer divides; another's are judged there."""
+    """The effect on interfaces that a policy no longer divides; those of another policy are judged
+    there."""
     pool = pool_name(change)
     after = divided(site.after, pool)
     gone = [name for name in interfaces if name not in after]
@@ -151,7 +152,7 @@ def _told(
 
 
 def added(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """A policy that comes."""
+    """A new policy."""
     interfaces = change.one.body["spec"]["nicSelector"]["pfNames"]
     refused = _refusal(site, change, interfaces)
     if refused:
@@ -163,7 +164,7 @@ def added(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> 
 
 
 def gone(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """A policy that goes."""
+    """A removed policy."""
     before, _ = spec(change)
     interfaces = before["nicSelector"]["pfNames"]
     found = list(_told(site, change, field, _let_go(site, change, interfaces)))
@@ -229,7 +230,7 @@ def driver(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
 
 
 def rdma(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """Whether functions carry RDMA: the device plugin looks for others."""
+    """The RDMA setting of functions: the device plugin looks for others."""
     if field is not None and field.after is True:
         why = f"where a function has no GUID yet, {EVICTED}, {pace(site)}"
         yield on_hosts(site, change, field, Impact.DRAIN, (why, UPDATING))
@@ -257,8 +258,8 @@ _RESTARTED = (
 
 
 def moved(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """A policy in another namespace: whose operator finds it, and what becomes of the functions
-    meanwhile, is not known. A policy selects its pool, so no host of another is concerned."""
+    """A policy in another namespace: which operator finds it is unknown, and so is the fate of the
+    functions meanwhile. A policy selects its pool, so no host of another is concerned."""
     why = "what the operator of another namespace does is not known, so all functions may go"
     yield on_hosts(site, change, field, Impact.UNKNOWN, (why, STALE))
 

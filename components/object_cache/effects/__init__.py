@@ -1,4 +1,4 @@
-"""What changes of the cache's objects do to machines, and to the objects that it keeps.
+"""Effects of changes to the cache's objects on machines, and on the objects that it keeps.
 
 No host is drained for any of them. ``programs.py`` says what restarts mean, ``files.py`` and
 ``buckets.py`` what the files of the programs mean, ``reached.py`` how pods come to the cache;

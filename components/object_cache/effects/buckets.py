@@ -1,4 +1,4 @@
-"""What a changed field of the buckets' file means to those who read and write objects.
+"""Effects of a changed field of the buckets' file on those who read and write objects.
 
 The file has each server's share of a quota; what the site grants stands in the site file. A bucket
 that goes takes copies along and nothing else, so no request has to name that loss: whoever misses

@@ -1,4 +1,4 @@
-"""What a change of the cache's own settings costs those who read and write objects.
+"""Costs of changes to the cache's own settings for those who read and write objects.
 
 No host is concerned by most of these, and jobs feel them: so they are said beside what happens to
 hosts, a line each, with a clause for a headline.
@@ -16,7 +16,7 @@ from schemas.model.object_cache import Bucket, Cache
 
 
 class Consequence(NamedTuple):
-    """What jobs feel: ``clause`` in a headline, ``line`` in full.
+    """A consequence that jobs feel: ``clause`` in a headline, ``line`` in full.
 
     ``applied`` is false where it will hold once the site's own cluster is named.
     """
@@ -27,7 +27,7 @@ class Consequence(NamedTuple):
 
 
 def consequences(old: Cache | None, new: Cache | None, hosts: int) -> Iterator[Consequence]:
-    """What the settings of a cache on ``hosts`` mean for its users, the worst first."""
+    """The consequences of the settings of a cache on ``hosts`` for its users, the worst first."""
     if old is None:
         return
     if new is None:
@@ -91,7 +91,7 @@ def _smaller(old: Cache, new: Cache) -> Iterator[Consequence]:
 
 
 def _opened(was: Bucket, bucket: Bucket) -> Iterator[Consequence]:
-    """Who may read and write a bucket now, where that is another."""
+    """The new readers and writers of a bucket, where they change."""
     if found := access(was, bucket):
         named = f"bucket {bucket.name}"
         short = ", ".join(each.now for each in found if each.before)
@@ -107,7 +107,7 @@ def _kept(old: Cache, new: Cache) -> Iterator[tuple[Bucket, Bucket]]:
 
 
 def _left(before: str, after: str) -> str:
-    """The part of a space that is left; empty where it did not shrink."""
+    """The part of a space that remains; empty where it did not shrink."""
     sizes = in_bytes(before), in_bytes(after)
     if sizes[1] >= sizes[0]:
         return ""

@@ -1,4 +1,5 @@
-"""What changes of the files do that the cache's programs read: buckets, hosts, Envoy's bootstrap.
+"""Effects of changes to the files that the cache's programs read: buckets, hosts, Envoy's
+bootstrap.
 
 No change of a file restarts a pod by itself; where the pods' template says so too, that is judged
 at their DaemonSet.
@@ -101,7 +102,7 @@ _HASHING = {"hash_policy", "lb_policy", "load_balancing_policy"}
 
 
 def bootstrap(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
-    """What Envoys read when they start; some of it says where keys are."""
+    """The file that Envoys read when they start; some of it decides where keys are."""
     steps = set(field.path)
     if steps & _HASHING:
         means = "any key may be looked for at another host than before: the cache may start empty"

@@ -1,4 +1,4 @@
-"""What it means that a host comes into Envoys' list, leaves it, or stands in another place of it.
+"""Effects of a host that comes into Envoys' list, leaves it, or moves in it.
 
 Git lists hosts, and machines follow later: a host that is new in the list may have no server for
 hours, and one that left it may have one.
@@ -44,8 +44,8 @@ _UNASKED = (
 
 
 def listed(site: SiteChange, field: FieldChange, routes: str) -> tuple[str, str]:
-    """What is said of hosts that a changed part of the list names, and where it is known from;
-    ``routes`` is which keys move."""
+    """The text on hosts that a changed part of the list names, and its source; ``routes`` says
+    which keys move."""
     sides = addresses(site.before), addresses(site.after)
     names = [set(_keys(each)) for each in (field.before, field.after)]
     # Of a host that nobody finds at its new address keys do move, whatever the list says.
@@ -62,7 +62,8 @@ def listed(site: SiteChange, field: FieldChange, routes: str) -> tuple[str, str]
 
 
 def _gone_or_come(site: SiteChange, name: str, *, come: bool) -> tuple[str, str] | None:
-    """What a host's coming or going means, and its source; None where the keys say it all."""
+    """The effect of a host's addition or removal, and its source; None where the keys say it
+    all."""
     if site.before is None or site.after is None:
         return None
     old, new = (_host(each, name) for each in (site.before, site.after))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CacheMove(NamedTuple):
-    """What a change does to the objects of a cache that both sides have.
+    """The effect of a change on the objects of a cache that both sides have.
 
     ``moved`` is the share of keys that another host is asked for, of 1; ``unavoidable`` the share
     that would move with any even spread, as hosts come and go. Both take every listed host to be
@@ -56,14 +56,14 @@ class CacheMove(NamedTuple):
 
     @property
     def rerouted(self) -> bool:
-        """Whether Envoys look for objects in another way."""
+        """True if Envoys look for objects in another way."""
         before = (self.hosts_before, self.table_before, self.discovery_before)
         after = (self.hosts_after, self.table_after, self.discovery_after)
         return self.moved > 0 or before != after
 
 
 def moved(site: SiteChange) -> CacheMove | None:
-    """What a change does to where objects are looked for; None where a side has no cache."""
+    """The change of the places where objects are looked for; None where a side has no cache."""
     before, after = routing(site.before), routing(site.after)
     if before is None or after is None:
         return None

@@ -1,4 +1,4 @@
-"""What a restart of the cache's two programs means to objects and to those who ask for them.
+"""Effects of a restart of the cache's two programs on objects and on those who request them.
 
 The hosts, and how many restart at a time, are the DaemonSet's own rules to say.
 
@@ -55,7 +55,7 @@ _MISSES = "objects of a host whose server stops are misses"
 
 
 def told(judge: Judge) -> Judge:
-    """``judge`` for a DaemonSet, with what its pods' restart means to the cache."""
+    """``judge`` for a DaemonSet, with the effect of its pods' restart on the cache."""
 
     def judged(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
@@ -75,7 +75,7 @@ def told(judge: Judge) -> Judge:
 
 
 def _joins(site: SiteChange, change: ObjectChange) -> bool:
-    """Whether a new DaemonSet is that of a pool whose hosts are all new."""
+    """True if a new DaemonSet is that of a pool whose hosts are all new."""
     if change.before is not None or site.before is None or site.after is None:
         return False
     hosts = site.after.fleet.hosts_of(change.one.name.rpartition("/")[2])
@@ -85,7 +85,7 @@ def _joins(site: SiteChange, change: ObjectChange) -> bool:
 def _notes(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> tuple[list[str], str]:
-    """What a reviewer has to know besides, and where it is known from."""
+    """Further notes for a reviewer, and their source."""
     program = mapping(change.one.body, "metadata", "labels").get(NAME_LABEL)
     if program not in (ENVOY, SERVER):
         return [], ""
@@ -118,7 +118,7 @@ def _envoy(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
 
 
 def _drained(change: ObjectChange) -> str:
-    """How many seconds the Envoys that stop go on for; empty where they are not told."""
+    """The seconds for which stopping Envoys go on; empty where they are not configured."""
     spec = mapping(former(change).body, "spec", "template", "spec")
     for container in items(spec, "containers"):
         words = [str(each) for each in container.get("args") or ()]
@@ -142,7 +142,7 @@ def _server(site: SiteChange, change: ObjectChange, field: FieldChange | None) -
 
 
 def _lost_too(before: Cache | None, after: Cache | None) -> str:
-    """What becomes of the objects on the disks of servers that go."""
+    """The fate of the objects on the disks of servers that go."""
     if before and before.image_layers and after is None:
         return (
             "what they stored stays on the disks, and is lost with these where hosts are installed "
@@ -152,7 +152,7 @@ def _lost_too(before: Cache | None, after: Cache | None) -> str:
 
 
 def _of_field(before: Cache, after: Cache, field: FieldChange) -> Iterable[str]:
-    """What a field says besides that its pods restart."""
+    """The notes on a field besides the restart of its pods."""
     steps = set(field.path)
     if before.data_path != after.data_path and "volumes" in steps:
         yield (
@@ -217,7 +217,7 @@ _VARIABLES: dict[str, Callable[[Cache, Cache], Iterable[str]]] = {
 
 
 def _takes_more(field: FieldChange | None) -> bool:
-    """Whether pods are to be sure of more than before."""
+    """True if pods are to be guaranteed more than before."""
     if field is None or "requests" not in field.path:
         return False
     sides = (field.before, field.after)

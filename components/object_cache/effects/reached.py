@@ -1,4 +1,4 @@
-"""What changes do to how the cache is reached, and to what its servers may ask.
+"""Effects on how the cache is reached, and on the rights of its servers.
 
 Sources: Kubernetes 1.34, pkg/proxy, pkg/apis/core (validation of Services; the two names of one
 traffic distribution), kubectl drain and Cluster API (DaemonSets' pods are left alone); containerd
@@ -81,12 +81,12 @@ def ports(_site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
 
 
 def _in_dns(change: ObjectChange) -> bool:
-    """Whether it is the Service that only gives servers a name in DNS."""
+    """True if it is the Service that only gives servers a name in DNS."""
     return mapping(change.one.body, "spec").get("clusterIP") == "None"
 
 
 def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """A Service that is made anew, under another name or with another address."""
+    """A replaced Service, under another name or with another address."""
     old, new = former(change), change.one
     if _in_dns(change):
         why = f"Envoys find the servers by the new name after their restart; {_UNNAMED}"
@@ -111,7 +111,7 @@ def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
 
 
 def gone(_site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """A Service that goes, and who still asks for it."""
+    """A removed Service, and who still asks for it."""
     if _in_dns(change):
         yield effect(change, field, Impact.NONE, _UNNAMED, RESOLVED)
     else:
@@ -185,7 +185,7 @@ def of_servers(judge: Judge) -> Judge:
 
 
 def _servers_leave(site: SiteChange) -> bool:
-    """Whether every server goes, or is made anew in another namespace."""
+    """True if every server goes, or is made anew in another namespace."""
     before, after = _servers(site.before), _servers(site.after)
     return bool(before) and before.isdisjoint(after)
 

@@ -104,7 +104,7 @@ def _listed(documents: list[Json]) -> Iterator[tuple[str, str]]:
 
 
 def _resolved(side: Side) -> tuple[tuple[str, str], ...]:
-    """The hosts that DNS tells of: the key is the address and port of a server, which is its
+    """The hosts that DNS reports: the key is the address and port of a server, which is its
     node's."""
     cache = cache_of(side)
     port = cache.server.port if cache else 0

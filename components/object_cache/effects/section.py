@@ -1,4 +1,4 @@
-"""What a site file says of the cache on one side of a change."""
+"""A site file's settings of the cache on one side of a change."""
 
 from components.effects.vocabulary import Side
 from components.source import site_of

@@ -1,4 +1,4 @@
-"""What monitoring scrapes, alerts on and shows of the object cache."""
+"""The scrapes, alerts and panels of the object cache."""
 
 from components.making.watch import Group, Scrape, Watched, program
 from components.object_cache import bootstrap
@@ -19,7 +19,7 @@ every host (docs/object-cache.md)."""
 
 
 def watch(site: Site) -> Watched:
-    """What monitoring renders of the cache; nothing where the site has none."""
+    """The data from which monitoring renders the cache; nothing where the site has none."""
     cache, monitoring = site.file.cache, site.file.monitoring
     if cache is None or monitoring is None:
         return Watched()

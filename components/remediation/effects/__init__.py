@@ -1,4 +1,4 @@
-"""What changes of what finds and mends faults do to machines.
+"""Effects of changes to fault detection and remediation on machines.
 
 A detector that restarts drains nothing. What finds more faults, mends more of them, or more at a
 time, may reboot hosts: which, Git does not say, so it is unknown unless the nodes' last known state

@@ -45,7 +45,7 @@ class Case(NamedTuple):
 
     @property
     def how(self) -> str:
-        """What becomes of a host that is mended."""
+        """The fate of a host that is repaired."""
         pace = f"{self.healer.max_unavailable} of the pool at a time"
         if self.healer.kind is HealerKind.MEDIK8S:
             return f"rebooted by itself without its pods being asked to leave, {pace}"
@@ -69,7 +69,7 @@ class Case(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What happens to some of a pool's hosts."""
+    """The effect on some of a pool's hosts."""
 
     impact: Impact
     hosts: tuple[str, ...]
@@ -92,13 +92,14 @@ def cases_of(site: SiteChange, pool: str, faults: Iterable[Fault]) -> list[Case]
 
 
 def taken_out(site: SiteChange) -> bool:
-    """Whether all that the site's own cluster had is deleted, as nobody names that cluster now."""
+    """True if all objects of the site's own cluster are deleted, as nobody names that cluster
+    now."""
     contexts = [each.fleet.context for each in (site.before, site.after) if each]
     return len(contexts) == 2 and contexts[0] is not None and contexts[1] is None
 
 
 def bound(site: Site, pool: Pool, healer: Healer) -> int:
-    """How many hosts of a pool may be faulty before nobody is mended there."""
+    """How many hosts of a pool may be faulty before repairs stop there."""
     return _tolerated(site, healer, site.replicas(pool))
 
 
@@ -110,7 +111,7 @@ def _tolerated(site: Site, healer: Healer, machines: int) -> int:
 def effects(
     change: ObjectChange, field: FieldChange | None, case: Case, found: Iterable[Found]
 ) -> Iterator[Effect]:
-    """What was found, as effects of a change on an object; hosts that are new have no fault yet."""
+    """The found cases, as effects of changes to an object; new hosts have no fault yet."""
     at = field.path if field else ()
     for each in found:
         pace = case.healer.max_unavailable if each.hosts else None
@@ -138,7 +139,7 @@ class Seen(NamedTuple):
 
 
 def look(site: SiteChange, case: Case, hosts: Sequence[str]) -> Seen:
-    """What the given state says of the faults on hosts, by the checks as they will be."""
+    """The faults on hosts in the given state, by the checks as they will be."""
     nodes = site.nodes or {}
     machines = tuple(name for name in hosts if name in nodes)
     bad = tuple(name for name in machines if _bad(site, case, nodes[name]))
@@ -150,7 +151,7 @@ def look(site: SiteChange, case: Case, hosts: Sequence[str]) -> Seen:
 
 
 def _bad(site: SiteChange, case: Case, node: NodeState) -> bool:
-    """Whether a node has one of the faults, and keeps it by a check that changes."""
+    """True if a node has one of the faults, and keeps it by a check that changes."""
     return any(
         node.status(CONDITIONS[fault]) == "True" and not _well(site, case, fault, node)
         for fault in case.faults
@@ -171,20 +172,20 @@ def _well(site: SiteChange, case: Case, fault: Fault, node: NodeState) -> bool:
 
 
 def reading_of(site: Site, pool: Pool, fault: Fault, node: NodeState) -> Reading:
-    """What the message of a fault's condition says."""
+    """The reading of the message of a fault's condition."""
     condition = node.conditions.get(CONDITIONS[fault])
     return reading(site, pool, fault, condition.message if condition else "")
 
 
 def faulty(case: Case, node: NodeState) -> bool:
-    """Whether a node has a fault that anybody of the healer's kind mends on the pool."""
+    """True if a node has a fault that any remediator of this kind repairs on the pool."""
     every = [each for each in case.site.healers_of(case.pool) if each.kind is case.healer.kind]
     faults = {fault for each in every for fault in case.site.mended(case.pool, each)}
     return any(node.status(CONDITIONS[each]) == "True" for each in faults)
 
 
 def held(case: Case, sick: int, nodes: int) -> bool:
-    """Whether so many are faulty that nobody is mended."""
+    """True if so many nodes are faulty that none is repaired."""
     return sick > _tolerated(case.site, case.healer, nodes)
 
 
@@ -197,7 +198,7 @@ def hosts_of(site: SiteChange, pool: Pool) -> tuple[str, ...]:
 
 # --- in words -------------------------------------------------------------------------------------
 def told(case: Case, nodes: Mapping[str, NodeState], names: Sequence[str]) -> str:
-    """Nodes by name, with what their conditions say."""
+    """Nodes by name, with the messages of their conditions."""
     return named([f"{name}{_said(case, nodes[name])}" for name in names])
 
 
@@ -208,12 +209,12 @@ def _said(case: Case, node: NodeState) -> str:
 
 
 def in_words(said: str) -> str:
-    """What is told behind a node's name."""
+    """The text behind a node's name."""
     return f" ({said})" if said else ""
 
 
 def named(names: Sequence[str]) -> str:
-    """The first of some names, and how many more there are."""
+    """The first of some names, and the number of the others."""
     some = ", ".join(names[:NAMED])
     more = len(names) - NAMED
     return f"{some} and {more} more" if more > 0 else some

@@ -1,5 +1,5 @@
-"""What changes of the detector do: its pods restart, and drain nothing. What a changed check finds
-from then on may be mended.
+"""Effects of changes to the detector: its pods restart, and drain nothing. The faults that a
+changed check finds may be repaired from then on.
 
 Sources: node-problem-detector 1.36.0, pkg/custompluginmonitor/custom_plugin_monitor.go (with
 skip_initial_status a restart tells no condition before a check has answered) and
@@ -39,7 +39,8 @@ EVENTS = "of the kernel's log only events and counters are made: no condition, a
 
 
 def told(judge: Judge) -> Judge:
-    """``judge`` for the detector's DaemonSets, with what their restart or end means to repairs."""
+    """``judge`` for the detector's DaemonSets, with the effect of their restart or end on
+    repairs."""
 
     def judged(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
@@ -56,8 +57,8 @@ def told(judge: Judge) -> Judge:
 
 
 def configured(judge: Judge) -> Judge:
-    """``judge`` for the content of ConfigMaps, with what a changed check of the detector finds:
-    said once for all files of a pool's detector."""
+    """``judge`` for the content of ConfigMaps, with the faults that a changed check finds: once for
+    all files of a pool's detector."""
 
     def judged(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
@@ -116,8 +117,8 @@ def _faults(files: Iterable[str]) -> list[Fault]:
 
 
 def _shifted(site: SiteChange, pool: Pool, fault: Fault) -> tuple[tuple[str, ...], str]:
-    """What is said of a check, and whether it finds ``more``, ``fewer``, or is ``new``, ``gone`` or
-    the ``same``; one that differs in nothing that is known may find anything."""
+    """The text on a check, and whether it finds ``more``, ``fewer``, or is ``new``, ``gone`` or the
+    ``same``. A check without a known difference may find anything."""
     before, after = site_of(site.sides[0]), site_of(site.side)
     found = shift(before, after, pool.name, fault)
     if found is None:
@@ -135,7 +136,7 @@ def _shifted(site: SiteChange, pool: Pool, fault: Fault) -> tuple[tuple[str, ...
 
 
 def _longer(site: SiteChange, pool: Pool, fault: Fault) -> tuple[str, ...]:
-    """What lets a fault count for longer than before."""
+    """The settings that let a fault count for longer than before."""
     found = shift(site_of(site.sides[0]), site_of(site.side), pool.name, fault)
     return found.longer if found else ()
 

@@ -1,4 +1,4 @@
-"""What changes of medik8s' objects do to machines.
+"""Effects of changes to medik8s' objects on machines.
 
 A remediation is a copy of its template, and belongs to the health check that made it. While one
 runs, the operator's webhook refuses another selector or other remediations, and the deletion of the
@@ -133,7 +133,7 @@ def pause(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> 
 def reselected(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterator[Effect]:
-    """Other nodes; refused while one is mended."""
+    """Other nodes; refused while one is remediated."""
     for each in starts(site, change, field):
         yield each._replace(why=f"{each.why}; {_REFUSED}", source=f"{each.source}; {WEBHOOK}")
 

@@ -1,4 +1,4 @@
-"""What changes of Node Operation Controller's objects do to machines.
+"""Effects of changes to Node Operation Controller's objects on machines.
 
 A NodeOperation and its Job are copies of their template; a NodeRemediation follows its template,
 and what it made goes with it. Its budget is asked once, before the drain.
@@ -92,7 +92,7 @@ def _together(site: SiteChange, case: Case) -> tuple[Name, tuple[Fault, ...]]:
 
 
 def _asks(change: ObjectChange) -> bool:
-    """Whether a template is new, or selects other nodes, or by other conditions."""
+    """True if a template is new, or selects other nodes, or by other conditions."""
     if change.before is None or change.before.key != change.one.key:
         return True
     return place(change.before) != place(change.one) or any(
@@ -125,7 +125,7 @@ def _turning(site: SiteChange, pool: str, faults: list[Fault | None]) -> str:
 
 
 def _afterwards(site: SiteChange, pool: str, fault: Fault) -> str:
-    """What becomes of a node that still has the fault."""
+    """The fate of a node that still has the fault."""
     if site.after is None or taken_out(site) or not healed(site_of(site.after)):
         return (
             f"the programs of repairs go too: the taint {FAULTY_TAINT} stays on a faulty node "
@@ -148,7 +148,7 @@ def anew(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> I
 
 # --- budgets --------------------------------------------------------------------------------------
 def _cases(site: SiteChange, manifest: Manifest) -> list[Case]:
-    """What the healer mends that a budget is of."""
+    """The repairs of the remediator that a budget belongs to."""
     names = mapping(manifest.body, "metadata", "labels")
     for healer, pool in healed(site_of(site.after)) if site.after else []:
         if (healer.name, pool.name) == (names.get(HEALER_LABEL), names.get(POOL_LABEL)):
@@ -173,7 +173,7 @@ def limit(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> 
 def unbudgeted(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterator[Effect]:
-    """A budget that goes, or counts otherwise, may have held a repair back."""
+    """A budget that goes, or counts otherwise, may have delayed a repair."""
     yield from _freed(site, change, field, None)
 
 

@@ -1,4 +1,4 @@
-"""What it means to repairs that one of their programs restarts, goes, or loses its rights.
+"""Effects on repairs when one of their programs restarts, goes, or loses its rights.
 
 Sources: components/remediation/scripts/turns.awk (a round remembers nothing);
 pfnet-research/node-operation-controller 0ac94deb (its state is in its objects alone).
@@ -44,7 +44,7 @@ _SOURCE = "foresite, components/remediation"
 
 
 def told(judge: Judge) -> Judge:
-    """``judge`` for a Deployment, with what its pods' restart or end means to repairs."""
+    """``judge`` for a Deployment, with the effect of its pods' restart or end on repairs."""
 
     def judged(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
@@ -80,7 +80,7 @@ def of_a_program(judge: Judge) -> Judge:
 
 
 def _all_go(site: SiteChange, manifest: Manifest) -> bool:
-    """Whether all that used an object's rights goes, or is made anew elsewhere."""
+    """True if all users of an object's rights go, or are made anew elsewhere."""
     program = mapping(manifest.body, "metadata", "labels").get(NAME_LABEL)
     users = list(_users(site.before, str(program))) if program else []
     return bool(users) and all(_goes(site, name) for name in users)

@@ -1,4 +1,4 @@
-"""What the message of a condition says of a fault's size, and whether that is still a fault.
+"""Messages of conditions: the size of a fault, and whether that is still a fault.
 
 A check tells its values when it finds a fault, and node-problem-detector writes the message when
 the condition becomes True, and not again (custom_plugin_monitor.go, generateStatus, with
@@ -18,8 +18,8 @@ from schemas.model.vocabulary import Fault
 
 
 class Reading(NamedTuple):
-    """What a message says in our words, and whether it is a fault by the new settings: None where
-    the message does not tell."""
+    """A message in our words, and whether it is a fault by the new settings: None where the message
+    does not tell."""
 
     words: str
     faulty: bool | None
@@ -34,8 +34,8 @@ class _Limits(NamedTuple):
 
 
 def reading(site: Site, pool: Pool, fault: Fault, message: str) -> Reading:
-    """What a condition's message says to the settings of ``site``; nothing, where it has another
-    form than the checks' own (components/remediation/checks)."""
+    """The reading of a condition's message by the settings of ``site``. It is empty where the
+    message has another form than the checks' own (components/remediation/checks)."""
     settings = site.file.remediation
     known = _READERS.get(fault)
     match = known[0].search(message) if known else None
@@ -56,7 +56,7 @@ def _missing(match: re.Match[str], limits: _Limits) -> bool | None:
 
 
 def _degraded(match: re.Match[str], limits: _Limits) -> bool | None:
-    """The first card with too few lanes is told; what others have is not."""
+    """The message reports the first device with too few lanes; it does not report the others."""
     width = limits.record.pci.link_width if limits.record else None
     return True if width and int(match[2]) < width else None
 
@@ -85,7 +85,7 @@ def _read_only(match: re.Match[str], limits: _Limits) -> bool | None:
 
 
 def _holds(mount: str, limits: _Limits) -> bool:
-    """Whether a file system that was told of may be one of a folder that is looked at."""
+    """True if a reported file system may be one of a folder that is looked at."""
     return any(f"{each}/".startswith(f"{mount.rstrip('/')}/") for each in limits.detector.disks)
 
 

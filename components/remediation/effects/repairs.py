@@ -34,7 +34,7 @@ NOT_GIVEN = "which these are, if any, Git does not say; their last known state w
 
 # --- faults that are newly mended -----------------------------------------------------------------
 def begun(site: SiteChange, case: Case) -> Iterator[Found]:
-    """Nodes that have a fault when its repair begins to be somebody's business."""
+    """Nodes that have a fault when a remediator begins to repair it."""
     hosts = hosts_of(site, case.pool)
     if site.nodes is None:
         why = (
@@ -83,7 +83,7 @@ def _rebooted(case: Case, nodes: Mapping[str, NodeState], seen: Seen) -> Iterato
 
 
 def _counts(case: Case, node: NodeState) -> bool:
-    """Whether a node is one of those of which too many hold all repairs (turns.awk, ``judge``)."""
+    """True if a node is one of those of which too many stop all repairs (turns.awk, ``judge``)."""
     quarantined = QUARANTINED_TAINT in node.taints
     return faulty(case, node) or (quarantined and case.healer.kind is not HealerKind.MEDIK8S)
 
@@ -134,7 +134,7 @@ def sharpened(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[Fou
 
 
 def prolonged(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[Found]:
-    """Nodes whose fault counts for longer: nothing is mended of which the fault has passed
+    """Nodes whose fault counts for longer: no node is repaired after its fault has passed
     (components/remediation/scripts/turns.awk, ``end_turn``, and the controller alike)."""
     hosts = hosts_of(site, case.pool)
     why = (
@@ -181,8 +181,8 @@ def once_more(site: SiteChange, case: Case, because: str) -> Iterator[Found]:
 
 
 def softened(site: SiteChange, at: tuple[Site, Pool, Fault], ends: str) -> str:
-    """Who has a fault no more by a check that finds less, in the state that was given; ``ends`` is
-    what that means to them."""
+    """The nodes that lose a fault by a check that finds less, in the given state; ``ends`` is the
+    effect on them."""
     if site.nodes is None:
         return ""
     after, pool, fault = at
@@ -204,7 +204,7 @@ def softened(site: SiteChange, at: tuple[Site, Pool, Fault], ends: str) -> str:
 
 # --- nodes that wait ------------------------------------------------------------------------------
 def freed(site: SiteChange, case: Case, more: int, because: str) -> Iterator[Found]:
-    """Nodes that have a fault and wait: ``more`` of them are begun with at once."""
+    """Nodes that have a fault and wait: repairs of ``more`` of them begin at once."""
     hosts = hosts_of(site, case.pool)
     why = f"{because}: nodes of pool {case.pool.name} with a fault that wait are {case.how}"
     if site.nodes is None:

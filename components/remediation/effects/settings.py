@@ -1,5 +1,5 @@
-"""What changes of the files do that our own programs read: the lines of the program of turns, and
-the scripts.
+"""Effects of changes to the files that our own programs read: the lines of the program for repair
+slots, and the scripts.
 
 Sources: components/remediation/turns.py and scripts/: the lines are read in each round, a script
 when a program or a Job starts.
@@ -27,7 +27,7 @@ _LATER = (
 
 
 def told(judge: Judge) -> Judge:
-    """``judge`` for a ConfigMap, with what its content means to repairs."""
+    """``judge`` for a ConfigMap, with the effect of its content on repairs."""
 
     def judged(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
@@ -49,7 +49,7 @@ def told(judge: Judge) -> Judge:
 
 
 def _lines(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
-    """What another line means; said once for all of them."""
+    """The effect of another line, once for all of them."""
     if site.before is None or site.after is None or field != change.fields[0]:
         return
     if configuration(site_of(site.before)) == configuration(site_of(site.after)):
@@ -71,7 +71,8 @@ def _lines(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
 
 
 def _again(before: Site, after: Site) -> str:
-    """What lets a node have a reboot more than before (scripts/turns.awk, ``after_reboot``)."""
+    """The settings that let a node have one more reboot than before (scripts/turns.awk,
+    ``after_reboot``)."""
     old, new = (settings_of(each).reboot for each in (before, after))
     pairs = {
         "timeout_seconds": (new.timeout_seconds, old.timeout_seconds),
@@ -84,7 +85,7 @@ def _again(before: Site, after: Site) -> str:
 
 
 def _wider(site: SiteChange, case: Case, number: int, earlier: int) -> Iterator[Found]:
-    """What it means that more hosts of a pool may be out, or faulty, than before."""
+    """The effect when more hosts of a pool may be out, or faulty, than before."""
     now = case.healer.max_unavailable
     if now > number:
         yield from freed(site, case, now - number, f"max_unavailable {number} → {now}")

@@ -1,4 +1,4 @@
-"""Whether a change makes a check find more faults than before, or fewer.
+"""Shifts of checks: whether a change makes a check find more faults than before, or fewer.
 
 Compares the settings of both sides, and not the texts that are made of them: an argument of a
 script says nothing of which way is the stricter one. What differs in a check and in no setting
@@ -17,9 +17,9 @@ from schemas.model.vocabulary import Fault
 
 
 class Shift(NamedTuple):
-    """What makes a check find ``more``, or ``fewer``; ``other`` is what may do either. ``longer``
-    lets a condition that is True stay so for longer, and makes none True; ``told`` changes only
-    what a message says. Each is said in a few words: ``bad_after 3 → 1``."""
+    """The settings that make a check find ``more``, or ``fewer``; ``other`` may do either.
+    ``longer`` lets a condition that is True stay so for longer, and makes none True. ``told``
+    changes only a message. Each is a few words: ``bad_after 3 → 1``."""
 
     more: tuple[str, ...] = ()
     fewer: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ def _longer(old: _Looked, new: _Looked) -> tuple[str, ...]:
 
 
 def _told(before: Site, after: Site, name: str, fault: Fault) -> tuple[str, ...]:
-    """Who takes out single cards reads from the message which they are, so it is renewed."""
+    """Device taints read the devices from the message, so it is renewed."""
     pools = [(site, _pool(site, name)) for site in (before, after)]
     was, now = (site.taints_devices(pool) if pool else False for site, pool in pools)
     if was == now or fault is not Fault.PCIE_LINK_DEGRADED:

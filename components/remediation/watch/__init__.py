@@ -1,4 +1,4 @@
-"""What monitoring scrapes, alerts on and shows of faults and repairs."""
+"""The scrapes, alerts and panels of faults and repairs."""
 
 from components.making.faults import DETECTOR
 from components.making.watch import Group, Watched, program
@@ -11,7 +11,7 @@ from schemas.model.vocabulary import HealerKind
 
 
 def watch(site: Site) -> Watched:
-    """What monitoring renders of faults and repairs; nothing where nobody looks for faults."""
+    """The data from which monitoring renders faults and repairs; nothing where no detector runs."""
     remediation, monitoring = site.file.remediation, site.file.monitoring
     if remediation is None or monitoring is None:
         return Watched()

@@ -77,7 +77,7 @@ def _checked(site: Site) -> Iterator[Json]:
 
 
 def _unmended(site: Site, *, mended: bool) -> Alert:
-    """A card that is taken out by itself leaves its host in use, and nobody has to mend that."""
+    """A device that is tainted by itself leaves its host in use, and nobody has to repair that."""
     expr = f"{FAULTS} unless on (pool, fault) {MENDED}" if mended else FAULTS
     alone = one_of(pool.name for pool in site.file.pools if site.taints_devices(pool))
     if alone:

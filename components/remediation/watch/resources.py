@@ -1,4 +1,4 @@
-"""What kube-state-metrics is told to show of repairs: of itself it knows no custom resources.
+"""Configuration of kube-state-metrics for repairs: of itself it knows no custom resources.
 
 Node Operation Controller exports nothing about a single node, so this is how alerts and dashboards
 see them. Both kinds are of the site's own cluster, and so is this kube-state-metrics. Machines and

@@ -1,4 +1,4 @@
-"""What monitoring scrapes, alerts on and shows of schedulers and their queues.
+"""The scrapes, alerts and panels of schedulers and their queues.
 
 What is not Foresite's has its source beside it.
 """
@@ -11,7 +11,7 @@ from schemas.model.vocabulary import BackendKind
 
 
 def watch(site: Site) -> Watched:
-    """What monitoring renders of schedulers and queues."""
+    """The data from which monitoring renders schedulers and queues."""
     monitoring = site.file.monitoring
     if monitoring is None:
         return Watched()

@@ -1,4 +1,4 @@
-"""Whether schedulers and the API server work, and how fast."""
+"""The dashboard on whether schedulers and the API server work, and how fast."""
 
 from components.making.promql import RATE, Exporter, by
 from components.making.watch import Board, Panel, panel

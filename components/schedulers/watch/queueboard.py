@@ -1,4 +1,4 @@
-"""What waits: pods in queues, gangs at their gate, teams at their limits."""
+"""The dashboard of waiting pods: in queues, of gangs at their gate, of teams at their limits."""
 
 from components.making.promql import RATE, Exporter, by, pending
 from components.making.watch import Board, Panel, panel

@@ -38,7 +38,7 @@ DAY = 86400
 
 
 def rules(site: Site, limits: Thresholds) -> list[Json | Alert]:
-    """What is recorded of waiting, and what is an alert."""
+    """Recording rules and alerts on waiting."""
     found: list[Json | Alert] = []
     if site.models():
         found += [*(_waiting(site, model) for model in site.models()), _long(site, limits)]

@@ -1,1 +1,1 @@
-"""What an interrupted run has left, and what explains each step that mends it."""
+"""The remains of an interrupted run, and the explanation of each step that repairs them."""

@@ -1,4 +1,4 @@
-"""What there is to recover of a site: lock, state, note, tag, and the objects of its clusters.
+"""The parts of a site to recover: lock, state, note, tag, and the objects of its clusters.
 
 Reads only. Each thing found is a line for a person; what keeps a recovery from acting is an error.
 """
@@ -47,7 +47,7 @@ class Examined(NamedTuple):
 
     @property
     def dropped(self) -> list[Stated]:
-        """Objects of clusters that do not answer any more, which the state is to forget."""
+        """Objects of clusters that no longer answer, which the state is to forget."""
         return [each for each in self.state.held if each.target in self.silent]
 
     def placed(self, each: Ident) -> str:

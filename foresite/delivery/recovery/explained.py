@@ -30,7 +30,7 @@ class Step(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """What steps are held against: the site's objects, the state's, and what was found."""
+    """The sides that steps are compared with: the site's objects, the state's, and the findings."""
 
     wanted: Mapping[Key, Manifest]
     held: Mapping[str, Stated]
@@ -40,7 +40,7 @@ class Sides(NamedTuple):
 
 
 def sides(wanted: Mapping[Key, Manifest], state: State, found: Remains) -> Sides:
-    """What the steps of a preview are held against."""
+    """The sides that the steps of a preview are compared with."""
     held = {each.urn: each for each in state.held if not each.leaving}
     leaving = {each.urn for each in state.held if each.leaving}
     return Sides(wanted, held, leaving, found)

@@ -29,7 +29,7 @@ class Leftover(NamedTuple):
 
 
 def leftovers(live: Json, wanted: Json) -> list[Leftover]:
-    """What of a live object is ours and not wanted."""
+    """The parts of a live object that are ours and not wanted."""
     found: dict[tuple[str, ...], Leftover] = {}
     for entry in live["metadata"].get("managedFields", ()):
         if entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply":

@@ -1,4 +1,4 @@
-"""What an interrupted run has left: the state, the cluster and the site side by side.
+"""The remains of an interrupted run: the state, the cluster and the site side by side.
 
 Owns the names for what is found, and decides nothing: foresite/commands/recover.py does.
 """
@@ -80,12 +80,12 @@ def remains(
 
 
 def _last(held: Iterable[Stated]) -> list[Stated]:
-    """What the state knows, and what has taken another's place after it."""
+    """The objects that the state knows, and those that took another's place after it."""
     return sorted(held, key=lambda each: not each.leaving)
 
 
 def _is(known: Stated, body: Json) -> bool:
-    """Whether an object is the very one that the state knows; without an uid nobody can tell."""
+    """True if an object is the very one that the state knows; without a uid nobody can tell."""
     return known.uid in ("", body["metadata"].get("uid", ""))
 
 
@@ -102,7 +102,7 @@ def _strangers(live: Mapping[Ident, Json], known: set[Ident]) -> Iterator[Ident]
 
 
 def _kept(body: Json, kinds: set[str]) -> bool:
-    """Whether an object was made to stay when another takes its place (decision 0011)."""
+    """True if an object was made to stay when another takes its place (decision 0011)."""
     annotations = body["metadata"].get("annotations") or {}
     template = body["kind"] in kinds or body["kind"].endswith("Template")
     return template and FLUX_GUARD.items() <= annotations.items()
@@ -114,7 +114,8 @@ def _unlike(manifest: Manifest, body: Json) -> tuple[Difference, ...]:
 
 
 def _left(manifest: Manifest, body: Json) -> tuple[Leftover, ...]:
-    """Fields of a killed run. What a controller owns is sent as the state has it, and stays."""
+    """Fields of a killed run. A field that a controller owns is sent as the state has it, and
+    stays."""
     return tuple(
         each
         for each in leftovers(body, manifest.body)

@@ -1,4 +1,4 @@
-"""What ``foresite recover`` says of a site, for a person or as JSON."""
+"""The report of ``foresite recover`` on a site, for a person or as JSON."""
 
 import json
 from dataclasses import dataclass, field
@@ -8,8 +8,8 @@ from foresite.delivery.recovery.explained import Step
 
 @dataclass
 class Report:
-    """What is said: as it happens, or as JSON when all is over. ``begun``: something may have been
-    changed."""
+    """The lines of the report, as it happens, or as JSON when all is over. ``begun``: something may
+    have been changed."""
 
     site: str
     form: str
@@ -32,7 +32,7 @@ class Report:
 
     @property
     def stopped(self) -> str:
-        """What was done when it could not go on."""
+        """The steps done before it could not go on."""
         if not self.begun:
             return "nothing was changed"
         done = "; ".join(self.done) or "its first step, maybe in part"

@@ -124,7 +124,7 @@ class ApiServer:
     def get(
         self, path: str, accept: str = "application/json", limit: float | None = None
     ) -> Json | None:
-        """What the server has at a path; None where it has nothing.
+        """The server's answer at a path; None where it has nothing.
 
         ``limit`` are the seconds for a path whose own server may be away while the rest is there:
         it does without that answer, and other questions go on. Raises NoAnswerError and
@@ -133,7 +133,7 @@ class ApiServer:
         return self._ask("GET", path, None, accept, limit)
 
     def may(self, verb: str, group: str, resource: str, namespace: str) -> bool:
-        """Whether the account may do something. Raises NoAnswerError and RefusedError."""
+        """True if the account may do something. Raises NoAnswerError and RefusedError."""
         attributes = {"verb": verb, "group": group, "resource": resource, "namespace": namespace}
         review = {
             "apiVersion": "authorization.k8s.io/v1",
@@ -237,7 +237,7 @@ def _decoded(answer: bytes) -> Json:
 
 
 def _message(status: int, answer: bytes) -> str:
-    """What an answer complains of; the proxy's own complaints are plain text."""
+    """The complaint of an answer; the proxy's own complaints are plain text."""
     body = _decoded(answer)
     text = " ".join(str(body.get("message", body.get("text", ""))).split())[:300]
     return text if status == 500 and "message" not in body else f"HTTP {status}: {text}"

@@ -74,8 +74,8 @@ class Inventory(NamedTuple):
 
 
 class Served(NamedTuple):
-    """What a server says that it serves; ``stale`` are groups whose own server does not answer it,
-    such as that of an APIService."""
+    """The kinds that a server reports to serve. ``stale`` are groups whose own server does not
+    answer it, such as that of an APIService."""
 
     kinds: list[Listable]
     stale: list[str]
@@ -101,7 +101,7 @@ def take(kubectl: Kubectl, context: str, target: Target, site: str, wanted: Want
 
 
 def ours(body: Json) -> bool:
-    """Whether Foresite's runs applied an object, and no controller copied it."""
+    """True if Foresite's runs applied an object, and no controller copied it."""
     return any(
         each.get("manager") == FIELD_MANAGER and each.get("operation") == "Apply"
         for each in body["metadata"].get("managedFields", ())
@@ -144,7 +144,7 @@ def _groups(server: ApiServer) -> Iterator[Json]:
 
 
 def _stale(group: Json) -> bool:
-    """Whether the server behind a group does not say what it serves."""
+    """True if the server behind a group does not report its kinds."""
     return any(each.get("freshness") == "Stale" for each in group.get("versions") or ())
 
 
@@ -159,9 +159,9 @@ def _chosen(group: Json, wanted: Wanted) -> Iterator[Listable]:
 
 
 def _of_group(group: Json) -> Iterator[Listable]:
-    """What a group serves and lists, its preferred version first. A resource may have neither verbs
-    nor a kind: an APIService may serve nothing but another resource's subresources (kubernetes
-    1.34, apidiscovery/v2, types.go)."""
+    """The kinds that a group serves and lists, its preferred version first. A resource may have
+    neither verbs nor a kind: an APIService may serve only another resource's subresources
+    (kubernetes 1.34, apidiscovery/v2, types.go)."""
     for version in group.get("versions") or ():
         api = "/".join(filter(None, (_name(group), version["version"])))
         for each in version.get("resources") or ():

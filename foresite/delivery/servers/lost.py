@@ -1,4 +1,4 @@
-"""What a cluster no longer has of what was applied to it: counted before anything rests on it.
+"""Applied objects that a cluster no longer has: counted before anything rests on it.
 
 Pulumi compares a site with its state, not with the cluster: what somebody deleted by hand, or an
 etcd that was lost, it does not notice. A list of names for each kind does, and costs little.
@@ -19,7 +19,7 @@ _NAMES_ALONE = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io
 
 
 class Look(NamedTuple):
-    """What a cluster has of the objects that the state says it has.
+    """The objects that a cluster has, of those that the state records.
 
     ``same`` are still those that were made, ``other`` are of the same names and were made anew by
     somebody, ``lost`` are not there. ``unseen`` says why nobody looked; empty where somebody did.
@@ -33,14 +33,15 @@ class Look(NamedTuple):
 
     @property
     def foreign(self) -> bool:
-        """Whether it has none of them: it was emptied, or is another cluster."""
+        """True if it has none of them: it was emptied, or is another cluster."""
         return bool(self.other or self.lost) and not self.same
 
 
 def look(
     kubectl: Kubectl | None, site: str, contexts: Mapping[Target, str], state: Mapping[Key, Stated]
 ) -> list[Look]:
-    """What each cluster of a site has left. Raises NoAnswerError where one does not answer."""
+    """The objects that remain in each cluster of a site. Raises NoAnswerError where one does not
+    answer."""
     found = []
     for target, context in contexts.items():
         mine = [each for each in state.values() if each.target is target and _ours(each, site)]

@@ -43,15 +43,15 @@ class Need(IntEnum):
 
 
 class Objects(NamedTuple):
-    """What a server is to have, and what is to leave it."""
+    """The objects that a server is to have, and those that are to leave it."""
 
     made: list[Manifest]
     leaving: list[Manifest]
 
 
 class Asked(NamedTuple):
-    """What a server was asked: ``checked`` in a few words, each of which it answered with yes;
-    ``unchecked`` is what nobody asked it, and why."""
+    """The questions to a server: ``checked`` in a few words, each of which it answered with yes;
+    ``unchecked`` are those that nobody asked it, and why."""
 
     context: str
     server: str
@@ -127,7 +127,7 @@ def _no_context(site: Site, kubectl: Kubectl, context: str, servers: dict[str, s
 def _one(
     kubectl: Kubectl, context: str, address: str, objects: Objects, need: Need
 ) -> tuple[Asked, list[str]]:
-    """What one server says, and what is wrong with it."""
+    """The answers of one server, and its problems."""
     where = f"{context} ({address})"
     try:
         with ApiServer(kubectl, context) as server:
@@ -181,7 +181,7 @@ def _kinds(
 def _denied(
     server: ApiServer, kinds: dict[tuple[str, str], Kind], objects: Objects, run: Any
 ) -> str:
-    """What the account may not do, in words; empty where it may do all that is needed.
+    """The rights that the account lacks, in words; empty where it has all that are needed.
 
     Server-side apply of an object that is not there yet needs ``create`` besides ``patch``
     (kubernetes 1.34, apiserver/pkg/endpoints/handlers/patch.go).
@@ -220,7 +220,7 @@ def _places(manifests: Iterable[Manifest]) -> dict[Place, list[Manifest]]:
 
 
 def _all_there(server: ApiServer, kind: Kind, manifests: Iterable[Manifest]) -> bool:
-    """Whether a kind's objects are there, as a namespace that somebody else made for the site."""
+    """True if a kind's objects are there, as a namespace that somebody else made for the site."""
     base = f"/apis/{kind.api}" if kind.group else f"/api/{kind.api}"
     for each in manifests:
         namespace, name = each.key[2:]
@@ -234,7 +234,7 @@ def _all_there(server: ApiServer, kind: Kind, manifests: Iterable[Manifest]) -> 
 
 
 def _in_words(refused: dict[str, list[str]]) -> str:
-    """What is refused: verbs with the same resources in one go."""
+    """The refusals in words: verbs with the same resources together."""
     verbs: dict[tuple[str, ...], list[str]] = {}
     for verb, names in refused.items():
         verbs.setdefault(tuple(names), []).append(verb)

@@ -1,4 +1,4 @@
-"""Whether an API server serves the kinds that a site makes, and knows the fields that it sets.
+"""Check that an API server serves the kinds that a site makes, and knows the fields that it sets.
 
 A custom resource definition that is missing, or is of an older release, is found by this before
 anything is made. The fields are those of the server's own OpenAPI document, which anybody who is
@@ -55,7 +55,8 @@ def kinds_of(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Kind]:
 def unserved(
     server: ApiServer, kinds: dict[tuple[str, str], Kind], manifests: list[Manifest], run: Map
 ) -> tuple[list[str], list[str]]:
-    """What a server lacks, each with what to install, and what of it is not known.
+    """The kinds and fields that a server lacks, each with what to install, and those that nobody
+    knows of.
 
     Puts the plurals into ``kinds``. Raises NoAnswerError and RefusedError.
     """
@@ -71,7 +72,7 @@ def unserved(
 
 
 def _listed(server: ApiServer, api: str) -> dict[tuple[str, str], Kind]:
-    """What a group serves in a version."""
+    """The kinds that a group serves in a version."""
     answer = server.get(f"/apis/{api}" if "/" in api else f"/api/{api}") or {}
     rows = [row for row in answer.get("resources") or () if "/" not in row["name"]]
     return {(api, row["kind"]): Kind(api, row["kind"], row["name"]) for row in rows}
@@ -89,7 +90,8 @@ def _lacks(kind: Kind) -> str:
 
 
 def _install(api: str, name: str) -> str:
-    """What brings a kind, with the project and the version that the objects are checked against."""
+    """The package that brings a kind, with the project and the version that the objects are checked
+    against."""
     kind = store.kinds().get(f"{api}/{name}")
     if kind is None:
         return f"the CRD of {name} in {api}"

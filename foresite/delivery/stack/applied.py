@@ -1,4 +1,4 @@
-"""What was last applied to a site, and whether Git says something else by now.
+"""The last applied commit of a site, and whether Git has changed since.
 
 ``foresite apply`` writes the commit into the message of each update, so the stack's own history
 says it, wherever and however often a run is started. What a run before was told to do says nothing:
@@ -32,14 +32,14 @@ class Standing(NamedTuple):
 
 
 class Touched(NamedTuple):
-    """What differs between two commits: sites by their data, and files of the program, which every
-    site is made by."""
+    """The differences between two commits: sites by their data, and files of the program, which
+    makes every site."""
 
     sites: frozenset[str]
     program: tuple[str, ...] = ()
 
     def has(self, site: str) -> bool:
-        """Whether a site is touched."""
+        """True if the change concerns a site."""
         return site in self.sites or bool(self.program)
 
     @property
@@ -80,7 +80,7 @@ class Commits:
         return Standing(commit, self.since(site, commit))
 
     def since(self, site: str, commit: str) -> str:
-        """What differs for a site between a commit and HEAD; empty where nothing does.
+        """The differences for a site between a commit and HEAD; empty where there are none.
 
         Raises GitError where HEAD does not contain the commit.
         """
@@ -104,13 +104,13 @@ class Commits:
         return dict(each.split("\n", 1) for each in found if each.strip())
 
     def touched(self, commit: str) -> Touched:
-        """What a request changed that was merged with a commit. Raises GitError."""
+        """The change of the pull request that was merged with a commit. Raises GitError."""
         parents = self._git("rev-list", "--parents", "--max-count=1", commit).split()[1:]
         # Of a first commit all is new, and every site may be made by it.
         return self._differing(parents[0], commit) if parents else Touched(frozenset(), PROGRAM)
 
     def _compared(self, commit: str) -> Touched:
-        """What differs between a commit that HEAD contains and HEAD."""
+        """The differences between a commit that HEAD contains and HEAD."""
         if (commit, self.head) not in self._between:
             commit_of(self._root, commit)  # says what to do where it is not here
             if not self._newer_than(commit):

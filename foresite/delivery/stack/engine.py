@@ -63,7 +63,7 @@ class Engine:
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """What a ``preview`` or an ``up`` is told of policies."""
+        """The arguments of a ``preview`` or an ``up`` for policies."""
         return ("--policy-pack", str(self.pack)) if self.pack else ()
 
     @property
@@ -131,7 +131,7 @@ class Engine:
         self._told("stack", "tag", "rm", UNDER_WAY)
 
     def _asked(self, *arguments: str) -> Any:
-        """What a command answers in JSON; None where there is no such stack."""
+        """The answer of a command in JSON; None where there is no such stack."""
         done = self.run(*arguments, "--stack", self.stack)
         if done.returncode == _NO_STACK:
             return None
@@ -171,7 +171,8 @@ class Engine:
             self._note.unlink(missing_ok=True)
 
     def noted(self) -> list[tuple[str, ...]]:
-        """What an interrupted run was about to make: cluster, apiVersion, kind, namespace, name."""
+        """The objects that an interrupted run was about to make: cluster, apiVersion, kind,
+        namespace, name."""
         return self._noted()[0]
 
     def renote(self, objects: Iterable[tuple[str, ...]]) -> None:
@@ -179,7 +180,7 @@ class Engine:
         self._write(objects, over=self._noted()[1])
 
     def interrupted(self) -> bool:
-        """Whether the run before did not come to its end."""
+        """True if the run before did not come to its end."""
         return self._note.exists() and not self._noted()[1]
 
     def _write(self, objects: Iterable[tuple[str, ...]], *, over: bool) -> None:
@@ -239,6 +240,6 @@ class Engine:
 
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:
-    """What Pulumi complained of."""
+    """The complaint of Pulumi."""
     said = done.stderr.strip() or done.stdout.strip()
     return f"pulumi: {said.removeprefix('error: ')}"

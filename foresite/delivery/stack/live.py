@@ -1,5 +1,4 @@
-"""What the clusters hold of a site, as Pulumi reads it: every object of its stack, from the API
-server.
+"""The objects of a site's stack in its clusters, as Pulumi reads them from the API server.
 
 Pulumi reads with ``refresh --preview-only``, which changes neither cluster nor state and takes no
 lock, so what another run is making at that moment may be there or not. ``--run-program`` gives the
@@ -31,7 +30,7 @@ def read(engine: Engine) -> dict[Key, Json | None]:
 
 
 def answered(engine: Engine, *arguments: str) -> dict[str, Any]:
-    """What a command says in JSON. Raises EngineError, with what it complained of."""
+    """The answer of a command in JSON. Raises EngineError, with the complaint."""
     done = engine.run(*arguments)
     try:
         report = json.loads(done.stdout)
@@ -57,12 +56,12 @@ def keyed(site: Site) -> dict[Key, Manifest]:
 
 
 def follows(site: Site, manifest: Manifest) -> bool:
-    """Whether an object waits for the site's own cluster."""
+    """True if an object waits for the site's own cluster."""
     return manifest.target is Target.SITE and site.file.cluster.context is None
 
 
 def resource_name(component: str) -> str:
-    """What a component's resource is called: ``PodNetwork`` for ``pod-network``."""
+    """The name of a component's resource: ``PodNetwork`` for ``pod-network``."""
     return "".join(part.capitalize() for part in component.split("-"))
 
 

@@ -39,7 +39,7 @@ class Lock(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What to call it by on the command line."""
+        """The name of the lock on the command line."""
         return f"{self.pid}@{self.host}"
 
     def __str__(self) -> str:
@@ -87,8 +87,8 @@ def _lock(pid: int, host: str, user: str, since: str) -> Lock:
 
 
 def _owner_lives(pid: int, since: str) -> bool:
-    """Whether a process of this machine still runs; one that only waits to be reaped does not, and
-    one that began after the lock was taken is another of the same number."""
+    """True if a process of this machine still runs. One that only waits to be reaped does not; one
+    that began after the lock was taken is another of the same number."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -104,7 +104,7 @@ def _owner_lives(pid: int, since: str) -> bool:
 
 
 def _younger(ticks: float, since: str) -> bool:
-    """Whether a process that began ``ticks`` after the machine did is younger than a lock."""
+    """True if a process that began ``ticks`` after the machine did is younger than a lock."""
     try:
         taken = datetime.fromisoformat(since).timestamp()
     except ValueError:

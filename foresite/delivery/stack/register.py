@@ -27,8 +27,8 @@ _COMPLAINTS = 30
 
 
 class Outcome(NamedTuple):
-    """What a run that passed made: objects by component, what a killed run before it left that
-    the site no longer has, and how long it took."""
+    """The result of a run that passed: objects by component, the remains of a killed run before it
+    that the site no longer has, and the duration."""
 
     objects: dict[str, list[Manifest]]
     left: list[tuple[str, ...]]
@@ -96,7 +96,7 @@ def forget(engine: Engine, lost: Iterable[Stated]) -> None:
 
 
 def shortened(lines: Iterable[str]) -> list[str]:
-    """What Pulumi complains of, without what a program's stack adds to it."""
+    """The complaint of Pulumi, without the additions of a program's stack."""
     found = list(_told(lines))
     more = len(found) - _COMPLAINTS
     return [*found[:_COMPLAINTS], f"    and {more} lines more"] if more > 0 else found

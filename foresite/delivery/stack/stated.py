@@ -1,4 +1,4 @@
-"""What Pulumi's state says that a site's clusters have, object by object, and what a run was in the
+"""The objects of a site's clusters by Pulumi's state, and the operations that a run was in the
 middle of."""
 
 from collections.abc import Iterator, Mapping
@@ -18,8 +18,8 @@ _PROVIDER = "pulumi:providers:kubernetes"
 
 
 class Ident(NamedTuple):
-    """What tells an object from all others, in whatever version it is written: its cluster, group,
-    kind, namespace and name."""
+    """The identity of an object among all others, in whatever version it is written: its cluster,
+    group, kind, namespace and name."""
 
     target: Target
     group: str
@@ -55,12 +55,12 @@ class Stated(NamedTuple):
 
     @property
     def ident(self) -> Ident:
-        """What tells it from all others."""
+        """The identity among all others."""
         return ident(self.target, self.body)
 
     @property
     def place(self) -> tuple[str, str, str, str]:
-        """What tells it from all others of its cluster: group, kind, namespace, name."""
+        """The identity among all others of its cluster: group, kind, namespace, name."""
         return self.ident[1:]
 
     @property
@@ -75,7 +75,7 @@ class Stated(NamedTuple):
 
     @property
     def holds_data(self) -> bool:
-        """Whether something is lost with it that is in no Git."""
+        """True if its loss would lose something that is in no Git."""
         options = (self.body["metadata"].get("annotations") or {}).get(_GUARD, "")
         return "Prune=false" in options or group_kind(self.body) in HOLDS_DATA
 
@@ -91,7 +91,7 @@ class Pending(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a state holds of a site; ``contexts`` are the clusters that it was last applied to."""
+    """The part of a state on a site; ``contexts`` are the clusters that it was last applied to."""
 
     held: tuple[Stated, ...] = ()
     pending: tuple[Pending, ...] = ()
@@ -108,7 +108,7 @@ def stated(engine: Engine) -> dict[Key, Stated]:
 
 
 def read_state(exported: Json) -> State:
-    """What ``pulumi stack export`` says."""
+    """The content of ``pulumi stack export``."""
     deployment = exported.get("deployment") or {}
     resources = deployment.get("resources") or []
     held = tuple(_held(each) for each in resources if key_of(each["urn"]) and _body(each))

@@ -28,7 +28,7 @@ def without_file(engine: Engine, sites: Iterable[str]) -> list[str] | None:
 
 
 def told(stacks: list[str] | None) -> list[str]:
-    """What a person should know of them, a line each."""
+    """The notes on them for a person, a line each."""
     if stacks is None:
         return ["stacks without a site file: not known, the backend did not list its stacks"]
     return [

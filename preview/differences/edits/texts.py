@@ -69,7 +69,7 @@ def _cause(path: str, hunk: _Hunk) -> Cause:
 
 
 def _shown(lines: list[str]) -> str:
-    """The first of some lines, and how many more there are."""
+    """The first of some lines, and the number of the others."""
     if not lines:
         return ""
     more = f" (and {len(lines) - 1} more lines)" if len(lines) > 1 else ""

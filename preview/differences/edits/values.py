@@ -1,4 +1,4 @@
-"""What was edited between two sides of a site: each value, its place, and how to do it alone.
+"""The edited values between two sides of a site: each value, its place, and how to apply it alone.
 
 Compared are values, not lines: comments, formatting and the order of keys are no edit. Items of
 lists are told apart by their name.
@@ -186,7 +186,7 @@ def _sorted(items: list[Any], names: list[str]) -> list[Any]:
 
 
 def _named(value: Any) -> dict[str, int] | None:
-    """The index of each item by its name; None for what is no list of named maps."""
+    """The index of each item by its name; None for a value that is no list of named maps."""
     if not isinstance(value, list) or not value:
         return None
     names = [item.get("name") if isinstance(item, dict) else None for item in value]
@@ -255,7 +255,7 @@ def _cause(before: Document, after: Document, value: _Value) -> Cause:
 
 
 def _entry(value: _Value, at: Path) -> bool:
-    """Whether an entry of a map comes or goes as a whole: then its key is the place."""
+    """True if an entry of a map comes or goes as a whole: then its key is the place."""
     gone = value.after_at is None and bool(at) and isinstance(at[-1], str)
     return value.before_at is None or gone
 

@@ -1,4 +1,4 @@
-"""What differs in meaning between two versions of a Kubernetes object, field by field.
+"""The differences in meaning between two versions of a Kubernetes object, field by field.
 
 Lists that Kubernetes keeps as maps or sets have no order, quantities count by their value, and data
 inside the texts of files is compared as data. The types of values count: 1, 1.0, "1" and true are
@@ -149,7 +149,7 @@ def _order(path: Path) -> list[str]:
 
 
 def _merged(changes: list[FieldChange]) -> Iterator[FieldChange]:
-    """One item that goes and one that comes at the same index are one change, if they differ."""
+    """One item that goes and one that comes at the same index become one change, if they differ."""
     last: FieldChange | None = None
     for change in changes:
         if last is not None:

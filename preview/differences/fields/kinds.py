@@ -1,4 +1,5 @@
-"""What Kubernetes says of an object's fields: which lists are maps or sets, what is a quantity.
+"""Facts of Kubernetes on an object's fields: which lists are maps or sets, which value is a
+quantity.
 
 Read from the schemas of the real kinds. Where there is none, or it is silent, a list is atomic and
 a text is only a text.
@@ -39,7 +40,7 @@ _METADATA = {"$ref": f"{REF}{OBJECT_META}"}
 
 
 class Field(NamedTuple):
-    """What is known of a field.
+    """The known facts of a field.
 
     ``texts`` is the way from here to texts that may hold data: empty, this is such a text; None,
     there are none.
@@ -67,12 +68,12 @@ class Field(NamedTuple):
 
     @property
     def is_set(self) -> bool:
-        """Whether this list is a set."""
+        """True if this list is a set."""
         return bool(self.schema.get(LIST_TYPE) == "set")
 
     @property
     def is_quantity(self) -> bool:
-        """Whether the value is a ``resource.Quantity``."""
+        """True if the value is a ``resource.Quantity``."""
         if self.schema.get(INT_OR_STRING):
             return bool(self.schema.get("pattern") == CRD_QUANTITY)
         return bool(self.schema.get("format") == "quantity")
@@ -98,7 +99,7 @@ class Field(NamedTuple):
 
     @property
     def whole_keys(self) -> bool:
-        """Whether the keys of an item are all that it has, as with the arguments of kubeadm."""
+        """True if the keys of an item are the whole item, as with the arguments of kubeadm."""
         return set(self.item.schema.get("properties", ())) <= set(self.keys)
 
 
@@ -107,7 +108,7 @@ NOTHING = Field({})
 
 
 def field_of(before: Any, after: Any) -> Field:
-    """What is known of two values that may be Kubernetes objects: nothing if of different kinds."""
+    """The known facts of two values that may be Kubernetes objects: none if of different kinds."""
     names = [
         (value.get("apiVersion"), value.get("kind")) if isinstance(value, dict) else None
         for value in (before, after)

@@ -1,4 +1,4 @@
-"""What is known of data inside the texts of files: which of its lists have keys.
+"""Known facts of data inside the texts of files: which of its lists have keys.
 
 No schema of Kubernetes speaks of such data. Without a key an item is told by its index, which says
 nothing to who looks for a host among hundreds.
@@ -44,7 +44,7 @@ _BUCKETS = _with(Bucket=_keyed(("Name",)))
 
 
 def known(before: Any, after: Any) -> Field:
-    """What is known of two versions of a document; nothing where they are of different forms."""
+    """The known facts of two versions of a document; none where they are of different forms."""
     old, new = _form(before), _form(after)
     return Field(old) if old is not None and old is new else NOTHING
 

@@ -106,7 +106,8 @@ def matching(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int
 
 
 def _shifted(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int, int]]:
-    """The runs that difflib finds, which alone does not promise the same the other way round."""
+    """The runs that difflib finds; difflib alone does not guarantee the same in the other
+    direction."""
     if list(left) > list(right):
         return [(i, j, size) for j, i, size in _shifted(right, left)]
     matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)

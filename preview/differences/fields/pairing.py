@@ -50,7 +50,7 @@ class Slot(str):
 
 
 def same(before: Any, after: Any) -> bool:
-    """Whether two values are equal down to the types of their numbers, and in the order of maps.
+    """True if two values are equal down to the types of their numbers, and in the order of maps.
 
     False may mean no more than that a closer look is needed.
     """
@@ -162,7 +162,7 @@ class Pairing:
 
 
 def _alike(before: Any, after: Any) -> bool:
-    """Whether two items of a list look like one that has changed: half of their fields agree."""
+    """True if two items of a list look like one that has changed: half of their fields agree."""
     if not isinstance(before, dict) or not isinstance(after, dict):
         return False
     agreeing = sum(key in after and same(value, after[key]) for key, value in before.items())

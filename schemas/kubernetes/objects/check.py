@@ -22,7 +22,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What a server would refuse, or drop, in an object: where, and what is wrong."""
+    """A part of an object that a server would refuse or drop: its place, and the reason."""
 
     path: Path
     message: str

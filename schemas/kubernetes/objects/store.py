@@ -30,7 +30,7 @@ class Kind:
 
     @property
     def native(self) -> bool:
-        """Whether Kubernetes itself serves it, not a CRD."""
+        """True if Kubernetes itself serves the kind, not a CRD."""
         return self.file == NATIVE
 
 
@@ -61,7 +61,7 @@ def read(file: str) -> Any:
 
 @cache
 def _repeated(name: str) -> Schema:
-    """What CRDs repeat, whole; each once, as expanding it anew would cost more than reading it."""
+    """A schema that CRDs repeat, whole. Each is read once: to expand it anew would cost more."""
     return expand(document(REPEATED)[name], _repeated)
 
 

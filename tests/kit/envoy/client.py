@@ -11,7 +11,7 @@ _BATCH = 32
 
 
 class Answer(NamedTuple):
-    """What came back for one request."""
+    """The answer to one request."""
 
     status: int
     body: str

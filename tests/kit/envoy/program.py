@@ -84,7 +84,7 @@ def validate(
     files: Mapping[str, str] | None = None,
     paths: Mapping[str, str] | None = None,
 ) -> str:
-    """What Envoy says against a bootstrap; empty where it takes it. Ports stay as they are."""
+    """Envoy's complaint about a bootstrap; empty where it takes it. Ports stay as they are."""
     config = _write(_moved(_parsed(bootstrap), paths or {}), folder, files or {})
     command = [str(_program()), "--mode", "validate", "--log-level", "error"]
     command += ["--config-path", str(config)]

@@ -85,7 +85,7 @@ class Kubelet:
         self._client.close()
 
     def log(self, pod: str) -> str:
-        """What a pod has said so far, through all of its restarts."""
+        """The output of a pod so far, through all of its restarts."""
         path = self._directory / f"{pod}.log"
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
@@ -174,7 +174,8 @@ class Kubelet:
         return [here(_expanded(word, environment)) for word in words], environment
 
     def _environment(self, pod: Manifest, home: Path) -> dict[str, str]:
-        """What every pod has: a PATH, a home, and the rights of its service account."""
+        """The environment that every pod has: a PATH, a home, and the rights of its service
+        account."""
         found = {
             "PATH": f"{self._kubectl.parent}:/usr/bin:/bin",
             "HOME": str(home),

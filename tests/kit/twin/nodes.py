@@ -22,7 +22,8 @@ _UNITS |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 
 
 def plugin_resources(site: Site, pool: Pool) -> Resources:
-    """What the device plugin of a pool's accelerators tells, such as 8 of ``nvidia.com/gpu``."""
+    """The resources that the device plugin of a pool's accelerators advertises, such as 8 of
+    ``nvidia.com/gpu``."""
     accelerators = site.profile(pool).accelerators
     if accelerators is None:
         return {}
@@ -78,7 +79,7 @@ def node(
 
 
 def booted() -> dict[str, str]:
-    """What a kubelet tells of a boot (NodeSystemInfo)."""
+    """The facts that a kubelet reports of a boot (NodeSystemInfo)."""
     return {"bootID": str(uuid.uuid4())}
 
 
@@ -116,7 +117,8 @@ def _sizes(site: Site, pool: Pool) -> Resources:
 
 
 def _reserved(pool: Pool) -> Resources:
-    """What a kubelet keeps from pods: what is reserved, and what it would evict them for.
+    """The resources that a kubelet keeps from pods: the reserved ones, and those that it would
+    evict pods for.
 
     Source: Kubernetes 1.34, pkg/kubelet/cm/node_container_manager_linux.go,
     GetNodeAllocatableReservation.

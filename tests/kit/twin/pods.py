@@ -14,7 +14,7 @@ IMAGE = "registry.example/job:1"
 
 
 class Shape(TypedDict, total=False):
-    """What a pod asks for; all may be left out.
+    """The shape of a pod; all fields may be left out.
 
     ``requests`` are its limits too, as extended resources must be. ``run_for`` (such as ``15s``)
     and ``exit_code`` are how it ends by itself.

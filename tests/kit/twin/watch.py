@@ -1,4 +1,4 @@
-"""What happens on the twin: pods and nodes as they are, waits for changes, and when pods bind."""
+"""The events of the twin: pods and nodes as they are, waits for changes, and when pods bind."""
 
 import time
 from collections import defaultdict
@@ -78,7 +78,7 @@ class Watch:
         }
 
     def refused(self, namespace: str) -> dict[str, str]:
-        """What the scheduler says of each pod that it has tried in vain."""
+        """The scheduler's message on each pod that it has tried in vain."""
         return {
             body["metadata"]["name"]: why
             for body in self.pods(namespace)

@@ -34,7 +34,7 @@ _EVERY_TAINT = ({"operator": "Exists"},)
 
 @dataclass(frozen=True)
 class World:
-    """What tests and benchmarks work with. ``absent`` says why a scheduler is not there."""
+    """The world of tests and benchmarks. ``absent`` says why a scheduler is not there."""
 
     t: Twin
     watch: Watch
