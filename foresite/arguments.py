@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     up.add_argument("--preview", action="store_true", help="only say what would be done")
     up.add_argument("--refresh", action="store_true", help="put right what was changed by hand")
     _allow(up)
-    _recover(commands.add_parser("recover", help="mend what an interrupted up has left"))
+    _recover(commands.add_parser("recover", help="clean up after an interrupted up"))
     _in_ci(commands.add_parser)
     for name, command in commands.choices.items():
         if name not in ("job", "preview", "opinion", "request", "comment"):
@@ -59,7 +59,7 @@ def _sites(command: argparse.ArgumentParser) -> None:
 
 
 def _allow(command: argparse.ArgumentParser) -> None:
-    say = "losses, or growth, that are meant: remove=N, grow=N"
+    say = "acknowledged losses, or growth: remove=N, grow=N"
     command.add_argument("--allow", action="append", default=[], metavar="WHAT=N", help=say)
 
 
@@ -82,7 +82,7 @@ def _recover(command: argparse.ArgumentParser) -> None:
 
 def _in_ci(add: Callable[..., argparse.ArgumentParser]) -> None:
     """What workflows call around a preview and after a merge."""
-    request = add("request", help="write the text of the request that CI runs for")
+    request = add("request", help="write the text of the pull request that CI runs for")
     comment = add("comment", help="keep one comment on a pull request up to date")
     _github(request, comment)
     apply = add("apply", help="apply what is merged to every site that is due")
@@ -120,8 +120,8 @@ def _preview(command: argparse.ArgumentParser) -> None:
         "--code",
         choices=("this", "base", "head", "each"),
         default="this",
-        help="whose code makes the objects: base for a request that you do not trust, each to see "
-        "what a change of the code does",
+        help="whose code makes the objects: base for a pull request that you do not trust, each to "
+        "see what a change of the code does",
     )
     add("--exit-code", action="store_true", help="1 where anything differs")
     add(
@@ -131,15 +131,15 @@ def _preview(command: argparse.ArgumentParser) -> None:
         help="1 where it happens to a host: drain, reimage, remove, unknown; or where an object is "
         "refused; several by commas",
     )
-    allow = "losses that are meant, or grow=N: objects that are"
+    allow = "acknowledged losses, or grow=N: objects that may be added"
     add("--allow", action="append", default=[], metavar="remove=N", help=allow)
     add("--request", type=Path, metavar="FILE", help="text where Foresite-Allow: remove=N counts")
     add(
         "--nodes",
         type=Path,
         metavar="PATH",
-        help="the nodes' last known state, to say which would be mended now: a site's `kubectl get "
-        "nodes -o json`, or a folder of <site>.json",
+        help="the nodes' last known state, to predict repairs: a site's `kubectl get nodes "
+        "-o json`, or a folder of <site>.json",
     )
 
 
@@ -158,7 +158,7 @@ def _job(command: argparse.ArgumentParser) -> None:
     add("--memory", metavar="SIZE", help="of a worker, such as 64Gi; default: its share of a host")
     add("--storage", metavar="SIZE", help="on the host's disk; default: as the site says")
     add("--image", help="of workers and parameter servers")
-    add("--priority", metavar="TIER", help="default: the site's default tier")
+    add("--priority", metavar="TIER", help="default: the site's default PriorityClass")
     add("--timeout", type=int, metavar="SECONDS", help="for which a gang holds what it has found")
     add("--rdma", action="store_true", help="with the fast network of the model's hosts")
     add("--cache", metavar="BUCKET", help="with the site's object cache: docs/cache-clients.md")

@@ -96,8 +96,9 @@ def ordering(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
     pools = [pool for model in held(its, Holder.KUEUE) for pool in its.pools_with(model)]
     hosts = tuple(host.name for pool in pools for host in its.hosts_of(pool))
     why = (
-        "tiers change places: jobs that run get the new number, and those that wait may now take "
-        "their place; how many is not in Git"
+        "PriorityClasses change order: running jobs get the new value, and pending jobs may now "
+        "preempt "
+        "them; how many is not in Git"
     )
     found = effect(change, field, Impact.DRAIN, why, f"{TIERS}, {PREEMPTION}")
     yield found._replace(hosts=hosts, at_most=running(site.side, hosts))
@@ -132,7 +133,7 @@ RENAMED = harmless(
 UNCOUNTED = harmless("pods that run go on; those that it held start, without a limit", THROTTLER)
 QUEUED = harmless(
     "nothing is evicted by it: jobs that run go on, above the limit too, and none starts until "
-    "there is room; jobs of a higher tier that wait may take the place of lower ones",
+    "there is room; pending jobs of a higher priority may preempt jobs of a lower one",
     PREEMPTION,
 )
 NEW_QUEUE = harmless("no job is in it yet", KUEUE)
@@ -146,7 +147,9 @@ POOLED = harmless(
 MOVED = harmless("jobs that run go on; those that wait for it start no more", KUEUE)
 PLACED = harmless("jobs that run stay where they are; those that start later go so", FLAVORS)
 KEPT = harmless(f"jobs that run go on; it goes when no queue names it{_WAITS}", KUEUE)
-SAME_ORDER = harmless("tiers stay in their order, so the same jobs go first as before", TIERS)
+SAME_ORDER = harmless(
+    "PriorityClasses keep their order, so the same jobs are scheduled first as before", TIERS
+)
 UNORDERED = harmless("jobs keep the number that they have", TIERS)
 QUEUE = harmless(
     "jobs that run go on, above the limit too; none starts until there is room", VOLCANO

@@ -196,7 +196,7 @@ def _unbounded(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
         path, value = _most_unhealthy(each)
         of = counted(mapping(each.body, "spec", "selector", "matchLabels"), groups)
         if value is None:
-            message = "it says no bound, and so mends all of its machines at once"
+            message = "it sets no limit, so it remediates all of its machines at once"
         elif of != 1 and _all(value, of):
             message = f"{value} is all of its machines"
         else:
@@ -257,7 +257,7 @@ RULES: tuple[Rule, ...] = (
     SiteRule(
         "health-check-bounded",
         Severity.MANDATORY,
-        "a health check stops mending where all of its machines are unhealthy",
+        "a health check stops remediation where all of its machines are unhealthy",
         "a network that is down for half an hour would have every host of a pool rebooted or wiped",
         "cluster-api 1.13, machinehealthcheck_controller.go: the default is 100%",
         _unbounded,

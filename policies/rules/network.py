@@ -90,7 +90,7 @@ def _open(each: Object) -> Iterator[Found]:
             yield Found(
                 f"{place}spec.failurePolicy",
                 "what its expressions fail on is let pass",
-                "write Fail, and mend the expressions",
+                "write Fail, and correct the expressions",
             )
 
 

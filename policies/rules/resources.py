@@ -85,7 +85,7 @@ def _probed(pod: Pod) -> Iterator[Found]:
             yield Found(
                 each.path,
                 f"container {each.name} counts as working as long as its process is there",
-                "write readinessProbe, and livenessProbe where a restart mends it",
+                "write readinessProbe, and livenessProbe where a restart repairs it",
             )
 
 

@@ -37,7 +37,7 @@ def _system_priority(each: Object) -> Iterator[Found]:
         if name.startswith(SYSTEM) and _namespace(each, pod) not in SYSTEM_NAMESPACES:
             yield Found(
                 f"{pod.path}.priorityClassName",
-                f"{name} goes before every tier of the site, and evicts its pods",
+                f"{name} is higher than every PriorityClass of the site, and preempts their pods",
                 "name a PriorityClass of the site, of at most 1000000000",
             )
 

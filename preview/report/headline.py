@@ -148,4 +148,4 @@ def _warnings(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
     yield from object_cache.clauses(sites)
     lost = sum(each.count for site in sites for each in site.deletions)
     if lost and not any(site.impact is Impact.REMOVE for site in sites):
-        yield (f"deletes {count(lost, 'thing')} that the request has to name",)
+        yield (f"deletes {count(lost, 'thing')} that the pull request must acknowledge",)

@@ -1,4 +1,4 @@
-"""What teams are promised of a model, what holds them to it, and what the site has.
+"""What teams are guaranteed of a model, what holds them to it, and what the site has.
 
 Rules judge promises by this, and components write limits by it. What rollouts take out follows
 from schemas/facts/rollout.py.
@@ -66,7 +66,7 @@ def usable_pools(site: Site, team: Team) -> tuple[Pool, ...]:
 
 
 def promised(scheduling: Scheduling, model: str) -> int:
-    """How many of a model all teams are promised together."""
+    """How many of a model all teams are guaranteed together."""
     return sum(team.accelerators.get(model, 0) for team in scheduling.teams)
 
 

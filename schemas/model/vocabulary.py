@@ -116,12 +116,12 @@ class CacheDiscovery(StrEnum):
 
 
 class Fault(StrEnum):
-    """What can be wrong with a host, as a condition of its node."""
+    """A fault of a host, as a condition of its node."""
 
     ACCELERATOR_MISSING = "accelerator-missing"
     """Fewer accelerators work than the hardware profile has."""
     ACCELERATOR_ERROR = "accelerator-error"
-    """The driver has told an error that only a reboot clears (NVIDIA's XIDs)."""
+    """The driver has reported an error that only a reboot clears (NVIDIA's XIDs)."""
     PCIE_LINK_DEGRADED = "pcie-link-degraded"
     """An accelerator has fewer PCIe lanes than its model."""
     DISK_FULL = "disk-full"
@@ -133,7 +133,7 @@ class Fault(StrEnum):
 
 
 class HealerKind(StrEnum):
-    """What mends the faults of hosts."""
+    """Program that repairs faults of hosts."""
 
     NODE_OPERATION_CONTROLLER = "node-operation-controller"
     """Taint, drain, reboot by the BareMetalHost, and back."""
@@ -169,7 +169,7 @@ class Severity(StrEnum):
     MANDATORY = "mandatory"
     """It is refused."""
     ADVISORY = "advisory"
-    """Whoever deploys it is told."""
+    """Whoever deploys it gets a warning."""
 
 
 class SecretStoreKind(StrEnum):

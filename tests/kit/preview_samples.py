@@ -263,8 +263,8 @@ def invalid_site(name: str = "tokyo-1") -> SitePreview:
 
 # --- previews -------------------------------------------------------------------------------------
 def gated() -> Preview:
-    fix = "if that is meant, write this line in the request: Foresite-Allow: remove=3"
-    gate = Gate("remove", "3 hosts would be lost, and no number is named in the request", fix)
+    fix = "if that is intended, write this line in the pull request: Foresite-Allow: remove=3"
+    gate = Gate("remove", "3 hosts would be lost, and the pull request acknowledges none", fix)
     return replace(preview(one(destructive_site())), gates=(gate,), allowed={"remove": 1})
 
 

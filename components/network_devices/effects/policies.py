@@ -118,8 +118,8 @@ def _taken(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) ->
 
 def _redivided(site: SiteChange, what: str, otherwise: str) -> Verdict:
     why = (
-        f"{what}: where the number of functions is in the card's firmware (Mellanox) the host is "
-        f"drained and rebooted, {pace(site)}; on other cards {otherwise}"
+        f"{what}: where the number of functions is in the NIC's firmware (Mellanox) the host is "
+        f"drained and rebooted, {pace(site)}; on other NICs {otherwise}"
     )
     return Verdict(Impact.REBOOT, why, DIVIDING)
 
@@ -203,7 +203,7 @@ def number(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
 def link(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """Another kind of link."""
     why = (
-        "where the card's link is of another kind, its firmware is changed: the host is drained "
+        "where the NIC's link is of another kind, its firmware is changed: the host is drained "
         f"and rebooted, {pace(site)}"
     )
     yield on_hosts(site, change, field, Impact.REBOOT, (why, DIVIDING))

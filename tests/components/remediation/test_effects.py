@@ -238,7 +238,7 @@ def test_without_a_detector_the_last_conditions_stay() -> None:
 def test_a_check_that_goes_leaves_its_condition() -> None:
     found = effects(PLAIN, with_card(PLAIN, link_width=None))
     text = said(found, f"ConfigMap/node-problem-detector/{POOL}")
-    assert "PCIeLinkDegraded of pool v100: it is looked for no more" in text
+    assert "PCIeLinkDegraded of pool v100: it is not checked any more" in text
     assert worse(found) == set()
 
 

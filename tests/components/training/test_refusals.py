@@ -74,7 +74,12 @@ TRAINJOB, SERVERS, MPI = Template.ALL_REDUCE_TRAINJOB, Template.PARAMETER_SERVER
         ({"name": "Big"}, "--name", "no name of a job", "lower-case"),
         ({"name": "1st"}, "--name", "no name of a job", "letter first"),
         ({"priority": "hihg"}, "--priority", "no tier hihg", "write high"),
-        ({"priority": "top"}, "--priority", "vision may not use the tier top", "high, normal"),
+        (
+            {"priority": "top"},
+            "--priority",
+            "vision may not use the PriorityClass top",
+            "high, normal",
+        ),
         ({"timeout": 101}, "--timeout", "takes 1 to 100 s", "at most 100"),
         ({"timeout": 0}, "--timeout", "takes 1 to 100 s", "leave it out"),
         ({"rdma": True}, "--rdma", f"no host with {V100} has it (v100)", "leave it out"),
