@@ -49,7 +49,7 @@ def _lost(site: SitePreview) -> Iterable[Line]:
     if site.deletions:
         things = joined([(prose(each.what), f" ({each.count:,})") for each in site.deletions])
         yield Line(
-            (Strong("Lost for good"), ", so to be acknowledged in the pull request: ", *things)
+            (Strong("Deleted for good"), ", so to be acknowledged in the pull request: ", *things)
         )
 
 

@@ -252,9 +252,9 @@ def invalid_site(name: str = "tokyo-1") -> SitePreview:
         problems=(
             Problem(f"sites/{name}.yaml", 39, 46, Code.ROLLOUT_STUCK,
                     "pools.v100.rollout.max_surge", "3",
-                    "no machine may go first (max_unavailable: 0), and for max_surge: 3 there is "
-                    "no spare host",
-                    "write 0 and max_unavailable: 1, or spares: 1 where the hosts are there"),
+                    "max_unavailable: 0 keeps every old machine, and max_surge: 3 finds no spare "
+                    "host",
+                    "write 0 and max_unavailable: 1, or spares: 1 if the pool has a host to spare"),
             Problem(f"sites/{name}.yaml", 0, 0, Code.FILE_EMPTY, "", "", "the file is empty",
                     "write the site"),
         ),

@@ -738,7 +738,7 @@ def test_a_template_edited_under_its_name_starts_nothing() -> None:
     url = {"spec.template.spec.image.url": "http://other.example/x"}
     effect = edited(tsukuba(), "Metal3MachineTemplate/cpu", url).one("Metal3MachineTemplate/cpu")
     assert (effect.impact, effect.action) == (Impact.NONE, None)
-    assert "only new ones take the change" in effect.why
+    assert "only new ones get the change" in effect.why
     # CAPM3 internal/webhooks/v1beta2/metal3datatemplate_webhook.go.
     dns = {"spec.networkData.services.dns": ["10.17.0.9"]}
     effect = edited(tsukuba(), "Metal3DataTemplate/cpu", dns).of("Metal3DataTemplate/cpu")[0]

@@ -49,7 +49,7 @@ TRAINJOB, SERVERS, MPI = Template.ALL_REDUCE_TRAINJOB, Template.PARAMETER_SERVER
         ({"model": "v100-sxm2-23gb"}, "--model", "no model v100-sxm2-23gb", f"write {V100}"),
         ({"model": "gpu-v100-24gb"}, "--model", "no model", f"write {V100}"),
         ({"model": "preferred.jp/gpu-h100-80gb"}, "--model", "no model", f"write {H100}"),
-        ({"model": T4}, "--model", f"promised no {T4}", f"write one of {V100}, {H100}"),
+        ({"model": T4}, "--model", f"guaranteed no {T4}", f"write one of {V100}, {H100}"),
         ({"workers": 0}, "--workers", "at least one", "1 or more"),
         ({"workers": -3}, "--workers", "at least one", "1 or more"),
         (
@@ -73,7 +73,7 @@ TRAINJOB, SERVERS, MPI = Template.ALL_REDUCE_TRAINJOB, Template.PARAMETER_SERVER
         ({"command": ("x",) * 101}, "--command", "more than 100 words", "script"),
         ({"name": "Big"}, "--name", "no name of a job", "lower-case"),
         ({"name": "1st"}, "--name", "no name of a job", "letter first"),
-        ({"priority": "hihg"}, "--priority", "no tier hihg", "write high"),
+        ({"priority": "hihg"}, "--priority", "no PriorityClass hihg", "write high"),
         (
             {"priority": "top"},
             "--priority",

@@ -34,7 +34,7 @@ HEADLINES = {
     "clash": "Could not say what 1 problem between sites will do; "
     "nothing else happens to any machine.",
     "mixed": "Could not say what happens to osaka-1 (2 problems); removes 3 of 64 hosts in "
-    "tsukuba-1 (pool cpu); could not say what happens to 3 hosts; re-images 104 hosts: "
+    "tsukuba-1 (pool cpu); cannot predict what happens to 3 hosts; re-images 104 hosts: "
     "4 at a time, 32 of 832 V100 out at worst, 13 h and up to 52 h of drains; "
     "drains at most 2 hosts; adds 2 hosts; pulumi up stops at 1 refused object.",
     # 31 sites: 31 x 104 hosts, 31 x 4 at a time, 31 x 32 V100 of 31 x 832.
