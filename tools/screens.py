@@ -21,8 +21,8 @@ _H100 = "    rollout: {max_unavailable: 2, drain_timeout_seconds: 14400}\n"
 _INTRO = """\
 # Screens of the preview
 
-Reports of `foresite preview` for three pull requests on the example sites. `python -m tools.screens`
-makes this page, and a test keeps it up to date. How to read a report: [preview.md](preview.md).
+Reports of `foresite preview` for three pull requests on the example sites. A test keeps this page
+up to date (`python -m tools.screens`). How to read a report: [preview.md](preview.md).
 """
 
 

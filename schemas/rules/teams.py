@@ -85,7 +85,7 @@ def team_priorities(site: Site) -> Iterator[Finding]:
                 fix = f"write {near}" if near else others
                 yield Finding(Code.UNKNOWN_PRIORITY, here, message, fix)
             elif name in team.priorities[:index]:
-                message = f"tier {name} is there twice"
+                message = f"PriorityClass {name} is there twice"
                 yield Finding(Code.DUPLICATE_NAME, here, message, "remove one of the two")
 
 

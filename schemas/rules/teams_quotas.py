@@ -202,7 +202,7 @@ def _beyond(site: Site, model: str, allowed: int) -> Path:
         so_far += team.accelerators.get(model, 0)
         if so_far > allowed:
             return (*place, "accelerators", model)
-    raise ValueError(f"no team is promised more than {allowed} {model}")
+    raise ValueError(f"no team is guaranteed more than {allowed} {model}")
 
 
 def _too_much(place: Path, model: str, numbers: tuple[Supply, int, int | None]) -> Finding:
@@ -212,7 +212,7 @@ def _too_much(place: Path, model: str, numbers: tuple[Supply, int, int | None]) 
         message += f", and overcommit_percent lets {_allowed(there, percent)} be guaranteed"
     elif there.out:
         message += f", and a rollout takes out {there.out} of them"
-    fix = f"promise {total - _allowed(there, percent)} less in all"
+    fix = f"guarantee {total - _allowed(there, percent)} less in all"
     needed = max(101, ceil(100 * total / there.devices)) if there.devices else 0
     if 0 < needed <= 1000:
         fix += f", or set overcommit_percent of {model} to {needed} if teams may have to wait"

@@ -215,7 +215,7 @@ def unknown_site(name: str = "lab-1") -> SitePreview:
     """A field that no rule knows, on each of three hosts, and two more that are new."""
     hosts = names(name, "a", 3)
     odd = changed("Cluster", name, name, FieldChange(("spec", "novel"), ABSENT, {"on": True}))
-    why = "no rule knows what a change of spec.novel does to machines"
+    why = "no rule covers what a change of spec.novel does to machines"
     effect = Effect(Impact.UNKNOWN, odd.name, ("spec", "novel"), why, "", hosts)
     new = names(name, "b", 2)
     added = [ObjectChange("machines", None, manifest("BareMetalHost", name, h)) for h in new]

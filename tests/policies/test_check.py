@@ -20,7 +20,7 @@ def lab(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Lab:
 def test_a_good_site_says_what_was_judged_and_what_was_not(lab: Lab) -> None:
     code, said = lab.check()
     assert code == OK, said
-    judged = r"offline: model, rules, schemas of (\d+) kinds, (\d+) policies"
+    judged = r"checked offline: model, rules, schemas of (\d+) kinds, (\d+) policies"
     asked = r"no API server was asked; (\d+) CEL rules are left to it"
     found = re.search(f"^{judged}; {asked}$", said, re.MULTILINE)
     assert found and all(int(number) > 0 for number in found.groups())

@@ -25,7 +25,7 @@ ALLOCATION = "Kubernetes 1.34, pkg/scheduler/framework/plugins/dynamicresources"
 DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go; KEP-5004"
 MASTER = "node-feature-discovery 0.19.0, pkg/nfd-master/nfd-api-controller.go"
 NOBODY = "foresite, components/accelerators/discovery.py"
-LATER = "pods that run stay as they are; those made later that ask for accelerators"
+LATER = "running pods stay as they are; those made later that ask for accelerators"
 
 JUDGED = harmless(f"{LATER} are judged so, and no others", ADMISSION)
 UNJUDGED = harmless(f"{LATER} are no longer judged by it", ADMISSION)
@@ -122,7 +122,7 @@ ASKING = (
     Kind("ConfigMap", expected, expected, (("data", expected),)),
     Kind(
         "DeviceClass.resource.k8s.io",
-        _handed_over(harmless("pods made later may ask by this name", ALLOCATION)),
+        _handed_over(harmless("later pods may ask by this name", ALLOCATION)),
         _handed_over(
             harmless("running pods keep their devices; later ones stay pending", ALLOCATION)
         ),

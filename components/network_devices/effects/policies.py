@@ -195,8 +195,8 @@ def interfaces(
 
 
 def number(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """Another number of functions: all of them are destroyed and made anew."""
-    verdict = _redivided(site, "all functions are destroyed and made anew", EVICTED)
+    """Another number of functions: all of them are destroyed and created again."""
+    verdict = _redivided(site, "all functions are destroyed and created again", EVICTED)
     yield from _told(site, change, field, [verdict])
 
 

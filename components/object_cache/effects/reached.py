@@ -37,7 +37,7 @@ _UNNAMED = (
 )
 _SAME_ZONE = {"PreferClose", "PreferSameZone"}
 _WITH_THEM = (
-    "the servers alone have these rights, and go or are made anew too, which is judged there"
+    "the servers alone have these rights, and go or are created again too, which is judged there"
 )
 ADDRESSES = (
     "pulumi-kubernetes 4.25.0, provider/pkg/provider/provider.go (deleteBeforeReplace); Kubernetes "
@@ -86,7 +86,7 @@ def _in_dns(change: ObjectChange) -> bool:
 
 
 def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """A Service that is made anew, under another name or with another address."""
+    """A Service that is created again, under another name or with another address."""
     old, new = former(change), change.one
     if _in_dns(change):
         why = f"Envoys find the servers by the new name after their restart; {_UNNAMED}"
@@ -94,8 +94,8 @@ def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
         return
     if old.key != new.key:
         why = (
-            "pods that run ask for the old name, which has no answer any more: they read from the "
-            "origin until they are made anew with the new one"
+            "running pods ask for the old name, which has no answer any more: they read from the "
+            "origin until they are created again with the new one"
         )
     else:
         why = (
@@ -185,7 +185,7 @@ def of_servers(judge: Judge) -> Judge:
 
 
 def _servers_leave(site: SiteChange) -> bool:
-    """Whether every server goes, or is made anew in another namespace."""
+    """Whether every server goes, or is created again in another namespace."""
     before, after = _servers(site.before), _servers(site.after)
     return bool(before) and before.isdisjoint(after)
 

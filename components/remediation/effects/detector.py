@@ -184,5 +184,9 @@ def _ends(site: SiteChange, pool: Pool, fault: Fault) -> str:
     if shift(site_of(site.sides[0]), site_of(site.side), pool.name, fault) is None:
         return ""
     mended = cases_of(site, pool.name, [fault])
-    ends = "their repair ends, and pods come again" if mended else "the condition is taken back"
+    ends = (
+        "their repair ends, and pods are scheduled there again"
+        if mended
+        else "the condition is taken back"
+    )
     return softened(site, (site_of(site.side), pool, fault), ends)

@@ -66,7 +66,7 @@ def _words(change: ObjectChange) -> str:
 
 
 def of_a_program(judge: Judge) -> Judge:
-    """``judge`` for rights: nobody loses what only a program had that goes, or is made anew."""
+    """``judge`` for rights: nobody loses what only a program had that goes, or is created again."""
 
     def judged(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
@@ -80,7 +80,7 @@ def of_a_program(judge: Judge) -> Judge:
 
 
 def _all_go(site: SiteChange, manifest: Manifest) -> bool:
-    """Whether all that used an object's rights goes, or is made anew elsewhere."""
+    """Whether all that used an object's rights goes, or is created again elsewhere."""
     program = mapping(manifest.body, "metadata", "labels").get(NAME_LABEL)
     users = list(_users(site.before, str(program))) if program else []
     return bool(users) and all(_goes(site, name) for name in users)

@@ -688,7 +688,7 @@ def test_a_pool_that_grows_is_not_rebooted_for_its_health_check() -> None:
 @pytest.mark.parametrize(
     ("after", "impact"),
     [(lambda site: site, Impact.NONE), (with_os_images, Impact.UNKNOWN)],
-    ids=["no machine is made", "machines are made anew"],
+    ids=["no machine is made", "machines are created again"],
 )
 def test_a_start_limit_below_a_re_image_deletes_machines_while_they_install(
     after: Change, impact: Impact
