@@ -91,13 +91,13 @@ def page(chosen: Iterable[Mapping[str, Any]], outcomes: Outcomes) -> Iterator[st
     commit = subprocess.check_output(
         ["git", "rev-parse", "--short=10", "HEAD"], cwd=ROOT, text=True
     )
-    yield "# What is promised, and what proves it"
+    yield "# Guarantees, and what proves them"
     yield ""
     yield "Made by `python -m bench.promises` from what its tests and measurements gave, on"
     yield f"{datetime.now(UTC):%Y-%m-%d} at {commit.strip()}, {machine.description()}. What is"
-    yield "promised, and by which tests, is in [tests/promises.yaml](../tests/promises.yaml)."
+    yield "guaranteed, and by which tests, is in [tests/promises.yaml](../tests/promises.yaml)."
     yield ""
-    yield "| promise | holds for | proof | figure |"
+    yield "| guarantee | holds for | proof | figure |"
     yield "|---|---|---|---|"
     for each in chosen:
         proof = "<br>".join(_ended(test, outcomes[test]) for test in each["tests"])

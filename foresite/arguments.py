@@ -32,21 +32,25 @@ def parser() -> argparse.ArgumentParser:
     render = commands.add_parser("render", help="write a site's manifests, a folder a component")
     render.add_argument("--out", type=Path, default=Path("rendered"), help="default: rendered")
     _sites(render)
-    _preview(commands.add_parser("preview", help="say what a change does to every machine"))
-    new = commands.add_parser("new", help="write a new site, like one that exists")
+    _preview(commands.add_parser("preview", help="show what a change does to every machine"))
+    new = commands.add_parser("new", help="write a new site, based on an existing one")
     new.add_argument("site", metavar="SITE")
-    new.add_argument("--like", required=True, metavar="OTHER", help="the site to start from")
-    explain = commands.add_parser("explain", help="say what a value is, whence, and where it goes")
+    new.add_argument("--like", required=True, metavar="OTHER", help="the site to copy from")
+    explain = commands.add_parser(
+        "explain", help="show a value, where it comes from, and which objects carry it"
+    )
     explain.add_argument("site", metavar="SITE")
     explain.add_argument("path", metavar="PATH", help="such as pools.v100.rollout.max_unavailable")
     _job(commands.add_parser("job", help="write a training job for a site's accelerators"))
     up = commands.add_parser("up", help="check a site, and run pulumi up for it")
     up.add_argument("site", metavar="SITE")
     up.add_argument("--trial", action="store_true", help="on the embedded API server")
-    up.add_argument("--preview", action="store_true", help="only say what would be done")
-    up.add_argument("--refresh", action="store_true", help="put right what was changed by hand")
+    up.add_argument("--preview", action="store_true", help="only show what would be done")
+    up.add_argument(
+        "--refresh", action="store_true", help="also correct manual changes in the clusters"
+    )
     _allow(up)
-    _recover(commands.add_parser("recover", help="mend what an interrupted up has left"))
+    _recover(commands.add_parser("recover", help="clean up after an interrupted up"))
     _in_ci(commands.add_parser)
     for name, command in commands.choices.items():
         if name not in ("job", "preview", "opinion", "request", "comment"):
@@ -59,7 +63,7 @@ def _sites(command: argparse.ArgumentParser) -> None:
 
 
 def _allow(command: argparse.ArgumentParser) -> None:
-    say = "losses, or growth, that are meant: remove=N, grow=N"
+    say = "acknowledged losses, or growth: remove=N, grow=N"
     command.add_argument("--allow", action="append", default=[], metavar="WHAT=N", help=say)
 
 
@@ -67,7 +71,7 @@ def _recover(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("site", metavar="SITE")
     add("--trial", action="store_true", help="on the embedded API server")
-    add("--plan", action="store_true", help="only say what is found")
+    add("--plan", action="store_true", help="only report what is found")
     add("--take-over", default="", metavar="PID@HOST", help="break this lock: its owner is gone")
     add("--allow", action="append", default=[], metavar="remove=N", help="orphans to delete")
     add(
@@ -76,21 +80,24 @@ def _recover(command: argparse.ArgumentParser) -> None:
         nargs="?",
         const=0,
         metavar="N",
-        help="forget up to N objects that the cluster has lost for good; the next up makes them",
+        help="remove up to N objects from the state that the cluster has lost for good; the next "
+        "up creates them again",
     )
 
 
 def _in_ci(add: Callable[..., argparse.ArgumentParser]) -> None:
     """The commands that workflows call around a preview and after a merge."""
-    request = add("request", help="write the text of the request that CI runs for")
-    comment = add("comment", help="keep one comment on a pull request up to date")
+    request = add("request", help="write the text of the pull request that CI runs for")
+    comment = add("comment", help="create or update one comment on a pull request")
     _github(request, comment)
-    apply = add("apply", help="apply what is merged to every site that is due")
-    apply.add_argument("--plan", action="store_true", help="only say what is due, and why")
+    apply = add("apply", help="apply merged changes to every site that is due")
+    apply.add_argument("--plan", action="store_true", help="only report what is due, and why")
     _allow(apply)
-    drift = add("drift", help="say where the clusters are not as Git says")
-    opinion = add("opinion", help="ask Pulumi and the clusters about a change")
-    opinion.add_argument("--base", metavar="REF", required=True, help="where the change began")
+    drift = add("drift", help="report where the clusters differ from Git")
+    opinion = add("opinion", help="compare a change with Pulumi and the clusters")
+    opinion.add_argument(
+        "--base", metavar="REF", required=True, help="commit from which the change started"
+    )
     opinion.add_argument("--out", type=Path, metavar="FILE", help="also write the report there")
     for command in (apply, drift, opinion):
         _sites(command)
@@ -98,21 +105,32 @@ def _in_ci(add: Callable[..., argparse.ArgumentParser]) -> None:
 
 
 def _github(request: argparse.ArgumentParser, comment: argparse.ArgumentParser) -> None:
-    request.add_argument("--event", type=Path, required=True, metavar="FILE", help="of the run")
-    request.add_argument("--out", type=Path, required=True, metavar="FILE", help="to be written")
+    request.add_argument(
+        "--event", type=Path, required=True, metavar="FILE", help="event of the workflow run"
+    )
+    request.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
     which = comment.add_mutually_exclusive_group(required=True)
     which.add_argument("--pull", type=int, metavar="N", help="the pull request")
-    which.add_argument("--event", type=Path, metavar="FILE", help="of a workflow_run; it is found")
+    which.add_argument(
+        "--event",
+        type=Path,
+        metavar="FILE",
+        help="event of a workflow_run, by which the pull request is found",
+    )
     comment.add_argument("--repository", required=True, metavar="OWNER/NAME")
-    comment.add_argument("--file", type=Path, required=True, help="starts with a mark; to 60 kB")
+    comment.add_argument(
+        "--file", type=Path, required=True, help="comment that starts with a marker; at most 60 kB"
+    )
     comment.add_argument("--api", default="https://api.github.com", metavar="URL")
-    comment.add_argument("--author", default="github-actions[bot]", help="whose comment is ours")
+    comment.add_argument(
+        "--author", default="github-actions[bot]", help="account that writes Foresite's comment"
+    )
 
 
 def _preview(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    add("sites", nargs="*", metavar="SITE", help="default: all that the change touches")
-    add("--base", metavar="REF", help="default: where the main branch was left")
+    add("sites", nargs="*", metavar="SITE", help="default: all sites that the change touches")
+    add("--base", metavar="REF", help="default: the merge base with the main branch")
     add("--head", metavar="REF", help="default: the work tree")
     add("--format", choices=("text", "markdown", "json", "html"), default="text")
     add("--out", type=Path, metavar="DIR", help="also write every report there")
@@ -120,46 +138,74 @@ def _preview(command: argparse.ArgumentParser) -> None:
         "--code",
         choices=("this", "base", "head", "each"),
         default="this",
-        help="whose code makes the objects: base for a request that you do not trust, each to see "
-        "what a change of the code does",
+        help="which code generates the objects: base for a pull request that you do not trust, "
+        "each to see what a change of the code does",
     )
-    add("--exit-code", action="store_true", help="1 where anything differs")
+    add("--exit-code", action="store_true", help="exit with 1 where anything differs")
     add(
         "--fail-on",
         metavar="WHAT",
         default="",
-        help="1 where it happens to a host: drain, reimage, remove, unknown; or where an object is "
-        "refused; several by commas",
+        help="exit with 1 where this happens to a host: drain, reimage, remove, unknown; or where "
+        "an object is refused; separated by commas",
     )
-    allow = "losses that are meant, or grow=N: objects that are"
+    allow = "acknowledged losses, or grow=N: objects that may be added"
     add("--allow", action="append", default=[], metavar="remove=N", help=allow)
-    add("--request", type=Path, metavar="FILE", help="text where Foresite-Allow: remove=N counts")
+    add(
+        "--request",
+        type=Path,
+        metavar="FILE",
+        help="text of the pull request, in which Foresite-Allow: remove=N counts",
+    )
     add(
         "--nodes",
         type=Path,
         metavar="PATH",
-        help="the nodes' last known state, to say which would be mended now: a site's `kubectl get "
-        "nodes -o json`, or a folder of <site>.json",
+        help="the nodes' last known state, to predict repairs: a site's `kubectl get nodes "
+        "-o json`, or a folder of <site>.json",
     )
 
 
 def _job(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("site", metavar="SITE")
-    add("template", nargs="?", metavar="TEMPLATE", help="default: say what there is to choose from")
-    add("--team", help="whose job it is, where the site has teams")
+    add(
+        "template",
+        nargs="?",
+        metavar="TEMPLATE",
+        help="default: list the models, templates and limits",
+    )
+    add("--team", help="team that the job belongs to")
     add("--namespace", help="default: the team's first")
     add("--name", help="default: the template's")
-    add("--model", help="of the accelerators, such as v100-sxm2-32gb")
+    add("--model", help="accelerator model, such as v100-sxm2-32gb")
     add("--workers", type=int, metavar="N")
-    add("--per-worker", type=int, metavar="N", help="accelerators each; default: all of a host")
+    add(
+        "--per-worker",
+        type=int,
+        metavar="N",
+        help="accelerators of each worker; default: all of a host",
+    )
     add("--servers", type=int, metavar="N", help="parameter servers; default: 1")
-    add("--cpu", metavar="SIZE", help="of a worker; default: its share of a host")
-    add("--memory", metavar="SIZE", help="of a worker, such as 64Gi; default: its share of a host")
-    add("--storage", metavar="SIZE", help="on the host's disk; default: as the site says")
-    add("--image", help="of workers and parameter servers")
-    add("--priority", metavar="TIER", help="default: the site's default tier")
-    add("--timeout", type=int, metavar="SECONDS", help="for which a gang holds what it has found")
+    add("--cpu", metavar="SIZE", help="CPU of a worker; default: its share of a host")
+    add(
+        "--memory",
+        metavar="SIZE",
+        help="memory of a worker, such as 64Gi; default: its share of a host",
+    )
+    add(
+        "--storage",
+        metavar="SIZE",
+        help="disk space of a worker; default: the site's ephemeral_storage",
+    )
+    add("--image", help="image of workers and parameter servers")
+    add("--priority", metavar="CLASS", help="default: the site's default PriorityClass")
+    add(
+        "--timeout",
+        type=int,
+        metavar="SECONDS",
+        help="how long a gang holds its places while it waits for more",
+    )
     add("--rdma", action="store_true", help="with the fast network of the model's hosts")
     add("--cache", metavar="BUCKET", help="with the site's object cache: docs/cache-clients.md")
     add("--format", choices=("yaml", "json"), default="yaml")
@@ -169,5 +215,5 @@ def _job(command: argparse.ArgumentParser) -> None:
         nargs=argparse.REMAINDER,
         default=[],
         metavar="WORD",
-        help="what a worker runs, and the last option; default: what the image says",
+        help="what a worker runs; must be the last option; default: the image's command",
     )

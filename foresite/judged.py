@@ -163,7 +163,7 @@ def _expired(found: Iterable[Exemption], granted: Sequence[Exemption]) -> Iterat
             f"the exception from {each.rule} for {each.object} ended on {each.until}, and the "
             "rule is still broken"
         )
-        fix = f"mend what it is about, or let {each.owner} set another day and say why"
+        fix = f"correct what the exception covers, or let {each.owner} set another day and say why"
         if each.own:
             where = ("policies", "exceptions", granted.index(each), "until")
             yield Wrong(where, Code.EXCEPTION_EXPIRED, message, fix)

@@ -68,7 +68,7 @@ def _vanished(preview: Preview) -> Iterator[Gate]:
         yield Gate(
             VANISHED,
             f"{_named(sites)} is gone from sites/ and was not decommissioned: nothing would be "
-            f"deleted, and nobody would manage {hosts} hosts; no number allows it",
+            f"deleted, and nobody would manage {hosts} hosts; no count allows it",
             "bring the file back; where the site is to end, write decommission: {reason: …} into "
             "it, apply that, and remove the file after it",
         )
@@ -78,13 +78,18 @@ def _growth(preview: Preview, allow: int) -> Iterator[Gate]:
     grown = [(site.name, site.growth) for site in preview.sites if site.growth]
     total = sum(each.counted for _, each in grown)
     if total > allow:
-        said = f"{allow} are named in the request" if allow else "no number is named in the request"
+        said = (
+            f"{allow} are acknowledged in the pull request"
+            if allow
+            else "the pull request acknowledges none"
+        )
         what = "; ".join(_grown(name, each) for name, each in grown[:5])
         more = f"; and {len(grown) - 5} sites more" if len(grown) > 5 else ""
         yield Gate(
             GROW,
             f"{what}{more}: more than is usual, and {said}",
-            f"if that is meant, write this line in the request: Foresite-Allow: {GROW}={total}",
+            "if that is intended, write this line in the pull request: Foresite-Allow: "
+            f"{GROW}={total}",
         )
 
 
@@ -115,11 +120,16 @@ def _losses(preview: Preview, allow: int) -> Iterator[Gate]:
     total = sum(found.values())
     if total > allow:
         what = ", ".join(_many(count, kind) for kind, count in found.items())
-        said = f"{allow} are named in the request" if allow else "no number is named in the request"
+        said = (
+            f"{allow} are acknowledged in the pull request"
+            if allow
+            else "the pull request acknowledges none"
+        )
         yield Gate(
             REMOVE,
             f"{what} would be lost, and {said}",
-            f"if that is meant, write this line in the request: Foresite-Allow: {REMOVE}={total}",
+            "if that is intended, write this line in the pull request: Foresite-Allow: "
+            f"{REMOVE}={total}",
         )
 
 

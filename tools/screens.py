@@ -21,8 +21,8 @@ _H100 = "    rollout: {max_unavailable: 2, drain_timeout_seconds: 14400}\n"
 _INTRO = """\
 # Screens of the preview
 
-What the command says of three requests on the example sites. Made by `python -m tools.screens`;
-a test holds this page to what the command says today. The rules: [preview.md](preview.md).
+Reports of `foresite preview` for three pull requests on the example sites. A test keeps this page
+up to date (`python -m tools.screens`). How to read a report: [preview.md](preview.md).
 """
 
 

@@ -45,7 +45,7 @@ class Repair:
     """Seconds from the fault's condition until a node was in each state."""
 
     tainted: float
-    turn: float
+    slot: float
     drained: float
     booted: float
     returned: float
@@ -178,7 +178,7 @@ def main(arguments: list[str] | None = None) -> None:
     pool = next(each for each in site.file.pools if each.name == MANY_POOL)
     at_once = sum(each.max_unavailable for each in site.healers_of(pool))
     said = (
-        f"{found['at rest']} requests a second at rest, {found['under ten']} while ten are mended"
+        f"{found['at rest']} requests a second at rest, {found['under ten']} while ten are repaired"
     )
     parts = {
         "times": "\n".join([*times(repairs), "", machine.description()]),

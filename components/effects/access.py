@@ -78,7 +78,7 @@ def role_labels(
         if key.startswith(AGGREGATED)
     }
     if keys and (field is None or len(field.path) < 3 or field.path[2] in keys):
-        why = "its rules are given to other roles by this label, or no longer so"
+        why = "a label that aggregates its rules into other roles, or no longer does"
         yield from not_known(why, AGGREGATION)(site, change, field)
         return
     yield from LABELS(site, change, field)
@@ -100,10 +100,10 @@ def admission(
             found |= {"*"} if policy is None else set()
         found |= set(_matched(policy)) if policy else set()
     if not found or found & NODES_LIVE_BY:
-        why = "it judges writes of nodes or pods: what it refuses may keep them from working"
+        why = "it validates writes of nodes or pods: a refusal may stop them from working"
         yield from not_known(why, ADMISSION)(site, change, field)
         return
-    why = f"it judges later writes of {', '.join(sorted(found))}; what is there stays as it is"
+    why = f"it validates later writes of {', '.join(sorted(found))}; what is there stays as it is"
     yield effect(change, field, Impact.NONE, why, ADMISSION)
 
 
@@ -118,9 +118,7 @@ def _matched(manifest: Manifest) -> Iterator[str]:
 
 
 OPENED = harmless("writes that it refused are let through from now on", ADMISSION)
-MUTATED = not_known(
-    "later writes are changed on their way: nobody can tell which, and how", ADMISSION
-)
+MUTATED = not_known("it mutates later writes: which, and how, is not known", ADMISSION)
 TOKEN = not_known(
     "tokens of the account stop working: pods that use it lose their access at once", TOKENS
 )

@@ -1,9 +1,9 @@
 """The fate of an object when a change is applied, by whoever applies it.
 
-A field that cannot change in place is made anew by Pulumi, with its object: the old one is deleted
-first, as both have one name. Cluster API patches, and the API server refuses. Kinds state which
-fields these are, and what their objects' coming, going and changing does; ``rules`` makes rules of
-that.
+Pulumi deletes and creates again an object with a field that cannot change in place: the old one
+goes first, as both have one name. Cluster API patches, and the API server refuses. Kinds state
+which fields these are, and what their objects' coming, going and changing does; ``rules`` makes
+rules of that.
 """
 
 from collections.abc import Iterable, Sequence
@@ -66,7 +66,7 @@ class Kind(NamedTuple):
     """The rules of one kind; every judge may assume that the site is on both sides.
 
     ``fields`` are paths with what a change in place does. ``replaced`` judges an object that is
-    deleted and made anew, or makes way for one with another name; default: as ``gone``.
+    deleted and created again, or makes way for one with another name; default: as ``gone``.
     """
 
     name: GroupKind
@@ -134,7 +134,7 @@ def rules(kind: Kind, applier: Applier) -> list[Rule]:
 
 def _beside(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A field that one applier cannot change, and the other can."""
-    why = "the field may change in place; no rule knows what that does"
+    why = "the field may change in place; no rule covers its effect"
     return not_known(why, APPLIED_BY_NAME)(site, change, field)
 
 
@@ -175,8 +175,9 @@ def _leads(short: Path, long: Path) -> bool:
 def _replacement(change: ObjectChange, at: Path, what: str) -> Fate:
     if former(change).protect and change.one.protect:
         why = (
-            f"{what} cannot change in place: Pulumi would delete the object and make it anew, and "
-            "refuses, as it is protected; nothing of it changes"
+            f"{what} cannot change in place: Pulumi would delete and re-create the object, and "
+            "refuses "
+            "to, as it is protected; nothing of it changes"
         )
         return Fate(Action.REFUSED, at, why, PROTECTED)
     return Fate(Action.REPLACED, at, f"{what} cannot change in place", FORCE_NEW)
@@ -200,7 +201,7 @@ def _changed(kind: Kind, applier: Applier, judge: Judge) -> Judge:
         elif found.action is Action.CHANGED:
             yield from judge(site, change, field)
         elif field is not None and field.path != found.path:
-            why = "it comes with the object that is made anew"
+            why = "it is part of the object that is created again"
             yield effect(change, field, Impact.NONE, why, found.source)
         else:
             yield from _replaced(kind, site, change, field, found)
@@ -228,7 +229,7 @@ def _replaced(
         how = "an object is made under the new name, then the old one is deleted"
         judge = kind.replaced or kind.gone
     else:
-        how, judge = "Pulumi deletes the object and makes it anew", kind.replaced or kind.gone
+        how, judge = "Pulumi deletes the object and creates it again", kind.replaced or kind.gone
     for each in judge(site, change, field):
         why = f"{found.why}: {how}; {each.why}"
         sources = ", ".join(dict.fromkeys((found.source, each.source)))

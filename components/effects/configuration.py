@@ -41,7 +41,7 @@ _NAMES = {
 
 class Reader(NamedTuple):
     """An object whose pods read a ConfigMap or a Secret: ``fixed`` if some container gets it by
-    environment or subPath, which stays as it is until the pod is made anew."""
+    environment or subPath, which stays as it is until the pod is created again."""
 
     name: Name
     manifest: Manifest
@@ -156,7 +156,7 @@ def _late(
 
 
 def _immutable(change: ObjectChange, field: FieldChange | None) -> Effect:
-    """Reached where the object is not made anew: the API server refuses."""
+    """Reached where the object is not created again: the API server refuses."""
     why = "it is immutable, so the API server refuses other content"
     return effect(change, field, Impact.NONE, why, CORE)
 
@@ -167,14 +167,14 @@ def _nobody(site: SiteChange, change: ObjectChange, field: FieldChange | None) -
 
 
 def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """Deleted and made anew under one name: readers get the new content, unless their kubelet has
-    stopped looking, as it does for what is immutable."""
+    """Deleted and created again under one name: readers get the new content, unless their kubelet
+    has stopped looking, as it does for what is immutable."""
     old = former(change)
     if old.body.get("immutable") is not True or old.key != change.one.key:
         yield from content(site, change, field)
         return
     for each in content(site, change._replace(before=_mutable(old)), field):
-        why = f"{each.why}; it was immutable, so pods that run keep the old content"
+        why = f"{each.why}; it was immutable, so running pods keep the old content"
         yield each._replace(why=why)
 
 

@@ -85,7 +85,7 @@ def added(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> 
     """A new DaemonSet starts a pod on every host that it fits."""
     why = f"a pod of {change.one.title} starts on each host that it fits"
     if (pod_spec(change.one) or {}).get("priorityClassName"):
-        why += "; where a host is full it takes the place of pods of lower priority"
+        why += "; where a host is full it preempts pods of lower priority"
     yield restart(site, change, field, (why, f"{CONTROLLER}, {PREEMPTION}"), _both(site, change))
 
 
@@ -105,7 +105,9 @@ def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
     yield restart(site, change, field, words, hosts)
 
 
-LATER = harmless("how pods are counted as ready or remembered; none is replaced by that", UPDATE)
+LATER = harmless(
+    "when pods count as ready, or how many revisions are kept; no pod is replaced", UPDATE
+)
 
 DAEMON_SET = Kind(
     kinds.DAEMON_SET,

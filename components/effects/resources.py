@@ -62,7 +62,7 @@ def namespace_labels(
     if keys and all(key.startswith(_SAYS_NOTHING) for key in keys):
         yield from LABELS(site, change, field)
     elif keys and all(key.startswith((*_SAYS_NOTHING, POD_SECURITY_LABELS)) for key in keys):
-        why = "it judges pods made later, those that restart too; none that runs is touched"
+        why = "it judges later pods, those that restart too; none that runs is touched"
         yield effect(change, field, Impact.NONE, why, POD_SECURITY)
     else:
         why = "namespaces are selected by labels; who selects by this one is not known"
@@ -130,7 +130,7 @@ def unprioritised(
         if each.target is old.target
         and (pod_spec(each) or {}).get("priorityClassName") == old.key[3]
     ]
-    why = "pods that run keep their priority; pods made later that name it are refused"
+    why = "running pods keep their priority; later pods that name it are refused"
     if still:
         why += f", those of {', '.join(still)} too when they restart"
     yield effect(change, field, Impact.NONE, why, PRIORITY)
@@ -145,10 +145,8 @@ BUDGET = harmless(
     DISRUPTION,
 )
 LIMITS = harmless(LATER, QUOTA)
-CLASSES = harmless("pods made later get it so; those that run keep what they have", PRIORITY)
-RUNTIMES = harmless(
-    "pods made later get it so; those that run keep what they have", RUNTIME_ADMISSION
-)
+CLASSES = harmless("later pods get it so; those that run keep what they have", PRIORITY)
+RUNTIMES = harmless("later pods get it so; those that run keep what they have", RUNTIME_ADMISSION)
 VOLUME_CLASS = harmless("volumes made later get it so; those that are there stay", STORAGE)
 CLAIMED = harmless(
     "its data is deleted or let go, as the volume's reclaim policy says, once no pod uses it",
@@ -206,7 +204,7 @@ RESOURCES = (
     Kind(
         "RuntimeClass.node.k8s.io",
         RUNTIMES,
-        harmless("pods that run go on; new ones that name it are refused", RUNTIME_ADMISSION),
+        harmless("running pods continue; new ones that name it are refused", RUNTIME_ADMISSION),
         (("overhead", RUNTIMES), ("scheduling", RUNTIMES)),
         _fixed(RUNTIME, "handler", replaces=False),
     ),

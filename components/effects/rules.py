@@ -103,7 +103,7 @@ def unknown(site: SiteChange, change: ObjectChange, at: Path) -> Effect:
     """No rule knows what becomes of the site's machines: it may concern every one of them."""
     hosts = site.side.fleet.names
     what = ".".join(map(str, at)) or "this object"
-    why = f"no rule knows what a change of {what} does to machines"
+    why = f"no rule covers what a change of {what} does to machines"
     return Effect(Impact.UNKNOWN, change.name, at, why, "", hosts)
 
 

@@ -30,7 +30,7 @@ class Impact(StrEnum):
     NONE = "none"
     """Nothing now; a change that waits for the next re-image is none as well, and says so."""
     ADD = "add"
-    """The host becomes a machine of the site."""
+    """The host joins the site as a machine."""
     POD_RESTART = "pod restart"
     """Pods of a DaemonSet, Deployment or static pod on it restart; its jobs go on."""
     DRAIN = "drain"

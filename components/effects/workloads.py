@@ -108,7 +108,7 @@ def strategy(
     _site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
     """How a Deployment's pods are replaced, from the next time on."""
-    why = "pods that run stay as they are"
+    why = "running pods stay as they are"
     if mapping(change.one.body, "spec", "strategy").get("type") == "Recreate":
         why += (
             "; server-side apply leaves a default rollingUpdate behind, so the API server refuses "
@@ -157,7 +157,7 @@ def with_claims(judge: Judge, when: str) -> Judge:
     return told
 
 
-NOT_NOW = harmless("pods that run stay as they are", CONTROLLERS)
+NOT_NOW = harmless("running pods stay as they are", CONTROLLERS)
 
 _STARTS = "pods of {} start"
 _STOPS = "all pods of {} stop, and do not come back"
@@ -195,7 +195,7 @@ STATEFUL_SETS = _replicated(
         ("spec.template", ordered),
         ("spec.updateStrategy", ordered),
         ("spec.replicas", with_claims(scale(STATEFUL_SET, replicas), "whenScaled")),
-        ("spec.ordinals", some("pods of {} get other numbers", STATEFUL_SET, replicas)),
+        ("spec.ordinals", some("pods of {} get other ordinals", STATEFUL_SET, replicas)),
         ("spec.minReadySeconds", NOT_NOW),
         ("spec.revisionHistoryLimit", NOT_NOW),
         ("spec.persistentVolumeClaimRetentionPolicy", NOT_NOW),
@@ -240,6 +240,11 @@ PODS = Kind(
     "Pod",
     some("{} starts", CONTROLLERS, one),
     some("{} stops, and does not come back", CONTROLLERS, one),
-    (("spec", some("{} stops and is made anew, as little of a pod can change", CORE, one)),),
+    (
+        (
+            "spec",
+            some("{} stops and is created again, as few fields of a pod can change", CORE, one),
+        ),
+    ),
 )
 WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, JOBS, CRON_JOBS, PODS)

@@ -43,7 +43,7 @@ NAMES = "pfnet/scheduler-plugins f63b46e, plugins/gang/name_spec.go"
 ADMISSION = "Kubernetes 1.34, apiserver pkg/admission/plugin/policy/validating"
 POLICY = "Kubernetes 1.34, api networking/v1, NetworkPolicySpec"
 
-JOBS_GO_ON = "jobs that run go on; no pod of its pools starts until a replica leads again"
+JOBS_GO_ON = "running jobs continue; no pod of its pools starts until a replica leads again"
 GANGS_WAIT = "gangs that were waiting give back what they held and start over with the next canary"
 WITH_IT = "it goes with the scheduler, the only one that used it: its end is judged there"
 UNUSED = "only this scheduler has these rights, and the plugin that used them is gone"
@@ -66,7 +66,7 @@ def _told(judge: Judge) -> Judge:
     def told(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
         stays = change.after is not None
         waiting = GANGS_WAIT if _gang(site.before, _backend(change.one)) else ""
-        after = JOBS_GO_ON if stays else "jobs that run go on; pods that name it wait for ever"
+        after = JOBS_GO_ON if stays else "running jobs continue; pods that name it wait for ever"
         notes = "; ".join(filter(None, (after, waiting if stays else "")))
         for each in judge(site, change, field):
             restarts = each.impact is Impact.POD_RESTART and change.before is not None

@@ -59,8 +59,8 @@ def belonging(
         yield from namespace_labels(site, change, field)
         return
     why = (
-        "limits and policies select namespaces by it: pods that run go on, and are counted for "
-        "the team that the namespace belongs to now; pods made later are judged so"
+        "limits and policies select namespaces by it: running pods continue, and are counted for "
+        "the team that the namespace belongs to now; later pods are judged so"
     )
     yield effect(change, field, Impact.NONE, why, f"{THROTTLER}, {ADMISSION}")
 
@@ -76,7 +76,7 @@ def default_tier(
         and each.one.name != change.one.name
         and former(each).body.get("globalDefault") is True
     ]
-    why = "pods made later get it so; those that run keep what they have"
+    why = "later pods get it so; those that run keep what they have"
     if others:
         why += (
             f"; while {', '.join(others)} is still the default the API server refuses a second "
@@ -97,8 +97,9 @@ def ordering(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
     pools = [pool for model in held(its, Holder.KUEUE) for pool in its.pools_with(model)]
     hosts = tuple(host.name for pool in pools for host in its.hosts_of(pool))
     why = (
-        "tiers change places: jobs that run get the new number, and those that wait may now take "
-        "their place; how many is not in Git"
+        "PriorityClasses change order: running jobs get the new value, and pending jobs may now "
+        "preempt "
+        "them; how many is not in Git"
     )
     found = effect(change, field, Impact.DRAIN, why, f"{TIERS}, {PREEMPTION}")
     yield found._replace(hosts=hosts, at_most=running(site.side, hosts))
@@ -114,45 +115,48 @@ def _order(side: Side | None, change: ObjectChange) -> list[str]:
 def judging(_site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """Policies of ours: they judge new pods, jobs and queues in the namespaces of teams alone."""
     why = (
-        "it judges what is made later in the namespaces of teams, pods that are made anew too; "
+        "it judges what is made later in the namespaces of teams, pods that are created again too; "
         "what runs there stays, and nodes write nothing that it judges"
     )
     yield effect(change, field, Impact.NONE, why, ADMISSION)
 
 
 COUNTED = harmless(
-    "nothing is evicted: pods that run go on, above the limit too, and are counted; whether others "
+    "nothing is evicted: running pods continue, above the limit too, and are counted; whether "
+    "others "
     "start is judged by it at once",
     THROTTLER,
 )
 RENAMED = harmless(
-    "pods that run go on, and those that asked by this name are counted no more: until they end, "
+    "running pods continue, and those that asked by this name are counted no more: until they end, "
     "more of the model may be in use than its limit",
     THROTTLER,
 )
-UNCOUNTED = harmless("pods that run go on; those that it held start, without a limit", THROTTLER)
+UNCOUNTED = harmless("running pods continue; those that it held start, without a limit", THROTTLER)
 QUEUED = harmless(
-    "nothing is evicted by it: jobs that run go on, above the limit too, and none starts until "
-    "there is room; jobs of a higher tier that wait may take the place of lower ones",
+    "nothing is evicted by it: running jobs continue, above the limit too, and none starts until "
+    "there is room; pending jobs of a higher priority may preempt jobs of a lower one",
     PREEMPTION,
 )
 NEW_QUEUE = harmless("no job is in it yet", KUEUE)
 CLOSED = harmless(
-    f"jobs that run go on, and none starts from it; it goes when the last one has ended{_WAITS}",
+    f"running jobs continue, and none starts from it; it goes when the last one has ended{_WAITS}",
     KUEUE,
 )
 POOLED = harmless(
-    "jobs that run go on; without the cohort's quota no queue can borrow, so none starts", KUEUE
+    "running jobs continue; without the cohort's quota no queue can borrow, so none starts", KUEUE
 )
-MOVED = harmless("jobs that run go on; those that wait for it start no more", KUEUE)
-PLACED = harmless("jobs that run stay where they are; those that start later go so", FLAVORS)
-KEPT = harmless(f"jobs that run go on; it goes when no queue names it{_WAITS}", KUEUE)
-SAME_ORDER = harmless("tiers stay in their order, so the same jobs go first as before", TIERS)
+MOVED = harmless("running jobs continue; those that wait for it start no more", KUEUE)
+PLACED = harmless("running jobs stay where they are; those that start later go so", FLAVORS)
+KEPT = harmless(f"running jobs continue; it goes when no queue names it{_WAITS}", KUEUE)
+SAME_ORDER = harmless(
+    "PriorityClasses keep their order, so the same jobs are scheduled first as before", TIERS
+)
 UNORDERED = harmless("jobs keep the number that they have", TIERS)
 QUEUE = harmless(
-    "jobs that run go on, above the limit too; none starts until there is room", VOLCANO
+    "running jobs continue, above the limit too; none starts until there is room", VOLCANO
 )
-NO_QUEUE = harmless("jobs that run go on; those that wait in it start no more", VOLCANO)
+NO_QUEUE = harmless("running jobs continue; those that wait in it start no more", VOLCANO)
 
 
 def throttled(

@@ -44,7 +44,7 @@ TIER_RULE: Rule = (
         " || object.spec.priorityClassRef.name"
         f" in namespaceObject.metadata.?annotations[?'{TIERS_ANNOTATION}'].orValue('').split(',')"
     ),
-    "the job names a tier of priority that is not the team's",
+    "the job names a PriorityClass that is not the team's",
 )
 QUEUE_RULE: Rule = (
     f"object.spec.?queue.orValue('default') == namespaceObject.metadata.labels['{TEAM_LABEL}']",

@@ -153,11 +153,11 @@ def priority(job: Setting) -> Iterator[Refusal]:
     usual = [each.name for each in tiers if each.default]
     if given not in names:
         fix = choice(given, names) if names else "leave it out"
-        yield Refusal("--priority", f"there is no tier {given}", fix)
+        yield Refusal("--priority", f"there is no PriorityClass {given}", fix)
     elif owner is not None and given not in (*owner.priorities, *usual):
         allowed = [each for each in names if each in (*owner.priorities, *usual)]
         fix = f"write one of {', '.join(allowed)}" if allowed else "leave it out"
-        yield Refusal("--priority", f"{owner.name} may not use the tier {given}", fix)
+        yield Refusal("--priority", f"{owner.name} may not use the PriorityClass {given}", fix)
 
 
 def timeout(job: Setting) -> Iterator[Refusal]:

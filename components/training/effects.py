@@ -17,7 +17,8 @@ RUNTIME = Kind(
     "ClusterTrainingRuntime.trainer.kubeflow.org",
     harmless("TrainJobs may name it from now on", BUILD),
     harmless(
-        "jobs that run go on; while a TrainJob names it, ended ones too, it stays, and `pulumi up` "
+        "running jobs continue; while a TrainJob names it, ended ones too, it stays, and `pulumi "
+        "up` "
         "waits for its end and fails after ten minutes",
         IN_USE,
     ),

@@ -82,7 +82,7 @@ def promises(job: Setting) -> Iterator[Refusal]:
         others = [each for each in job.site.models() if promised(team, each)]
         fix = f"write one of {', '.join(others)}, or" if others else "have"
         fix += f" accelerators: {{{model}: …}} written for the team"
-        yield Refusal("--model", f"{team.name} is promised no {model}", fix)
+        yield Refusal("--model", f"{team.name} is guaranteed no {model}", fix)
     elif job.per_worker > 0 and job.devices > most:
         message = f"{team.name} may use {most} {model} at most; the job asks for {job.devices}"
         whole = most // job.per_worker

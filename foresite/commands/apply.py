@@ -193,7 +193,7 @@ def _report(
     if failed:
         if named[State.NOT_REACHED]:
             print(f"not reached: {', '.join(named[State.NOT_REACHED])}")
-        print(f"mend what is said above, then go on with: {_same_command(options)}")
+        print(f"correct the problems above, then continue with: {_same_command(options)}")
     return code
 
 

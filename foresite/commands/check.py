@@ -122,12 +122,12 @@ class Scope(NamedTuple):
         if self.kinds:
             policies = _count(self.policies, "policy", "policies")
             looked += f", schemas of {_count(self.kinds, 'kind')}, {policies}"
-        asked = "not asked: any API server"
+        asked = "no API server was asked"
         if self.cel_rules_not_asked:
-            asked += f"; {_count(self.cel_rules_not_asked, 'CEL rule')} are the API server's"
+            asked += f"; {_count(self.cel_rules_not_asked, 'CEL rule')} are left to it"
         if self.sites_not_judged:
-            asked += f"; no objects yet of {', '.join(map(shorten, self.sites_not_judged))}"
-        return f"offline: {looked}; {asked}"
+            asked += f"; no objects generated for {', '.join(map(shorten, self.sites_not_judged))}"
+        return f"checked offline: {looked}; {asked}"
 
 
 def as_json(loaded: dict[str, Loaded], problems: Iterable[Problem], **more: Any) -> str:

@@ -224,7 +224,7 @@ def _prove(engine: Engine, site: Site, report: Report) -> int:
             report.left.append(f"{step}: look at it before the next up")
     mended = {step.object for step in report.steps}
     for each in sorted(each for each in seen.found.open if str(each) not in mended):
-        report.say("left", f"{each} is not as the site has it, and the next up does not mend it")
+        report.say("left", f"{each} is not as the site has it, and the next up does not correct it")
     _forget(engine, seen, report)
     if report.left:
         report.end("something is left for a person")

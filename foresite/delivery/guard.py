@@ -144,7 +144,8 @@ def _removed(found: Change, lost: list[Stated], allow: int) -> Iterator[str]:
         what = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
         named = [each.title for each in (*lost, *found.gone)]
         yield (
-            f"{what} would be lost ({few(named, _SHOWN)}), and {_named(allow)}; if that is meant: "
+            f"{what} would be lost ({few(named, _SHOWN)}), and {_named(allow)}; if that is "
+            "intended: "
             f"{_how(REMOVE, total)}"
         )
 
@@ -156,7 +157,7 @@ def _grown(found: Change, allow: int) -> Iterator[str]:
         longer = f"{TIMES_SIZE} times as long: {few(found.longer, _SHOWN)}" if found.longer else ""
         yield (
             f"it grows: {'; '.join(filter(None, (more, longer)))}; {_named(allow)}; if that is "
-            f"meant: {_how(GROW, total)}"
+            f"intended: {_how(GROW, total)}"
         )
 
 
@@ -172,8 +173,8 @@ def _protected(site: str, objects: list[Stated]) -> list[str]:
 
 
 def _named(allow: int) -> str:
-    return f"{allow} are named" if allow else "no number is named"
+    return f"{allow} are acknowledged" if allow else "no count is acknowledged"
 
 
 def _how(word: str, number: int) -> str:
-    return f"--allow {word}={number}, or in a request the line Foresite-Allow: {word}={number}"
+    return f"--allow {word}={number}, or in a pull request the line Foresite-Allow: {word}={number}"

@@ -225,7 +225,8 @@ def _node_marks(facts: Facts) -> ClusterRule:
                 f"oldObject.spec.?taints.orValue([]).all(t, !(t.key in [{taints}])"
                 " || object.spec.?taints.orValue([]).exists(n, n.key == t.key"
                 f" && n.effect == t.effect)) || {mender}variables.allowed",
-                "'the node has a fault: its taint goes when it is mended, or by who may change"
+                "'the node has a fault: its taint is removed after the repair, or by an account "
+                "that may change"
                 " this rule'",
             ),
         ),

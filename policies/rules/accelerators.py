@@ -106,7 +106,7 @@ def _plugin_anywhere(pod: Pod) -> Iterator[Found]:
     if _steps(PLUGINS) in folders and not _chooses(pod):
         yield Found(
             f"{pod.path}.nodeSelector",
-            "this device plugin runs on every node, whether it has such devices or not",
+            "this device plugin runs on every node, with or without such devices",
             f"select the nodes by {POOL_LABEL} or {ACCELERATOR_LABEL}",
         )
 
@@ -154,15 +154,15 @@ RULES: tuple[Rule, ...] = (
         "device-paths",
         Severity.MANDATORY,
         "only what an exception names has devices of the host, or the kubelet's sockets for them",
-        "it would use devices that the kubelet gave to others, or hand out what is not there",
+        "it would use devices that the kubelet gave to others, or offer devices that do not exist",
         "Kubernetes documentation, Device Plugins; NSA/CISA Kubernetes Hardening Guide 1.2",
         of_pods(_device_paths),
     ),
     ObjectRule(
         "device-plugin-nodes",
         Severity.MANDATORY,
-        "a device plugin runs on the nodes that have its devices, and says so",
-        "on others it restarts for ever, or takes away a resource that another plugin offers",
+        "a device plugin selects the nodes that have its devices",
+        "on others it restarts forever, or removes a resource that another plugin offers",
         "Kubernetes documentation, Device Plugins",
         of_pods(_plugin_anywhere),
     ),

@@ -61,7 +61,8 @@ def _aggregates(each: Object) -> Iterator[Found]:
             if not labels or BOOTSTRAPPING in labels:
                 yield Found(
                     f"{place}aggregationRule.clusterRoleSelectors[{index}]",
-                    "it gathers the rights of roles that it does not name, cluster-admin included",
+                    "it aggregates the rules of roles that it does not name, cluster-admin "
+                    "included",
                     "select by matchLabels a label that only the roles in question carry",
                 )
 
@@ -76,8 +77,8 @@ def _escalates(rule: Json, _: str) -> Iterator[tuple[str, str, str]]:
     if found:
         yield (
             "verbs",
-            f"{', '.join(found)} gives itself the rights of others",
-            "leave it out, and give the rights themselves",
+            f"{', '.join(found)} can give itself the permissions of others",
+            "leave it out, and grant the permissions themselves",
         )
     groups, resources = set(texts(rule.get("apiGroups"))), set(texts(rule.get("resources")))
     for (group, resource), message in WAYS.items():
@@ -114,7 +115,7 @@ def _bindings(each: Object) -> Iterator[Found]:
             if subject.get("name") in EVERYBODY and subject.get("kind") in ("Group", "User"):
                 yield Found(
                     f"{place}subjects[{index}].name",
-                    f"{subject['name']} is everybody, or has every right for ever",
+                    f"{subject['name']} means everybody, or has all permissions for good",
                     "name the ServiceAccounts or groups of people",
                 )
 
@@ -123,8 +124,9 @@ RULES: tuple[Rule, ...] = (
     ObjectRule(
         "roles-without-wildcards",
         Severity.MANDATORY,
-        "roles name verbs, resources and groups, never *, and gather roles by a label of theirs",
-        "a right that nobody thought of when it was given is the one that is misused",
+        "roles name verbs, resources and groups, never *, and aggregate roles by a label of their "
+        "own",
+        "a wildcard also grants permissions that nobody intended",
         PRACTICES,
         _unnamed,
     ),
@@ -133,7 +135,7 @@ RULES: tuple[Rule, ...] = (
         Severity.MANDATORY,
         "no role may bind, escalate or impersonate, make tokens, reach kubelets by nodes/proxy or "
         "approve certificates",
-        "each of these is every right of the cluster by one more step",
+        "each of these leads to full rights on the cluster in one more step",
         PRACTICES,
         _of_roles(_escalates),
     ),
@@ -141,7 +143,7 @@ RULES: tuple[Rule, ...] = (
         "no-cluster-admin",
         Severity.MANDATORY,
         "nothing is bound to cluster-admin, and no role to everybody or system:masters",
-        "one program that is taken over is the whole cluster",
+        "one compromised program would control the whole cluster",
         f"{PRACTICES}; NSA/CISA Kubernetes Hardening Guide 1.2",
         _bindings,
     ),

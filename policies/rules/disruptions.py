@@ -109,7 +109,7 @@ def _stuck(each: Object) -> Iterator[Found]:
         if waves(100, *limits, spares=limits.surge).stuck:
             yield Found(
                 f"{place}{rolled.path}.rollingUpdate",
-                "maxUnavailable and maxSurge are both 0, so nothing may go and nothing may come",
+                "maxUnavailable and maxSurge are both 0, so no replica may be removed or added",
                 "write maxUnavailable: 1, or maxSurge: 1 where there is a spare host",
             )
     for place, body in bodies(each, ("KubeadmControlPlane",)):
@@ -141,7 +141,8 @@ def _never_evicted(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
                     Found(
                         f"spec.{field}",
                         f"{field}: {value} {reason}",
-                        "let one go: maxUnavailable: 1, or for a DaemonSet minAvailable as a "
+                        "allow one eviction: maxUnavailable: 1, or for a DaemonSet minAvailable "
+                        "as a "
                         "number below its nodes",
                     ),
                 )
@@ -167,7 +168,10 @@ def _too_many(
                 continue
             if pod.maker.get("kind") == "DaemonSet":
                 if field == "maxUnavailable" or percent(value) is not None:
-                    return "needs a scale, which a DaemonSet has not: nothing is ever evicted"
+                    return (
+                        "needs a scale subresource, which a DaemonSet lacks: nothing is ever "
+                        "evicted"
+                    )
                 counts.append(places(pod, groups))
             else:
                 counts.append(whole(mapping(pod.maker, "spec").get("replicas")))
@@ -196,7 +200,7 @@ def _unbounded(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
         path, value = _most_unhealthy(each)
         of = counted(mapping(each.body, "spec", "selector", "matchLabels"), groups)
         if value is None:
-            message = "it says no bound, and so mends all of its machines at once"
+            message = "it sets no limit, so it remediates all of its machines at once"
         elif of != 1 and _all(value, of):
             message = f"{value} is all of its machines"
         else:
@@ -231,7 +235,7 @@ RULES: tuple[Rule, ...] = (
         "rollout-at-once",
         Severity.MANDATORY,
         "no rollout may take all pods, machines or nodes of a kind at the same time",
-        "what is wrong with the new version shows when nothing of the old one is left",
+        "a broken version would be noticed only when no old replica is left",
         "Google SRE workbook, Canarying Releases; Cloudflare, 5 December 2025",
         _at_once,
     ),
@@ -239,7 +243,7 @@ RULES: tuple[Rule, ...] = (
         "rollout-moves",
         Severity.MANDATORY,
         "maxUnavailable and maxSurge are not both 0, nor maxSurge of a control plane below three",
-        "the rollout waits for ever, or the API server refuses the object in the middle of an up",
+        "the rollout waits forever, or the API server refuses the object in the middle of an up",
         "cluster-api 1.13, internal/webhooks/machinedeployment.go and "
         "controlplane/kubeadm/internal/webhooks/kubeadmcontrolplane.go; "
         "Kubernetes 1.34, pkg/apis/apps/validation",
@@ -257,7 +261,7 @@ RULES: tuple[Rule, ...] = (
     SiteRule(
         "health-check-bounded",
         Severity.MANDATORY,
-        "a health check stops mending where all of its machines are unhealthy",
+        "a health check stops remediation where all of its machines are unhealthy",
         "a network that is down for half an hour would have every host of a pool rebooted or wiped",
         "cluster-api 1.13, machinehealthcheck_controller.go: the default is 100%",
         _unbounded,

@@ -87,7 +87,8 @@ def _by_digest(each: Object) -> Iterable[Found]:
         if not DIGEST.search(image.reference):
             yield Found(
                 image.path,
-                f"{image.reference} is whatever its registry serves for this name today",
+                f"{image.reference} has no digest: it is whatever its registry serves for this "
+                "name today",
                 "write it as <registry>/<name>:<tag>@sha256:<64 hexadecimal digits>",
             )
 
@@ -108,7 +109,7 @@ def _registry(each: Object) -> Iterable[Found]:
         if not image.registry:
             yield Found(
                 image.path,
-                f"{image.reference} leaves it to each host's runtime from where it comes",
+                f"{image.reference} names no registry: each host's container runtime chooses one",
                 "name the registry, such as docker.io/library/...",
             )
 
@@ -138,8 +139,9 @@ RULES: tuple[Rule, ...] = (
         "image-digest",
         Severity.MANDATORY,
         "every image of containers is named by digest",
-        "a tag can be moved: hosts would run different programs under one name, and whoever takes "
-        "over a registry runs his on all of them",
+        "a tag can be moved: hosts would run different programs under one name, and an attacker "
+        "with "
+        "the registry could run code on all of them",
         SECURITY,
         _by_digest,
     ),
@@ -155,7 +157,8 @@ RULES: tuple[Rule, ...] = (
         "image-registry",
         Severity.MANDATORY,
         "every image of containers names its registry",
-        "each runtime completes a short name in its own way, from a registry that nobody chose",
+        "each container runtime resolves a short name in its own way, to a registry that nobody "
+        "chose",
         SECURITY,
         _registry,
     ),

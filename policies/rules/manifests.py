@@ -21,7 +21,7 @@ RULES: tuple[Rule, ...] = (
         "manifests-readable",
         Severity.MANDATORY,
         "a text with Kubernetes objects in it is YAML or JSON, without aliases, merges and tags",
-        "no rule sees what is in it, and whoever applies it may read it in another way",
+        "no rule sees its content, and the tool that applies it may parse it differently",
         "sigs.k8s.io/yaml 1.6, by which kubelets and Cluster API read manifests",
         _readable,
     ),

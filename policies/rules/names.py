@@ -191,9 +191,11 @@ RULES: tuple[Rule, ...] = (
     ObjectRule(
         "names-not-reserved",
         Severity.MANDATORY,
-        "nothing is put into default, kube-* or openshift-*, or named as Kubernetes names its own, "
+        "nothing is created in default, kube-* or openshift-*, or with a name that Kubernetes "
+        "reserves, "
         "unless an exception names it",
-        "an upgrade of the cluster takes it back, and who may write there may do much else",
+        "an upgrade of the cluster would revert it, and accounts that may write there may do much "
+        "else",
         "Kubernetes documentation, Namespaces; NSA/CISA Kubernetes Hardening Guide 1.2",
         _reserved,
     ),

@@ -48,7 +48,7 @@ def _outside(each: Object) -> Iterator[Found]:
     for place, _ in bodies(each, DOORS):
         yield Found(
             place.removesuffix("."),
-            "it leads from outside the cluster to programs in it",
+            "it exposes programs of the cluster to the outside",
             "leave it out, or except it with its reason",
         )
 
@@ -66,7 +66,7 @@ def _blocks(each: Object) -> Iterator[Found]:
             if hook.get("failurePolicy") != "Ignore" and resources & NEEDED and not narrowed:
                 yield Found(
                     f"{place}webhooks[{index}].failurePolicy",
-                    f"while its server is away, nobody in the whole cluster can write "
+                    f"while its server is down, nobody in the whole cluster can write "
                     f"{', '.join(sorted(resources & NEEDED))}",
                     "leave kube-system and its own namespace out by a namespaceSelector",
                 )
@@ -89,8 +89,8 @@ def _open(each: Object) -> Iterator[Found]:
         if mapping(body, "spec").get("failurePolicy") == "Ignore":
             yield Found(
                 f"{place}spec.failurePolicy",
-                "what its expressions fail on is let pass",
-                "write Fail, and mend the expressions",
+                "objects for which its expressions fail are admitted",
+                "write Fail, and correct the expressions",
             )
 
 
@@ -202,15 +202,15 @@ RULES: tuple[Rule, ...] = (
         Severity.MANDATORY,
         "no Service is a LoadBalancer or NodePort or takes externalIPs, and there is no Ingress or "
         "Gateway, unless an exception names it",
-        "what has no log-in of its own is open to whoever reaches the hosts",
+        "a program without authentication is open to everyone who reaches the hosts",
         "NSA/CISA Kubernetes Hardening Guide 1.2, Network separation; externalIPs: CVE-2020-8554",
         _outside,
     ),
     ObjectRule(
         "webhook-blocks",
         Severity.MANDATORY,
-        "a webhook that must answer leaves out what the cluster needs to get it back",
-        "a webhook whose server is away refuses the very pod that would bring it back",
+        "a webhook with failurePolicy Fail excludes what the cluster needs to restart its server",
+        "a webhook whose server is down refuses the pod that would restart it",
         "Kubernetes documentation, Admission Webhook Good Practices",
         _blocks,
     ),
@@ -225,8 +225,8 @@ RULES: tuple[Rule, ...] = (
     ObjectRule(
         "admission-fails-closed",
         Severity.MANDATORY,
-        "an admission policy refuses what its expressions fail on",
-        "whoever finds an object that makes it fail is past it",
+        "an admission policy refuses objects for which its expressions fail",
+        "an object that makes the expressions fail would bypass the policy",
         "Kubernetes documentation, Validating Admission Policy, Failure Policy",
         _open,
     ),
@@ -234,15 +234,15 @@ RULES: tuple[Rule, ...] = (
         "network-policy",
         Severity.ADVISORY,
         "a NetworkPolicy selects each pod that listens outside its host's network",
-        "one pod that is taken over reaches the ports of all others",
+        "a compromised pod could reach the ports of all others",
         "NSA/CISA Kubernetes Hardening Guide 1.2, Network policies",
         _unguarded,
     ),
     SiteRule(
         "host-ports-apart",
         Severity.MANDATORY,
-        "two programs on one host do not take the same port of it, nor one of Kubernetes itself",
-        "the second one restarts for ever, or is pending, and which of them that is changes",
+        "two programs do not use the same port of a host, nor a port of Kubernetes itself",
+        "one of them restarts forever or stays pending",
         "Kubernetes documentation, Ports and Protocols",
         _clashes,
     ),

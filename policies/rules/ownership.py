@@ -162,7 +162,7 @@ RULES: tuple[Rule, ...] = (
         "labels-of-owner",
         Severity.MANDATORY,
         f"every object carries {', '.join(LABELS[:-1])} and {LABELS[-1]}",
-        "what is nobody's is never cleaned up, and nobody finds what a site has made",
+        "objects without an owner are never cleaned up, and nobody can list the objects of a site",
         "Kubernetes documentation, Recommended Labels",
         _labelled,
     ),
@@ -178,15 +178,16 @@ RULES: tuple[Rule, ...] = (
         "namespace-named",
         Severity.MANDATORY,
         "an object that lives in a namespace names it",
-        "it lands in whatever namespace the context of who applies it has",
+        "it would be created in the namespace of the caller's context, whatever that is",
         "Kubernetes documentation, Namespaces",
         _namespaced,
     ),
     SiteRule(
         "protected-from-pruning",
         Severity.MANDATORY,
-        "hosts, clusters, namespaces, templates and addresses carry what keeps Argo CD and Flux "
-        "from deleting them, as long as the site has its Cluster",
+        "hosts, clusters, namespaces, templates and addresses carry the annotations that keep "
+        "Argo CD "
+        "and Flux from deleting them, while the site has its Cluster",
         "a file that was moved or a folder that was renamed would wipe hosts",
         "Argo CD documentation, Sync Options; Flux documentation, Kustomization; UniSuper, 2024",
         _protected,
@@ -194,8 +195,9 @@ RULES: tuple[Rule, ...] = (
     ObjectRule(
         "no-forced-ownership",
         Severity.MANDATORY,
-        "no object asks for others' fields to be overwritten, or to be deleted and made anew",
-        "a controller and the deployment undo each other for ever, or a host is made anew",
+        "no object is annotated to overwrite fields of other owners, or to be deleted and created "
+        "again",
+        "a controller and the deployment undo each other forever, or a host is installed again",
         "Kubernetes documentation, Server-Side Apply, Conflicts; pulumi-kubernetes 4, "
         "pulumi.com/patchForce",
         _forced,

@@ -86,7 +86,7 @@ RULES: tuple[Rule, ...] = (
     control(
         "host-network",
         "no pod is in the network of its host",
-        "it would see all traffic of the host, pass every NetworkPolicy and reach local ports",
+        "it would see all traffic of the host, bypass every NetworkPolicy and reach local ports",
         of_pods(_host("hostNetwork", "is in the network of its host")),
     ),
     control(
@@ -104,7 +104,7 @@ RULES: tuple[Rule, ...] = (
     control(
         "host-path",
         "no pod has a path of its host",
-        "with a writable path of the host a pod makes itself root of it, or fills its disk",
+        "with a writable host path a pod can become root of the host, or fill its disk",
         of_pods(_host_path),
     ),
     control(
@@ -117,7 +117,7 @@ RULES: tuple[Rule, ...] = (
     control(
         "host-ports",
         "no container takes a port of its host",
-        "it passes NetworkPolicies and can take the place of another program of the host",
+        "it bypasses NetworkPolicies and can take the port of another program of the host",
         of_containers(_host_ports),
         guide=False,
     ),

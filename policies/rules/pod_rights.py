@@ -84,7 +84,7 @@ def _seccomp(pod: Pod) -> Iterator[Found]:
         own = mapping(context, "seccompProfile").get("type")
         if own in PROFILES or (own is None and (given is not None or who == "the pod")):
             continue
-        what = f"has the seccomp profile {own}" if own else "may make every call of the kernel"
+        what = f"has the seccomp profile {own}" if own else "may use every system call"
         yield Found(
             f"{path}.seccompProfile.type",
             f"{who} {what}",
@@ -141,7 +141,7 @@ RULES: tuple[Rule, ...] = (
     control(
         "privilege-escalation",
         "no container may gain rights that it was not started with",
-        "a setuid program in an image would make whoever breaks in root",
+        "a setuid program in the image would make an attacker root",
         of_containers(_escalation),
     ),
     control(
@@ -153,26 +153,26 @@ RULES: tuple[Rule, ...] = (
     control(
         "capabilities-added",
         "no container adds a capability but NET_BIND_SERVICE",
-        "SYS_ADMIN, SYS_PTRACE and others are as good as root of the host",
+        "SYS_ADMIN, SYS_PTRACE and others are equivalent to root of the host",
         of_containers(_added),
         guide=False,
     ),
     control(
         "run-as-non-root",
         "no container runs as root",
-        "root in a container is root of the host for every fault of the kernel or the runtime",
+        "through a bug of the kernel or the runtime, root in a container becomes root of the host",
         of_pods(_non_root),
     ),
     control(
         "run-as-user",
         "no pod or container names user 0",
-        "root in a container is root of the host for every fault of the kernel or the runtime",
+        "through a bug of the kernel or the runtime, root in a container becomes root of the host",
         of_pods(_user),
     ),
     control(
         "seccomp-profile",
         "every container has the runtime's seccomp profile, or one of the host's",
-        "without one a container reaches some three hundred calls of the kernel, faults included",
+        "without one a container can use about 300 system calls, including vulnerable ones",
         of_pods(_seccomp),
     ),
     control(
@@ -198,7 +198,7 @@ RULES: tuple[Rule, ...] = (
     control(
         "apparmor-profile",
         "AppArmor's profile is the runtime's own or one of the host's",
-        "an unconfined container may write to what the runtime's profile shuts",
+        "an unconfined container may write to files that the runtime's profile protects",
         of_pods(_apparmor),
         guide=False,
     ),

@@ -72,7 +72,7 @@ def _priority(pod: Pod) -> Iterator[Found]:
     if not pod.ends and not pod.static and not pod.spec.get("priorityClassName"):
         yield Found(
             f"{pod.path}.priorityClassName",
-            "the pod has no priority, so any job takes its place",
+            "the pod has no PriorityClass, so any job can preempt it",
             "name a PriorityClass; system-node-critical for what each host needs",
         )
 
@@ -84,8 +84,8 @@ def _probed(pod: Pod) -> Iterator[Found]:
         if not any(each.body.get(f"{kind}Probe") for kind in ("liveness", "readiness", "startup")):
             yield Found(
                 each.path,
-                f"container {each.name} counts as working as long as its process is there",
-                "write readinessProbe, and livenessProbe where a restart mends it",
+                f"container {each.name} counts as working while its process exists",
+                "write readinessProbe, and livenessProbe where a restart repairs it",
             )
 
 
@@ -94,8 +94,8 @@ RULES: tuple[Rule, ...] = (
         "resource-requests",
         Severity.MANDATORY,
         "every container requests processor time and memory",
-        "the scheduler takes it to need none, so the host is given away twice, and it is the first "
-        "to be evicted when memory is short",
+        "the scheduler counts it as zero, so hosts are overcommitted; the pod is evicted "
+        "first when memory is short",
         f"{RESOURCES}; {EVICTION}",
         of_containers(_requests),
     ),
@@ -118,17 +118,16 @@ RULES: tuple[Rule, ...] = (
     ObjectRule(
         "priority-class",
         Severity.MANDATORY,
-        "a pod that is meant to stay names a PriorityClass",
-        "jobs of any priority take the place of what finds faults, keeps the cache or hands out "
-        "devices",
+        "a long-running pod names a PriorityClass",
+        "jobs of any priority could preempt detectors, the cache or device plugins",
         PRIORITY,
         of_pods(_priority),
     ),
     ObjectRule(
         "probes",
         Severity.ADVISORY,
-        "a container that is meant to stay has a probe",
-        "one that hangs is never restarted, and a broken version replaces all others",
+        "a long-running container has a probe",
+        "a container that hangs is never restarted, and a broken version replaces all replicas",
         PROBES,
         of_pods(_probed),
     ),

@@ -37,7 +37,7 @@ def _system_priority(each: Object) -> Iterator[Found]:
         if name.startswith(SYSTEM) and _namespace(each, pod) not in SYSTEM_NAMESPACES:
             yield Found(
                 f"{pod.path}.priorityClassName",
-                f"{name} goes before every tier of the site, and evicts its pods",
+                f"{name} is higher than every PriorityClass of the site, and preempts their pods",
                 "name a PriorityClass of the site, of at most 1000000000",
             )
 
@@ -146,7 +146,7 @@ RULES: tuple[Rule, ...] = (
         "tolerates-everything",
         Severity.MANDATORY,
         "no pod tolerates every taint, unless an exception names it",
-        "it is started on nodes that are drained, broken or not ready, and is never evicted from "
+        "it is scheduled on nodes that are drained, broken or not ready, and is never evicted from "
         "them",
         "Kubernetes documentation, Taints and Tolerations: an empty key with operator Exists",
         _tolerates_everything,
@@ -155,7 +155,7 @@ RULES: tuple[Rule, ...] = (
         "system-priority",
         Severity.MANDATORY,
         "system-node-critical and system-cluster-critical only in kube-system, or by exception",
-        "such a pod evicts any job of the site, and is the last that a full node lets go",
+        "such a pod preempts any job of the site, and is evicted last",
         "Kubernetes documentation, Guaranteed Scheduling For Critical Add-On Pods",
         _system_priority,
     ),
@@ -171,7 +171,7 @@ RULES: tuple[Rule, ...] = (
         "scheduler-exists",
         Severity.MANDATORY,
         "schedulerName names a scheduler that the site has",
-        "pods of a scheduler that is not there are pending for ever, and nothing says why",
+        "pods whose scheduler does not exist are pending forever, without an event",
         "Kubernetes documentation, Configure Multiple Schedulers",
         _unknown_scheduler,
     ),
@@ -179,7 +179,7 @@ RULES: tuple[Rule, ...] = (
         "nodes-exist",
         Severity.MANDATORY,
         "a nodeSelector by pool or accelerator names one that the site has machines of",
-        "a DaemonSet runs nowhere and counts as complete; other pods are pending for ever",
+        "a DaemonSet runs nowhere and counts as complete; other pods are pending forever",
         "Kubernetes documentation, Assigning Pods to Nodes",
         _no_such_nodes,
     ),

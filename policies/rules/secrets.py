@@ -106,8 +106,8 @@ def _rule(name: str, what: str, why: str, check: Any) -> ObjectRule:
 
 
 READ_BY_MANY = (
-    "it would be in Git for good, in every plan, in Pulumi's state and in what Argo CD or Flux "
-    "shows, for all who may read one of these"
+    "it would stay in Git, and everyone who may read Git, a plan, Pulumi's state, "
+    "Argo CD or Flux could read it"
 )
 RULES: tuple[Rule, ...] = (
     _rule(
@@ -125,7 +125,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "secret-environment",
         "variables that are secrets come from a Secret",
-        f"whoever may read pods reads it; {READ_BY_MANY}",
+        f"everyone who may read pods can read it; {READ_BY_MANY}",
         of_containers(_environment),
     ),
 )

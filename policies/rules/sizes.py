@@ -161,7 +161,7 @@ RULES: tuple[Rule, ...] = (
         "boot-size",
         Severity.MANDATORY,
         f"the files of a host's first boot are at most {BOOT_BYTES} bytes",
-        "they go into a Secret with all else that the host is told, and no host of the pool boots",
+        "they go into a Secret with the host's other user data, and no host of the pool boots",
         "cluster-api 1.13, bootstrap/kubeadm/internal/cloudinit; Kubernetes 1.34, MaxSecretSize",
         _boot,
     ),

@@ -48,7 +48,9 @@ def objects(site: SitePreview) -> Section:
 def _lost(site: SitePreview) -> Iterable[Line]:
     if site.deletions:
         things = joined([(prose(each.what), f" ({each.count:,})") for each in site.deletions])
-        yield Line((Strong("Lost for good"), ", so to be named in the request: ", *things))
+        yield Line(
+            (Strong("Deleted for good"), ", so to be acknowledged in the pull request: ", *things)
+        )
 
 
 def _refused(site: SitePreview) -> Iterable[Line]:

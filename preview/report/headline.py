@@ -64,13 +64,13 @@ def _unsaid(preview: Preview) -> Iterable[Phrase]:
     invalid = [s for e in preview.entries for s in members(e) if s.state is State.INVALID]
     if len(invalid) > NAMED:
         problems = sum(len(site.problems) for site in invalid)
-        yield (f"could not say what happens to {len(invalid):,} sites ({problems:,} problems)",)
+        yield (f"cannot predict what happens to {len(invalid):,} sites ({problems:,} problems)",)
     elif invalid:
         named = [(value(s.name), f" ({count(len(s.problems), 'problem')})") for s in invalid]
-        yield ("could not say what happens to ", *series(named))
+        yield ("cannot predict what happens to ", *series(named))
     if preview.clashes:
         clashes = count(len(preview.clashes), "problem")
-        yield (f"could not say what {clashes} between sites will do",)
+        yield (f"cannot predict what {clashes} between sites will do",)
 
 
 _ENDS = {
@@ -96,7 +96,7 @@ def _impacts(preview: Preview, sites: Sequence[SitePreview]) -> Iterable[Phrase]
     for impact in reversed(Impact):
         if impact is Impact.UNKNOWN and preview.code_changed:
             files = count(len(preview.code_changed), "changed file")
-            yield (f"could not say what {files} of Foresite's own code will do",)
+            yield (f"cannot predict what {files} of Foresite's own code will do",)
         rollout = _rollout(sites) if impact is Impact.REIMAGE else ()
         if impact in found:
             where = _where(found[impact], sites) if impact is first else (counted(found[impact]),)
@@ -148,4 +148,4 @@ def _warnings(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
     yield from object_cache.clauses(sites)
     lost = sum(each.count for site in sites for each in site.deletions)
     if lost and not any(site.impact is Impact.REMOVE for site in sites):
-        yield (f"deletes {count(lost, 'thing')} that the request has to name",)
+        yield (f"deletes {count(lost, 'thing')} that the pull request must acknowledge",)

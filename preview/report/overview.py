@@ -56,7 +56,7 @@ def _facts(preview: Preview) -> Iterable[Line]:
         )
     if preview.allowed:
         numbers = [(value(name), f" {n:,}") for name, n in sorted(preview.allowed.items())]
-        yield Line(("the request allows: ", *joined(numbers)))
+        yield Line(("the pull request allows: ", *joined(numbers)))
 
 
 def _alerts(preview: Preview) -> Iterable[Alert]:

@@ -275,7 +275,7 @@ def _why(each: Why) -> Line:
 
 def _edits(causes: Sequence[Cause]) -> list[Line]:
     if not causes:
-        return [Line(("edit: could not be told",))]
+        return [Line(("edit: could not be traced",))]
     some, more = first_few(causes)
     lines = [Line(_edit(cause)) for cause in some]
     if more:

@@ -11,22 +11,22 @@ from preview.result import Entry, SitePreview, State
 
 MEANING = {
     Impact.REMOVE: "drained, wiped, not installed again",
-    Impact.UNKNOWN: "no rule knows, it may be a re-image",
+    Impact.UNKNOWN: "no rule covers it; it may be a re-image",
     Impact.REIMAGE: "drained, wiped, installed again",
     Impact.REBOOT: "drained and power-cycled",
     Impact.DRAIN: "its pods are evicted, its disks stay",
-    Impact.POD_RESTART: "pods restart, its jobs go on",
-    Impact.ADD: "becomes a machine of the site",
-    Impact.NONE: "nothing happens to it now",
+    Impact.POD_RESTART: "pods restart; jobs on the host continue",
+    Impact.ADD: "joins the site as a machine",
+    Impact.NONE: "nothing happens now",
 }
 """What an impact is for a host."""
 
-STOP = "pods stop, and do not come back; its jobs go on"
+STOP = "pods stop for good; jobs on the host continue"
 """The same where nothing but pods of DaemonSets that are deleted is concerned."""
 
 _VERBS = {
     Impact.REMOVE: "removes",
-    Impact.UNKNOWN: "could not say what happens to",
+    Impact.UNKNOWN: "cannot predict what happens to",
     Impact.REIMAGE: "re-images",
     Impact.REBOOT: "reboots",
     Impact.DRAIN: "drains",
@@ -179,7 +179,7 @@ def happening(sites: Sequence[SitePreview]) -> Phrase:
     """The effects in these sites, in a few words."""
     if any(site.state is State.INVALID for site in sites):
         problems = sum(len(site.problems) for site in sites)
-        return (Strong("could not say what happens"), f": {count(problems, 'problem')}")
+        return (Strong("cannot predict what happens"), f": {count(problems, 'problem')}")
     found = summed(sites)
     if not found:
         return ("nothing happens to any machine",)
@@ -223,8 +223,8 @@ def counted(doing: Doing, of: int = 0) -> str:
     verb = "stops pods for good on" if doing.stops else _VERBS[doing.impact]
     if not doing.hosts:
         if doing.impact is Impact.UNKNOWN:
-            return "could not say what a change does"
-        return f"{verb} what no listed host stands for"
+            return "cannot predict what a change does"
+        return f"{verb} hosts that are not listed"
     most = "at most " if doing.at_most else ""
     hosts = f"{doing.hosts:,} of {count(of, 'host')}" if of else count(doing.hosts, "host")
     return f"{verb} {most}{hosts}"

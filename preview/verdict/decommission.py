@@ -53,7 +53,8 @@ _OVER = (
     "stay registered until a person runs pulumi destroy"
 )
 _BACK = (
-    "the Cluster is made anew, and hosts that are registered are installed for it; if the end was "
+    "the Cluster is created again, and hosts that are registered are installed for it; if the end "
+    "was "
     "never applied, they run on as they are"
 )
 _IDLE = "no Machine has the host: its site is decommissioned"
@@ -144,7 +145,7 @@ def _registered(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
 
 
 def _returning(site: SiteChange) -> Iterator[Effect]:
-    """The end is taken back: as a site that is made anew, on hosts that are registered."""
+    """The end is taken back: as a site that is created again, on hosts that are registered."""
     fresh = replace(site, before=None)
     for change in site.changes.values():
         if change.before is not None:

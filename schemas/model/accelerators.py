@@ -1,4 +1,4 @@
-"""Accelerator models: how a card is recognised, made a resource, watched and shared, as data.
+"""Accelerator models: how a device is recognised, made a resource, watched and shared, as data.
 
 One record per model, whoever makes it. The catalogue ships some; a site adds its own under
 ``accelerators.models``: an in-house card is described by its plugin's image and its device paths,
@@ -23,7 +23,7 @@ from schemas.model.vocabulary import ModelBy
 ShortName = Annotated[
     str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,38}[a-z0-9])?$", examples=["gpu-v100-32gb"])
 ]
-"""What a site calls a model."""
+"""Short name of a model at this site."""
 
 PciId = Annotated[str, Field(pattern=r"^[0-9a-f]{4}$", examples=["10de"])]
 """Four hexadecimal digits of a PCI vendor, device or class, in lower case."""
@@ -34,20 +34,20 @@ Capability = Annotated[str, Field(pattern=r"^[A-Z][A-Z_]{2,30}$", examples=["SYS
 
 
 class Pci(Model):
-    """How node feature discovery recognises a card on the PCI bus."""
+    """How node feature discovery recognises a device on the PCI bus."""
 
     vendor: PciId
     """PCI vendor, such as 10de for NVIDIA."""
     devices: Annotated[list[PciId], Field(max_length=32)] = []
     """PCI devices of the model; none means every device of the vendor and class."""
     classes: Annotated[list[PciId], Field(min_length=1, max_length=8)] = ["0302"]
-    """PCI classes of the card: 0302 is a 3D controller, 1200 a processing accelerator."""
+    """PCI classes of the device: 0302 is a 3D controller, 1200 a processing accelerator."""
     link_width: Annotated[int, Field(ge=1, le=32)] | None = None
-    """PCIe lanes of a card that works; leave out where that is not known."""
+    """PCIe lanes of a healthy device; leave out where that is not known."""
 
 
 class Health(Model):
-    """How a host's own command counts the cards that work: one line of its output for each."""
+    """How a command on the host counts its healthy devices: one line of its output for each."""
 
     command: Annotated[
         list[Annotated[str, Field(min_length=1, max_length=512)]],
@@ -59,10 +59,10 @@ class Health(Model):
     root: HostFolder = "/"
     """Folder of the host that is the command's root, as where a driver is in a container."""
     timeout_seconds: Annotated[int, Field(ge=1, le=120)] = 20
-    """How long the command may take: one that hangs has found a card that is lost."""
+    """Seconds that the command may take. A command that hangs counts as a lost device."""
     silent_codes: Annotated[list[Annotated[int, Field(ge=1, le=123)]], Field(max_length=16)] = []
-    """Exit codes that say nothing of the cards: 9 of nvidia-smi, while its driver is not loaded, as
-    after a start until the GPU operator has installed it."""
+    """Exit codes that say nothing about the devices, such as 9 of nvidia-smi while its driver is
+    not loaded: after a boot, until the GPU operator has installed it."""
 
 
 class Program(Model):
@@ -112,23 +112,23 @@ class AcceleratorModel(Model):
     """A model of accelerator."""
 
     description: Annotated[str, Field(min_length=1, max_length=200)]
-    """What a person would call this card."""
+    """Description of the device, for people."""
     vendor: DnsLabel
     """Name of the vendor, such as nvidia."""
     memory_gib: Annotated[int, Field(ge=1, le=4096)] | None = None
-    """Memory of one card in GiB, where it has its own."""
+    """Memory of one device in GiB, where it has its own."""
     pci: Pci
     """How it is recognised on the PCI bus."""
     plugin: DevicePlugin
-    """What makes it a resource."""
+    """Device plugin that offers it as a resource."""
     exporter: Exporter | None = None
-    """What serves its metrics; leave out where nothing does."""
+    """Exporter of its metrics; leave out where there is none."""
     health: Health | None = None
-    """How a host counts the cards that work; default: those that the PCI bus shows."""
+    """How a host counts its healthy devices; default: those that the PCI bus shows."""
     runtime_class: DnsLabel | None = None
     """Container runtime that its pods need, as containerd on the hosts knows it."""
     driver: Annotated[str, Field(pattern=r"^[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?$")] | None = None
-    """NVIDIA driver that the GPU operator installs for it: new branches drop old cards."""
+    """NVIDIA driver that the GPU operator installs for it: new driver branches drop old GPUs."""
     dra: Dra | None = None
     """How its DRA driver shows it; leave out where there is none."""
 
@@ -141,7 +141,8 @@ class GpuOperator(Model):
     drivers: bool = True
     """Whether it installs drivers too; false where the OS image brings them."""
     max_parallel_upgrades: Annotated[int, Field(ge=0, le=50)] = 0
-    """Hosts whose driver it renews at a time, each drained of its GPU pods; 0: none by itself."""
+    """Hosts whose driver is upgraded at a time, each drained of its GPU pods; 0: no automatic
+    upgrade."""
 
 
 class AcceleratorSettings(Model):

@@ -22,62 +22,80 @@ class Code(StrEnum):
         return member
 
     # --- the text of a file -------------------------------------------------------------------
-    FILE_UNREADABLE = "file-unreadable", "nothing can be said about what cannot be read"
-    YAML_SYNTAX = "yaml-syntax", "the file has no single meaning, so no tool may guess one"
+    FILE_UNREADABLE = "file-unreadable", "nothing can be checked in a file that cannot be read"
+    YAML_SYNTAX = "yaml-syntax", "the file has no single meaning, and Foresite does not guess"
     FILE_TOO_LARGE = "file-too-large", "a file too large to review hides what it changes"
-    FILE_EMPTY = "file-empty", "an empty file would stand for a site without machines"
-    FILE_ENCODING = "file-encoding", "tools that guess another encoding read another file"
+    FILE_EMPTY = "file-empty", "an empty file would mean a site without machines"
+    FILE_ENCODING = "file-encoding", "tools that guess another encoding read different text"
     FILE_CHARACTER = "file-character", "what a reviewer sees is not what the machines get"
-    YAML_TOO_DEEP = "yaml-too-deep", "nesting without end exhausts the tools that read it"
-    YAML_TAG = "yaml-tag", "a tag changes what a value is, and readers disagree on how"
-    YAML_ANCHOR = "yaml-anchor", "a value far away would change this one unseen"
+    YAML_TOO_DEEP = "yaml-too-deep", "deep nesting exhausts the memory of tools that read the file"
+    YAML_TAG = "yaml-tag", "a tag changes the type of a value, and parsers disagree how"
+    YAML_ANCHOR = (
+        "yaml-anchor",
+        "a value elsewhere in the file would change this one, invisible in review",
+    )
     YAML_MERGE_KEY = "yaml-merge-key", "merged fields are invisible here and not part of YAML 1.2"
     YAML_DIRECTIVE = "yaml-directive", "a directive changes the meaning of the whole file"
-    YAML_DOCUMENTS = "yaml-documents", "a tool that reads one document drops the others unseen"
-    YAML_DUPLICATE_KEY = "yaml-duplicate-key", "tools keep the first or the last value, unseen"
+    YAML_DOCUMENTS = "yaml-documents", "a tool that reads one document silently drops the others"
+    YAML_DUPLICATE_KEY = "yaml-duplicate-key", "tools silently keep the first or the last value"
     YAML_KEY_TYPE = "yaml-key-type", "a key that is no text is renamed or refused by other tools"
     YAML_NUMBER = "yaml-number", "a number beyond 64 bits is rounded or refused by other tools"
 
     # --- the host list ------------------------------------------------------------------------
-    HOSTS_TEXT = "hosts-text", "a host list that reads in two ways would provision the wrong host"
+    HOSTS_TEXT = (
+        "hosts-text",
+        "a host list that can be read in two ways could provision the wrong host",
+    )
     HOSTS_COLUMNS = "hosts-columns", "a shifted cell would send one host's address to another"
     HOSTS_CELL = "hosts-cell", "the Bare Metal Operator could not reach or boot the host"
 
     # --- one value ----------------------------------------------------------------------------
     UNKNOWN_FIELD = "unknown-field", "a misspelt field is a setting that silently does nothing"
-    MISSING_FIELD = "missing-field", "there is no safe value that Foresite could assume"
-    WRONG_TYPE = "wrong-type", "a value of another type means another thing to the next reader"
+    MISSING_FIELD = "missing-field", "the field has no safe default"
+    WRONG_TYPE = "wrong-type", "the next tool could read a value of another type differently"
     INVALID_VALUE = "invalid-value", "the API server or a host would refuse it later"
-    OUT_OF_BOUNDS = "out-of-bounds", "beyond its bounds the setting harms the site"
-    TODO_LEFT = "todo-left", "the value is one that only a person knows"
-    SECRET_IN_FILE = "secret-in-file", "what is in Git is known to everyone who ever clones it"
+    OUT_OF_BOUNDS = "out-of-bounds", "outside these bounds the setting harms the site"
+    TODO_LEFT = "todo-left", "only a person knows the value"
+    SECRET_IN_FILE = "secret-in-file", "everyone who ever clones the repository knows what is in it"
 
     # --- names that lead nowhere --------------------------------------------------------------
-    SITE_NAME_MISMATCH = "site-name-mismatch", "stack, namespace and file would name two sites"
+    SITE_NAME_MISMATCH = (
+        "site-name-mismatch",
+        "the stack, the namespace and the file would name different sites",
+    )
     SITE_UNKNOWN = "site-unknown", "there is no such site"
     FILE_MISSING = "file-missing", "a fresh clone does not have what the site needs"
     FILE_CONTENT = "file-content", "hosts or the cluster would refuse the file's content"
-    UNKNOWN_RELEASE = "unknown-release", "without a release no version or digest is known"
-    UNKNOWN_HARDWARE = "unknown-hardware", "disks, accelerators and times of the host are not known"
+    UNKNOWN_RELEASE = "unknown-release", "the release defines every version and digest"
+    UNKNOWN_HARDWARE = (
+        "unknown-hardware",
+        "the profile defines the host's disks, accelerators and install time",
+    )
     UNKNOWN_OS = "unknown-os", "there is no image that the hosts could boot"
-    OS_IMAGE_MISSING = "os-image-missing", "a host would be wiped and then have nothing to boot"
-    UNKNOWN_POOL = "unknown-pool", "what names it would be meant for no machine"
+    OS_IMAGE_MISSING = (
+        "os-image-missing",
+        "the host would be wiped, and would then have nothing to boot",
+    )
+    UNKNOWN_POOL = "unknown-pool", "a setting that names it would apply to no machine"
     UNKNOWN_ZONE = "unknown-zone", "the host would get no address"
-    DUPLICATE_NAME = "duplicate-name", "two objects with one name overwrite each other in turn"
-    RESERVED_NAME = "reserved-name", "the name would clash with one that is needed elsewhere"
-    CONTEXT_CLASH = "context-clash", "what is meant for one cluster would be put on another"
-    TEMPLATE_MARK = "template-mark", "cloud-init would put something else in its place on each host"
+    DUPLICATE_NAME = (
+        "duplicate-name",
+        "two objects with one name overwrite each other again and again",
+    )
+    RESERVED_NAME = "reserved-name", "the name is reserved for something else"
+    CONTEXT_CLASH = "context-clash", "objects meant for one cluster would be applied to another"
+    TEMPLATE_MARK = "template-mark", "cloud-init would replace it with something else on each host"
 
     # --- networks -----------------------------------------------------------------------------
     NETWORK_NOT_CANONICAL = (
         "network-not-canonical",
         "two spellings of one network hide that they overlap",
     )
-    NETWORK_OVERLAP = "network-overlap", "packets for one network would be sent to the other"
+    NETWORK_OVERLAP = "network-overlap", "packets for one network would go to the other"
     NETWORK_TOO_SMALL = "network-too-small", "hosts beyond its size would never get ready"
     NETWORK_TOO_LARGE = "network-too-large", "kubeadm refuses to start a control plane with it"
-    ENDPOINT_OUTSIDE = "endpoint-outside", "no host could answer for the Kubernetes API"
-    ENDPOINT_TAKEN = "endpoint-taken", "two machines would answer for the Kubernetes API"
+    ENDPOINT_OUTSIDE = "endpoint-outside", "no host could serve this address of the Kubernetes API"
+    ENDPOINT_TAKEN = "endpoint-taken", "two machines would serve this address of the Kubernetes API"
     GATEWAY_OUTSIDE = "gateway-outside", "hosts would have no route out of their zone"
     HOST_OUTSIDE = "host-outside", "the host would be unreachable at this address"
     CONTROL_PLANE_SPREAD = (
@@ -100,10 +118,17 @@ class Code(StrEnum):
     # --- rollouts and health checks -----------------------------------------------------------
     CONTROL_PLANE_MISSING = "control-plane-missing", "a cluster needs one pool of control planes"
     CONTROL_PLANE_EVEN = "control-plane-even", "an even number of etcd members loses quorum sooner"
-    ROLLOUT_STUCK = "rollout-stuck", "the rollout would wait for ever, and replace no machine"
-    ROLLOUT_ALL_AT_ONCE = "rollout-all-at-once", "one bad image would take the whole pool out"
-    ROLLOUT_MEANINGLESS = "rollout-meaningless", "the setting promises what no rollout will do"
-    SURGE_UNUSED = "surge-unused", "a new machine without a host waits for an old one to go", True
+    ROLLOUT_STUCK = "rollout-stuck", "the rollout would wait forever, and replace no machine"
+    ROLLOUT_ALL_AT_ONCE = (
+        "rollout-all-at-once",
+        "one bad image would take the whole pool out of service",
+    )
+    ROLLOUT_MEANINGLESS = "rollout-meaningless", "no rollout would act on the setting"
+    SURGE_UNUSED = (
+        "surge-unused",
+        "a new Machine without a free host waits until an old Machine is deleted",
+        True,
+    )
     SPARES_TOO_MANY = "spares-too-many", "no machine of the pool would be left"
     HEALTH_CHECK_LOOP = (
         "health-check-loop",
@@ -111,24 +136,27 @@ class Code(StrEnum):
     )
     HEALTH_CHECK_MEANINGLESS = (
         "health-check-meaningless",
-        "the setting promises what no health check will do",
+        "no health check would act on the setting",
     )
     KUBELET_EVICTION = "kubelet-eviction", "pods would be evicted before unused images are deleted"
     LABEL_RESERVED = "label-reserved", "the kubelet refuses the label, or another value wins"
     LABELS_TOO_LONG = "labels-too-long", "Cluster API refuses so long an argument of the kubelet"
 
     # --- accelerators and network devices -----------------------------------------------------
-    ACCELERATOR_UNKNOWN = "accelerator-unknown", "nothing would make the cards a resource"
-    ACCELERATOR_UNSERVED = "accelerator-unserved", "the chosen way cannot hand the cards to pods"
+    ACCELERATOR_UNKNOWN = (
+        "accelerator-unknown",
+        "no device plugin or driver would offer the devices as a resource",
+    )
+    ACCELERATOR_UNSERVED = "accelerator-unserved", "the chosen way cannot give the devices to pods"
     RESOURCE_CLASH = "resource-clash", "pods would get another device than they asked for"
-    IMAGE_UNKNOWN = "image-unknown", "nothing says which program to run on the hosts"
+    IMAGE_UNKNOWN = "image-unknown", "no image is configured for a program that runs on the hosts"
     NETWORK_DEVICE_CLASH = (
         "network-device-clash",
         "one interface would be handed to pods in two ways at once",
     )
     NETWORK_DEVICE_UNSUPPORTED = (
         "network-device-unsupported",
-        "the SR-IOV operator or the card would refuse it, or nothing would do it",
+        "the SR-IOV operator or the NIC would refuse it, or nothing would apply it",
     )
 
     # --- scheduling ---------------------------------------------------------------------------
@@ -136,64 +164,88 @@ class Code(StrEnum):
     SCHEDULER_INCOMPLETE = "scheduler-incomplete", "pods that name the scheduler would never start"
     SCHEDULER_MEANINGLESS = (
         "scheduler-meaningless",
-        "the setting promises what no scheduler will do",
+        "no scheduler would act on the setting",
     )
-    GANG_TIMEOUT = "gang-timeout", "gangs would wait for another time than the file says"
-    UNKNOWN_PRIORITY = "unknown-priority", "the API server refuses pods of a tier that is not there"
-    PRIORITY_CLASH = "priority-clash", "which pods go first would be left to chance"
-    TEAM_CLASH = "team-clash", "two teams would share what each was promised alone"
-    OVERCOMMITTED = "overcommitted", "a team would wait for what it was promised"
-    LIMIT_UNSUPPORTED = "limit-unsupported", "the limit would be written, and nothing would hold it"
-    OFF_PEAK_MEANINGLESS = "off-peak-meaningless", "the other limits would never hold"
-    STORAGE_LIMITS = "storage-limits", "the API server would refuse every pod that says nothing"
+    GANG_TIMEOUT = "gang-timeout", "gangs would wait for a different time than the file says"
+    UNKNOWN_PRIORITY = (
+        "unknown-priority",
+        "the API server refuses pods whose PriorityClass does not exist",
+    )
+    PRIORITY_CLASH = "priority-clash", "the order in which pods start would be left to chance"
+    TEAM_CLASH = "team-clash", "two teams would share what each is guaranteed for itself"
+    OVERCOMMITTED = "overcommitted", "a team would wait for what it is guaranteed"
+    LIMIT_UNSUPPORTED = (
+        "limit-unsupported",
+        "the limit would be written, and nothing would enforce it",
+    )
+    OFF_PEAK_MEANINGLESS = "off-peak-meaningless", "the off-peak limits would never apply"
+    STORAGE_LIMITS = (
+        "storage-limits",
+        "the API server would refuse every pod that sets no value of its own",
+    )
 
     # --- the object cache ---------------------------------------------------------------------
-    CACHE_QUOTA = "cache-quota", "buckets would push each other's objects out"
+    CACHE_QUOTA = "cache-quota", "buckets would evict each other's objects"
     CACHE_CAPACITY = "cache-capacity", "the disk would be full before the cache evicts anything"
-    CACHE_TABLE = "cache-table", "Envoy refuses the table, or one lost host would cost many keys"
+    CACHE_TABLE = (
+        "cache-table",
+        "Envoy refuses the table, or the loss of one host would move many keys",
+    )
     CACHE_NAMESPACE = "cache-namespace", "the wrong pods could use the bucket, or none"
     CACHE_UNREACHABLE = (
         "cache-unreachable",
-        "requests would break, or not find the cache or the server of an object",
+        "requests would fail, or would not find the cache or the server of an object",
     )
 
     # --- fault remediation and monitoring -----------------------------------------------------
-    HEALER_CLASH = "healer-clash", "two healers would drain and reboot one host against each other"
-    HEALER_EMPTY = "healer-empty", "a repair without a condition is due on every healthy host"
-    HEALER_MEANINGLESS = "healer-meaningless", "the setting promises what no healer will do"
+    HEALER_CLASH = "healer-clash", "two remediators would drain and reboot the same host"
+    HEALER_EMPTY = "healer-empty", "a repair without a condition would run on every healthy host"
+    HEALER_MEANINGLESS = "healer-meaningless", "no remediator would act on the setting"
     REPAIR_ALL_AT_ONCE = (
         "repair-all-at-once",
-        "one wrong check would take the whole pool out, or etcd's majority",
+        "one wrong check would take the whole pool out of service, or cost etcd its majority",
     )
     REPAIR_LOOP = "repair-loop", "hosts would be drained and rebooted again and again"
-    REPAIR_STUCK = "repair-stuck", "the repair would never end, or count as failed though it helped"
-    UNKNOWN_RECEIVER = "unknown-receiver", "Alertmanager refuses it all, and nobody would be called"
+    REPAIR_STUCK = (
+        "repair-stuck",
+        "the repair would never end, or would count as failed although it helped",
+    )
+    UNKNOWN_RECEIVER = (
+        "unknown-receiver",
+        "Alertmanager refuses the whole configuration, and nobody would be notified",
+    )
     ALERT_MEANINGLESS = (
         "alert-meaningless",
-        "nobody looks at what is told always, and nobody hears what is told never",
+        "an alert that always fires is ignored; one that never fires helps nobody",
     )
 
     # --- Secrets ------------------------------------------------------------------------------
-    SECRET_STORE = "secret-store", "the Secret would never be made, and what reads it would wait"
-    SECRET_CLASH = "secret-clash", "what reads one Secret would be given the other's content"
+    SECRET_STORE = (
+        "secret-store",
+        "the Secret would never be created, and pods that read it would wait",
+    )
+    SECRET_CLASH = "secret-clash", "readers of one Secret would get the other's content"
     SECRETS_MEANINGLESS = (
         "secrets-meaningless",
-        "it looks as if Secrets were fetched, and none is",
+        "the file looks as if Secrets were fetched, and none is",
     )
 
     # --- objects ------------------------------------------------------------------------------
     OBJECT_INVALID = "object-invalid", "the API server would refuse the object"
 
     # --- policies -----------------------------------------------------------------------------
-    POLICY_VIOLATED = "policy-violated", "a rule that holds for every site would be broken"
-    POLICY_FILE = "policy-file", "a rule that cannot be judged holds nothing back"
-    CEL_RULE = "cel-rule", "the API server would refuse the rule, or judge not what it says"
-    CEL_UNSAFE = "cel-unsafe", "nodes that cannot report any more are taken for dead"
+    POLICY_VIOLATED = "policy-violated", "the objects would break a rule that applies to every site"
+    POLICY_FILE = "policy-file", "a rule that cannot be evaluated refuses nothing"
+    CEL_RULE = (
+        "cel-rule",
+        "the API server would refuse the rule, or evaluate something else than the rule says",
+    )
+    CEL_UNSAFE = "cel-unsafe", "nodes that cannot report any more count as failed"
     EXCEPTION_EXPIRED = (
         "exception-expired",
-        "what was meant for a while would stay for ever, and nobody asks why",
+        "a temporary exception would become permanent, and nobody would ask why",
     )
     EXCEPTION_UNUSED = (
         "exception-unused",
-        "it would let pass, unseen, what somebody adds later",
+        "it would silently allow a violation that somebody adds later",
     )

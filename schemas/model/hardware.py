@@ -64,14 +64,14 @@ class Accelerators(Model):
     model: DnsLabel
     """Name of the model, such as v100-sxm2-32gb."""
     count: Annotated[int, Field(ge=1, le=64)]
-    """How many a healthy host shows."""
+    """Accelerators of a healthy host."""
 
 
 class HardwareProfile(Model):
     """A model of host."""
 
     description: Annotated[str, Field(min_length=1, max_length=200)]
-    """What a person would call this host."""
+    """Description of the host, for people."""
     cpu_cores: Annotated[int, Field(ge=1, le=4096)]
     """Physical cores of one host."""
     memory_gib: Annotated[int, Field(ge=1)]

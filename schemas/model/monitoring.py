@@ -25,7 +25,7 @@ class Receiver(Model):
     name: DnsLabel
     """Name of the receiver."""
     kind: ReceiverKind = Field(strict=False)
-    """What it is."""
+    """Kind of the receiver."""
     secret: DnsLabel
     """Secret in the namespace: the URL of a webhook or of Slack, or PagerDuty's routing key."""
     key: SecretKey
@@ -40,35 +40,35 @@ class Routes(Model):
     """Which receiver gets the alerts of which severity."""
 
     critical: DnsLabel
-    """Receiver of what somebody has to look at now, at night too."""
+    """Receiver of critical alerts: somebody must act now, also at night."""
     warning: DnsLabel
-    """Receiver of what somebody has to look at in working hours."""
+    """Receiver of warnings: somebody must look at them in working hours."""
     repeat_hours: Annotated[int, Field(ge=1, le=168)] = 12
-    """Hours after which an alert that still holds is told again."""
+    """Hours after which the notification of a firing alert is repeated."""
 
 
 class Scraped(Model):
     """Names of the scrape jobs of what the site runs itself: alerts see by them what is gone."""
 
     kube_state_metrics: ScrapeJob = "kube-state-metrics"
-    """What tells of objects: kube-state-metrics."""
+    """Scrape job of kube-state-metrics."""
     node_exporter: ScrapeJob = "node-exporter"
-    """The exporter of hosts: node_exporter."""
+    """Scrape job of node_exporter."""
     kubelet: ScrapeJob = "kubelet"
-    """Kubelets, with cAdvisor."""
+    """Scrape job of kubelets, with cAdvisor."""
     api_server: ScrapeJob = "apiserver"
-    """The API server: kube-apiserver."""
+    """Scrape job of kube-apiserver."""
 
 
 class Thresholds(Model):
-    """From when on something is worth an alert."""
+    """Thresholds of alerts."""
 
     queue_minutes: Annotated[int, Field(ge=5, le=10080)] = 240
-    """How long a pod may wait for its place while nobody's limit holds it back."""
+    """Minutes that a pod may be pending while no limit of its team holds it back."""
     gang_minutes: Annotated[int, Field(ge=5, le=10080)] = 30
-    """How long a gang may wait at its gate with all its pods there."""
+    """Minutes that a complete gang may wait before the scheduler tries it."""
     repair_minutes: Annotated[int, Field(ge=10, le=1440)] = 90
-    """How long a repair may take, the drain included."""
+    """Minutes that a repair may take, including the drain."""
     disk_used_percent: Annotated[int, Field(ge=50, le=99)] = 85
     """Used share of a node's disk."""
     cache_hit_percent: Percent = 50
@@ -92,11 +92,11 @@ class Monitoring(Model):
     receivers: Annotated[list[Receiver], Field(min_length=1, max_length=20)]
     """Where alerts go."""
     routes: Routes
-    """Which alerts go where."""
+    """Receiver of each severity."""
     scraped: Scraped = Scraped()
     """Scrape jobs of the site's own programs."""
     thresholds: Thresholds = Thresholds()
-    """From when on something is worth an alert."""
+    """Thresholds of alerts."""
     runbooks_url: HttpUrl | None = None
     """Where the folder docs/runbooks of this repository can be read, as
     https://git.example/foresite/docs/runbooks: alerts link to their pages there. Null: they name

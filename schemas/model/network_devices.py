@@ -25,7 +25,7 @@ class Rdma(Model):
     name: ResourceLabel
     """Name of the resource: pods ask for rdma/<name>."""
     interfaces: Annotated[list[InterfaceName], Field(min_length=1, max_length=16)]
-    """Interfaces of the cards, in the order of the rails where the fabric has them."""
+    """Interfaces of the NICs, in the order of the rails where the fabric has them."""
     by_rail: bool = False
     """Whether each interface is a resource of its own, rdma/<name>_rail0 and so on."""
     share: Annotated[int, Field(ge=1, le=1000)] = 64
@@ -46,7 +46,7 @@ class Sriov(Model):
     name: ResourceLabel
     """Name of the resource, behind the site's prefix."""
     interfaces: Annotated[list[InterfaceName], Field(min_length=1, max_length=16)]
-    """Interfaces (physical functions) that are divided."""
+    """Interfaces (physical functions) that are divided into virtual functions."""
     functions: Annotated[int, Field(ge=1, le=256)]
     """Virtual functions of each interface."""
     rdma: bool = False
@@ -60,7 +60,7 @@ class Sriov(Model):
     vlan: Annotated[int, Field(ge=1, le=4094)] | None = None
     """VLAN of the network that pods join; default: none."""
     addresses: Network | None = None
-    """Network that whereabouts gives pods addresses of; default: pods get none there."""
+    """Network from which whereabouts assigns addresses to pods; default: pods get none."""
 
 
 class PoolNetworkDevices(Model):
@@ -83,7 +83,7 @@ class NetworkDevices(Model):
     """How network devices get to pods, on the whole site."""
 
     sriov_by: SriovBy = Field(default=SriovBy.OPERATOR, strict=False)
-    """Who divides the interfaces."""
+    """Who divides interfaces into virtual functions."""
     operator_namespace: DnsLabel = "sriov-network-operator"
     """Namespace of the SR-IOV network operator, in which it reads its policies."""
     prefix: DomainName = "openshift.io"

@@ -117,9 +117,9 @@ class CacheServer(Model):
     user: Annotated[int, Field(ge=1, le=2_147_483_647)] = 65532
     """User id that it runs as; it owns the data path on the hosts."""
     cpu: Cores = "1"
-    """Processor cores that it is sure to get."""
+    """CPU request, in cores."""
     memory: Memory = "4Gi"
-    """Memory that it is sure to get, and may not exceed."""
+    """Memory request and limit."""
 
 
 class CacheProxy(Model):
@@ -132,19 +132,19 @@ class CacheProxy(Model):
     workers: Annotated[int, Field(ge=1, le=64)] = 4
     """Threads that carry requests; one carries about 1.5 GB/s of large objects."""
     cpu: Cores = "1"
-    """Processor cores that it is sure to get."""
+    """CPU request, in cores."""
     memory: Memory = "2Gi"
-    """Memory that it is sure to get, and may not exceed."""
+    """Memory request and limit."""
 
 
 class Bucket(Model):
     """A bucket: objects that are counted, limited and shared together."""
 
     name: BucketName
-    """Its name, as it stands in the path of an object."""
+    """Name of the bucket, as in the path of an object."""
     quota: DiskSpace
-    """Space that it may take at the whole site; each server keeps its share, and no object larger
-    than that: at 400 hosts 400Gi are needed for objects of 1 GiB. A share is 64Mi at least."""
+    """Space that it may use at the whole site. Each server keeps an equal share, at least 64Mi, and
+    no object larger than its share: with 400 hosts, objects of 1 GiB need 400Gi."""
     public: bool = False
     """Whether anybody may read it, without a token."""
     namespaces: Annotated[list[DnsLabel], Field(max_length=500)] = []
@@ -191,13 +191,13 @@ class Cache(Model):
     """Folder on the hosts that holds the objects, on their NVMe; the server sees it at the same
     place."""
     capacity: DiskSpace
-    """Space that the cache may take on one host."""
+    """Space that the cache may use on one host."""
     audience: Audience = "cache"
     """Audience of the tokens that pods show, and that the server expects."""
     token_seconds: Annotated[int, Field(ge=600, le=86400)] = 3600
-    """How long a pod's token is good for; the kubelet renews it in time."""
+    """Seconds for which a pod's token is valid; the kubelet renews it in time."""
     discovery: CacheDiscovery = Field(default=CacheDiscovery.HOSTS, strict=False)
-    """How Envoy knows the servers."""
+    """How Envoy finds the servers."""
     table_size: Annotated[int, Field(ge=2, le=LARGEST_TABLE)] = TABLE_SIZE
     """Entries of the table that maps objects to servers, a prime number."""
     server: CacheServer
@@ -205,7 +205,7 @@ class Cache(Model):
     envoy: CacheProxy = CacheProxy()
     """The proxy before the servers."""
     buckets: Annotated[list[Bucket], Field(min_length=1, max_length=1000)]
-    """The buckets that there are."""
+    """Buckets of the cache."""
     image_layers: ImageLayers | None = None
     """Image layers that hosts look for in the cache."""
 

@@ -42,11 +42,11 @@ class Exemption(Model):
     object: ObjectPattern
     """Objects that it does not hold for."""
     reason: Sentence
-    """Why it has to be so."""
+    """Reason for the exception."""
     owner: Annotated[str, Field(min_length=2, max_length=100)]
-    """Who answers for it."""
+    """Owner of the exception."""
     until: Day
-    """Last day that it holds."""
+    """Last day of the exception."""
 
 
 class CelRule(Model):
@@ -57,15 +57,15 @@ class CelRule(Model):
     severity: Severity = Field(default=Severity.MANDATORY, strict=False)
     """What happens to an object that breaks it."""
     what: Sentence
-    """What it asks for."""
+    """What the rule demands."""
     why: Sentence
-    """What it keeps from happening."""
+    """What the rule prevents."""
     source: Sentence
-    """Where it is from."""
+    """Source of the rule."""
     kinds: Annotated[list[str], Field(min_length=1, max_length=20)]
     """Resources that it looks at: ``<group>/<version>/<plural>``, ``v1/pods`` in the core group."""
     expression: Annotated[str, Field(min_length=1, max_length=4000)]
-    """CEL that is true of a good object."""
+    """CEL expression that is true for an allowed object."""
     namespaces: list[DnsLabel] = []
     """Namespaces that it holds in; default: all but those of Kubernetes itself (kube-system,
     kube-public, kube-node-lease)."""
@@ -79,6 +79,6 @@ class SitePolicies(Model):
     cel: list[CelRule] = []
     """Rules of the site's own that the API server judges."""
     advisory: list[Annotated[ClusterRule, Field(strict=False)]] = []
-    """Rules of the site's cluster that only warn here, until what breaks them is mended."""
+    """Rules of the site's cluster that only warn at this site, until all objects follow them."""
     exceptions: list[Exemption] = []
     """Exceptions from rules."""

@@ -1,4 +1,4 @@
-"""Fault remediation: how faults of hosts are found, who mends them, and where that ends.
+"""Fault remediation: how faults of hosts are detected, who repairs them, and when repairs stop.
 
 What a single value may be; what must hold between values is in schemas/rules/remediation.py.
 """
@@ -31,43 +31,43 @@ class Xids(Model):
     """Errors of NVIDIA's driver by what they call for; all others are errors of programs."""
 
     reboot: Annotated[list[Xid], Field(max_length=100)] = [62, 79, 95, 119, 120]
-    """A card that only comes back by a reboot: the fault accelerator-error."""
+    """XIDs after which only a reboot recovers the GPU: the fault accelerator-error."""
     watch: Annotated[list[Xid], Field(max_length=100)] = [48, 63, 64, 74, 92, 94]
-    """Errors that are counted and shown as events of the node, and mended by nobody."""
+    """XIDs that are counted and reported as events of the node; they start no repair."""
 
 
 class Detector(Model):
-    """node-problem-detector, which looks for faults on every host."""
+    """node-problem-detector, which checks every host for faults."""
 
     image: ImageReference | None = None
     """Image of node-problem-detector; default: the release's."""
     interval_seconds: Annotated[int, Field(ge=10, le=600)] = 30
     """How often each check runs."""
     bad_after: Annotated[int, Field(ge=1, le=20)] = 3
-    """Checks in a row that find a fault before the node's condition says so."""
+    """Consecutive checks that must find a fault before the node's condition becomes True."""
     good_after: Annotated[int, Field(ge=1, le=20)] = 2
-    """Checks in a row that find none before the condition is taken back: a single one would end a
-    repair that has just begun."""
+    """Consecutive checks that must find no fault before the condition becomes False. One would end
+    a repair that has just begun."""
     disks: Annotated[list[HostFolder], Field(min_length=1, max_length=20)] = ["/"]
-    """Folders of hosts whose file systems are looked at: for space, and whether they can still be
-    written. Each but / has a file system of its own: else it counts as not mounted."""
+    """Folders whose file systems are checked for free space and for being read-only. Each folder
+    except / must be a mount point: else it counts as not mounted."""
     disk_full_percent: Annotated[int, Field(ge=50, le=99)] = 95
-    """Used share of a file system from which it counts as full."""
+    """Used share of a file system, in percent, from which it counts as full."""
     blocked_seconds: Annotated[int, Field(ge=120, le=7200)] = 600
-    """How long a process may wait in the kernel before that counts as a deadlock."""
+    """Seconds that a process may be blocked in the kernel before that counts as a deadlock."""
     xids: Xids = Xids()
     """Errors of NVIDIA's driver."""
 
 
 class Healer(Model):
-    """Who mends which faults on which pools."""
+    """A remediator: which faults it repairs, and on which pools."""
 
     name: DnsLabel
-    """Name of the healer; its objects are named after it."""
+    """Name of the remediator; its objects are named after it."""
     kind: HealerKind = Field(default=HealerKind.NODE_OPERATION_CONTROLLER, strict=False)
-    """What mends."""
+    """Program that repairs nodes."""
     pools: Annotated[list[PoolName], Field(max_length=100)]
-    """Pools whose hosts it mends."""
+    """Pools whose hosts it repairs."""
     faults: Annotated[list[Annotated[Fault, Field(strict=False)]], Field(max_length=20)] = [
         Fault.ACCELERATOR_MISSING,
         Fault.ACCELERATOR_ERROR,
@@ -75,72 +75,74 @@ class Healer(Model):
         Fault.READ_ONLY_FILESYSTEM,
         Fault.KERNEL_DEADLOCK,
     ]
-    """Faults that it mends; the first of them that a host has is mended first. Those that a pool
-    cannot have, as it has no accelerators, are left out."""
+    """Faults that it repairs, in this order where a host has several. Faults of accelerators are
+    ignored on pools without accelerators."""
     eviction: Eviction = Field(default=Eviction.EVICT, strict=False)
-    """How pods leave a host before it is rebooted (node-operation-controller)."""
+    """How pods are removed from a host before its reboot (node-operation-controller)."""
     max_unavailable: Annotated[int, Field(ge=1, le=100)] = 1
-    """Hosts of one pool that it takes out at a time; those that are out for a rollout count too.
-    medik8s mends none while more have a fault."""
+    """Hosts of one pool that may be unavailable at a time, rollouts included. medik8s starts no
+    repair while more hosts than this have a fault."""
 
 
 class Reboot(Model):
-    """The reboot of a host by its BareMetalHost, and how often that is tried."""
+    """The reboot of a host through its BareMetalHost, and how often it is tried."""
 
     credentials: DnsLabel = "management-cluster"
-    """Secret in the namespace with the key ``kubeconfig``: access to the management cluster, for
-    the BareMetalHosts of this site alone. Foresite makes its rights, and not the Secret."""
+    """Secret in the namespace with the key ``kubeconfig``: access to the management cluster,
+    limited to the BareMetalHosts of this site. Foresite makes the RBAC rules, not the Secret."""
     timeout_seconds: Annotated[int, Field(ge=300, le=7200)] = 1500
-    """How long a reboot may take until the node is ready and the fault gone."""
+    """Seconds that a reboot may take until the node is ready and the fault is gone."""
     attempts: Annotated[int, Field(ge=1, le=10)] = 2
-    """Reboots of one host within the window; then it stays out, and a person is called."""
+    """Reboots of one host within the window. After them the host is quarantined, and an alert calls
+    a person."""
     window_hours: Annotated[int, Field(ge=1, le=168)] = 24
-    """The window in which reboots are counted."""
+    """Hours in which reboots are counted."""
 
 
 class Controller(Model):
-    """The programs that run the repairs: Node Operation Controller, and what gives turns."""
+    """The programs that run repairs: Node Operation Controller, and the program that assigns repair
+    slots."""
 
     image: ImageReference | None = None
-    """Image of node-operation-controller, which has no public digest; needed for healers of that
-    kind."""
+    """Image of node-operation-controller, which has no public digest; required for remediators of
+    that kind."""
     tools_image: ImageReference | None = None
-    """Image with sh, awk, sleep and kubectl, for turns and reboots; default: the release's."""
+    """Image with sh, awk, sleep and kubectl, for repair slots and reboots; default: the
+    release's."""
     memory: Annotated[Quantity, Field(examples=["512Mi"])] = "512Mi"
-    """Memory that the controller is sure to get, and may not exceed: it keeps all pods and jobs of
-    the cluster in mind."""
+    """Memory request and limit of the controller: it caches all pods and jobs of the cluster."""
 
 
 class Medik8s(Model):
-    """medik8s, where a healer is of its kind; its operators are the site's own."""
+    """Settings for remediators of kind medik8s. The site installs its operators itself."""
 
     namespace: DnsLabel = "self-node-remediation"
     """Namespace of its Self Node Remediation operator."""
     unhealthy_seconds: Annotated[int, Field(ge=60, le=7200)] = 120
-    """How long a condition must hold before it mends."""
+    """Seconds that a condition must hold before a repair starts."""
 
 
 class Remediation(Model):
-    """How faults of hosts are found and mended."""
+    """How faults of hosts are detected and repaired."""
 
     namespace: DnsLabel = "node-remediation"
-    """Namespace of detectors, healers and their jobs."""
+    """Namespace of detectors, remediators and their jobs."""
     detector: Detector = Detector()
-    """How faults are found, on every pool."""
+    """How faults are detected, on every pool."""
     healers: Annotated[list[Healer], Field(max_length=50)] = []
-    """Who mends them; faults without a healer are only told."""
+    """Remediators, which repair faults. A fault without a remediator only raises an alert."""
     max_faulty_percent: Percent = 20
-    """Share of a pool's hosts with a fault beyond which nobody mends, as the fault is not a
-    host's: a bad driver, or a check that is wrong."""
+    """Share of a pool's hosts, in percent, that may have a fault. Above it no repair begins: the
+    cause is then a bad driver or a wrong check, not a host."""
     reboot: Reboot = Reboot()
     """How hosts are rebooted (node-operation-controller)."""
     controller: Controller = Controller()
-    """What runs the repairs (node-operation-controller)."""
+    """The programs that run repairs (node-operation-controller)."""
     medik8s: Medik8s = Medik8s()
-    """Settings of medik8s, for healers of its kind."""
+    """Settings of medik8s, for remediators of its kind."""
     device_taints: bool = False
-    """Whether a faulty card is taken from a node by a DeviceTaintRule, so that the others of the
-    host stay in use; only where a DRA driver hands cards out."""
+    """Whether a DeviceTaintRule takes a single faulty device out of use, so that the host's other
+    devices stay in use. Needs a DRA driver."""
 
     def may_be_faulty(self, kind: HealerKind, machines: int) -> int:
         """How many of a pool's machines may have a fault at once before no repair is begun there:

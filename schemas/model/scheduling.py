@@ -27,13 +27,15 @@ class Gang(Model):
             examples=["gang-scheduling.example.com/gang"],
         ),
     ]
-    """What a pod's gang annotations start with; -name, -size and so on are added."""
+    """Prefix of a pod's gang annotations; -name, -size and so on are added."""
     timeout_seconds: Annotated[int, Field(ge=1, le=900)] = 30
-    """How long a gang holds what it has found, unless its pods say otherwise."""
+    """Seconds that a gang holds its places while it waits for more, unless its pods set another
+    value."""
     timeout_limit_seconds: Annotated[int, Field(ge=1, le=900)] = 100
-    """The longest that pods may say."""
+    """Longest timeout that pods may set."""
     jitter_seconds: Annotated[int, Field(ge=1, le=300)] = 30
-    """Random time added to it, so that two gangs in each other's way do not stay so."""
+    """Random seconds added to the timeout, so that two gangs do not block each other again and
+    again."""
 
 
 class KubeScheduler(Model):
@@ -46,16 +48,17 @@ class KubeScheduler(Model):
     gang: Gang | None = None
     """Settings of the gang plugin; leave out where the image lacks it."""
     throttler: DnsLabel | None = None
-    """Name of the kube-throttler in it, which throttles refer to; leave out where it lacks it."""
+    """Name of the kube-throttler plugin in the image, which throttles refer to; leave out where the
+    image lacks it."""
     replicas: Annotated[int, Field(ge=1, le=5)] = 2
-    """Schedulers of which one leads."""
+    """Replicas of the scheduler; one of them is the leader."""
 
 
 BackendName = Annotated[
     str, Field(pattern=r"^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$", examples=["gang-scheduler"])
 ]
-"""A DNS label of at most 40 characters that starts with a letter: a Service and a CronJob are
-named after it."""
+"""A DNS label of at most 40 characters that starts with a letter: a Service and a CronJob are named
+after it."""
 
 
 class Backend(Model):
@@ -64,9 +67,9 @@ class Backend(Model):
     name: BackendName
     """Its name; for kube-scheduler and volcano also what pods write as schedulerName."""
     kind: BackendKind = Field(strict=False)
-    """What it is."""
+    """Kind of the backend."""
     pools: Annotated[list[PoolName], Field(min_length=1, max_length=100)]
-    """Pools that it serves, alone."""
+    """Pools that it serves. Each pool has one backend."""
     scheduler: KubeScheduler | None = None
     """The scheduler that Foresite runs (kind kube-scheduler)."""
 
@@ -90,55 +93,56 @@ class Priority(Model):
     ]
     """What pods write as priorityClassName."""
     value: Annotated[int, Field(ge=-1_000_000_000, le=1_000_000_000)]
-    """Higher goes first."""
+    """Priority value: pods with a higher value are scheduled first."""
     preempts: bool = True
-    """Whether its pods may take the place of lower ones."""
+    """Whether its pods may preempt pods with a lower value."""
     default: bool = False
-    """Whether it is that of pods that name none."""
+    """Whether pods that name no PriorityClass get this one."""
 
 
 class EphemeralStorage(Model):
     """Space on a node's disk: container layers, logs and emptyDir volumes."""
 
     request: Quantity = "10Gi"
-    """What a container asks for that says nothing."""
+    """Default request of a container."""
     limit: Quantity = "50Gi"
-    """What a container may use that says nothing; beyond it its pod is evicted."""
+    """Default limit of a container; beyond it the kubelet evicts its pod."""
     max: Quantity = "200Gi"
-    """The most that a container may ask for."""
+    """Largest request and limit that a container may set."""
 
 
 class Team(Model):
-    """Who shares the site: a team or a project."""
+    """A team or a project that shares the site."""
 
     name: DnsLabel
     """Name of the team."""
     namespaces: Annotated[list[DnsLabel], Field(min_length=1, max_length=50)]
     """Namespaces of the team, made and labelled by Foresite."""
     accelerators: dict[DnsLabel, Count] = {}
-    """What the team is promised and may not exceed, by model; of any other model none."""
+    """Accelerators by model that the team is guaranteed and may not exceed; none of any other
+    model."""
     off_peak: dict[DnsLabel, Count] = {}
-    """What it may use off-peak instead, by model; models left out stay as they are."""
+    """Limits that apply off-peak instead, by model; models left out keep their usual limit."""
     priorities: Annotated[list[str], Field(max_length=50)] = []
-    """Tiers that it may use, besides the default one."""
+    """PriorityClasses that it may use, besides the default one."""
     ephemeral_storage: EphemeralStorage | None = None
     """Space on disk for its containers; default: the site's."""
 
 
 class OffPeak(Model):
-    """When other limits hold. The days are written out, so that the same file always means the
-    same: after the last day the usual limits hold."""
+    """When the off-peak limits apply instead of the usual ones. The days are written out, so that
+    the same file always means the same: after the last day the usual limits hold."""
 
     time_zone: Annotated[
         str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_+/-]{1,39}$", examples=["Asia/Tokyo"])
     ]
     """Time zone of the hours, as in the tz database."""
     start: Clock = "22:00"
-    """When it starts, on each day."""
+    """Time at which it starts, on each day."""
     end: Clock = "08:00"
-    """When it ends, on the next day if that is earlier than the start."""
+    """Time at which it ends; on the next day if that is earlier than the start."""
     weekends: bool = True
-    """Whether Saturdays and Sundays are off-peak altogether."""
+    """Whether all hours of Saturday and Sunday are off-peak."""
     first_day: Day
     """First day that it starts on."""
     last_day: Day
@@ -151,14 +155,15 @@ class Scheduling(Model):
     namespace: DnsLabel = "scheduling"
     """Namespace of the schedulers that Foresite runs."""
     backends: Annotated[list[Backend], Field(max_length=20)] = []
-    """Who serves which pools; the default scheduler serves the others."""
+    """Schedulers, and the pools that each serves. The default scheduler serves all other pools."""
     priorities: Annotated[list[Priority], Field(max_length=50)] = []
-    """Tiers of priority."""
+    """PriorityClasses of the site."""
     teams: Annotated[list[Team], Field(max_length=500)] = []
-    """Who shares the site."""
+    """Teams that share the site."""
     off_peak: OffPeak | None = None
-    """When other limits hold."""
+    """When the off-peak limits apply instead of the usual ones."""
     overcommit_percent: dict[DnsLabel, Annotated[int, Field(ge=101, le=1000)]] = {}
-    """How far promises may exceed the declared accelerators of a model, where that is meant."""
+    """Percent of a model's declared accelerators that may be guaranteed in all, where more than 100
+    is intended."""
     ephemeral_storage: EphemeralStorage = EphemeralStorage()
     """Space on disk for containers of the teams."""

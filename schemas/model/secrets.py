@@ -37,7 +37,7 @@ class Secrets(Model):
             pattern=r"^[A-Za-z0-9{][-A-Za-z0-9_./{}]{0,199}$", examples=["sites/{site}/{secret}"]
         ),
     ] = "sites/{site}/{namespace}/{secret}"
-    """Where a Secret is in the store; {site}, {namespace} and {secret} are put in."""
+    """Path of a Secret in the store; {site}, {namespace} and {secret} are replaced."""
     refresh_minutes: Annotated[int, Field(ge=1, le=1440)] = 60
     """Minutes after which a Secret is fetched again."""
 

@@ -58,7 +58,7 @@ class PodNetwork(Model):
     manifests: RelativePath
     """Kubernetes manifests (YAML) of the pod network, a file below sites/."""
     install: PodNetworkInstall = Field(default=PodNetworkInstall.CLUSTER_RESOURCE_SET, strict=False)
-    """How they get into the cluster."""
+    """How the manifests are applied to the cluster."""
 
 
 class Cluster(Model):
@@ -69,17 +69,17 @@ class Cluster(Model):
     workers: KubernetesVersion | None = None
     """Version that workers stay at while the control plane is upgraded; default: the same."""
     endpoint: Ipv4
-    """Address of the Kubernetes API, one that no host has."""
+    """Address of the Kubernetes API; no host may have it."""
     port: Annotated[int, Field(ge=1, le=65535)] = 6443
     """TCP port of the Kubernetes API."""
     virtual_ip: VirtualIp = Field(default=VirtualIp.ARP, strict=False)
-    """Who answers for the endpoint."""
+    """How the endpoint is served: by a virtual IP, or by an external load balancer."""
     pods: Network
     """Network of pods; each node takes a /24 of it."""
     services: Network
     """Network of service addresses."""
     pod_network: PodNetwork
-    """How pods reach each other."""
+    """The pod network (CNI)."""
     context: ContextName | None = None
     """kubeconfig context of this cluster; set it when the cluster answers."""
 
@@ -96,7 +96,7 @@ class Zone(Model):
 
 
 class BmcAccess(Model):
-    """How the hosts' management controllers are reached."""
+    """How the hosts' BMCs are reached."""
 
     network: Network
     """Network that the BMC addresses lie in."""
@@ -108,13 +108,13 @@ class Sources(Model):
     """Where hosts fetch what they run."""
 
     os_images: HttpUrl
-    """Server of OS images, read by the provisioning network."""
+    """Server of OS images, reachable from the provisioning network."""
     registry_mirror: RegistryUrl | None = None
     """Registry that hosts pull every container image through."""
 
 
 class Ssh(Model):
-    """Who may log in to a host."""
+    """SSH access to hosts."""
 
     user: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}$", examples=["ops"])]
     """Name of the user that is made on each host."""
@@ -139,7 +139,7 @@ class FirstBoot(Model):
     dns: Annotated[list[Ipv4], Field(min_length=1, max_length=3)]
     """Name servers; a resolver reads three at most."""
     ssh: Ssh
-    """Who may log in to a host."""
+    """SSH access to hosts."""
     proxy: Proxy | None = None
     """HTTP proxy, where hosts have no route to the outside."""
     ca_certificates: Annotated[list[RelativePath], Field(max_length=16)] = []
@@ -182,30 +182,31 @@ class Rollout(Model):
     strategy: RolloutStrategy = Field(default=RolloutStrategy.ROLLING_UPDATE, strict=False)
     """When machines are replaced."""
     max_unavailable: Annotated[int, Field(ge=0, le=100)] = 1
-    """Machines out at a time (for each zone, where by_zone is set)."""
+    """Machines that may be unavailable at a time (in each zone, where by_zone is set)."""
     max_surge: Annotated[int, Field(ge=0, le=100)] = 0
-    """Machines made before others go; each needs a spare host."""
+    """Machines made before old ones are deleted; each needs a spare host."""
     by_zone: bool = False
     """Whether each zone is its own MachineDeployment, with its own max_unavailable."""
     drain_timeout_seconds: Seconds = 3600
-    """How long a drain may wait for pods; after it they are killed."""
+    """Seconds that a drain may wait for pods; after that they are killed."""
 
 
 class HealthCheck(Model):
     """When Cluster API steps in for a machine, as the last resort."""
 
     remedy: Remedy = Field(default=Remedy.REBOOT, strict=False)
-    """What is done for a machine that fails."""
+    """Action for a machine that fails."""
     unhealthy_timeout_seconds: Annotated[int, Field(ge=300, le=86400)] = 1800
-    """How long a node may be unready or unknown before it counts as failed."""
+    """Seconds that a node may be unready or unknown before its machine counts as failed."""
     max_unhealthy_percent: Percent = 10
-    """Share of the pool beyond which nothing is done, as the fault is not a machine's."""
+    """Share of the pool, in percent, that may have failed. Above it Cluster API does nothing: the
+    cause is then not a single machine."""
     reboot_retries: Annotated[int, Field(ge=1, le=5)] = 1
-    """Further power cycles if the first did not help (remedy reboot)."""
+    """Further power cycles where the first did not help (remedy: reboot)."""
     reboot_timeout_seconds: Annotated[int, Field(ge=600, le=7200)] = 1800
-    """How long a power cycle may take until the node is ready (remedy reboot)."""
+    """Seconds that a power cycle may take until the node is ready (remedy: reboot)."""
     node_startup_timeout_seconds: Annotated[int, Field(ge=600, le=86400)] | None = None
-    """How long a new machine may take to become a node (remedy replace); default: twice a
+    """Seconds that a new machine may take to become a node (remedy: replace); default: twice a
     re-image."""
 
 
@@ -226,17 +227,17 @@ class Pool(Model):
     name: PoolName
     """Name of the pool; nodes carry it as node.cluster.x-k8s.io/pool."""
     role: Role = Field(default=Role.WORKER, strict=False)
-    """What its machines are to the cluster."""
+    """Role of its machines in the cluster."""
     hardware: DnsLabel
     """Hardware profile of its hosts, from the catalogue or from this file."""
     os: OsName | None = None
     """Operating system, of those in the release; default: the release's."""
     spares: Annotated[int, Field(ge=0, le=1000)] = 0
-    """Hosts kept without a machine, for a surge or to stand in for a broken one."""
+    """Hosts kept without a Machine: for a surge, or to replace a broken host."""
     rollout: Rollout = Rollout()
     """How machines are replaced."""
     health_check: HealthCheck = HealthCheck()
-    """When Cluster API steps in."""
+    """Cluster API's MachineHealthCheck of the pool."""
     labels: dict[LabelKey, LabelValue] = {}
     """Labels of its nodes."""
     taints: Annotated[list[Taint], Field(max_length=100)] | None = None
@@ -257,15 +258,15 @@ class SiteFile(Model):
     region: DnsLabel
     """Region; nodes carry it as topology.kubernetes.io/region."""
     release: str
-    """Release that says every version and digest."""
+    """Release that pins every version and image digest."""
     management: ContextName
     """kubeconfig context of the management cluster that runs Cluster API for this site."""
     ring: Annotated[int, Field(ge=0, le=9)] = 1
-    """When a merged change is applied here: lower rings come first, and 0 is the canary."""
+    """Order in which merged changes are applied: lower rings first; 0 is the canary."""
     cluster: Cluster
     """The site's Kubernetes cluster."""
     bmc: BmcAccess
-    """How the hosts' management controllers are reached."""
+    """How the hosts' BMCs are reached."""
     sources: Sources
     """Where hosts fetch what they run."""
     zones: Annotated[list[Zone], Field(min_length=1, max_length=64)]
@@ -285,11 +286,14 @@ class SiteFile(Model):
     cache: Cache | None = None
     """The object cache on the hosts' NVMe; without it there is none."""
     remediation: Remediation | None = None
-    """How faults of hosts are found and mended; without it only Cluster API's health checks."""
+    """How faults of hosts are detected and repaired; without it there are only Cluster API's health
+    checks."""
     monitoring: Monitoring | None = None
-    """What Prometheus, Alertmanager and Grafana are told; without it nothing."""
+    """Alerts, scrape targets and dashboards for Prometheus, Alertmanager and Grafana; without it
+    there are none."""
     secrets: Secrets | None = None
-    """Where the Secrets come from that the site refers to; without it others make them."""
+    """Stores from which External Secrets Operator fetches the Secrets that the site refers to;
+    without it, somebody else makes them."""
     policies: SitePolicies = SitePolicies()
     """Rules of the site's own, and exceptions from rules."""
     decommission: Decommission | None = None

@@ -121,7 +121,7 @@ class Fault(StrEnum):
     ACCELERATOR_MISSING = "accelerator-missing"
     """Fewer accelerators work than the hardware profile has."""
     ACCELERATOR_ERROR = "accelerator-error"
-    """The driver has told an error that only a reboot clears (NVIDIA's XIDs)."""
+    """The driver has reported an error that only a reboot clears (NVIDIA's XIDs)."""
     PCIE_LINK_DEGRADED = "pcie-link-degraded"
     """An accelerator has fewer PCIe lanes than its model."""
     DISK_FULL = "disk-full"
@@ -170,7 +170,7 @@ class Severity(StrEnum):
     MANDATORY = "mandatory"
     """It is refused."""
     ADVISORY = "advisory"
-    """Whoever deploys it is told."""
+    """Whoever deploys it gets a warning."""
 
 
 class SecretStoreKind(StrEnum):

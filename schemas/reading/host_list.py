@@ -188,8 +188,8 @@ def _words(name: str, cell: str) -> tuple[str, str]:
         message = f"name {cell} is a UUID, which the Bare Metal Operator refuses"
         return message, f"write a name that says where the host is, such as {column.example}"
     if name == "mac" and re.fullmatch(_MAC, cell):
-        message = f"mac {cell} is an address of a group or of nobody, not of a network card"
-        return message, f"write the MAC of the card that boots, such as {column.example}"
+        message = f"mac {cell} is an address of a group or of nobody, not of a NIC"
+        return message, f"write the MAC of the NIC that boots, such as {column.example}"
     fitting = tidied(cell, column.pattern, respelt=name != "serial")
     fix = f"write {fitting or f'{column.meaning}, such as {column.example}'}"
     return f"{name} {shorten(cell)} is not {column.meaning}", fix

@@ -77,7 +77,7 @@ _SYNTAX = (
     (
         "mapping values are not",
         "a ':' where no field can start",
-        "quote the text, or mend its indent",
+        "quote the text, or correct its indentation",
     ),
     ("sequence entries are not", "a list cannot start here", "start it on the line below its key"),
     ("mapping keys are not", "a key cannot start here", "write 'key: value' on a line of its own"),

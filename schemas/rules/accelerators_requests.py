@@ -147,7 +147,7 @@ def gpu_operator(site: Site) -> Iterator[Finding]:
         yield Finding(
             Code.ACCELERATOR_UNSERVED,
             (*OPERATOR, "max_parallel_upgrades"),
-            "the operator would not find the pods that have cards by DRA, and be stuck on its "
+            "the operator would not find the pods that hold devices by DRA, and would stop at its "
             "first host",
             "write 0",
         )

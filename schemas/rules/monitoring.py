@@ -28,7 +28,7 @@ def receivers(site: Site) -> Iterator[Finding]:
     if monitoring is None:
         if _PLACE[0] in site.file.model_fields_set:
             message, fix = (
-                "an empty section tells nobody",
+                "an empty section notifies nobody",
                 "add receivers: and routes:, or remove it",
             )
             yield Finding(Code.ALERT_MEANINGLESS, _PLACE, message, fix, key=True)
@@ -105,7 +105,7 @@ def thresholds_used(site: Site) -> Iterator[Finding]:
     gangs = any(each.scheduler is not None and each.scheduler.gang for each in backends)
     there = {
         "gang_minutes": (gangs, "no scheduler of the site has gangs"),
-        "repair_minutes": (mending(site), "nobody mends hosts here"),
+        "repair_minutes": (mending(site), "the site has no remediator"),
         "cache_hit_percent": (site.file.cache is not None, "the site has no cache"),
         "cache_error_percent": (site.file.cache is not None, "the site has no cache"),
         "cache_imbalance": (site.file.cache is not None, "the site has no cache"),

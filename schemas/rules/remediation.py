@@ -25,7 +25,7 @@ _NOT_BY_A_REBOOT = {
 """Faults that no healer mends, as all of them reboot; each with the reason."""
 _NEEDS = {
     Fault.ACCELERATOR_MISSING: "accelerators",
-    Fault.ACCELERATOR_ERROR: "accelerators of NVIDIA, whose driver tells such errors",
+    Fault.ACCELERATOR_ERROR: "NVIDIA accelerators, whose driver reports such errors",
     Fault.PCIE_LINK_DEGRADED: "accelerators whose pci.link_width is known",
 }
 """What a pool needs for a fault of accelerators (``Site.faults``)."""
@@ -65,7 +65,7 @@ def healer_names(site: Site) -> Iterator[Finding]:
         mine = {f"{healer.name}-{pool.name}": pool.name for _, pool in _pools(site, healer)}
         clash = next((name for name in mine if name in objects), None)
         if healer.name in seen:
-            message = f"there are two healers named {healer.name}"
+            message = f"there are two remediators named {healer.name}"
             yield Finding(Code.DUPLICATE_NAME, (*at, "name"), message, fix)
         elif clash is not None:
             other, pool = objects[clash]
@@ -82,7 +82,7 @@ def healer_pools(site: Site) -> Iterator[Finding]:
     known = [pool.name for pool in site.file.pools]
     for at, healer in healers(site):
         if not healer.pools:
-            message = f"healer {healer.name} is of no pool, and mends nothing"
+            message = f"remediator {healer.name} has no pool, so it repairs nothing"
             fix = "name its pools, or remove it"
             yield Finding(Code.HEALER_MEANINGLESS, (*at, "pools"), message, fix)
         for index, name in enumerate(healer.pools):
@@ -100,8 +100,8 @@ def healer_faults(site: Site) -> Iterator[Finding]:
     """A healer mends some faults, each named once, and none that a reboot cannot mend."""
     for at, healer in healers(site):
         if not healer.faults:
-            message = f"healer {healer.name} names no fault: then no host of its pools is healthy"
-            fix = "name the faults that it mends, or remove faults: for the usual ones"
+            message = f"remediator {healer.name} names no fault: each host would count as unhealthy"
+            fix = "name the faults that it repairs, or remove faults: for the defaults"
             yield Finding(Code.HEALER_EMPTY, (*at, "faults"), message, fix)
         for index, fault in enumerate(healer.faults):
             place = (*at, "faults", index)
@@ -109,7 +109,7 @@ def healer_faults(site: Site) -> Iterator[Finding]:
                 message = f"{fault.value} is there twice"
                 yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
             elif fault in _NOT_BY_A_REBOOT:
-                fix = "remove it: what no healer mends is told by an alert"
+                fix = "remove it: an alert reports each fault that no remediator repairs"
                 yield Finding(Code.REPAIR_LOOP, place, _NOT_BY_A_REBOOT[fault], fix)
 
 
@@ -146,7 +146,7 @@ def _faults_of_no_pool(
 def _needs(site: Site, faults: Sequence[Fault]) -> str:
     """The missing part that a pool needs for some faults of accelerators: the least of it."""
     if site.file.accelerators is None:
-        return "without an accelerators section nothing says how cards are seen"
+        return "without an accelerators section nothing says how devices are found"
     return f"that needs {_NEEDS[min(faults, key=[*_NEEDS].index)]}"
 
 
@@ -171,10 +171,10 @@ def one_healer(site: Site) -> Iterator[Finding]:
                 elif both:
                     more = f" and {len(both) - 1} more" * (len(both) > 1)
                     message = (
-                        f"{other.name} and {healer.name} would both mend {both[0]}{more} on "
+                        f"{other.name} and {healer.name} would both repair {both[0]}{more} on "
                         f"pool {pool.name}"
                     )
-                    fix = "name the pool in one of the two, or divide the faults"
+                    fix = "name the pool in one of the two, or divide the faults between them"
                 else:
                     continue
                 yield Finding(Code.HEALER_CLASH, place, message, fix)
@@ -211,7 +211,7 @@ def _few_members(site: Site, at: Path, healer: Healer) -> Iterator[Finding]:
         machines = site.replicas(pool)
         if not _too_few(pool, machines):
             continue
-        message = "what mends runs on the only control plane, and would be drained with it"
+        message = "the repair controllers run on the only control plane, and would be drained too"
         if machines > 1:
             message = f"one of {machines} control planes costs etcd its majority"
         fix = f"remove {pool.name}, or give it three machines"
@@ -249,8 +249,8 @@ def _never_reached(site: Site, place: Path, healer: Healer, machines: int) -> It
     if wanted <= reached:
         return
     message = (
-        f"{wanted} are never out: with over {percent} % of {machines} hosts faulty "
-        "(max_faulty_percent) nobody mends"
+        f"{wanted} can never be out at once: with more than {percent} % of {machines} hosts faulty "
+        "(max_faulty_percent) no repair begins"
     )
     needed = ceil(100 * wanted / machines)
     fix = f"write {reached}" + f", or max_faulty_percent: {needed}" * (needed <= 99)
@@ -278,8 +278,8 @@ def settings_used(site: Site) -> Iterator[Finding]:
     remediation = site.file.remediation
     if remediation is None:
         if PLACE[0] in site.file.model_fields_set:
-            message = "an empty section looks for no fault"
-            fix = "write {} behind it to find the usual ones, or remove it"
+            message = "an empty section enables no check"
+            fix = "write {} after it to enable the default checks, or remove it"
             yield Finding(Code.HEALER_MEANINGLESS, PLACE, message, fix, key=True)
         return
     controller, medik8s = HealerKind.NODE_OPERATION_CONTROLLER, HealerKind.MEDIK8S
@@ -294,7 +294,11 @@ def settings_used(site: Site) -> Iterator[Finding]:
         unwritten = place[0] not in remediation.model_fields_set
         if unwritten or any(each.kind is kind for each in remediation.healers):
             continue
-        why = f"no healer is of kind {kind.value}" if remediation.healers else "nobody mends"
+        why = (
+            f"no remediator is of kind {kind.value}"
+            if remediation.healers
+            else "the site has no remediator"
+        )
         message = f"{why}, so {place[-1]} has no effect"
         where = (*PLACE, *place)
         yield Finding(Code.HEALER_MEANINGLESS, where, message, "remove it", key=True)

@@ -116,7 +116,9 @@ def device_taints(site: Site) -> Iterator[Finding]:
     if remediation is None or not remediation.device_taints or not all_known(site):
         return
     if not any(handed_by_dra(site, model) for model in site.models()):
-        message = "no DRA driver hands out cards here, so none is taken out alone"
+        message = (
+            "no DRA driver allocates devices here, so no single device can be taken out of use"
+        )
         fix = "remove it, or choose model_by: dra in accelerators"
         yield Finding(Code.HEALER_MEANINGLESS, (*PLACE, "device_taints"), message, fix, key=True)
 
@@ -165,5 +167,5 @@ def broken_expression(text: str) -> tuple[str, str] | None:
             warnings.simplefilter("ignore", FutureWarning)
             re.compile(re.sub(r"\[:[a-z]+:\]", "a-z", text))
     except re.error as error:
-        return f"no regular expression: {error.msg}", "mend it; grep -E on the host reads it"
+        return f"no regular expression: {error.msg}", "correct it; grep -E on the host reads it"
     return None

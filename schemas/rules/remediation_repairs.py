@@ -44,7 +44,8 @@ def last_resort(site: Site) -> Iterator[Finding]:
             others.append((waits, pool.name))
             continue
         message = (
-            f"after {waits} seconds Cluster API steps in, and a healer's reboot may take {takes}"
+            f"after {waits} seconds Cluster API steps in, and a remediator's reboot may take "
+            f"{takes}"
         )
         fix = f"write {takes + _LATER_SECONDS} or more, or lower remediation.reboot.timeout_seconds"
         place = ("pools", index, "health_check", "unhealthy_timeout_seconds")

@@ -48,15 +48,15 @@ def surge(at: InPool) -> Iterator[Finding]:
     if _stuck(at):
         where = " in any zone" if rollout.by_zone else ""
         message = (
-            f"no machine may go first (max_unavailable: 0), and for max_surge: {surge} there is no "
-            f"spare host{where}"
+            f"max_unavailable: 0 keeps every old machine, and max_surge: {surge} finds no spare "
+            f"host{where}"
         )
-        fix = "write 0 and max_unavailable: 1, or spares: 1 where the hosts are there"
+        fix = "write 0 and max_unavailable: 1, or spares: 1 if the pool has a host to spare"
         yield Finding(Code.ROLLOUT_STUCK, place, message, fix)
     else:
         where = " in each zone" if rollout.by_zone else ""
         message = f"max_surge: {surge} is more than the pool's spare hosts{where}: {spares}"
-        fix = f"write {spares}, or spares: {surge} where the hosts are there"
+        fix = f"write {spares}, or spares: {surge} if the pool has that many hosts to spare"
         yield Finding(Code.SURGE_UNUSED, place, message, fix)
 
 
@@ -67,7 +67,7 @@ def progress(at: InPool) -> Iterator[Finding]:
         yield Finding(
             Code.ROLLOUT_STUCK,
             at.path("rollout", "max_unavailable"),
-            "with max_unavailable: 0 and no surge no machine may ever go",
+            "with max_unavailable: 0 and no surge, no old machine may ever be deleted",
             "write 1",
         )
 

@@ -203,8 +203,8 @@ def canaries(site: Site) -> Iterator[Finding]:
             yield Finding(
                 Code.RESERVED_NAME,
                 ("scheduling", "priorities", index, "name"),
-                f"{CANARY_PRIORITY} is the tier of the pods that wake gangs",
-                "give this tier another name",
+                f"{CANARY_PRIORITY} is the PriorityClass of the pods that wake gangs",
+                "give this PriorityClass another name",
             )
 
 

@@ -46,11 +46,14 @@ def tiers(site: Site) -> Iterator[Finding]:
 
 def _tier_name(place: Path, name: str, seen: Iterable[object]) -> Iterator[Finding]:
     if name in seen:
-        message = f"there are two tiers of priority named {name}"
+        message = f"there are two PriorityClasses named {name}"
         fix = "give this one another name, or remove it"
         yield Finding(Code.DUPLICATE_NAME, (*place, "name"), message, fix)
     if name.startswith(_SYSTEM_TIERS):
-        message = f"{name} begins with {_SYSTEM_TIERS}, as only Kubernetes' own tiers may"
+        message = (
+            f"{name} begins with {_SYSTEM_TIERS}, which is reserved for Kubernetes' own "
+            "PriorityClasses"
+        )
         yield Finding(Code.RESERVED_NAME, (*place, "name"), message, "give it another name")
 
 
@@ -76,13 +79,13 @@ def team_priorities(site: Site) -> Iterator[Finding]:
         for index, name in enumerate(team.priorities):
             here = (*place, "priorities", index)
             if name not in known:
-                message = f"there is no tier of priority {name}"
+                message = f"there is no PriorityClass {name}"
                 near = nearest(name, known)
                 others = f"write one of {', '.join(known)}" if known else "add it to priorities"
                 fix = f"write {near}" if near else others
                 yield Finding(Code.UNKNOWN_PRIORITY, here, message, fix)
             elif name in team.priorities[:index]:
-                message = f"tier {name} is there twice"
+                message = f"PriorityClass {name} is there twice"
                 yield Finding(Code.DUPLICATE_NAME, here, message, "remove one of the two")
 
 

@@ -184,8 +184,8 @@ def overcommitted(site: Site) -> Iterator[Finding]:
             yield _too_much(place, model, (there, total, percent))
         elif percent is not None and total <= there.devices - there.out:
             place = ("scheduling", "overcommit_percent", model)
-            message = f"all {total} {model} that teams are promised are there without it"
-            fix = "remove it, so that a promise too many is found"
+            message = f"all {total} {model} that teams are guaranteed exist without it"
+            fix = "remove it, so that a guarantee beyond the supply is found"
             yield Finding(Code.SCHEDULER_MEANINGLESS, place, message, fix, key=True)
 
 
@@ -202,20 +202,20 @@ def _beyond(site: Site, model: str, allowed: int) -> Path:
         so_far += team.accelerators.get(model, 0)
         if so_far > allowed:
             return (*place, "accelerators", model)
-    raise ValueError(f"no team is promised more than {allowed} {model}")
+    raise ValueError(f"no team is guaranteed more than {allowed} {model}")
 
 
 def _too_much(place: Path, model: str, numbers: tuple[Supply, int, int | None]) -> Finding:
     there, total, percent = numbers
-    message = f"teams are promised {total} {model}; there are {there.devices}"
+    message = f"teams are guaranteed {total} {model}; there are {there.devices}"
     if percent is not None:
-        message += f", and overcommit_percent lets {_allowed(there, percent)} be promised"
+        message += f", and overcommit_percent lets {_allowed(there, percent)} be guaranteed"
     elif there.out:
         message += f", and a rollout takes out {there.out} of them"
-    fix = f"promise {total - _allowed(there, percent)} less in all"
+    fix = f"guarantee {total - _allowed(there, percent)} less in all"
     needed = max(101, ceil(100 * total / there.devices)) if there.devices else 0
     if 0 < needed <= 1000:
-        fix += f", or set overcommit_percent of {model} to {needed} if teams may wait"
+        fix += f", or set overcommit_percent of {model} to {needed} if teams may have to wait"
     return Finding(Code.OVERCOMMITTED, place, message, fix)
 
 

@@ -493,7 +493,7 @@ def test_a_person_reads_value_meaning_origin_and_objects(
     assert explained("tokyo-1", "pools.v100.rollout.max_unavailable") == OK
     assert capsys.readouterr().out.splitlines() == [
         "pools.v100.rollout.max_unavailable = 4",
-        "  what: Machines out at a time (for each zone, where by_zone is set).",
+        "  what: Machines that may be unavailable at a time (in each zone, where by_zone is set).",
         f"  from: site file, {meaning_of('tokyo-1', 'pools.v100.rollout.max_unavailable').place}",
         "  in:   2 objects",
         "        machines: MachineDeployment tokyo-1/v100",

@@ -162,7 +162,7 @@ def test_a_difference_that_no_step_mends_is_left_for_a_person(
 ) -> None:
     recovery.forget(*recovery.one("ConfigMap"))
     assert recovery.recover(monkeypatch) == FOUND
-    assert "the next up does not mend it" in recovered()["left"][0]
+    assert "the next up does not correct it" in recovered()["left"][0]
 
 
 def test_what_the_cluster_has_otherwise_explains_an_update(

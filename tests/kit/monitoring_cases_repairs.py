@@ -65,7 +65,7 @@ CASES = (
         {**CHECKED, **MISSING},
         condition(NODE, "DiskFull", "true"),
         {"node": NODE, "pool": "v100", "fault": "disk-full"},
-        f"{NODE} has disk-full, which nobody mends",
+        f"{NODE} has disk-full, which no remediator repairs",
     ),
     # A card with too few lanes is taken out by itself there.
     Case(
@@ -74,7 +74,7 @@ CASES = (
         {**CHECKED, **condition(NODE, "PCIeLinkDegraded", "true")},
         condition(NODE, "DiskFull", "true"),
         {"node": NODE, "pool": "v100", "fault": "disk-full"},
-        f"{NODE} has disk-full, which nobody mends",
+        f"{NODE} has disk-full, which no remediator repairs",
     ),
     Case(
         "FaultStorm",
@@ -171,7 +171,7 @@ CASES = (
         DEPLOYED,
         without(DEPLOYED, "turns"),
         {"deployment": "turns"},
-        "turns does not run: faults of nodes are not mended",
+        "turns does not run: faults of nodes are not repaired",
         late=6,
     ),
     Case(
@@ -180,7 +180,7 @@ CASES = (
         BY_CARD,
         dict.fromkeys(without(BY_CARD, "device-taints"), 0),
         {"deployment": "device-taints"},
-        "device-taints does not run: cards with a fault stay in use",
+        "device-taints does not run: devices with a fault stay in use",
         late=6,
     ),
 )

@@ -215,7 +215,7 @@ def unknown_site(name: str = "lab-1") -> SitePreview:
     """A field that no rule knows, on each of three hosts, and two more that are new."""
     hosts = names(name, "a", 3)
     odd = changed("Cluster", name, name, FieldChange(("spec", "novel"), ABSENT, {"on": True}))
-    why = "no rule knows what a change of spec.novel does to machines"
+    why = "no rule covers what a change of spec.novel does to machines"
     effect = Effect(Impact.UNKNOWN, odd.name, ("spec", "novel"), why, "", hosts)
     new = names(name, "b", 2)
     added = [ObjectChange("machines", None, manifest("BareMetalHost", name, h)) for h in new]
@@ -252,9 +252,9 @@ def invalid_site(name: str = "tokyo-1") -> SitePreview:
         problems=(
             Problem(f"sites/{name}.yaml", 39, 46, Code.ROLLOUT_STUCK,
                     "pools.v100.rollout.max_surge", "3",
-                    "no machine may go first (max_unavailable: 0), and for max_surge: 3 there is "
-                    "no spare host",
-                    "write 0 and max_unavailable: 1, or spares: 1 where the hosts are there"),
+                    "max_unavailable: 0 keeps every old machine, and max_surge: 3 finds no spare "
+                    "host",
+                    "write 0 and max_unavailable: 1, or spares: 1 if the pool has a host to spare"),
             Problem(f"sites/{name}.yaml", 0, 0, Code.FILE_EMPTY, "", "", "the file is empty",
                     "write the site"),
         ),
@@ -263,8 +263,8 @@ def invalid_site(name: str = "tokyo-1") -> SitePreview:
 
 # --- previews -------------------------------------------------------------------------------------
 def gated() -> Preview:
-    fix = "if that is meant, write this line in the request: Foresite-Allow: remove=3"
-    gate = Gate("remove", "3 hosts would be lost, and no number is named in the request", fix)
+    fix = "if that is intended, write this line in the pull request: Foresite-Allow: remove=3"
+    gate = Gate("remove", "3 hosts would be lost, and the pull request acknowledges none", fix)
     return replace(preview(one(destructive_site())), gates=(gate,), allowed={"remove": 1})
 
 

@@ -20,8 +20,8 @@ def lab(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Lab:
 def test_a_good_site_says_what_was_judged_and_what_was_not(lab: Lab) -> None:
     code, said = lab.check()
     assert code == OK, said
-    judged = r"offline: model, rules, schemas of (\d+) kinds, (\d+) policies"
-    asked = r"not asked: any API server; (\d+) CEL rules are the API server's"
+    judged = r"checked offline: model, rules, schemas of (\d+) kinds, (\d+) policies"
+    asked = r"no API server was asked; (\d+) CEL rules are left to it"
     found = re.search(f"^{judged}; {asked}$", said, re.MULTILINE)
     assert found and all(int(number) > 0 for number in found.groups())
     assert lab.report()["offline"] == {
@@ -36,7 +36,10 @@ def test_objects_that_were_never_made_are_not_said_to_be_judged(lab: Lab) -> Non
     lab.replace("region:", "regoin:")
     code, said = lab.check()
     assert code == FOUND
-    assert "offline: model, rules; not asked: any API server; no objects yet of lab-1" in said
+    assert (
+        "checked offline: model, rules; no API server was asked; no objects generated for lab-1"
+        in said
+    )
 
 
 def test_a_privileged_pod_of_the_sites_manifests_is_refused_at_its_place(lab: Lab) -> None:

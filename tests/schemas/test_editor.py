@@ -223,7 +223,11 @@ def test_the_words_of_a_closed_vocabulary_are_offered(
     ("right", "marked", "shown"),
     [
         ("max_unavailable: 10", "max_un|available: 10", "From 0 to 100. Default: 1."),
-        ("max_unavailable: 10", "max_un|available: 10", "Machines out at a time"),
+        (
+            "max_unavailable: 10",
+            "max_un|available: 10",
+            "Machines that may be unavailable at a time",
+        ),
         ("v100-sxm2-32gb-x8", "v100-|sxm2-32gb-x8", "4U server with eight NVIDIA V100 SXM2 32 GB"),
         ("endpoint: 10", "endp|oint: 10", "Address of the Kubernetes API"),
         ("dns: [10.16", "dns: [10|.16", "Name servers; a resolver reads three at most."),

@@ -31,8 +31,8 @@ class Expected:
 
     To hosts that ``pools`` does not speak of happens nothing. ``actions`` are of objects by a
     pattern of their logical names; no other object may be refused or deleted. ``deletions`` are
-    the losses that the request has to name. ``lines``: a logical name and the text of the line
-    that its reasons are traced to, where there are several edits. ``counts``: hosts in all.
+    the losses that the pull request must acknowledge. ``lines``: a logical name and the text of the
+    line that its reasons are traced to, where there are several edits. ``counts``: hosts in all.
     ``plans``: of a pool and zone the machines that are replaced, how many at once, and how many
     are missing. ``stuck``: pools whose rollout makes no progress.
     """

@@ -25,7 +25,7 @@ ALLOCATION = "Kubernetes 1.34, pkg/scheduler/framework/plugins/dynamicresources"
 DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go; KEP-5004"
 MASTER = "node-feature-discovery 0.19.0, pkg/nfd-master/nfd-api-controller.go"
 NOBODY = "foresite, components/accelerators/discovery.py"
-LATER = "pods that run stay as they are; those made later that ask for accelerators"
+LATER = "running pods stay as they are; those made later that ask for accelerators"
 
 JUDGED = harmless(f"{LATER} are judged so, and no others", ADMISSION)
 UNJUDGED = harmless(f"{LATER} are no longer judged by it", ADMISSION)
@@ -92,8 +92,10 @@ def _handed_over(otherwise: Judge) -> Judge:
             yield from otherwise(site, change, field)
             return
         why = (
-            f"{model} is handed out in another way, which does not know the pods that have cards "
-            "by the present one: one card may go to two jobs, unless the hosts are drained before"
+            f"{model} is allocated by another mechanism, which does not know the pods that hold "
+            "devices "
+            "by the present one: one device may be given to two jobs, unless the hosts are "
+            "drained first"
         )
         yield unsure(change, field, (why, DEVICES), hosts)
 
@@ -101,13 +103,13 @@ def _handed_over(otherwise: Judge) -> Judge:
 
 
 SELECTED = harmless(
-    "claims that are allocated keep their cards; those that wait and those made later get cards "
-    "that are selected so",
+    "allocated claims keep their devices; pending and later claims get devices that "
+    "are selected so",
     ALLOCATION,
 )
 RENAMED = harmless(
-    "pods that run keep their cards; pods made later ask by the new name, and those that wait by "
-    "the old one go on waiting",
+    "running pods keep their devices; later pods ask by the new name, and pods pending under "
+    "the old name stay pending",
     ALLOCATION,
 )
 
@@ -120,8 +122,10 @@ ASKING = (
     Kind("ConfigMap", expected, expected, (("data", expected),)),
     Kind(
         "DeviceClass.resource.k8s.io",
-        _handed_over(harmless("pods made later may ask by this name", ALLOCATION)),
-        _handed_over(harmless("pods that run keep their cards; those made later wait", ALLOCATION)),
+        _handed_over(harmless("later pods may ask by this name", ALLOCATION)),
+        _handed_over(
+            harmless("running pods keep their devices; later ones stay pending", ALLOCATION)
+        ),
         (("spec", SELECTED), ("spec.extendedResourceName", RENAMED)),
         replaced=RENAMED,
     ),

@@ -45,7 +45,8 @@ def _renamed(site: SiteChange, change: ObjectChange) -> str:
     if part != PLUGIN or before is None or after is None or before == after:
         return ""
     return (
-        f"its cards change their name from {before} to {after}, and nobody is evicted: one that a "
+        f"its devices change their resource name from {before} to {after}, and nobody is evicted: "
+        "one that a "
         "pod holds under the old name may be given to another"
     )
 

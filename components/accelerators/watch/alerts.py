@@ -20,8 +20,7 @@ CARD = "max by (node, gpu, UUID, pci_bus_id)"
 SHOWN = "1h"
 """How long an error that happens once is shown."""
 DESCRIPTION = (
-    "NVIDIA's driver reported an error of the card, and none that a program makes. It is shown for "
-    "an hour."
+    "NVIDIA's driver reported an error of the GPU that no program causes. The alert lasts an hour."
 )
 
 
@@ -85,6 +84,6 @@ def _worn_out(site: Site) -> Alert:
         "15m",
         "{{ $labels.node }}: accelerator {{ $labels.gpu }} ({{ $labels.UUID }}) has no spare rows "
         "of memory left",
-        "The card could not replace a bad row of its memory. It will go on to report errors: it "
-        "has to be changed.",
+        "The GPU could not remap a bad row of its memory. It will go on reporting "
+        "errors: replace it.",
     )

@@ -11,21 +11,20 @@ def cards(site: Site) -> list[Panel]:
     asked = by(site, DCGM)
     return [
         panel(
-            "How busy cards are",
+            "GPU utilization",
             "Mean by model.",
             (f"avg by (modelName) (DCGM_FI_DEV_GPU_UTIL{asked})", "{{modelName}}"),
             unit="percent",
         ),
         panel(
-            "Hottest cards",
+            "Hottest GPUs",
             "The 20 hottest.",
             (f"topk(20, DCGM_FI_DEV_GPU_TEMP{asked})", "{{node}} {{gpu}}"),
             unit="celsius",
         ),
         panel(
             "Last error of the driver",
-            "The number of the last XID of each card, of whatever day: the exporter keeps it until "
-            "it starts again.",
+            "The last XID of each GPU, of any day: the exporter keeps it until it restarts.",
             (f"DCGM_FI_DEV_XID_ERRORS{asked} > 0", "{{node}} {{gpu}}"),
             table=True,
         ),

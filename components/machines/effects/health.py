@@ -35,7 +35,7 @@ _ROLLING = {
     workers.KIND: workers.ROLLING_FIELDS,
     controlplane.KIND: controlplane.ROLLING_FIELDS,
 }
-_LATER = "acts on machines that fail from now on; nothing happens to one that is well"
+_LATER = "applies to machines that fail from now on; nothing happens to a healthy one"
 
 
 def _acts(site: SiteChange, change: ObjectChange, field: FieldChange, when: str) -> Effect:
@@ -80,7 +80,7 @@ def _remedy(site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
     if value(change.after, *_TEMPLATE) is ABSENT:
         yield _acts(site, change, field, "machines that have failed, power-cycled in vain or not,")
         return
-    why = "from now on a machine that fails is power-cycled; nothing happens to one that is well"
+    why = "from now on a machine that fails is power-cycled; nothing happens to a healthy one"
     yield Effect(Impact.NONE, change.name, field.path, why, _CHECK)
 
 
@@ -143,8 +143,8 @@ def _installs(site: SiteChange, check: ObjectChange) -> bool:
 
 
 _WHOLE = coming_and_going(
-    "it looks after machines as they come; nothing happens to one that is well",
-    "nobody looks after the pool's machines any more; nothing happens to them",
+    "it checks machines as they are created; nothing happens to a healthy one",
+    "nothing checks the pool's machines any more; nothing happens to them",
     _CHECK,
 )
 RULES = [

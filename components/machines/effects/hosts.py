@@ -180,7 +180,7 @@ RULES = [
     Rule(
         KIND,
         ("metadata", "annotations", BOOT_MAC_ANNOTATION),
-        _noted(_NEXT.format("the other card gets the address"), _DATA),
+        _noted(_NEXT.format("the other NIC gets the address"), _DATA),
     ),
     Rule(
         KIND,

@@ -33,8 +33,9 @@ _DATA_TEMPLATE = path("spec.template.spec.dataTemplate")
 def _renamed(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """The content differs, so the name does: a second template beside the first."""
     why = (
-        "the new template is made beside the old one, which stays as long as machines of it run; "
-        "machines follow where something refers to it by name"
+        "the new template is created beside the old one, which stays while machines use it; "
+        "machines are replaced "
+        "only where an object refers to the new name"
     )
     at = field.path
     yield Effect(Impact.NONE, change.name, at, why, _CLONED, action=Action.REPLACED)
@@ -45,18 +46,21 @@ def _content(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
     """A field of a template, in a new one or edited under the same name."""
     old, new = value(change.before, "metadata", "name"), value(change.after, "metadata", "name")
     if old != new:
-        why = f"part of the new template {new}; machines follow where something refers to it"
+        why = (
+            f"part of the new template {new}; machines are replaced only where an object refers "
+            "to it"
+        )
         yield Effect(Impact.NONE, change.name, field.path, why, _CLONED)
     elif field.path[:2] in (("spec", "metaData"), ("spec", "networkData")):
         why = "a Metal3DataTemplate cannot be changed under the same name: its webhook refuses"
         yield Effect(Impact.NONE, change.name, field.path, why, _DATA, action=Action.REFUSED)
     elif field.path[-1] == "automatedCleaningMode":
-        why = "handed on to the machines of the template; acts when their hosts are next wiped"
+        why = "copied to the machines of the template; takes effect when their hosts are wiped next"
         yield Effect(Impact.NONE, change.name, field.path, why, _CLEANING)
     else:
         why = (
-            "edited under the same name, a template starts no rollout: machines keep what they "
-            "were made with, and only new ones take the change"
+            "edited under the same name, a template starts no rollout: existing machines keep "
+            "their configuration, and only new ones get the change"
         )
         yield Effect(Impact.NONE, change.name, field.path, why, _CLONED)
 

@@ -12,7 +12,7 @@ REAL = 'fstype!~"tmpfs|overlay|squashfs|ramfs"'
 
 def nodes(site: Site) -> Board:
     """The dashboard of hosts."""
-    text = "Disks and the pods that fill them, memory, and cards."
+    text = "Disks and the pods that fill them, memory, and GPUs."
     return Board("nodes", "Nodes and disks", text, (*_disks(site), *_pressure(site)), place=5)
 
 
@@ -63,7 +63,7 @@ def _pressure(site: Site) -> list[Panel]:
         ),
         panel(
             "Pods that write most on the disks of their nodes",
-            "The 20 that write most. How much a pod keeps there, kubelets do not tell.",
+            "The 20 that write most. Kubelets do not report how much a pod stores there.",
             (
                 f"topk(20, sum by (namespace, pod) (rate({written}[{RATE}])))",
                 "{{namespace}}/{{pod}}",

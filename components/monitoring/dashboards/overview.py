@@ -51,8 +51,8 @@ def _teams(site: Site) -> list[Panel]:
             (used, "{{team}} {{model}}"),
         ),
         panel(
-            "Promises that are used",
-            "Share of what a team is promised; off-peak it may be more.",
+            "Guaranteed accelerators in use",
+            "Share of what a team is guaranteed; off-peak it may exceed 1.",
             (f"{used} / ({promised} > 0)", "{{team}} {{model}}"),
             unit="percentunit",
         ),

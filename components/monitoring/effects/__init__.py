@@ -18,11 +18,11 @@ FILES = "foresite, components/monitoring"
 _NO_MACHINE = "no machine notices, and no pod on one restarts"
 
 _MEANS = {
-    "PrometheusRule.monitoring.coreos.com": "which alerts there are and when each is told",
+    "PrometheusRule.monitoring.coreos.com": "which alerts there are, and when each fires",
     "PodMonitor.monitoring.coreos.com": "what Prometheus asks for metrics",
     "ServiceMonitor.monitoring.coreos.com": "what Prometheus asks for metrics",
     "ScrapeConfig.monitoring.coreos.com": "what Prometheus asks for metrics",
-    "AlertmanagerConfig.monitoring.coreos.com": "who is told of alerts",
+    "AlertmanagerConfig.monitoring.coreos.com": "who is notified of alerts",
     "ConfigMap": "a file for Prometheus, Alertmanager, Grafana or kube-state-metrics",
 }
 """What each kind is to whoever watches the site."""

@@ -16,7 +16,7 @@ from components.network_devices.effects.concerned import OPERATOR, divided_pools
 SETTINGS = f"{OPERATOR}, controllers/sriovoperatorconfig_controller.go"
 DRAINS = f"{OPERATOR}, controllers/drain_controller_helper.go"
 NETWORKS = f"{OPERATOR}, controllers/generic_network_controller.go"
-ATTACHED = "pods that run keep their interfaces"
+ATTACHED = "running pods keep their interfaces"
 
 
 def settings_added(

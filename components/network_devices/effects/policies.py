@@ -118,8 +118,8 @@ def _taken(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) ->
 
 def _redivided(site: SiteChange, what: str, otherwise: str) -> Verdict:
     why = (
-        f"{what}: where the number of functions is in the card's firmware (Mellanox) the host is "
-        f"drained and rebooted, {pace(site)}; on other cards {otherwise}"
+        f"{what}: where the number of functions is in the NIC's firmware (Mellanox) the host is "
+        f"drained and rebooted, {pace(site)}; on other NICs {otherwise}"
     )
     return Verdict(Impact.REBOOT, why, DIVIDING)
 
@@ -196,15 +196,15 @@ def interfaces(
 
 
 def number(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """Another number of functions: all of them are destroyed and made anew."""
-    verdict = _redivided(site, "all functions are destroyed and made anew", EVICTED)
+    """Another number of functions: all of them are destroyed and created again."""
+    verdict = _redivided(site, "all functions are destroyed and created again", EVICTED)
     yield from _told(site, change, field, [verdict])
 
 
 def link(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """Another kind of link."""
     why = (
-        "where the card's link is of another kind, its firmware is changed: the host is drained "
+        "where the NIC's link is of another kind, its firmware is changed: the host is drained "
         f"and rebooted, {pace(site)}"
     )
     yield on_hosts(site, change, field, Impact.REBOOT, (why, DIVIDING))

@@ -81,7 +81,7 @@ def _routes(site: SiteChange) -> str:
     """Which keys move by the tables of both sides."""
     found = moved(site)
     if found is None:
-        return "which keys move cannot be told from the files"
+        return "which keys move does not follow from the files"
     if not found.moved:
         return NO_KEY
     return (

@@ -198,7 +198,8 @@ def _audience(before: Cache, after: Cache) -> Iterable[str]:
         yield (
             f"tokens that pods have are for {before.audience}, and a server refuses them once it "
             "restarted: such a pod gets misses of what is not public, and stores nothing, until it "
-            f"is made anew with tokens for {after.audience}, which other servers refuse until they "
+            f"is created again with tokens for {after.audience}, which other servers refuse until "
+            "they "
             "restart"
         )
 

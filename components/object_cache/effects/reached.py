@@ -37,7 +37,7 @@ _UNNAMED = (
 )
 _SAME_ZONE = {"PreferClose", "PreferSameZone"}
 _WITH_THEM = (
-    "the servers alone have these rights, and go or are made anew too, which is judged there"
+    "the servers alone have these rights, and go or are created again too, which is judged there"
 )
 ADDRESSES = (
     "pulumi-kubernetes 4.25.0, provider/pkg/provider/provider.go (deleteBeforeReplace); Kubernetes "
@@ -94,8 +94,8 @@ def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
         return
     if old.key != new.key:
         why = (
-            "pods that run ask for the old name, which has no answer any more: they read from the "
-            "origin until they are made anew with the new one"
+            "running pods ask for the old name, which has no answer any more: they read from the "
+            "origin until they are created again with the new one"
         )
     else:
         why = (

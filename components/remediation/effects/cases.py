@@ -48,7 +48,7 @@ class Case(NamedTuple):
         """The fate of a host that is repaired."""
         pace = f"{self.healer.max_unavailable} of the pool at a time"
         if self.healer.kind is HealerKind.MEDIK8S:
-            return f"rebooted by itself without its pods being asked to leave, {pace}"
+            return f"rebooted by itself without evicting its pods, {pace}"
         return f"tainted, drained and rebooted, {pace}"
 
     @property

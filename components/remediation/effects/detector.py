@@ -32,8 +32,8 @@ STATUS = (
 )
 RESTARTED = "conditions of nodes stay as they are meanwhile, and no node is drained for it"
 LEFT = (
-    "what the nodes' conditions say stays so for good, as nobody takes it back: one that is True "
-    "stays True, and a healer looks at that and not at its age"
+    "the nodes' conditions stay as they are for good, as nothing updates them: one that is True "
+    "stays True, and a remediator reads its status, not its age"
 )
 EVENTS = "of the kernel's log only events and counters are made: no condition, and so no repair"
 
@@ -123,10 +123,10 @@ def _shifted(site: SiteChange, pool: Pool, fault: Fault) -> tuple[tuple[str, ...
     found = shift(before, after, pool.name, fault)
     if found is None:
         if fault in after.faults(pool):
-            return ("it is looked for from now on",), "new"
+            return ("it is checked from now on",), "new"
         old = next((each for each in before.file.pools if each.name == pool.name), None)
         was = old is not None and fault in before.faults(old)
-        return (f"it is looked for no more; {LEFT}",) if was else (), "gone"
+        return (f"it is not checked any more; {LEFT}",) if was else (), "gone"
     if found.fewer and not found.more and not found.other:
         return (", ".join(found.fewer),), "fewer"
     if not any(found):
@@ -162,8 +162,10 @@ def _stricter(
     if left := [each for each in faults if each not in mended]:
         types = ", ".join(CONDITIONS[each] for each in left)
         by_that = "stay True for longer" if kind == "longer" else "become True"
-        why = f"{', '.join(words)}: {types} of pool {pool.name} may {by_that} by that; no healer "
-        why += "mends it: it is told, and no node is drained"
+        why = (
+            f"{', '.join(words)}: {types} of pool {pool.name} may {by_that} by that; no remediator "
+        )
+        why += "repairs it: it raises an alert, and no node is drained"
         said = [
             softened(site, (site_of(site.side), pool, each), "it is taken back") for each in left
         ]
@@ -183,5 +185,9 @@ def _ends(site: SiteChange, pool: Pool, fault: Fault) -> str:
     if shift(site_of(site.sides[0]), site_of(site.side), pool.name, fault) is None:
         return ""
     mended = cases_of(site, pool.name, [fault])
-    ends = "their repair ends, and pods come again" if mended else "the condition is taken back"
+    ends = (
+        "their repair ends, and pods are scheduled there again"
+        if mended
+        else "the condition is taken back"
+    )
     return softened(site, (site_of(site.side), pool, fault), ends)

@@ -58,7 +58,7 @@ def starts(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
     """A check that comes: who has one of its conditions is mended."""
     cases = _cases(site, change.one)
     if not cases:
-        yield from not_known("whom it mends, and when, no rule knows", HEALTH_CHECK)(
+        yield from not_known("no rule knows which nodes it repairs, and when", HEALTH_CHECK)(
             site, change, field
         )
     for case in cases:
@@ -81,7 +81,7 @@ def conditions(
         yield from effects(change, field, case, begun(site, case))
     if not mended:
         why = (
-            "no other node is mended for it; one that has none of these conditions any more "
+            "no further node is repaired because of it; a node without any of these conditions "
             "counts as healthy, and its remediation is deleted"
         )
         yield effect(change, field, Impact.NONE, why, HEALTH_CHECK)
@@ -93,11 +93,13 @@ def limit(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> 
         mapping(each.body, "spec").get("maxUnhealthy") for each in (former(change), change.one)
     )
     if isinstance(old, int) and isinstance(new, int) and new <= old:
-        why = "remediations that have begun go on; with more unhealthy nodes than that none begins"
+        why = (
+            "remediations that have begun continue; with more unhealthy nodes than that none begins"
+        )
         yield effect(change, field, Impact.NONE, why, HEALTH_CHECK)
         return
     yield from _more(
-        site, change, field, "it mends where more nodes are unhealthy than before", True
+        site, change, field, "it repairs while more nodes are unhealthy than before", True
     )
 
 
@@ -138,13 +140,13 @@ def reselected(
         yield each._replace(why=f"{each.why}; {_REFUSED}", source=f"{each.source}; {WEBHOOK}")
 
 
-_REFUSED = "while it mends a node, its webhook refuses this, and `pulumi up` stops there"
+_REFUSED = "while it repairs a node, its webhook refuses this, and `pulumi up` stops there"
 _LATER = harmless(
     "a remediation is a copy of it: those under way go on, later ones are as it says", MANAGER
 )
 _STEPS = harmless(f"later remediations are made so; {_REFUSED}", f"{HEALTH_CHECK}; {WEBHOOK}")
 _ENDS = harmless(
-    f"no node is mended by it any more; {_REFUSED}: a remediation that is under way would be "
+    f"it repairs no node any more; {_REFUSED}: a remediation that is under way would be "
     "deleted with it",
     f"{WEBHOOK}; {MANAGER}",
 )

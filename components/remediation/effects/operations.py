@@ -56,7 +56,7 @@ def starts(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
     known = [each for each in faults if each]
     cases = cases_of(site, pool, known)
     if not cases:
-        yield from not_known("whom it mends, and when, no rule knows", TEMPLATES)(
+        yield from not_known("no rule knows which nodes it repairs, and when", TEMPLATES)(
             site, change, field
         )
     for case in cases:
@@ -65,7 +65,7 @@ def starts(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
             together = case._replace(faults=every)
             yield from effects(change, field, together, begun(site, together))
         else:
-            why = "what is mended from now on on its pool is said of the first of its templates"
+            why = "the first of its templates shows what is repaired on its pool from now on"
             yield effect(change, field, Impact.NONE, why, TEMPLATES)
 
 
@@ -121,22 +121,22 @@ def _turning(site: SiteChange, pool: str, faults: list[Fault | None]) -> str:
         if host.pool == pool
         and site.nodes.get(host.name, NodeState()).labels.get(TURN_LABEL) in values
     ]
-    return f"in the state that was given that is so of {named(mine) or 'none'}"
+    return f"by the given state, these are {named(mine) or 'none'}"
 
 
 def _afterwards(site: SiteChange, pool: str, fault: Fault) -> str:
     """The fate of a node that still has the fault."""
     if site.after is None or taken_out(site) or not healed(site_of(site.after)):
         return (
-            f"the programs of repairs go too: the taint {FAULTY_TAINT} stays on a faulty node "
-            "until a person takes it away, and nodeops.k8s.preferred.jp/operating too, where the "
+            f"the repair programs are deleted too: the taint {FAULTY_TAINT} stays on a faulty node "
+            "until a person removes it, and nodeops.k8s.preferred.jp/operating too, where the "
             "controller has gone first"
         )
     for case in cases_of(site, pool, [fault]):
-        return f"{case.healer.name} mends it from now on, and begins anew"
+        return f"{case.healer.name} repairs it from now on, and starts over"
     return (
-        f"the controller takes its taint off, and the program of turns {FAULTY_TAINT}, as nobody "
-        "mends the fault any more: a node that has it gets pods again"
+        f"the controller removes its taint, and the repair-slot program {FAULTY_TAINT}, as no "
+        "remediator repairs the fault any more: a node that has it gets pods again"
     )
 
 
@@ -186,7 +186,7 @@ def _freed(
         because = f"it lets {number} more nodes out at a time" if more else "it holds nodes no more"
         yield from effects(change, field, case, freed(site, case, number, because))
     if not cases:
-        why = "it held back repairs that nobody begins any more"
+        why = "it held back repairs that no remediator begins any more"
         yield effect(change, field, Impact.NONE, why, BUDGETS)
 
 
@@ -200,7 +200,9 @@ _NO_MORE = harmless(
     REMEDIATIONS,
 )
 _BOUNDS = harmless("repairs that have begun go on; later ones wait for it", BUDGETS)
-_COPIED = harmless("labels of what is made of it; who is mended does not change", TEMPLATES)
+_COPIED = harmless(
+    "labels of the objects made from it; which nodes are repaired does not change", TEMPLATES
+)
 _SPEC = "spec.template.spec"
 
 OPERATION_TEMPLATES = Kind(

@@ -22,7 +22,7 @@ from components.making.faults import FAULTY_TAINT
 from components.making.manifest import Manifest
 from components.remediation.names import CONTROLLER, NAME_LABEL, REBOOTS, TURNS
 
-WAITS = "repairs under way go on where they were, and none begins, until it is back"
+WAITS = "repairs in progress continue where they were, and none begins, until it is back"
 TWICE = (
     "the new one runs beside the old one until that is deleted, at the end of the update: both "
     "look at the same nodes and labels, and know nothing of each other, so for a while more nodes "
@@ -31,7 +31,7 @@ TWICE = (
 ENDS = {
     CONTROLLER: "repairs stop where they are: a node keeps the controller's taint, where its "
     "operation is not deleted before the controller goes",
-    TURNS: f"no repair begins any more, and nobody takes {FAULTY_TAINT} off a node",
+    TURNS: f"no repair begins any more, and nothing removes {FAULTY_TAINT} from a node",
 }
 """What the end of a program means."""
 OTHERS = "nobody does its work any more; what it made stays"
@@ -66,7 +66,7 @@ def _words(change: ObjectChange) -> str:
 
 
 def of_a_program(judge: Judge) -> Judge:
-    """``judge`` for rights: nobody loses what only a program had that goes, or is made anew."""
+    """``judge`` for rights: nobody loses what only a program had that goes, or is created again."""
 
     def judged(
         site: SiteChange, change: ObjectChange, field: FieldChange | None

@@ -29,7 +29,7 @@ from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault, HealerKind
 
-NOT_GIVEN = "which these are, if any, Git does not say; their last known state would (--nodes)"
+NOT_GIVEN = "Git does not say which these are, if any; their last known state would (--nodes)"
 
 
 # --- faults that are newly mended -----------------------------------------------------------------
@@ -38,7 +38,8 @@ def begun(site: SiteChange, case: Case) -> Iterator[Found]:
     hosts = hosts_of(site, case.pool)
     if site.nodes is None:
         why = (
-            f"{case.healer.name} mends {case.conditions} on pool {case.pool.name}: a node that has "
+            f"{case.healer.name} repairs {case.conditions} on pool {case.pool.name}: a node that "
+            "has "
             f"it now is {case.how}; {case.limit}; {NOT_GIVEN}"
         )
         yield Found(Impact.REBOOT, hosts, why, min(case.machines, len(hosts)))
@@ -48,13 +49,13 @@ def begun(site: SiteChange, case: Case) -> Iterator[Found]:
         yield from _rebooted(case, site.nodes, seen)
     if seen.dark:
         why = (
-            f"the state that was given does not say of {named(seen.dark)} whether they have "
+            f"the given state does not say of {named(seen.dark)} whether they have "
             f"{case.conditions}: one that has it is {case.how}"
         )
         yield Found(Impact.REBOOT, seen.dark, why, min(seen.unsure, case.machines))
     if not seen.bad and not seen.dark:
         why = (
-            f"no node of pool {case.pool.name} has {case.conditions} in the state that was given; "
+            f"no node of pool {case.pool.name} has {case.conditions} in the given state; "
             f"one that gets it is {case.how}"
         )
         yield Found(Impact.NONE, (), why)
@@ -75,11 +76,11 @@ def _rebooted(case: Case, nodes: Mapping[str, NodeState], seen: Seen) -> Iterato
     if ready:
         order = f"; {_order(case)}" if len(ready) > case.healer.max_unavailable else ""
         why = f"{told(case, nodes, ready)}: {case.how}{order}"
-        yield Found(Impact.REBOOT, ready, f"faulty in the state that was given: {why}")
+        yield Found(Impact.REBOOT, ready, f"faulty in the given state: {why}")
     for word in dict.fromkeys(out.values()):
         names = tuple(name for name in out if out[name] == word)
         why = f"{told(case, nodes, names)}: {word}; {case.how} when that is over"
-        yield Found(Impact.UNKNOWN, names, f"faulty in the state that was given: {why}")
+        yield Found(Impact.UNKNOWN, names, f"faulty in the given state: {why}")
 
 
 def _counts(case: Case, node: NodeState) -> bool:
@@ -93,7 +94,7 @@ def _waits(case: Case, node: NodeState) -> str:
     if case.healer.kind is HealerKind.MEDIK8S:
         return ""
     if QUARANTINED_TAINT in node.taints:
-        return "quarantined until a person takes that back"
+        return "quarantined until a person removes the taint"
     if node.cordoned:
         return "cordoned"
     unready = node.status("Ready") in ("False", "Unknown")
@@ -112,7 +113,7 @@ def sharpened(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[Fou
     hosts = hosts_of(site, case.pool)
     why = (
         f"{', '.join(what)}: a node of pool {case.pool.name} that so gets {case.conditions} is "
-        f"{case.how}; how close to it a node without a fault is, no node tells"
+        f"{case.how}; no node reports how close it is to that"
     )
     if site.nodes is None:
         full = f"{why}; {case.limit}"
@@ -139,20 +140,21 @@ def prolonged(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[Fou
     hosts = hosts_of(site, case.pool)
     why = (
         f"{', '.join(what)}: {case.conditions} of a node of pool {case.pool.name} stays True for "
-        "longer after its fault has passed; a repair that would be broken off goes on to its "
-        f"reboot, and a node that waits gets its turn: {case.how}; {case.limit}"
+        "longer after its fault has passed; a repair that would be cancelled continues to its "
+        "reboot, "
+        f"and a waiting node gets its repair slot: {case.how}; {case.limit}"
     )
     if site.nodes is None:
         full = f"{why}; {NOT_GIVEN}"
         yield Found(Impact.REBOOT, hosts, full, min(case.machines, len(hosts)))
         return
     seen = look(site, case, hosts)
-    given = "in the state that was given"
+    given = "in the given state"
     if seen.bad:
         said = f"{why}; {given} {told(case, site.nodes, seen.bad)} had one"
         yield Found(Impact.REBOOT, seen.bad, said, len(seen.bad))
     if seen.dark:
-        said = f"{why}; the state that was given does not say of {named(seen.dark)}"
+        said = f"{why}; the given state does not say of {named(seen.dark)}"
         yield Found(Impact.REBOOT, seen.dark, said, min(seen.unsure, case.machines))
     if not seen.bad and not seen.dark:
         yield Found(Impact.NONE, (), f"{why}; {given} no node had one")
@@ -163,9 +165,10 @@ def once_more(site: SiteChange, case: Case, because: str) -> Iterator[Found]:
     """Nodes that had their reboot, and would be put aside, or be waited for."""
     hosts = hosts_of(site, case.pool)
     why = (
-        f"{because}: a node of pool {case.pool.name} in its turn, whose reboot did not help, may "
-        "be rebooted once more instead of being put aside or waited for; as many as "
-        f"{case.healer.name} mends at a time"
+        f"{because}: a node of pool {case.pool.name} with a repair slot, whose reboot did not "
+        "help, "
+        "may be rebooted once more instead of being quarantined or waited for; as many as "
+        f"{case.healer.name} repairs at a time"
     )
     if site.nodes is None:
         most = min(case.healer.max_unavailable, len(hosts))
@@ -175,7 +178,7 @@ def once_more(site: SiteChange, case: Case, because: str) -> Iterator[Found]:
     turning = tuple(
         name for name in hosts if site.nodes.get(name, NodeState()).labels.get(TURN_LABEL) in values
     )
-    given = f"in the state that was given {named(turning) or 'none'} had its turn"
+    given = f"in the given state {named(turning) or 'none'} had a repair slot"
     impact = Impact.REBOOT if turning else Impact.NONE
     yield Found(impact, turning, f"{why}; {given}", len(turning) or None)
 
@@ -199,7 +202,7 @@ def softened(site: SiteChange, at: tuple[Site, Pool, Fault], ends: str) -> str:
         parts.append(f"of {named(names[None])} the condition does not tell whether it stays")
     if names[True]:
         parts.append(f"{named(names[True])} keeps it")
-    return "; ".join(parts) or "no node had the fault in the state that was given"
+    return "; ".join(parts) or "no node had the fault in the given state"
 
 
 # --- nodes that wait ------------------------------------------------------------------------------
@@ -213,24 +216,24 @@ def freed(site: SiteChange, case: Case, more: int, because: str) -> Iterator[Fou
     sick = tuple(name for name in hosts if faulty(case, site.nodes.get(name, NodeState())))
     if sick:
         most = more if more < len(sick) else None
-        given = f"faulty in the state that was given: {named(sick)}"
+        given = f"faulty in the given state: {named(sick)}"
         yield Found(Impact.REBOOT, sick, f"{why}; {given}", most)
     else:
-        yield Found(Impact.NONE, (), f"{why}; no node had a fault in the state that was given")
+        yield Found(Impact.NONE, (), f"{why}; no node had a fault in the given state")
 
 
 def unheld(site: SiteChange, case: Case, earlier: int) -> Iterator[Found]:
     """Nodes that nobody mended, as more than ``earlier`` of their pool had a fault."""
     hosts = hosts_of(site, case.pool)
     why = (
-        f"{case.bound} nodes of pool {case.pool.name} may have a fault before nobody is mended, "
-        f"and not {earlier} alone: those that were held back so are {case.how}"
+        f"{case.bound} nodes of pool {case.pool.name} may have a fault before repairs stop, "
+        f"instead of {earlier}: nodes that waited because of that are {case.how}"
     )
     if site.nodes is None:
         yield Found(Impact.REBOOT, hosts, f"{why}; {NOT_GIVEN}", min(case.bound, len(hosts)))
         return
     sick = tuple(name for name in hosts if faulty(case, site.nodes.get(name, NodeState())))
-    given = f"in the state that was given {len(sick)} had one"
+    given = f"in the given state {len(sick)} had one"
     if len(sick) <= earlier:
         yield Found(Impact.NONE, (), f"{why}; {given}")
     elif len(sick) <= case.bound:

@@ -20,8 +20,9 @@ from schemas.facts.site import Site
 LINES = "foresite, components/remediation/turns.py (configuration), scripts/turns.awk"
 SCRIPTS = "foresite, components/remediation/reboot.py"
 _LATER = (
-    "the program of turns reads its lines in each round, and restarts for none; what they say of "
-    "reboots counts from the next decision on a node: one that has had its reboots is quarantined, "
+    "the repair-slot program reads its configuration in each round, without a restart; new reboot "
+    "limits apply from "
+    "the next decision on a node: a node that has used its reboots is quarantined, "
     "which drains nothing"
 )
 
@@ -42,7 +43,10 @@ def told(judge: Judge) -> Judge:
         else:
             yield from judge(site, change, field)
             if changed and name == TURNS:
-                why = "another program of turns: whom it has drained, and when, is not known"
+                why = (
+                    "another repair-slot program: which nodes it has drained, and when, is not "
+                    "known"
+                )
                 yield from not_known(why, LINES)(site, change, field)
 
     return judged
@@ -53,7 +57,7 @@ def _lines(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
     if site.before is None or site.after is None or field != change.fields[0]:
         return
     if configuration(site_of(site.before)) == configuration(site_of(site.after)):
-        why = "lines differ that no setting explains: whom it has drained is not known"
+        why = "lines differ that no setting explains: which nodes it has drained is not known"
         yield from not_known(why, LINES)(site, change, field)
         return
     yield effect(change, field, Impact.NONE, _LATER, LINES)

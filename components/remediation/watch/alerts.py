@@ -65,7 +65,7 @@ def rules(site: Site, remediation: Remediation, limits: Thresholds) -> list[Json
             *(_down(site, remediation, name, MENDS) for name in (TURNS, CONTROLLER)),
         ]
     if any(site.taints_devices(pool) for pool in site.file.pools):
-        found.append(_down(site, remediation, DEVICE_TAINTS, "cards with a fault stay in use"))
+        found.append(_down(site, remediation, DEVICE_TAINTS, "devices with a fault stay in use"))
     return found
 
 
@@ -87,8 +87,8 @@ def _unmended(site: Site, *, mended: bool) -> Alert:
         "NodeFaultUnmended",
         expr,
         "15m",
-        "{{ $labels.node }} has {{ $labels.fault }}, which nobody mends",
-        "No healer of its pool mends this fault, so a person has to see to it.",
+        "{{ $labels.node }} has {{ $labels.fault }}, which no remediator repairs",
+        "No remediator of its pool repairs this fault, so a person must handle it.",
     )
 
 
@@ -105,10 +105,13 @@ def _crowd(remediation: Remediation, kind: str) -> str:
 
 
 _HELD = {
-    HealerKind.NODE_OPERATION_CONTROLLER: (NOC, "No repair begins in this pool until fewer do."),
+    HealerKind.NODE_OPERATION_CONTROLLER: (
+        NOC,
+        "No repair begins in this pool until fewer nodes have one.",
+    ),
     HealerKind.MEDIK8S: (
         MEDIK8S,
-        "medik8s mends none of them while more than its healer's max_unavailable have one.",
+        "medik8s starts no repair while more nodes than its max_unavailable have a fault.",
     ),
 }
 
@@ -141,9 +144,9 @@ def _silent(site: Site) -> Alert:
         "DetectorSilent",
         f"{lacks} > 0 unless on (node) {OUT}",
         "30m",
-        "{{ $labels.node }}: nothing is known of {{ $value }} of its possible faults",
-        "node-problem-detector has not said of each condition whether the node has it: it does "
-        "not run there, or a check cannot tell.",
+        "{{ $labels.node }}: {{ $value }} of its fault conditions are not reported",
+        "node-problem-detector has not reported every condition as True or False: it does not "
+        "run there, or a check has no answer.",
     )
 
 
@@ -162,8 +165,9 @@ def _persists(remediation: Remediation, limits: Thresholds, kinds: set[HealerKin
         f"{FAULTS} and on (pool, fault) {MENDED} unless on (node) {QUARANTINED}",
         minutes(lasts),
         "{{ $labels.node }} still has {{ $labels.fault }}",
-        f"A healer mends this fault, and the node has had it for {lasts} minutes: it waits for "
-        "its turn behind other nodes, or nothing mends it.",
+        f"A remediator repairs this fault, and the node has had it for {lasts} minutes: it waits "
+        "for "
+        "a repair slot, or its repair does not work.",
     )
 
 
@@ -193,12 +197,13 @@ def _repairs(site: Site, remediation: Remediation, limits: Thresholds) -> Iterat
         f"unless on (pool) ({_crowd(remediation, NOC)})",
         "10m",
         "{{ $labels.node }} has {{ $labels.fault }} and still takes pods",
-        "A node with a fault that is mended gets a taint within a minute. Nothing set it: the "
-        "turns program does not work.",
+        "A node with a fault that a remediator repairs gets a taint within a minute. The taint is "
+        "missing: the "
+        "Deployment turns does not work.",
     )
 
 
-MENDS = "faults of nodes are not mended"
+MENDS = "faults of nodes are not repaired"
 
 
 def _down(site: Site, remediation: Remediation, name: str, then: str) -> Alert:

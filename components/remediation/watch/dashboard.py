@@ -69,8 +69,8 @@ def _operations(site: Site) -> list[Panel]:
             unit="s",
         ),
         panel(
-            "Nodes whose turn it is",
-            "With a fault that is being mended.",
+            "Nodes with a repair slot",
+            "Nodes with a fault that is being repaired.",
             (f"sum by (template) (kube_noderemediation_status_node_status{bad})", "{{template}}"),
         ),
     ]

@@ -33,7 +33,7 @@ def custom_resources() -> list[Json]:
             [
                 _states(
                     "status_node_status",
-                    "Whether the node's conditions are those to mend.",
+                    "Whether the node's conditions are those to repair.",
                     ("node_status", ["status", "nodeStatus"], STATUSES),
                 ),
                 _count(

@@ -87,8 +87,8 @@ def _long(site: Site, limits: Thresholds) -> Alert:
         "10m",
         "{{ $value }} pods of namespace {{ $labels.namespace }} wait for {{ $labels.model }}",
         f"They have waited for more than {limits.queue_minutes} minutes, and no limit holds them "
-        "back, even counted together: the accelerators that their team is promised are not to be "
-        "had.",
+        "back, even counted together: the accelerators that their team is guaranteed are not "
+        "available.",
     )
 
 

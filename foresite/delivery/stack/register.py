@@ -76,7 +76,7 @@ def _mend(engine: Engine, diagnostics: Iterable[str]) -> str:
             "the state could not be saved, the objects are in the cluster; make room, then: "
             f"foresite recover {engine.stack}, which says whether the state is whole"
         )
-    return "mend what it says, and run the same command again"
+    return "correct what it reports, and run the same command again"
 
 
 def forget(engine: Engine, lost: Iterable[Stated]) -> None:

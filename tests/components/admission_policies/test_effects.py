@@ -108,7 +108,7 @@ def test_every_field_of_a_policy_is_judged(name: str) -> None:
                 change,
             )
             assert found
-            assert all("no rule knows" not in effect.why for effect in found)
+            assert all("no rule covers" not in effect.why for effect in found)
 
 
 def edited(manifest: Manifest) -> list[Manifest]:

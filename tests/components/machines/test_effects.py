@@ -688,7 +688,7 @@ def test_a_pool_that_grows_is_not_rebooted_for_its_health_check() -> None:
 @pytest.mark.parametrize(
     ("after", "impact"),
     [(lambda site: site, Impact.NONE), (with_os_images, Impact.UNKNOWN)],
-    ids=["no machine is made", "machines are made anew"],
+    ids=["no machine is made", "machines are created again"],
 )
 def test_a_start_limit_below_a_re_image_deletes_machines_while_they_install(
     after: Change, impact: Impact
@@ -738,7 +738,7 @@ def test_a_template_edited_under_its_name_starts_nothing() -> None:
     url = {"spec.template.spec.image.url": "http://other.example/x"}
     effect = edited(tsukuba(), "Metal3MachineTemplate/cpu", url).one("Metal3MachineTemplate/cpu")
     assert (effect.impact, effect.action) == (Impact.NONE, None)
-    assert "only new ones take the change" in effect.why
+    assert "only new ones get the change" in effect.why
     # CAPM3 internal/webhooks/v1beta2/metal3datatemplate_webhook.go.
     dns = {"spec.networkData.services.dns": ["10.17.0.9"]}
     effect = edited(tsukuba(), "Metal3DataTemplate/cpu", dns).of("Metal3DataTemplate/cpu")[0]

@@ -320,7 +320,7 @@ def test_the_way_changes_from_the_operator_to_the_image_and_back() -> None:
     back = change(after, before)
     assert verdicts(back)[POLICY] == {REBOOTED}
     # The functions that are there may be in use.
-    assert "evicted" in effects(back, POLICY)[0].why.rpartition("other cards")[2]
+    assert "evicted" in effects(back, POLICY)[0].why.rpartition("other NICs")[2]
 
 
 # --- the site as a whole ---

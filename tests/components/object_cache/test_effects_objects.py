@@ -45,7 +45,7 @@ def test_tokens_for_the_old_audience_are_refused_once_servers_know_the_new_one()
     before, after = (site(audience=each) for each in ("objects", "things"))
     text = said(before, after, "DaemonSet/cache-server/v100")
     assert "tokens that pods have are for objects" in text
-    assert "until it is made anew with tokens for things" in text
+    assert "until it is created again with tokens for things" in text
     other = said(before, site({"args": ["-v"]}, audience="objects"), "DaemonSet/cache-server/v100")
     assert "tokens" not in other
 
@@ -222,7 +222,7 @@ def test_a_service_gets_another_address_by_being_made_anew() -> None:
 
 def test_pods_that_run_go_on_asking_for_the_old_name() -> None:
     assert actions(site(), site(service="store"), SERVICE) == {Action.REPLACED}
-    assert "pods that run ask for the old name" in said(site(), site(service="store"), SERVICE)
+    assert "running pods ask for the old name" in said(site(), site(service="store"), SERVICE)
 
 
 @pytest.mark.parametrize("renamed", [{"service": "store"}, {"namespace": "caches"}])

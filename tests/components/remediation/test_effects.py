@@ -86,7 +86,7 @@ def test_what_no_healer_mends_reboots_nothing() -> None:
     """A full disk is told, and a pool without a healer."""
     fuller = (site(), site(detector={"disk_full_percent": 80}))
     assert worse(effects(*fuller)) == set()
-    assert "no healer mends it" in said(effects(*fuller), "ConfigMap/node-problem-detector")
+    assert "no remediator repairs it" in said(effects(*fuller), "ConfigMap/node-problem-detector")
     assert worse(effects(detecting(), detecting(bad_after=1))) == set()
 
 
@@ -238,7 +238,7 @@ def test_without_a_detector_the_last_conditions_stay() -> None:
 def test_a_check_that_goes_leaves_its_condition() -> None:
     found = effects(PLAIN, with_card(PLAIN, link_width=None))
     text = said(found, f"ConfigMap/node-problem-detector/{POOL}")
-    assert "PCIeLinkDegraded of pool v100: it is looked for no more" in text
+    assert "PCIeLinkDegraded of pool v100: it is not checked any more" in text
     assert worse(found) == set()
 
 
@@ -279,4 +279,4 @@ def test_where_the_cluster_is_no_longer_named_nobody_is_mended() -> None:
     after = replace(PLAIN, file=PLAIN.file.model_copy(update={"cluster": cluster}))
     found = effects(PLAIN, after)
     assert worse(found) == set()
-    assert "until a person takes it away" in said(found, "NodeRemediationTemplate/gpu")
+    assert "until a person removes it" in said(found, "NodeRemediationTemplate/gpu")

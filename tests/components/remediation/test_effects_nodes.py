@@ -238,7 +238,7 @@ def test_more_at_a_time_reboots_those_that_wait(
 def test_repairs_that_end_are_named() -> None:
     turning = SICK._replace(labels={**SICK.labels, TURN_LABEL: "accelerator-missing"})
     found = given({3: turning}, (site(), detecting()))
-    assert f"that is so of {names(3)[0]}" in said(found, "NodeRemediationTemplate/gpu")
+    assert f"these are {names(3)[0]}" in said(found, "NodeRemediationTemplate/gpu")
 
 
 # --- what the checks say --------------------------------------------------------------------------

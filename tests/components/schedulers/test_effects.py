@@ -145,7 +145,7 @@ def restarts(before: Json, after: Json) -> str:
 def test_a_restart_says_what_it_means_to_gangs_and_to_jobs() -> None:
     gangs = restarts(GANG, with_gang(timeout_seconds=60))
     throttled = restarts(THROTTLED, with_scheduler(THROTTLED, image=OTHER_IMAGE))
-    assert "jobs that run go on" in gangs and "jobs that run go on" in throttled
+    assert "running jobs continue" in gangs and "running jobs continue" in throttled
     assert "gangs that were waiting" in gangs and "gangs" not in throttled
 
 

@@ -55,7 +55,7 @@ def test_a_job_goes_first_only_by_a_tier_of_its_team(
     client: Client, tier: str | None, good: bool
 ) -> None:
     said = refused(client, workload(tier, "vision"))
-    assert not said if good else "tier of priority that is not the team's" in said
+    assert not said if good else "PriorityClass that is not the team's" in said
 
 
 def test_a_job_that_runs_is_written_even_if_its_team_lost_the_tier(client: Client) -> None:

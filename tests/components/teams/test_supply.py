@@ -1,4 +1,4 @@
-"""What teams are promised is there: the rule's arithmetic against the plan of real rollouts."""
+"""What teams are guaranteed is there: the rule's arithmetic against the plan of real rollouts."""
 
 from typing import Any
 

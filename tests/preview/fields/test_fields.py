@@ -412,7 +412,7 @@ def test_rules_fit_steps_that_name_items() -> None:
 
 
 def test_another_order_of_items_with_keys_is_told_apart() -> None:
-    """No field changes; but the pods of a workload are made anew, see ``reordered``."""
+    """No field changes; but the pods of a workload are created again, see ``reordered``."""
     before, after = container(env=[A, B]), container(env=[B, C, A])
     assert [shown(place) for place in reordered(before, after)] == [ENV]
     assert reordered(before, container(env=[A, C, B])) == ()

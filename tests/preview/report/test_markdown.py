@@ -175,7 +175,7 @@ def test_many_sites_are_told_by_what_happens_there() -> None:
             if line.startswith("| 250 sites")]  # fmt: skip
     assert [re.sub(r"[*]", "", row).split(" | ")[1] for row in rows] == [
         "removes 750 of 16,000 hosts, drains at most 500 hosts",
-        "could not say what happens to 750 of 1,250 hosts, adds 500 hosts",
+        "cannot predict what happens to 750 of 1,250 hosts, adds 500 hosts",
         "re-images 26,000 of 100,000 hosts",
         "nothing happens to any machine",
     ]
