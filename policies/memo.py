@@ -10,6 +10,7 @@ from functools import wraps
 from typing import TypeVar
 
 from policies.rule import Json
+from schemas.kubernetes.outline import Blank, Leaf, LeafRead
 
 Found = TypeVar("Found")
 MOST = 8192
@@ -35,9 +36,20 @@ def remembered(ask: Callable[[Json], Found]) -> Callable[[Json], Found]:
     return answer
 
 
-@remembered
 def as_json(body: Json) -> str:
-    """An object as JSON, which is how an API server gets it. To look for a word in it is the
-    fastest way to leave out objects that a rule is not about."""
+    """An object as JSON, which is how an API server gets it."""
+    if isinstance(body, Blank):
+        raise LeafRead
+    return words(body)
+
+
+@remembered
+def words(body: Json) -> str:
+    """An object as JSON, without leaves of a blank one. To look for a key or for ``apiVersion`` in
+    it, which no leaf has, is the fastest way to leave out objects that a rule is not about."""
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=False, default=_other)
+
+
+def _other(value: object) -> str:
     # Whatever else a program's own objects hold is no JSON, and is taken as it is written.
-    return json.dumps(body, separators=(",", ":"), ensure_ascii=False, default=str)
+    return "" if type(value) is Leaf else str(value)
