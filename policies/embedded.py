@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from policies.manifests import read
-from policies.memo import remembered, words
+from policies.memo import as_json, remembered
 from policies.rule import Json, Object
 
 Step = str | int
@@ -56,7 +56,7 @@ def makers(body: Json, path: str) -> tuple[str, ...]:
 def _manifests(body: Json) -> Iterator[tuple[Path, str]]:
     """The texts of an object that may have others in them."""
     # The first one is the object's own.
-    if words(body).count("apiVersion") > 1:
+    if as_json(body).count("apiVersion") > 1:
         for path, text in strings(body):
             if "apiVersion" in text and "kind" in text:
                 yield path, text

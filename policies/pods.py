@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from policies.embedded import embedded, written
-from policies.memo import remembered, words
+from policies.memo import as_json, remembered
 from policies.rule import Found, Json, Object
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
@@ -155,7 +155,7 @@ def pods(each: Object) -> tuple[Pod, ...]:
 
 @remembered
 def _pods(body: Json) -> tuple[Pod, ...]:
-    own = _of(body, "") if '"containers":[' in words(body) else ()
+    own = _of(body, "") if '"containers":[' in as_json(body) else ()
     return (*own, *(pod for path, e in embedded(body) for pod in _of(e, path)))
 
 

@@ -16,6 +16,10 @@ Json = dict[str, Any]
 RACK, BOOT_MAC, SERIAL = (f"{OWN_DOMAIN}/{name}" for name in ("rack", "boot-mac", "serial"))
 LEAVES = 7
 _WORDS = re.compile(r"[\w:/.@+-]{1,200}(?:\n[\w:/.@+-]{1,200})*", re.ASCII)
+LONGEST = LEAVES * 200
+"""Bytes of all leaves together."""
+MOST_BYTES = 8192
+"""What objects of one outline share: no limit of their size is near."""
 MOST = 8192
 """Objects whose outlines are kept; the largest site has a tenth."""
 
@@ -68,7 +72,8 @@ def _outline(body: Json) -> Outline | None:
         if text.count("\n") >= LEAVES or not _WORDS.fullmatch(text) or "apiVersion" in text:
             return None
         # Version 2 writes the same bytes for the same plain data, and refuses everything else.
-        return Outline(marshal.dumps(filled(body, (None,) * LEAVES), 2), leaves)
+        key = marshal.dumps(filled(body, (None,) * LEAVES), 2)
+        return Outline(key, leaves) if len(key) < MOST_BYTES else None
     except (KeyError, TypeError, ValueError):
         return None  # malformed, or no plain data
 
