@@ -10,7 +10,9 @@ import functools
 import json
 import math
 import re
-from typing import Any
+from typing import Any, NamedTuple
+
+from schemas.kubernetes.outline import filled, outline
 
 _PLAIN = re.compile(
     r"(?!(?i:y|n|yes|no|on|off|true|false|null|nan|inf)\Z)"
@@ -30,8 +32,35 @@ def dump(value: Any) -> str:
 
 
 def dump_all(values: list[Any]) -> str:
-    """Several documents, separated as kubectl expects."""
-    return "---\n".join(dump(value) for value in values)
+    """Several documents, separated as kubectl expects; those of one outline by one template."""
+    templates: dict[bytes, _Template] = {}
+    return "---\n".join(_document(value, templates) for value in values)
+
+
+class _Template(NamedTuple):
+    """The text of an object with a ``%s`` for each leaf of its outline, and their order in it."""
+
+    text: str
+    order: tuple[int, ...]
+
+
+def _document(value: Any, templates: dict[bytes, _Template]) -> str:
+    found = outline(value) if isinstance(value, dict) else None
+    if found is None:
+        return dump(value)
+    if found.key not in templates:
+        templates[found.key] = _template(value, len(found.leaves))
+    text, order = templates[found.key]
+    return text % tuple([_text(found.leaves[index]) for index in order])
+
+
+def _template(value: Any, leaves: int) -> _Template:
+    mark, text = "leaf", dump(value)
+    while mark in text:
+        mark += "f"
+    text = dump(filled(value, tuple(f"{mark}{index}" for index in range(leaves))))
+    found = re.compile(rf"{mark}(\d)")
+    return _Template(found.sub("%s", text.replace("%", "%%")), (*map(int, found.findall(text)),))
 
 
 def _emit(value: Any, indent: str, lines: list[str]) -> None:

@@ -3,14 +3,21 @@
 How credentials look is in schemas/kubernetes/secret_forms.py.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from policies.embedded import Path, written
 from policies.plain import bodies, text
 from policies.pods import Container, Pod, items, of_containers
 from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity
-from schemas.kubernetes.secret_scan import credential, in_arguments, is_secret, suspect
+from schemas.kubernetes.outline import outline
+from schemas.kubernetes.secret_scan import (
+    credential,
+    in_arguments,
+    is_secret,
+    named_as_secret,
+    suspect,
+)
 
 GOOD_PRACTICE = "Kubernetes documentation, Good practices for Kubernetes Secrets"
 HARDENING = "NSA and CISA, Kubernetes Hardening Guide 1.2, Secrets"
@@ -38,30 +45,49 @@ REFERRING = {"ExternalSecret": frozenset({"secretKey"})}
 
 
 def _literal(each: Object) -> Iterable[Found]:
-    if _suspect(each.body):
-        harmless = REFERRING.get(each.kind, frozenset[str]())
-        for key, found in _literals(each.body, ()):
-            if key not in harmless:
-                yield found
+    harmless = REFERRING.get(each.kind, frozenset[str]())
+    for key, found in _literals(each.body, ()):
+        if key not in harmless:
+            yield found
 
 
-def _suspect(body: Json) -> bool:
-    """True if there may be anything to find: most objects have nothing, and places cost time."""
-    texts: list[str] = []
-    rest: list[Any] = [("", body)]
+def _suspects(objects: Sequence[Object]) -> Sequence[Object]:
+    """The objects in which there may be anything to find: most have nothing, and to look at many
+    texts at once takes a tenth of the time."""
+    texts = dict[str, None]()
+    different = dict[bytes | int, Json]()
+    for each in objects:
+        # No leaf stands beside the name of a secret.
+        alike = outline(each.body)
+        texts.update(dict.fromkeys(alike.leaves if alike else ()))
+        different.setdefault(alike.key if alike else id(each), each.body)
+    if any(_named_in(each, texts) for each in different.values()) or suspect(texts):
+        half = len(objects) // 2
+        parts = (objects[:half], objects[half:])
+        return [each for part in parts for each in _suspects(part)] if half else objects
+    return ()
+
+
+def _named_in(body: Json, texts: dict[str, None]) -> bool:
+    """Whether an object has a secret by its name; if not, ``texts`` get all that it has."""
+    rest: list[Any] = [body]
     while rest:
-        key, value = rest.pop()
-        if isinstance(value, str):
-            if is_secret(key, value):
-                return True
-            texts.append(value)
-        elif isinstance(value, dict):
-            rest.extend((text(key), item) for key, item in value.items())
+        value = rest.pop()
+        if isinstance(value, dict):
+            for key, item in value.items():
+                if isinstance(item, str):
+                    texts[item] = None
+                    if named_as_secret(str(key)) and is_secret(str(key), item):
+                        return True
+                elif item:
+                    rest.append(item)
         elif isinstance(value, list):
             if any(in_arguments(value)):
                 return True
-            rest.extend(("", item) for item in value)
-    return suspect(texts)
+            rest += value
+        elif isinstance(value, str):
+            texts[value] = None
+    return False
 
 
 def _literals(value: Any, path: Path) -> Iterator[tuple[str, Found]]:
@@ -100,14 +126,14 @@ def _environment(_: Pod, each: Container) -> Iterator[Found]:
             )
 
 
-def _rule(name: str, what: str, why: str, check: Any) -> ObjectRule:
+def _rule(name: str, what: str, why: str, check: Any, narrow: Any = None) -> ObjectRule:
     source = f"{GOOD_PRACTICE}; {HARDENING}"
-    return ObjectRule(name, Severity.MANDATORY, what, why, source, check)
+    return ObjectRule(name, Severity.MANDATORY, what, why, source, check, narrow)
 
 
 READ_BY_MANY = (
-    "it would stay in Git, and everyone who may read Git, a plan, Pulumi's state, "
-    "Argo CD or Flux could read it"
+    "it would be in Git for good, in every plan, in Pulumi's state and in what Argo CD or Flux "
+    "shows, for all who may read one of these"
 )
 RULES: tuple[Rule, ...] = (
     _rule(
@@ -121,11 +147,12 @@ RULES: tuple[Rule, ...] = (
         "no text of an object is a key, a token or a password, or has one in it",
         READ_BY_MANY,
         _literal,
+        _suspects,
     ),
     _rule(
         "secret-environment",
         "variables that are secrets come from a Secret",
-        f"everyone who may read pods can read it; {READ_BY_MANY}",
+        f"whoever may read pods reads it; {READ_BY_MANY}",
         of_containers(_environment),
     ),
 )

@@ -10,6 +10,7 @@ from policies.memo import as_json
 from policies.plain import bodies, length, text
 from policies.pods import Pod, items, mapping, of_pods
 from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
+from schemas.kubernetes.outline import LONGEST, Blank
 
 KIB = 1024
 ETCD_BYTES = 1536 * KIB
@@ -34,8 +35,8 @@ each host or multiplied for each pool is above this, and no site that a person w
 
 
 def size(body: Json) -> int:
-    """Bytes of an object as JSON."""
-    return length(as_json(body))
+    """Bytes of an object as JSON; of a blank one with the longest leaves."""
+    return length(as_json(body)) + (LONGEST if isinstance(body, Blank) else 0)
 
 
 def _too_large(each: Object) -> Iterator[Found]:

@@ -121,7 +121,7 @@ FORMS = (
     Form(
         "a key of a hosted model",
         ("sk-",),
-        r"\bsk-(?:(?:proj|ant|svcacct|admin)-[\w-]{20,}|[A-Za-z0-9]{40,})",
+        r"sk-(?<=\bsk-)(?:(?:proj|ant|svcacct|admin)-[\w-]{20,}|[A-Za-z0-9]{40,})",
         "OpenAI and Anthropic, API keys",
     ),
     Form(

@@ -194,7 +194,8 @@ def suspect(texts: Iterable[str]) -> bool:
     """True if any of some texts may have a secret in it; there are few false alarms. All texts are
     read at once: to ask of each of thousands takes ten times as long."""
     every = list(texts)
-    joined = "\n".join(every)
+    # What is set at the end of one text is not what the next one begins with.
+    joined = '\n"\n'.join(every)
     if any(_keys(joined)) or any(assigned(joined)):
         return True
     return any(_BASE64.fullmatch(each) and credential(each) for each in every)

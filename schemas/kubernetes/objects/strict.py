@@ -26,6 +26,8 @@ from schemas.kubernetes.objects.store import Kind
 
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 REF = "#/definitions/"
+Keys = frozenset[str] | None
+"""The keys that some objects have, at any depth; None for all that there may be."""
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
@@ -49,14 +51,18 @@ NAMES: dict[str, Schema] = {
 above: k8s.io/apimachinery pkg/util/validation, and ValidateName of each kind."""
 
 
-def build(kind: Kind) -> Schema:
-    """The strict schema of a kind, with the definitions that it refers to."""
-    result = strict(store.root(kind))
+def build(kind: Kind, keys: Keys = None) -> Schema:
+    """The strict schema of a kind, with the definitions that it refers to.
+
+    With ``keys`` it says the same of every object that has no other keys, is a part of the size,
+    and refuses every other object.
+    """
+    result = strict(store.root(kind), keys=keys)
     api_version, _, name = kind.name.rpartition("/")
     properties = result["properties"]
     properties["apiVersion"] = {"type": "string", "enum": [api_version]}
     properties["kind"] = {"type": "string", "enum": [name]}
-    properties["metadata"] = metadata(kind)
+    properties["metadata"] = metadata(kind, keys)
     _scale(kind, properties)
     referring = result if kind.native else properties["metadata"]  # a CRD refers to nothing
     required = dict.fromkeys((*result.get("required", ()), "apiVersion", "kind", "metadata"))
@@ -64,7 +70,7 @@ def build(kind: Kind) -> Schema:
         "$schema": "http://json-schema.org/draft-04/schema#",
         **result,
         "required": list(required),
-        "definitions": {name: definition(name) for name in sorted(reach(referring))},
+        "definitions": {name: definition(name, keys) for name in sorted(reach(referring, keys))},
     }
 
 
@@ -73,16 +79,17 @@ def _scale(kind: Kind, properties: dict[str, Schema]) -> None:
     if scale := store.subresources(kind).get("scale"):
         *parents, field = scale["specReplicasPath"].removeprefix(".").split(".")
         for part in parents:
-            properties = properties[part]["properties"]
-        properties[field]["minimum"] = max(properties[field].get("minimum", 0), 0)
+            properties = properties.get(part, {}).get("properties", {})
+        if field in properties:
+            properties[field]["minimum"] = max(properties[field].get("minimum", 0), 0)
 
 
-def metadata(kind: Kind) -> Schema:
+def metadata(kind: Kind, keys: Keys = None) -> Schema:
     """ObjectMeta, with what a server demands of it beyond its schema.
 
     A namespaced object names its namespace, because a default would depend on who applies it.
     """
-    result = dict(definition(OBJECT_META))
+    result = dict(definition(OBJECT_META, keys))
     properties = dict(result["properties"])
     properties["name"] = NAMES.get(kind.name, SUBDOMAIN)
     properties["labels"] = _keyed(LABEL_VALUE)
@@ -92,7 +99,7 @@ def metadata(kind: Kind) -> Schema:
         properties["namespace"] = DNS_LABEL
         required.append("namespace")
     else:
-        del properties["namespace"]
+        properties.pop("namespace", None)
     return {**result, "type": ["object"], "properties": properties, "required": required}
 
 
@@ -102,19 +109,19 @@ def _keyed(value: Schema) -> Schema:
 
 
 @cache
-def definition(name: str) -> Schema:
+def definition(name: str, keys: Keys = None) -> Schema:
     """The strict form of one of Kubernetes' definitions, shared: never change it."""
-    return strict(store.definitions()[name])
+    return strict(store.definitions()[name], keys=keys)
 
 
-def reach(schema: Schema) -> set[str]:
+def reach(schema: Schema, keys: Keys = None) -> set[str]:
     """The names of all definitions that a strict schema needs."""
     seen: set[str] = set()
     todo = set(_references(schema))
     while todo:
         name = todo.pop()
         seen.add(name)
-        todo.update(set(_references(definition(name))) - seen)
+        todo.update(set(_references(definition(name, keys))) - seen)
     return seen
 
 
@@ -127,12 +134,15 @@ def _references(node: Any) -> Iterator[str]:
             yield from _references(child)
 
 
-def strict(node: Schema, closed: bool = True) -> Schema:
+def strict(node: Schema, closed: bool = True, keys: Keys = None) -> Schema:
     """The strict form of a stored schema.
 
     ``closed`` is false inside allOf, anyOf, oneOf and not: there a schema adds conditions to fields
-    that are named outside.
+    that are named outside. Properties that are not among ``keys`` are refused as unknown ones are;
+    where unknown ones are not, all are there.
     """
+    if not closed or node.get(OPEN) or {"properties", "additionalProperties"} <= node.keys():
+        keys = None
     if "$ref" in node:
         return {"$ref": node["$ref"]}
     result = {key: value for key, value in node.items() if key in BOUNDS}
@@ -142,7 +152,7 @@ def strict(node: Schema, closed: bool = True) -> Schema:
         result["type"] = types
         if "null" in types and "enum" in result:
             result["enum"] = [*result["enum"], None]
-    _children(node, result, closed)
+    _children(node, result, closed, keys)
     if closed:
         _close(node, result)
     _lists(node, result)
@@ -160,13 +170,17 @@ def _types(node: Schema) -> list[str]:
     return [*types, "null"] if types and node.get("nullable") else types
 
 
-def _children(node: Schema, result: Schema, closed: bool) -> None:
+def _children(node: Schema, result: Schema, closed: bool, keys: Keys) -> None:
     if "properties" in node:
-        result["properties"] = {k: strict(v, closed) for k, v in node["properties"].items()}
+        result["properties"] = {
+            name: strict(child, closed, keys)
+            for name, child in node["properties"].items()
+            if keys is None or name in keys
+        }
     for key in ("items", "additionalProperties"):
         if key in node:
             child = node[key]
-            result[key] = strict(child, closed) if isinstance(child, dict) else child
+            result[key] = strict(child, closed, keys) if isinstance(child, dict) else child
     for key in LISTS_OF_SCHEMAS:
         # the anyOf of int-or-string says the same as its types, with worse messages
         if key in node and not (key == "anyOf" and node.get(INT_OR_STRING)):
