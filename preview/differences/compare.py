@@ -21,8 +21,11 @@ def compare(name: str, before: Side | None, after: Side | None) -> SiteChange:
     theirs: Mapping[Name, Manifest] = after.objects if after else {}
     changes: dict[Name, ObjectChange] = {}
     known = _Known()
+    alike = before and after and before.fleet.context == after.fleet.context
     for each in dict.fromkeys((*theirs, *mine)):
         old, new = mine.get(each), theirs.get(each)
+        if old is new and alike:
+            continue
         if old is not None and new is not None and before and after:
             was = applied(before.fleet.context, old)
             if was != applied(after.fleet.context, new):
