@@ -70,13 +70,13 @@ def hosts(site: Site) -> list[Manifest]:
         pool.name: _Hardware.of(site.profile(pool), site.file.bmc.credentials)
         for pool in site.file.pools
     }
-    return [_host(site.name, host, hardware[host.pool]) for host in site.hosts]
+    namespace = site.name
+    return [_host(namespace, host, hardware[host.pool]) for host in site.hosts]
 
 
 # Of two states that are compared most hosts are the same; each edit makes them all once more.
 @functools.lru_cache(maxsize=RECENT)
 def _host(namespace: str, host: Host, hardware: _Hardware) -> Manifest:
-    made = _identity(namespace, host)
     spec = {
         "online": True,
         "bmc": {
@@ -87,11 +87,12 @@ def _host(namespace: str, host: Host, hardware: _Hardware) -> Manifest:
         "bootMACAddress": host.mac,
         **_boot(hardware.boot_mode, hardware.disk),
     }
-    return made._replace(body={**made.body, "spec": spec})
+    body = {**_identity(namespace, host), "spec": spec}
+    return Manifest(f"BareMetalHost/{host.name}", body, protect=True, ignore=PROVIDER_FIELDS)
 
 
 @functools.lru_cache(maxsize=RECENT)
-def _identity(namespace: str, host: Host) -> Manifest:
+def _identity(namespace: str, host: Host) -> Json:
     """A host without its spec."""
     found = {
         "name": host.name,
@@ -106,9 +107,8 @@ def _identity(namespace: str, host: Host) -> Manifest:
         "annotations": {BOOT_MAC_ANNOTATION: host.mac, SERIAL_ANNOTATION: host.serial},
     }
     body = {"apiVersion": METAL3_API, "kind": "BareMetalHost", "metadata": found}
-    name = f"BareMetalHost/{host.name}"
-    (made,) = annotated([Manifest(name, body, protect=True, ignore=PROVIDER_FIELDS)])
-    return made
+    (made,) = annotated([Manifest("", body, protect=True)])
+    return made.body
 
 
 @functools.lru_cache(maxsize=64)
