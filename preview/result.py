@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple
 
 from components.effects.vocabulary import Action, Effect, Impact, Ledger, ObjectChange, PoolPlan
@@ -127,7 +128,7 @@ class State(StrEnum):
     """One side has problems, so nothing can be said."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SitePreview:
     """The effect of the change on one site.
 
@@ -151,7 +152,7 @@ class SitePreview:
     consequences: tuple[Consequence, ...] = ()
     growth: Growth | None = None
 
-    @property
+    @cached_property
     def impact(self) -> Impact:
         """The worst that happens to a host, or that no rule knows; unknown where invalid."""
         if self.state is State.INVALID:
@@ -161,6 +162,10 @@ class SitePreview:
 
     def counts(self) -> Mapping[Impact, int]:
         """Hosts by what happens to them, worst first; at most so many where that is known."""
+        return self._counts
+
+    @cached_property
+    def _counts(self) -> Mapping[Impact, int]:
         return counted(self.hosts)
 
     def actions(self) -> dict[str, Counter[Action]]:

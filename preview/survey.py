@@ -33,6 +33,7 @@ from preview.verdict.judge import judge
 from schemas.load import Loaded, load
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
+from schemas.reading.site_files import has_site
 
 CODE = ("schemas", "components", "policies", "__main__.py", "Pulumi.yaml")
 """What the objects of a site are made by, besides the catalogue, which is data."""
@@ -153,9 +154,7 @@ def _nodes(change: SiteChange, seen: Seen | None) -> Mapping[str, NodeState] | N
 
 def _loaded(folder: Path, name: str, among: frozenset[str]) -> Loaded | None:
     """A site of one side, with its problems; None where it is not there."""
-    # A link that leads nowhere is there too, and is a problem.
-    files = (folder / "sites" / f"{name}{end}" for end in (".yaml", ".hosts.csv", ".yml"))
-    there = any(file.exists() or file.is_symlink() for file in files)
+    there = has_site(folder / "sites", name)
     return load(folder, [name], among)[name] if there else None
 
 

@@ -5,6 +5,7 @@ in one part never keeps another from being judged in the same run.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
@@ -16,9 +17,7 @@ from schemas.model.problem import Problem
 from schemas.model.release import Release
 from schemas.model.site_file import SiteFile
 from schemas.reading.catalogue import (
-    Catalogue,
     accelerator_catalogue,
-    catalogue_document,
     catalogue_of,
     hardware_catalogue,
     load_release,
@@ -27,7 +26,7 @@ from schemas.reading.catalogue import (
 from schemas.reading.host_list import COLUMNS, HostList, cell_column, read_hosts
 from schemas.reading.literal_secrets import in_file, settled
 from schemas.reading.partial import Hole
-from schemas.reading.site_files import HOST_LIST, SITE_FILE, Refused, names_in, read
+from schemas.reading.site_files import HOST_LIST, SITE_FILE, Refused, has_site, names_in, read
 from schemas.reading.typed_document import parse, place, readable
 from schemas.reading.yaml_reader import Document, read_yaml
 from schemas.rules import (
@@ -46,9 +45,7 @@ from schemas.rules.identity import named_as_its_file, own_hardware
 from schemas.rules.versions import release_findings
 
 __all__ = [
-    "Catalogue",
     "Loaded",
-    "catalogue_document",
     "catalogue_of",
     "hardware_catalogue",
     "load",
@@ -57,6 +54,11 @@ __all__ = [
     "release_names",
     "site_names",
 ]
+
+
+# Both states of a repository have most files alike. What is kept here is never changed.
+_yaml, _host_list = lru_cache(maxsize=4)(read_yaml), lru_cache(maxsize=4)(read_hosts)
+_typed, _literals = lru_cache(maxsize=4)(parse), lru_cache(maxsize=8)(in_file)
 
 
 class Loaded(NamedTuple):
@@ -98,13 +100,15 @@ def load(
     Every site's footprint is looked at, so that a clash with a site that was not named is found;
     with ``among`` only those sites' and the named ones'. Never raises for what a user can write.
     """
-    known = site_names(root)
-    chosen = list(dict.fromkeys(names)) if names is not None else known
-    looked_at = known if among is None else sorted({*chosen, *among} & set(known))
-    files = {name: _read(root / "sites", name) for name in looked_at}
+    folder = root / "sites"
+    chosen = list(dict.fromkeys(names)) if names is not None else names_in(folder)
+    near = names_in(folder) if among is None else sorted({*chosen, *among})
+    files = {name: _read(folder, name) for name in near if has_site(folder, name)}
     between = clashes([_footprint(each) for each in files.values()])
     return {
-        name: _load(root, files[name], between[name]) if name in files else _unknown(name, known)
+        name: _load(root, files[name], between[name])
+        if name in files
+        else _unknown(name, names_in(folder))
         for name in chosen
     }
 
@@ -126,12 +130,12 @@ def _read(folder: FilePath, name: str) -> _Files:
             fix = f"rename {there} to {shown}.yaml" if there else f"{fix}, or remove {hosts_file}"
         problems = [_whole(file, data.code, data.message, fix)]
     else:
-        document, problems = read_yaml(data, file)
-        problems += in_file(file, data)
+        document, found = _yaml(data, file)
+        problems = [*found, *_literals(file, data)]
     raw = read(folder, name + HOST_LIST)
     if not isinstance(raw, Refused):
-        hosts, hosts_data = read_hosts(raw, hosts_file), raw
-        problems += [*hosts.problems, *in_file(hosts_file, raw)]
+        hosts, hosts_data = _host_list(raw, hosts_file), raw
+        problems += [*hosts.problems, *_literals(hosts_file, raw)]
         if not hosts.hosts and not hosts.problems:
             message, fix = "still to be written: the hosts", "add a line for each host"
             problems.append(Problem(hosts_file, 2, 1, Code.TODO_LEFT, "", "", message, fix))
@@ -163,13 +167,13 @@ def _whole(file: str, code: Code, message: str, fix: str) -> Problem:
 
 def _load(root: FilePath, files: _Files, between: list[Finding]) -> Loaded:
     document, problems = files.document, list(files.problems)
-    catalogue = catalogue_of(root)
-    hardware, models = hardware_catalogue(catalogue), accelerator_catalogue(catalogue)
+    hardware = hardware_catalogue(catalogue_of(root))
+    models = accelerator_catalogue(catalogue_of(root))
     if document is None:
         cells = [each for each in between if isinstance(each.place, HostCell)]
         problems += _located(cells, document, files)
         return Loaded(files.name, None, tuple(settled(problems)), None)
-    file, more = parse(SiteFile, document)
+    file, more = _typed(SiteFile, document)
     problems += more
     findings = list(between)
     site = None
@@ -178,23 +182,19 @@ def _load(root: FilePath, files: _Files, between: list[Finding]) -> Loaded:
         findings += attempt(own_hardware(file, hardware.profiles), holes=bool(problems))
         findings += attempt(own_models(file, models.models), holes=bool(problems))
         problems += (*hardware.problems, *models.problems)
-        site = _site(root, file, files.hosts, findings, problems)
+        site = _site(root, file, files, findings, problems)
         # A part that could not be had leaves a hole, as a value that is wrong does.
         holes = bool(problems or findings) or isinstance(site.by_pool, Hole)
         findings += site_findings(site, holes=holes)
     problems += _located(findings, document, files)
     found = settled(problems)
-    problems = [each for each in found if not each.code.hint]
+    wrong = tuple(each for each in found if not each.code.hint)
     hints = tuple(each for each in found if each.code.hint)
-    return Loaded(files.name, None if problems else site, tuple(problems), document, hints)
+    return Loaded(files.name, None if wrong else site, wrong, document, hints)
 
 
 def _site(
-    root: FilePath,
-    file: SiteFile,
-    hosts: HostList,
-    findings: list[Finding],
-    problems: list[Problem],
+    root: FilePath, file: SiteFile, files: _Files, findings: list[Finding], problems: list[Problem]
 ) -> Site:
     """The site, with a hole for each part that is not known; ``findings`` say which."""
     catalogue = catalogue_of(root)
@@ -203,8 +203,8 @@ def _site(
     if hasattr(file, "release"):
         release = _release(file.release, catalogue, findings, problems) or release
     texts, models = dict(_texts(root / "sites", file, findings)), _models(file, catalogue)
-    site = Site(file, tuple(hosts.hosts), release, hardware, texts, models)
-    if not _countable(file, hosts):
+    site = Site(file, tuple(files.hosts.hosts), release, hardware, texts, models)
+    if not _countable(file, files.hosts):
         # A frozen dataclass has no other way to leave out what follows from its fields.
         object.__setattr__(site, "by_pool", Hole())
     return site

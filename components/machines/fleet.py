@@ -1,6 +1,7 @@
 """The machines of a site as effects see them (components/effects/fleet.py), from the typed site."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from components.effects.fleet import Accelerators, Fleet, Group, Host, Pace
 from components.effects.placement import HOSTNAME_LABEL, OS_LABEL
@@ -21,6 +22,7 @@ from schemas.kubernetes.node_labels import (
 )
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Role, VirtualIp
+from schemas.reading.host_list import Host as Listed
 
 _KNOWN = frozenset(
     {
@@ -48,7 +50,7 @@ _OF_POOLS = (
 
 def from_site(site: Site) -> Fleet:
     """The machines of a site."""
-    pools, hosts = site.file.pools, _hosts(site)
+    pools, hosts = site.file.pools, _hosts(site.hosts)
     mine: dict[str, list[Host]] = {pool.name: [] for pool in pools}
     for host in hosts:
         mine[host.pool].append(host)
@@ -70,14 +72,15 @@ def side_of(site: Site, objects: Mapping[Name, Manifest]) -> Side:
     return Side(from_site(site), objects, site)
 
 
-def _hosts(site: Site) -> tuple[Host, ...]:
+@lru_cache(maxsize=4)  # both sides of a change have most hosts alike
+def _hosts(listed: tuple[Listed, ...]) -> tuple[Host, ...]:
     """The hosts; those of one place share their labels, as there may be thousands."""
     places = {
         (zone, rack): ((ZONE_LABEL, zone), (RACK_LABEL, rack))
-        for zone, rack in {(host.zone, host.rack) for host in site.hosts}
+        for zone, rack in {(host.zone, host.rack) for host in listed}
     }
     return tuple(
-        Host(host.name, host.pool, host.zone, places[host.zone, host.rack]) for host in site.hosts
+        Host(host.name, host.pool, host.zone, places[host.zone, host.rack]) for host in listed
     )
 
 

@@ -4,12 +4,14 @@ A host is owned up to what a person knows of it. What the Metal3 provider writes
 takes the host (image, user data, power) is its own.
 """
 
+import functools
 from ipaddress import IPv4Network
-from typing import Any
+from typing import Any, NamedTuple
 
 from components.machines.names import (
     BOOT_MAC_ANNOTATION,
     CLUSTER_LABEL,
+    COMPONENT,
     FAILURE_DOMAIN_LABEL,
     IPAM_API,
     METAL3_API,
@@ -19,7 +21,7 @@ from components.machines.names import (
     ZONE_LABEL,
     metadata,
 )
-from components.making.manifest import Manifest, pruned
+from components.making.manifest import Json, Manifest, annotated, labels, pruned
 from schemas.facts.secret_references import bmc_secret
 from schemas.facts.site import Site
 from schemas.model.hardware import BmcProtocol, HardwareProfile
@@ -28,80 +30,90 @@ from schemas.reading.host_list import Host
 PROVIDER_FIELDS = ("spec.online", "spec.automatedCleaningMode")
 """Fields that the Metal3 provider writes on a host that we must or the API server does set at
 creation (CAPM3 1.13, metal3machine_manager.go). ``online`` is required by the schema."""
+RECENT = 4096
+"""Hosts that are kept: bodies are never changed in place."""
+
+
+class _Hardware(NamedTuple):
+    """What all hosts of a pool have in common."""
+
+    scheme: str
+    path: str
+    credentials: str | None
+    insecure: bool
+    boot_mode: str
+    disk: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def of(cls, profile: HardwareProfile, credentials: str | None) -> "_Hardware":
+        """The hosts of a profile."""
+        disk = profile.root_disk
+        ipmi = profile.bmc.protocol is BmcProtocol.IPMI
+        hints = {
+            "deviceName": disk.device_name,
+            "minSizeGigabytes": disk.min_size_gigabytes,
+            "rotational": disk.rotational,
+        }
+        return cls(
+            scheme=profile.bmc.protocol.value,
+            path="" if ipmi else profile.bmc.system_path,
+            credentials=credentials,
+            insecure=not profile.bmc.verify_certificate,
+            boot_mode=profile.boot_mode.value,
+            disk=tuple(hints.items()),
+        )
 
 
 def hosts(site: Site) -> list[Manifest]:
     """A BareMetalHost for each line of the host list; protected, as deleting one wipes it."""
-    profiles = {
-        pool.name: _hardware(site.profile(pool), site.file.bmc.credentials)
+    hardware = {
+        pool.name: _Hardware.of(site.profile(pool), site.file.bmc.credentials)
         for pool in site.file.pools
     }
-    base = metadata(site, "")["labels"]
-    return [
-        Manifest(
-            f"BareMetalHost/{host.name}",
-            _host(site.name, host, base, profiles[host.pool]),
-            protect=True,
-            ignore=PROVIDER_FIELDS,
-        )
-        for host in site.hosts
-    ]
+    namespace = site.name
+    return [_host(namespace, host, hardware[host.pool]) for host in site.hosts]
 
 
-def _host(
-    namespace: str, host: Host, base: dict[str, str], hardware: dict[str, Any]
-) -> dict[str, Any]:
-    bmc, rest = hardware["bmc"], hardware["rest"]
-    return {
-        "apiVersion": METAL3_API,
-        "kind": "BareMetalHost",
-        "metadata": {
-            "name": host.name,
-            "namespace": namespace,
-            "labels": {
-                **base,
-                POOL_LABEL: host.pool,
-                RACK_LABEL: host.rack,
-                ZONE_LABEL: host.zone,
-                FAILURE_DOMAIN_LABEL: host.zone,
-            },
-            "annotations": {BOOT_MAC_ANNOTATION: host.mac, SERIAL_ANNOTATION: host.serial},
-        },
-        "spec": {
-            "online": True,
-            "bmc": {
-                "address": f"{bmc['scheme']}://{host.bmc}{bmc['path']}",
-                "credentialsName": bmc_secret(host.name, bmc["credentials"]),
-                "disableCertificateVerification": bmc["insecure"],
-            },
-            "bootMACAddress": host.mac,
-            **rest,
-        },
-    }
-
-
-def _hardware(profile: HardwareProfile, credentials: str | None) -> dict[str, Any]:
-    """The common data of all hosts of a profile."""
-    disk = profile.root_disk
-    ipmi = profile.bmc.protocol is BmcProtocol.IPMI
-    return {
+# Of two states that are compared most hosts are the same; each edit makes them all once more.
+@functools.lru_cache(maxsize=RECENT)
+def _host(namespace: str, host: Host, hardware: _Hardware) -> Manifest:
+    spec = {
+        "online": True,
         "bmc": {
-            "scheme": profile.bmc.protocol.value,
-            "path": "" if ipmi else profile.bmc.system_path,
-            "credentials": credentials,
-            "insecure": not profile.bmc.verify_certificate,
+            "address": f"{hardware.scheme}://{host.bmc}{hardware.path}",
+            "credentialsName": bmc_secret(host.name, hardware.credentials),
+            "disableCertificateVerification": hardware.insecure,
         },
-        "rest": pruned(
-            {
-                "bootMode": profile.boot_mode.value,
-                "rootDeviceHints": {
-                    "deviceName": disk.device_name,
-                    "minSizeGigabytes": disk.min_size_gigabytes,
-                    "rotational": disk.rotational,
-                },
-            }
-        ),
+        "bootMACAddress": host.mac,
+        **_boot(hardware.boot_mode, hardware.disk),
     }
+    body = {**_identity(namespace, host), "spec": spec}
+    return Manifest(f"BareMetalHost/{host.name}", body, protect=True, ignore=PROVIDER_FIELDS)
+
+
+@functools.lru_cache(maxsize=RECENT)
+def _identity(namespace: str, host: Host) -> Json:
+    """A host without its spec."""
+    found = {
+        "name": host.name,
+        "namespace": namespace,
+        "labels": {
+            **labels(namespace, COMPONENT),
+            POOL_LABEL: host.pool,
+            RACK_LABEL: host.rack,
+            ZONE_LABEL: host.zone,
+            FAILURE_DOMAIN_LABEL: host.zone,
+        },
+        "annotations": {BOOT_MAC_ANNOTATION: host.mac, SERIAL_ANNOTATION: host.serial},
+    }
+    body = {"apiVersion": METAL3_API, "kind": "BareMetalHost", "metadata": found}
+    (made,) = annotated([Manifest("", body, protect=True)])
+    return made.body
+
+
+@functools.lru_cache(maxsize=64)
+def _boot(mode: str, disk: tuple[tuple[str, Any], ...]) -> Json:
+    return pruned({"bootMode": mode, "rootDeviceHints": dict(disk)})
 
 
 def addresses(site: Site) -> Manifest:

@@ -24,19 +24,17 @@ from schemas.facts.site import Site
 
 def objects(site: Site) -> list[Manifest]:
     """Every object of a site's machines, on its management cluster."""
-    return annotated(
-        [
-            namespace(site),
-            cluster(site),
-            metal3_cluster(site),
-            *worker_version_guard(site),
-            addresses(site),
-            *control_plane(site),
-            *workers(site),
-            *health_checks(site),
-            *hosts(site),
-        ]
-    )
+    others = [
+        namespace(site),
+        cluster(site),
+        metal3_cluster(site),
+        *worker_version_guard(site),
+        addresses(site),
+        *control_plane(site),
+        *workers(site),
+        *health_checks(site),
+    ]
+    return [*annotated(others), *hosts(site)]
 
 
 def namespace(site: Site) -> Manifest:

@@ -21,18 +21,19 @@ def compare(name: str, before: Side | None, after: Side | None) -> SiteChange:
     theirs: Mapping[Name, Manifest] = after.objects if after else {}
     changes: dict[Name, ObjectChange] = {}
     known = _Known()
+    alike = before and after and before.fleet.context == after.fleet.context
     for each in dict.fromkeys((*theirs, *mine)):
         old, new = mine.get(each), theirs.get(each)
+        if old is new and alike:
+            continue
         if old is not None and new is not None and before and after:
             was = applied(before.fleet.context, old)
             if was != applied(after.fleet.context, new):
                 pair = (old, None) if was else (None, new)
                 changes[each] = ObjectChange(each[0], *pair)
                 continue
-            if old == new:
-                continue
             # What Pulumi is told about an object (protect, keep) changes nothing in a cluster.
-            if old.key == new.key and old.body == new.body and old.target is new.target:
+            if old.target is new.target and old.body == new.body:
                 continue
             fields = known(old.body, new.body)
             # Without fields two spellings of one meaning differ, which an API server stores alike.
@@ -65,16 +66,16 @@ def _apart(before: Json, after: Json) -> tuple[Json, Json]:
     """Two maps without what both have alike."""
     old: Json = {}
     new: Json = {}
-    for key in {*before, *after}:
-        if key in before and key in after:
+    for key in sorted(before.keys() | after.keys()):
+        if key not in after:
+            old[key] = before[key]
+        elif key not in before:
+            new[key] = after[key]
+        else:
             mine, theirs = before[key], after[key]
             if mine is theirs or same(mine, theirs):
                 continue
-            if isinstance(mine, dict) and isinstance(theirs, dict):
+            if type(mine) is type(theirs) is dict:
                 mine, theirs = _apart(mine, theirs)
             old[key], new[key] = mine, theirs
-        elif key in before:
-            old[key] = before[key]
-        else:
-            new[key] = after[key]
-    return dict(sorted(old.items())), dict(sorted(new.items()))
+    return old, new

@@ -6,6 +6,7 @@ computes it twice. A ``Site`` is only made of parts that were each valid.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_LABEL, SRIOV_LABEL
 from schemas.model.accelerators import AcceleratorModel
@@ -17,6 +18,11 @@ from schemas.model.scheduling import Backend, Scheduling
 from schemas.model.site_file import FirstBoot, Pool, SiteFile
 from schemas.model.vocabulary import Fault, ModelBy, Role
 from schemas.reading.host_list import Host
+
+
+@cache
+def _unsaid() -> Scheduling:
+    return Scheduling()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +145,7 @@ class Site:
     @property
     def scheduling(self) -> Scheduling:
         """How pods are scheduled; nothing is said where the file says nothing."""
-        return self.file.scheduling or Scheduling()
+        return self.file.scheduling or _unsaid()
 
     def backend(self, pool: Pool) -> Backend | None:
         """Who schedules a pool's pods; None for the default scheduler."""

@@ -107,4 +107,9 @@ def _release(data: bytes, path: str) -> tuple[Release | None, tuple[Problem, ...
 
 def catalogue_document(path: str, folder: Path = CATALOGUE) -> Document | None:
     """A file of a catalogue with its positions, for saying where a value comes from."""
-    return read_yaml((folder / path).read_bytes(), f"{SHOWN}/{path}")[0]
+    return _document((folder / path).read_bytes(), f"{SHOWN}/{path}")
+
+
+@functools.lru_cache(maxsize=16)
+def _document(data: bytes, file: str) -> Document | None:
+    return read_yaml(data, file)[0]

@@ -4,6 +4,7 @@ The only place that opens a file of a repository. Nothing outside sites/ is read
 says, as what is read may be shown; nothing that has no end is read either.
 """
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,6 +39,15 @@ def names_in(folder: Path) -> list[str]:
             if name.endswith(ending) and not name.startswith(".")
         }
     )
+
+
+def has_site(folder: Path, name: str) -> bool:
+    """Whether a folder has a file of a site, as ``names_in`` says of all; without a look at all."""
+    if "/" in name or name.startswith("."):
+        return False
+    files = (folder / f"{name}{ending}" for ending in _SITE_ENDINGS)
+    # A link that leads nowhere is there too, and is a problem.
+    return any(os.path.lexists(file) for file in files)
 
 
 def read(folder: Path, path: str) -> bytes | Refused:

@@ -52,9 +52,9 @@ class _Branch(NamedTuple):
 _Place: TypeAlias = int | _Branch
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Document:
-    """The data of one file, and where each part of it stands."""
+    """The data of one file, and where each part of it stands; equal to itself alone."""
 
     file: str
     value: Json

@@ -5,12 +5,13 @@ Cluster API 1.13, util/secret (names of the Secrets that it makes for a cluster)
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from schemas.facts.secret_references import SecretReference, secret_references
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.secrets import PLACEHOLDER, Secrets
-from schemas.reading.literal_secrets import in_manifests, in_text
+from schemas.reading.literal_secrets import Placed, in_manifests, in_text
 from schemas.rules.files import MANIFESTS, named_files
 from schemas.rules.finding import Finding, Path, TextPlace
 
@@ -102,10 +103,11 @@ def taken(site: Site) -> Iterator[Finding]:
 def literals(site: Site) -> Iterator[Finding]:
     """No file that the site names holds a key or a password."""
     for path, place in named_files(site.file):
-        text = site.texts.get(path, "")
-        found = in_text(text)
-        if place == MANIFESTS:
-            found += in_manifests(text)
-        for line, column, said in found:
+        for line, column, said in _literals(site.texts.get(path, ""), place == MANIFESTS):
             at = TextPlace(f"sites/{path}", line, column, place)
             yield Finding(Code.SECRET_IN_FILE, at, said.message, said.fix)
+
+
+@lru_cache(maxsize=16)  # many sites name the same files
+def _literals(text: str, manifests: bool) -> tuple[Placed, ...]:
+    return (*in_text(text), *(in_manifests(text) if manifests else ()))

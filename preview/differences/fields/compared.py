@@ -103,7 +103,27 @@ def _visible(line: str) -> str:
 
 
 def _compared(left: Any, right: Any) -> tuple[FieldChange, ...]:
-    # A fifth of a second to import, and most runs compare nothing that differs.
+    try:
+        changes = list(_values(left, right, ()))
+    except KeyError:
+        changes = _entries(left, right)
+    return tuple(_merged(sorted(changes, key=_place)))
+
+
+def _values(left: Any, right: Any, path: Path) -> Iterator[FieldChange]:
+    """The values that differ in maps of the same keys. Raises KeyError for a key of one alone."""
+    if not isinstance(left, dict) or not isinstance(right, dict):
+        yield FieldChange(path, left, right)
+        return
+    if left.keys() != right.keys():
+        raise KeyError
+    for step, before in left.items():
+        at = step.at if isinstance(step, Slot) else step
+        yield from _values(before, right[step], (*path, at))
+
+
+def _entries(left: Any, right: Any) -> list[FieldChange]:
+    # A third of a preview's time to import, and most changes are of values.
     from deepdiff import DeepDiff
 
     found = DeepDiff(
@@ -116,8 +136,7 @@ def _compared(left: Any, right: Any) -> tuple[FieldChange, ...]:
         # However little two maps have in common, each field is compared.
         threshold_to_diff_deeper=0,
     )
-    changes = [_change(level) for levels in found.values() for level in levels]
-    return tuple(_merged(sorted(changes, key=_place)))
+    return [_change(level) for levels in found.values() for level in levels]
 
 
 class _WholeTexts:
