@@ -77,7 +77,7 @@ def draw_fewer_examples(tests: Iterable[Any]) -> None:
     for test in {id(each): each for each in tests}.values():
         if getattr(test, "is_hypothesis_test", False):
             # Hypothesis has no public way to change the settings of a test that has some.
-            given = getattr(test, SETTINGS, None) or settings.default
+            given: Any = getattr(test, SETTINGS, None) or settings.default
             if not given.derandomize:
                 few = settings(given, max_examples=-(-given.max_examples // FEWER))
                 setattr(test, SETTINGS, few)
