@@ -43,7 +43,7 @@ def names_in(folder: Path) -> list[str]:
 
 def has_site(folder: Path, name: str) -> bool:
     """Whether a folder has a file of a site, as ``names_in`` says of all; without a look at all."""
-    if "/" in name or name.startswith("."):
+    if not name or "/" in name or name.startswith("."):
         return False
     files = (folder / f"{name}{ending}" for ending in _SITE_ENDINGS)
     # A link that leads nowhere is there too, and is a problem.
