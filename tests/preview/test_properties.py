@@ -73,7 +73,7 @@ def test_a_state_with_itself_is_empty(row: Row, repository: Table) -> None:
         assert found.certain
 
 
-@pytest.mark.parametrize("row", SOME[::2], ids=[row.name for row in SOME[::2]])
+@pytest.mark.parametrize("row", SOME[::4], ids=[row.name for row in SOME[::4]])
 def test_what_is_kept_from_one_side_for_the_other_changes_no_report(
     row: Row, repository: Table
 ) -> None:
