@@ -104,11 +104,21 @@ def _identity(namespace: str, host: Host) -> Json:
             ZONE_LABEL: host.zone,
             FAILURE_DOMAIN_LABEL: host.zone,
         },
-        "annotations": {BOOT_MAC_ANNOTATION: host.mac, SERIAL_ANNOTATION: host.serial},
+        "annotations": {
+            BOOT_MAC_ANNOTATION: host.mac,
+            SERIAL_ANNOTATION: host.serial,
+            **_guards(),
+        },
     }
-    body = {"apiVersion": METAL3_API, "kind": "BareMetalHost", "metadata": found}
-    (made,) = annotated([Manifest("", body, protect=True)])
-    return made.body
+    return {"apiVersion": METAL3_API, "kind": "BareMetalHost", "metadata": found}
+
+
+@functools.cache
+def _guards() -> dict[str, str]:
+    """What ``annotated`` adds to each host."""
+    (blank,) = annotated([Manifest("", {"metadata": {}}, protect=True)])
+    found: dict[str, str] = blank.body["metadata"]["annotations"]
+    return found
 
 
 @functools.lru_cache(maxsize=64)

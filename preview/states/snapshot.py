@@ -64,9 +64,11 @@ class Snapshot:
 
     def write(self, paths: Iterable[str], folder: Path) -> None:
         """Put files below a folder, as they are in this state; links only below sites/."""
-        for path, data in self.read(paths).items():
+        found = self.read(paths)
+        for parent in {(folder / path).parent for path in found}:
+            parent.mkdir(parents=True, exist_ok=True)
+        for path, data in found.items():
             target = folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
             if not self.files[path].link:
                 target.write_bytes(data)
             elif path.startswith("sites/"):

@@ -43,7 +43,7 @@ def names_in(folder: Path) -> list[str]:
 
 def has_site(folder: Path, name: str) -> bool:
     """Whether a folder has a file of a site, as ``names_in`` says of all; without a look at all."""
-    if "/" in name or name.startswith("."):
+    if not name or "/" in name or name.startswith("."):
         return False
     files = (folder / f"{name}{ending}" for ending in _SITE_ENDINGS)
     # A link that leads nowhere is there too, and is a problem.
@@ -52,28 +52,26 @@ def has_site(folder: Path, name: str) -> bool:
 
 def read(folder: Path, path: str) -> bytes | Refused:
     """The bytes of a file below ``folder``, which is sites/ in what a person gets to read."""
-    target, shown = folder / path, shorten(path, 200)
+    target = folder / path
     try:
         real = target.resolve(strict=True)
         if not real.is_relative_to(folder.resolve()):
-            return _unreadable(
-                shown, "leads out of sites/", "put the file itself there, not a link"
-            )
+            return _unreadable(path, "leads out of sites/", "put the file itself there, not a link")
         if not real.is_file():
             kind = "a folder" if real.is_dir() else "no regular file"
-            return _unreadable(shown, f"is {kind}", "put a file there")
+            return _unreadable(path, f"is {kind}", "put a file there")
         size = real.stat().st_size
         if size > MAX_BYTES:
-            message = f"sites/{shown} has {size} bytes, more than {MAX_BYTES}"
+            message = f"sites/{shorten(path, 200)} has {size} bytes, more than {MAX_BYTES}"
             return Refused(Code.FILE_TOO_LARGE, message, "leave out what the site does not need")
         return real.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         what = "is a link to a file that is not there" if target.is_symlink() else "is not there"
-        return Refused(Code.FILE_MISSING, f"sites/{shown} {what}", "add the file")
+        return Refused(Code.FILE_MISSING, f"sites/{shorten(path, 200)} {what}", "add the file")
     except (OSError, RuntimeError) as error:  # RuntimeError: a link that leads to itself
         why = getattr(error, "strerror", None) or "the link leads to itself"
-        return _unreadable(shown, f"cannot be read: {why}", "make it a file that you may read")
+        return _unreadable(path, f"cannot be read: {why}", "make it a file that you may read")
 
 
-def _unreadable(shown: str, what: str, fix: str) -> Refused:
-    return Refused(Code.FILE_UNREADABLE, f"sites/{shown} {what}", fix)
+def _unreadable(path: str, what: str, fix: str) -> Refused:
+    return Refused(Code.FILE_UNREADABLE, f"sites/{shorten(path, 200)} {what}", fix)

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from bench.fleet import SMALLEST, make
 from components.effects.vocabulary import Impact
+from preview.report import document
 from preview.result import Preview, SitePreview, State
 from preview.states.snapshot import at
 from preview.survey import survey
 from schemas.load import load
 from tests.kit.preview_repository import Repository
-from tests.kit.preview_sides import shared_sides, unchanged
+from tests.kit.preview_sides import long_way, shared_sides, unchanged
 from tests.kit.repository import ROOT
 from tests.verdicts import ROWS
 from tests.verdicts.applying import Table, apply
@@ -70,6 +71,33 @@ def test_a_state_with_itself_is_empty(row: Row, repository: Table) -> None:
         assert (found.entries, found.clashes, found.gates) == ((), (), ())
         assert found.impact is Impact.NONE
         assert found.certain
+
+
+@pytest.mark.parametrize("row", SOME[::4], ids=[row.name for row in SOME[::4]])
+def test_what_is_kept_from_one_side_for_the_other_changes_no_report(
+    row: Row, repository: Table
+) -> None:
+    apply(row, repository)
+    found = document(repository.preview())
+    with long_way():
+        assert document(repository.preview()) == found
+
+
+def test_sites_that_share_what_is_kept_are_judged_as_alone(tmp_path: Path) -> None:
+    make(tmp_path / "repository", 3, SMALLEST)
+    repository = Repository(tmp_path / "whole")
+    shutil.copytree(tmp_path / "repository/sites", repository.root / "sites", dirs_exist_ok=True)
+    repository.commit("fleet")
+    hardware = "schemas/catalogue/hardware.yaml"
+    text = repository.text(hardware)
+    start = text.index("v100-sxm2-32gb-x8:")
+    changed = text[start:].replace("device_name: /dev/sda", "device_name: /dev/sdb", 1)
+    repository.write(hardware, text[:start] + changed)
+    repository.replace("sites/site-002.yaml", "max_unavailable: 2", "max_unavailable: 3")
+    found = repository.preview()
+    assert {"site-001", "site-002", "site-003"} <= {site.name for site in found.sites}
+    with long_way():
+        assert document(repository.preview()) == document(found)
 
 
 @pytest.mark.parametrize("row", SOME, ids=[row.name for row in SOME])

@@ -72,6 +72,30 @@ def test_files_of_editors_and_folders_are_no_sites(root: Path) -> None:
     assert site_names(root) == ["kyoto-1", "nara-1"]
 
 
+@pytest.mark.parametrize(
+    "made", ["x.yaml", "x.yml", "x.hosts.csv", ".x.yaml", ".yaml", "x", "x.csv"]
+)
+def test_one_site_is_there_as_among_all(root: Path, made: str) -> None:
+    (root / "sites" / made).symlink_to("nowhere")
+    known = set(site_names(root))
+    tried = {*known, "", "x", ".x", "../sites/nara-1", "pod-network", "nara", "n" * 5000, "a\0b"}
+    assert {name for name in tried if site_files.has_site(root / "sites", name)} == known
+
+
+def test_a_state_that_was_read_before_another_is_not_taken_for_it(root: Path) -> None:
+    hosts = root / "sites/nara-1.hosts.csv"
+    text = hosts.read_text()
+    sides = [text, text.replace(",", ",x", 1), text]
+    found = []
+    for each in sides:
+        hosts.write_text(each)
+        found.append(
+            (load(root, ["nara-1"], ())["nara-1"].problems, load_site(root, "nara-1")[1:3])
+        )
+    assert found[0] == found[2] == ((), (load_site(root, "nara-1").site, ()))
+    assert found[1][0] == found[1][1][1] != ()
+
+
 @pytest.mark.parametrize("name", ["a\nb", "\u202etxt", "x" * 200, "ü", "a b", os.fsdecode(b"\xff")])
 def test_a_file_may_have_any_name(root: Path, name: str) -> None:
     shutil.copy(root / "sites/nara-1.yaml", root / "sites" / f"{name}.yaml")

@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 from components.effects.vocabulary import ABSENT, FieldChange
 from components.making.dump import dump
 from preview.differences.fields import field_changes
+from preview.differences.fields.compared import _entries, _values
+from preview.differences.fields.kinds import field_of
+from preview.differences.fields.pairing import Pairing
 from tests.preview.fields.test_fields import BLANK, Json, config_map, deployment
 
 KEYS = {
@@ -200,3 +203,27 @@ def test_the_order_of_items_with_keys_is_nothing(
     assert field_changes(before, shuffled(before, source)) == ()
     paths = [change.path for change in field_changes(before, after)]
     assert [change.path for change in field_changes(shuffled(before, source), after)] == paths
+
+
+TREES: st.SearchStrategy[Any] = st.recursive(
+    st.tuples(SCALARS | st.just({}), SCALARS | st.just([])),
+    lambda inner: st.dictionaries(NAMES | st.just("__a"), inner, min_size=1, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(TREES)
+def test_values_are_found_as_deepdiff_finds_them(tree: Any) -> None:
+    before, after = ({**BLANK, "x": _side(tree, side)} for side in (0, 1))
+    pair = Pairing().laid(before, after, field_of(before, after))
+    if pair:
+        found = [[repr(each) for each in find(*pair)] for find in (_plain, _entries)]
+        assert sorted(found[0]) == sorted(found[1]) != []
+
+
+def _plain(left: Any, right: Any) -> list[FieldChange]:
+    return list(_values(left, right, ()))
+
+
+def _side(tree: Any, side: int) -> Any:
+    return {k: _side(v, side) for k, v in tree.items()} if isinstance(tree, dict) else tree[side]
