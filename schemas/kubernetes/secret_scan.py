@@ -51,6 +51,7 @@ def keys_in(text: str) -> list[Key]:
     return sorted(_keys(text), key=lambda each: each.start)
 
 
+@functools.lru_cache(maxsize=4096)
 def kind_of(text: str) -> str:
     """What kind of key stands in a text; empty where none does."""
     return next((each.what for each in keys_in(text)), "")

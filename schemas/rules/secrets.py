@@ -103,9 +103,7 @@ def literals(site: Site) -> Iterator[Finding]:
     """No file that the site names holds a key or a password."""
     for path, place in named_files(site.file):
         text = site.texts.get(path, "")
-        found = in_text(text)
-        if place == MANIFESTS:
-            found += in_manifests(text)
-        for line, column, said in found:
+        named = in_manifests(text) if place == MANIFESTS else ()
+        for line, column, said in (*in_text(text), *named):
             at = TextPlace(f"sites/{path}", line, column, place)
             yield Finding(Code.SECRET_IN_FILE, at, said.message, said.fix)
