@@ -1,12 +1,15 @@
 """The command's entry, for ``foresite`` and ``python -m foresite``."""
 
 import gc
+import os
 import sys
 
 
 def run() -> int:
     """Run the command line in a process of its own."""
     gc.disable()  # a command is over before there is garbage worth looking for
+    # To look for plugins is to read what all installed packages say of themselves.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from foresite.cli import main
 
     return main()

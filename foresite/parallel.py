@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -11,7 +11,7 @@ FEW = 8
 
 
 def each(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """``function`` of each item, in order; where there are many, both travel between processes."""
+    """``function`` of each item, in order; where there are many, other processes send results."""
     cores = os.cpu_count() or 1
     if len(items) <= FEW or cores == 1 or not hasattr(os, "fork"):
         return [function(item) for item in items]
@@ -19,7 +19,18 @@ def each(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
-    # Forked, so that a worker has what is imported; nothing here runs threads.
+    # Forked, so that a worker has what is imported, and the items; nothing here runs threads.
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(cores, mp_context=context) as pool:
-        return list(pool.map(function, items, chunksize=max(1, len(items) // (4 * cores))))
+    given = ((function, items),)
+    with ProcessPoolExecutor(cores, context, initializer=_work.extend, initargs=given) as pool:
+        numbers = range(len(items))
+        return list(pool.map(_one, numbers, chunksize=max(1, len(items) // (4 * cores))))
+
+
+_work: list[Any] = []
+"""In a worker: the function and the items."""
+
+
+def _one(number: int) -> Any:
+    function, items = _work
+    return function(items[number])

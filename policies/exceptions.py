@@ -8,7 +8,7 @@ object needs any more is reported as well.
 
 import datetime
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -47,19 +47,26 @@ class Exemption:
     own: bool = False
     only: tuple[str, ...] = ()
 
-    def covers(self, violation: Violation) -> bool:
-        """True if the violation is of this rule, one of these objects, and one of the values."""
-        rule, each, found = violation
-        if self.rule != rule.name or (self.only and found.value not in self.only):
+    def covers(self, violation: Violation, titles: Sequence[str] = ()) -> bool:
+        """True if the violation is of this rule, one of these objects, and one of the values;
+        ``titles`` are those of the violation, where they are known."""
+        if self.rule != violation.rule.name:
             return False
-        inner = makers(each.body, found.path)
-        titles = [f"{title} in {each.title}" for title in inner] or [each.title]
+        if self.only and violation.found.value not in self.only:
+            return False
         # Of a place that may be in one or in another, both have to be excepted.
-        return all(_pattern(self.object).fullmatch(title) for title in titles)
+        return all(map(_pattern(self.object).fullmatch, titles or titles_of(violation)))
 
     def expired(self, today: datetime.date) -> bool:
         """True if its last day is over."""
         return self.until is not None and today > self.until
+
+
+def titles_of(violation: Violation) -> list[str]:
+    """What exceptions call the object of a violation; several where its place is not certain."""
+    _, each, found = violation
+    inner = makers(each.body, found.path)
+    return [f"{title} in {each.title}" for title in inner] or [each.title]
 
 
 def exemptions(rows: Iterable[Mapping[str, Any]], *, own: bool) -> tuple[Exemption, ...]:

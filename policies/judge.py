@@ -7,7 +7,7 @@ import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from policies.exceptions import Exemption, ours
+from policies.exceptions import Exemption, ours, titles_of
 from policies.rule import Object, ObjectRule, Rule, SiteRule, Violation
 from policies.rules import RULES
 from schemas.kubernetes.outline import blank, outline
@@ -47,7 +47,8 @@ def judge(
     used: set[Exemption] = set()
     for each in findings(objects, rules):
         mine = granted.get(each.rule.name, ())
-        covering = [exemption for exemption in mine if exemption.covers(each)]
+        titles = titles_of(each) if mine else []
+        covering = [exemption for exemption in mine if exemption.covers(each, titles)]
         valid = [exemption for exemption in covering if not exemption.expired(today)]
         used.update(covering)
         if valid:
@@ -102,5 +103,5 @@ def _keeps(rule: ObjectRule, each: Object) -> bool:
     """Whether a blank object keeps a rule that reads none of its leaves."""
     try:
         return not any(True for _ in rule.check(each))
-    except Exception:  # a leaf was read, or is no text to a function that takes texts
+    except Exception:  # noqa: BLE001  a leaf was read, or is no text to what takes texts
         return False

@@ -108,7 +108,7 @@ def _literal(text: str) -> bool:
         body != ""
         and not body.startswith((" ", "\n"))
         and not body.endswith("\n")
-        and all(c.isprintable() or c == "\n" for c in body)
+        and body.replace("\n", "").isprintable()
     )
 
 

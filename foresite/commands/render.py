@@ -94,10 +94,10 @@ def write(folder: Path, files: dict[str, str]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     clear(folder)
     with scratch(folder) as fresh:
+        for parent in {(fresh / path).parent for path in files}:
+            parent.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():
-            target = fresh / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8", newline="\n")
+            (fresh / path).write_bytes(text.encode())
         put(fresh, folder)
 
 

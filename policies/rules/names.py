@@ -11,6 +11,7 @@ from typing import NamedTuple
 from policies.plain import length
 from policies.pods import mapping, pods
 from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
+from policies.rules.sizes import size
 
 LABEL_CHARACTERS = 63
 SUBDOMAIN_CHARACTERS = 253
@@ -116,12 +117,14 @@ def _bad_value(value: object) -> str:
 
 
 def _annotations(each: Object) -> Iterator[Found]:
+    if 2 * size(each.body) <= ANNOTATION_BYTES:
+        return  # however they are written
     annotations = mapping(each.metadata, "annotations")
-    size = sum(length(str(text)) for pair in annotations.items() for text in pair)
-    if size > ANNOTATION_BYTES:
+    found = sum(length(str(text)) for pair in annotations.items() for text in pair)
+    if found > ANNOTATION_BYTES:
         yield Found(
             "metadata.annotations",
-            f"they are {size} bytes, and may be {ANNOTATION_BYTES}",
+            f"they are {found} bytes, and may be {ANNOTATION_BYTES}",
             "put what is long into a ConfigMap",
         )
 

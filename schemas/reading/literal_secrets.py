@@ -6,6 +6,7 @@ schemas/kubernetes/secret_forms.py. Whoever finds a literal twice, as a value an
 it once.
 """
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -162,7 +163,8 @@ def in_file(file: str, data: bytes) -> list[Problem]:
     ]
 
 
-def in_text(text: str) -> list[Placed]:
+@functools.lru_cache(maxsize=64)
+def in_text(text: str) -> tuple[Placed, ...]:
     """Every key in a text that is known by its form, one a line."""
     found: dict[int, Placed] = {}
     for start, _, what in keys_in(text)[:_MAX_FOUND]:
@@ -170,16 +172,17 @@ def in_text(text: str) -> list[Placed]:
         column = start - text.rfind("\n", 0, start)
         said = Literal(f"this holds {what}, and {KNOWN}", _fix((), what))
         found.setdefault(line, Placed(line, column, said))
-    return list(found.values())
+    return tuple(found.values())
 
 
-def in_manifests(text: str) -> list[Placed]:
+@functools.lru_cache(maxsize=64)
+def in_manifests(text: str) -> tuple[Placed, ...]:
     """Every value in manifests that is a secret by its name: of a field, of a variable, of a flag,
     or in a text that a ConfigMap holds. A Secret is refused as a whole, elsewhere."""
     try:
         objects = read_objects(text)
     except ManifestError:
-        return []  # told elsewhere
+        return ()  # told elsewhere
     lines = text.split("\n")
     found: dict[tuple[int, str], Placed] = {}
     for item, start in objects:
@@ -187,7 +190,7 @@ def in_manifests(text: str) -> list[Placed]:
         for name in list(dict.fromkeys(named))[:_MAX_FOUND]:
             line, column = _place_of(name, lines, start)
             found[line, name] = Placed(line, column, _by_name((), name))
-    return list(found.values())
+    return tuple(found.values())
 
 
 def _named(item: Mapping[str, Any]) -> Iterator[str]:
