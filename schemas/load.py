@@ -60,8 +60,7 @@ __all__ = [
 
 
 class Loaded(NamedTuple):
-    """The result of loading one site; ``site`` is None where it has problems. ``hints`` fail
-    nothing."""
+    """The result for one site; ``site`` is None where it has problems. ``hints`` fail nothing."""
 
     name: str
     site: Site | None

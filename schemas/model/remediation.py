@@ -60,7 +60,7 @@ class Detector(Model):
 
 
 class Healer(Model):
-    """Who mends which faults on which pools."""
+    """A remediator: the program that repairs some faults on some pools."""
 
     name: DnsLabel
     """Name of the healer; its objects are named after it."""

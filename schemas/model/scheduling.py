@@ -1,4 +1,4 @@
-"""Scheduling: which scheduler serves which pools, tiers of priority, and what each team may use."""
+"""Scheduling: which scheduler serves which pools, PriorityClasses, and what each team may use."""
 
 from typing import Annotated
 
@@ -59,7 +59,7 @@ named after it."""
 
 
 class Backend(Model):
-    """Who decides which pods of which pools start."""
+    """The scheduler that decides which pods of which pools start."""
 
     name: BackendName
     """Its name; for kube-scheduler and volcano also what pods write as schedulerName."""
@@ -83,7 +83,7 @@ def scheduler_name(backend: Backend | None) -> str:
 
 
 class Priority(Model):
-    """A tier of priority."""
+    """A PriorityClass."""
 
     name: Annotated[
         str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$", examples=["normal"])
@@ -109,7 +109,7 @@ class EphemeralStorage(Model):
 
 
 class Team(Model):
-    """Who shares the site: a team or a project."""
+    """A team or a project that shares the site."""
 
     name: DnsLabel
     """Name of the team."""
@@ -126,7 +126,7 @@ class Team(Model):
 
 
 class OffPeak(Model):
-    """When other limits hold. The days are written out, so that the same file always means the
+    """The hours with other limits. The days are written out, so that the same file always means the
     same: after the last day the usual limits hold."""
 
     time_zone: Annotated[

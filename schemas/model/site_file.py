@@ -105,7 +105,7 @@ class BmcAccess(Model):
 
 
 class Sources(Model):
-    """Where hosts fetch what they run."""
+    """The sources from which hosts fetch their software."""
 
     os_images: HttpUrl
     """Server of OS images, read by the provisioning network."""
@@ -114,7 +114,7 @@ class Sources(Model):
 
 
 class Ssh(Model):
-    """Who may log in to a host."""
+    """The people who may log in to a host."""
 
     user: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}$", examples=["ops"])]
     """Name of the user that is made on each host."""
@@ -192,7 +192,7 @@ class Rollout(Model):
 
 
 class HealthCheck(Model):
-    """When Cluster API steps in for a machine, as the last resort."""
+    """The conditions under which Cluster API steps in for a machine, as the last resort."""
 
     remedy: Remedy = Field(default=Remedy.REBOOT, strict=False)
     """What is done for a machine that fails."""

@@ -1,4 +1,4 @@
-"""What teams are promised is there: the rule's arithmetic against the plan of real rollouts."""
+"""The guarantees of teams are there: the rule's arithmetic against the plan of real rollouts."""
 
 from typing import Any
 
