@@ -29,7 +29,7 @@ _OFTEN, _SELDOM = 3.0, 20.0
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where a measurement works, and how long it may take."""
+    """The place of a measurement, and its time limit."""
 
     scratch: Path
     rounds: int

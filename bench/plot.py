@@ -42,7 +42,7 @@ class _Axis:
         self.start, self.end = start, end
 
     def at(self, value: float) -> float:
-        """Where a value stands."""
+        """The place of a value on the axis."""
         share = (math.log10(value) - self.low) / (self.high - self.low)
         return self.start + share * (self.end - self.start)
 

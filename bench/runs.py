@@ -1,4 +1,4 @@
-"""Which command lines make a fleet's objects: Foresite's, json alone, and the rivals'."""
+"""The command lines that make a fleet's objects: Foresite's, json alone, and the rivals'."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Which objects carry a value: found by changing the value and looking which objects change.
+"""The objects that carry a value: found by changing the value and looking which objects change.
 
 True by construction, for every field and every component, also those to come: nobody has to
 annotate where a value goes.

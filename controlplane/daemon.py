@@ -28,12 +28,12 @@ class Daemon:
 
     @property
     def pid_file(self) -> Path:
-        """Where the process id is kept."""
+        """The file with the process id."""
         return self.directory / f"{self.name}.pid"
 
     @property
     def log(self) -> Path:
-        """Where the server's output goes; the last run's is kept as ``.log.1``."""
+        """The file with the server's output; the last run's is kept as ``.log.1``."""
         return self.directory / f"{self.name}.log"
 
     def start(self, command: Sequence[str | Path]) -> None:

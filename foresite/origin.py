@@ -1,4 +1,4 @@
-"""Which value of a site's files a place in an object comes from: by changing it, and looking.
+"""The value of a site's files that a place in an object comes from: by changing it, and looking.
 
 Only on the way to showing a problem, as each value that is tried makes a component's objects anew.
 As in components/trace.py, what is said is true by construction.
@@ -40,8 +40,8 @@ class Place(NamedTuple):
 
 
 def origin(loaded: Loaded, spot: Spot) -> Place | None:
-    """Where the value at ``spot`` is written; None where that is not one value of a site's files
-    (it follows from several, from a release, or from Foresite itself)."""
+    """The place of the value at ``spot``. None where that is not one value of a site's files: it
+    follows from several, from a release, or from Foresite itself."""
     site, document = loaded.site, loaded.document
     if site is None or document is None or spot.component not in COMPONENTS:
         return None
@@ -57,7 +57,8 @@ def _body(site: Site, spot: Spot) -> dict[str, Any] | None:
 
 
 def _in_manifests(site: Site, spot: Spot, body: dict[str, Any]) -> Place | None:
-    """Where an object begins in a file that the site brings: itself, or one that it holds."""
+    """The place where an object begins in a file that the site brings: itself, or one that it
+    holds."""
     for path, text in site.texts.items():
         if path.endswith((".yaml", ".yml")):
             try:

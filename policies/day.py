@@ -1,4 +1,4 @@
-"""Which day it is, for exceptions that end."""
+"""The present day, for exceptions that end."""
 
 import datetime
 from collections.abc import Mapping

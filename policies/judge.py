@@ -1,4 +1,4 @@
-"""All rules over all objects of a site, with the exceptions: what remains is to be mended.
+"""All rules over all objects of a site, with the exceptions: what remains has to be corrected.
 
 Owns the order of findings and what counts as excepted; the rules are in policies/rules/.
 """

@@ -40,7 +40,7 @@ class Cause(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Why something happens: an effect, the object it is traced to, and the edits behind it.
+    """The reason for an impact: an effect, the object it is traced to, and the edits behind it.
 
     ``object`` is for a person: ``MachineDeployment tokyo-1/v100``. ``causes`` are empty where the
     edit could not be told.

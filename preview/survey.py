@@ -57,8 +57,9 @@ class Ways(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """Where the files of both sides lie, the sites among which a clash may be, by site the hosts
-    whose BMC was another's, objects that another code made, and how nodes were last seen."""
+    """The input of the work: the folders of both sides, the sites among which a clash may be, by
+    site the hosts whose BMC was another's, objects that another code made, and the last seen states
+    of nodes."""
 
     before: Path
     after: Path

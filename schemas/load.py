@@ -62,8 +62,7 @@ _typed, _literals = lru_cache(maxsize=4)(parse), lru_cache(maxsize=8)(in_file)
 
 
 class Loaded(NamedTuple):
-    """The result of loading one site; ``site`` is None where it has problems. ``hints`` fail
-    nothing."""
+    """The result for one site; ``site`` is None where it has problems. ``hints`` fail nothing."""
 
     name: str
     site: Site | None

@@ -23,7 +23,7 @@ from schemas.reading.yaml_reader import Document
 
 
 class Origin(StrEnum):
-    """Where a value comes from."""
+    """The origin of a value."""
 
     SITE_FILE = "site file"
     HOST_LIST = "host list"
@@ -140,7 +140,7 @@ class _Walk:
         return put, tuple(each for each in choices.get(field, ()) if each != value)
 
     def _field(self) -> str:
-        """Which field of the model is underfoot, wherever in a list it stands."""
+        """The field of the model at the present step, wherever in a list it stands."""
         return ".".join(step for step in self.at if isinstance(step, str))
 
     def _renamed(self, column: str) -> Callable[[Any], Site]:

@@ -261,7 +261,7 @@ def write(files: dict[Path, bytes]) -> None:
 
 
 def upstream_path() -> Path:
-    """Where the real CRDs lie: $FORESITE_UPSTREAM, else beside the repository."""
+    """The folder of the real CRDs: $FORESITE_UPSTREAM, else beside the repository."""
     return Path(os.environ.get("FORESITE_UPSTREAM") or ROOT.parent / "shared" / "upstream")
 
 

@@ -1,4 +1,4 @@
-"""Which kinds the stored schemas cover; :mod:`tools.crds` makes them."""
+"""The kinds that the stored schemas cover; :mod:`tools.crds` makes them."""
 
 CRDS = {
     "cluster-api": (

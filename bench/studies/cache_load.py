@@ -103,7 +103,7 @@ def rates(found: Found) -> Iterator[str]:
 
 
 def shares(found: Found) -> Iterator[str]:
-    """Where the time of a request through Envoy and the server goes."""
+    """The shares of the time of a request through Envoy and the server."""
     yield (
         "| object | connections | all, us a request | client | Envoy: own code, kernel "
         "| server: own code, kernel |"

@@ -74,7 +74,7 @@ http {{
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Where requests go, and the processes that carry them."""
+    """The way of requests, and the processes that carry them."""
 
     name: str
     port: int

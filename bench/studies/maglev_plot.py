@@ -60,7 +60,7 @@ def _panel(panel: Panel, left: float) -> Iterator[str]:
 
 
 def _apart(ends: Mapping[str, float], distance: float = 15) -> dict[str, float]:
-    """Where the names of lines stand beside their ends: none on another, none below the panel."""
+    """The places of the names of lines beside their ends: none on another, none below the panel."""
     placed: dict[str, float] = {}
     highest = _BOTTOM + distance
     for name, at in sorted(ends.items(), key=lambda item: item[1], reverse=True):

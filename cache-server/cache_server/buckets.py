@@ -14,7 +14,7 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 class ConfigError(ValueError):
-    """Why a configuration file is not taken, in one line."""
+    """The reason why a configuration file is not taken, in one line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,8 @@ def claims(token: str) -> dict[str, Any] | None:
 
 
 def never_good(token: str, audience: str) -> str | None:
-    """Why the API server would refuse a token whoever signed it; None where it may be good.
+    """The reason why the API server would refuse a token whoever signed it; None where it may be
+    good.
 
     The text is for who sent the token and for the log: nothing of the token is in it.
     """

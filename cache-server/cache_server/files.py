@@ -28,7 +28,7 @@ def space(size: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where things are in the data folder; ``run`` tells this process's files from older ones."""
+    """The paths in the data folder; ``run`` tells this process's files from older ones."""
 
     data: Path
     run: str

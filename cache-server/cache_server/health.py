@@ -23,7 +23,7 @@ class Health:
         """Whether the index is: no later look makes that good."""
 
     def failing(self) -> str | None:
-        """Why the server does not work; None while it does."""
+        """The reason why the server does not work; None while it does."""
         if self.ending:
             return "the server is ending"
         if self.broken:

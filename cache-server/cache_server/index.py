@@ -202,7 +202,7 @@ def below(connection: sqlite3.Connection, first_byte: int) -> Iterator[Row]:
 
 
 def latest_access(connection: sqlite3.Connection) -> int:
-    """When the object that was used last was used; 0 where there is none."""
+    """The time when the object that was used last was used; 0 where there is none."""
     return int(connection.execute("SELECT coalesce(max(accessed), 0) FROM object").fetchone()[0])
 
 

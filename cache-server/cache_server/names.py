@@ -1,4 +1,4 @@
-"""Which object a request means: its name is what the client sent, byte for byte."""
+"""The object that a request means: its name is the one that the client sent, byte for byte."""
 
 import hashlib
 import re

@@ -23,7 +23,7 @@ class Refusal(Exception):
 
 
 class StartError(Exception):
-    """Why the server cannot start, in one line."""
+    """The reason why the server cannot start, in one line."""
 
 
 def bad_request(text: str) -> Refusal:

@@ -38,7 +38,8 @@ class _Busy(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """Where the API server is, and the files by which the server knows it and is known to it."""
+    """The address of the API server, and the files by which the server knows it and is known to
+    it."""
 
     url: str
     authority: Path

@@ -172,8 +172,8 @@ def _parser(environment: Mapping[str, str]) -> _Parser:
 
 
 def _in_cluster(environment: Mapping[str, str]) -> str:
-    """Where pods find the API server (kubernetes.io, "Accessing the Kubernetes API from a Pod");
-    empty elsewhere."""
+    """The address where pods find the API server (kubernetes.io, "Accessing the Kubernetes API from
+    a Pod"); empty elsewhere."""
     host = environment.get("KUBERNETES_SERVICE_HOST")
     port = environment.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:

@@ -1,4 +1,4 @@
-"""Who may take how much: space that uploads hold, and what is evicted to make room for it.
+"""The space and its users: space that uploads hold, and objects that are evicted to make room.
 
 All of it runs in the index's writer thread, one after the other, so that no two uploads are
 promised the same bytes.
@@ -38,7 +38,7 @@ class Reservation:
 
 
 class Accesses:
-    """When objects were used last, until the index knows it."""
+    """The times when objects were used last, until the index knows them."""
 
     def __init__(self, latest: int) -> None:
         self._lock = threading.Lock()

@@ -25,7 +25,7 @@ _SPREAD = 0.1
 
 
 class Judge(Protocol):
-    """Who says whose a token is."""
+    """The judge that says whose a token is."""
 
     async def namespace(self, token: str) -> str | None:
         """The namespace of a token, None where it does not count; Unavailable if unknown."""
@@ -33,7 +33,7 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Which tokens count, and for how many seconds a judgement does."""
+    """The tokens that count, and for how many seconds a verdict does."""
 
     audience: str
     accepted_seconds: float

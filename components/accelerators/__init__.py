@@ -1,4 +1,4 @@
-"""Accelerators: what makes a site's cards a resource, watches them, and turns the resource that a
+"""Accelerators: what makes a site's devices a resource, watches them, and turns the resource that a
 researcher asks for into a device of that model.
 
 Owns device plugins and exporters (``plugins.py``), NVIDIA's operator (``operator.py``), what nodes

@@ -77,7 +77,7 @@ def resources(site: Site) -> dict[str, str]:
 
 
 def most(site: Site) -> dict[str, int]:
-    """How many cards of a model the largest host has, by resource."""
+    """How many devices of a model the largest host has, by resource."""
     found: dict[str, int] = {}
     for each in served(site):
         name = site.resource(each.model)

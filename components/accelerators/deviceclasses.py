@@ -1,4 +1,4 @@
-"""Device classes: a model's cards as its DRA driver shows them, under the model's own resource.
+"""Device classes: a model's devices as its DRA driver shows them, under the model's own resource.
 
 Sources: KEP-5004 and Kubernetes 1.34, api resource/v1, DeviceClassSpec.
 """
@@ -16,7 +16,7 @@ def class_name(resource: str) -> str:
 
 
 def device_classes(site: Site) -> list[Manifest]:
-    """A DeviceClass for each model, where DRA drivers hand the cards out."""
+    """A DeviceClass for each model, where DRA drivers hand the devices out."""
     records = {each.model: each.record for each in served(site)}
     found = []
     for model, record in records.items():

@@ -12,7 +12,7 @@ NAMESPACE = "accelerators"
 
 
 class Served(NamedTuple):
-    """A pool with accelerators: their model's name and record, and the cards of a host."""
+    """A pool with accelerators: their model's name and record, and the devices of a host."""
 
     pool: Pool
     model: str

@@ -52,7 +52,7 @@ def _policy(site: Site, chosen: GpuOperator, pools: list[Served]) -> Manifest:
         },
         "driver": _drivers(chosen, pools),
         "toolkit": _part(site, "container-toolkit"),
-        # With a DRA driver the same cards would be handed out twice.
+        # With a DRA driver the same devices would be handed out twice.
         "devicePlugin": _part(site, "device-plugin") if plugs else {"enabled": False},
         "gfd": _part(site, "device-plugin"),
         "dcgmExporter": {
@@ -111,7 +111,7 @@ def _drivers(chosen: GpuOperator, pools: list[Served]) -> Json:
 
 
 def _driver(site: Site, each: Served) -> Manifest:
-    """The driver of a pool, at its model's version: new branches drop old cards."""
+    """The driver of a pool, at its model's version: new branches drop old devices."""
     spec: Json = {
         "driverType": "gpu",
         "repository": DRIVER_REPOSITORY,

@@ -1,4 +1,4 @@
-"""Device plugins and exporters: a DaemonSet of each for each pool, whoever makes the cards.
+"""Device plugins and exporters: a DaemonSet of each for each pool, whoever makes the devices.
 
 Sources: Kubernetes 1.34, api pkg/apis/deviceplugin/v1beta1/constants.go (DevicePluginPath) and
 pkg/kubelet/apis/podresources/constants.go; NVIDIA/k8s-device-plugin 0.20.0, deployments/static and
@@ -18,8 +18,8 @@ PLUGINS = "/var/lib/kubelet/device-plugins"
 POD_RESOURCES = "/var/lib/kubelet/pod-resources"
 """Where the kubelet tells which pod has which device."""
 RESOURCES: Json = {
-    # Plugins take some 50 MiB, exporters of eight cards some 300; the limit is for leaks alone, as
-    # a site may name a program that nobody has measured.
+    # Plugins take some 50 MiB, exporters of eight devices some 300; the limit is for leaks alone,
+    # as a site may name a program that nobody has measured.
     "requests": {"cpu": "50m", "memory": "128Mi"},
     "limits": {"memory": "1Gi"},
 }
@@ -29,7 +29,7 @@ PLUGIN, EXPORTER = "device-plugin", "exporter"
 def daemons(site: Site) -> list[Manifest]:
     """The DaemonSets of all pools that the GPU operator does not serve, and what they run in.
 
-    No device plugin where a DRA driver hands the cards out: they would be handed out twice.
+    No device plugin where a DRA driver hands the devices out: they would be handed out twice.
     """
     found = []
     for each in served(site):
@@ -72,7 +72,7 @@ def _plugin(site: Site, each: Served) -> Manifest:
 
 
 def _exporter(site: Site, each: Served, program: Exporter) -> Manifest:
-    """The exporter of a pool; it may ask the kubelet which pod has which card."""
+    """The exporter of a pool; it may ask the kubelet which pod has which device."""
     container = {
         **_container(EXPORTER, image(site, each.record, program, EXPORTER)),
         **_program(program),

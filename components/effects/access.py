@@ -59,7 +59,7 @@ def _within(narrow: Json, wide: Json, key: str) -> bool:
 
 
 def subjects(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """Who has a role: harmless if nobody loses it."""
+    """The subjects of a role: harmless if nobody loses it."""
     old, new = (
         {str(sorted(each.items())) for each in items(side.body, "subjects")} if side else set()
         for side in (change.before, change.after)

@@ -37,7 +37,7 @@ ANNOTATIONS = harmless("annotations of the object itself; no pod is made of them
 
 
 class Applier(Enum):
-    """Who brings objects into a cluster."""
+    """The program that applies objects to a cluster."""
 
     PULUMI = auto()
     """`pulumi up`, with server-side apply."""

@@ -129,7 +129,7 @@ def content(site: SiteChange, change: ObjectChange, field: FieldChange | None) -
 
 
 def _both(site: SiteChange, change: ObjectChange) -> list[Reader]:
-    """Who reads it on either side, once each; pods that run are of the earlier one."""
+    """The readers on either side, once each; pods that run are of the earlier one."""
     found: dict[Name, Reader] = {}
     for side, read in ((site.after, change.after), (site.before, change.before)):
         for each in readers(side, read) if read else ():

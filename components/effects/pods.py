@@ -58,7 +58,7 @@ class Moves(NamedTuple):
 
 
 def moves(site: SiteChange, before: Manifest, after: Manifest) -> Moves:
-    """Where pods stay, and where they come or go."""
+    """The hosts where pods stay, and those where they come or go."""
     old, new = places(site.before, before), places(site.after, after)
     same = _placement(before) == _placement(after)
     stay, move = {}, {}

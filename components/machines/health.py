@@ -1,7 +1,7 @@
 """Cluster API's health checks, as the last resort: a machine gone for long, and few at once.
 
-The first healer of a fault is not here. With the remedy reboot a machine that never became a node
-is left alone (nodeStartupTimeoutSeconds 0): the Metal3 provider cannot power-cycle it, and its
+The first remediator of a fault is not here. With the remedy reboot a machine that never became a
+node is left alone (nodeStartupTimeoutSeconds 0): the Metal3 provider cannot power-cycle it, and its
 vain request would block the health check of the others (CAPM3 1.13, metal3remediation_manager.go).
 """
 
@@ -31,7 +31,7 @@ def health_checks(site: Site) -> list[Manifest]:
 
 
 def health_check(site: Site, pool: Pool) -> Manifest:
-    """When a pool's machine counts as failed, and how many may be at once.
+    """The conditions under which a pool's machine counts as failed, and how many may be at once.
 
     Of a control plane one at most, however large: the power cycle asks nobody for the quorum.
     """

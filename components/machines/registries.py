@@ -1,4 +1,4 @@
-"""Where a host's containerd looks for images: its hosts.toml files, a folder a registry.
+"""The places where a host's containerd looks for images: its hosts.toml files, a folder a registry.
 
 containerd reads the folder of the registry that an image's reference names, or else ``_default``,
 never both. It asks the hosts of the file in their order, and ``server`` last; on any error, a 404

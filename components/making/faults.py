@@ -1,4 +1,4 @@
-"""The faults of hosts as nodes show them: for detectors, healers and alerts alike."""
+"""The faults of hosts as nodes show them: for detectors, remediators and alerts alike."""
 
 from collections.abc import Mapping
 
@@ -16,8 +16,8 @@ CONDITIONS: Mapping[Fault, str] = {
 """The type of the node condition of each fault; True means that the node has it."""
 DOMAIN = f"remediation.{OWN_DOMAIN}"
 FAULTY_TAINT = f"{DOMAIN}/faulty"
-"""Taint of a node with a fault that a healer mends, from when it is seen until it is gone: no new
-pod comes, whatever becomes of the repair. Its value is the fault."""
+"""Taint of a node with a fault that a remediator repairs, from when it is seen until it is gone: no
+new pod comes, whatever becomes of the repair. Its value is the fault."""
 QUARANTINED_TAINT = f"{DOMAIN}/quarantined"
 """Taint of a node that repairs did not help. A person takes it away."""
 OPERATING_TAINT = "nodeops.k8s.preferred.jp/operating"
@@ -26,8 +26,8 @@ controllers/nodeoperation_controller.go)."""
 DETECTOR = "node-problem-detector"
 """What sets the conditions, by the name that its metrics have."""
 TURN_LABEL = f"{DOMAIN}/turn"
-"""Label of a node whose turn it is to be mended; its value is the fault. A NodeRemediationTemplate
-only selects nodes with it, so that a node has one operation at a time."""
+"""Label of a node whose turn it is to be repaired; its value is the fault. A
+NodeRemediationTemplate only selects nodes with it, so that a node has one operation at a time."""
 REBOOTS_ANNOTATION = f"{DOMAIN}/reboots"
-"""Annotation of a node: when it was rebooted to mend it, as seconds since 1970, one after another
+"""Annotation of a node: when it was rebooted to repair it, as seconds since 1970, one after another
 with commas."""

@@ -31,7 +31,7 @@ def group_kind(body: Json) -> GroupKind:
 
 
 class Target(StrEnum):
-    """Which of the two clusters of a site an object belongs to."""
+    """The one of a site's two clusters that an object belongs to."""
 
     MANAGEMENT = "management"
     """The cluster that runs Cluster API for the site."""

@@ -1,4 +1,4 @@
-"""Which of a site's objects the real schemas refuse, and which are one and the same.
+"""The objects of a site that the real schemas refuse, and those that are one and the same.
 
 Both sides of this are plain data; the schemas are those of the real API server and CRDs.
 """

@@ -62,7 +62,7 @@ def program(name: str, namespace: str, port: int) -> Scrape:
 
 
 class Severity(StrEnum):
-    """Who is told."""
+    """The severity of an alert, which decides who gets it."""
 
     CRITICAL = "critical"
     """Somebody has to look now, at night too."""

@@ -1,4 +1,5 @@
-"""Who is told of which alert, what is one message, and what is not told beside something larger.
+"""The routes of alerts: who gets each, what one message holds, and which alerts a larger one
+silences.
 
 The same routes as an AlertmanagerConfig of the Prometheus operator and as a whole alertmanager.yml.
 Secrets stand in neither: the one names a Secret and its key, the other a file.
@@ -62,8 +63,8 @@ INHIBITIONS = (
     # A node that is gone has no faults of its own, and one that repairs did not help is told once.
     Inhibition("NodeStaysOut", OF_A_NODE, ("node",)),
     Inhibition("NodeQuarantined", f"{OF_A_NODE}|NodeStaysOut", ("node",)),
-    # What half a pool has is no fault of its hosts, and repairs are held. Faults that nobody mends
-    # are not counted in it, so they are told.
+    # What half a pool has is no fault of its hosts, and repairs are held. Faults that nobody
+    # repairs are not counted in it, so they are told.
     Inhibition("FaultStorm", OF_A_REPAIR, ("pool",)),
     Inhibition("AcceleratorsGone", "AcceleratorsMissing", ("model",)),
     Inhibition("SchedulerDown", "SchedulerPlacesNothing|SchedulerStuck", ("scheduler",)),

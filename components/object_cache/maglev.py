@@ -1,4 +1,5 @@
-"""Which server keeps an object, and how many objects another set of servers moves: Envoy's Maglev.
+"""The server that keeps an object, and the number of objects that another set of servers moves:
+Envoy's Maglev.
 
 The table is Envoy's, entry for entry (envoyproxy/envoy v1.39,
 source/extensions/load_balancing_policies/maglev/maglev_lb.cc), for endpoints of equal weight:

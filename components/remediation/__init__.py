@@ -1,1 +1,1 @@
-"""Fault remediation: faults of hosts are found, and mended without a person where that helps."""
+"""Fault remediation: faults of hosts are found, and repaired without a person where that helps."""

@@ -1,4 +1,4 @@
-"""How many nodes of a pool a healer may take out at a time: a NodeDisruptionBudget for each."""
+"""How many nodes of a pool a remediator may take out at a time: a NodeDisruptionBudget for each."""
 
 from components.making.faults import QUARANTINED_TAINT
 from components.making.manifest import Json, Manifest, Target
@@ -19,7 +19,7 @@ CONTROL_PLANE_TAINTS = (*OUT_TAINTS, QUARANTINED_TAINT)
 
 
 def budgets(site: Site) -> list[Manifest]:
-    """A budget for each healer and pool.
+    """A budget for each remediator and pool.
 
     The controller holds an operation back while *any* budget that the operation's selector chooses
     is used up, whether the node is the budget's or not (node-operation-controller 0ac94deb,

@@ -97,7 +97,7 @@ def files(site: Site, pool: Pool) -> dict[str, str]:
     texts = {name: (SCRIPTS / name).read_text("utf-8") for name in sorted(scripts)}
     remediation = site.file.remediation
     detector = remediation.detector if remediation else Detector()
-    # Who takes out single cards reads from the message which they are.
+    # Who takes out single devices reads from the message which they are.
     telling = {Fault.PCIE_LINK_DEGRADED} if site.taints_devices(pool) else set()
     made = {monitor(each): _monitor(each, detector, each.fault in telling) for each in found}
     return {name: _dumped(body) for name, body in made.items()} | texts

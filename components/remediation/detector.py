@@ -32,7 +32,7 @@ SOURCE = "/configuration"
 """Where the ConfigMap is mounted. What runs is a copy of it, made when the pod starts: new scripts
 would else run at once on all hosts, with the old monitors' arguments."""
 RESOURCES: Json = {
-    # The detector takes some 60 MiB, a health command that talks to eight cards some 100 more.
+    # The detector takes some 60 MiB, a health command that talks to eight devices some 100 more.
     "requests": {"cpu": "50m", "memory": "128Mi"},
     "limits": {"memory": "512Mi"},
 }

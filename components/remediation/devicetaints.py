@@ -1,11 +1,12 @@
-"""Takes single faulty cards out of use where a DRA driver hands them out, so that the others of
+"""Takes single faulty devices out of use where a DRA driver hands them out, so that the others of
 their host stay in use: a small program that writes a DeviceTaintRule for each.
 
-For cards with too few PCIe lanes: such a card works, but slowly, and only a hand at the host helps.
-What its driver tells of a card is for those who reboot the host, and NVIDIA's driver taints such a
-card by itself (NVIDIA/k8s-dra-driver-gpu 22407113, cmd/gpu-kubelet-plugin/device_health.go).
+For devices with too few PCIe lanes: such a device works, but slowly, and only a hand at the host
+helps. What its driver tells of a device is for those who reboot the host, and NVIDIA's driver
+taints such a device by itself (NVIDIA/k8s-dra-driver-gpu 22407113,
+cmd/gpu-kubelet-plugin/device_health.go).
 
-The effect is NoSchedule: who runs on the card keeps it until the end, and the controller manager
+The effect is NoSchedule: who runs on the device keeps it until the end, and the controller manager
 has no part in it. Rules hold for pods that ask by an extended resource too, as these have no place
 for tolerations; only a scheduler that knows rules heeds them (:mod:`schemas.facts.feature_gates`).
 Sources: KEP-5055; Kubernetes 1.34 and 1.35, k8s.io/dynamic-resource-allocation
@@ -50,7 +51,7 @@ _DEVICES = "resource.k8s.io"
 
 
 def device_taints(site: Site) -> list[Manifest]:
-    """The objects of the program but its namespace; none where no card is taken out by itself."""
+    """The objects of the program but its namespace; none where no device is taken out by itself."""
     if not any(site.taints_devices(pool) for pool in site.file.pools):
         return []
     texts = {name: (SCRIPTS / name).read_text("utf-8") for name in PROGRAM}

@@ -1,4 +1,4 @@
-"""The health checks by which medik8s mends hosts: one for each healer of its kind and pool.
+"""The health checks by which medik8s repairs hosts: one for each remediator of its kind and pool.
 
 NodeHealthCheck decides, SelfNodeRemediation reboots: its agent on the host reboots that by itself,
 also where the node is ready, and no pod is asked to leave before. Until the condition is gone the
@@ -35,7 +35,8 @@ node does not count as healthy, and its remediation is not ended (soonMatchingNo
 
 
 def health_checks(site: Site) -> list[Manifest]:
-    """The objects of a site's healers of the kind medik8s; none where it has no such healer."""
+    """The objects of a site's remediators of the kind medik8s; none where it has no such
+    remediator."""
     settings = site.file.remediation
     if settings is None:
         return []
@@ -69,7 +70,7 @@ def _template(site: Site, settings: Remediation, healer: Healer) -> Manifest:
 
 
 def _check(site: Site, settings: Remediation, healer: Healer, pool: Pool) -> Manifest:
-    """The health check of a healer's pool."""
+    """The health check of a remediator's pool."""
     faults = site.mended(pool, healer)
     settled = f"{_settled_seconds(settings)}s"
     reference = {
@@ -90,9 +91,10 @@ def _check(site: Site, settings: Remediation, healer: Healer, pool: Pool) -> Man
         "spec": {
             "selector": {"matchLabels": {POOL_LABEL: pool.name}},
             "unhealthyConditions": _conditions(settings, [CONDITIONS[each] for each in faults]),
-            # The nodes that it mends count, so this is the healer's budget, and with more at a time
-            # all that are not begun wait for a person. The rules keep it within max_faulty_percent
-            # and the pool's machines; more than there are nodes would be an error (getMinHealthy).
+            # The nodes that it repairs count, so this is the remediator's budget, and with more at
+            # a time all that are not begun wait for a person. The rules keep it within
+            # max_faulty_percent and the pool's machines; more than there are nodes would be an
+            # error (getMinHealthy).
             "maxUnhealthy": healer.max_unavailable,
             "stormCooldownDuration": settled,
             "healthyDelay": settled,
@@ -108,7 +110,7 @@ def _conditions(settings: Remediation, types: list[str]) -> list[Json]:
     """The conditions that make a node unhealthy: any of the faults, for long enough.
 
     A fault of which nothing is known, and a node that is not ready, change nothing (``NEVER``) but
-    that the node is not counted as healthy. Nodes that do not answer are Cluster API's to mend.
+    that the node is not counted as healthy. Nodes that do not answer are Cluster API's to repair.
     """
     long_enough = f"{settings.medik8s.unhealthy_seconds}s"
     found = [{"type": each, "status": "True", "duration": long_enough} for each in types]

@@ -11,7 +11,7 @@ from schemas.model.vocabulary import HealerKind
 COMPONENT = "remediation"
 NAME_LABEL = "app.kubernetes.io/name"
 HEALER_LABEL = f"{DOMAIN}/healer"
-"""On objects of a healer: its name."""
+"""On objects of a remediator: its name."""
 CONTROLLER = "node-operation-controller"
 """Node Operation Controller, and its name among the release's images."""
 TURNS = "turns"
@@ -57,7 +57,7 @@ def chosen(program: str) -> dict[str, str]:
 
 
 def of_healer(healer: Healer, pool: Pool) -> dict[str, str]:
-    """The labels of a healer's objects for a pool; budgets are chosen by them."""
+    """The labels of a remediator's objects for a pool; budgets are chosen by them."""
     return {HEALER_LABEL: healer.name, POOL_LABEL: pool.name}
 
 

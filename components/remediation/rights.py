@@ -87,7 +87,7 @@ def rights(site: Site) -> list[Manifest]:
 def _turns_own_rules(site: Site) -> list[Json]:
     """No ConfigMap but those that it makes is deleted: the detector's scripts run with all rights
     on every node, and to delete and create is to overwrite. Rights to create know no names."""
-    # Of every pool: one that no healer has any more may still be held.
+    # Of every pool: one that no remediator has any more may still be held.
     made = [f"turns-held-{pool.name}" for pool in site.file.pools]
     return [
         rule("", ["configmaps"], ["get", "list", "create"]),

@@ -3,5 +3,5 @@ way.
 
 Owns a kube-scheduler's objects (``workload.py``, ``configuration.py``, ``rights.py``), the canary
 that wakes parked gangs (``canary.py``), and the policies that send each pod to the scheduler of its
-pool (``policies.py``, ``gangpolicies.py``). Does not own limits, queues and tiers.
+pool (``policies.py``, ``gangpolicies.py``). Does not own limits, queues and PriorityClasses.
 """

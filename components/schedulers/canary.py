@@ -24,14 +24,14 @@ IMAGE = "busybox"
 """Its name among the release's images."""
 PRIORITY_CLASS = "gang-canary"
 PRIORITY = -2_000_000_000
-"""Below every tier that a site file can write: a canary gives way to all."""
+"""Below every PriorityClass that a site file can write: a canary gives way to all."""
 PODS, SLEEP_SECONDS = 5, 8
 """One after the other: with one to three seconds to start each, they fill most of a minute."""
 DEADLINE_SECONDS = 58
 
 
 def priority_class(site: Site) -> Manifest:
-    """The tier of canaries: they are taken first, and take nobody's place."""
+    """The PriorityClass of canaries: they are taken first, and take nobody's place."""
     body = {
         "apiVersion": "scheduling.k8s.io/v1",
         "kind": "PriorityClass",

@@ -145,7 +145,7 @@ def _ports(scheduler: KubeScheduler) -> list[Json]:
 
 
 def _probes(scheduler: KubeScheduler) -> Json:
-    """When a scheduler counts as working, and when it is restarted.
+    """The probes by which a scheduler counts as working, and is restarted.
 
     /readyz is of no use: a standby answers 500 until it leads and has filled its caches
     (cmd/kube-scheduler/app/server.go, sched-handler-sync), and an update would wait for it. The

@@ -1,5 +1,5 @@
 """Teams: who may use what of a site.
 
-Owns namespaces, tiers of priority and limits, and the policies without which these would not hold.
+Owns namespaces, PriorityClasses and limits, and the policies without which these would not hold.
 Does not own the schedulers that act on them (components/schedulers).
 """

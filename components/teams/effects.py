@@ -2,7 +2,7 @@
 pod does.
 
 A limit that is lowered evicts nobody, whoever holds it; what it changes is what starts later, and
-with Kueue and a PodGroup's queue also who makes way when something of a higher tier waits.
+with Kueue and a PodGroup's queue also who makes way when something of a higher PriorityClass waits.
 
 Sources: pfnet/kube-throttler 1.7.4, pkg/controllers, pkg/scheduler_plugin; Kueue 0.19.2,
 pkg/controller/core, pkg/scheduler/preemption; Volcano 1.15.1, installer/helm (actions),
@@ -68,7 +68,7 @@ def belonging(
 def default_tier(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
-    """Which tier pods get that name none; the API server knows one at a time."""
+    """The PriorityClass of pods that name none; the API server knows one at a time."""
     others = [
         each.one.title
         for each in site.changes.values()
@@ -86,8 +86,8 @@ def default_tier(
 
 
 def ordering(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """Kueue gives jobs that run the new number too: where tiers change places, one that waits may
-    at once take the place of one that runs."""
+    """Kueue gives jobs that run the new number too: where PriorityClasses change places, one that
+    waits may at once take the place of one that runs."""
     old, new = (_order(side, change) for side in (site.before, site.after))
     kept = [name for name in new if name in old]
     if kept == [name for name in old if name in new]:
@@ -106,7 +106,7 @@ def ordering(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
 
 
 def _order(side: Side | None, change: ObjectChange) -> list[str]:
-    """The tiers of one side, the lowest first."""
+    """The PriorityClasses of one side, the lowest first."""
     every = side.objects.values() if side else ()
     tiers = [each.body for each in every if each.group_kind == change.group_kind]
     return [each["metadata"]["name"] for each in sorted(tiers, key=lambda each: each["value"])]

@@ -1,8 +1,8 @@
 """Limits by team and model where Kueue admits jobs.
 
 The cohort has what the site has, and each team's queue may borrow of it as much as the team is
-promised. So no team goes beyond its promise, and even where more is promised than there is, no job
-is admitted that would not fit; then lower tiers make way, of whichever team.
+guaranteed. So no team goes beyond its guarantee, and even where more is guaranteed than there is,
+no job is admitted that would not fit; then lower PriorityClasses make way, of whichever team.
 
 Sources: Kueue 0.19.2, apis/kueue/v1beta2, pkg/cache/scheduler/resource_node.go (available),
 pkg/scheduler/preemption/classical, pkg/controller/constants (DefaultLocalQueueName).
@@ -31,7 +31,8 @@ cover also what is not limited."""
 
 
 def queues(site: Site) -> list[Manifest]:
-    """Flavours, the cohort, each team's queues, and tiers; nothing where Kueue serves no model."""
+    """Flavours, the cohort, each team's queues, and PriorityClasses; nothing where Kueue serves no
+    model."""
     models = held(site, Holder.KUEUE)
     if not models:
         return []
@@ -143,6 +144,7 @@ def _local_queue(site: Site, team: Team, namespace: str) -> Manifest:
 
 
 def _tiers(site: Site) -> Iterator[Manifest]:
-    """The tiers once more, for the label by which a job may name one for its queue alone."""
+    """The PriorityClasses once more, for the label by which a job may name one for its queue
+    alone."""
     for tier in site.scheduling.priorities:
         yield _made(site, "WorkloadPriorityClass", tier.name, {"value": tier.value})

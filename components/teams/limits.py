@@ -84,7 +84,7 @@ def _written(moment: datetime) -> str:
 def quotas(site: Site) -> list[Manifest]:
     """For each namespace of a team a quota of the models that no throttler limits.
 
-    A rule sees to it that a team with a promise of such a model has one namespace alone.
+    A rule sees to it that a team with a guarantee of such a model has one namespace alone.
     """
     models = held(site, Holder.QUOTA)
     if not models:

@@ -7,7 +7,7 @@ from schemas.model.scheduling import Team
 
 COMPONENT = "teams"
 TIERS_ANNOTATION = f"{OWN_DOMAIN}/priorities"
-"""On a team's namespace: the tiers that it may use, with commas between them."""
+"""On a team's namespace: the PriorityClasses that it may use, with commas between them."""
 
 
 def metadata(site: Site, name: str, namespace: str = "") -> Json:
@@ -27,6 +27,7 @@ def of_any_team() -> Json:
 
 
 def tiers_of(site: Site, team: Team) -> list[str]:
-    """The tiers that a team may use, the default one among them, in the order of the site's."""
+    """The PriorityClasses that a team may use, the default one among them, in the order of the
+    site's."""
     tiers = site.scheduling.priorities
     return [tier.name for tier in tiers if tier.default or tier.name in team.priorities]

@@ -19,7 +19,7 @@ from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
 
 
 class Judged(NamedTuple):
-    """Which writes a policy judges: the API group and version, and operations by resource."""
+    """The writes that a policy judges: the API group and version, and operations by resource."""
 
     group: str
     version: str

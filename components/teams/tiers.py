@@ -1,7 +1,8 @@
-"""Tiers of priority, and what keeps a team out of those that are not its own.
+"""PriorityClasses, and what keeps a team out of those that are not its own.
 
-Sources: Kubernetes 1.34, plugin/pkg/admission/priority (before quotas, it writes the default tier
-into a pod that names none), pkg/quota/v1/evaluator/core/pods.go (podMatchesScopeFunc).
+Sources: Kubernetes 1.34, plugin/pkg/admission/priority (before quotas, it writes the default
+PriorityClass into a pod that names none), pkg/quota/v1/evaluator/core/pods.go
+(podMatchesScopeFunc).
 """
 
 from collections.abc import Iterator
@@ -13,11 +14,11 @@ from schemas.model.scheduling import Priority, Team
 
 SCOPE = "PriorityClass"
 OTHER_TIERS = "other-priorities"
-"""The quota of tiers that are not a team's: whoever is refused reads its name."""
+"""The quota of PriorityClasses that are not a team's: whoever is refused reads its name."""
 
 
 def priority_classes(site: Site) -> list[Manifest]:
-    """A PriorityClass for each tier."""
+    """A PriorityClass for each priority of the site file."""
     return [_priority_class(site, tier) for tier in site.scheduling.priorities]
 
 
@@ -34,10 +35,10 @@ def _priority_class(site: Site, tier: Priority) -> Manifest:
 
 
 def tier_quotas(site: Site) -> list[Manifest]:
-    """For each namespace of a team a quota of no pod of any tier but its own.
+    """For each namespace of a team a quota of no pod of any PriorityClass but its own.
 
-    It names the tiers that are allowed, not those that are not: Kubernetes' own and those that
-    others make are refused too.
+    It names the PriorityClasses that are allowed, not those that are not: Kubernetes' own and those
+    that others make are refused too.
     """
     return [each for team in site.scheduling.teams for each in _quotas(site, team)]
 

@@ -23,7 +23,7 @@ def _queue(site: Site, team: Team, models: tuple[str, ...]) -> Manifest:
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "Queue",
         "metadata": metadata(site, team.name),
-        # What a team is promised is its own: no other queue takes it back.
+        # What a team is guaranteed is its own: no other queue takes it back.
         "spec": {"weight": 1, "reclaimable": False, "capability": capability},
     }
     return Manifest(f"Queue/{team.name}", body, target=Target.SITE)

@@ -38,7 +38,7 @@ def choice(word: str, known: Iterable[str]) -> str:
 
 
 def team(job: Setting) -> Iterator[Refusal]:
-    """Where a site has teams, each job is one's."""
+    """Each job of a site with teams is one team's."""
     request, names = job.request, [each.name for each in job.site.scheduling.teams]
     if request.team is None and names:
         fix = f"write the team that it is of: {', '.join(names)}"
@@ -145,7 +145,7 @@ def _endings(request: JobRequest) -> list[str]:
 
 
 def priority(job: Setting) -> Iterator[Refusal]:
-    """The tier is one of the site's that the team may use."""
+    """The PriorityClass is one of the site's that the team may use."""
     given, tiers, owner = job.request.priority, job.site.scheduling.priorities, job.team
     if given is None or job.site.file.scheduling is None:
         return

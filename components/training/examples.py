@@ -2,8 +2,8 @@
 
     kubectl get configmap job-templates -o go-template='{{index .data "all-reduce.v100.yaml"}}'
 
-One for each template and model that the team is promised: two workers where the promise allows it,
-with RDMA where the model's hosts have it, and with the cache where the team has a bucket.
+One for each template and model that the team is guaranteed: two workers where the guarantee allows
+it, with RDMA where the model's hosts have it, and with the cache where the team has a bucket.
 """
 
 from collections.abc import Iterator

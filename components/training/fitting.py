@@ -59,7 +59,7 @@ def machines(job: Setting) -> Iterator[Refusal]:
 
 
 def _servers(job: Setting) -> Iterator[Refusal]:
-    """Where parameter servers have a pool of their own, it holds them."""
+    """The pool of parameter servers, where they have their own, holds them."""
     pool, has_servers = job.helper_pool, job.request.template is Template.PARAMETER_SERVER
     if pool is None or job.site.model(pool) or not has_servers:
         return
@@ -73,7 +73,7 @@ def _servers(job: Setting) -> Iterator[Refusal]:
 
 
 def promises(job: Setting) -> Iterator[Refusal]:
-    """The team is promised as many accelerators, at some hour."""
+    """The team is guaranteed as many accelerators, at some hour."""
     team, model = job.team, job.request.model
     if team is None or not job.known:
         return

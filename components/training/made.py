@@ -76,7 +76,7 @@ def _together(setting: Setting) -> str:
 
 
 def _cache(setting: Setting) -> list[str]:
-    """Where workers find the cache, and what they may do there."""
+    """The address where workers find the cache, and their rights there."""
     client = setting.cache
     if client is None:
         return []
@@ -86,7 +86,7 @@ def _cache(setting: Setting) -> list[str]:
 
 
 def _off_peak(setting: Setting) -> list[str]:
-    """A job larger than the team's usual promise waits for the hours of the other one."""
+    """A job larger than the team's usual guarantee waits for the hours of the other one."""
     team, model = setting.team, setting.request.model
     usual = team.accelerators.get(model, 0) if team else 0
     if team is None or setting.devices <= usual:

@@ -12,7 +12,7 @@ from schemas.facts.site import Site
 
 
 def objects(site: Site) -> list[Manifest]:
-    """Runtimes for each model that a team is promised, and ready examples for each team."""
+    """Runtimes for each model that a team is guaranteed, and ready examples for each team."""
     return annotated([*runtimes(site), *examples(site)])
 
 

@@ -72,7 +72,7 @@ class JobRequest:
 
 
 class Refusal(NamedTuple):
-    """Why a job is not written: the option (``--workers``), what is wrong, what to write."""
+    """The refusal of a job: the option (``--workers``), what is wrong, what to write."""
 
     option: str
     message: str

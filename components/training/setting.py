@@ -42,7 +42,7 @@ class Setting:
 
     @property
     def namespace(self) -> str:
-        """Where the job is: in the team's first namespace unless it says."""
+        """The namespace of the job: the team's first one unless it names another."""
         return self.request.namespace or (self.team.namespaces[0] if self.team else "default")
 
     @cached_property
@@ -112,7 +112,7 @@ class Setting:
 
     @cached_property
     def backend(self) -> Backend | None:
-        """Who starts the job's pods; None for the default scheduler."""
+        """The backend that starts the job's pods; None for the default scheduler."""
         return self.site.backend_of(self.request.model)
 
     @property

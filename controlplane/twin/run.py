@@ -110,7 +110,7 @@ class Twin:
         return self._processes[name].answer(path)
 
     def log(self, name: str) -> Path:
-        """Where the output of a program goes, etcd's and the API server's too."""
+        """The file with the output of a program, etcd's and the API server's too."""
         return self.directory / f"{name}.log"
 
     def pids(self) -> dict[str, int | None]:

@@ -1,4 +1,4 @@
-"""Where the clusters of a site are not as Git says, object by object, field by field.
+"""The drift of a site's clusters from Git, object by object, field by field.
 
 Compared are the fields that a site's objects set: what controllers and the API server add is
 theirs.
@@ -42,7 +42,7 @@ class Difference(NamedTuple):
 def differences(
     wanted: Mapping[Key, Manifest], live: Mapping[Key, Json | None]
 ) -> Iterator[Difference]:
-    """Where the cluster is not as Git says."""
+    """The fields of the cluster that are not as Git says."""
     for key, manifest in wanted.items():
         found = live.get(key)
         named = _named(manifest.body)

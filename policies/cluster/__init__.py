@@ -1,8 +1,8 @@
 """Rules that must hold in a cluster whoever deploys, as CEL for ValidatingAdmissionPolicies.
 
 Plain data: ``cluster_rules`` gives the rules of a site, ``policy`` and ``binding`` the specs that
-the API server takes. What teams' pods may be, which tiers, queues and accelerators they may name,
-and the order of an upgrade are held by policies of the components themselves.
+the API server takes. What teams' pods may be, which PriorityClasses, queues and accelerators they
+may name, and the order of an upgrade are held by policies of the components themselves.
 
 Nobody is named whom a cluster may call otherwise: who may change the rule's own binding may do what
 the rule forbids, as nothing would keep them from it. So no administrator, no Cluster

@@ -29,8 +29,8 @@ def _images(pod: str) -> str:
 
 
 def _allowed(name: str) -> dict[str, str]:
-    """Who may change the rule's binding may do the forbidden things; asked last, as it costs a
-    look-up of rights."""
+    """The variable of those who may change the rule's binding, and so may do the forbidden things.
+    It is asked last, as it costs a look-up of rights."""
     return {
         "allowed": (
             "authorizer.group('admissionregistration.k8s.io')"

@@ -1,4 +1,4 @@
-"""Who gets devices of a host, and how they are counted."""
+"""The users of a host's devices, and the way in which devices are counted."""
 
 import re
 from collections.abc import Iterator

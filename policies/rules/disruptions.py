@@ -19,7 +19,7 @@ CHECKS = frozenset({"MachineHealthCheck", "NodeHealthCheck"})
 
 
 class Rolled(NamedTuple):
-    """Where an object says how it is replaced, and what it says there."""
+    """The place where an object says how it is replaced, and what it says there."""
 
     path: str
     strategy: Json
@@ -156,8 +156,8 @@ def _always_zero(field: str, value: Any) -> str:
 def _too_many(
     field: str, value: Any, budget: Object, site: tuple[Sequence[Object], Sequence[Nodes]]
 ) -> str:
-    """Why a budget allows no eviction of the pods that it selects; empty where it does, or where
-    the objects do not tell how many there are."""
+    """The reason why a budget allows no eviction of the pods that it selects. Empty where it does,
+    or where the objects do not tell how many there are."""
     objects, groups = site
     counts: list[int | None] = []
     for maker in objects:
@@ -209,7 +209,7 @@ def _unbounded(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
 
 
 def _most_unhealthy(each: Object) -> tuple[str, Any]:
-    """Up to how many unhealthy machines a check mends, and where it says so."""
+    """Up to how many unhealthy machines a check repairs, and where it says so."""
     spec = mapping(each.body, "spec")
     if each.kind == "NodeHealthCheck":
         healthy = percent(spec.get("minHealthy", "51%"))  # its default, node-healthcheck-operator

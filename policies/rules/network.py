@@ -1,4 +1,4 @@
-"""Who reaches a site's programs, and what happens to all requests when one of them is away."""
+"""Access to a site's programs, and the fate of all requests when one of them is away."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations

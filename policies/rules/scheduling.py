@@ -1,4 +1,4 @@
-"""Where pods may go, in what order, and who keeps them apart."""
+"""The nodes where pods may go, their order, and their separation."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Which edit is behind which object: found by doing each edit alone and looking what differs.
+"""The edits behind each object: found by applying each edit alone and looking what differs.
 
 True by construction for every field and component, as in components/trace.py; nobody annotates
 where a value goes. An edit that makes no site alone is tried the other way round: undone.

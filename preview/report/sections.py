@@ -39,7 +39,7 @@ def problem(each: Problem) -> Line:
 
 
 def problems(site: SitePreview) -> Section:
-    """Why nothing can be said of a site."""
+    """The reasons why nothing can be said of a site."""
     return Section("problems", ("Problems",), tuple(map(problem, site.problems)))
 
 

@@ -1,4 +1,4 @@
-"""Which sites a change can touch, and both sides of each, read and made into objects.
+"""The sites that a change can concern, and both sides of each, read and made into objects.
 
 Cost follows the change: of the other sites at most the bytes are searched, for what the change
 takes that they may have too.

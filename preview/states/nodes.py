@@ -128,7 +128,7 @@ def _condition(found: dict[str, Any]) -> Condition:
 
 
 def _time(condition: dict[str, Any]) -> str:
-    """When a condition was told last; empty where it does not say so."""
+    """The time when a condition was reported last; empty where it does not say so."""
     found = condition.get("lastHeartbeatTime")
     return found if isinstance(found, str) else ""
 

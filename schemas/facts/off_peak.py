@@ -1,4 +1,4 @@
-"""When off-peak is: a site's hours as spans of time, by the tz database of the package ``tzdata``.
+"""The off-peak hours of a site as spans of time, by the tz database of the package ``tzdata``.
 
 Only that package is read. ``zoneinfo`` prefers the database of the machine that it runs on, so one
 file could mean other hours on another machine.

@@ -1,6 +1,6 @@
 """Quotas of an accelerator model: the guarantees of teams, the holder of limits, the site's supply.
 
-Rules judge promises by this, and components write limits by it. What rollouts take out follows
+Rules judge guarantees by this, and components write limits by it. What rollouts take out follows
 from schemas/facts/rollout.py.
 """
 
@@ -54,7 +54,7 @@ def held(site: Site, *holders: Holder) -> tuple[str, ...]:
 
 def usable_pools(site: Site, team: Team) -> tuple[Pool, ...]:
     """The pools of workers that pods of a team can use: those without a model that is limited, and
-    those of models that the team is promised, at whatever hour."""
+    those of models that the team is guaranteed, at whatever hour."""
     models = {
         model for given in (team.accelerators, team.off_peak) for model in given if given[model]
     }

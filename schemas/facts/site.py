@@ -148,11 +148,11 @@ class Site:
         return self.file.scheduling or _unsaid()
 
     def backend(self, pool: Pool) -> Backend | None:
-        """Who schedules a pool's pods; None for the default scheduler."""
+        """The backend that schedules a pool's pods; None for the default scheduler."""
         return next((each for each in self.scheduling.backends if pool.name in each.pools), None)
 
     def backend_of(self, model: str) -> Backend | None:
-        """Who schedules pods that ask for a model: all its pools have the same backend."""
+        """The backend that schedules pods that request a model: all its pools have the same one."""
         return next((self.backend(pool) for pool in self.pools_with(model)), None)
 
     def cache_pools(self) -> tuple[Pool, ...]:
@@ -202,7 +202,7 @@ class Site:
         return tuple(fault for fault in Fault if not missing.get(fault, False))
 
     def healers_of(self, pool: Pool) -> tuple[Healer, ...]:
-        """Who mends the faults of a pool's hosts, in the order of the file."""
+        """The remediators that repair the faults of a pool's hosts, in the order of the file."""
         found = self.file.remediation.healers if self.file.remediation else []
         return tuple(each for each in found if pool.name in each.pools)
 

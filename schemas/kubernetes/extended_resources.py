@@ -1,4 +1,4 @@
-"""Which domains of resources Kubernetes keeps for itself.
+"""The domains of resources that Kubernetes keeps for itself.
 
 Source: Kubernetes 1.34.3, pkg/apis/core/v1/helper/helpers.go (IsExtendedResourceName), which the
 API server asks of each resource of a pod and a kubelet of each plugin's.
@@ -8,7 +8,7 @@ _QUOTAS = "requests."
 
 
 def kept_by_kubernetes(domain: str) -> str | None:
-    """Why a domain cannot be that of a site's resources; None where it can.
+    """The reason why a domain cannot be that of a site's resources; None where it can.
 
     Kubernetes looks for ``kubernetes.io/`` anywhere in the name, so ``mykubernetes.io`` is its own
     too. It would take k8s.io, which its project owns.

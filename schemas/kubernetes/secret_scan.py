@@ -73,7 +73,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _users(text: str) -> Iterator[Key]:
-    """Where ``user:password@`` or ``user@`` stands in URLs of a text: a URL ends where the next
+    """The places of ``user:password@`` or ``user@`` in URLs of a text: a URL ends where the next
     one starts."""
     at = text.find("://")
     while at >= 0:

@@ -48,7 +48,7 @@ class Bmc(Model):
 
 
 class RootDisk(Model):
-    """Which disk takes the operating system: BareMetalHost ``spec.rootDeviceHints``."""
+    """The disk for the operating system: BareMetalHost ``spec.rootDeviceHints``."""
 
     device_name: Annotated[str, Field(pattern=r"^/dev/[A-Za-z0-9/_:.-]+$")] | None = None
     """Device path, such as /dev/nvme0n1 or a stable link below /dev/disk/by-path."""

@@ -20,7 +20,7 @@ ScrapeJob = Annotated[str, Field(pattern=r"^[a-zA-Z0-9]([-_./a-zA-Z0-9]{0,126}[a
 
 
 class Receiver(Model):
-    """Where alerts go; the address or key is in a Secret that Foresite never sees."""
+    """A receiver of alerts; the address or key is in a Secret that Foresite never sees."""
 
     name: DnsLabel
     """Name of the receiver."""
@@ -37,7 +37,7 @@ class Receiver(Model):
 
 
 class Routes(Model):
-    """Which receiver gets the alerts of which severity."""
+    """The receiver of the alerts of each severity."""
 
     critical: DnsLabel
     """Receiver of critical alerts: somebody must act now, also at night."""

@@ -22,7 +22,7 @@ Semver = Annotated[str, Field(pattern=r"^v[0-9]+\.[0-9]+\.[0-9]+$")]
 
 
 class OsFamily(StrEnum):
-    """Which distribution's tools a first boot uses (trust store, service names)."""
+    """The distribution whose tools a first boot uses (trust store, service names)."""
 
     DEBIAN = "debian"
     RHEL = "rhel"

@@ -1,4 +1,4 @@
-"""Scheduling: which scheduler serves which pools, tiers of priority, and what each team may use."""
+"""Scheduling: which scheduler serves which pools, PriorityClasses, and what each team may use."""
 
 from typing import Annotated
 
@@ -62,7 +62,7 @@ after it."""
 
 
 class Backend(Model):
-    """Who decides which pods of which pools start."""
+    """The scheduler that decides which pods of which pools start."""
 
     name: BackendName
     """Its name; for kube-scheduler and volcano also what pods write as schedulerName."""
@@ -86,7 +86,7 @@ def scheduler_name(backend: Backend | None) -> str:
 
 
 class Priority(Model):
-    """A tier of priority."""
+    """A PriorityClass."""
 
     name: Annotated[
         str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$", examples=["normal"])

@@ -1,4 +1,4 @@
-"""Where the Secrets of a site come from: a store outside, and never a file in Git.
+"""The source of a site's Secrets: a store outside, and never a file in Git.
 
 What a single value may be; what must hold between values is in schemas/rules/secrets.py.
 """
@@ -42,6 +42,6 @@ class Secrets(Model):
     """Minutes after which a Secret is fetched again."""
 
     def place(self, site: str, namespace: str, secret: str) -> str:
-        """Where a Secret is in the store."""
+        """The place of a Secret in the store."""
         told = {"site": site, "namespace": namespace, "secret": secret}
         return PLACEHOLDER.sub(lambda match: told.get(match[1], match[0]), self.path)

@@ -105,7 +105,7 @@ class BmcAccess(Model):
 
 
 class Sources(Model):
-    """Where hosts fetch what they run."""
+    """The sources from which hosts fetch their software."""
 
     os_images: HttpUrl
     """Server of OS images, reachable from the provisioning network."""
@@ -192,7 +192,7 @@ class Rollout(Model):
 
 
 class HealthCheck(Model):
-    """When Cluster API steps in for a machine, as the last resort."""
+    """The conditions under which Cluster API steps in for a machine, as the last resort."""
 
     remedy: Remedy = Field(default=Remedy.REBOOT, strict=False)
     """Action for a machine that fails."""

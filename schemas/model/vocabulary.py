@@ -13,7 +13,7 @@ class Role(StrEnum):
 
 
 class VirtualIp(StrEnum):
-    """Who answers for the control plane's endpoint."""
+    """The program that answers for the control plane's endpoint."""
 
     ARP = "arp"
     """kube-vip on the control plane's hosts, by ARP: they share one layer 2 network."""
@@ -31,7 +31,7 @@ class PodNetworkInstall(StrEnum):
 
 
 class RolloutStrategy(StrEnum):
-    """When machines are replaced: MachineDeployment ``rollout.strategy.type``."""
+    """The time when machines are replaced: MachineDeployment ``rollout.strategy.type``."""
 
     ROLLING_UPDATE = "RollingUpdate"
     """As soon as the template changes, a few at a time."""
@@ -89,7 +89,7 @@ class LinkType(StrEnum):
 
 
 class SriovBy(StrEnum):
-    """Who divides interfaces into virtual functions."""
+    """The program that divides interfaces into virtual functions."""
 
     OPERATOR = "operator"
     """The SR-IOV network operator; it drains a host to do so."""
@@ -153,7 +153,7 @@ class Eviction(StrEnum):
 
 
 class ReceiverKind(StrEnum):
-    """Where alerts go."""
+    """The kind of place where alerts go."""
 
     WEBHOOK = "webhook"
     """An HTTP endpoint of the site's own."""

@@ -104,7 +104,7 @@ def read_hosts(data: bytes, file: str) -> HostList:
 
 
 def cell_column(line: str, header: list[str], column: str) -> int:
-    """Where a column's cell starts in a line, counting from 1."""
+    """The column where a cell starts in a line, counting from 1."""
     cells = line.split(",")[: header.index(column)]
     return sum(len(cell) + 1 for cell in cells) + 1
 

@@ -216,7 +216,8 @@ def _is_literal(name: Any, given: Any) -> bool:
 
 
 def _place_of(name: str, lines: list[str], start: int) -> tuple[int, int]:
-    """Where a name first stands from a line on; the line's start where it is written otherwise."""
+    """The place where a name first stands from a line on; the line's start where it is written
+    otherwise."""
     for number, line in enumerate(lines[start - 1 :], start=start):
         column = line.find(name)
         if column >= 0:

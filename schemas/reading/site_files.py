@@ -18,7 +18,7 @@ _SITE_ENDINGS = (SITE_FILE, HOST_LIST, ".yml")
 
 
 class Refused(NamedTuple):
-    """Why a file cannot be had, and what to do about it."""
+    """The reason why a file cannot be had, and what to do about it."""
 
     code: Code
     message: str

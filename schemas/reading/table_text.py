@@ -15,7 +15,7 @@ _AS_TEXT = "save it as UTF-8 text with commas between the cells (CSV UTF-8), wit
 
 
 class _Refusal(Exception):
-    """Why a text is no table, what to do, and where it shows."""
+    """The reason why a text is no table, what to do, and where it shows."""
 
     def __init__(self, message: str, fix: str, line: int = 1, column: int = 1) -> None:
         super().__init__(message)

@@ -42,7 +42,7 @@ _KINDS: Final = {type(None): "null", bool: "true or false", int: "a number", flo
 
 
 class _Branch(NamedTuple):
-    """Where a collection starts, and its keys and values; a scalar's place is its index alone."""
+    """The start of a collection, and its keys and values; a scalar's place is its index alone."""
 
     start: int
     keys: dict[str | int, int]

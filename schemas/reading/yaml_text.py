@@ -184,8 +184,7 @@ def _character_faults(text: str) -> Iterator[_Fault]:
 
 
 def resolve(text: str) -> str | int | float | bool | None:
-    """The meaning of an unquoted scalar by the core schema; infinity for a number that no tool can
-    hold."""
+    """The meaning of an unquoted scalar by the core schema; infinity where no tool can hold it."""
     if text[:1] not in _TYPED:
         return text
     if text in _CONSTANTS:

@@ -1,7 +1,7 @@
-"""Rules on accelerators: every card has a record and its programs an image, every resource has one
-meaning.
+"""Rules on accelerators: every device has a record and its programs an image, every resource has
+one meaning.
 
-How the cards get to pods is judged beside this (accelerators_requests.py).
+How the devices get to pods is judged beside this (accelerators_requests.py).
 """
 
 from collections.abc import Iterator, Mapping
@@ -110,7 +110,7 @@ def resources(site: Site) -> Iterator[Finding]:
 
 
 def images(site: Site) -> Iterator[Finding]:
-    """It is known which program makes the cards a resource, and which one watches them."""
+    """It is known which program makes the devices a resource, and which one watches them."""
     settings = site.file.accelerators
     if settings is None:
         return

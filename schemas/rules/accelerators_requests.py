@@ -1,4 +1,4 @@
-"""Rules on how accelerators get to pods: the chosen way can hand out every card of the site.
+"""Rules on how accelerators get to pods: the chosen way can hand out every device of the site.
 
 Sources: those of schemas/facts/feature_gates.py; NVIDIA/k8s-operator-libs, pkg/upgrade, and
 NVIDIA/gpu-operator 26.3.3, cmd/gpu-operator/main.go (the operator knows pods with GPUs by the
@@ -36,7 +36,7 @@ renewed by itself (NVIDIA/gpu-operator 26.7.0, GetUpgradePolicyWithDefaults)."""
 
 
 def ways(site: Site) -> Iterator[Finding]:
-    """The chosen way can hand out every card of the site, at its Kubernetes version."""
+    """The chosen way can hand out every device of the site, at its Kubernetes version."""
     settings = site.file.accelerators
     if settings is None:
         return

@@ -88,7 +88,7 @@ def _programs(site: Site) -> Iterator[_Named]:
 
 
 def _watching(site: Site) -> Iterator[_Named]:
-    """The namespaces of what finds and mends faults, and of what watches the site."""
+    """The namespaces of what finds and repairs faults, and of what watches the site."""
     remediation, monitoring = site.file.remediation, site.file.monitoring
     if remediation is not None:
         place: Path = ("remediation", "namespace")

@@ -1,4 +1,4 @@
-"""Rules on healers: what each mends is there, no two mend the same, and none takes a pool out.
+"""Rules on remediators: what each repairs is there, no two share a fault, none takes a pool out.
 
 Sources: pfnet-research/node-operation-controller 0ac94deb (api/v1alpha1/noderemediation_types.go,
 CompareNodeCondition; controllers/nodeoperation_controller.go), medik8s/self-node-remediation
@@ -22,7 +22,7 @@ _HEALERS: Path = (*PLACE, "healers")
 _NOT_BY_A_REBOOT = {
     Fault.DISK_FULL: "a reboot frees no disk, and takes the host out each time that it fills",
 }
-"""Faults that no healer mends, as all of them reboot; each with the reason."""
+"""Faults that no remediator repairs, as all of them reboot; each with the reason."""
 _NEEDS = {
     Fault.ACCELERATOR_MISSING: "accelerators",
     Fault.ACCELERATOR_ERROR: "NVIDIA accelerators, whose driver reports such errors",
@@ -32,7 +32,7 @@ _NEEDS = {
 
 
 def healers(site: Site) -> list[tuple[Path, Healer]]:
-    """The healers of a site, each with its place."""
+    """The remediators of a site, each with its place."""
     found = site.file.remediation.healers if site.file.remediation else []
     return [((*_HEALERS, index), each) for index, each in enumerate(found)]
 
@@ -44,7 +44,7 @@ def mending(site: Site, kind: HealerKind | None = None) -> bool:
 
 
 def _pools(site: Site, healer: Healer) -> list[tuple[int, Pool]]:
-    """The pools of a healer that the site has, each once, with its index in the healer."""
+    """The pools of a remediator that the site has, each once, with its index in the remediator."""
     known = {pool.name: pool for pool in site.file.pools}
     first = {name: index for index, name in reversed([*enumerate(healer.pools)])}
     return [(index, known[name]) for name, index in first.items() if name in known]
@@ -57,7 +57,7 @@ def _judged(site: Site, pool: Pool) -> bool:
 
 
 def healer_names(site: Site) -> Iterator[Finding]:
-    """Each healer has a name of its own, with that of a pool behind it too."""
+    """Each remediator has a name of its own, with that of a pool behind it too."""
     seen: set[str] = set()
     objects: dict[str, tuple[str, str]] = {}
     fix = "give this one another name, or join the two"
@@ -78,7 +78,7 @@ def healer_names(site: Site) -> Iterator[Finding]:
 
 
 def healer_pools(site: Site) -> Iterator[Finding]:
-    """A healer mends pools of the site, and names each once."""
+    """A remediator repairs pools of the site, and names each once."""
     known = [pool.name for pool in site.file.pools]
     for at, healer in healers(site):
         if not healer.pools:
@@ -97,7 +97,7 @@ def healer_pools(site: Site) -> Iterator[Finding]:
 
 
 def healer_faults(site: Site) -> Iterator[Finding]:
-    """A healer mends some faults, each named once, and none that a reboot cannot mend."""
+    """A remediator repairs some faults, each named once, and none that a reboot cannot repair."""
     for at, healer in healers(site):
         if not healer.faults:
             message = f"remediator {healer.name} names no fault: each host would count as unhealthy"
@@ -114,7 +114,7 @@ def healer_faults(site: Site) -> Iterator[Finding]:
 
 
 def mendable(site: Site) -> Iterator[Finding]:
-    """Pools of a healer can have some of its faults, and each of these some pool of it."""
+    """Pools of a remediator can have some of its faults, and each of these some pool of it."""
     for at, healer in healers(site):
         pools = [each for each in _pools(site, healer) if _judged(site, each[1])]
         useless = [each for each in pools if healer.faults and not site.mended(each[1], healer)]
@@ -151,7 +151,7 @@ def _needs(site: Site, faults: Sequence[Fault]) -> str:
 
 
 def one_healer(site: Site) -> Iterator[Finding]:
-    """A fault of a pool has one healer, and all healers of a pool are of one kind.
+    """A fault of a pool has one remediator, and all remediators of a pool are of one kind.
 
     Two kinds know nothing of each other: medik8s reboots a host from which the other still drains
     pods, and neither's budget counts what the other has out.
@@ -183,7 +183,7 @@ def one_healer(site: Site) -> Iterator[Finding]:
 
 
 def budgets(site: Site) -> Iterator[Finding]:
-    """A healer leaves hosts of each pool, and a majority of control planes; none takes out more
+    """A remediator leaves hosts of each pool, and a majority of control planes; none takes out more
     than may be faulty."""
     for at, healer in healers(site):
         wanted = healer.max_unavailable
@@ -191,7 +191,7 @@ def budgets(site: Site) -> Iterator[Finding]:
         counted = [(site.replicas(pool), pool) for _, pool in _pools(site, healer)]
         pools = [each for each in counted if not _too_few(each[1], each[0])]
         bounds = [(_most(pool, machines), machines, pool) for machines, pool in pools]
-        # A lone worker has no other, and is mended all the same.
+        # A lone worker has no other, and is repaired all the same.
         beyond = [each for each in bounds if 1 <= each[0] < wanted]
         place = (*at, "max_unavailable")
         if beyond:
@@ -202,10 +202,10 @@ def budgets(site: Site) -> Iterator[Finding]:
 
 
 def _few_members(site: Site, at: Path, healer: Healer) -> Iterator[Finding]:
-    """No healer drains a control plane that the others cannot do without.
+    """No remediator drains a control plane that the others cannot do without.
 
-    What mends runs on the control plane, and tolerates no taint of a repair: drained with the only
-    one it starts nowhere, and the taint stays for ever.
+    What repairs runs on the control plane, and tolerates no taint of a repair: drained with the
+    only one it starts nowhere, and the taint stays for ever.
     """
     for index, pool in _pools(site, healer):
         machines = site.replicas(pool)
@@ -240,8 +240,8 @@ def _said(wanted: int, most: int, machines: int, pool: Pool) -> tuple[str, str]:
 
 
 def _never_reached(site: Site, place: Path, healer: Healer, machines: int) -> Iterator[Finding]:
-    """With more faulty hosts than max_faulty_percent nobody mends: so many are never out. Two are
-    always mended by turns (turns.awk)."""
+    """With more faulty hosts than max_faulty_percent nobody repairs: so many are never out. Two are
+    always repaired by turns (turns.awk)."""
     wanted, settings = healer.max_unavailable, site.file.remediation
     if settings is None or not machines:
         return
@@ -274,7 +274,7 @@ def evictions(site: Site) -> Iterator[Finding]:
 
 
 def settings_used(site: Site) -> Iterator[Finding]:
-    """Settings of a kind of healer that are written are those of a healer that the site has."""
+    """Settings for a kind of remediator are written only where the site has one of the kind."""
     remediation = site.file.remediation
     if remediation is None:
         if PLACE[0] in site.file.model_fields_set:

@@ -1,5 +1,5 @@
 """Rules on the times and programs of repairs: a repair ends before anybody else steps in, loops are
-seen, and it is known which programs mend.
+seen, and it is known which programs repair.
 
 Sources: Cluster API 1.13 (MachineHealthCheck targets), pfnet-research/node-operation-controller
 0ac94deb.
@@ -28,8 +28,8 @@ _DETECTOR: Path = (*PLACE, "detector")
 
 
 def last_resort(site: Site) -> Iterator[Finding]:
-    """Cluster API's health check waits for longer than a reboot by a healer may take: its node is
-    not ready all that time."""
+    """Cluster API's health check waits for longer than a reboot by a remediator may take: its node
+    is not ready all that time."""
     remediation = site.file.remediation
     if remediation is None:
         return
@@ -113,7 +113,7 @@ def _gone_in_time(detector: Detector, takes: int) -> Iterator[Finding]:
 
 
 def remediation_images(site: Site) -> Iterator[Finding]:
-    """It is known which programs find faults, and which mend them."""
+    """It is known which programs find faults, and which repair them."""
     remediation = site.file.remediation
     if remediation is None:
         return

@@ -1,6 +1,6 @@
-"""Rules on tiers of priority and on teams: each name once, and each one known.
+"""Rules on PriorityClasses and on teams: each name once, and each one known.
 
-Sources: Kubernetes 1.34, pkg/apis/scheduling/validation/validation.go (names of tiers),
+Sources: Kubernetes 1.34, pkg/apis/scheduling/validation/validation.go (names of PriorityClasses),
 plugin/pkg/admission/priority (one default), plugin/pkg/admission/limitranger (space on disk).
 """
 
@@ -27,7 +27,8 @@ def teams_of(site: Site) -> list[tuple[Path, Team]]:
 
 
 def tiers(site: Site) -> Iterator[Finding]:
-    """Each tier has a name and a value of its own, and pods that name none have one default."""
+    """Each PriorityClass has a name and a value of its own, and pods that name none have one
+    default."""
     seen: dict[object, str] = {}
     default = ""
     for index, tier in enumerate(site.scheduling.priorities):
@@ -73,7 +74,7 @@ def team_names(site: Site) -> Iterator[Finding]:
 
 
 def team_priorities(site: Site) -> Iterator[Finding]:
-    """The tiers of a team are tiers of the site, each named once."""
+    """The PriorityClasses of a team are PriorityClasses of the site, each named once."""
     known = [tier.name for tier in site.scheduling.priorities]
     for place, team in teams_of(site):
         for index, name in enumerate(team.priorities):

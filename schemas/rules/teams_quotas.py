@@ -1,4 +1,4 @@
-"""Rules on limits: what a team is promised is there, something holds it, and other hours come.
+"""Rules on limits: what a team is guaranteed is there, something holds it, and other hours come.
 
 Sources: facts of what each holder can do: kube-throttler 1.7.4, pkg/apis/schedule/v1alpha1
 (temporaryThresholdOverrides); Kubernetes 1.34, pkg/apis/core ResourceQuotaSpec; Kueue 0.19.2,
@@ -196,7 +196,7 @@ def _allowed(there: Supply, percent: int | None) -> int:
 
 
 def _beyond(site: Site, model: str, allowed: int) -> Path:
-    """The place of the promise that goes beyond what is allowed."""
+    """The place of the guarantee that goes beyond what is allowed."""
     so_far = 0
     for place, team in teams_of(site):
         so_far += team.accelerators.get(model, 0)

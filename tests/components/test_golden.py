@@ -1,4 +1,4 @@
-"""What lab-1 and edge-1 render to, byte by byte: a change to it is seen in a review.
+"""The rendered files of lab-1 and edge-1, byte by byte: a change to them is seen in a review.
 
 tests/golden/__init__.py has the two commands that write the files anew.
 """

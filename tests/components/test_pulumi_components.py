@@ -29,7 +29,7 @@ SITES = [*all_sites().values(), accelerator_sites.by_dra(), training_site.gangs(
 
 
 def parts(site: Site) -> SiteParts:
-    """What is left of a site whose machines others make."""
+    """The remaining parts of a site whose machines others make."""
     return SiteParts(
         site=site.name,
         region=site.file.region,
@@ -50,7 +50,7 @@ def arguments(component: type[SiteComponent[Any]]) -> type[SiteArgs]:
 
 
 def sections(component: type[SiteComponent[Any]], site: Site) -> Mapping[str, Model]:
-    """What a site has of the sections that a component takes."""
+    """The sections of a site that a component takes."""
     own = {each.name for each in fields(arguments(component))} - {f.name for f in fields(SiteArgs)}
     found = {name: getattr(site.file, name) for name in own}
     return {name: each for name, each in found.items() if each is not None}
@@ -122,7 +122,7 @@ def test_outputs_name_what_the_objects_are() -> None:
 
 
 def refused(component: type[SiteComponent[Any]], args: SiteArgs) -> str:
-    """What a component says that refuses its arguments."""
+    """The message of a component that refuses its arguments."""
     with pytest.raises(pulumi.RunError) as error:
         component("mine", args)
     return str(error.value)

@@ -56,7 +56,7 @@ class Program(NamedTuple):
         return done.stdout
 
     def steps(self, stack: str) -> dict[str, str]:
-        """What a preview would do, by URN."""
+        """The steps of a preview, by URN."""
         previewed = json.loads(self.pulumi("preview", "--json", "--show-sames", "--stack", stack))
         return {step["urn"]: step["op"] for step in previewed["steps"]}
 

@@ -246,7 +246,7 @@ def wait_for_the_end(pids: list[int]) -> None:
 
 
 def runs(pid: int) -> bool:
-    """Whether a process runs; one that nobody has collected yet does not."""
+    """True if a process runs; one that nobody has collected yet does not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:

@@ -37,7 +37,8 @@ FAKE_KIND = {
 
 
 def parts(of: Site) -> Parts:
-    """What the site's objects make of a cluster: gates, APIs, the scheduler's file, policies."""
+    """The parts that the site's objects make of a cluster: gates, APIs, the scheduler's file,
+    policies."""
     made = [each.body for each in objects(of) if each.kind.endswith(OURS)]
     found: Parts = {
         "gates": api_server_gates(of),
@@ -76,8 +77,8 @@ def driven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def fake_slices(here: World) -> list[Json]:
-    """What DRA drivers would tell of each node; on one node there is a device that says nothing of
-    itself, as a driver's devices need not all be cards."""
+    """The slices that DRA drivers would report of each node; on one node there is a device without
+    attributes, as a driver's devices need not all be accelerators."""
     found = []
     for node in here.watch.nodes():
         name = node["metadata"]["name"]

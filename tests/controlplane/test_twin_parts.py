@@ -1,4 +1,4 @@
-"""What the twin is made of, without running it: configurations, flags, nodes and pods."""
+"""The parts of the twin, without running it: configurations, flags, nodes and pods."""
 
 import socket
 from pathlib import Path

@@ -207,8 +207,8 @@ def test_nothing_that_the_schedulers_do_is_forbidden(here: Running, space: str) 
 def test_a_scheduler_reads_the_configuration_as_it_is_meant(
     here: Running, tmp_path: Path, binary: str, backend: str
 ) -> None:
-    """What it takes the file for, written down by itself: types and defaults are Kubernetes' own,
-    and a field that it does not know is an error."""
+    """The configuration as the scheduler reads it, written down by itself: types and defaults are
+    Kubernetes' own, and an unknown field is an error."""
     body = yaml.safe_load(by_name(here.site)[f"ConfigMap/{backend}"].body["data"]["config.yaml"])
     kubeconfig = str(here.world.t.kubeconfig)
     body["clientConnection"]["kubeconfig"] = kubeconfig

@@ -229,7 +229,7 @@ def test_without_a_throttler_a_pod_too_many_is_refused(world: World, teams: Team
 
 
 def refusal(world: World, body: Json) -> str:
-    """What the server says of a pod that it does not take."""
+    """The server's message on a pod that it refuses."""
     with pytest.raises(ApiError) as error:
         world.t.client.create(body)
     return error.value.message
@@ -285,7 +285,7 @@ def hosts(world: World, count: int) -> dict[str, Any]:
 
 
 def disk(body: Json) -> tuple[str, str]:
-    """What a pod's container asks for, and may use."""
+    """The requests of a pod's container, and its limits."""
     resources = body["spec"]["containers"][0]["resources"]
     return resources["requests"]["ephemeral-storage"], resources["limits"]["ephemeral-storage"]
 

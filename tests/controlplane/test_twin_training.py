@@ -221,7 +221,7 @@ def running_pods(cluster: World, namespace: str) -> set[str]:
 
 
 def conditions(cluster: World, namespace: str) -> set[str]:
-    """What the Job controller says of the job."""
+    """The conditions that the Job controller sets on the job."""
     job = cluster.t.client.get("batch/v1", "Job", "train", namespace)
     assert job is not None
     found = job.get("status", {}).get("conditions", [])

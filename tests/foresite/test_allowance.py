@@ -1,4 +1,5 @@
-"""What was merged names losses by number: which sites it counts for, and that it counts once."""
+"""Merged changes acknowledge losses with a count: for which sites it counts, and that it counts
+once."""
 
 from pathlib import Path
 

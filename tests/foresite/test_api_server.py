@@ -18,7 +18,7 @@ def objects_of(name: str) -> list[Manifest]:
 
 
 def refusals(client: Client, manifests: list[Manifest]) -> list[str]:
-    """What the API server says against manifests in a strict dry run."""
+    """The API server's messages against manifests in a strict dry run."""
 
     def judge(manifest: Manifest) -> str | None:
         try:

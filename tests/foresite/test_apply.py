@@ -1,5 +1,5 @@
-"""What is due after a merge, and the order in which it is applied: decided from Git and a stack's
-history, and carried out by the real engine on a real API server."""
+"""The sites due after a merge, and the order in which they are applied: decided from Git and a
+stack's history, and carried out by the real engine on a real API server."""
 
 import argparse
 import json

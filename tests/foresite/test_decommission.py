@@ -57,7 +57,7 @@ def judged(repository: Repository) -> tuple[Preview, SitePreview]:
 
 
 def impacts(site: SitePreview) -> set[Impact]:
-    """What happens to the site's hosts; each has to be there."""
+    """The impacts on the site's hosts; each has to be there."""
     assert len(site.hosts) == len(SITES[site.name].hosts)
     return {host.impact for host in site.hosts}
 
@@ -215,7 +215,7 @@ def test_a_file_that_vanishes_passes_with_no_number(repository: Repository, allo
 def test_an_end_and_a_vanished_file_in_one_change_is_a_vanished_file(
     repository: Repository,
 ) -> None:
-    """What was merged at once was never applied in between."""
+    """A change that was merged at once was never applied in between."""
     decommission(repository)
     remove(repository)
     assert judged(repository)[1].state is State.VANISHED

@@ -148,8 +148,8 @@ def left(api: ControlPlane, client: Client) -> None:
 
 
 def destroyed(api: ControlPlane, client: Client) -> subprocess.CompletedProcess[str]:
-    """What a person does at the end; of the namespace controller, which does not run here, its
-    part is done: it takes the finalizer of a namespace that is empty."""
+    """The steps of a person at the end. The namespace controller does not run here, so its part is
+    done: it takes the finalizer of an empty namespace."""
     done: list[subprocess.CompletedProcess[str]] = []
 
     def run() -> int:
@@ -168,7 +168,8 @@ def destroyed(api: ControlPlane, client: Client) -> subprocess.CompletedProcess[
 
 
 def delete_cluster(client: Client) -> bool:
-    """What a person does who goes around all guards; whether the API server lets it through yet."""
+    """The step of a person who goes around all guards; true if the API server lets it through
+    yet."""
     for kind in ("Binding", ""):
         name = f"foresite-{SITE}-site-deletion"
         client.delete(ADMISSION, f"ValidatingAdmissionPolicy{kind}", name)

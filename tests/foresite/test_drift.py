@@ -24,7 +24,7 @@ METADATA = {"namespace": "lab-1", "name": "one"}
 
 
 def compared(wanted: Json, live: Json | None, *ignore: str) -> list[str]:
-    """What is said of an object whose fields are these."""
+    """The text on an object whose fields are these."""
     head = {"apiVersion": "example.dev/v1", "kind": "Thing", "metadata": METADATA}
     manifest = Manifest("Thing/one", {**head, **wanted}, ignore=ignore)
     body = None if live is None else {**head, **live}

@@ -1,4 +1,4 @@
-"""What a killed run leaves: its lock, and the note of what it was about to make."""
+"""The remains of a killed run: its lock, and the note of the objects that it was about to make."""
 
 import json
 import os

@@ -70,7 +70,7 @@ def leaves(value: Any, path: str = "", *, by_name: bool = True) -> Iterator[tupl
 
 
 def stands(value: Any, place: str, root: Path) -> bool:
-    """Whether the text at a place is a value, however it is quoted."""
+    """True if the text at a place is a value, however it is quoted."""
     file, line, column = place.rsplit(":", 2)
     rest = (root / file).read_text("utf-8").split("\n")[int(line) - 1][int(column) - 1 :]
     spellings = (json.dumps(value), str(value), f"'{value}'")

@@ -1,4 +1,4 @@
-"""What is found of a site in a cluster, also where an API of others is broken.
+"""The inventory of a site in a cluster, also where an API of others is broken.
 
 kubectl is a fake: a proxy that answers from a file. Everything before it is real.
 """
@@ -71,8 +71,8 @@ def listing(api: str, plural: str) -> str:
 
 
 class Cluster:
-    """What the fake answers, by path: a status, a body, and how often it is too busy at first. A
-    test changes it."""
+    """The fake's answers, by path: a status, a body, and how often it is too busy at first. A test
+    changes them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -87,7 +87,7 @@ class Cluster:
         self.groups.append(group(api, *resources, **more))
 
     def take(self, *needed: tuple[str, str]) -> Inventory:
-        """What is found, where the site has ConfigMaps and what is ``needed`` (kind by API)."""
+        """The inventory, where the site has ConfigMaps and the ``needed`` objects (kind by API)."""
         self.answers["/apis"] = (200, discovery(*self.groups))
         (self.folder / "answers.json").write_text(json.dumps(self.answers))
         path = self.folder / "kubectl"

@@ -71,13 +71,13 @@ class Trial:
         path.write_text(text.replace(old, new, 1))
 
     def every(self, site: str) -> list[Manifest]:
-        """What the copy's site means."""
+        """The objects of the copy's site."""
         loaded = load_site(self.root, site)
         assert loaded.site is not None, loaded.problems
         return [each for made in site_objects(loaded.site).values() for each in made]
 
     def objects(self, site: str) -> list[Manifest]:
-        """What of it goes to the management cluster: the sites here name no other."""
+        """Its objects for the management cluster: the sites here name no other."""
         return [each for each in self.every(site) if each.target is Target.MANAGEMENT]
 
     def state(self, site: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What ``foresite recover`` finds, what it breaks and deletes, and what it leaves.
+"""The findings of ``foresite recover``, and the objects that it breaks, deletes and leaves.
 
 Pulumi and the look into the clusters are fakes here; the real ones are in test_recover_kills.py.
 """

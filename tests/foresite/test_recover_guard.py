@@ -1,4 +1,5 @@
-"""What ``foresite recover`` refuses to forget, and how it shows that the next ``up`` is sound."""
+"""The refusals of ``foresite recover`` to forget, and how it shows that the next ``up`` is
+sound."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -51,7 +51,7 @@ def process(
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """What lab-1 and tokyo-1 render to in this process."""
+    """The files of lab-1 and tokyo-1, rendered in this process."""
     out = tmp_path_factory.mktemp("expected") / "out"
     assert rendered(out, *MEASURED) == OK
     return tree(out)

@@ -155,7 +155,7 @@ def test_no_canary_is_found_in_what_runs_leave(world: World, api: ControlPlane) 
 
 
 def secrets_in_the_cluster(world: World, api: ControlPlane) -> None:
-    """What the site refers to is there, as External Secrets would have made it."""
+    """The Secrets that the site refers to are there, as External Secrets would have made them."""
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SITE}}
     (host,) = [line.split(",")[0] for line in world.repository.text(HOSTS).splitlines()[1:2]]
     with api.client() as client:
@@ -198,7 +198,8 @@ def refused_files(world: World) -> None:
 
 
 def offline(world: World) -> None:
-    """What needs no cluster, with secrets among the arguments; the change is a harmless one."""
+    """Commands that need no cluster, with secrets among the arguments; the change is a harmless
+    one."""
     world.foresite("check", f"--password={world.put('an option')}", code=2)
     world.foresite("check", world.put("a site's name", "ghp_"), code=1)
     world.foresite("explain", SITE, world.put("a path", "glpat-"), code=2)

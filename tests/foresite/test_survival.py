@@ -1,4 +1,4 @@
-"""What fails in the middle of ``up``: the real engine and API server, with a proxy that misbehaves.
+"""Failures in the middle of ``up``: the real engine and API server, with a proxy that misbehaves.
 
 Each fault ends in success, or in one message and a state from which the same command goes on.
 """

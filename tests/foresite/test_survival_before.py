@@ -1,4 +1,5 @@
-"""What ``up`` finds before it makes anything: each is named, and nothing was changed."""
+"""The problems that ``up`` finds before it makes anything: each is named, and nothing was
+changed."""
 
 import json
 import shutil

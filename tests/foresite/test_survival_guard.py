@@ -1,4 +1,5 @@
-"""What an ``up`` may not do unnamed: counted against a state, by hand-made states and looks."""
+"""The losses that an ``up`` refuses without an acknowledgement: counted against a state, by
+hand-made states and looks."""
 
 import json
 import os
@@ -51,7 +52,7 @@ def refused(
     ends: bool = False,
     **allow: int,
 ) -> str:
-    """What the guard says of a state and the objects that a site makes; empty where it passes."""
+    """The guard's message on a state and the objects that a site makes; empty where it passes."""
     state = {key(each.body): each for each in before}
     wanted = {key(each): Manifest(key(each)[1], each) for each in after}
     try:

@@ -1,4 +1,4 @@
-"""What the account must be allowed to do before anything is made: judged by a fake API server, that
+"""The rights that the account needs before anything is made: judged by a fake API server that
 serves every kind of the site and one more."""
 
 from collections.abc import Callable
@@ -61,7 +61,7 @@ Ask = Callable[..., str]
 
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ask:
-    """What a probe says, or refuses."""
+    """The result of a probe, or its refusal."""
     monkeypatch.setattr(probing, "ApiServer", FakeServer)
     monkeypatch.setattr(Kubectl, "contexts", lambda _: {"mgmt-lab": "https://there"})
     monkeypatch.setattr(served, "_SETTLE", 0.0)

@@ -34,7 +34,7 @@ def fault_files() -> list[Path]:
 
 @functools.cache
 def read_fault(path: Path) -> dict[str, Any]:
-    """What a fault file says; its edits always as a list."""
+    """The content of a fault file; its edits always as a list."""
     fault: dict[str, Any] = yaml.load(path.read_bytes(), yaml.CSafeLoader)
     assert fault.keys() <= {"what", "edit", "load", "expect"}, path
     if isinstance(fault["edit"], dict):

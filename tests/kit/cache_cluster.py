@@ -123,7 +123,7 @@ class Cluster(NamedTuple):
 
     @property
     def address(self) -> Address:
-        """Where Envoy listens for clients."""
+        """The address where Envoy listens for clients."""
         return LOOPBACK, self.envoy.ports["objects"]
 
     def url(self, bucket: str) -> str:

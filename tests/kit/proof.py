@@ -202,7 +202,8 @@ def _marks(path: Path) -> Iterator[int]:
 
 
 def _rank(path: Path) -> tuple[int, str]:
-    """Where the tests of a file stand: the longest first, so that none is waited for at the end."""
+    """The order of the tests of a file: the longest first, so that none is waited for at the
+    end."""
     name = lane(path)
     return (-1 if name in LONG else next(_marks(path), len(PARTS))), name
 

@@ -1,4 +1,4 @@
-"""tokyo-1, applied, with a healer for one pool; its changes, and its nodes as last seen."""
+"""tokyo-1, applied, with a remediator for one pool; its changes, and its nodes as last seen."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,7 +29,7 @@ Nodes = Mapping[str, NodeState]
 
 
 def site(healer: Json | None = None, detector: Json | None = None, **changed: Any) -> Site:
-    """The site with fields of its healer, its detector and its fault remediation changed."""
+    """The site with fields of its remediator, its detector and its fault remediation changed."""
     found = all_sites()["tokyo-1"]
     cluster = found.file.cluster.model_copy(update={"context": "tokyo-1"})
     found = replace(found, file=found.file.model_copy(update={"cluster": cluster}))

@@ -94,7 +94,7 @@ class History:
             return self._peaks[pool]
 
     def first(self, node: str, fits: Callable[[State], object]) -> float | None:
-        """When a node first was in a state that fits; None where it never was."""
+        """The time when a node first was in a state that fits; None where it never was."""
         found = (each.seconds for each in self.states(node) if fits(each))
         return next(found, None)
 

@@ -230,7 +230,7 @@ def _prepared(client: Client, site: Site, node: str) -> None:
 
 
 def can_run() -> str | None:
-    """Why the detector cannot be run here; None where it can."""
+    """The reason why the detector cannot run here; None where it can."""
     if shutil.which("unshare") is None:
         return "no unshare"
     command = ["unshare", "--map-root-user", "--mount", "true"]

@@ -16,7 +16,7 @@ VERDICT, ATTEMPTS = 1000, 2
 
 
 def lines(pools: dict[str, int], percent: int = 100) -> str:
-    """The site's lines for pools with a healer each, of which as many nodes may be out."""
+    """The site's lines for pools with a remediator each, of which as many nodes may be out."""
     found = [f"attempts {ATTEMPTS}", "window 3600", f"verdict {VERDICT}", f"percent {percent}"]
     for pool, limit in pools.items():
         found.append(f"healer {pool} all {limit}")

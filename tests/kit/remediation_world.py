@@ -39,7 +39,7 @@ NOC = "node-operation-controller"
 TOOLS = "kubernetes-tools"
 PATIENCE_SECONDS = 120.0
 MANY, ONE, WIDE = 4, 1, 8
-"""Hosts that the healer of v100, of a100 and of h100 takes out at a time."""
+"""Hosts that the remediator of v100, of a100 and of h100 takes out at a time."""
 _KINDS = ("NodeRemediationTemplate", "NodeDisruptionBudget")
 _CRDS = [f"{NODEOPS}/{kind}" for kind in (*_KINDS, "NodeOperationTemplate", "NodeRemediation")]
 _BMH = "metal3.io/v1alpha1/BareMetalHost"
@@ -111,7 +111,7 @@ def binary(name: str) -> Path:
 
 
 def site(**reboot: int) -> Site:
-    """tokyo-1 with a healer for each pool; ``reboot`` may be shorter than a site's may."""
+    """tokyo-1 with a remediator for each pool; ``reboot`` may be shorter than a site's may."""
     whole = all_sites()[SITE]
     given = whole.file.remediation
     assert given is not None

@@ -30,7 +30,7 @@ def forms(value: str) -> dict[str, bytes]:
 
 
 def found_in(data: bytes, canaries: Mapping[str, str]) -> list[str]:
-    """Which canaries stand in some bytes, and how each is written."""
+    """The canaries in some bytes, and how each is written."""
     return [
         f"{name} ({how})"
         for name, value in canaries.items()

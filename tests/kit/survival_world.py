@@ -83,7 +83,7 @@ class World:
         return engine_for(self.root, self.loaded(name), trial=True)
 
     def apart(self, name: str) -> list[str]:
-        """Where the API server does not hold exactly what the site says."""
+        """The objects of the API server that are not exactly as the site says."""
         wanted = keyed(self.loaded(name))
         with self.plane.client() as client:
             live = {

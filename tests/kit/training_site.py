@@ -121,7 +121,7 @@ def made(site: Site, wanted: JobRequest) -> list[Json]:
 
 
 def refused(site: Site, wanted: JobRequest) -> list[Refusal]:
-    """Why a job is not made."""
+    """The refusals of a job."""
     found = make(site, wanted)
     assert not isinstance(found, Made)
     return found

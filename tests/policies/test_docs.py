@@ -1,4 +1,4 @@
-"""What docs/policies.md shows is so: its rules run, and a site file takes its examples."""
+"""The examples of docs/policies.md hold: its rules run, and a site file takes its examples."""
 
 import re
 import subprocess

@@ -211,7 +211,8 @@ def test_the_process_ends_with_its_rules() -> None:
 
 
 def test_values_that_are_no_json_are_judged_as_text() -> None:
-    """What a program makes by itself may hold anything; a check sees what JSON can say."""
+    """Objects that a program makes by itself may hold anything; a check sees the values that JSON
+    can hold."""
     ours = own_rules({"own.py": FILE}, ())
     body: dict[Any, Any] = {"kind": "Pod", "metadata": {"name": "a"}, 1: {2: object()}}
     each = Object("site", body)

@@ -86,7 +86,7 @@ class Packed:
         return done.returncode == 0, done.stdout + done.stderr
 
     def made(self) -> bool:
-        """Whether anything of the site is on the API server."""
+        """True if anything of the site is on the API server."""
         with self.api.client() as client:
             return client.get("v1", "Namespace", SITE) is not None
 

@@ -1,4 +1,4 @@
-"""What the policy pack makes of the engine's messages and of a site's file, without an engine."""
+"""The policy pack's reading of the engine's messages and of a site's file, without an engine."""
 
 import datetime
 from pathlib import Path
@@ -21,7 +21,7 @@ UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 
 
 def request(kind: str, properties: dict[str, Any], provider: str = "") -> Any:
-    """What the engine sends of a resource."""
+    """The engine's message on a resource."""
     urn = f"urn:pulumi:lab-1::foresite::{kind}::one"
     struct = json_format.ParseDict(properties, struct_pb2.Struct())
     found = analyzer_pb2.AnalyzeRequest(type=kind, urn=urn, name="one", properties=struct)

@@ -1,4 +1,4 @@
-"""What a pod asks for and may use: one good object, changed in one place for each rule."""
+"""The requests and limits of a pod: one good object, changed in one place for each rule."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def test_a_limit_is_the_request_where_none_is_named() -> None:
 
 
 def without_limits(volume: dict[str, Any]) -> list[str]:
-    """What is found of a volume that a container without a limit of disk space writes to."""
+    """The findings on a volume that a container without a limit of disk space writes to."""
     spec = good("Deployment").body["spec"]["template"]["spec"]
     del spec["containers"][0]["resources"]["limits"]["ephemeral-storage"]
     spec["volumes"][0] = {"name": "scratch", **volume}

@@ -1,4 +1,4 @@
-"""What a pod may do: one good pod, changed in one place for each rule."""
+"""The rights of a pod: one good pod, changed in one place for each rule."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""What Foresite itself makes stays allowed, however far ahead the day is: no date fails a site."""
+"""The objects that Foresite itself makes stay allowed, however far ahead the day is: no date fails
+a site."""
 
 import datetime
 from pathlib import Path
@@ -59,7 +60,7 @@ def test_render_writes_the_same_bytes(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def diagnostics(name: str, today: datetime.date) -> list[str]:
-    """What the policy pack answers for every object of a site, and for its stack."""
+    """The policy pack's answers for every object of a site, and for its stack."""
     pack = Analyzer(RULES, OwnRules(), (), today)
     answers = []
     resources = []

@@ -28,7 +28,7 @@ def with_context(repository: Repository, name: str) -> None:
 
 
 def of_site(site: SitePreview) -> dict[str, set[Action]]:
-    """What becomes of the objects of the site's own cluster."""
+    """The actions on the objects of the site's own cluster."""
     found: dict[str, set[Action]] = {}
     for each in site.objects:
         if each.change.one.target is Target.SITE:

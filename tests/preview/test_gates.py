@@ -1,4 +1,4 @@
-"""What a request may not do unless someone names it by number."""
+"""The gates of a pull request: losses that someone must acknowledge with a count."""
 
 from dataclasses import replace
 from pathlib import Path

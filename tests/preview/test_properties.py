@@ -1,4 +1,4 @@
-"""What holds of every preview, whatever was edited."""
+"""Properties of every preview, whatever was edited."""
 
 import os
 import random
@@ -36,8 +36,8 @@ SEVERE = {Impact.REIMAGE, Impact.UNKNOWN, Impact.REBOOT, Impact.POD_RESTART}
 
 
 def adds_up(row: Row) -> bool:
-    """Whether a row's edits make nothing milder: those on how many machines there are, and on when
-    they are replaced, can do so for others."""
+    """True if a row's edits make nothing milder. Edits on the number of machines, and on when they
+    are replaced, can do so for others."""
     expected = row.sites.get(SITE)
     if row.base or len(row.sites) != 1 or not isinstance(expected, Expected):
         return False

@@ -88,7 +88,7 @@ def said(hosts: list[HostVerdict]) -> Said:
 
 
 def told(hosts: list[HostVerdict], wanted: tuple[Verdict, ...]) -> Said:
-    """What should be said of a pool's hosts, in the words that were chosen where several fit."""
+    """The expected text on a pool's hosts, in the words that were chosen where several fit."""
     found: Said = Counter()
     left = said(hosts)
     for each in wanted:
@@ -162,7 +162,7 @@ def traced(site: SitePreview, wanted: Expected, lines: Lines) -> None:
 
 
 def points(cause: Cause, line: str) -> bool:
-    """Whether a cause's column is where its value begins; of lists and maps, where they are."""
+    """True if a cause's column is where its value begins; of lists and maps, where they are."""
     here = line[cause.column - 1 :].strip(" \"'")
     value = cause.before if cause.gone else cause.after
     short = not value.startswith(("[", "{")) and "…" not in value

@@ -1,4 +1,4 @@
-"""What SECURITY.md promises: each attack in it has a test, and what Foresite is built from is
+"""The promises of SECURITY.md: each attack in it has a test, and the sources of Foresite are
 pinned, attested and looked through."""
 
 import ast

@@ -73,7 +73,7 @@ def read(path: Path) -> dict[Any, Any]:
 
 
 def events(workflow: dict[Any, Any]) -> set[str]:
-    """What starts a workflow; YAML 1.1 reads the key `on` as true."""
+    """The events that start a workflow; YAML 1.1 reads the key `on` as true."""
     return set(workflow[True])
 
 

@@ -1,4 +1,4 @@
-"""What Foresite says of machines is what the real controllers of Cluster API do with them.
+"""Foresite's predictions on machines hold for the real controllers of Cluster API.
 
 The experiments run once, side by side where they do not meet, in about five minutes on two cores.
 """
@@ -38,7 +38,7 @@ def name(step: Step) -> str:
 
 @pytest.fixture(scope="module")
 def result() -> dict[str, Any]:
-    """What all experiments gave, in one run."""
+    """The results of all experiments, in one run."""
     if reason := why_not():
         pytest.skip(reason)
     try:

@@ -116,7 +116,7 @@ class LanguageServer:
         return markdown.replace("\\", "")
 
     def completions(self, text: str) -> dict[str, str]:
-        """What is offered, with the text that is inserted."""
+        """The completions on offer, with the inserted text."""
         items = self.at("textDocument/completion", text)["items"]
         return {item["label"]: item["insertText"] for item in items}
 

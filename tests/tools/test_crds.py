@@ -44,7 +44,7 @@ def test_large_crds_are_for_who_asks_for_them() -> None:
 
 
 def test_crds_may_be_changed() -> None:
-    """What they repeat is in memory once: neither the next call nor another field has it."""
+    """Repeated parts are in memory once: neither the next call nor another field has the change."""
     kind = "batch.volcano.sh/v1alpha1/Job"
 
     def containers(crds: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:

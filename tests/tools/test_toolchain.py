@@ -448,8 +448,8 @@ esac
 
 @pytest.fixture
 def stand_in(machine: Machine, upstream: Path, monkeypatch: pytest.MonkeyPatch) -> Given:
-    """What stands in for the language host, made up and with its digest in the table; a machine
-    with what else the group needs."""
+    """The stand-in for the language host, made up and with its digest in the table; a machine with
+    the rest that the group needs."""
     wanted = dataclasses.replace(
         stand_ins()["pulumi-language-python"], sha256=GIVEN.sha256, platform=platform_tag()
     )

@@ -24,7 +24,7 @@ class Table(Repository):
         return super().commit(message)
 
     def preview(self, *sites: str, base: str = "HEAD", head: str | None = None) -> Preview:
-        """What the change since ``base`` does."""
+        """The effect of the change since ``base``."""
         with shared_sides():
             return super().preview(*sites, base=base, head=head)
 

@@ -1,4 +1,4 @@
-"""What hosts are given at their first boot: settings, files, labels, taints."""
+"""The data for hosts at their first boot: settings, files, labels, taints."""
 
 from components.effects.vocabulary import Action
 from tests.kit.preview_repository import Repository

@@ -1,4 +1,4 @@
-"""What the metal is: hardware profiles, BMCs and their credentials."""
+"""The metal: hardware profiles, BMCs and their credentials."""
 
 from components.effects.vocabulary import Action
 from tests.verdicts.edits import DIGEST, HARDWARE, Edit, site, swap

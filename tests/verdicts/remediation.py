@@ -55,7 +55,7 @@ Actions = Mapping[str, Action]
 
 
 def _of(healer: str, action: Action) -> dict[str, Action]:
-    """What happens to the objects of a healer, or of one of its pools."""
+    """The actions on the objects of a remediator, or of one of its pools."""
     return {f"{kind}/{healer}/*": action for kind in KINDS}
 
 

@@ -14,7 +14,7 @@ ANY = -1
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What happens to hosts of a pool: to all of them, where ``hosts`` is None.
+    """The verdict on hosts of a pool: on all of them, where ``hosts`` is None.
 
     ``at_most``: to so many of these, whichever. ``also``: impacts that would be as true.
     """
@@ -27,7 +27,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What the change does to one site.
+    """The effect of the change on one site.
 
     To hosts that ``pools`` does not speak of happens nothing. ``actions`` are of objects by a
     pattern of their logical names; no other object may be refused or deleted. ``deletions`` are

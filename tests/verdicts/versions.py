@@ -1,4 +1,4 @@
-"""What hosts boot: images, releases, and the versions of Kubernetes."""
+"""The software that hosts boot: images, releases, and the versions of Kubernetes."""
 
 from components.effects.vocabulary import Action, Impact
 from tests.verdicts.edits import DIGEST, RELEASE, Edit, bare, copied, site, swap

@@ -53,11 +53,11 @@ class Archive:
     digests: Mapping[str, str]
 
     def url(self, platform: str) -> str:
-        """Where the archive of ``platform`` lies."""
+        """The URL of the archive of ``platform``."""
         return self.template.format(version=self.version, **_SPELLINGS[platform])
 
     def list_url(self, platform: str) -> str:
-        """Where its publisher lists the digest of ``platform``."""
+        """The URL where its publisher lists the digest of ``platform``."""
         return self.checksums.format(version=self.version, url=self.url(platform))
 
     @property
@@ -67,7 +67,7 @@ class Archive:
 
     @property
     def folder(self) -> Path:
-        """Where the cache has what the parts need of it; changes with all that is pinned."""
+        """The cache's folder of its parts; changes with all that is pinned."""
         key = hashlib.sha256(repr((self.template, self.digest, self.members)).encode())
         name = f"{self.name}-{self.version}-{platform_tag()}-{key.hexdigest()[:12]}"
         return cache_directory() / "archives" / name
@@ -199,7 +199,8 @@ def _unpack(packed: Path, archive: Archive, folder: Path) -> None:
 
 
 def _why_unfit(archive: Archive, part: Part, folder: Path) -> str:
-    """Why the archive's ``part`` cannot be used; empty if it can, and then its version is noted."""
+    """The reason why the archive's ``part`` cannot be used; empty if it can, and then its version
+    is noted."""
     path = folder / part.name
     for file in archive.members[part.name]:
         beside = folder / PurePosixPath(file).name

@@ -1,4 +1,4 @@
-"""Where builds are kept: a folder outside the checkout, filled whole or not at all."""
+"""The cache of builds: a folder outside the checkout, filled whole or not at all."""
 
 import errno
 import fcntl

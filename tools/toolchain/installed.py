@@ -20,7 +20,7 @@ _PROBE_SECONDS = 20
 
 
 class Origin(StrEnum):
-    """Where a tool comes from."""
+    """The origin of a tool."""
 
     INSTALLED = "installed"
     BUILT = "built"

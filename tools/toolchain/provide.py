@@ -106,7 +106,7 @@ def _look(wanted: Iterable[Part], env: Mapping[str, str]) -> tuple[Tools, list[P
 
 
 def _folder(part: Part) -> Path:
-    """Where a part is kept: under its pins, and the digest of what stands in for it."""
+    """The folder of a part: under its pins, and the digest of what stands in for it."""
     key = cache_key(part, platform_tag())
     stand_in = _stand_in(part)
     if stand_in:

@@ -33,7 +33,7 @@ class Version(NamedTuple):
 
 
 class Fits(StrEnum):
-    """Which versions of an installed tool will do in place of the pinned one."""
+    """The versions of an installed tool that will do in place of the pinned one."""
 
     MINOR = "minor"
     """The same minor: what is tried here is what that minor of Kubernetes or etcd does."""

@@ -1,7 +1,8 @@
 """Effects of changes to the component's own kinds; Kubernetes' own kinds have their own rules.
 
-A device plugin is a DaemonSet: its pods restart, jobs keep their cards, and for that moment nobody
-new gets one; ``plugins.py`` judges what is more than that, where the cards get another name.
+A device plugin is a DaemonSet: its pods restart, jobs keep their devices, and for that moment
+nobody new gets one; ``plugins.py`` judges what is more than that, where the devices get another
+name.
 """
 
 from components.accelerators.effects.asking import ASKING

@@ -1,4 +1,4 @@
-"""Which hosts a change of accelerators concerns."""
+"""The hosts that a change of accelerators concerns."""
 
 from collections.abc import Callable, Iterable, Mapping
 

@@ -1,6 +1,6 @@
 """Renaming a device plugin's resource: devices in use look free under the new name.
 
-Any other change of a plugin restarts its pods, and jobs keep their cards.
+Any other change of a plugin restarts its pods, and jobs keep their devices.
 
 Source: Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go (allocatedDevices is keyed by the
 resource's name).

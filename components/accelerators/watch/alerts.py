@@ -16,7 +16,7 @@ from schemas.model.remediation import Xids
 from schemas.model.vocabulary import Fault
 
 CARD = "max by (node, gpu, UUID, pci_bus_id)"
-"""What a card is called, whichever pod of the exporter tells of it."""
+"""What a device is called, whichever pod of the exporter tells of it."""
 SHOWN = "1h"
 """How long an error that happens once is shown."""
 DESCRIPTION = (
@@ -25,7 +25,7 @@ DESCRIPTION = (
 
 
 def rules(site: Site, *, dcgm: bool) -> list[Alert]:
-    """The alerts on single cards; ``dcgm``: NVIDIA's exporter runs."""
+    """The alerts on single devices; ``dcgm``: NVIDIA's exporter runs."""
     found = [_missing()] if site.models() else []
     if any(Fault.ACCELERATOR_ERROR in site.faults(pool) for pool in site.file.pools):
         found.append(_xid(site))

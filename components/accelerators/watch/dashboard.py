@@ -7,7 +7,7 @@ from schemas.facts.site import Site
 
 
 def cards(site: Site) -> list[Panel]:
-    """How busy, how hot and how well cards are, as NVIDIA's exporter has it."""
+    """How busy, how hot and how well devices are, as NVIDIA's exporter has it."""
     asked = by(site, DCGM)
     return [
         panel(

@@ -30,7 +30,7 @@ def scrapes(site: Site) -> list[Scrape]:
 
 
 def _exporter(found: dict[tuple[str, int], list[str]], key: tuple[str, int]) -> Scrape:
-    """The exporters of a vendor's cards at one port."""
+    """The exporters of a vendor's devices at one port."""
     vendor, port = key
     nvidia = vendor == "nvidia"
     job = DCGM if nvidia else f"{vendor}-exporter"

@@ -16,8 +16,8 @@ PREFLIGHT = "Cluster API v1.13.6, internal/controllers/machineset/machineset_pre
 
 
 class Hold(NamedTuple):
-    """Why no worker machines are made. ``refused``: the management cluster does not take the change
-    at all; ``stuck``: it does, and nothing but another change gets it going again."""
+    """The reason why no worker machines are made. ``refused``: the management cluster does not take
+    the change at all. ``stuck``: it does, and only another change gets it going again."""
 
     why: str
     refused: bool = False

@@ -70,8 +70,8 @@ def _used(site: Site) -> str:
 
 
 def _of_cache(site: Site) -> list[str]:
-    """Where the disk of the cache is mounted: at its folder, or at the nearest one above it that
-    the site file names as a disk, but for /, which is everybody's."""
+    """The mount point of the cache's disk: its folder, or the nearest one above it that the site
+    file names as a disk. The root folder does not count: it is everybody's."""
     if site.file.cache is None:
         return []
     path = PurePosixPath(site.file.cache.data_path)

@@ -1,4 +1,4 @@
-"""Nodes: disks and the pods that fill them, memory, and cards."""
+"""Nodes: disks and the pods that fill them, memory, and devices."""
 
 from components.making.promql import RATE, Exporter, by
 from components.making.watch import Board, Panel, panel

@@ -72,7 +72,8 @@ def _served(site: SiteChange) -> bool:
 
 
 def _refusal(site: SiteChange, change: ObjectChange, taken: Iterable[str]) -> str:
-    """Why the webhook refuses a policy that takes interfaces; empty where it does not."""
+    """The reason why the webhook refuses a policy that takes interfaces; empty where it does
+    not."""
     pool = pool_name(change)
     if not _served(site):
         return ""

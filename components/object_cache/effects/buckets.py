@@ -69,7 +69,7 @@ def _quota(site: SiteChange, name: str, field: FieldChange) -> str:
 
 
 def _access(site: SiteChange, name: str) -> str:
-    """Who may read and write a bucket: by its flag and its namespaces together."""
+    """The readers and writers of a bucket: by its flag and its namespaces together."""
     caches = [cache_of(each) for each in (site.before, site.after)]
     was, bucket = (each.bucket(name) if each else None for each in caches)
     found = access(was, bucket) if was and bucket else ()
@@ -80,7 +80,8 @@ def _access(site: SiteChange, name: str) -> str:
 
 
 class Access(NamedTuple):
-    """Who may do what with a bucket, and who might before; that is empty where it says itself."""
+    """The readers or writers of a bucket, and those before; the latter are empty where the text
+    says them."""
 
     now: str
     before: str = ""
@@ -92,7 +93,7 @@ class Access(NamedTuple):
 
 
 def access(was: Bucket, bucket: Bucket) -> tuple[Access, ...]:
-    """Who may read and who may write a bucket after a change, and whose reading ends; empty where
+    """The readers and writers of a bucket after a change, and those whose reading ends; empty where
     all stays."""
     found: list[Access] = []
     readers = [None if each.public else set(each.namespaces) for each in (was, bucket)]

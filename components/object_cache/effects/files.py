@@ -78,7 +78,7 @@ def endpoints(site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
 
 
 def _routes(site: SiteChange) -> str:
-    """Which keys move by the tables of both sides."""
+    """The keys that move by the tables of both sides."""
     found = moved(site)
     if found is None:
         return "which keys move does not follow from the files"

@@ -48,7 +48,7 @@ ADDRESSES = (
 def distribution(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
-    """Which Envoys a pod's connections go to; two names mean one thing."""
+    """The Envoys that a pod's connections go to; two names mean one thing."""
     if field is None or {field.before, field.after} != _SAME_ZONE:
         yield from TRAFFIC(site, change, field)
         return

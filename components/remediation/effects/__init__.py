@@ -1,6 +1,6 @@
 """Effects of changes to fault detection and remediation on machines.
 
-A detector that restarts drains nothing. What finds more faults, mends more of them, or more at a
+A detector that restarts drains nothing. What finds more faults, repairs more of them, or more at a
 time, may reboot hosts: which, Git does not say, so it is unknown unless the nodes' last known state
 is given. ``repairs.py`` says which hosts these are, ``thresholds.py`` whether a check finds more,
 ``readings.py`` what a node's condition tells; ``detector.py``, ``operations.py``,

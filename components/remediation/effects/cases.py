@@ -1,4 +1,4 @@
-"""Faults that are mended on a pool, and what the nodes' last known state says of who has them.
+"""Faults that are repaired on a pool, and what the nodes' last known state says of who has them.
 
 Sources: components/remediation/scripts/turns.awk (``hold``, ``waits``): who gets a turn;
 medik8s/node-healthcheck-operator dd444329, internal/controller/nodehealthcheck_controller.go.
@@ -28,7 +28,7 @@ NAMED = 5
 
 
 class Case(NamedTuple):
-    """Faults that are mended on a pool after the change: by whom, how many hosts at a time, and
+    """Faults that are repaired on a pool after the change: by whom, how many hosts at a time, and
     beyond how many faulty ones nobody is (``bound``)."""
 
     site: Site
@@ -53,18 +53,18 @@ class Case(NamedTuple):
 
     @property
     def machines(self) -> int:
-        """How many hosts may be mended in all: hosts that were mended make room for the next, so
-        ``bound`` is none of that number."""
+        """How many hosts may be repaired in all: hosts that were repaired make room for the next,
+        so ``bound`` is none of that number."""
         return self.site.replicas(self.pool)
 
     @property
     def limit(self) -> str:
-        """When no repair is begun."""
+        """The condition under which no repair begins."""
         return f"none is begun while more than {self.bound} of them have a fault at once"
 
     @property
     def source(self) -> str:
-        """Where it is known from."""
+        """The source of the rule."""
         return HEALTH_CHECK if self.healer.kind is HealerKind.MEDIK8S else TURNS
 
 
@@ -78,7 +78,7 @@ class Found(NamedTuple):
 
 
 def cases_of(site: SiteChange, pool: str, faults: Iterable[Fault]) -> list[Case]:
-    """Who mends which of the faults on a pool after the change, a case for each healer."""
+    """The repairs on a pool after the change, a case for each remediator."""
     if site.after is None or taken_out(site):
         return []
     after, wanted, found = site_of(site.after), set(faults), []

@@ -181,7 +181,7 @@ def _field_of(change: ObjectChange, faults: Sequence[Fault]) -> FieldChange | No
 
 
 def _ends(site: SiteChange, pool: Pool, fault: Fault) -> str:
-    """Who has the fault no more, where a check finds less."""
+    """The nodes that no longer have the fault, where a check finds less."""
     if shift(site_of(site.sides[0]), site_of(site.side), pool.name, fault) is None:
         return ""
     mended = cases_of(site, pool.name, [fault])

@@ -33,7 +33,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 def _cases(site: SiteChange, manifest: Manifest) -> list[Case]:
-    """The faults that a health check's conditions are about, with who mends them."""
+    """The faults that a health check's conditions are about, with who repairs them."""
     pool = mapping(manifest.body, "spec", "selector", "matchLabels").get(POOL_LABEL)
     types = [name for name, status in _conditions(manifest) if status == "True"]
     return cases_of(site, str(pool), [FAULTS[each] for each in types if each in FAULTS])
@@ -55,7 +55,7 @@ def _seconds(text: object) -> int:
 
 
 def starts(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
-    """A check that comes: who has one of its conditions is mended."""
+    """A check that comes: who has one of its conditions is repaired."""
     cases = _cases(site, change.one)
     if not cases:
         yield from not_known("no rule knows which nodes it repairs, and when", HEALTH_CHECK)(
@@ -68,7 +68,7 @@ def starts(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
 def conditions(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterator[Effect]:
-    """Conditions that come, or that have to hold for less long, mend more; the others less."""
+    """Conditions that come, or that have to hold for less long, repair more; the others less."""
     old, new = _conditions(former(change)), _conditions(change.one)
     sooner = {
         kind
@@ -88,7 +88,7 @@ def conditions(
 
 
 def limit(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
-    """Up to how many unhealthy nodes it mends."""
+    """Up to how many unhealthy nodes it repairs."""
     old, new = (
         mapping(each.body, "spec").get("maxUnhealthy") for each in (former(change), change.one)
     )

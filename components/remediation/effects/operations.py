@@ -50,8 +50,8 @@ def place(manifest: Manifest) -> tuple[str, list[Fault | None]]:
 
 
 def starts(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
-    """A template that comes, or asks for something else: who has the fault is mended by it. Said
-    once for all templates of a healer's pool that come with the same change."""
+    """A template that comes, or asks for something else: who has the fault is repaired by it. Said
+    once for all templates of a remediator's pool that come with the same change."""
     pool, faults = place(change.one)
     known = [each for each in faults if each]
     cases = cases_of(site, pool, known)
@@ -70,8 +70,8 @@ def starts(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
 
 
 def _together(site: SiteChange, case: Case) -> tuple[Name, tuple[Fault, ...]]:
-    """The first of the templates of a healer's pool that come, or ask for something else, and the
-    faults of all of them."""
+    """The first of the templates of a remediator's pool that come, or ask for something else, and
+    the faults of all of them."""
     names: list[Name] = []
     faults: list[Fault] = []
     for name, change in site.changes.items():
@@ -111,7 +111,7 @@ def ends(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> I
 
 
 def _turning(site: SiteChange, pool: str, faults: list[Fault | None]) -> str:
-    """Which nodes had their turn, where their state was given."""
+    """The nodes that had their repair slot, where their state was given."""
     if site.nodes is None:
         return ""
     values = {each.value for each in faults if each}

@@ -1,10 +1,10 @@
-"""Which hosts may be mended, and so rebooted, because of a change.
+"""The hosts that may be repaired, and so rebooted, because of a change.
 
-Git says which faults are mended from now on and which checks find more; it does not say which nodes
-have a fault. So any machine of the pool may be rebooted, a few at a time, and which of them is not
-known; unless somebody gives the nodes' last known state (``SiteChange.nodes``): then those that
-have the fault are. How many may be faulty before nobody is mended (``Case.bound``) is no bound of
-that number: hosts that were mended make room for others.
+Git says which faults are repaired from now on and which checks find more; it does not say which
+nodes have a fault. So any machine of the pool may be rebooted, a few at a time, and which of them
+is not known; unless somebody gives the nodes' last known state (``SiteChange.nodes``): then those
+that have the fault are. How many may be faulty before nobody is repaired (``Case.bound``) is no
+bound of that number: hosts that were repaired make room for others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -90,7 +90,7 @@ def _counts(case: Case, node: NodeState) -> bool:
 
 
 def _waits(case: Case, node: NodeState) -> str:
-    """Why a node with a fault is not mended yet; empty where it is."""
+    """The reason why a node with a fault is not repaired yet; empty where it is."""
     if case.healer.kind is HealerKind.MEDIK8S:
         return ""
     if QUARANTINED_TAINT in node.taints:
@@ -223,7 +223,7 @@ def freed(site: SiteChange, case: Case, more: int, because: str) -> Iterator[Fou
 
 
 def unheld(site: SiteChange, case: Case, earlier: int) -> Iterator[Found]:
-    """Nodes that nobody mended, as more than ``earlier`` of their pool had a fault."""
+    """Nodes that nobody repaired, as more than ``earlier`` of their pool had a fault."""
     hosts = hosts_of(site, case.pool)
     why = (
         f"{case.bound} nodes of pool {case.pool.name} may have a fault before repairs stop, "

@@ -175,7 +175,7 @@ def _own_sets(
 
 
 def _cards(record: AcceleratorModel, fault: Fault) -> dict[str, Any]:
-    """How a model's cards are told from other devices, and how a host counts those that work."""
+    """How a model's devices are told from other devices, and how a host counts those that work."""
     pci = {"pci": record.pci.model_dump(exclude={"link_width"})}
     if fault is Fault.PCIE_LINK_DEGRADED:
         return pci

@@ -1,4 +1,4 @@
-"""Faults of nodes and their repairs: what nobody mends, what did not help, what takes too long.
+"""Faults of nodes and their repairs: what nobody repairs, what did not help, what takes too long.
 
 A node under repair by Node Operation Controller has its taint; what Foresite's own taints mean is
 in components/making/faults.py.
@@ -93,8 +93,8 @@ def _unmended(site: Site, *, mended: bool) -> Alert:
 
 
 def _crowd(remediation: Remediation, kind: str) -> str:
-    """The share of each pool's nodes that have a fault which healers of a kind mend, where it is
-    too large for any repair to begin. Those that repairs did not help count too."""
+    """The share of each pool's nodes that have a fault which remediators of a kind repair, where it
+    is too large for any repair to begin. Those that repairs did not help count too."""
     mends = f"{MENDED}{{{kind}}}"
     faulty = f"{FAULTS} and on (pool, fault) {mends}"
     out = f"{QUARANTINED} * on (node) group_left (pool) {NODES} and on (pool) {mends}"
@@ -117,7 +117,7 @@ _HELD = {
 
 
 def _storms(remediation: Remediation, kinds: set[HealerKind]) -> Iterator[Alert]:
-    """One for each kind of healer, as each stops for its own reason."""
+    """One for each kind of remediator, as each stops for its own reason."""
     for kind, (chosen, held) in _HELD.items():
         if kind in kinds:
             yield Alert(
@@ -156,8 +156,8 @@ def _tainted(site: Site, key: str) -> str:
 
 
 def _persists(remediation: Remediation, limits: Thresholds, kinds: set[HealerKind]) -> Alert:
-    """A fault that a healer mends and that stays: for each repair of the pool before it, and its
-    own; the budget lets one or more go at a time."""
+    """A fault that a remediator repairs and that stays: for each repair of the pool before it, and
+    its own; the budget lets one or more go at a time."""
     turns = 2 if HealerKind.NODE_OPERATION_CONTROLLER in kinds else 1
     lasts = turns * limits.repair_minutes + ceil(remediation.medik8s.unhealthy_seconds / 60)
     return Alert(

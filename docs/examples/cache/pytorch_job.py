@@ -9,7 +9,7 @@ from cached_files import CachedFiles, names_of
 
 
 class Samples(CachedFiles):
-    """What the loader asks for: a number in, a sample out. Decode your format here."""
+    """The samples for the loader: a number in, a sample out. Decode your format here."""
 
     def __getitem__(self, number: int) -> list[int]:  # type: ignore[override]
         return list(super().__getitem__(number)[:16])

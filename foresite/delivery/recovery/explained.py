@@ -87,7 +87,7 @@ def _why(op: str, urn: str, manifest: Manifest | None, sides: Sides) -> str:
 
 
 def _leaves(op: str, held: Stated | None) -> str:
-    """Why an object goes that the site does not have."""
+    """The reason why an object goes that the site does not have."""
     if held is None or op not in ("delete", "discard", *_REPLACING):
         return ""
     if held.keep:

@@ -50,7 +50,7 @@ class Listable(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Where its objects are listed."""
+        """The path that lists its objects."""
         return f"/{'apis' if '/' in self.api else 'api'}/{self.api}/{self.plural}"
 
     @property

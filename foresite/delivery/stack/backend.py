@@ -1,4 +1,4 @@
-"""Where Pulumi keeps a stack whose backend is a folder of this machine."""
+"""The place where Pulumi keeps a stack whose backend is a folder of this machine."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +29,7 @@ def folder(environment: Mapping[str, str]) -> Path | None:
 
 
 def place(environment: Mapping[str, str], program: Path, stack: str) -> Place | None:
-    """Where a stack of the project in ``program`` is kept; None where the backend is no folder.
+    """The place of a stack of the project in ``program``; None where the backend is no folder.
 
     Raises OSError where ``program`` has no Pulumi.yaml.
     """

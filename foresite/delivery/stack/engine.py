@@ -68,7 +68,7 @@ class Engine:
 
     @property
     def log(self) -> Path:
-        """Where the whole output of the last run is."""
+        """The file with the whole output of the last run."""
         return self.notes / f"{self.stack}.log"
 
     @property
@@ -213,7 +213,7 @@ class Engine:
         return True
 
     def locks(self) -> list[Lock]:
-        """Who holds the stack, where its backend is a folder of this machine."""
+        """The locks of the stack, where its backend is a folder of this machine."""
         return locks(self.environment, self.program, self.stack)
 
     def cancel(self) -> None:

@@ -1,4 +1,4 @@
-"""Which Pulumi works on a site's stack: the caller's own, or the trial's."""
+"""The Pulumi that works on a site's stack: the caller's own, or the trial's."""
 
 import os
 import sys

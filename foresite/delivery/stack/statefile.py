@@ -22,7 +22,7 @@ class Older(NamedTuple):
 
     @property
     def written(self) -> str:
-        """When the file was written, for a person."""
+        """The time when the file was written, for a person."""
         return f"{datetime.fromtimestamp(self.seconds, UTC):%Y-%m-%d %H:%M:%S UTC}"
 
 

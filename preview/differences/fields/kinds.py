@@ -94,7 +94,7 @@ class Field(NamedTuple):
 
     @property
     def key_paths(self) -> tuple[tuple[str, ...], ...]:
-        """Where in this list's items their keys are; empty for a list without such keys."""
+        """The places of the keys in this list's items; empty for a list without such keys."""
         return tuple(self.schema.get(KEY_PATHS, ()))
 
     @property

@@ -211,7 +211,7 @@ def _nearest(name: str, known: list[str]) -> str:
 
 
 def _unknown(obj: dict[str, Any], name: str) -> list[Fault]:
-    """Why an object has no schema."""
+    """The reasons why an object has no schema."""
     missing = [key for key in ("apiVersion", "kind") if not isinstance(obj.get(key), str)]
     if missing:
         return [Fault((key,), "is required and must be a string") for key in missing]

@@ -1,4 +1,4 @@
-"""Which fault of an object to begin with, in the words of jsonschema: one mistake, such as a wrong
+"""The fault of an object to begin with, in the words of jsonschema: one mistake, such as a wrong
 indentation, often makes several faults.
 
 The fast validator (check.py) finds the faults and has the last word on what is one. This module is

@@ -1,4 +1,5 @@
-"""What serves the accelerators of a site: plugins, exporters, labels, the operator, classes."""
+"""The objects that serve the accelerators of a site: plugins, exporters, labels, the operator,
+classes."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a real API server makes of pods that ask for accelerators, with the policies of a site."""
+"""Pods that request accelerators, on a real API server with the policies of a site."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -1,4 +1,5 @@
-"""What changes of a site's accelerators do to its hosts, with those to the machines beside them."""
+"""Effects of changes to a site's accelerators on its hosts, with those on the machines beside
+them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -193,7 +194,8 @@ RENAMED_BY_PLUGIN = {**RENAMED, "args": ["--boards=8", "--name=board"]}
 def test_cards_under_another_name_may_be_given_to_two_pods(
     plugin: dict[str, Any], expected: Outcome
 ) -> None:
-    """What a pod holds is counted by the resource's name (kubelet, allocatedDevices)."""
+    """The devices that a pod holds are counted by the resource's name (kubelet,
+    allocatedDevices)."""
     found = outcome(site(), with_model(site(), "mncore2", plugin=plugin))
     assert found == {"control": Impact.REIMAGE, **expected}
 

@@ -1,4 +1,4 @@
-"""What a change of policies does to hosts: nothing, and what is refused from then on."""
+"""Effects of a change of policies on hosts: none, and the refusals from then on."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def side(site: Site) -> Side:
 
 
 def effects(before: Site, after: Site) -> list[Effect]:
-    """What the difference of two sites' policies does."""
+    """The effects of the difference of two sites' policies."""
     sides = (side(before), side(after))
     old, new = (each.objects for each in sides)
     changes: dict[Name, ObjectChange] = {}
@@ -87,7 +87,7 @@ def test_no_machine_notices(before: Site, after: Site, said: str | None) -> None
     ],
 )
 def test_pods_that_nodes_live_by_may_be_refused(before: Site, after: Site) -> None:
-    """What a rule of the site's own makes of them nobody knows before."""
+    """The effect of a rule of the site's own on them is unknown beforehand."""
     found = effects(before, after)
     assert Impact.UNKNOWN in {each.impact for each in found}
 

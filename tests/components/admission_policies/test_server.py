@@ -111,7 +111,7 @@ def service(kind: str = "ClusterIP", external: list[str] | None = None, name: st
 
 
 def of(client: As, path: str, **changes: Any) -> Json:
-    """What stands there, with other labels or annotations (None: without), or another spec."""
+    """The object there, with other labels or annotations (None: without), or another spec."""
     found = deepcopy(client.request("GET", path))
     for part in ("labels", "annotations"):
         values = {**found["metadata"].get(part, {}), **changes.get(part, {})}

@@ -1,4 +1,4 @@
-"""What the rules of Kubernetes' own kinds say of changes on tokyo-1, row by row."""
+"""Verdicts of the rules of Kubernetes' own kinds on changes to tokyo-1, row by row."""
 
 import functools
 import json
@@ -591,7 +591,7 @@ def upstream() -> Json:
 
 
 def has(schema: Json, refers: Json, path: Path) -> bool:
-    """Whether objects of a schema have a field."""
+    """True if objects of a schema have a field."""
     while "$ref" in schema:
         schema = refers[str(schema["$ref"]).rpartition("/")[2]]
     if not path:
@@ -622,7 +622,8 @@ def test_every_kind_is_judged_once() -> None:
 
 
 def test_no_rule_judges_a_whole_object_field_by_field() -> None:
-    """What no rule names has to stay unknown: a rule without a path would judge it as well."""
+    """A field that no rule names has to stay unknown: a rule without a path would judge it as
+    well."""
     assert [rule for rule in RULES if not rule.whole and not rule.path] == []
 
 

@@ -110,7 +110,7 @@ FIXED: dict[tuple[str, str], Edits] = {
 
 
 def _stays(row: Row) -> bool:
-    """Whether the rules say that the object of a row is changed in place."""
+    """True if the rules say that the object of a row is changed in place."""
     site = change_of([(body(row.kind, row.given), body(row.kind, {**row.given, **row.edits}))])
     (change,) = site.changes.values()
     (kind,) = [each for each in KINDS if kind_of(each) == row.kind]
@@ -171,7 +171,7 @@ def test_the_api_server_takes_what_is_said_to_change_in_place(api: ControlPlane,
 
 
 def _refused(client: Client, edited: Json) -> bool:
-    """Whether a server refuses an object because of what it says, and for no other reason."""
+    """True if a server refuses an object because of its content, and for no other reason."""
     try:
         client.apply(edited, dry_run=True)
     except ApiError as error:

@@ -1,4 +1,4 @@
-"""What labels of nodes do that change in place: DaemonSets and operators that select by them."""
+"""Effects of labels of nodes that change in place: DaemonSets and operators that select by them."""
 
 import copy
 from typing import Any
@@ -62,7 +62,7 @@ def change(
 def relabelled(
     bodies: Json | tuple[Json, Json], before: Site | None = None, after: Site | None = None
 ) -> list[Effect]:
-    """What a label of v100 does beside going to its nodes, with an object on both sides."""
+    """The effects of a label of v100 beside going to its nodes, with an object on both sides."""
     pair = bodies if isinstance(bodies, tuple) else (bodies, bodies)
     others = tuple({AGENT: Manifest(AGENT[1], each, Target.SITE)} for each in pair)
     sites = before or tokyo(), after or with_pool(tokyo(), "v100", labels={TEAM: "a"})

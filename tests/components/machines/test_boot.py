@@ -1,5 +1,5 @@
-"""What a host is told at its first boot: that cloud-init, kubeadm, the kubelet, containerd and
-systemd read it, each by its own rules, as it is meant.
+"""The data for a host's first boot: cloud-init, kubeadm, the kubelet, containerd and systemd read
+it, each by its own rules, as it is meant.
 """
 
 import json
@@ -100,7 +100,7 @@ def test_nodes_are_found_by_uuid_and_named_after_their_host(site: Site) -> None:
 
 
 def may_set(key: str) -> bool:
-    """Whether a kubelet may give its node a label (k8s.io/kubelet, well_known_labels.go)."""
+    """True if a kubelet may give its node a label (k8s.io/kubelet, well_known_labels.go)."""
     domain = key.partition("/")[0] if "/" in key else ""
     if not f".{domain}".endswith((".kubernetes.io", ".k8s.io")):
         return True

@@ -1,4 +1,4 @@
-"""What a change of a site changes: which objects, and which machines are replaced for it."""
+"""Effects of a change of a site: the changed objects, and the machines that are replaced for it."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a change does to hosts, by the rules of the machines component.
+"""Effects of a change on hosts, by the rules of the machines component.
 
 Sites are changed, or a single object of one, and what the rules make of the difference is compared
 with what the controllers do; the source of each expectation is named where it is tested. CAPI is
@@ -127,7 +127,7 @@ def body_with(manifest: Manifest, edits: dict[Path, Any]) -> dict[str, Any]:
 
 
 def edited(site: Site, name: str, edits: dict[str, Any]) -> Verdict:
-    """What another body of one object does; paths are dotted, indexes are numbers."""
+    """The verdict on another body of one object; paths are dotted, indexes are numbers."""
     before, key = side(site), (MACHINES, name)
     steps = {
         tuple(int(step) if step.isdigit() else step for step in at.split(".")): item

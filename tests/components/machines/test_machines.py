@@ -1,4 +1,4 @@
-"""What must hold of the objects of any site: names, references, owners, hosts and addresses.
+"""Invariants of the objects of any site: names, references, owners, hosts and addresses.
 
 The rules are those of Cluster API and Metal3, written here a second time: a fault in a component
 shows as a difference between the two. What hosts are told at their first boot, rollouts and

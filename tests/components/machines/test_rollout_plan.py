@@ -106,7 +106,7 @@ def test_known_rollouts(
 
 @pytest.fixture
 def upgraded(tmp_path: Path) -> SitePreview:
-    """What a patch upgrade of everything does to tokyo-1."""
+    """The effect of a patch upgrade of everything on tokyo-1."""
     repository = Repository(tmp_path)
     repository.replace(TOKYO, "kubernetes: v1.34.3", "kubernetes: v1.34.8")
     return repository.site("tokyo-1")

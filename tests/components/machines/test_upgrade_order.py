@@ -24,7 +24,8 @@ def deployment(version: str) -> dict[str, Any]:
 
 
 def report_version(client: Client, version: str) -> None:
-    """What the KubeadmControlPlane controller writes when every machine runs ``version``."""
+    """The status that the KubeadmControlPlane controller writes when every machine runs
+    ``version``."""
     path = (
         f"/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/{SITE}/kubeadmcontrolplanes/"
         f"{SITE}/status"

@@ -67,7 +67,7 @@ class Judged(NamedTuple):
     found: tuple[Violation, ...]
 
     def reasons(self, names: dict[str, str]) -> set[str]:
-        """What the API server should say."""
+        """The reasons that the API server should give."""
         return {names[each.rule.name] for each in self.found if each.rule.name in names}
 
 

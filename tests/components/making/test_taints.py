@@ -1,4 +1,4 @@
-"""What lets pods onto tainted nodes, judged by whether they then fit there."""
+"""The tolerations that let pods onto tainted nodes, judged by whether they then fit there."""
 
 from typing import Any
 

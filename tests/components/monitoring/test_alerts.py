@@ -105,7 +105,7 @@ def _midnight(year: int, month: int, day: int) -> str:
 
 
 def gone(site: Site) -> list[tuple[str, dict[str, str]]]:
-    """What has to fire when there is no series at all: something for every exporter."""
+    """The alerts that have to fire when there is no series at all: something for every exporter."""
     vital = {Exporter.KUBE_STATE_METRICS, Exporter.API_SERVER}
     found = [("WatchLost", {"exporter": each.value}) for each in vital]
     # Repairs are shown by kube-state-metrics, and nobody asks Prometheus about itself.
@@ -196,7 +196,7 @@ def test_an_alert_says_what_to_do_and_names_no_values_in_its_description(site: S
 
 
 def test_a_person_is_called_at_night_for_little() -> None:
-    """What stops all jobs, or blinds the rest, or means that nobody mends."""
+    """Only for faults that stop all jobs, or blind the rest, or mean that nobody repairs."""
     found = {
         rule["alert"]
         for site in SITES.values()

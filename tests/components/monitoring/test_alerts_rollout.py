@@ -38,7 +38,7 @@ class Machine:
         return None if self.begins is None or minute < self.begins else minute - self.begins
 
     def there(self, minute: int, after: int = 0) -> bool:
-        """Whether its Node is there, for ``after`` minutes at least if it is the new one."""
+        """True if its Node is there, for ``after`` minutes at least if it is the new one."""
         age = self.age(minute)
         return age is None or age < 10 or age >= 45 + after
 
@@ -47,7 +47,7 @@ class Machine:
         return lambda t: value if self.there(t, after) and t not in RESTARTED else None
 
     def series(self, address: str, resource: str | None) -> Iterator[tuple[str, At]]:
-        """What exporters tell of it."""
+        """The series that exporters report of it."""
         own = {"node": self.name}
         yield k("kube_node_info", **own, internal_ip=address), self.known(1)
         yield k("kube_node_spec_unschedulable", **own), self._cordoned

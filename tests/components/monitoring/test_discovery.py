@@ -1,4 +1,4 @@
-"""What Prometheus finds on a real API server, by Kubernetes' discovery."""
+"""The targets that Prometheus finds on a real API server, by Kubernetes' discovery."""
 
 import shutil
 from collections.abc import Iterator

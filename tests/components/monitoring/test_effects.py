@@ -1,4 +1,4 @@
-"""What a change of what watches a site does to machines: nothing, whatever it is."""
+"""Effects of a change of a site's monitoring on machines: none, whatever it is."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a site's monitoring is made of, against schemas and a real API server."""
+"""The objects of a site's monitoring, against schemas and a real API server."""
 
 import json
 import os
@@ -199,7 +199,7 @@ def test_a_strict_dry_run_finds_a_misspelt_field(client: Client) -> None:
 
 @pytest.mark.controlplane
 def test_applied_twice_nothing_changes(client: Client) -> None:
-    """What the server stores is what was applied, so a second run finds no drift."""
+    """The server stores the applied objects unchanged, so a second run finds no drift."""
     for each in objects(OPERATED["tokyo-1"]):
         first = client.apply(each.body)
         second = client.apply(each.body)

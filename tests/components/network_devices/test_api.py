@@ -37,7 +37,7 @@ def client(api: ControlPlane) -> Any:
 
 
 def refusal(client: Client, body: Json) -> str:
-    """What the API server says against an object in a strict dry run; empty where it takes it."""
+    """The API server's message against an object in a strict dry run; empty where it takes it."""
     try:
         client.apply(body, dry_run=True)
     except ApiError as error:

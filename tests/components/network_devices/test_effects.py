@@ -1,4 +1,4 @@
-"""What changes of network devices do to the hosts of tokyo-1.
+"""Effects of changes to network devices on the hosts of tokyo-1.
 
 Expected is what sriov-network-operator 1.6.0 does (pkg/plugins, pkg/daemon, controllers), and the
 kubelet for device plugins.
@@ -71,7 +71,7 @@ def effects(found: SiteChange, name: Name) -> list[Effect]:
 
 
 def verdicts(found: SiteChange) -> dict[Name, set[Said]]:
-    """What is said of each object that differs."""
+    """The verdicts on each object that differs."""
     return {name: said(found, effects(found, name)) for name in found.changes}
 
 
@@ -192,7 +192,8 @@ NEW: Name = (COMPONENT, "SriovNetworkNodePolicy/v100/renamed")
 
 
 def test_renamed_functions_may_be_given_to_two_pods() -> None:
-    """What a pod holds is counted by the resource's name (kubelet, allocatedDevices)."""
+    """The functions that a pod holds are counted by the resource's name (kubelet,
+    allocatedDevices)."""
     found = verdicts(of_v100(DIVIDED, RENAMED))
     assert found[NEW] == {(Impact.UNKNOWN, "v100", MOST, None)}
     assert found[POLICY] == {nothing(Action.DELETED)}

@@ -1,4 +1,4 @@
-"""What is added to a pod that uses the cache: the token and where PFIO and the program look."""
+"""The additions to a pod that uses the cache: the token, and where PFIO and the program look."""
 
 import copy
 from typing import Any

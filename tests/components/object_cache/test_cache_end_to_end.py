@@ -64,7 +64,7 @@ def numbered(count: int, size: int = 1000) -> dict[str, bytes]:
 
 
 def read(world: Cluster, folder: Path, names: list[str], bucket: str = "pictures") -> list[bytes]:
-    """What PFIO reads of files in a folder, with a bucket of the cache before it."""
+    """The bytes that PFIO reads of files in a folder, with a bucket of the cache before it."""
     found = pfio.v2.from_url(str(folder), http_cache=world.url(bucket))
     return [found.open(name, "rb").read() for name in names]
 
@@ -129,7 +129,7 @@ def test_an_object_of_many_buffers_comes_back_whole(
 
 
 def statuses(world: Cluster, token: str | None, bucket: str = "pictures") -> tuple[int, int]:
-    """What Envoy answers to the PUT of an object, and then to the GET of another."""
+    """Envoy's answers to the PUT of an object, and then to the GET of another."""
     put = ask(world.address, "PUT", f"/v1/objects/{bucket}/put-{os.urandom(4).hex()}", token, b"a")
     return put.status, ask(world.address, "GET", f"/v1/objects/{bucket}/none", token).status
 

@@ -116,7 +116,7 @@ class Traffic:
         return found
 
     def has_put(self, count: int) -> bool:
-        """Whether so many objects are acknowledged."""
+        """True if so many objects are acknowledged."""
         return len(self.acknowledged) >= count
 
     def of(self, server: Server) -> list[str]:

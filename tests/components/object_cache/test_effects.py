@@ -1,4 +1,4 @@
-"""What changes of a site's cache do to its hosts.
+"""Effects of changes to a site's cache on its hosts.
 
 Expected is what the sources make of it that the rules name: a changed pod template restarts a
 DaemonSet's pods, a changed ConfigMap none, Envoy reads its bootstrap when it starts and its

@@ -1,4 +1,4 @@
-"""What is said of where a cache's objects are looked for, when hosts or tables change.
+"""Texts on the places where a cache's objects are looked for, when hosts or tables change.
 
 Expected is what the sources make of it that the rules name.
 """

@@ -1,4 +1,4 @@
-"""What is said of a cache's objects, and of those who read them, when something changes.
+"""Texts on a cache's objects, and on those who read them, when something changes.
 
 Expected is what the sources make of it that the rules name.
 """

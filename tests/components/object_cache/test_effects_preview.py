@@ -1,4 +1,4 @@
-"""What a whole preview says of a site's cache: keys that move, and objects that are lost."""
+"""The whole preview's text on a site's cache: keys that move, and objects that are lost."""
 
 import html
 import json

@@ -1,4 +1,4 @@
-"""What users of a cache feel of a change of its settings, and what is said of one not applied."""
+"""Consequences of a change of a cache's settings for its users, and the text on one not applied."""
 
 from dataclasses import replace
 from typing import Any

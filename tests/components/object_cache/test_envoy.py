@@ -1,4 +1,4 @@
-"""What the made configuration does in the real Envoy, whose servers are on the loopback."""
+"""The behaviour of the made configuration in the real Envoy, whose servers are on the loopback."""
 
 import contextlib
 import http.client

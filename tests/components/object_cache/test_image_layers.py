@@ -71,7 +71,7 @@ def test_a_cache_without_an_address_is_refused() -> None:
 
 @dataclass
 class Pull:
-    """What a containerd is to do with the files of a site, and what came of it."""
+    """The task of a containerd with the files of a site, and its result."""
 
     site: Site
     reference: str

@@ -73,7 +73,7 @@ def filled(web: Web, folder: Path, reference: str) -> subprocess.CompletedProces
 
 
 def image(*blobs: str) -> dict[str, str]:
-    """What a registry has of an image, by its tag, an index: paths and texts."""
+    """The content of an image in a registry, by its tag, an index: paths and texts."""
     text = json.dumps({"config": digest(blobs[0]), "layers": [digest(each) for each in blobs[1:]]})
     index = json.dumps({"manifests": [{"digest": digest(text)}]})
     return {

@@ -104,7 +104,7 @@ def _filled_in(word: str, folder: Path) -> str:
 
 
 def _probe(container: Json) -> tuple[int, str, str]:
-    """What the kubelet asks."""
+    """The kubelet's request."""
     ports = {each["name"]: each["containerPort"] for each in container["ports"]}
     asked = container["readinessProbe"]["httpGet"]
     return ports[asked["port"]], "GET", asked["path"]

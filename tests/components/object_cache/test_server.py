@@ -91,7 +91,7 @@ def as_account(api: ControlPlane, space: str, name: str) -> Client:
 
 
 def test_the_servers_may_review_tokens_and_nothing_else(accounts: tuple[Client, Client]) -> None:
-    """What every account may do (ask what it may do itself, read versions) is left out."""
+    """Rights of every account (ask for its own rights, read versions) are left out."""
     server, nobody = accounts
     assert [rule for rule in rules(server) if rule not in rules(nobody)] == [REVIEW]
     review = {

@@ -1,4 +1,5 @@
-"""What changes of the pod network do to the hosts of tokyo-1, whichever way its manifests take."""
+"""Effects of changes to the pod network on the hosts of tokyo-1, whichever way its manifests
+take."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What damps the checks: counts in a row, over restarts of the detector, and not over a reboot."""
+"""The damping of checks: counts in a row, over restarts of the detector, and not over a reboot."""
 
 import os
 import signal

@@ -41,7 +41,7 @@ def monitors(site: Site, name: str) -> dict[str, Json]:
 
 
 def told(site: Site, name: str, fault: Fault) -> list[str]:
-    """What a check is told, without what damps it."""
+    """The settings of a check, without its damping."""
     (rule,) = monitors(site, name)[f"{fault}.json"]["rules"]
     script = f"{PROGRAMS}/{fault}.sh"
     arguments: list[str] = rule["args"]

@@ -63,7 +63,7 @@ def hanging(host: Host) -> None:
 
 
 def all_well(host: Host) -> None:
-    """What both pools have in common; each has more."""
+    """The common part of both pools; each has more."""
     host.filled((50, 50))
     host.mounts.write_text("/dev/a / ext4 rw 0 0\n/dev/b /srv/nvme xfs rw 0 0\n")
 

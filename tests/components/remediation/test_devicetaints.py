@@ -98,7 +98,7 @@ def test_the_objects_are_good_and_carry_the_scripts() -> None:
 
 
 class Facts:
-    """What the script has read: two hosts with eight cards each, and more."""
+    """The facts that the script has read: two hosts with eight devices each, and more."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -123,7 +123,7 @@ class Facts:
         return self
 
     def decided(self, percent: int = 20) -> list[str]:
-        """What is to be done, without what is only said."""
+        """The actions to take, without the messages."""
         return [line for line in self.all(percent) if not line.startswith("say")]
 
     def all(self, percent: int = 20) -> list[str]:

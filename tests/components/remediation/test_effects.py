@@ -1,4 +1,4 @@
-"""What a change of fault remediation does to machines, as far as Git alone says."""
+"""Effects of a change of fault remediation on machines, as far as Git alone says."""
 
 from dataclasses import replace
 from typing import Any
@@ -199,7 +199,7 @@ def test_a_longer_interval_lets_repairs_go_on_that_would_be_broken_off() -> None
 
 
 def test_a_silent_answer_reboots_nothing() -> None:
-    """What was good or bad becomes unknown, which begins no repair."""
+    """A good or bad condition becomes unknown, which begins no repair."""
     assert worse(effects(with_silent(3), with_silent(3, 4))) == set()
 
 

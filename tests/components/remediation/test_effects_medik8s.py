@@ -1,4 +1,4 @@
-"""What a change of fault remediation does to machines that medik8s mends."""
+"""Effects of a change of fault remediation on machines that medik8s remediates."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a change of fault remediation does to machines whose nodes' last known state is given."""
+"""Effects of a change of fault remediation on machines whose nodes' last known state is given."""
 
 from collections.abc import Mapping
 from pathlib import Path

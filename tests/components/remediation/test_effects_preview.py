@@ -218,7 +218,7 @@ def test_a_folder_has_a_file_for_each_site(
 def test_many_sites_are_looked_at_by_several_processes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is given travels to them: with more sites than are done in one."""
+    """The given state travels to them: with more sites than are done in one."""
     from foresite.parallel import FEW
 
     repository = Repository(tmp_path / "repository")

@@ -1,4 +1,5 @@
-"""What medik8s is told, by its own schemas on a real API server, and which faults it then mends."""
+"""The configuration of medik8s, by its own schemas on a real API server, and the faults that it
+then remediates."""
 
 import re
 from collections.abc import Iterator
@@ -92,7 +93,7 @@ def test_checks_name_the_template_and_the_nodes_of_their_pool() -> None:
 
 
 def matches(conditions: list[Json], seen: dict[str, str], age: int) -> tuple[bool, bool]:
-    """Whether a node is taken for unhealthy, and whether for healthy, when its conditions are so
+    """True if a node is taken for unhealthy, and true if for healthy, when its conditions are so
     old: matchesUnhealthyConditions of node-healthcheck-operator dd444329."""
     hits = [each for each in conditions if seen.get(each["type"]) == each["status"]]
     unhealthy = any(age > seconds(each["duration"]) for each in hits)

@@ -1,4 +1,5 @@
-"""What disturbs the program of turns: it is killed, others write, the API server is gone."""
+"""Disturbances of the program for repair slots: it is killed, others write, the API server is
+gone."""
 
 import os
 import signal
@@ -126,7 +127,7 @@ def test_the_loop_outlasts_the_api_server(tmp_path: Path) -> None:
 
 
 def _later(alive: Path, good: Path) -> bool:
-    """Whether rounds go on, and fail."""
+    """True if rounds go on, and fail."""
     return alive.exists() and good.exists() and alive.read_text() > good.read_text()
 
 

@@ -1,4 +1,4 @@
-"""What schedulers read: KubeSchedulerConfigurations as the plugins' code takes them.
+"""The configuration of schedulers: KubeSchedulerConfigurations as the plugins' code takes them.
 
 tests/controlplane/test_twin_schedulers.py has the real programs read them.
 """

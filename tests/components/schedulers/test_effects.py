@@ -1,5 +1,5 @@
-"""What changes of the schedulers do to the hosts of tokyo-1: they run on its three control planes,
-and no host of a pool that they serve notices."""
+"""Effects of changes to the schedulers on the hosts of tokyo-1: they run on its three control
+planes, and no host of a pool that they serve notices."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -136,7 +136,7 @@ def test_a_new_site_restarts_nothing() -> None:
 
 
 def restarts(before: Json, after: Json) -> str:
-    """What is said of the scheduler's restart."""
+    """The text on the scheduler's restart."""
     found = effects(change(site(before), site(after)))
     (words,) = {each.why for each in found if each.impact is Impact.POD_RESTART}
     return words
@@ -161,7 +161,7 @@ def test_another_prefix_says_that_gangs_come_apart() -> None:
 
 
 def test_rights_that_go_while_their_scheduler_stays_are_not_known() -> None:
-    """What no edit of a site file does: the rules do not call it harmless for all that."""
+    """No edit of a site file does this: the rules do not call it harmless for all that."""
     made = site(GANG)
     before, after = side(made), side(made)
     name = (COMPONENT, f"ClusterRoleBinding/{GANG_SCHEDULER}/scheduling")

@@ -1,5 +1,5 @@
-"""What a real API server makes of the policies: pods and Jobs of teams that pass, and that do not,
-with what the person who wrote them reads."""
+"""The policies on a real API server: pods and Jobs of teams that pass, and that do not, with the
+message for the person who wrote them."""
 
 import time
 from collections.abc import Iterator
@@ -102,7 +102,7 @@ def job(of: Json) -> Json:
 
 
 def refused(client: Client, body: Json) -> str:
-    """What the server says where it does not take an object; empty where it does."""
+    """The server's message where it refuses an object; empty where it takes it."""
     metadata = body["metadata"]
     group = "api" if body["kind"] == "Pod" else "apis"
     plural = "pods" if body["kind"] == "Pod" else "jobs"

@@ -1,4 +1,4 @@
-"""What a real API server makes of a site's teams: their objects, and jobs in queues."""
+"""A site's teams on a real API server: their objects, and jobs in queues."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,5 @@
-"""What changes of teams, tiers and limits do to the hosts of tokyo-1: nothing, and why."""
+"""Effects of changes to teams, PriorityClasses and limits on the hosts of tokyo-1: none, and
+why."""
 
 from dataclasses import replace
 from typing import Any
@@ -63,7 +64,7 @@ def change(before: Site | None, after: Site) -> SiteChange:
 
 
 def effects(made: SiteChange) -> dict[str, list[Effect]]:
-    """What each changed object does, by its logical name."""
+    """The effects of each changed object, by its logical name."""
     return {name[1]: judged(TABLE, made, each) for name, each in made.changes.items()}
 
 

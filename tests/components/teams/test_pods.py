@@ -1,4 +1,4 @@
-"""What pods of teams may be: the policy against Pod Security itself, on a real API server."""
+"""The limits of pods of teams: the policy against Pod Security itself, on a real API server."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,5 @@
-"""What a site's teams become: namespaces, tiers, limits and queues, each as its holder reads it."""
+"""The objects of a site's teams: namespaces, PriorityClasses, limits and queues, each as its holder
+reads it."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""What a real API server with the CRDs, and with the policies of the whole site, makes of job
-templates: of each object, and of each pod that controllers will make of it."""
+"""Job templates on a real API server with the CRDs, and with the policies of the whole site: each
+object, and each pod that controllers will make of it."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What is refused, each with a way out that works, and all of it at once."""
+"""Refusals of jobs, each with a way out that works, and all of them at once."""
 
 import re
 import subprocess

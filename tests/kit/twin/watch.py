@@ -153,7 +153,7 @@ class Watch:
 
 
 def _refusal(body: Manifest) -> str:
-    """Why the scheduler has not bound a pod; empty where it has not tried."""
+    """The reason why the scheduler has not bound a pod; empty where it has not tried."""
     said = condition(body, "PodScheduled")
     return f"{said['reason']}: {said.get('message', '')}" if said.get("status") == "False" else ""
 

@@ -344,7 +344,7 @@ def details(path: str, lines: list[str]) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """What dyff finds in all edits, by the name of each; it starts once."""
+    """The findings of dyff in all edits, by the name of each; it starts once."""
     edits = [*AGREED.values(), *(design.edit for design in BY_DESIGN.values())]
     pairs = [both(edit, f"edit-{index}") for index, edit in enumerate(edits)]
     folder = tmp_path_factory.mktemp("dyff")

@@ -1,4 +1,5 @@
-"""What differs in meaning between two objects: one bullet of the promise a table, and its laws."""
+"""The differences in meaning between two objects: one bullet of the promise a table, and its
+laws."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""What holds of the changes between any two objects: applied, swapped, shuffled."""
+"""Laws of the changes between any two objects: applied, swapped, shuffled."""
 
 import copy
 import json

@@ -101,7 +101,7 @@ class Browser:
         return self
 
     def run(self, script: str) -> Any:
-        """What a script of ours says of the page."""
+        """The result of a script of ours on the page."""
         found = self.ask("Runtime.evaluate", expression=script, returnByValue=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
@@ -112,7 +112,7 @@ class Browser:
                 if event["method"] == "Network.requestWillBeSent"]  # fmt: skip
 
     def complaints(self) -> list[dict[str, Any]]:
-        """What the console shows, refusals by the policy among it, and any dialog."""
+        """The messages of the console, refusals by the policy among them, and any dialog."""
         wanted = {"Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown",
                   "Page.javascriptDialogOpening"}  # fmt: skip
         return [event for event in self.events if event["method"] in wanted]

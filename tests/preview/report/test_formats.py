@@ -1,4 +1,4 @@
-"""What holds for every format of a report, and what text and JSON promise."""
+"""Properties of every format of a report, and the guarantees of text and JSON."""
 
 import json
 import re
@@ -33,7 +33,7 @@ HUGE = 10 * 1024 * 1024
 
 
 def said(text: str) -> str:
-    """What a format says, without its marks: tags, entities, code spans and emphasis."""
+    """The text of a format, without its marks: tags, entities, code spans and emphasis."""
     text = re.sub(r"<[^>]*>", "", text).replace("&#39;", "'").replace("\\u2192", "→")
     return re.sub(r"[`*]", "", ESCAPE.sub("", text))
 

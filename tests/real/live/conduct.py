@@ -118,7 +118,7 @@ class Conduct:
         return refusals
 
     def _outcome(self, window: Window) -> Outcome | None:
-        """What has come of a window's change, or None while it goes on."""
+        """The outcome of a window's change, or None while it goes on."""
         now = time.monotonic()
         still = now - window.moved
         if all(settled(self._here.mirror, group) for group in window.groups):

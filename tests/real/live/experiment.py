@@ -1,4 +1,4 @@
-"""What an experiment is, and the forms that most predictions take."""
+"""The definition of an experiment, and the forms that most predictions take."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -46,12 +46,12 @@ class Experiment:
 
     @property
     def in_files(self) -> bool:
-        """Whether all of it is a change of the files, which a preview of them can see."""
+        """True if all of it is a change of the files, which a preview of them can see."""
         return not self.problem and not self.deleted and self.edit != Edit()
 
     @property
     def by_hand(self) -> tuple[str, ...]:
-        """What a person does besides changing the files."""
+        """The steps of a person besides changing the files."""
         said = [f"Machine of `{self.marked}` marked to go first"] if self.marked else []
         said += [f"Machine of `{self.deleted}` deleted"] if self.deleted else []
         said += ["our policy on worker versions taken away"] if self.unguarded else []

@@ -224,5 +224,5 @@ def history() -> Iterator[tuple[Step, ...]]:
 
 
 def predicted(step: Step) -> Prediction:
-    """What is predicted of a step: by hand, until the preview says it."""
+    """The prediction of a step: by hand, until the preview makes it."""
     return step.experiment.predicted

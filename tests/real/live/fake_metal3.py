@@ -42,7 +42,7 @@ class Stage(Enum):
 
 @dataclass
 class Life:
-    """What the fake knows of a Metal3Machine; ``due`` is when the present stage is over."""
+    """The fake's record of a Metal3Machine; ``due`` is when the present stage is over."""
 
     stage: Stage = Stage.WAITING
     host: str = ""
@@ -76,7 +76,7 @@ class FakeMetal3:
         self._thread.join()
 
     def plug_in(self, host: Manifest) -> None:
-        """What the operator does with a new host: it inspects it, and then it is available."""
+        """The operator's work on a new host: it inspects it, and then it is available."""
         if "provisioning" not in host.get("status", {}):
             self._host_state(host["metadata"]["namespace"], host["metadata"]["name"], "available")
 

@@ -30,7 +30,7 @@ _SCALED = re.compile(r"\[MS controller\] - ms(\d+) scale (up|down) to (\d+)/(\d+
 
 
 class Step(NamedTuple):
-    """What the planner saw and asked for at one look.
+    """The planner's view and its request at one look.
 
     ``old`` and ``new`` are the replicas that it asks for of all former MachineSets and of the
     current one; ``total`` and ``available`` are the machines that it saw.
@@ -106,7 +106,7 @@ def parsed(path: Path) -> Rollout:
 
 
 def _steps(text: str) -> Iterator[Step]:
-    """What each look of the planner came to."""
+    """The result of each look of the planner."""
     for block in text.split("[MD controller] - Result of rollout planner\n")[1:]:
         plan = _PLAN.match(block)
         if plan is None:

@@ -98,7 +98,8 @@ def stop_control_plane(client: Client, node: str) -> None:
 
 
 def _kubeadm_config(version: str) -> Manifest:
-    """What ``kubeadm init`` leaves in the cluster; only the first machine's is kept."""
+    """The ConfigMap that ``kubeadm init`` leaves in the cluster; only the first machine's is
+    kept."""
     text = (
         "apiVersion: kubeadm.k8s.io/v1beta4\n"
         "kind: ClusterConfiguration\n"

@@ -1,4 +1,4 @@
-"""What a change is said to do and what it did, in the same terms, and where the two differ."""
+"""Predictions and observations of a change in the same terms, and where the two differ."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class Hosts(NamedTuple):
 
 
 class Group(NamedTuple):
-    """What a MachineDeployment's (or the control plane's) machines go through.
+    """The events of a MachineDeployment's (or the control plane's) machines.
 
     ``down`` machines are taken down and ``up`` installed, at most ``at_once`` on their way at one
     time (there and not available), and never fewer than ``fewest`` available.
@@ -41,7 +41,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a change does, said before it is made.
+    """The effect of a change, predicted before it is made.
 
     ``groups`` are the MachineDeployments by name, and the control plane by its pool's name; others
     are not to move. ``refused`` are the logical names of objects that the API server does not take.
@@ -57,9 +57,9 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a change did. ``wiped`` and ``installed`` are hosts; ``refused`` are logical names of
-    objects; ``said`` are the controllers' own words; ``updated`` counts machines that were changed
-    in place; ``seconds`` run from the change to the last machine that moved."""
+    """The effect of a change. ``wiped`` and ``installed`` are hosts; ``refused`` are logical names
+    of objects; ``said`` are the controllers' own words. ``updated`` counts machines that were
+    changed in place; ``seconds`` run from the change to the last machine that moved."""
 
     outcome: Outcome
     groups: Mapping[str, Group]
@@ -90,7 +90,7 @@ def _numbers(predicted: Prediction, observed: Observation) -> Iterator[str]:
 
 
 def _as_said(said: Group, seen: Group) -> bool:
-    """Whether a group went through what was said.
+    """True if a group's events were as predicted.
 
     Machines are created one after the other: where none is taken down, the first may be available
     before the last is there, and ``at_once`` is a limit alone.
@@ -115,7 +115,7 @@ def hosts_apart(predicted: Mapping[Impact, Hosts], observed: Observation) -> Ite
 
 
 def fates(observed: Observation) -> dict[Impact, frozenset[str]]:
-    """What became of each host that was wiped or installed."""
+    """The fate of each host that was wiped or installed."""
     again = observed.wiped & observed.installed
     return {
         Impact.REIMAGE: again,

@@ -23,7 +23,7 @@ def group_of(body: Manifest) -> str:
 
 @dataclass
 class Window:
-    """What happens to some groups from now on, until it is closed."""
+    """The events of some groups from now on, until the window is closed."""
 
     groups: tuple[str, ...]
     opened: float = field(default_factory=time.monotonic)
@@ -131,7 +131,7 @@ def _going(body: Manifest | None) -> bool:
 
 
 def _available(body: Manifest) -> bool:
-    """Whether a Machine counts for whoever replaces machines.
+    """True if a Machine counts for whoever replaces machines.
 
     For a MachineDeployment that is its condition Available. For a KubeadmControlPlane it is a Node
     and its static pods being well (scale.go, checkHealthiness): Available follows a moment later.
@@ -151,10 +151,10 @@ def _provisioned(body: Manifest | None) -> bool:
 
 
 def _standing(body: Manifest | None) -> tuple[bool, bool]:
-    """Whether a Machine is there, and is on its way out."""
+    """True if a Machine is there, and true if it is on its way out."""
     return body is not None, _going(body)
 
 
 def _in_place(body: Manifest) -> tuple[object, object]:
-    """What of a Machine changes without a new one."""
+    """The parts of a Machine that change without a new one."""
     return body["metadata"].get("labels"), body["spec"].get("deletion")

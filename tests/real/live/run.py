@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _processor_seconds() -> float:
-    """What all processes of the namespace have used, which are ours alone."""
+    """The processor time of all processes of the namespace, which are ours alone."""
     ticks = 0
     for path in Path("/proc").glob("[0-9]*/stat"):
         user, system = path.read_text().rpartition(")")[2].split()[11:13]

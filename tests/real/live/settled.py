@@ -1,4 +1,4 @@
-"""Whether machines are what is asked for, and what the controllers say where they are not.
+"""Check that machines are as declared, and read the controllers' messages where they are not.
 
 A MachineDeployment's own status is not enough: for a moment after a change it still counts the old
 machines as up to date (seen with Cluster API 1.13.6). So its MachineSets are looked at.
@@ -14,7 +14,7 @@ from tests.real.live.watch import Mirror, condition
 
 
 def settled(mirror: Mirror, group: str) -> bool:
-    """Whether a group's machines are as its MachineDeployment or KubeadmControlPlane asks."""
+    """True if a group's machines are as its MachineDeployment or KubeadmControlPlane declares."""
     if group == CONTROL:
         return _control_plane(mirror)
     deployment = mirror.get("MachineDeployment", group, SITE)
@@ -44,7 +44,8 @@ def _observed(body: Manifest) -> bool:
 
 
 def _template(body: Manifest) -> tuple[Any, ...]:
-    """What makes Cluster API replace a machine (mdutil.MachineTemplateUpToDate, v1.13.6)."""
+    """The fields for which Cluster API replaces a machine (mdutil.MachineTemplateUpToDate,
+    v1.13.6)."""
     spec = body["spec"]["template"]["spec"]
     return (
         spec.get("version"),

@@ -157,7 +157,7 @@ def _pool(name: str, **fields: Any) -> dict[str, Any]:
 
 
 def boot(server: str = "10.40.0.3") -> dict[str, Any]:
-    """What hosts need at their first boot, with time and names from ``server``."""
+    """The data that hosts need at their first boot, with time and names from ``server``."""
     return {
         "ntp": [server],
         "dns": [server],

@@ -1,4 +1,4 @@
-"""What the preview says of a change, held against what happened, as far as the preview goes."""
+"""The preview's verdict on a change, compared with the events, as far as the preview goes."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""What an API server holds, followed by watches: a copy in memory, and a call for each change."""
+"""The objects of an API server, followed by watches: a copy in memory, and a call for each
+change."""
 
 import contextlib
 import http.client

@@ -36,7 +36,7 @@ FOLLOWED = (
 
 @dataclass(frozen=True)
 class World:
-    """What experiments work with."""
+    """The world of experiments."""
 
     client: Client
     mirror: Mirror
@@ -77,7 +77,7 @@ def _base64(text: str) -> str:
 
 
 def prepare(client: Client, site: str, directory: Path) -> None:
-    """What a management cluster and a workload cluster have that no site makes: Secrets.
+    """The objects of a management cluster and a workload cluster that no site makes: Secrets.
 
     The kubeconfig of the site's cluster is of type Opaque: one of Cluster API's own type would be
     renewed by a client certificate of the cluster's own authority, which this server is not of.

@@ -1,4 +1,5 @@
-"""What a control plane and its kubelets are told for accelerators, and that nobody else is."""
+"""The settings of a control plane and its kubelets for accelerators, and that nobody else has
+them."""
 
 import subprocess
 from dataclasses import replace
@@ -286,7 +287,7 @@ PAST_ITS_CONFIGURATION = "cannot exit on lock file contention: no lock file spec
 
 
 def started(configuration: Json, folder: Path) -> str:
-    """What the real kubelet says of a configuration; it ends at once."""
+    """The real kubelet's message on a configuration; it ends at once."""
     file = folder / "kubelet.yaml"
     file.write_text(yaml.safe_dump(configuration), "utf-8")
     binary = locate(["scheduling"])["kubelet"].path

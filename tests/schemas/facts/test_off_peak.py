@@ -112,7 +112,7 @@ def test_a_moment_is_off_peak_if_the_clock_says_so(
 
 
 def _near_a_change(at: dt.datetime, where: dt.tzinfo) -> bool:
-    """Whether clocks change within a day, when an hour may come twice or not at all."""
+    """True if clocks change within a day, when an hour may come twice or not at all."""
     day = dt.timedelta(days=1)
     return len({(at + shift).astimezone(where).utcoffset() for shift in (-day, 0 * day, day)}) > 1
 

@@ -40,8 +40,8 @@ EMBEDDED = {
 
 
 class Verdict(NamedTuple):
-    """What kubeconform says of an object: the folder or file below the judged one that has it, its
-    kind and name, a status, and why."""
+    """The verdict of kubeconform on an object: the folder or file below the judged one that has it,
+    its kind and name, a status, and why."""
 
     where: str
     title: str
@@ -105,7 +105,7 @@ def built_in(schemas: Path, version: str) -> str:
 
 
 def verdicts(schemas: Path, folder: Path, version: str) -> list[Verdict]:
-    """What kubeconform says of every object below a folder."""
+    """The verdicts of kubeconform on every object below a folder."""
     used = built_in(schemas, version)
     locations = (f"{schemas}/{BUILT_IN_FILES}", f"{schemas}/{CUSTOM_FILES}")
     flags = [each for location in locations for each in ("-schema-location", location)]
@@ -128,7 +128,8 @@ def verdicts(schemas: Path, folder: Path, version: str) -> list[Verdict]:
 
 @pytest.fixture(scope="module")
 def rendered(schemas: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Verdict]]:
-    """What kubeconform says of each site, in one run for all sites of a version of Kubernetes."""
+    """The verdicts of kubeconform on each site, in one run for all sites of a version of
+    Kubernetes."""
     folder = tmp_path_factory.mktemp("rendered")
     for name, site in every_site().items():
         minor = site.file.cluster.kubernetes.rpartition(".")[0]

@@ -1,5 +1,6 @@
-"""What is a secret as a value of a name and among arguments; and who reads the files and who judges
-the objects ask of every place. Texts: test_secrets_literals.py and test_policies_secrets.py."""
+"""Samples of secrets as a value of a name and among arguments. The reader of the files and the
+judge of the objects ask of every place. Texts: test_secrets_literals.py and
+test_policies_secrets.py."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,13 +38,13 @@ def test_an_argument_is_a_secret_by_its_flag(words: list[str]) -> None:
 
 
 def read(each: Object) -> bool:
-    """Whether a file of manifests with the object in it is refused."""
+    """True if a file of manifests with the object in it is refused."""
     text = yaml.safe_dump(each.body, width=100_000)
     return bool(kind_of(text) or in_manifests(text))
 
 
 def judged(each: Object) -> bool:
-    """Whether the object is refused."""
+    """True if the object is refused."""
     return bool(found("secret-literal", each) or found("secret-environment", each))
 
 

@@ -1,4 +1,4 @@
-"""What looks like a key is refused wherever it stands, and shown nowhere."""
+"""Texts that look like a key are refused wherever they stand, and shown nowhere."""
 
 import json
 import shutil

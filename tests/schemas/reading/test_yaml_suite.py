@@ -64,7 +64,7 @@ _REFUSED_THOUGH_VALID = {id_ for ids in _DEVIATIONS.values() for id_ in ids.spli
 
 
 def _read(case: dict[str, Any]) -> tuple[str | None, set[Code]]:
-    """What the reader makes of a case: its JSON, or the codes of its problems."""
+    """The reader's result of a case: its JSON, or the codes of its problems."""
     document, problems = read_yaml(case["yaml"].encode("utf-8", "surrogatepass"), case["id"])
     assert (document is None) == bool(problems)
     written = None if document is None else json.dumps(document.value, sort_keys=True)

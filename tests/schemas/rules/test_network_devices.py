@@ -1,4 +1,5 @@
-"""What the rules on network devices let pass, and what no file below sites/ can show."""
+"""Settings that the rules on network devices let pass, and those that no file below sites/ can
+show."""
 
 from dataclasses import replace
 from typing import Any
@@ -28,7 +29,7 @@ POOL_RULES = (
 
 
 def findings(found: Site) -> list[Finding]:
-    """What these rules say of a site."""
+    """The findings of these rules on a site."""
     said = [each for rule in SITE_RULES for each in rule(found)]
     pools = [InPool(found, number, pool) for number, pool in enumerate(found.file.pools)]
     return said + [each for at in pools for rule in POOL_RULES for each in rule(at)]

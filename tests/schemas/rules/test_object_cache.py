@@ -82,7 +82,7 @@ sizes = st.builds("{}{}".format, st.integers(1, 999), st.sampled_from(["Gi", "Ti
 @_modest
 @given(st.lists(sizes, min_size=1, max_size=6), sizes, st.integers(0, 100))
 def test_quotas_that_pass_fit_every_server(quotas: list[str], capacity: str, spares: int) -> None:
-    """What the servers are told to keep, held against what they may take."""
+    """The quotas that the servers are given, compared with their capacity."""
     buckets = [Bucket(name=f"bucket-{n}", quota=q, public=True) for n, q in enumerate(quotas)]
     site = with_cache(with_pool(SITE, "v100", spares=spares), buckets=buckets, capacity=capacity)
     if list(rules.sizes(site)):

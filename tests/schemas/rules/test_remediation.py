@@ -324,7 +324,7 @@ def test_a_command_begins_with_a_program(program: str, good: bool) -> None:
 
 
 def _own_health(health: Health) -> Iterator[Finding]:
-    """What is said of a site's own model with this health command."""
+    """The findings on a site's own model with this health command."""
     record = SITE.accelerators["h100-sxm5-80gb"].model_copy(update={"health": health})
     settings = SITE.file.accelerators
     assert settings is not None
