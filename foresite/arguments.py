@@ -72,7 +72,7 @@ def _recover(command: argparse.ArgumentParser) -> None:
     add("site", metavar="SITE")
     add("--trial", action="store_true", help="on the embedded API server")
     add("--plan", action="store_true", help="only report what is found")
-    add("--take-over", default="", metavar="PID@HOST", help="break this lock: its owner is gone")
+    add("--take-over", default="", metavar="PID@HOST", help="break this lock, as its owner is dead")
     add("--allow", action="append", default=[], metavar="remove=N", help="orphans to delete")
     add(
         "--rebuild",

@@ -68,7 +68,7 @@ def _vanished(preview: Preview) -> Iterator[Gate]:
         yield Gate(
             VANISHED,
             f"{_named(sites)} is gone from sites/ and was not decommissioned: nothing would be "
-            f"deleted, and nobody would manage {hosts} hosts; no count allows it",
+            f"deleted, and no tool would manage {hosts} hosts; no count allows it",
             "bring the file back; where the site is to end, write decommission: {reason: …} into "
             "it, apply that, and remove the file after it",
         )

@@ -95,9 +95,9 @@ def _check_locks(locks: Iterable[Lock], take_over: str) -> None:
     held = [each for each in locks if each.alive is not False and each.name != take_over]
     if held:
         raise UsageError(
-            "another run may be at work, and two at once spoil the state\n  "
+            "another run may be active, and two at once would damage the state\n  "
             + "\n  ".join(map(str, held))
-            + "\n  wait for it, or end it; where you know that it is gone: --take-over "
+            + "\n  wait for it, or end it; if you know that it is dead: --take-over "
             + held[0].name
         )
 
@@ -114,9 +114,9 @@ def _check_losses(seen: Examined, rebuild: int | None) -> None:
             "; ".join(f"{what}, {counted(_idents(some))}" for what, some in said.items() if some)
             + "\n  either the context names another cluster, such as one that was restored from a "
             "backup of this: correct it; or its data is being restored: wait for that;\n"
-            "  or what was applied is lost for good: then the site is made anew from Git, on what "
-            "is there by now, and hosts that are registered anew may be inspected and installed "
-            f"again: --rebuild {count}"
+            "  or what was applied is lost for good: then the site is created again from Git, on "
+            "the objects that exist by now, and hosts that are registered again may be inspected "
+            f"and installed again: --rebuild {count}"
         )
 
 
@@ -149,7 +149,7 @@ def _act(options: argparse.Namespace, engine: Engine, seen: Examined, report: Re
             raise UsageError("another run has changed the state meanwhile; run it once more")
         engine.replace_state(state)
         if changed:
-            report.say("done", f"the state knows what was left over on {len(changed)} objects")
+            report.say("done", f"the state now has the fields left over on {len(changed)} objects")
         if drop:
             report.say("done", f"the state has forgotten {len(drop)} objects of its own cluster")
     _refresh(options, engine)
@@ -224,7 +224,7 @@ def _prove(engine: Engine, site: Site, report: Report) -> int:
             report.left.append(f"{step}: look at it before the next up")
     mended = {step.object for step in report.steps}
     for each in sorted(each for each in seen.found.open if str(each) not in mended):
-        report.say("left", f"{each} is not as the site has it, and the next up does not correct it")
+        report.say("left", f"{each} differs from the site, and the next up does not correct it")
     _forget(engine, seen, report)
     if report.left:
         report.end("something is left for a person")

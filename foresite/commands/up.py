@@ -76,7 +76,7 @@ def _make_sure(engine: Engine) -> None:
 
 def _preview(engine: Engine, site: Site, allow: Mapping[str, int]) -> int:
     for lock in engine.locks():  # Pulumi's preview takes none, and minds none
-        say(f"{engine.stack} is locked, what is said here may be half of a run: {lock}")
+        say(f"{engine.stack} is locked, this report may show half of a run: {lock}")
     _make_sure(engine)
     found = ready(engine, site)
     code = engine.follow(

@@ -23,7 +23,7 @@ class Change(NamedTuple):
     """The objects that an ``up`` would take away and add, against the state."""
 
     gone: list[Stated]
-    """Deleted, or deleted and made anew under another name."""
+    """Deleted, or deleted and created again under another name."""
     machines: int
     """Machines that Cluster API takes away because a pool gets smaller."""
     more: int
@@ -108,7 +108,7 @@ def _counted(found: Change, looks: Iterable[Look], *, ends: bool) -> tuple[Chang
     if not ends:
         return found, [each for look in looks for each in look.lost if each.holds_data]
     # Its whole end is named in the request, by what the preview counts; what the cluster has lost
-    # of it is among that, and is not made anew.
+    # of it is among that, and is not created again.
     return found._replace(gone=[each for each in found.gone if each.holds_data]), []
 
 
@@ -132,7 +132,7 @@ def _losses(found: Change, lost: list[Stated]) -> dict[str, int]:
     if len(rest) > SMALL:
         counts["other objects"] = len(rest)
     if lost:
-        counts["objects that the cluster has lost, which would be made anew"] = len(lost)
+        counts["objects that the cluster has lost, which would be created again"] = len(lost)
     return counts
 
 

@@ -74,7 +74,7 @@ def _unsaid(preview: Preview) -> Iterable[Phrase]:
 
 
 _ENDS = {
-    State.VANISHED: ("the file is gone of ", ", not decommissioned: nobody would manage {}"),
+    State.VANISHED: ("the file is gone of ", ", not decommissioned: no tool would manage {}"),
     State.DECOMMISSIONED: ("decommissions ", ": the cluster is deleted with all that runs on {}"),
     State.REMOVED: ("ends ", ", decommissioned before: nothing is deleted, {} stay registered"),
 }

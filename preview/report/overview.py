@@ -62,8 +62,8 @@ def _facts(preview: Preview) -> Iterable[Line]:
 def _alerts(preview: Preview) -> Iterable[Alert]:
     """The alerts that need a person before anything else."""
     for gate in preview.gates:
-        lines = (Line((prose(gate.message),)), Line(("to let it through: ", prose(gate.fix))))
-        yield Alert(("Not let through by the gate ", value(gate.name)), lines)
+        lines = (Line((prose(gate.message),)), Line(("to pass the gate: ", prose(gate.fix))))
+        yield Alert(("Blocked by the gate ", value(gate.name)), lines)
     if preview.clashes:
         title = f"{count(len(preview.clashes), 'problem')} between sites"
         yield Alert((title,), tuple(map(problem, preview.clashes)))

@@ -262,7 +262,7 @@ def _to_hosts(each: Because, room: Room) -> Phrase:
     if each.hosts:
         return (f", {count(len(each.hosts), 'host')}: ", *names)
     if each.impact is Impact.NONE:
-        return () if each.refused else (", no machine notices",)
+        return () if each.refused else (", no machine is affected",)
     return (", no listed host",)
 
 

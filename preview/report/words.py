@@ -205,7 +205,7 @@ def meaning(site: SitePreview, impact: Impact) -> str:
     if impact is Impact.REMOVE and site.state is State.DECOMMISSIONED:
         return WIPED
     if impact is Impact.NONE and site.state is State.VANISHED:
-        return "it stays as it is, and nobody manages it"
+        return "it stays as it is, and no tool manages it"
     return MEANING[impact]
 
 

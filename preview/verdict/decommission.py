@@ -46,7 +46,7 @@ _UP = "foresite, foresite/delivery/stack/release.py"
 _LABELS = (("metadata", "labels", POOL_LABEL), ("metadata", "labels", ZONE_LABEL))
 _VANISHED = (
     "the site's file is gone, and the site was not decommissioned: it is applied no more, and "
-    "nothing is deleted; its machines and objects stay as they are, and nobody manages them"
+    "nothing is deleted; its machines and objects stay as they are, and no tool manages them"
 )
 _OVER = (
     "the site was decommissioned before: its file is of no more use; nothing is deleted, its hosts "

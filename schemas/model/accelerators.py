@@ -57,7 +57,7 @@ class Health(Model):
     lines: Annotated[str, Field(min_length=1, max_length=256, examples=["^GPU [0-9]+:"])] = "."
     """Extended regular expression (grep -E) of the lines that count."""
     root: HostFolder = "/"
-    """Folder of the host that is the command's root, as where a driver is in a container."""
+    """Folder of the host that is the command's root, such as that of a driver in a container."""
     timeout_seconds: Annotated[int, Field(ge=1, le=120)] = 20
     """Seconds that the command may take. A command that hangs counts as a lost device."""
     silent_codes: Annotated[list[Annotated[int, Field(ge=1, le=123)]], Field(max_length=16)] = []
@@ -149,7 +149,7 @@ class AcceleratorSettings(Model):
     """How researchers ask for the site's accelerators, and what serves them."""
 
     prefix: DomainName
-    """Domain of the resources that researchers ask for: <prefix>/<name of a model>."""
+    """Domain of the resources that pods request: <prefix>/<name of a model>."""
     names: dict[DnsLabel, ShortName] = {}
     """Names of models behind the prefix; default: the model's own."""
     model_by: ModelBy = Field(default=ModelBy.ADMISSION, strict=False)

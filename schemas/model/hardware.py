@@ -83,7 +83,7 @@ class HardwareProfile(Model):
     boot_mode: BootMode = Field(default=BootMode.UEFI, strict=False)
     """Firmware interface."""
     root_disk: RootDisk
-    """Which disk takes the operating system."""
+    """Disk for the operating system."""
     data_nvme_gb: Annotated[int, Field(ge=1)] | None = None
     """Space of its NVMe disks beside the operating system, in GB (10^9 bytes); leave out where it
     is not known."""

@@ -20,10 +20,10 @@ two underscores in a row, as a network's name is made of it."""
 
 
 class Rdma(Model):
-    """An RDMA resource: cards that pods share."""
+    """An RDMA resource: NICs that pods share."""
 
     name: ResourceLabel
-    """Name of the resource: pods ask for rdma/<name>."""
+    """Name of the resource: pods request rdma/<name>."""
     interfaces: Annotated[list[InterfaceName], Field(min_length=1, max_length=16)]
     """Interfaces of the NICs, in the order of the rails where the fabric has them."""
     by_rail: bool = False

@@ -203,7 +203,7 @@ class Cache(Model):
     server: CacheServer
     """The server."""
     envoy: CacheProxy = CacheProxy()
-    """The proxy before the servers."""
+    """Envoy, the proxy in front of the servers."""
     buckets: Annotated[list[Bucket], Field(min_length=1, max_length=1000)]
     """Buckets of the cache."""
     image_layers: ImageLayers | None = None

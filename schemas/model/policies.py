@@ -35,7 +35,7 @@ in another object is named with it: ``DaemonSet network/agent in ConfigMap */man
 
 
 class Exemption(Model):
-    """Objects that a rule does not hold for, until a day."""
+    """Objects that are exempt from a rule, until a day."""
 
     rule: DnsLabel
     """Name of the rule."""
@@ -50,7 +50,7 @@ class Exemption(Model):
 
 
 class CelRule(Model):
-    """A rule of the site's own as CEL, which the API server judges, whoever deploys."""
+    """A rule of the site's own in CEL, enforced by the API server, whoever deploys."""
 
     name: DnsLabel
     """Name of the rule."""

@@ -62,7 +62,7 @@ after it."""
 
 
 class Backend(Model):
-    """The scheduler that decides which pods of which pools start."""
+    """A scheduler, and the pools that it serves."""
 
     name: BackendName
     """Its name; for kube-scheduler and volcano also what pods write as schedulerName."""
@@ -86,7 +86,7 @@ def scheduler_name(backend: Backend | None) -> str:
 
 
 class Priority(Model):
-    """A PriorityClass."""
+    """A PriorityClass of the site."""
 
     name: Annotated[
         str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$", examples=["normal"])

@@ -247,7 +247,7 @@ class Pool(Model):
     first_boot: FirstBoot | None = None
     """First boot of this pool's hosts; default: the site's."""
     network_devices: PoolNetworkDevices = PoolNetworkDevices()
-    """Network devices that its pods can ask for."""
+    """Network devices that its pods can request."""
 
 
 class SiteFile(Model):
@@ -278,7 +278,7 @@ class SiteFile(Model):
     hardware: dict[DnsLabel, HardwareProfile] = {}
     """Hardware profiles of this site, besides the catalogue's."""
     accelerators: AcceleratorSettings | None = None
-    """How researchers ask for accelerators; without it Foresite serves none."""
+    """How pods request accelerators; without it Foresite serves none."""
     network_devices: NetworkDevices = NetworkDevices()
     """How network devices get to pods."""
     scheduling: Scheduling | None = None
@@ -297,4 +297,4 @@ class SiteFile(Model):
     policies: SitePolicies = SitePolicies()
     """Rules of the site's own, and exceptions from rules."""
     decommission: Decommission | None = None
-    """The site's end; only a site that has it may lose its file."""
+    """Planned end of the site. Only the file of a site with this field may be removed."""

@@ -294,11 +294,7 @@ def settings_used(site: Site) -> Iterator[Finding]:
         unwritten = place[0] not in remediation.model_fields_set
         if unwritten or any(each.kind is kind for each in remediation.healers):
             continue
-        why = (
-            f"no remediator is of kind {kind.value}"
-            if remediation.healers
-            else "the site has no remediator"
-        )
-        message = f"{why}, so {place[-1]} has no effect"
+        of_kind = f" of kind {kind.value}" * bool(remediation.healers)
+        message = f"the site has no remediator{of_kind}, so {place[-1]} has no effect"
         where = (*PLACE, *place)
         yield Finding(Code.HEALER_MEANINGLESS, where, message, "remove it", key=True)

@@ -218,7 +218,7 @@ def test_other_manifests_of_the_pod_network_change_its_config_map_in_place(trial
         path.write_text(whole)
     assert before and after
     assert "--ip-masq=true" in after["data"]["manifests.yaml"]
-    assert after["metadata"]["uid"] == before["metadata"]["uid"], "deleted and made anew"
+    assert after["metadata"]["uid"] == before["metadata"]["uid"], "deleted and created again"
 
 
 @pytest.mark.proofs(5)
@@ -334,7 +334,7 @@ def test_a_killed_up_is_taken_over_by_the_next(
         assert 0 < made < 64
         again = trial.up("kyoto-1")
         assert "lock is released" in again.stderr
-        assert "what it made is taken over" in again.stderr
+        assert "its objects are adopted" in again.stderr
         assert differences(client, manifests) == []
     known = {each["urn"].rpartition("::")[2] for each in trial.state("kyoto-1")}
     assert known == {each.name for each in manifests}

@@ -57,7 +57,7 @@ def test_another_cluster_with_objects_of_the_same_names_is_not_taken_for_the_sit
     with pytest.raises(UsageError, match=f"another cluster(?s:.*)--rebuild {len(every)}$"):
         recovery.recover(monkeypatch)
     assert acted(recovery) == []
-    assert any("made anew since" in each for each in recovered()["found"])
+    assert any("created again since" in each for each in recovered()["found"])
     recovery.recover(monkeypatch, rebuild=len(every))
     assert acted(recovery) != []
 

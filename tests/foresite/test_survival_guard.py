@@ -131,7 +131,7 @@ def test_at_its_end_what_the_cluster_has_lost_counts_once_and_is_not_made_anew()
     hosts = tuple(map(had, HOSTS))
     look = Look("mgmt", same=hosts, lost=(cluster,))
     said = refused([cluster, *hosts], HOSTS, [look], ends=True)
-    assert "1 Cluster would be lost" in said and "made anew" not in said
+    assert "1 Cluster would be lost" in said and "created again" not in said
     assert refused([cluster, *hosts], HOSTS, [look], ends=True, remove=1) == ""
 
 
@@ -244,7 +244,7 @@ def test_a_preview_says_that_the_site_is_locked_and_takes_no_lock_away(
     (folder / "x.json").write_text(json.dumps({"pid": gone.pid, "hostname": socket.gethostname()}))
     assert main(["--root", str(ROOT), "up", "--preview", "lab-1"]) == OK
     said = capsys.readouterr().err
-    assert f"lab-1 is locked, what is said here may be half of a run: process {gone.pid}@" in said
+    assert f"lab-1 is locked, this report may show half of a run: process {gone.pid}@" in said
     called = (tmp_path / "called").read_text().splitlines()
     assert any(each.startswith("preview") for each in called)
     assert not any(each.startswith("cancel") for each in called)

@@ -122,7 +122,7 @@ class World:
         del self.live[ident(manifest.target, manifest.body)]
 
     def replace(self, *manifests: Manifest) -> None:
-        """Have others in their places: of the same names, and made anew."""
+        """Have others in their places: of the same names, and created again."""
         for each in manifests:
             body = self.live[ident(each.target, each.body)]
             body["metadata"]["uid"] = f"other-{each.title}"

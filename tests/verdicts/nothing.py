@@ -75,7 +75,7 @@ ROWS = (
                 }
             )
         },
-        f"{SAME}, but for the order of rules and of menus on dashboards, which no host notices",
+        f"{SAME}, but for the order of rules and of menus on dashboards, which no host is affected",
     ),
     _row("hosts in another order", listed("tokyo-1", lambda rows: rows.reverse()), SAME),
     _row(

@@ -28,7 +28,7 @@ _OSAKA = (
 )
 _LEFT = Expected({}, {"*": Action.LEFT}, state=State.VANISHED)
 _GONE = (
-    "foresite/commands/up.py applies sites that have a file: nothing is deleted, nobody manages "
+    "foresite/commands/up.py applies sites that have a file: nothing is deleted, no tool manages "
     "the hosts"
 )
 

@@ -80,7 +80,7 @@ def removal(action: Action, what: str) -> str:
 
 
 def coming_and_going(added: str, removed: str, source: str) -> Judge:
-    """A judge of whole objects that no machine notices, come they or go."""
+    """A judge of whole objects that affect no machine, created or deleted."""
 
     def judge(
         _site: SiteChange, change: ObjectChange, _field: FieldChange | None
@@ -94,7 +94,7 @@ def coming_and_going(added: str, removed: str, source: str) -> Judge:
 
 
 def refused(why: str, source: str) -> Judge:
-    """A judge of fields that a webhook does not let change; no machine notices the attempt."""
+    """A judge of fields that a webhook does not let change; the attempt affects no machine."""
 
     def judge(
         _site: SiteChange, change: ObjectChange, field: FieldChange | None

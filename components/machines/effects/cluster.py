@@ -60,7 +60,7 @@ def _holding(what: str, source: str, impact: Impact = Impact.REMOVE) -> Judge:
         site: SiteChange, change: ObjectChange, _field: FieldChange | None
     ) -> Iterator[Effect]:
         if change.before is None:
-            why = "no host notices: machines are made for the control plane and the pools"
+            why = "no host is affected: machines are made for the control plane and the pools"
             yield Effect(Impact.NONE, change.name, (), why, source, action=Action.ADDED)
             return
         action, hosts = gone(change), members(site.before, change)

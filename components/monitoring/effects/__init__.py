@@ -15,7 +15,7 @@ from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectCha
 
 OPERATOR = "prometheus-operator 0.85.0, pkg/prometheus/operator.go, pkg/alertmanager/operator.go"
 FILES = "foresite, components/monitoring"
-_NO_MACHINE = "no machine notices, and no pod on one restarts"
+_NO_MACHINE = "no machine is affected, and no pod on one restarts"
 
 _MEANS = {
     "PrometheusRule.monitoring.coreos.com": "which alerts there are, and when each fires",

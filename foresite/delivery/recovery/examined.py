@@ -183,14 +183,14 @@ def lines(seen: Examined) -> Iterator[str]:
 def _of_objects(found: Remains) -> Iterator[str]:
     said = {
         "not made yet": found.unmade,
-        "made, and not in the state": found.unrecorded,
-        "otherwise in the cluster than in the site": tuple(found.unlike),
-        "with fields that the site does not have any more": tuple(found.left),
+        "in the cluster, and not in the state": found.unrecorded,
+        "different in the cluster and in the site": tuple(found.unlike),
+        "with fields that the site no longer has": tuple(found.left),
         "lost by the cluster": tuple(each.ident for each in found.lost),
-        "what was applied by name alone, and made anew since": tuple(
+        "what was applied by name alone, and created again since": tuple(
             each.ident for each in found.other
         ),
-        "gone, as the site has it": tuple(each.ident for each in found.gone),
+        "deleted, as in the site": tuple(each.ident for each in found.gone),
         "to be deleted by the next up": tuple(each.ident for each in found.to_go),
         "old templates, kept until no machine refers to them (no orphans)": found.kept,
     }

@@ -97,7 +97,7 @@ def _leaves(op: str, held: Stated | None) -> str:
 
 def _created(wanted: Ident, found: Remains) -> str:
     if wanted in found.unrecorded:
-        return "the cluster has it, and it is taken over as it is to be"
+        return "the cluster has it; it is adopted with the declared values"
     if wanted in found.unmade:
         return "it was not made yet"
     if wanted in {each.ident for each in found.lost}:
@@ -108,11 +108,11 @@ def _created(wanted: Ident, found: Remains) -> str:
 def _updated(wanted: Ident, manifest: Manifest, held: Stated | None, found: Remains) -> str:
     unlike, left = found.unlike.get(wanted, ()), found.left.get(wanted, ())
     if unlike:
-        return _some("the cluster has it otherwise", [each.field for each in unlike])
+        return _some("the cluster has other values", [each.field for each in unlike])
     if left:
         return _some("a killed run left fields", [str(each) for each in left])
     if held is not None and held.body != manifest.body:
-        return "the cluster has it so already, and the state does not know it"
+        return "the cluster has these values already, and the state does not"
     return ""
 
 
@@ -121,7 +121,7 @@ def _replaced(wanted: Ident, held: Stated | None, found: Remains) -> str:
         return f"in place of {held.ident.name}"
     if wanted in found.unlike:
         fields = [each.field for each in found.unlike[wanted]]
-        return _some("deleted and made anew, as it cannot be changed", fields)
+        return _some("deleted and created again, as it cannot be changed in place", fields)
     return ""
 
 

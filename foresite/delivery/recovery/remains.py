@@ -33,7 +33,7 @@ class Remains(NamedTuple):
     orphans: tuple[Ident, ...]
     """The cluster alone has them."""
     other: tuple[Stated, ...]
-    """The cluster has them by name, and not those that were applied: made anew, restored, or of
+    """The cluster has them by name, and not those that were applied: created again, restored, or of
     another cluster."""
     met: frozenset[Target]
     """Clusters that have any of the very objects that were applied."""

@@ -21,8 +21,9 @@ _NAMES_ALONE = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io
 class Look(NamedTuple):
     """The objects that a cluster has, of those that the state records.
 
-    ``same`` are still those that were made, ``other`` are of the same names and were made anew by
-    somebody, ``lost`` are not there. ``unseen`` says why nobody looked; empty where somebody did.
+    ``same`` are still those that were made, ``other`` are of the same names and were created again
+    by somebody, ``lost`` are not there. ``unseen`` says why nobody looked; empty where somebody
+    did.
     """
 
     context: str

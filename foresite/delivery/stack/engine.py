@@ -208,7 +208,7 @@ class Engine:
                     f"another run holds the lock of {self.stack}: process {lock.pid} on {lock.host}"
                 )
                 return False
-            say(f"the run before was killed (process {lock.pid}): its lock is released")
+            say(f"the previous run was killed (process {lock.pid}): its lock is released")
             self.cancel()
         return True
 

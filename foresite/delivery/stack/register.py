@@ -50,7 +50,7 @@ def register(
     if site.file.decommission is not None:
         release(engine, site, say)
     if engine.interrupted():
-        say("the run before did not finish: what it made is taken over")
+        say("the previous run did not finish: its objects are adopted")
     left = engine.begin((m.target.value, *m.key) for m in every)
     progress = Progress(len(every))
     reading = ["--refresh", "--run-program"] if refresh else []

@@ -65,7 +65,7 @@ def test_what_is_unknown_stands_above_all_that_is_safe(form: str, name: str) -> 
 def test_gates_stand_between_the_headline_and_the_sites(form: str) -> None:
     text = said(FORMATS[form](SAMPLES["destructive"]()).partition("</style>")[2] if form == "html"
                 else FORMATS[form](SAMPLES["destructive"]()))  # fmt: skip
-    order = ("Removes 3 of 64", "Not let through by the gate remove", "3 hosts would be lost",
+    order = ("Removes 3 of 64", "Blocked by the gate remove", "3 hosts would be lost",
              "Foresite-Allow: remove=3", "what happens")  # fmt: skip
     places = [text.index(each) for each in order]
     assert places == sorted(places)
