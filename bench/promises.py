@@ -97,7 +97,7 @@ def page(chosen: Iterable[Mapping[str, Any]], outcomes: Outcomes) -> Iterator[st
     yield f"{datetime.now(UTC):%Y-%m-%d} at {commit.strip()}, {machine.description()}. What is"
     yield "guaranteed, and by which tests, is in [tests/promises.yaml](../tests/promises.yaml)."
     yield ""
-    yield "| guarantee | holds for | proof | figure |"
+    yield "| promise | holds for | proof | figure |"
     yield "|---|---|---|---|"
     for each in chosen:
         proof = "<br>".join(_ended(test, outcomes[test]) for test in each["tests"])

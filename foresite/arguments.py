@@ -169,43 +169,20 @@ def _preview(command: argparse.ArgumentParser) -> None:
 def _job(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("site", metavar="SITE")
-    add(
-        "template",
-        nargs="?",
-        metavar="TEMPLATE",
-        help="default: list the models, templates and limits",
-    )
+    add("template", nargs="?", metavar="TEMPLATE", help="default: list templates and models")
     add("--team", help="team that the job belongs to")
     add("--namespace", help="default: the team's first")
     add("--name", help="default: the template's")
     add("--model", help="accelerator model, such as v100-sxm2-32gb")
     add("--workers", type=int, metavar="N")
-    add(
-        "--per-worker",
-        type=int,
-        metavar="N",
-        help="accelerators of each worker; default: all of a host",
-    )
+    add("--per-worker", type=int, metavar="N", help="accelerators each; default: all of a host")
     add("--servers", type=int, metavar="N", help="parameter servers; default: 1")
     add("--cpu", metavar="SIZE", help="CPU of a worker; default: its share of a host")
-    add(
-        "--memory",
-        metavar="SIZE",
-        help="memory of a worker, such as 64Gi; default: its share of a host",
-    )
-    add(
-        "--storage",
-        metavar="SIZE",
-        help="disk space of a worker; default: the site's ephemeral_storage",
-    )
+    add("--memory", metavar="SIZE", help="such as 64Gi; default: a worker's share of a host")
+    add("--storage", metavar="SIZE", help="disk space; default: the site's ephemeral_storage")
     add("--image", help="image of workers and parameter servers")
     add("--priority", metavar="CLASS", help="default: the site's default PriorityClass")
-    add(
-        "--timeout",
-        type=int,
-        metavar="SECONDS",
-        help="how long a gang holds its places while it waits for more",
-    )
+    add("--timeout", type=int, metavar="SECONDS", help="how long a gang waits for all its places")
     add("--rdma", action="store_true", help="with the fast network of the model's hosts")
     add("--cache", metavar="BUCKET", help="with the site's object cache: docs/cache-clients.md")
     add("--format", choices=("yaml", "json"), default="yaml")

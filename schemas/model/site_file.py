@@ -292,8 +292,7 @@ class SiteFile(Model):
     """Alerts, scrape targets and dashboards for Prometheus, Alertmanager and Grafana; without it
     there are none."""
     secrets: Secrets | None = None
-    """Stores from which External Secrets Operator fetches the Secrets that the site refers to;
-    without it, somebody else makes them."""
+    """Stores of External Secrets for the site's Secrets; without it, you make the Secrets."""
     policies: SitePolicies = SitePolicies()
     """Rules of the site's own, and exceptions from rules."""
     decommission: Decommission | None = None

@@ -132,7 +132,7 @@ def test_a_promise_too_many_is_told_where_it_goes_beyond(
     assert found.code is Code.OVERCOMMITTED
     assert found.place == ("scheduling", "teams", team, "accelerators", V)
     assert all(word in found.message for word in (str(total), "944", "32", V))
-    assert f"promise {total - 912} less" in found.fix
+    assert f"guarantee {total - 912} less" in found.fix
 
 
 @pytest.mark.parametrize(
