@@ -97,7 +97,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
         for parent in {(fresh / path).parent for path in files}:
             parent.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():
-            (fresh / path).write_bytes(text.encode())
+            (fresh / path).write_text(text, encoding="utf-8", newline="\n")
         put(fresh, folder)
 
 

@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -26,11 +25,10 @@ from policies.memo import remembered
 from policies.rule import Found, Object, ObjectRule, Severity
 from policies.rules import RULES
 from schemas.facts.site import Site
-from schemas.kubernetes.objects import check
 from schemas.kubernetes.outline import LEAVES, Blank, Leaf, LeafRead, blank, filled, outline
 from schemas.kubernetes.secret_scan import named_as_secret
 from schemas.load import load_site
-from tests.kit.good_objects import GONE, OBJECTS, changed, nodes
+from tests.kit.good_objects import changed, nodes
 from tests.kit.repository import ROOT
 
 READERS = ("components.making.dump", "policies.judge", "policies.memo", "policies.rules.secrets")
@@ -277,35 +275,3 @@ def test_leaves_of_a_blank_object_cannot_be_read() -> None:
     for look in (str, repr, bool, hash, format, lambda each: each == "a", lambda each: each.upper):
         with pytest.raises(LeafRead):
             look(leaf)
-
-
-def _names(schema: Any) -> Iterator[str]:
-    if isinstance(schema, dict):
-        yield from schema.get("properties", {})
-        yield from itertools.chain.from_iterable(map(_names, schema.values()))
-    elif isinstance(schema, list):
-        yield from itertools.chain.from_iterable(map(_names, schema))
-
-
-@functools.cache
-def names(api_version: str, kind: str) -> list[str]:
-    return sorted({*_names(check.strict_schema(api_version, kind))})
-
-
-@settings(max_examples=400, deadline=None)
-@given(st.data())
-def test_a_part_of_a_schema_takes_what_the_whole_takes(data: st.DataObject) -> None:
-    """Objects that are changed anywhere, also by fields that another place of their kind has."""
-    obj = data.draw(st.sampled_from(OBJECTS))
-    known = names(obj["apiVersion"], obj["kind"])
-    for _ in range(data.draw(st.integers(0, 3))):
-        path, value = data.draw(st.sampled_from(list(nodes(obj))))
-        if isinstance(value, dict):
-            path = (*path, data.draw(st.sampled_from(known)))
-            value = data.draw(st.sampled_from([{}, [], "a", 1, None, True, {"a": "b"}, [{}]]))
-        elif path:
-            value = data.draw(st.sampled_from([GONE, "", "a", -1, None, [], {}]))
-        if path and path[:1] not in (("apiVersion",), ("kind",)):
-            obj = changed(obj, path, value)
-    name = f"{obj['apiVersion']}/{obj['kind']}"
-    assert check._fits(name, obj) == check._validator(name).is_valid(obj)
