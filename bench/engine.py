@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
             APPLY: _apply,
         }
         taken = {name: case(site, Path(folder) / name) for name, case in cases.items()}
-        recovered = _killed(site, Path(folder) / "killed")
+        recovered = _kill_up(site, Path(folder) / "killed")
     figures = {
         "machine": machine.description(),
         "site": site.name,
@@ -88,7 +88,7 @@ def _environment(folder: Path) -> dict[str, str]:
     }
 
 
-def _timed(command: list[str | Path], env: Mapping[str, str], folder: Path) -> float:
+def _time_command(command: list[str | Path], env: Mapping[str, str], folder: Path) -> float:
     started = time.perf_counter()
     done = subprocess.run(
         command, cwd=folder, env=dict(env), capture_output=True, text=True, check=False
@@ -106,9 +106,11 @@ def _foresite(site: Site, folder: Path) -> Seconds:
     with server(site, folder) as plane:
         env = _environment(folder)
         up = _up(site)
-        _timed([*up[:-1], "--preview", site.name], env, ROOT)  # makes the stack, compiles modules
-        taken = [_timed([*up[:-1], "--preview", site.name], env, ROOT)]
-        taken += [_timed(up, env, ROOT) for _ in STEPS[1:]]
+        _time_command(
+            [*up[:-1], "--preview", site.name], env, ROOT
+        )  # makes the stack, compiles modules
+        taken = [_time_command([*up[:-1], "--preview", site.name], env, ROOT)]
+        taken += [_time_command(up, env, ROOT) for _ in STEPS[1:]]
         expect(plane, manifests_of(site))
         return dict(zip(STEPS, taken, strict=True))
 
@@ -130,18 +132,21 @@ def _plain(site: Site, folder: Path) -> Seconds:
             "render",
             site.name,
         ]
-        _timed([*render, "--out", rendered], _environment(folder), ROOT)
+        _time_command([*render, "--out", rendered], _environment(folder), ROOT)
         env = _defaults(folder) | {
             "KUBECONFIG": str(plane.kubeconfig()),
             "PLAIN_MANIFESTS": str(rendered / site.name / Target.MANAGEMENT.value),
         }
         program = _copy(folder / "program")
         pulumi: list[str | Path] = [Path(env["PULUMI_HOME"]) / "bin" / "pulumi"]
-        _timed([*pulumi, "stack", "init", site.name], env, program)
+        _time_command([*pulumi, "stack", "init", site.name], env, program)
         options = ["--non-interactive", "--color", "never"]
-        _timed([*pulumi, "preview", *options], env, program)  # compiles modules
+        _time_command([*pulumi, "preview", *options], env, program)  # compiles modules
         preview, up = [*pulumi, "preview", *options], [*pulumi, "up", "--yes", "--skip-preview"]
-        taken = [_timed(each, env, program) for each in (preview, [*up, *options], [*up, *options])]
+        taken = [
+            _time_command(each, env, program)
+            for each in (preview, [*up, *options], [*up, *options])
+        ]
         expect(plane, manifests_of(site))
         return dict(zip(STEPS, taken, strict=True))
 
@@ -179,7 +184,7 @@ def _apply(site: Site, folder: Path) -> Seconds:
         return dict(zip(STEPS[1:], taken, strict=True))
 
 
-def _killed(site: Site, folder: Path) -> str:
+def _kill_up(site: Site, folder: Path) -> str:
     """Kill an ``up`` in the middle, run the next, and report the result."""
     wanted = manifests_of(site)
     with server(site, folder) as plane, plane.client() as client:
@@ -189,9 +194,9 @@ def _killed(site: Site, folder: Path) -> str:
         ) as process:
             made = _wait_for_half(client, process, site)
             kill(process.pid)
-        taken = _timed(_up(site), env, ROOT)
+        taken = _time_command(_up(site), env, ROOT)
         expect(plane, wanted)
-        known = _known(site, folder, env)
+        known = _logical_names(site, folder, env)
     missing = {each.name for each in wanted} - known
     said = "yes" if not missing else f"NO, the state lacks {len(missing)}"
     return (
@@ -209,7 +214,7 @@ def _wait_for_half(client: Client, process: "subprocess.Popen[bytes]", site: Sit
     sys.exit("the up was over before it could be killed")
 
 
-def _known(site: Site, folder: Path, env: Mapping[str, str]) -> set[str]:
+def _logical_names(site: Site, folder: Path, env: Mapping[str, str]) -> set[str]:
     """The logical names of a stack's objects."""
     state = folder / "server" / "pulumi"
     pulumi = environment(locate(["pulumi"]), state, env)

@@ -96,7 +96,7 @@ def _size(bench: Bench, sites: int, hosts: int) -> Measured:
     out = folder / "out"
     out.mkdir()
     ours = [[run] for run in runs.ours(folder / "fleet", folder / "inputs", out)]
-    others = runs.rivals(tools.found(), folder / "inputs", out, names)
+    others = runs.rivals(tools.built_tools(), folder / "inputs", out, names)
     chosen: list[tuple[Run, Times]] = [_fastest(bench, forms) for forms in chain(ours, others)]
     for number in range(bench.rounds * 3):
         for run, times in chosen:

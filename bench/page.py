@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 
-def written(bench: str, page: str, parts: Mapping[str, str]) -> str:
+def replace_parts(bench: str, page: str, parts: Mapping[str, str]) -> str:
     """``page`` with new text between the markers of each part of a benchmark.
 
     Raises ValueError where the page lacks one.

@@ -147,7 +147,7 @@ def _measure(change: Change, root: Path, sites: int, rounds: int, env: dict[str,
 def _rivals(root: Path, names: list[str]) -> dict[str, Callable[[Path], list[list[str | Path]]]]:
     """For each rival a function from a folder to the commands that render the sites as they are."""
 
-    def made(tool: str) -> Callable[[Path], list[list[str | Path]]]:
+    def make_commands(tool: str) -> Callable[[Path], list[list[str | Path]]]:
         def commands(folder: Path) -> list[list[str | Path]]:
             if not folder.exists():
                 sites = [each.site for each in load(root, names, ()).values() if each.site]
@@ -158,8 +158,8 @@ def _rivals(root: Path, names: list[str]) -> dict[str, Callable[[Path], list[lis
 
         return commands
 
-    there = tools.found()
-    return {tool: made(tool) for tool in RIVALS if tool in there}
+    there = tools.built_tools()
+    return {tool: make_commands(tool) for tool in RIVALS if tool in there}
 
 
 def _both(

@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     chosen = [each for each in promises() if options.only.lower() in each["promise"].lower()]
     wanted = list(dict.fromkeys(test for each in chosen for test in each["tests"]))
-    outcomes = counted(wanted, options.results) if options.results else proved(wanted)
+    outcomes = count_outcomes(wanted, options.results) if options.results else run_tests(wanted)
     text = "\n".join(page(chosen, outcomes)) + "\n"
     if options.only:
         print(text)
@@ -57,16 +57,16 @@ def main(arguments: list[str] | None = None) -> int:
     return int(any(not sound(each, outcomes) for each in chosen))
 
 
-def proved(tests: Sequence[str]) -> Outcomes:
+def run_tests(tests: Sequence[str]) -> Outcomes:
     """Run tests, in one go, and count how their cases ended."""
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.xml"
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={results}", *tests]
         subprocess.run(command, cwd=ROOT, stdout=sys.stderr, check=False)
-        return counted(tests, [results])
+        return count_outcomes(tests, [results])
 
 
-def counted(tests: Iterable[str], results: Iterable[Path]) -> Outcomes:
+def count_outcomes(tests: Iterable[str], results: Iterable[Path]) -> Outcomes:
     """The outcomes of the cases of tests, from the reports of pytest's runs."""
     counts: dict[str, Counter[str]] = {test: Counter() for test in tests}
     cases = (case for file in results for case in ElementTree.parse(file).iter("testcase"))
@@ -100,13 +100,13 @@ def page(chosen: Iterable[Mapping[str, Any]], outcomes: Outcomes) -> Iterator[st
     yield "| promise | holds for | proof | figure |"
     yield "|---|---|---|---|"
     for each in chosen:
-        proof = "<br>".join(_ended(test, outcomes[test]) for test in each["tests"])
+        proof = "<br>".join(_format_outcome(test, outcomes[test]) for test in each["tests"])
         figure = MEASURES[each["measured"]]() if "measured" in each else ""
         state = "" if sound(each, outcomes) else "**not proved**<br>"
         yield f"| {each['promise']} | {each['holds_for']} | {state}{proof} | {figure} |"
 
 
-def _ended(test: str, ends: Counter[str]) -> str:
+def _format_outcome(test: str, ends: Counter[str]) -> str:
     file, _, name = test.partition("::")
     counts = ", ".join(f"{ends[how]} {how}" for how in ("passed", "failed", "skipped") if ends[how])
     return f"[{name.removeprefix('test_').replace('_', ' ')}](../{file}): {counts or 'not run'}"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from bench.offline import OUT
-from bench.page import written
+from bench.page import replace_parts
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = OUT / "proof"
@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not parts:
         print(f"bench.proof: no results in {options.results}: run make test", file=sys.stderr)
         return 1
-    print("\n".join(shown(parts)))
+    print("\n".join(summary_lines(parts)))
     if options.what == "record":
         record(parts)
     return 0
@@ -89,7 +89,7 @@ def total(parts: Iterable[Part]) -> float:
     return max(each.start + each.seconds for each in found) - min(each.start for each in found)
 
 
-def shown(parts: Sequence[Part]) -> Iterator[str]:
+def summary_lines(parts: Sequence[Part]) -> Iterator[str]:
     """The slowest tests, and the time of each part; real and cache-server run side by side."""
     yield f"--- the {SLOWEST} slowest tests ---"
     for case in slowest(parts):
@@ -116,7 +116,7 @@ def record(parts: Sequence[Part]) -> None:
         file.write(json.dumps(row) + "\n")
     rows = [json.loads(line) for line in TREND.read_text("utf-8").splitlines()]
     tables = {"areas": "\n".join(_areas(parts)), "trend": "\n".join(_trend(rows))}
-    PAGE.write_text(written("proof", PAGE.read_text("utf-8"), tables), "utf-8")
+    PAGE.write_text(replace_parts("proof", PAGE.read_text("utf-8"), tables), "utf-8")
 
 
 def _areas(parts: Iterable[Part]) -> Iterator[str]:

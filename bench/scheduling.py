@@ -58,7 +58,7 @@ Results = dict[str, dict[int, Rounds]]
 """By scheduler and number of pods."""
 
 
-def measured(here: World, scheduler: str, size: int, rounds: Rounds) -> None:
+def measure(here: World, scheduler: str, size: int, rounds: Rounds) -> None:
     """Start ``size`` pods with a scheduler, note the times, and clear the site again."""
     namespace = here.t.namespace("bench")
     shape: Shape = {**SHAPE, "scheduler": scheduler}
@@ -67,22 +67,22 @@ def measured(here: World, scheduler: str, size: int, rounds: Rounds) -> None:
     else:
         pods = [pod(f"job-{number}", namespace, **shape) for number in range(size)]
 
-    def done() -> bool:
+    def is_done() -> bool:
         return len(here.watch.bound(namespace)) == size
 
     started = time.monotonic()
     here.run(pods)
     if scheduler == GANG:
-        here.jostle(GANG, f"{size} pods", done, seconds=300)
+        here.jostle(GANG, f"{size} pods", is_done, seconds=300)
     else:
-        here.watch.until(f"{size} pods", done, seconds=300)
+        here.watch.until(f"{size} pods", is_done, seconds=300)
     binds = here.watch.binds(namespace)
     rounds.whole.append(binds[-1].seconds - started)
     rounds.binding.append(binds[-1].seconds - binds[0].seconds)
     here.clear(namespace)
 
 
-def compared(here: World, sizes: Iterable[int], rounds: int) -> Results:
+def compare(here: World, sizes: Iterable[int], rounds: int) -> Results:
     """Rounds of every size with each scheduler, in turns. Exits where one is not there."""
     if why := here.absent.get(GANG):
         sys.exit(why)
@@ -90,7 +90,7 @@ def compared(here: World, sizes: Iterable[int], rounds: int) -> Results:
     for number in range(rounds):
         for size in results[GANG]:
             for name in SCHEDULERS:
-                measured(here, name, size, results[name][size])
+                measure(here, name, size, results[name][size])
         print(f"round {number + 1} of {rounds} done", file=sys.stderr, flush=True)
     return results
 
@@ -131,7 +131,7 @@ def main() -> None:
     if site is None:
         sys.exit(f"{SITE} has problems: run `foresite check`")
     with tempfile.TemporaryDirectory() as directory, world(Path(directory), site) as here:
-        results = compared(here, SIZES, arguments.rounds)
+        results = compare(here, SIZES, arguments.rounds)
     write(results)
 
 

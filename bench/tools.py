@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.toolchain.build import find_go
-from tools.toolchain.cache import cache_directory, filling, locked, platform_tag
+from tools.toolchain.cache import cache_directory, filling, hold_lock, platform_tag
 
 RIVALS = Path(__file__).resolve().parent / "rivals"
 _PINS = ("go.mod", "go.sum")
@@ -35,7 +35,7 @@ ALL = (
 )
 
 
-def found() -> dict[str, Path]:
+def built_tools() -> dict[str, Path]:
     """The tools that have been built, by name."""
     paths = {rival.name: _folder() / rival.name / rival.name for rival in ALL}
     return {name: path for name, path in paths.items() if path.exists()}
@@ -56,12 +56,12 @@ def ensure() -> dict[str, Path]:
     go = find_go()
     for rival in ALL:
         target = _folder() / rival.name
-        with locked(f"rival-{rival.name}", cache_directory(), lambda: None):
+        with hold_lock(f"rival-{rival.name}", cache_directory(), lambda: None):
             if not target.exists():
                 print(f"building {rival.name}", flush=True)
                 with filling(target) as folder:
                     _build(go, rival, folder)
-    return found()
+    return built_tools()
 
 
 def _folder() -> Path:

@@ -99,7 +99,9 @@ class SiteComponent(pulumi.ComponentResource, Generic[Args]):
             _refuse_gaps(f"{kind} {name}", manifests, clusters)
         super().__init__(f"foresite:components:{kind}", name, None, opts)
         here = [each for each in manifests if each.target in clusters]
-        register = partial(self._register, clusters=clusters, renamed=_renamed(kind, name, opts))
+        register = partial(
+            self._register, clusters=clusters, renamed=_name_prefix(kind, name, opts)
+        )
         namespaces = [register(each, ()) for each in here if each.kind == "Namespace"]
         self.made_namespaces = (*args.after, *namespaces)
         for each in here:
@@ -154,7 +156,7 @@ class _Renamed(NamedTuple):
     moved: bool
 
 
-def _renamed(kind: str, name: str, opts: pulumi.ResourceOptions | None) -> _Renamed:
+def _name_prefix(kind: str, name: str, opts: pulumi.ResourceOptions | None) -> _Renamed:
     usual = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind).lower()
     aliases = (opts and opts.aliases) or ()
     moved = any(isinstance(each, pulumi.Alias) and each.name == usual for each in aliases)
@@ -213,7 +215,7 @@ def cluster_providers(site: Site) -> dict[Target, pulumi_kubernetes.Provider]:
     encrypted configuration. Raises pulumi.RunError where that one cannot be used.
     """
     contexts = {Target.MANAGEMENT: site.file.management, Target.SITE: site.file.cluster.context}
-    kubeconfig = configured_kubeconfig(tuple(each for each in contexts.values() if each))
+    kubeconfig = stack_kubeconfig(tuple(each for each in contexts.values() if each))
     return {
         target: cluster_provider(target.value, context, kubeconfig)
         for target, context in contexts.items()
@@ -244,7 +246,7 @@ def cluster_provider(
     )
 
 
-def configured_kubeconfig(contexts: Sequence[str]) -> pulumi.Output[str] | None:
+def stack_kubeconfig(contexts: Sequence[str]) -> pulumi.Output[str] | None:
     """The kubeconfig of the stack's configuration as a secret; None where there is none.
 
     Raises pulumi.RunError, which never shows it, where it stands there in plain text, is no

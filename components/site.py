@@ -31,7 +31,7 @@ COMPONENTS: dict[str, Component] = {
         component("training", training.objects),
         component("object-cache", object_cache.objects),
         component("remediation", remediation.objects),
-        component("monitoring", lambda site: monitoring.objects(site, watched(site))),
+        component("monitoring", lambda site: monitoring.objects(site, watch_list(site))),
         component("secrets", secrets.objects),
         component("admission-policies", admission_policies.objects),
     )
@@ -39,7 +39,7 @@ COMPONENTS: dict[str, Component] = {
 """Each component by name, in the order in which a site is made."""
 
 
-def watched(site: Site) -> list[Watched]:
+def watch_list(site: Site) -> list[Watched]:
     """The data that each component hands to monitoring; nothing where nothing watches the site."""
     if site.file.monitoring is None:
         return []

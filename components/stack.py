@@ -68,9 +68,9 @@ def _release(reason: str, args: SiteArgs, components: Mapping[str, SiteComponent
             parent=components[each.component],
             provider=clusters[each.target],
             protect=False,
-            retain_on_delete=each.forgotten or None,
+            retain_on_delete=each.is_forgotten or None,
             depends_on=list(others) if each.goes_first else None,
         )
-        resource = pulumi.CustomResource(each.token, each.name, each.registered(reason), options)
-        if not each.forgotten:
+        resource = pulumi.CustomResource(each.token, each.name, each.last_body(reason), options)
+        if not each.is_forgotten:
             others.append(resource)

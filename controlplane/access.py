@@ -41,14 +41,14 @@ def write_kubeconfig(path: Path, access: Access, contexts: Iterable[str]) -> Non
 def read_kubeconfig(path: Path, context: str | None = None) -> Access:
     """The access that a kubeconfig from :func:`write_kubeconfig` gives for ``context``."""
     config = json.loads(path.read_text(encoding="utf-8"))
-    chosen = _named(config, "contexts", context or config["current-context"])["context"]
-    cluster = _named(config, "clusters", chosen["cluster"])["cluster"]
-    user = _named(config, "users", chosen["user"])["user"]
+    chosen = _entry(config, "contexts", context or config["current-context"])["context"]
+    cluster = _entry(config, "clusters", chosen["cluster"])["cluster"]
+    user = _entry(config, "users", chosen["user"])["user"]
     authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
     return Access(cluster["server"], user["token"], authority)
 
 
-def _named(config: dict[str, Any], section: str, name: str) -> dict[str, Any]:
+def _entry(config: dict[str, Any], section: str, name: str) -> dict[str, Any]:
     """The entry ``name`` of a list of named entries."""
     for entry in config[section]:
         if entry["name"] == name:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
-def mortal(command: Sequence[str | Path]) -> list[str | Path]:
+def tie_to_parent(command: Sequence[str | Path]) -> list[str | Path]:
     """``command`` so that the kernel kills its process when the thread that starts it ends.
 
     A test that is killed cannot clean up. It is the thread that counts (PR_SET_PDEATHSIG of Linux,

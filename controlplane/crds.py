@@ -26,7 +26,7 @@ class Installed:
 
 def install_crds(client: Client, crds: Iterable[Manifest]) -> Installed:
     """Make the server serve every kind of ``crds``; those that it has already are left alone."""
-    wanted = [_marked(crd) for crd in crds]
+    wanted = [_mark(crd) for crd in crds]
     present = {crd["metadata"]["name"]: _digest(crd) for crd in client.items(_API, _KIND)}
     changed = [crd for crd in wanted if present.get(_name(crd)) != _digest(crd)]
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -40,7 +40,7 @@ def _name(crd: Manifest) -> str:
     return name
 
 
-def _marked(crd: Manifest) -> Manifest:
+def _mark(crd: Manifest) -> Manifest:
     """``crd`` with a digest of itself, by which a later start sees that nothing has to be done."""
     digest = hashlib.sha256(json.dumps(crd, sort_keys=True).encode()).hexdigest()
     metadata = crd["metadata"]

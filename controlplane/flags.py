@@ -21,13 +21,13 @@ class Options:
 
     ``gates`` are feature gates and ``runtime`` further APIs (``group/version=true``).
     ``service_accounts`` has admission ask for the service account of each pod, which only a
-    controller manager makes. ``mortal`` servers end with the process that starts them.
+    controller manager makes. ``tied_to_parent`` servers end with the process that starts them.
     """
 
     gates: Mapping[str, bool] = field(default_factory=dict)
     runtime: tuple[str, ...] = ()
     service_accounts: bool = False
-    mortal: bool = False
+    tied_to_parent: bool = False
 
 
 PLAIN = Options()

@@ -14,7 +14,7 @@ from typing import Any
 
 from controlplane import credentials, flags
 from controlplane.access import Access, write_kubeconfig
-from controlplane.child_process import mortal
+from controlplane.child_process import tie_to_parent
 from controlplane.client import Client
 from controlplane.daemon import Daemon
 from controlplane.errors import ApiError, ControlPlaneError
@@ -67,7 +67,7 @@ class ControlPlane:
     def start(self, binaries: Binaries) -> None:
         """Bring it up and wait until objects can be created; does nothing where it is up."""
         self._prepare()
-        with self._locked():
+        with self._lock():
             if self._etcd.pid() and self._apiserver.pid() and self._answers():
                 return
             try:
@@ -81,7 +81,7 @@ class ControlPlane:
     def stop(self) -> None:
         """Take it down and keep its data."""
         if self.directory.exists():
-            with self._locked():
+            with self._lock():
                 self._end()
 
     def wipe(self) -> None:
@@ -108,7 +108,7 @@ class ControlPlane:
         A site names its management cluster by context, and the trial plays all of them. Contexts
         are remembered: they survive restarts, even where the port does not.
         """
-        with self._locked():
+        with self._lock():
             known = self._read_state()
             names = [*known.get("contexts", [DEFAULT_CONTEXT]), *contexts]
             self._write_state(contexts=list(dict.fromkeys(names)))
@@ -122,7 +122,7 @@ class ControlPlane:
         """The directory and the secrets that stay the same for its lifetime."""
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.directory.chmod(0o700)
-        with self._locked():
+        with self._lock():
             key, tokens = self.directory / "service-accounts.key", self.directory / "tokens.csv"
             if not key.exists():
                 credentials.write_private(key, credentials.signing_key())
@@ -153,7 +153,7 @@ class ControlPlane:
     def _launch(self, binaries: Binaries, port: int) -> None:
         for name in (flags.ETCD_CLIENTS, flags.ETCD_PEERS):
             (self.directory / name).unlink(missing_ok=True)
-        ending = mortal if self._options.mortal else list[str | Path]
+        ending = tie_to_parent if self._options.tied_to_parent else list[str | Path]
         self._etcd.start(ending(flags.etcd(binaries.etcd, self.directory)))
         # The API server tries at once and then pauses: waiting for the socket is quicker.
         deadline = time.monotonic() + _START_SECONDS
@@ -227,7 +227,7 @@ class ControlPlane:
         credentials.write_private(self._state, text + "\n")
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         """One start or stop of a directory at a time."""
         handle = os.open(self.directory, os.O_RDONLY)
         try:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from schemas.kubernetes.masking import masked_words
+from schemas.kubernetes.masking import mask_command
 
 
 class _Parser(argparse.ArgumentParser):
@@ -16,7 +16,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with the usage and what is wrong."""
-        super().error(masked_words(message))
+        super().error(mask_command(message))
 
 
 def parser() -> argparse.ArgumentParser:

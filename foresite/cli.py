@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 from foresite.arguments import parser
 from foresite.command import FAILED, UsageError, say
-from foresite.interruption import exit_code, heeded
-from schemas.kubernetes.masking import masked_words
+from foresite.interruption import catch_signals, exit_code
+from schemas.kubernetes.masking import mask_command
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # what its encoding lacks is shown escaped
             stream.reconfigure(errors="backslashreplace")
     try:
-        with heeded():
+        with catch_signals():
             options = parser().parse_args(arguments)
             code = _command(options.command)(options)
             print(end="", flush=True)  # where stdout is closed, print does nothing
@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _say(message: str) -> None:
     # A message may repeat what was typed, or what another program said.
-    say(f"foresite: {masked_words(message)}")
+    say(f"foresite: {mask_command(message)}")
 
 
 def _drop_output() -> None:

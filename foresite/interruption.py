@@ -47,7 +47,7 @@ class _State:
     number: int = 0
     since: float = 0.0
 
-    def arrived(self, number: int, _frame: FrameType | None) -> None:
+    def receive(self, number: int, _frame: FrameType | None) -> None:
         """A signal; nothing is raised in the middle of reading a program's output."""
         if not self.runs:
             raise KeyboardInterrupt(number)
@@ -74,7 +74,7 @@ _STATE = _State()
 
 
 @contextlib.contextmanager
-def heeded() -> Iterator[None]:
+def catch_signals() -> Iterator[None]:
     """Take signals for interruptions: KeyboardInterrupt, with the signal's number, or the end of
     the running programs. One that is ignored (nohup) stays so. Only the main thread gets any."""
     if threading.current_thread() is not threading.main_thread():
@@ -83,7 +83,7 @@ def heeded() -> Iterator[None]:
     before = {each: signal.getsignal(each) for each in _SIGNALS}
     taken = {each: was for each, was in before.items() if was not in (signal.SIG_IGN, None)}
     for each in taken:
-        signal.signal(each, _STATE.arrived)
+        signal.signal(each, _STATE.receive)
     try:
         yield
     finally:
@@ -104,7 +104,7 @@ def running(
     _STATE.runs.append(run)
     try:
         with (
-            heeded(),
+            catch_signals(),
             subprocess.Popen(
                 [*map(str, command)],
                 stdin=subprocess.DEVNULL,

@@ -73,7 +73,7 @@ class Judged(NamedTuple):
         return not self.refused and not self.others
 
 
-def judged(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
+def judge_site(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
     """Judge the objects of a site. Raises UsageError where the day cannot be told."""
     spots: dict[Key, tuple[str, str]] = {}
     every: list[Object] = []
@@ -97,14 +97,14 @@ def judged(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
         else:
             advised.append(_advice(site, violation, spot))
     others: list[Problem | Wrong] = [_fault(each) for each in own.faults]
-    others += _expired(found.expired, granted)
+    others += _expired_exceptions(found.expired, granted)
     # What is left of a site that was decommissioned needs fewer.
     if site.file.decommission is None:
-        others += _unused(found.unused, granted, [rule.name for rule in rules])
+        others += _unused_exceptions(found.unused, granted, [rule.name for rule in rules])
     return Judged(len(rules), refused, advised, others)
 
 
-def placed(loaded: Loaded, found: Judged) -> list[Problem]:
+def place_problems(loaded: Loaded, found: Judged) -> list[Problem]:
     """The problems, each at the value that it comes from where that can be told."""
     if loaded.site is None or loaded.document is None:
         raise ValueError(f"{loaded.name} was not read")
@@ -112,10 +112,10 @@ def placed(loaded: Loaded, found: Judged) -> list[Problem]:
         each if isinstance(each, Problem) else place(loaded.document, *each)
         for each in found.others
     )
-    return [*_located(loaded, found.refused), *others]
+    return [*_locate(loaded, found.refused), *others]
 
 
-def _located(loaded: Loaded, found: Sequence[tuple[Spot, Problem]]) -> Iterator[Problem]:
+def _locate(loaded: Loaded, found: Sequence[tuple[Spot, Problem]]) -> Iterator[Problem]:
     for number, (spot, problem) in enumerate(found):
         at = origin(loaded, spot) if number < PLACED else None
         if at is None:
@@ -157,7 +157,9 @@ def _fault(fault: Fault) -> Problem:
     return Problem(f"sites/{fault.file}", *at, Code.POLICY_FILE, "", "", fault.message, fault.fix)
 
 
-def _expired(found: Iterable[Exemption], granted: Sequence[Exemption]) -> Iterator[Problem | Wrong]:
+def _expired_exceptions(
+    found: Iterable[Exemption], granted: Sequence[Exemption]
+) -> Iterator[Problem | Wrong]:
     for each in found:
         message = (
             f"the exception from {each.rule} for {each.object} ended on {each.until}, and the "
@@ -172,7 +174,7 @@ def _expired(found: Iterable[Exemption], granted: Sequence[Exemption]) -> Iterat
             yield Problem(file, 0, 0, Code.EXCEPTION_EXPIRED, "", "", message, fix)
 
 
-def _unused(
+def _unused_exceptions(
     found: Iterable[Exemption], granted: Sequence[Exemption], rules: Sequence[str]
 ) -> Iterator[Wrong]:
     for each in found:

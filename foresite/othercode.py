@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from foresite.command import UsageError
-from preview.objects import Objects, parsed
+from preview.objects import Objects, parse
 from preview.states.snapshot import Snapshot
 
 PACKAGES = ("foresite", "preview", "components", "policies", "schemas")
@@ -38,7 +38,9 @@ def run_with(root: Path, commit: str, arguments: list[str]) -> int:
         ).returncode
 
 
-def made_with(side: Snapshot, folder: Path, names: list[str]) -> Mapping[str, Objects] | None:
+def make_objects_with(
+    side: Snapshot, folder: Path, names: list[str]
+) -> Mapping[str, Objects] | None:
     """The objects of sites in ``folder`` as the code of a state makes them.
 
     None for the work tree, whose code is the one that runs. Raises UsageError.
@@ -60,7 +62,7 @@ def made_with(side: Snapshot, folder: Path, names: list[str]) -> Mapping[str, Ob
         said = done.stderr.strip().splitlines() or ["no word of why"]
         raise UsageError(f"the code of {side.label} fails: {said[-1]}")
     try:
-        return parsed(done.stdout)
+        return parse(done.stdout)
     except (ValueError, LookupError, TypeError) as error:
         raise UsageError(f"the code of {side.label} hands over no objects: {error}") from None
 

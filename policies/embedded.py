@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from policies.manifests import read
-from policies.memo import as_json, remembered
+from policies.memo import as_json, memoize
 from policies.rule import Json, Object
 
 Step = str | int
@@ -25,12 +25,12 @@ def strings(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
             yield from strings(item, (*path, index))
 
 
-@remembered
-def embedded(body: Json) -> tuple[tuple[str, Json], ...]:
+@memoize
+def embedded_objects(body: Json) -> tuple[tuple[str, Json], ...]:
     """The objects that are written in texts of an object, each with its place:
     ``data["manifests.yaml"]:DaemonSet kube-flannel/flannel``."""
     return tuple(
-        (f"{written(path)}:{Object('', found).title}", found)
+        (f"{format_path(path)}:{Object('', found).title}", found)
         for path, text in _manifests(body)
         for found in read(text).objects
     )
@@ -40,7 +40,7 @@ def unreadable(body: Json) -> Iterator[tuple[str, str]]:
     """The texts of an object that have manifests which cannot be read: their place, and why."""
     for path, text in _manifests(body):
         if read(text).fault:
-            yield written(path), read(text).fault
+            yield format_path(path), read(text).fault
 
 
 def makers(body: Json, path: str) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ def makers(body: Json, path: str) -> tuple[str, ...]:
     a place of its own. More than one where a name with dots lets the place be read in two ways."""
     return tuple(
         Object("", found).title
-        for place, found in embedded(body)
+        for place, found in embedded_objects(body)
         if f"{path}.".startswith(f"{place}.")
     )
 
@@ -62,7 +62,7 @@ def _manifests(body: Json) -> Iterator[tuple[Path, str]]:
                 yield path, text
 
 
-def written(path: Path) -> str:
+def format_path(path: Path) -> str:
     """A place as messages have it: ``spec.containers[0].image``, ``data["a.yaml"]``."""
     text = ""
     for step in path:

@@ -57,7 +57,7 @@ class Exemption:
         # Of a place that may be in one or in another, both have to be excepted.
         return all(map(_pattern(self.object).fullmatch, titles or titles_of(violation)))
 
-    def expired(self, today: datetime.date) -> bool:
+    def is_expired(self, today: datetime.date) -> bool:
         """True if its last day is over."""
         return self.until is not None and today > self.until
 

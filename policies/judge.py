@@ -49,7 +49,7 @@ def judge(
         mine = granted.get(each.rule.name, ())
         titles = titles_of(each) if mine else []
         covering = [exemption for exemption in mine if exemption.covers(each, titles)]
-        valid = [exemption for exemption in covering if not exemption.expired(today)]
+        valid = [exemption for exemption in covering if not exemption.is_expired(today)]
         used.update(covering)
         if valid:
             excepted.append((each, valid[0]))

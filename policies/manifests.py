@@ -30,7 +30,7 @@ def read(text: str) -> Read:
         if len(text) > MAX_CHARACTERS:
             return _fault(text, f"it has more than {MAX_CHARACTERS} characters")
         documents = read_documents(text, strict=False)
-        return Read(tuple(each for document, _ in documents for each in _listed(document)))
+        return Read(tuple(each for document, _ in documents for each in _objects_in(document)))
     except ManifestError as error:
         return _fault(text, f"{error.detail or error} (line {error.line})")
     except UnicodeError as error:
@@ -43,11 +43,11 @@ def _fault(text: str, why: str) -> Read:
     return Read(fault=why if named else "")
 
 
-def _listed(document: Any) -> Iterator[Json]:
+def _objects_in(document: Any) -> Iterator[Json]:
     if not isinstance(document, dict):
         return
     if document.get("kind") == "List" and isinstance(document.get("items"), list):
         for item in document["items"]:
-            yield from _listed(item)
+            yield from _objects_in(item)
     elif document.get("apiVersion") and isinstance(document.get("kind"), str):
         yield document

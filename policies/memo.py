@@ -17,7 +17,7 @@ MOST = 8192
 """Objects that are remembered; the largest site has a tenth."""
 
 
-def remembered(ask: Callable[[Json], Found]) -> Callable[[Json], Found]:
+def memoize(ask: Callable[[Json], Found]) -> Callable[[Json], Found]:
     """A function of an object that looks at each object once; at those of one outline together
     where it finds nothing in a blank one and reads no leaf."""
     # The object is kept beside the answer: as long as it is, no other has its identity.
@@ -51,7 +51,7 @@ def _nothing(ask: Callable[[Json], Found], body: Json) -> Found | None:
         return None
 
 
-@remembered
+@memoize
 def as_json(body: Json) -> str:
     """An object as JSON, which is how an API server gets it, without leaves of a blank one. To
     look for a key or for ``apiVersion`` in it, which no leaf has, is the fastest way to leave out

@@ -62,7 +62,7 @@ def fits(chosen: Json, group: Nodes) -> bool:
     return has_labels(group.labels, {key: chosen[key] for key in chosen if key in GIVEN})
 
 
-def counted(chosen: Json, groups: Sequence[Nodes]) -> int | None:
+def count_nodes(chosen: Json, groups: Sequence[Nodes]) -> int | None:
     """The number of nodes with the labels of a selector; None where the objects do not tell."""
     if not groups or not GIVEN.issuperset(chosen):
         return None
@@ -72,4 +72,4 @@ def counted(chosen: Json, groups: Sequence[Nodes]) -> int | None:
 def places(pod: Pod, groups: Sequence[Nodes]) -> int | None:
     """How many nodes a pod may run on; None where the objects do not tell."""
     affinity = mapping(pod.spec, "affinity", "nodeAffinity")
-    return None if affinity else counted(selector(pod), groups)
+    return None if affinity else count_nodes(selector(pod), groups)

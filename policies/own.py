@@ -38,7 +38,7 @@ class Fault(NamedTuple):
 
     def __str__(self) -> str:
         """The fault for a person, in one line."""
-        place = f"{_shown(self.file)}:{self.line}" if self.line else _shown(self.file)
+        place = f"{_shown_path(self.file)}:{self.line}" if self.line else _shown_path(self.file)
         return f"{place}: {self.message}; {self.fix}"
 
 
@@ -97,7 +97,7 @@ class _File:
 
     def read(self, text: str) -> list[dict[str, Any]]:
         """The file's answer on its rules; a wrong answer is a fault."""
-        answer = self.ask({"path": _shown(self.path), "text": text})
+        answer = self.ask({"path": _shown_path(self.path), "text": text})
         for line, message, fix in answer.get("faults", ()):
             self.faults.append(Fault(self.path, line, message, fix or _MEND))
         if "failed" in answer:
@@ -137,13 +137,13 @@ class _Asked:
 
     def of_object(self, each: Object) -> list[Found]:
         """The findings of the check in an object."""
-        return [found for _, found in self._found([each], each.title)]
+        return [found for _, found in self._findings([each], each.title)]
 
     def of_site(self, objects: Sequence[Object]) -> list[tuple[Object, Found]]:
         """The findings in all objects of a site."""
-        return self._found(objects, "the site's objects")
+        return self._findings(objects, "the site's objects")
 
-    def _found(self, objects: Sequence[Object], title: str) -> list[tuple[Object, Found]]:
+    def _findings(self, objects: Sequence[Object], title: str) -> list[tuple[Object, Found]]:
         if self.failed or self.file.ended:
             return []
         answer = self.file.ask({"rule": self.number, "objects": objects})
@@ -184,5 +184,5 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     _wait(process)
 
 
-def _shown(path: str) -> str:
+def _shown_path(path: str) -> str:
     return f"sites/{path}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from policies.embedded import embedded
+from policies.embedded import embedded_objects
 from policies.rule import Json, Object
 
 
@@ -11,7 +11,7 @@ def bodies(each: Object, kinds: Collection[str]) -> Iterator[tuple[str, Json]]:
     with what its paths start with."""
     if each.kind in kinds:
         yield "", each.body
-    for place, body in embedded(each.body):
+    for place, body in embedded_objects(each.body):
         if body["kind"] in kinds:
             yield f"{place}.", body
 

@@ -8,8 +8,8 @@ are text in an object count as well (policies/embedded.py).
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from policies.embedded import embedded, written
-from policies.memo import as_json, remembered
+from policies.embedded import embedded_objects, format_path
+from policies.memo import as_json, memoize
 from policies.rule import Found, Json, Object
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
@@ -115,22 +115,22 @@ Check = Callable[[Object], Iterable[Found]]
 def of_pods(check: PodCheck) -> Check:
     """A rule's check that looks at every pod that an object makes."""
 
-    def checked(each: Object) -> Iterator[Found]:
+    def check_pods(each: Object) -> Iterator[Found]:
         for pod in pods(each):
             yield from check(pod)
 
-    return checked
+    return check_pods
 
 
 def of_containers(check: ContainerCheck) -> Check:
     """A rule's check that looks at every container, init and ephemeral ones too."""
 
-    def checked(each: Object) -> Iterator[Found]:
+    def check_containers(each: Object) -> Iterator[Found]:
         for pod in pods(each):
             for container in pod.containers:
                 yield from check(pod, container)
 
-    return checked
+    return check_containers
 
 
 def mapping(value: Json, *keys: str) -> Json:
@@ -153,15 +153,15 @@ def pods(each: Object) -> tuple[Pod, ...]:
     return _pods(each.body)
 
 
-@remembered
+@memoize
 def _pods(body: Json) -> tuple[Pod, ...]:
     own = _of(body, "") if '"containers":[' in as_json(body) else ()
-    return (*own, *(pod for path, e in embedded(body) for pod in _of(e, path)))
+    return (*own, *(pod for path, e in embedded_objects(body) for pod in _of(e, path)))
 
 
 def _of(body: Json, place: str) -> Iterator[Pod]:
     for path, template in _templates(body, ()):
-        spec = ".".join(filter(None, (place, written((*path, "spec")))))
+        spec = ".".join(filter(None, (place, format_path((*path, "spec")))))
         yield Pod(spec, mapping(template, "metadata"), mapping(template, "spec"), body)
 
 

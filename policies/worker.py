@@ -53,9 +53,9 @@ class _File:
                 self._name = question["path"]
                 return self._read(question["text"])
             objects = [Object(*each) for each in question["objects"]]
-            return {"found": _judged(self._rules[question["rule"]], objects)}
+            return {"found": _run_check(self._rules[question["rule"]], objects)}
         except BaseException as error:  # noqa: BLE001  whatever the file does
-            return {"failed": [_line(error, self._name), _said(error)]}
+            return {"failed": [_line(error, self._name), _describe_error(error)]}
 
     def _read(self, text: str) -> Json:
         module = types.ModuleType(f"site_policies_{re.sub('[^a-zA-Z0-9]', '_', self._name)}")
@@ -74,10 +74,10 @@ class _File:
                 faults.append([at or line, f"RULES[{number}] {wrong}", _HOW])
             else:
                 self._rules.append(rule)
-                rules.append(self._said_of(rule))
+                rules.append(self._describe_rule(rule))
         return {"faults": faults, "rules": rules}
 
-    def _said_of(self, rule: Rule) -> Json:
+    def _describe_rule(self, rule: Rule) -> Json:
         fields = ("name", "severity", "what", "why", "source")
         said = {field: getattr(rule, field) for field in fields}
         return {**said, "site": isinstance(rule, SiteRule), "line": self._line_of(rule)}
@@ -89,25 +89,27 @@ class _File:
         return int(code.co_firstlineno) if code is not None and own else 0
 
 
-def _judged(rule: ObjectRule | SiteRule, objects: Sequence[Object]) -> list[tuple[int | str, ...]]:
+def _run_check(
+    rule: ObjectRule | SiteRule, objects: Sequence[Object]
+) -> list[tuple[int | str, ...]]:
     """The findings of a check, each with the index of its object."""
     if isinstance(rule, ObjectRule):
-        return [(0, *_found(each)) for each in rule.check(objects[0])]
+        return [(0, *_checked_finding(each)) for each in rule.check(objects[0])]
     return [_pair(each, objects) for each in rule.check(list(objects))]
 
 
-def _found(value: Any) -> Found:
+def _checked_finding(value: Any) -> Found:
     if isinstance(value, Found) and all(isinstance(each, str) for each in value):
         return value
-    raise TypeError(f"it yields {_shown(value)}, which is no Found of texts")
+    raise TypeError(f"it yields {_show(value)}, which is no Found of texts")
 
 
 def _pair(value: Any, objects: Sequence[Object]) -> tuple[int | str, ...]:
     if not (isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], Object)):
-        raise TypeError(f"it yields {_shown(value)}, which is no pair of an Object and a Found")
+        raise TypeError(f"it yields {_show(value)}, which is no pair of an Object and a Found")
     if value[0] not in objects:
         raise TypeError(f"it yields {value[0].title}, which is none of the objects that it got")
-    return (objects.index(value[0]), *_found(value[1]))
+    return (objects.index(value[0]), *_checked_finding(value[1]))
 
 
 def _nonsense(value: Any) -> str | None:
@@ -116,10 +118,10 @@ def _nonsense(value: Any) -> str | None:
         return f"is {type(value).__name__}, neither ObjectRule nor SiteRule"
     rule: Any = value  # its fields hold whatever the file gave them
     if not isinstance(rule.name, str) or not _NAME.fullmatch(rule.name):
-        name = _shown(rule.name)
+        name = _show(rule.name)
         return f"has the name {name}, which is not of small letters, digits and hyphens"
     if not isinstance(rule.severity, Severity):
-        return f"({rule.name}) has the severity {_shown(rule.severity)}, which is no Severity"
+        return f"({rule.name}) has the severity {_show(rule.severity)}, which is no Severity"
     for each in ("what", "why", "source"):
         said = getattr(rule, each)
         if not isinstance(said, str) or not said.strip():
@@ -127,7 +129,7 @@ def _nonsense(value: Any) -> str | None:
     return None if callable(rule.check) else f"({rule.name}) has a check that cannot be called"
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     """A value as Python writes it; its kind where it cannot be written."""
     try:
         return repr(value)
@@ -135,7 +137,7 @@ def _shown(value: object) -> str:
         return f"a value of the kind {type(value).__name__}"
 
 
-def _said(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     """The error for a person: its kind and what it says, in one line."""
     if isinstance(error, SystemExit):
         return "it ends the program"

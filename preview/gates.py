@@ -31,7 +31,7 @@ _ALLOW = re.compile(r"^Foresite-Allow:[ \t]*([a-z]{1,20})=([0-9]{1,6})[ \t]*\r?$
 _PAIR = re.compile(r"^([a-z]{1,20})=([0-9]{1,6})$")
 
 
-def allowed(flags: Iterable[str], request: str) -> dict[str, int]:
+def parse_allowances(flags: Iterable[str], request: str) -> dict[str, int]:
     """The counts that the flags and the pull request's text allow, by name; the larger number
     counts.
 
@@ -54,20 +54,21 @@ def allowed(flags: Iterable[str], request: str) -> dict[str, int]:
 def gates(preview: Preview, allow: Mapping[str, int], forbidden: Iterable[str]) -> tuple[Gate, ...]:
     """The gates that a change does not pass."""
     return (
-        *_vanished(preview),
+        *_vanished_sites(preview),
         *_losses(preview, allow.get(REMOVE, 0)),
         *_growth(preview, allow.get(GROW, 0)),
-        *_forbidden(preview, forbidden),
+        *_forbidden_impacts(preview, forbidden),
     )
 
 
-def _vanished(preview: Preview) -> Iterator[Gate]:
+def _vanished_sites(preview: Preview) -> Iterator[Gate]:
     sites = [site for site in preview.sites if site.state is State.VANISHED]
     if sites:
         hosts = sum(len(site.hosts) for site in sites)
         yield Gate(
             VANISHED,
-            f"{_named(sites)} is gone from sites/ and was not decommissioned: nothing would be "
+            f"{_list_sites(sites)} is gone from sites/ and was not decommissioned: nothing would "
+            "be "
             f"deleted, and no tool would manage {hosts} hosts; no count allows it",
             "bring the file back; where the site is to end, write decommission: {reason: …} into "
             "it, apply that, and remove the file after it",
@@ -76,14 +77,14 @@ def _vanished(preview: Preview) -> Iterator[Gate]:
 
 def _growth(preview: Preview, allow: int) -> Iterator[Gate]:
     grown = [(site.name, site.growth) for site in preview.sites if site.growth]
-    total = sum(each.counted for _, each in grown)
+    total = sum(each.total for _, each in grown)
     if total > allow:
         said = (
             f"{allow} are acknowledged in the pull request"
             if allow
             else "the pull request acknowledges none"
         )
-        what = "; ".join(_grown(name, each) for name, each in grown[:5])
+        what = "; ".join(_describe_growth(name, each) for name, each in grown[:5])
         more = f"; and {len(grown) - 5} sites more" if len(grown) > 5 else ""
         yield Gate(
             GROW,
@@ -93,7 +94,7 @@ def _growth(preview: Preview, allow: int) -> Iterator[Gate]:
         )
 
 
-def _grown(site: str, growth: Growth) -> str:
+def _describe_growth(site: str, growth: Growth) -> str:
     parts = [f"{growth.before} to {growth.after} objects"] if growth.more else []
     parts += [f"{e.object} {e.before} to {e.after} bytes" for e in growth.swollen[:3]]
     more = len(growth.swollen) - 3
@@ -101,7 +102,7 @@ def _grown(site: str, growth: Growth) -> str:
     return f"{site} grows: {', '.join(parts)}"
 
 
-def _named(sites: list[SitePreview]) -> str:
+def _list_sites(sites: list[SitePreview]) -> str:
     names = ", ".join(site.name for site in sites[:5])
     return names + (f" and {len(sites) - 5} more" if len(sites) > 5 else "")
 
@@ -137,13 +138,13 @@ def _many(count: int, kind: str) -> str:
     return f"{count} {kind.removesuffix('s') if count == 1 and kind == 'hosts' else kind}"
 
 
-def _forbidden(preview: Preview, forbidden: Iterable[str]) -> Iterator[Gate]:
+def _forbidden_impacts(preview: Preview, forbidden: Iterable[str]) -> Iterator[Gate]:
     for name in dict.fromkeys(forbidden):
         impacts = FORBIDDABLE.get(name, ())
         sites = [site for site in preview.sites if _has(site, impacts) or _stops(site, name)]
         whole = Impact.UNKNOWN in impacts and preview.code_changed
         if sites or whole:
-            where = _named(sites) if sites else "every site"
+            where = _list_sites(sites) if sites else "every site"
             message = f"--fail-on {name}: the change does so to {where}"
             yield Gate(f"fail-on {name}", message, "split the change, or leave the gate out")
 

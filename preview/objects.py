@@ -30,7 +30,7 @@ def lines(folder: Path, names: Iterable[str]) -> Iterator[str]:
         yield json.dumps({"site": name, "objects": made})
 
 
-def parsed(text: str) -> dict[str, Objects]:
+def parse(text: str) -> dict[str, Objects]:
     """The objects that ``lines`` wrote: those of each site without problems. Raises ValueError."""
     found: dict[str, Objects] = {}
     for line in text.splitlines():

@@ -68,7 +68,7 @@ class HostVerdict(NamedTuple):
     rest_at_most: int | None = None
 
     @property
-    def shared(self) -> tuple[Impact, int | None, Impact, int | None, tuple[int, ...]]:
+    def group_key(self) -> tuple[Impact, int | None, Impact, int | None, tuple[int, ...]]:
         """The key by which hosts are counted together."""
         worst = () if self.at_most is None else self.reasons[:1]
         return self.impact, self.at_most, self.rest, self.rest_at_most, worst
@@ -108,7 +108,7 @@ class Growth(NamedTuple):
     swollen: tuple[Swollen, ...] = ()
 
     @property
-    def counted(self) -> int:
+    def total(self) -> int:
         """The number that a pull request has to acknowledge."""
         return self.more + len(self.swollen)
 
@@ -166,7 +166,7 @@ class SitePreview:
 
     @cached_property
     def _counts(self) -> Mapping[Impact, int]:
-        return counted(self.hosts)
+        return count_hosts(self.hosts)
 
     def actions(self) -> dict[str, Counter[Action]]:
         """Objects by component and by what becomes of them."""
@@ -176,9 +176,9 @@ class SitePreview:
         return found
 
 
-def counted(hosts: Iterable[HostVerdict]) -> dict[Impact, int]:
+def count_hosts(hosts: Iterable[HostVerdict]) -> dict[Impact, int]:
     """Hosts by the impact on them, worst first; at most so many where that is known."""
-    groups = Counter(host.shared for host in hosts)
+    groups = Counter(host.group_key for host in hosts)
     found: Counter[Impact] = Counter()
     for (impact, at_most, rest, rest_at_most, _), number in groups.items():
         concerned = number if at_most is None else min(number, at_most)

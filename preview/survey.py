@@ -25,10 +25,10 @@ from preview.differences.compare import compare
 from preview.differences.edits import Input, edits
 from preview.objects import Objects
 from preview.result import Preview, SitePreview, State
-from preview.states.fleet import owners, site_names, site_of, suspects, touched
+from preview.states.fleet import changed_sites, owners, site_names, site_of, suspects
 from preview.states.nodes import NodesError, Seen
 from preview.states.snapshot import Snapshot, changed_files
-from preview.verdict.group import grouped
+from preview.verdict.group import group_sites
 from preview.verdict.judge import judge
 from schemas.load import Loaded, load
 from schemas.model.codes import Code
@@ -87,7 +87,7 @@ def survey(
     if unknown := sorted(set(wanted) - known):
         raise UnknownSiteError(unknown[0])
     code = _code_changes(before, after)
-    reached = sorted(known) if code and maker else touched(before, after)
+    reached = sorted(known) if code and maker else changed_sites(before, after)
     names = [name for name in reached if not wanted or name in set(wanted)]
     sites: list[SitePreview | None] = []
     if names:
@@ -102,7 +102,7 @@ def survey(
         base=before.label,
         head=after.label,
         sites_total=len(site_names(after)),
-        entries=grouped([site for site in sites if site is not None]),
+        entries=group_sites([site for site in sites if site is not None]),
         code_changed=() if maker else tuple(code),
         nodes={name: (len(seen.nodes), seen.when) for name, seen in nodes.items() if name in names},
     )
@@ -122,8 +122,8 @@ def _write(before: Snapshot, after: Snapshot, names: list[str], folder: Path) ->
 
 def _site(work: _Work, name: str) -> SitePreview | None:
     """The effect of the change on one site; None where it has none."""
-    later = _loaded(work.after, name, work.suspects)
-    earlier = _loaded(work.before, name, frozenset())
+    later = _load(work.after, name, work.suspects)
+    earlier = _load(work.before, name, frozenset())
     if later and later.problems:
         return SitePreview(name, State.INVALID, problems=later.problems)
     if earlier and earlier.problems:
@@ -136,7 +136,7 @@ def _site(work: _Work, name: str) -> SitePreview | None:
     change = replace(change, nodes=_nodes(change, work.nodes.get(name)))
     if not change.changes and not any(connections.effects(change)):
         return None
-    if problems := _refused(change):
+    if problems := _refusals(change):
         return SitePreview(name, State.INVALID, problems=problems)
     found = edits(old, new) if old and new else []
     return judge(change, causes(change, found), work.owners.get(name, {}))
@@ -153,7 +153,7 @@ def _nodes(change: SiteChange, seen: Seen | None) -> Mapping[str, NodeState] | N
     return seen.nodes
 
 
-def _loaded(folder: Path, name: str, among: frozenset[str]) -> Loaded | None:
+def _load(folder: Path, name: str, among: frozenset[str]) -> Loaded | None:
     """A site of one side, with its problems; None where it is not there."""
     there = has_site(folder / "sites", name)
     return load(folder, [name], among)[name] if there else None
@@ -170,7 +170,7 @@ def _not_made(name: str) -> Problem:
     return Problem(f"sites/{name}.yaml", 0, 0, Code.OBJECT_INVALID, "", "", message, fix)
 
 
-def _refused(change: SiteChange) -> tuple[Problem, ...]:
+def _refusals(change: SiteChange) -> tuple[Problem, ...]:
     """The refusals of the API server on the objects that change."""
     if change.after is None:
         return ()

@@ -24,7 +24,7 @@ from schemas.reading.catalogue import (
     release_names,
 )
 from schemas.reading.host_list import COLUMNS, HostList, cell_column, read_hosts
-from schemas.reading.literal_secrets import in_file, settled
+from schemas.reading.literal_secrets import in_file, merge_literals
 from schemas.reading.partial import Hole
 from schemas.reading.site_files import HOST_LIST, SITE_FILE, Refused, has_site, names_in, read
 from schemas.reading.typed_document import parse, place, readable
@@ -40,8 +40,8 @@ from schemas.rules import (
     site_findings,
 )
 from schemas.rules.accelerators import own_models
-from schemas.rules.files import named_files
-from schemas.rules.identity import named_as_its_file, own_hardware
+from schemas.rules.files import site_file_references
+from schemas.rules.identity import own_hardware, site_name
 from schemas.rules.versions import release_findings
 
 __all__ = [
@@ -170,14 +170,14 @@ def _load(root: FilePath, files: _Files, between: list[Finding]) -> Loaded:
     models = accelerator_catalogue(catalogue_of(root))
     if document is None:
         cells = [each for each in between if isinstance(each.place, HostCell)]
-        problems += _located(cells, document, files)
-        return Loaded(files.name, None, tuple(settled(problems)), None)
+        problems += _locate(cells, document, files)
+        return Loaded(files.name, None, tuple(merge_literals(problems)), None)
     file, more = _typed(SiteFile, document)
     problems += more
     findings = list(between)
     site = None
     if file is not None:
-        findings += attempt(named_as_its_file(file, files.name), holes=bool(problems))
+        findings += attempt(site_name(file, files.name), holes=bool(problems))
         findings += attempt(own_hardware(file, hardware.profiles), holes=bool(problems))
         findings += attempt(own_models(file, models.models), holes=bool(problems))
         problems += (*hardware.problems, *models.problems)
@@ -185,8 +185,8 @@ def _load(root: FilePath, files: _Files, between: list[Finding]) -> Loaded:
         # A part that could not be had leaves a hole, as a value that is wrong does.
         holes = bool(problems or findings) or isinstance(site.by_pool, Hole)
         findings += site_findings(site, holes=holes)
-    problems += _located(findings, document, files)
-    found = settled(problems)
+    problems += _locate(findings, document, files)
+    found = merge_literals(problems)
     wrong = tuple(each for each in found if not each.code.hint)
     hints = tuple(each for each in found if each.code.hint)
     return Loaded(files.name, None if wrong else site, wrong, document, hints)
@@ -265,7 +265,7 @@ def _release(
 
 def _texts(folder: FilePath, file: SiteFile, findings: list[Finding]) -> Iterator[tuple[str, str]]:
     """The content of each file that the site names, by its path."""
-    for path, where in named_files(file):
+    for path, where in site_file_references(file):
         data = read(folder, path)
         if isinstance(data, Refused):
             fix = "add the file, or correct the path" if data.fix == "add the file" else data.fix
@@ -280,9 +280,7 @@ def _texts(folder: FilePath, file: SiteFile, findings: list[Finding]) -> Iterato
             findings.append(Finding(Code.FILE_CONTENT, at, message, fix))
 
 
-def _located(
-    findings: list[Finding], document: Document | None, files: _Files
-) -> Iterator[Problem]:
+def _locate(findings: list[Finding], document: Document | None, files: _Files) -> Iterator[Problem]:
     """Findings as problems, each at its place in a file."""
     lines = files.hosts_data.decode("utf-8", "replace").split("\n")
     header = lines[0].rstrip("\r").split(",")

@@ -129,7 +129,7 @@ class _Walk:
             others = tuple(_variants(site.release))
             return lambda release: _with(put(release.release), release=release), others
         if field in ("pools.name", "zones.name"):
-            return self._renamed(field[: field.index("s.")]), ()
+            return self._rename_column(field[: field.index("s.")]), ()
         choices: dict[str, Iterable[str]] = {
             "cluster.kubernetes": site.release.kubernetes,
             "cluster.workers": site.release.kubernetes,
@@ -143,7 +143,7 @@ class _Walk:
         """The field of the model at the present step, wherever in a list it stands."""
         return ".".join(step for step in self.at if isinstance(step, str))
 
-    def _renamed(self, column: str) -> Callable[[Any], Site]:
+    def _rename_column(self, column: str) -> Callable[[Any], Site]:
         """A function that renames a pool or a zone, which the lines of the host list name too."""
         put, old = self.put, self.value
 
@@ -186,14 +186,14 @@ class _Walk:
     def _step(self, step: str) -> None:
         parent, put = self.value, self.put
         if isinstance(parent, Model):
-            field = self._known(step, type(parent).model_fields)
+            field = self._known_step(step, type(parent).model_fields)
             self.description = field_docs(type(parent)).get(field, self.description)
             self.value, self.at = getattr(parent, field), (*self.at, field)
             if field not in parent.model_fields_set or self.origin is Origin.DEFAULT:
                 self.origin = Origin.DEFAULT
             self.put = lambda value: put(parent.model_copy(update={field: value}))
         elif isinstance(parent, Mapping):
-            key = self._known(step, parent)
+            key = self._known_step(step, parent)
             self.value, self.at = parent[key], (*self.at, key)
             self.put = lambda value: put({**parent, key: value})
         elif isinstance(parent, list):
@@ -212,16 +212,16 @@ class _Walk:
         names = [str(getattr(item, "name", "")) for item in items]
         number = re.fullmatch(r"\[?([0-9]{1,6})\]?", step)
         if number is None or step in names:
-            return names.index(self._known(step, [name for name in names if name]))
+            return names.index(self._known_step(step, [name for name in names if name]))
         if int(number[1]) < len(items):
             return int(number[1])
         raise UnknownPathError(f"there are {len(items)} items, from [0]")
 
-    def _known(self, step: str, names: Iterable[Any]) -> str:
-        return _known(step, list(map(str, names)), self.path)
+    def _known_step(self, step: str, names: Iterable[Any]) -> str:
+        return _known_name(step, list(map(str, names)), self.path)
 
 
-def _known(step: str, names: list[str], path: str) -> str:
+def _known_name(step: str, names: list[str], path: str) -> str:
     if step in names:
         return step
     near = nearest(step, names)
@@ -265,7 +265,7 @@ def _host(site: Site, text: str, steps: list[str], path: str) -> Meaning:
         hint = f"did you mean {near}?" if near else "write hosts.<name>.<column>"
         raise UnknownPathError(f"there is no host {steps[1]}; {hint}")
     host = names[steps[1]]
-    column = _known(steps[2] if len(steps) > 2 else "name", list(COLUMNS), path)
+    column = _known_name(steps[2] if len(steps) > 2 else "name", list(COLUMNS), path)
     if len(steps) > 3:
         raise UnknownPathError(f"{column} of a host is a value; nothing is below it")
     lines = text.split("\n")

@@ -31,7 +31,7 @@ from schemas.kubernetes.objects.dialect import (
     expand,
     share,
 )
-from tools.kept import SourceError, kept
+from tools.kept import SourceError, stored_documents
 from tools.kinds import CRDS, KUBERNETES, native_kinds, native_scope
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,7 +68,7 @@ _Loader.yaml_implicit_resolvers = {
 # --- custom resources -------------------------------------------------------------------------
 
 
-def pinned(upstream: Path) -> list[dict[str, Any]]:
+def lock_entries(upstream: Path) -> list[dict[str, Any]]:
     """The lock's entries of the CRDs that are wanted, by name."""
     try:
         lock = json.loads((upstream / "crds.lock.json").read_text("utf-8"))
@@ -204,8 +204,8 @@ def _definition(name: str, raw: dict[str, Any]) -> dict[str, Any]:
 
 def documents(upstream: Path) -> dict[str, Any]:
     """File name under ``data/`` -> what it holds, with an index of the kinds."""
-    crds = {f"crds/{e['crd']}.json": crd_document(e, upstream) for e in pinned(upstream)}
-    crds = dict(sorted((crds | kept(DATA, expand)).items()))
+    crds = {f"crds/{e['crd']}.json": crd_document(e, upstream) for e in lock_entries(upstream)}
+    crds = dict(sorted((crds | stored_documents(DATA, expand)).items()))
     native = "kubernetes.json"
     rows = [{"kind": kind, "scope": native_scope(kind), "file": native} for kind in native_kinds()]
     rows += [_row(file, crd) for file, crd in crds.items()]

@@ -21,7 +21,7 @@ from tools.kept import SourceError
 from tools.kinds import FETCHED
 
 
-def fetched(name: str, source: Mapping[str, str], clones: list[str]) -> dict[str, Any]:
+def fetch_stored(name: str, source: Mapping[str, str], clones: list[str]) -> dict[str, Any]:
     """The stored form of one CRD. Raises SourceError where no clone has its file, or another."""
     wanted = f"{source['commit']}:{source['path']}"
     for clone in clones:
@@ -40,7 +40,7 @@ def fetched(name: str, source: Mapping[str, str], clones: list[str]) -> dict[str
 def take(clones: list[str]) -> int:
     """Store every CRD from the clones, and all others again, as what repeats is shared."""
     try:
-        made = {name: fetched(name, source, clones) for name, source in FETCHED.items()}
+        made = {name: fetch_stored(name, source, clones) for name, source in FETCHED.items()}
     except (SourceError, ValueError) as error:
         print(f"tools.fetched: {error}", file=sys.stderr)
         return 1

@@ -14,7 +14,7 @@ class SourceError(Exception):
     """A source is absent or is not what was pinned."""
 
 
-def kept(
+def stored_documents(
     data: Path, expand: Callable[[Document, Callable[[str], Document]], Document]
 ) -> dict[str, Document]:
     """The stored document of each CRD in ``FETCHED`` by its file under ``data``, its schema whole.

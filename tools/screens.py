@@ -79,18 +79,22 @@ def page() -> str:
     """The page of screens: the comment of each request."""
     parts = [_INTRO]
     for request in REQUESTS:
-        comment = said(request, "preview", "--format", "markdown")
-        parts.append(f"## {request.title}\n\n{request.words}\n\n---\n\n{_nested(comment)}\n---\n")
+        comment = run_screen(request, "preview", "--format", "markdown")
+        parts.append(
+            f"## {request.title}\n\n{request.words}\n\n---\n\n{_nest_headings(comment)}\n---\n"
+        )
     return "\n".join(parts)
 
 
 def readme(text: str) -> str:
     """The README with the output of its examples made anew."""
-    text = _with_output(text, "uv run foresite preview", said(ONE_LINE, "preview"))
-    return _with_output(text, "uv run foresite check tokyo-1", said(SURGE, "check", "tokyo-1"))
+    text = _with_output(text, "uv run foresite preview", run_screen(ONE_LINE, "preview"))
+    return _with_output(
+        text, "uv run foresite check tokyo-1", run_screen(SURGE, "check", "tokyo-1")
+    )
 
 
-def said(request: Request, *command: str) -> str:
+def run_screen(request: Request, *command: str) -> str:
     """The output of a command in a repository with the request's edit."""
     with tempfile.TemporaryDirectory(prefix="foresite-screen-") as name:
         root = Path(name)
@@ -119,7 +123,7 @@ def _environment() -> dict[str, str]:
     return {**os.environ, **said, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 
 
-def _nested(comment: str) -> str:
+def _nest_headings(comment: str) -> str:
     """A comment as part of a page: its headings two levels further down."""
     lines = comment.splitlines()[1:]
     return "\n".join(f"##{line}" if line.startswith("#") else line for line in lines) + "\n"

@@ -17,7 +17,7 @@ from statistics import median
 
 from bench import machine
 from bench.offline import OUT
-from bench.page import written
+from bench.page import replace_parts
 from bench.studies.cache_load_client import Figures, Load, run
 from bench.studies.cache_load_setups import (
     ENVOY_NGINX,
@@ -63,7 +63,7 @@ def middle(runs: list[Figures]) -> Figures:
     )
 
 
-def measured(rounds: int, seconds: int) -> tuple[Found, list[Figures]]:
+def measure(rounds: int, seconds: int) -> tuple[Found, list[Figures]]:
     """The medians by load and way, and every run."""
     runs: dict[tuple[Load, str], list[Figures]] = {}
     with (
@@ -134,14 +134,14 @@ def aim_text(found: Found) -> Iterator[str]:
             )
             yield (
                 f"- {name}, {load.connections} connections: nginx answers {slower:.2f} times as "
-                f"many requests ({_met(slower)}); {cost:.2f} times nginx's processor time a "
-                f"request ({_met(cost)})."
+                f"many requests ({_meets_aim(slower)}); {cost:.2f} times nginx's processor time a "
+                f"request ({_meets_aim(cost)})."
             )
         ours, theirs = by_way[ENVOY_NGINX], by_way[TWO_NGINX]
         cost = ours.cost() / theirs.cost()
         yield (
             f"- Envoy as a proxy, {load.connections} connections: {cost:.2f} times the processor "
-            f"time of nginx as a proxy, both before nginx ({_met(cost)})."
+            f"time of nginx as a proxy, both before nginx ({_meets_aim(cost)})."
         )
 
 
@@ -156,7 +156,7 @@ def peak_text(found: Found) -> str:
     )
 
 
-def _met(ratio: float) -> str:
+def _meets_aim(ratio: float) -> str:
     return f"within {AIM}" if ratio <= AIM else f"not within {AIM}"
 
 
@@ -180,7 +180,7 @@ def main(arguments: list[str] | None = None) -> int:
     if missing:
         print(f"install {' and '.join(missing)} first: apt-get install wrk nginx-light")
         return 2
-    found, runs = measured(options.rounds, options.seconds)
+    found, runs = measure(options.rounds, options.seconds)
     parts = {
         "rates": "\n".join(rates(found)),
         "aim": "\n".join(aim_text(found)),
@@ -195,7 +195,9 @@ def main(arguments: list[str] | None = None) -> int:
         for name, each in by_way.items()
     ]
     (OUT / "cache_load.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(written("studies.cache_load", PAGE.read_text("utf-8"), parts), encoding="utf-8")
+    PAGE.write_text(
+        replace_parts("studies.cache_load", PAGE.read_text("utf-8"), parts), encoding="utf-8"
+    )
     print("\n\n".join(parts.values()))
     return 0
 

@@ -80,11 +80,11 @@ def run(
     url: str, base: str, load: Load, processes: Mapping[str, list[int]], token: str, seconds: int
 ) -> Figures:
     """Ask ``url`` for the objects ``base`` + number; RuntimeError where any request failed."""
-    before = {name: _spent(pids) for name, pids in processes.items()}
+    before = {name: _processor_time(pids) for name, pids in processes.items()}
     client, busy, begin = _children(), _busy(), time.perf_counter()
     said = _wrk(url, base, load, token, seconds)
     taken = time.perf_counter() - begin
-    all_of_us = {name: _spent(pids) - before[name] for name, pids in processes.items()}
+    all_of_us = {name: _processor_time(pids) - before[name] for name, pids in processes.items()}
     all_of_us["client"] = _children() - client
     ours = sum(each.total for each in all_of_us.values())
     wall = said["us"] / 1e6
@@ -127,7 +127,7 @@ def _script() -> int:
     return handle
 
 
-def _spent(pids: list[int]) -> Spent:
+def _processor_time(pids: list[int]) -> Spent:
     """Of whole processes, with all their threads."""
     user = system = 0
     for pid in pids:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from bench.studies.kills_judge import judge, managed
+from bench.studies.kills_judge import judge, management_objects
 from bench.studies.kills_plan import (
     AGAIN,
     API,
@@ -22,7 +22,7 @@ from bench.studies.kills_plan import (
     Outcome,
     Plan,
 )
-from bench.studies.kills_world import World, engine_of, finished, found, until
+from bench.studies.kills_world import World, engine_of, find_process, until, wait
 from bench.trial import kill as kill_all
 from controlplane import ApiError
 
@@ -58,7 +58,9 @@ def _kill(world: World, process: "subprocess.Popen[str]", plan: Plan) -> bool:
     target = [0]
 
     def there() -> bool:
-        target[0] = engine_of(process.pid) if plan.victim == ENGINE else found(process, plan.victim)
+        target[0] = (
+            engine_of(process.pid) if plan.victim == ENGINE else find_process(process, plan.victim)
+        )
         return bool(target[0])
 
     if not until(there, process):
@@ -88,15 +90,15 @@ def survive(world: World, plan: Plan) -> Outcome:
 def _play(world: World, plan: Plan, outcome: Outcome) -> None:
     name = f"seed-{plan.seed:03}"
     site = world.write(name, plan.case, changed=False)
-    kinds = {each.key[:2] for each in managed(site)}
+    kinds = {each.key[:2] for each in management_objects(site)}
     if plan.case in (CHANGE, BACK):
-        _passed(world.command("up", "--trial", name), "the up before", outcome)
+        _check_exit(world.command("up", "--trial", name), "the up before", outcome)
         site = world.write(name, plan.case, changed=True)
-        kinds |= {each.key[:2] for each in managed(site)}
-    before = world.written(site, kinds)
+        kinds |= {each.key[:2] for each in management_objects(site)}
+    before = world.object_versions(site, kinds)
 
-    def written() -> int:
-        now = world.written(site, kinds)
+    def count_writes() -> int:
+        now = world.object_versions(site, kinds)
         return len({each[:2] for each in before ^ now}) if now or not before else 0
 
     process = (
@@ -104,9 +106,9 @@ def _play(world: World, plan: Plan, outcome: Outcome) -> None:
         if plan.checkpoints
         else world.command("up", "--trial", name, at_once=plan.at_once)
     )
-    outcome.hits += strike(world, process, plan, written)
-    outcome.written = written()
-    finished(process)
+    outcome.hits += strike(world, process, plan, count_writes)
+    outcome.written = count_writes()
+    wait(process)
     if plan.case == BACK:
         site = world.write(name, plan.case, changed=False)
     if plan.case == AGAIN:
@@ -114,14 +116,14 @@ def _play(world: World, plan: Plan, outcome: Outcome) -> None:
         again = replace(plan, victim=EVERYTHING, signal=signal.SIGKILL, writes=0,
                         seconds=2 * plan.seconds)  # fmt: skip
         outcome.hits += strike(world, recovery, again, lambda: 0)
-        finished(recovery)
+        wait(recovery)
     _recover(world, name, outcome)
-    _passed(world.command("up", "--trial", name), "the up after", outcome)
+    _check_exit(world.command("up", "--trial", name), "the up after", outcome)
     outcome.wrong += judge(world, site, kinds)
 
 
-def _passed(process: "subprocess.Popen[str]", what: str, outcome: Outcome) -> None:
-    code, said = finished(process)
+def _check_exit(process: "subprocess.Popen[str]", what: str, outcome: Outcome) -> None:
+    code, said = wait(process)
     if code:
         outcome.wrong.append(f"{what} ended with {code}: {said[-2000:]}")
 
@@ -129,11 +131,11 @@ def _passed(process: "subprocess.Popen[str]", what: str, outcome: Outcome) -> No
 def _recover(world: World, name: str, outcome: Outcome) -> None:
     """Recover; orphans are let go once they are named."""
     command = ("recover", "--trial", name, "--format", "json")
-    code, said = finished(world.command(*command))
+    code, said = wait(world.command(*command))
     match = re.search(r"--allow remove=(\d+)", said)
     if code == 1 and match:
         outcome.orphans = int(match[1])
         allow = ("--allow", f"remove={match[1]}")
-        code, said = finished(world.command(*command, *allow))
+        code, said = wait(world.command(*command, *allow))
     if code:
         outcome.wrong.append(f"recover ended with {code}: {said[-3000:]}")

@@ -19,7 +19,7 @@ from foresite.delivery.stack.engine import Engine
 from schemas.facts.site import Site
 
 
-def managed(site: Site) -> list[Manifest]:
+def management_objects(site: Site) -> list[Manifest]:
     """The objects that a site has on its management cluster."""
     made = (each for manifests in site_objects(site).values() for each in manifests)
     return [each for each in made if each.target is Target.MANAGEMENT]
@@ -36,7 +36,7 @@ def judge(world: World, site: Site, kinds: set[tuple[str, str]]) -> list[str]:
 
 
 def _cluster(client: Client, site: Site, kinds: set[tuple[str, str]]) -> Iterator[str]:
-    wanted = {each.key: each for each in managed(site)}
+    wanted = {each.key: each for each in management_objects(site)}
     kept = {each.kind for each in wanted.values() if each.keep} | {"KubeadmConfigTemplate"}
     live = {
         (api, kind, body["metadata"].get("namespace", ""), body["metadata"]["name"]): body
@@ -74,12 +74,12 @@ def _common(wanted: Any, live: Any) -> Any:
 
 
 def _state(engine: Engine, site: Site) -> Iterator[str]:
-    deployment = (engine.exported() or {})["deployment"]
+    deployment = (engine.export_state() or {})["deployment"]
     for each in deployment.get("pending_operations") or ():
         yield f"pending: {each['type']} {each['resource']['urn']}"
     held = [each for each in deployment["resources"] if each["type"].startswith("kubernetes:")]
     known = {each["urn"].rpartition("::")[2]: each["inputs"] for each in held}
-    wanted = {each.name: each.body for each in managed(site)}
+    wanted = {each.name: each.body for each in management_objects(site)}
     if len(held) != len(known):
         yield "an object is twice in the state"
     diff = DeepDiff(wanted, known)
@@ -88,7 +88,7 @@ def _state(engine: Engine, site: Site) -> Iterator[str]:
 
 
 def _rest(engine: Engine) -> Iterator[str]:
-    if engine.locks() or engine.noted() or engine.interrupted():
+    if engine.locks() or engine.noted_objects() or engine.was_interrupted():
         yield "a lock or a note is left"
     done = engine.run("preview", "--json", "--stack", engine.stack, "--non-interactive")
     steps = json.loads(done.stdout).get("steps", ()) if done.returncode == 0 else None

@@ -64,7 +64,7 @@ class World:
         sites = self.root / "sites"
         for path in sites.glob("*.*"):
             path.unlink()
-        yaml, hosts = _written(case, changed=changed)
+        yaml, hosts = _site_files(case, changed=changed)
         (sites / f"{name}.yaml").write_text(yaml.replace("lab-1", name))
         (sites / f"{name}.hosts.csv").write_text(hosts.replace("lab-1", name))
         loaded = load_site(self.root, name)
@@ -75,7 +75,7 @@ class World:
     def command(self, *arguments: str, at_once: int = 0) -> "subprocess.Popen[str]":
         """Start the command line for the site; Pulumi writes so many objects at a time."""
         program = [sys.executable, "-m", "foresite", "--root", str(self.root)]
-        return self._started([*program, *arguments], ROOT, self.environment, at_once)
+        return self._start([*program, *arguments], ROOT, self.environment, at_once)
 
     def engine(self, site: Site) -> Engine:
         """Pulumi as the command line runs it here; one world a process."""
@@ -89,9 +89,9 @@ class World:
         env = {k: v for k, v in engine.environment.items() if k != "PULUMI_SKIP_CHECKPOINTS"}
         command = [str(engine.pulumi), "up", "--stack", site.name, "--yes", "--skip-preview",
                    "--non-interactive"]  # fmt: skip
-        return self._started(command, engine.program, env, at_once)
+        return self._start(command, engine.program, env, at_once)
 
-    def _started(
+    def _start(
         self, command: list[str], folder: Path, env: dict[str, str], at_once: int
     ) -> "subprocess.Popen[str]":
         if at_once:
@@ -101,7 +101,7 @@ class World:
             stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
 
-    def written(self, site: Site, kinds: Iterable[tuple[str, str]]) -> set[tuple[str, ...]]:
+    def object_versions(self, site: Site, kinds: Iterable[tuple[str, str]]) -> set[tuple[str, ...]]:
         """A site's objects in the versions that they have now: each write makes another. Empty
         where the server is away."""
         selector = urlencode({"labelSelector": f"{SITE_LABEL}={site.name}"})
@@ -129,7 +129,7 @@ class World:
 _REPLACED = ("taints: []", "taints: [], health_check: {remedy: replace}")
 
 
-def _written(case: str, *, changed: bool) -> tuple[str, str]:
+def _site_files(case: str, *, changed: bool) -> tuple[str, str]:
     """The site's file and its hosts. A change adds (a pool with a host), updates (a rack, time
     servers), replaces (templates of another operating system) and deletes (the template of power
     cycles).
@@ -186,7 +186,7 @@ def engine_of(pid: int) -> int:
     return 0
 
 
-def found(process: "subprocess.Popen[str]", name: str) -> int:
+def find_process(process: "subprocess.Popen[str]", name: str) -> int:
     return next((pid for pid, line in below(process.pid).items() if name in line.split(" ")[0]
                  or f"/{name}" in line), 0)  # fmt: skip
 
@@ -203,7 +203,7 @@ def until(done: Callable[[], bool], process: "subprocess.Popen[str] | None") -> 
     raise TimeoutError("it took too long")
 
 
-def finished(process: "subprocess.Popen[str]") -> tuple[int, str]:
+def wait(process: "subprocess.Popen[str]") -> tuple[int, str]:
     """A command's exit code, and its output."""
     try:
         said, _ = process.communicate(timeout=LIMIT)

@@ -21,7 +21,7 @@ from typing import Any
 
 from bench import machine
 from bench.offline import OUT
-from bench.page import written
+from bench.page import replace_parts
 from bench.studies.maglev_models import HOSTS, SIZES, costs, enough, names, ring, rule, uneven
 from bench.studies.maglev_plot import Panel, svg
 from components.object_cache.maglev import Maglev
@@ -86,14 +86,14 @@ class Trial:
         self.nodes, self.envoy, self.policy, self.objects = nodes, envoy, policy, objects
         self.wrong = 0
 
-    def asked(self, envoy: Envoy) -> list[str]:
+    def ask_hosts(self, envoy: Envoy) -> list[str]:
         """The host of each key."""
         return ask(envoy.ports[LISTENER], [PREFIX + key for key in self.objects])
 
     def after(self, hosts: Sequence[str]) -> list[str]:
         """The host of each key once these are the hosts; notes what was predicted otherwise."""
         give(self.envoy, {host: self.nodes.ports[host] for host in hosts})
-        found = self.asked(self.envoy)
+        found = self.ask_hosts(self.envoy)
         of = self.policy.find(hosts)
         self.wrong += sum(of(key) != host for key, host in zip(self.objects, found, strict=True))
         return found
@@ -104,25 +104,25 @@ def share(before: list[str], after: list[str]) -> float:
     return sum(one != other for one, other in zip(before, after, strict=True)) / len(before)
 
 
-def measured(policy: Policy, count: int, objects: list[str]) -> Found:
+def measure(policy: Policy, count: int, objects: list[str]) -> Found:
     """All steps with one policy and number of hosts."""
     hosts, new = names(count), "node-new"
     with Upstreams([*hosts, new]) as nodes, tempfile.TemporaryDirectory() as scratch:
 
-        def configured(name: str, order: Sequence[str]) -> tuple[dict[str, Any], Path, str]:
+        def configure(name: str, order: Sequence[str]) -> tuple[dict[str, Any], Path, str]:
             folder = Path(scratch) / name
             text = endpoints({host: nodes.ports[host] for host in order})
             return bootstrap(policy.config, folder), folder, text
 
-        config, folder, text = configured("one", hosts)
-        config2, folder2, text2 = configured("other", random.Random(1).sample(hosts, count))
+        config, folder, text = configure("one", hosts)
+        config2, folder2, text2 = configure("other", random.Random(1).sample(hosts, count))
         with (
             run(config, folder, files={FILE: text}) as envoy,
             run(config2, folder2, files={FILE: text2}, args=("--concurrency", "2")) as other,
         ):
             trial = Trial(nodes, envoy, policy, objects)
             first = trial.after(hosts)
-            differ = sum(a != b for a, b in zip(first, trial.asked(other), strict=True))
+            differ = sum(a != b for a, b in zip(first, trial.ask_hosts(other), strict=True))
             return _changes(
                 trial, hosts, new, Found(policy.name, count, _loads(first, count), differ)
             )
@@ -266,7 +266,7 @@ def main(arguments: list[str] | None = None) -> None:
     objects, rows = keys(options.keys), []
     for count in FLEETS:
         for policy in POLICIES:
-            rows.append(measured(policy, count, objects))
+            rows.append(measure(policy, count, objects))
             print(f"{count} hosts, {policy.name}: done", file=sys.stderr, flush=True)
     found, taken = costs(), times(options.rounds)
     parts = {
@@ -279,7 +279,9 @@ def main(arguments: list[str] | None = None) -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     (OUT / "maglev.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     PLOT.write_text(plot(rows, found), encoding="utf-8")
-    PAGE.write_text(written("studies.maglev", PAGE.read_text("utf-8"), parts), encoding="utf-8")
+    PAGE.write_text(
+        replace_parts("studies.maglev", PAGE.read_text("utf-8"), parts), encoding="utf-8"
+    )
     print("\n\n".join(parts.values()))
 
 

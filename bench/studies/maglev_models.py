@@ -15,7 +15,7 @@ from statistics import mean
 
 from xxhash import xxh64_intdigest
 
-from components.object_cache.maglev import Maglev, moved
+from components.object_cache.maglev import Maglev, compare_tables
 
 SMALLEST_RING = 1024
 """Envoy's default of minimum_ring_size."""
@@ -49,7 +49,7 @@ class Ring:
             found[host] += place - before
         return {host: arcs / _ALL for host, arcs in found.items()}
 
-    def moved(self, other: "Ring") -> float:
+    def moved_share(self, other: "Ring") -> float:
         """The share of all keys that have another host in ``other``."""
         places = sorted({place for ring in (self, other) for place, _ in ring.points})
         arcs = 0
@@ -87,7 +87,7 @@ def cost(count: int, size: int, sets: int) -> float:
     for number in range(sets):
         hosts = tuple(names(count, f"site{number}"))
         lost = chance.randrange(count)
-        change = moved(Maglev(hosts, size), Maglev(hosts[:lost] + hosts[lost + 1 :], size))
+        change = compare_tables(Maglev(hosts, size), Maglev(hosts[:lost] + hosts[lost + 1 :], size))
         found.append(change.share / change.least)
     return mean(found)
 
@@ -122,5 +122,5 @@ def seconds(count: int, size: int) -> tuple[float, float]:
     """How long the prediction of one lost host takes: wall clock, and processor time."""
     hosts = tuple(names(count))
     wall, processor = time.perf_counter(), time.process_time()
-    moved(Maglev(hosts, size), Maglev(hosts[1:], size))
+    compare_tables(Maglev(hosts, size), Maglev(hosts[1:], size))
     return time.perf_counter() - wall, time.process_time() - processor

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.page import written
+from bench.page import replace_parts
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "mutations.md"
@@ -50,11 +50,11 @@ def main(arguments: list[str] | None = None) -> int:
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
         _mutmut(clone, "no.such.mutation*")  # makes all mutations, and learns which test runs what
         every = [each for package in PACKAGES for each in mutations(clone, package)]
-        chosen = [each for each in every if _chosen(each.name, options.one_in)]
+        chosen = [each for each in every if _is_chosen(each.name, options.one_in)]
         _mutmut(clone, *(each.name for each in chosen), seconds=options.minutes * 60)
         codes = dict(_codes(clone))
     parts = {"result": "\n".join(_table(every, chosen, codes))}
-    PAGE.write_text(written("studies.mutations", PAGE.read_text("utf-8"), parts), "utf-8")
+    PAGE.write_text(replace_parts("studies.mutations", PAGE.read_text("utf-8"), parts), "utf-8")
     return 0
 
 
@@ -97,7 +97,7 @@ def _module(function: ast.FunctionDef) -> ast.Module:
     return ast.Module(function.body, [])
 
 
-def _chosen(name: str, one_in: int) -> bool:
+def _is_chosen(name: str, one_in: int) -> bool:
     return int(hashlib.sha256(name.encode()).hexdigest(), 16) % one_in == 0
 
 

@@ -19,7 +19,7 @@ from statistics import median
 
 from bench import machine
 from bench.offline import OUT
-from bench.page import written
+from bench.page import replace_parts
 from components.making.faults import FAULTY_TAINT
 from schemas.facts.site import Site
 from schemas.load import load_site
@@ -73,7 +73,7 @@ def repair(here: Repairs, node: str, since: float) -> Repair:
     return Repair(*(round(each - began.seconds, 2) for each in moments))
 
 
-def mended(here: Repairs, nodes: Sequence[str]) -> list[Repair]:
+def measure_repairs(here: Repairs, nodes: Sequence[str]) -> list[Repair]:
     """Report a fault of all nodes at once, and wait until each is back."""
     since = time.monotonic()
     here.fail(Fault.ACCELERATOR_MISSING, *nodes)
@@ -139,7 +139,7 @@ def sums(rows: dict[str, list[Repair]], at_once: int) -> Iterable[str]:
         yield f"| {minutes} min | {' | '.join(cells)} | {RECREATED_MINUTES} min |"
 
 
-def measured(directory: Path, site: Site, rounds: int) -> dict[str, list[Repair] | float]:
+def measure(directory: Path, site: Site, rounds: int) -> dict[str, list[Repair] | float]:
     """All repairs, one after another on one twin, and the controller's requests a second."""
     with repairing(directory, site) as here:
         here.hosts.boot_seconds = 0.0
@@ -147,14 +147,14 @@ def measured(directory: Path, site: Site, rounds: int) -> dict[str, list[Repair]
         nodes, many = here.pool(POOL), here.pool(MANY_POOL)
         found: dict[str, list[Repair] | float] = {
             "at rest": rate(here, lambda: time.sleep(REST_SECONDS)),
-            "idle": [mended(here, [node])[0] for node in nodes[:rounds]],
+            "idle": [measure_repairs(here, [node])[0] for node in nodes[:rounds]],
         }
         loaded = nodes[rounds : 2 * rounds]
         for node in loaded:
             busy(here, node)
-        found["busy"] = [mended(here, [node])[0] for node in loaded]
+        found["busy"] = [measure_repairs(here, [node])[0] for node in loaded]
         ten: list[Repair] = []
-        found["under ten"] = rate(here, lambda: ten.extend(mended(here, many[:TEN])))
+        found["under ten"] = rate(here, lambda: ten.extend(measure_repairs(here, many[:TEN])))
         found["ten"] = ten
         here.check()
     return found
@@ -171,12 +171,12 @@ def main(arguments: list[str] | None = None) -> None:
     if site is None:
         sys.exit(f"{SITE} has problems: run `foresite check`")
     with tempfile.TemporaryDirectory() as directory:
-        found = measured(Path(directory), site, rounds)
+        found = measure(Path(directory), site, rounds)
     names = {"idle": "idle", "busy": "with a pod", "ten": "ten at once"}
     rows = {title: found[name] for name, title in names.items()}
     repairs = {title: each for title, each in rows.items() if isinstance(each, list)}
     pool = next(each for each in site.file.pools if each.name == MANY_POOL)
-    at_once = sum(each.max_unavailable for each in site.healers_of(pool))
+    at_once = sum(each.max_unavailable for each in site.remediators_of(pool))
     said = (
         f"{found['at rest']} requests a second at rest, {found['under ten']} while ten are repaired"
     )
@@ -192,7 +192,7 @@ def main(arguments: list[str] | None = None) -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     (OUT / "remediation.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(
-        written("studies.remediation", PAGE.read_text("utf-8"), parts), encoding="utf-8"
+        replace_parts("studies.remediation", PAGE.read_text("utf-8"), parts), encoding="utf-8"
     )
     print("\n\n".join(parts.values()))
 

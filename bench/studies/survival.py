@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench import machine
 from bench.offline import OUT
-from bench.page import written
+from bench.page import replace_parts
 from bench.studies.kills import survive
 from bench.studies.kills_plan import Outcome, Plan
 from bench.studies.kills_world import World
@@ -26,7 +26,7 @@ from bench.studies.kills_world import World
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "survival-kills.md"
 
 
-def played(seeds: Sequence[int]) -> list[Outcome]:
+def play_seeds(seeds: Sequence[int]) -> list[Outcome]:
     """The seeds one after the other, in a world of their own."""
     with tempfile.TemporaryDirectory(prefix="foresite-kills-") as folder:
         world = World(Path(folder))
@@ -83,7 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
     seeds = range(options.first, options.first + options.seeds)
     shares = [seeds[start :: options.processes] for start in range(options.processes)]
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
-        several = pool.map(played, shares, 1)
+        several = pool.map(play_seeds, shares, 1)
     outcomes = sorted(chain.from_iterable(several), key=lambda each: each.seed)
     OUT.mkdir(parents=True, exist_ok=True)
     report = {"machine": machine.description(), "seeds": [asdict(each) for each in outcomes]}
@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(text)
     page = PAGE.read_text(encoding="utf-8")
     parts = {"seeds": text, "machine": f"Machine: {machine.description()}."}
-    PAGE.write_text(written("studies.survival", page, parts), encoding="utf-8")
+    PAGE.write_text(replace_parts("studies.survival", page, parts), encoding="utf-8")
     return 1 if any(each.wrong for each in outcomes) else 0
 
 

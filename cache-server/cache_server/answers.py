@@ -85,6 +85,6 @@ def whole(data: bytes) -> web.Response:
     return web.Response(body=data, headers=_HEADERS)
 
 
-def refused(refusal: Refusal) -> web.Response:
+def refusal_response(refusal: Refusal) -> web.Response:
     """The answer to a client whose request is refused."""
     return web.Response(status=refusal.status, text=f"{refusal.text}\n", headers=refusal.headers)

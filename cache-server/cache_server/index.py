@@ -80,7 +80,7 @@ def prepare(path: Path) -> None:
     What it loses is a cache: its files have no rows then, and are cleaned up like after a crash.
     """
     try:
-        _heed(marker(path))
+        _check_marker(marker(path))
         _prepare(path)
     except sqlite3.OperationalError:
         # No rights, no room: a new file would not help.
@@ -94,7 +94,7 @@ def prepare(path: Path) -> None:
     marker(path).unlink(missing_ok=True)
 
 
-def _heed(marker: Path) -> None:
+def _check_marker(marker: Path) -> None:
     if marker.exists():
         raise sqlite3.DatabaseError("it was broken when the server ended")
 
@@ -170,13 +170,13 @@ def usage(connection: sqlite3.Connection) -> dict[str, Usage]:
     return {bucket: Usage(space, objects) for bucket, space, objects in rows}
 
 
-def used(connection: sqlite3.Connection, bucket: str) -> int:
+def used_bytes(connection: sqlite3.Connection, bucket: str) -> int:
     """The bytes that a bucket takes."""
     found = connection.execute("SELECT space FROM usage WHERE bucket = ?", (bucket,)).fetchone()
     return 0 if found is None else int(found[0])
 
 
-def used_by_all(connection: sqlite3.Connection) -> int:
+def total_used_bytes(connection: sqlite3.Connection) -> int:
     """The bytes that all buckets take."""
     return int(connection.execute("SELECT coalesce(sum(space), 0) FROM usage").fetchone()[0])
 

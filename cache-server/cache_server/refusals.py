@@ -31,7 +31,7 @@ def bad_request(text: str) -> Refusal:
     return Refusal(HTTPStatus.BAD_REQUEST, text)
 
 
-def unauthorized(text: str) -> Refusal:
+def unauthorized_refusal(text: str) -> Refusal:
     """No token, or none that counts here (RFC 6750, section 3)."""
     return Refusal(HTTPStatus.UNAUTHORIZED, text, {"WWW-Authenticate": "Bearer"})
 

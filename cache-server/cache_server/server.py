@@ -103,13 +103,13 @@ async def _listen(settings: Settings, service: Service, store: Store) -> None:
     end = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def damaged() -> None:
-        service.damaged()
+    def end_server() -> None:
+        service.mark_damaged()
         end.set()
 
-    store.damage.told = lambda: loop.call_soon_threadsafe(damaged)
+    store.damage.told = lambda: loop.call_soon_threadsafe(end_server)
     if store.damage.found:
-        damaged()
+        end_server()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end.set)
     server = HttpServer(service, settings.connections, service.metrics)

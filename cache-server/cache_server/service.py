@@ -14,7 +14,7 @@ from cache_server import answers, metrics
 from cache_server.buckets import Bucket, Buckets
 from cache_server.health import Health
 from cache_server.names import Target, target
-from cache_server.refusals import Refusal, RefusalLog, unauthorized, unavailable
+from cache_server.refusals import Refusal, RefusalLog, unauthorized_refusal, unavailable
 from cache_server.review import Unavailable
 from cache_server.store import Store
 from cache_server.tokens import Tokens
@@ -58,7 +58,7 @@ class Service:
         self._ending = False
         self._refusals = RefusalLog()
 
-    def damaged(self) -> None:
+    def mark_damaged(self) -> None:
         """The index is broken: nothing works any more until the server starts again."""
         self._parts.health.broken = True
 
@@ -83,16 +83,16 @@ class Service:
         except Refusal as refusal:
             if refusal.status != HTTPStatus.NOT_FOUND:
                 self._refusals.tell(_method(request), bucket, refusal)
-            response = answers.refused(refusal)
+            response = answers.refusal_response(refusal)
         except (StorageError, sqlite3.Error) as error:
             _LOG.error("%s", error)
-            response = answers.refused(unavailable("the disk does not do what it should"))
+            response = answers.refusal_response(unavailable("the disk does not do what it should"))
         except ConnectionError:
             # The client is gone; aiohttp knows what to do.
             raise
         except OSError as error:
             _LOG.error("the disk does not do what it should: %s", error)
-            response = answers.refused(unavailable("the disk does not work"))
+            response = answers.refusal_response(unavailable("the disk does not work"))
         finally:
             # A file is sent after this, and tells when that is done.
             if not isinstance(response, answers.WholeFile | answers.PartOfFile):
@@ -124,7 +124,7 @@ class Service:
     async def _show_metrics(self) -> web.Response:
         usage = await self._store.usage()
         self.metrics.show_buckets(self.buckets, usage)
-        self.metrics.reserved.set(self._store.reserved())
+        self.metrics.reserved.set(self._store.reserved_bytes())
         # A thousand buckets make a text that takes a while.
         loop = asyncio.get_running_loop()
         text = await loop.run_in_executor(self._store.readers, self.metrics.text)
@@ -160,7 +160,7 @@ class Service:
         scheme, _, token = headers.get(hdrs.AUTHORIZATION, "").partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
-            raise unauthorized("a bearer token is needed")
+            raise unauthorized_refusal("a bearer token is needed")
         try:
             return await self._parts.tokens.namespace(token)
         except Unavailable as error:

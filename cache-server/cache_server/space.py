@@ -76,7 +76,7 @@ class Space:
         self._reserved: dict[str, int] = {}
         self.buckets: Buckets = {}
 
-    def reserved(self) -> int:
+    def reserved_bytes(self) -> int:
         """The bytes that uploads hold."""
         return sum(self._reserved.copy().values())
 
@@ -87,7 +87,7 @@ class Space:
         """
         if self._reserved.get(bucket.name, 0) + space > bucket.quota:
             raise full(f"uploads to bucket {bucket.name} hold what its quota has")
-        if self.reserved() + space > self._capacity:
+        if self.reserved_bytes() + space > self._capacity:
             raise full("uploads hold what this server has")
         self._add(batch, held, space)
         return self.evict(batch, bucket.name)
@@ -110,7 +110,7 @@ class Space:
         self.release(batch, held)
         return True
 
-    def occupied(self, batch: Batch) -> tuple[str, ...]:
+    def bucket_names(self, batch: Batch) -> tuple[str, ...]:
         """The buckets that have objects, also those that are gone."""
         return tuple(index.usage(batch.connection))
 
@@ -118,12 +118,12 @@ class Space:
         """One step towards a bucket within its quota, and all within the capacity."""
         limit = self.buckets[bucket].quota if bucket in self.buckets else 0
         held = self._reserved.get(bucket, 0)
-        over = index.used(batch.connection, bucket) + held - limit
+        over = index.used_bytes(batch.connection, bucket) + held - limit
         if over > 0:
             rows = self._evict(batch, bucket, over)
             if rows:
                 return Evicted(rows, more=True)
-        over = index.used_by_all(batch.connection) + self.reserved() - self._capacity
+        over = index.total_used_bytes(batch.connection) + self.reserved_bytes() - self._capacity
         if over > 0:
             rows = self._evict(batch, None, over)
             return Evicted(rows, more=bool(rows))

@@ -117,9 +117,9 @@ class Store:
         """The usage of each bucket."""
         return await self._in(self._readers, lambda: index.usage(self._connection()))
 
-    def reserved(self) -> int:
+    def reserved_bytes(self) -> int:
         """The bytes that uploads hold."""
-        return self._space.reserved()
+        return self._space.reserved_bytes()
 
     # --- writing ----------------------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ class Store:
     async def trim(self) -> None:
         """Evict what is beyond the quotas, which is all of a bucket that is gone."""
         # Asked for behind whatever is on its way into the index, so that nothing is left out.
-        for name in await self._writer.run(self._space.occupied):
+        for name in await self._writer.run(self._space.bucket_names):
             await self._evict(functools.partial(self._space.evict, bucket=name), name)
 
     async def flush(self) -> None:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from cache_server.claims import never_good, seconds_left
 from cache_server.metrics import Metrics
-from cache_server.refusals import unauthorized
+from cache_server.refusals import unauthorized_refusal
 from cache_server.review import Unavailable
 
 _ACCEPTED = 65_536
@@ -81,13 +81,13 @@ class Tokens:
         reason = never_good(token, self._policy.audience)
         if reason is not None:
             self._metrics.reviews_spared.inc()
-            raise unauthorized(f"the token does not count here: {reason}")
-        namespace = await self._judged(token)
+            raise unauthorized_refusal(f"the token does not count here: {reason}")
+        namespace = await self._review(token)
         if namespace is None:
-            raise unauthorized("the token does not count here: the API server refuses it")
+            raise unauthorized_refusal("the token does not count here: the API server refuses it")
         return namespace
 
-    async def _judged(self, token: str) -> str | None:
+    async def _review(self, token: str) -> str | None:
         key = hashlib.blake2b(token.encode("utf-8", "surrogateescape"), key=self._salt).digest()
         known = self._accepted.find(key) or self._refused.find(key)
         if known is not None:
@@ -99,11 +99,11 @@ class Tokens:
                 self._metrics.reviews.labels("error").inc()
                 raise Unavailable("too many tokens are to be reviewed")
             task = self._asking[key] = asyncio.create_task(self._ask(key, token))
-            task.add_done_callback(lambda done: self._asked(key, done))
+            task.add_done_callback(lambda done: self._end_review(key, done))
         # Who goes away takes the answer from nobody else.
         return await asyncio.shield(task)
 
-    def _asked(self, key: bytes, task: asyncio.Task[str | None]) -> None:
+    def _end_review(self, key: bytes, task: asyncio.Task[str | None]) -> None:
         del self._asking[key]
         if not task.cancelled():
             # Where nobody waits any longer, nobody needs to hear of a failure.

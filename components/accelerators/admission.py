@@ -18,8 +18,8 @@ from components.accelerators.demands import (
     HAS,
     LIMITS,
     asks_for_a_model,
+    claim_variables,
     claimable,
-    claimed,
     direct,
     literal,
     nodes,
@@ -29,7 +29,7 @@ from components.accelerators.demands import (
 from components.accelerators.names import metadata
 from components.making.admission import MUTATING, in_force
 from components.making.manifest import Json, Manifest
-from schemas.facts.feature_gates import mutated_models, mutating_api
+from schemas.facts.feature_gates import completed_models, mutating_api
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, OWN_DOMAIN, TEAM_LABEL
 
@@ -69,7 +69,7 @@ def mutating_name(site: Site) -> str:
 
 def mutating(site: Site) -> list[Manifest]:
     """The policy that completes pods, and its binding."""
-    if not mutated_models(site):
+    if not completed_models(site):
         return []
     name = mutating_name(site)
     spec: Json = {
@@ -128,7 +128,7 @@ def _devices() -> str:
 
 def _models(site: Site) -> Judged:
     """Pods that ask for a model, in every namespace."""
-    rules = [*_sensible(), *(_completed() if mutated_models(site) else [])]
+    rules = [*_sensible(), *(_completion_checks() if completed_models(site) else [])]
     return Judged(
         MODELS,
         {"resourceRules": [_rule("", ["pods"], ["CREATE"])]},
@@ -185,7 +185,7 @@ def _claims(site: Site) -> Judged:
     return Judged(
         CLAIMS,
         {**TEAMS, "resourceRules": [_rule("resource.k8s.io", kinds, ["CREATE"], ["*"])]},
-        claimed(site),
+        claim_variables(site),
         [refused],
         {"name": "no-scheduler", "expression": f"!{binds}"},
     )
@@ -219,7 +219,7 @@ def _sensible() -> list[Json]:
     ]
 
 
-def _completed() -> list[Json]:
+def _completion_checks() -> list[Json]:
     """Checks that the additions of the mutating policy are there."""
     key = literal(ACCELERATOR_LABEL)
     asked = f"variables.spec.?nodeSelector[?{key}].orValue('')"

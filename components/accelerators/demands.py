@@ -11,9 +11,9 @@ import json
 from collections.abc import Iterable, Mapping
 
 from components.accelerators.deviceclasses import class_name
-from components.accelerators.names import served
+from components.accelerators.names import served_pools
 from components.making.manifest import Json
-from schemas.facts.feature_gates import handed_by_dra, mutated_models, pod_runtime
+from schemas.facts.feature_gates import completed_models, pod_runtime, uses_dra
 from schemas.facts.site import Site
 
 LIMITS = "c.?resources.?limits.orValue({})"
@@ -79,9 +79,9 @@ def resources(site: Site) -> dict[str, str]:
 def most(site: Site) -> dict[str, int]:
     """How many devices of a model the largest host has, by resource."""
     found: dict[str, int] = {}
-    for each in served(site):
+    for each in served_pools(site):
         name = site.resource(each.model)
-        found[name] = max(found.get(name, 0), each.cards)
+        found[name] = max(found.get(name, 0), each.devices)
     return dict(sorted(found.items()))
 
 
@@ -103,7 +103,7 @@ def runtimes(site: Site) -> dict[str, str]:
 
 def nodes(site: Site) -> dict[str, str]:
     """The model that nodes are labelled with, by resource, where admission sends pods there."""
-    return resources(site) if mutated_models(site) else {}
+    return resources(site) if completed_models(site) else {}
 
 
 def other_resources(site: Site) -> list[str]:
@@ -131,12 +131,12 @@ def direct(site: Site) -> str:
 
 def claimable(site: Site) -> tuple[list[str], list[str]]:
     """The resources of models that DRA drivers hand out, and these drivers."""
-    mine = [each for each in served(site) if handed_by_dra(site, each.model)]
+    mine = [each for each in served_pools(site) if uses_dra(site, each.model)]
     drivers = {each.record.dra.driver for each in mine if each.record.dra}
     return sorted({site.resource(each.model) for each in mine}), sorted(drivers)
 
 
-def claimed(site: Site) -> list[Json]:
+def claim_variables(site: Site) -> list[Json]:
     """The classes that a claim names, and those that limits would not count."""
     names, drivers = claimable(site)
     found = {
@@ -163,4 +163,4 @@ def _domain(driver: str) -> str:
 
 
 def _plugin_resources(site: Site) -> set[str]:
-    return {each.record.plugin.resource for each in served(site)}
+    return {each.record.plugin.resource for each in served_pools(site)}

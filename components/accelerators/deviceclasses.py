@@ -3,9 +3,9 @@
 Sources: KEP-5004 and Kubernetes 1.34, api resource/v1, DeviceClassSpec.
 """
 
-from components.accelerators.names import metadata, served
+from components.accelerators.names import metadata, served_pools
 from components.making.manifest import Json, Manifest, Target
-from schemas.facts.feature_gates import handed_by_dra
+from schemas.facts.feature_gates import uses_dra
 from schemas.facts.site import Site
 
 
@@ -17,10 +17,10 @@ def class_name(resource: str) -> str:
 
 def device_classes(site: Site) -> list[Manifest]:
     """A DeviceClass for each model, where DRA drivers hand the devices out."""
-    records = {each.model: each.record for each in served(site)}
+    records = {each.model: each.record for each in served_pools(site)}
     found = []
     for model, record in records.items():
-        if record.dra is None or not handed_by_dra(site, model):
+        if record.dra is None or not uses_dra(site, model):
             continue
         chosen = [f"device.driver == '{record.dra.driver}'", *record.dra.expressions]
         spec: Json = {

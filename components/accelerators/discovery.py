@@ -9,7 +9,7 @@ Sources: node-feature-discovery 0.19.0, pkg/apis/nfd/nodefeaturerule/rule.go (a 
 devices that matched) and pkg/nfd-master/nfd-master.go (domains of labels).
 """
 
-from components.accelerators.names import NAMESPACE, Served, metadata, served
+from components.accelerators.names import NAMESPACE, Served, metadata, served_pools
 from components.making.manifest import Json, Manifest, Target
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN
@@ -18,16 +18,16 @@ from schemas.model.accelerators import AcceleratorModel, Pci
 SEEN_DOMAIN = f"seen.{OWN_DOMAIN}"
 
 
-def seen_label(model: str) -> str:
+def device_count_label(model: str) -> str:
     """The label of a node with the number of a model's devices that its PCI bus shows."""
     return f"{SEEN_DOMAIN}/{model}"
 
 
 def discovery(site: Site) -> list[Manifest]:
     """A NodeFeatureRule for each model, and a ConfigMap for each pool."""
-    records = {each.model: each.record for each in served(site)}
+    records = {each.model: each.record for each in served_pools(site)}
     rules = [_rule(site, model, record) for model, record in records.items()]
-    return [*rules, *(_expected(site, each) for each in served(site))]
+    return [*rules, *(_expected_devices(site, each) for each in served_pools(site))]
 
 
 def _rule(site: Site, model: str, record: AcceleratorModel) -> Manifest:
@@ -39,9 +39,9 @@ def _rule(site: Site, model: str, record: AcceleratorModel) -> Manifest:
             "rules": [
                 {
                     "name": model,
-                    "labelsTemplate": f"{seen_label(model)}={{{{ len .pci.device }}}}",
+                    "labelsTemplate": f"{device_count_label(model)}={{{{ len .pci.device }}}}",
                     "matchFeatures": [
-                        {"feature": "pci.device", "matchExpressions": _asked(record.pci)}
+                        {"feature": "pci.device", "matchExpressions": _pci_match(record.pci)}
                     ],
                 }
             ]
@@ -50,7 +50,7 @@ def _rule(site: Site, model: str, record: AcceleratorModel) -> Manifest:
     return Manifest(f"NodeFeatureRule/{model}", body, target=Target.SITE)
 
 
-def _asked(pci: Pci) -> Json:
+def _pci_match(pci: Pci) -> Json:
     found: Json = {
         "class": {"op": "In", "value": list(pci.classes)},
         "vendor": {"op": "In", "value": [pci.vendor]},
@@ -60,17 +60,17 @@ def _asked(pci: Pci) -> Json:
     return found
 
 
-def _expected(site: Site, each: Served) -> Manifest:
+def _expected_devices(site: Site, each: Served) -> Manifest:
     """The devices that each host of a pool should show."""
     body = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": metadata(site, f"expected-devices-{each.pool.name}", NAMESPACE),
         "data": {
-            "count": str(each.cards),
+            "count": str(each.devices),
             "model": each.model,
             "resource": site.resource(each.model),
-            "seen-label": seen_label(each.model),
+            "seen-label": device_count_label(each.model),
         },
     }
     return Manifest(f"ConfigMap/expected-devices/{each.pool.name}", body, target=Target.SITE)

@@ -17,10 +17,10 @@ class Served(NamedTuple):
     pool: Pool
     model: str
     record: AcceleratorModel
-    cards: int
+    devices: int
 
 
-def served(site: Site) -> list[Served]:
+def served_pools(site: Site) -> list[Served]:
     """The pools with accelerators that the site serves, in the order of the file."""
     found = []
     for pool in site.file.pools:

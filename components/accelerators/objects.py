@@ -3,19 +3,19 @@
 from components.accelerators.admission import policies
 from components.accelerators.deviceclasses import device_classes
 from components.accelerators.discovery import discovery
-from components.accelerators.names import COMPONENT, NAMESPACE, served
+from components.accelerators.names import COMPONENT, NAMESPACE, served_pools
 from components.accelerators.operator import operator
 from components.accelerators.plugins import daemons
 from components.making.daemons import namespace
-from components.making.manifest import Manifest, annotated
+from components.making.manifest import Manifest, annotate
 from schemas.facts.site import Site
 
 
 def objects(site: Site) -> list[Manifest]:
     """The objects of the component; none where the site serves no accelerators."""
-    if not served(site):
+    if not served_pools(site):
         return []
-    return annotated(
+    return annotate(
         [
             namespace(site, NAMESPACE, COMPONENT, level="privileged"),
             *daemons(site),

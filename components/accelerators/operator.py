@@ -9,10 +9,10 @@ is its version and the node's operating system, so it cannot be a digest),
 controllers/upgrade_controller.go; NVIDIA/k8s-operator-libs, pkg/upgrade (vendored there).
 """
 
-from components.accelerators.names import COMPONENT, Served, metadata, served
+from components.accelerators.names import COMPONENT, Served, metadata, served_pools
 from components.making.daemons import MAX_UNAVAILABLE, namespace
-from components.making.manifest import Json, Manifest, Target, pruned
-from schemas.facts.feature_gates import handed_by_dra, operated
+from components.making.manifest import Json, Manifest, Target, prune
+from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.accelerators import GpuOperator
@@ -27,7 +27,7 @@ JOBS = "batch.kubernetes.io/job-name"
 def operator(site: Site) -> list[Manifest]:
     """The objects that the GPU operator reads, and its namespace; none where it serves no pool."""
     settings = site.file.accelerators
-    pools = [each for each in served(site) if operated(site, each.model)]
+    pools = [each for each in served_pools(site) if uses_gpu_operator(site, each.model)]
     if settings is None or settings.gpu_operator is None or not pools:
         return []
     chosen = settings.gpu_operator
@@ -40,7 +40,7 @@ def operator(site: Site) -> list[Manifest]:
 
 
 def _policy(site: Site, chosen: GpuOperator, pools: list[Served]) -> Manifest:
-    plugs = not all(handed_by_dra(site, each.model) for each in pools)
+    plugs = not all(uses_dra(site, each.model) for each in pools)
     exports = any(each.record.exporter for each in pools)
     spec: Json = {
         "operator": {"runtimeClass": _runtime_class(pools)},
@@ -71,7 +71,7 @@ def _policy(site: Site, chosen: GpuOperator, pools: list[Served]) -> Manifest:
         "apiVersion": "nvidia.com/v1",
         "kind": "ClusterPolicy",
         "metadata": metadata(site, "cluster-policy"),
-        "spec": pruned(spec),
+        "spec": prune(spec),
     }
     return Manifest("ClusterPolicy", body, target=Target.SITE, protect=True)
 
@@ -126,6 +126,6 @@ def _driver(site: Site, each: Served) -> Manifest:
         "apiVersion": "nvidia.com/v1alpha1",
         "kind": "NVIDIADriver",
         "metadata": metadata(site, each.pool.name),
-        "spec": pruned(spec),
+        "spec": prune(spec),
     }
     return Manifest(f"NVIDIADriver/{each.pool.name}", body, target=Target.SITE, protect=True)

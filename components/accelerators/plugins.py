@@ -5,11 +5,18 @@ pkg/kubelet/apis/podresources/constants.go; NVIDIA/k8s-device-plugin 0.20.0, dep
 deployments/container/Dockerfile; NVIDIA/dcgm-exporter 4.5.3-4.8.2, dcgm-exporter.yaml.
 """
 
-from components.accelerators.names import COMPONENT, NAMESPACE, Served, image, metadata, served
+from components.accelerators.names import (
+    COMPONENT,
+    NAMESPACE,
+    Served,
+    image,
+    metadata,
+    served_pools,
+)
 from components.making.daemons import Daemon, host_path, on_pool
-from components.making.manifest import Json, Manifest, Target, pruned
+from components.making.manifest import Json, Manifest, Target, prune
 from components.making.pod_security import RUNTIME_PROFILE
-from schemas.facts.feature_gates import handed_by_dra, operated
+from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
 from schemas.facts.site import Site
 from schemas.model.accelerators import Exporter, Program
 
@@ -32,10 +39,10 @@ def daemons(site: Site) -> list[Manifest]:
     No device plugin where a DRA driver hands the devices out: they would be handed out twice.
     """
     found = []
-    for each in served(site):
-        if operated(site, each.model):
+    for each in served_pools(site):
+        if uses_gpu_operator(site, each.model):
             continue
-        if not handed_by_dra(site, each.model):
+        if not uses_dra(site, each.model):
             found.append(_plugin(site, each))
         if each.record.exporter:
             found.append(_exporter(site, each, each.record.exporter))
@@ -44,7 +51,11 @@ def daemons(site: Site) -> list[Manifest]:
 
 def runtime_classes(site: Site) -> list[Manifest]:
     """The container runtimes that pods of the models need; the GPU operator makes its own."""
-    names = {each.record.runtime_class for each in served(site) if not operated(site, each.model)}
+    names = {
+        each.record.runtime_class
+        for each in served_pools(site)
+        if not uses_gpu_operator(site, each.model)
+    }
     return [
         Manifest(
             f"RuntimeClass/{name}",
@@ -102,7 +113,7 @@ def _program(program: Program) -> Json:
     rights = {"add": list(program.capabilities) or None, "drop": ["ALL"]}
     limited = {
         "allowPrivilegeEscalation": False,
-        "capabilities": pruned(rights),
+        "capabilities": prune(rights),
         "seccompProfile": RUNTIME_PROFILE,
     }
     return {
@@ -128,7 +139,7 @@ def _on_pool(
         name=str(container["name"]),
         namespace=NAMESPACE,
         component=COMPONENT,
-        containers=[pruned({**container, "volumeMounts": mounts})],
+        containers=[prune({**container, "volumeMounts": mounts})],
         volumes=[*volumes, *(host_path(name, path) for name, path in paths.items())],
         pod={"runtimeClassName": each.record.runtime_class, "securityContext": {}},
         annotations=annotations or {},

@@ -33,14 +33,14 @@ def judging(site: SiteChange, change: ObjectChange, field: FieldChange | None) -
     own = change.one.body["metadata"]["name"].endswith(OWN_SUFFIX)
     if own and not all(_of_teams(side, name) for side, manifest in sides if manifest):
         for each in admission(site, change, field):
-            yield each._replace(why=f"{each.why} ({_asked(change.one)})")
+            yield each._replace(why=f"{each.why} ({_summary(change.one)})")
         return
     action = "warns of" if _warns(site.after, name) else "refuses"
-    why = f"from now on the API server {action} later writes that break it: {_asked(change.one)}"
+    why = f"from now on the API server {action} later writes that break it: {_summary(change.one)}"
     yield effect(change, field, Impact.NONE, f"{why}; what is there stays", ADMISSION)
 
 
-def _asked(manifest: Manifest) -> str:
+def _summary(manifest: Manifest) -> str:
     """The condition of a policy, in its own words."""
     return str(mapping(manifest.body, "metadata", "annotations").get(WHAT, ""))
 
@@ -60,11 +60,11 @@ def _of_teams(side: Side | None, name: str) -> bool:
     """True if a rule of the site's own holds in namespaces of teams alone."""
     teams = site_of(side).scheduling.teams if side else []
     theirs = {space for team in teams for space in team.namespaces}
-    found = [_chosen(spec) for spec in _bindings(side, name)]
+    found = [_bound_namespaces(spec) for spec in _bindings(side, name)]
     return bool(found) and all(chosen and chosen <= theirs for chosen in found)
 
 
-def _chosen(spec: Json) -> set[str]:
+def _bound_namespaces(spec: Json) -> set[str]:
     """The namespaces that a binding names; none where it leaves some out."""
     selector = mapping(spec, "matchResources", "namespaceSelector")
     return {

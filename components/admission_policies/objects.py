@@ -6,14 +6,14 @@ they become objects of a site. The site's own stand in its file as CEL.
 
 from components.admission_policies.names import WHAT, WHY, own_name
 from components.making.admission import in_force
-from components.making.manifest import Json, Manifest, Target, annotated, labels
+from components.making.manifest import Json, Manifest, Target, annotate, labels
 from policies.cluster import ClusterRule, Facts, binding, cluster_rules, object_name, policy
 from schemas.facts.site import Site
 from schemas.model.policies import CelRule
 from schemas.model.vocabulary import Severity
 
 COMPONENT = "admission-policies"
-MENDER = "turns"
+REMEDIATOR = "turns"
 """The account of the program that gives nodes with faults their turns (components/remediation)."""
 KUBERNETES_OWN = ("kube-system", "kube-public", "kube-node-lease")
 """Namespaces in which a mistake in a rule takes the cluster itself down; a rule of a site's own
@@ -23,7 +23,7 @@ holds there only where it says so."""
 def objects(site: Site) -> list[Manifest]:
     """The policies of both clusters, each with its binding."""
     ours = [each for rule in cluster_rules(facts(site)) for each in _ours(site, rule)]
-    return annotated(
+    return annotate(
         [*ours, *(each for rule in site.file.policies.cel for each in _own(site, rule))]
     )
 
@@ -31,9 +31,11 @@ def objects(site: Site) -> list[Manifest]:
 def facts(site: Site) -> Facts:
     """The facts of a site that the rules need."""
     remediation, accelerators = site.file.remediation, site.file.accelerators
-    mender = f"system:serviceaccount:{remediation.namespace}:{MENDER}" if remediation else ""
+    remediator = (
+        f"system:serviceaccount:{remediation.namespace}:{REMEDIATOR}" if remediation else ""
+    )
     operator = accelerators.gpu_operator if accelerators else None
-    return Facts(site.name, mender, (operator.namespace,) if operator else ())
+    return Facts(site.name, remediator, (operator.namespace,) if operator else ())
 
 
 def _ours(site: Site, rule: ClusterRule) -> list[Manifest]:
@@ -48,7 +50,7 @@ def _ours(site: Site, rule: ClusterRule) -> list[Manifest]:
 def _own(site: Site, rule: CelRule) -> list[Manifest]:
     spec: Json = {
         "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": [_matched(each) for each in rule.kinds]},
+        "matchConstraints": {"resourceRules": [_match_rule(each) for each in rule.kinds]},
         "validations": [
             {
                 "expression": rule.expression,
@@ -66,7 +68,7 @@ def _own(site: Site, rule: CelRule) -> list[Manifest]:
     return in_force(f"own/{rule.name}", metadata, spec, bound)
 
 
-def _matched(kind: str) -> Json:
+def _match_rule(kind: str) -> Json:
     """Writes of a kind as ``<group>/<version>/<plural>``; the core group has no name."""
     *group, version, resource = kind.split("/")
     return {

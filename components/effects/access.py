@@ -98,7 +98,7 @@ def admission(
             policies = (each for each in every if each.group_kind == kinds.POLICY)
             policy = next((each for each in policies if each.key[3] == named), None)
             found |= {"*"} if policy is None else set()
-        found |= set(_matched(policy)) if policy else set()
+        found |= set(_matched_resources(policy)) if policy else set()
     if not found or found & NODES_LIVE_BY:
         why = "it validates writes of nodes or pods: a refusal may stop them from working"
         yield from not_known(why, ADMISSION)(site, change, field)
@@ -107,7 +107,7 @@ def admission(
     yield effect(change, field, Impact.NONE, why, ADMISSION)
 
 
-def _matched(manifest: Manifest) -> Iterator[str]:
+def _matched_resources(manifest: Manifest) -> Iterator[str]:
     """The resources whose writes a policy or a webhook configuration judges, without subresource;
     ``*`` where it does not say."""
     rules = items(mapping(manifest.body, "spec", "matchConstraints"), "resourceRules")

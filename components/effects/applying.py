@@ -128,7 +128,7 @@ def rules(kind: Kind, applier: Applier) -> list[Rule]:
     found = [Rule(kind.name, (), _whole(kind, applier), whole=True)]
     for text in dict.fromkeys((*judged, *fixed, *IDENTITY)):
         judge = judged.get(text, _beside)
-        found.append(Rule(kind.name, path(text), _changed(kind, applier, judge)))
+        found.append(Rule(kind.name, path(text), _judge_change(kind, applier, judge)))
     return found
 
 
@@ -183,10 +183,10 @@ def _replacement(change: ObjectChange, at: Path, what: str) -> Fate:
     return Fate(Action.REPLACED, at, f"{what} cannot change in place", FORCE_NEW)
 
 
-def _changed(kind: Kind, applier: Applier, judge: Judge) -> Judge:
+def _judge_change(kind: Kind, applier: Applier, judge: Judge) -> Judge:
     """``judge``, for objects that keep their identity; else the fate of the object."""
 
-    def changed(
+    def judge_field(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
         waiting = _waiting(applier, site, change, field)
@@ -197,19 +197,19 @@ def _changed(kind: Kind, applier: Applier, judge: Judge) -> Judge:
         if _let_go(applier, site, change):
             yield from _leaving(kind, applier, site, change, field)
         elif found.action is Action.REFUSED:
-            yield _refused(applier, change, field, found)
+            yield _refusal(applier, change, field, found)
         elif found.action is Action.CHANGED:
             yield from judge(site, change, field)
         elif field is not None and field.path != found.path:
             why = "it is part of the object that is created again"
             yield effect(change, field, Impact.NONE, why, found.source)
         else:
-            yield from _replaced(kind, site, change, field, found)
+            yield from _replacement_effects(kind, site, change, field, found)
 
-    return changed
+    return judge_field
 
 
-def _refused(
+def _refusal(
     applier: Applier, change: ObjectChange, field: FieldChange | None, found: Fate
 ) -> Effect:
     if applier is Applier.PULUMI:
@@ -218,7 +218,7 @@ def _refused(
     return effect(change, field, Impact.NONE, why, f"{found.source}, {MERGED}")
 
 
-def _replaced(
+def _replacement_effects(
     kind: Kind, site: SiteChange, change: ObjectChange, field: FieldChange | None, found: Fate
 ) -> Iterable[Effect]:
     renamed = ".".join(map(str, found.path)) in IDENTITY

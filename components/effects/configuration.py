@@ -109,7 +109,7 @@ def content(site: SiteChange, change: ObjectChange, field: FieldChange | None) -
     """Other content: who reads it, and when."""
     old = former(change)
     if old.key != change.one.key:
-        yield from gone(site, change, field)
+        yield from removal(site, change, field)
         return
     if old.body.get("immutable") is True:
         yield _immutable(change, field)
@@ -166,7 +166,9 @@ def _nobody(site: SiteChange, change: ObjectChange, field: FieldChange | None) -
     return not_known(why, NOBODY)(site, change, field)
 
 
-def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def replacement(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
     """Deleted and created again under one name: readers get the new content, unless their kubelet
     has stopped looking, as it does for what is immutable."""
     old = former(change)
@@ -182,7 +184,7 @@ def _mutable(manifest: Manifest) -> Manifest:
     return manifest._replace(body={**manifest.body, "immutable": False})
 
 
-def gone(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def removal(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A removed object: running pods keep what they have, and new ones need it to start."""
     old = former(change)
     still = list(readers(site.after, old))
@@ -213,7 +215,7 @@ def _kind(name: str, *fields: str, fixed: tuple[Fixed, ...] = ()) -> Kind:
     judged: tuple[tuple[str, Judge], ...] = tuple((each, content) for each in fields)
     # The shell tells Pulumi that the others may change in place (enable_config_map_mutable).
     anew = (Fixed(each, True, False, source=FORCE_NEW, if_immutable=True) for each in fields)
-    return Kind(name, _ADDED, gone, (*judged, ("immutable", mark)), (*anew, *fixed), replaced)
+    return Kind(name, _ADDED, removal, (*judged, ("immutable", mark)), (*anew, *fixed), replacement)
 
 
 CONFIGURATION = (

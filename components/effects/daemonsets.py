@@ -10,7 +10,7 @@ from components.effects import kinds
 from components.effects.applying import Fixed, Kind, effect, former
 from components.effects.bodies import mapping
 from components.effects.placement import Fit, running
-from components.effects.pods import ELSEWHERE, moves, on_both, places, pod_spec, restart, scaled
+from components.effects.pods import ELSEWHERE, moves, on_both, places, pod_spec, restart, scale
 from components.effects.rules import harmless
 from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.making.manifest import Json, Manifest, Target
@@ -33,7 +33,7 @@ def template(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
         return
     stay, move = moves(site, before, after)
     if move:
-        words = (_said(its, move), CONTROLLER)
+        words = (_describe_move(its, move), CONTROLLER)
         yield restart(site, change, field, words, move)
     if _strategy(after).get("type") == ON_DELETE:
         why = f"the {its} stay as they are until someone deletes them (updateStrategy OnDelete)"
@@ -44,7 +44,7 @@ def template(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
         yield restart(site, change, field, words, stay)
 
 
-def _said(its: str, move: dict[str, Fit]) -> str:
+def _describe_move(its: str, move: dict[str, Fit]) -> str:
     maybe = "may " if Fit.MAYBE in move.values() else ""
     return f"the {its} {maybe}come to hosts or leave them, as they fit others than before"
 
@@ -56,10 +56,10 @@ def _strategy(manifest: Manifest) -> Json:
 def _pace(manifest: Manifest, hosts: int) -> str:
     """How many restart at a time: one, unless the rollout says otherwise."""
     rolling = mapping(_strategy(manifest), "rollingUpdate")
-    surge = scaled(rolling.get("maxSurge") or 0, hosts)
+    surge = scale(rolling.get("maxSurge") or 0, hosts)
     if surge:
         return f"each new one beside the old one first, on {surge} at a time"
-    count = scaled(rolling.get("maxUnavailable") or 1, hosts)
+    count = scale(rolling.get("maxUnavailable") or 1, hosts)
     return "all at once" if count >= hosts > 1 else f"{count} at a time"
 
 
@@ -81,7 +81,7 @@ def _both(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:
     return on_both(site, places(site.after, change.after))
 
 
-def added(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def addition(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A new DaemonSet starts a pod on every host that it fits."""
     why = f"a pod of {change.one.title} starts on each host that it fits"
     if (pod_spec(change.one) or {}).get("priorityClassName"):
@@ -89,14 +89,16 @@ def added(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> 
     yield restart(site, change, field, (why, f"{CONTROLLER}, {PREEMPTION}"), _both(site, change))
 
 
-def gone(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def removal(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A DaemonSet that is deleted takes its pods with it, all at once."""
     hosts = on_both(site, places(site.before, change.before))
     words = (f"all pods of {change.one.title} stop, and do not come back", CONTROLLER)
     yield restart(site, change, field, words, hosts)
 
 
-def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def replacement(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
     """A replaced DaemonSet: no rollout holds its pods back."""
     old = on_both(site, places(site.before, change.before))
     new = _both(site, change)
@@ -111,8 +113,8 @@ LATER = harmless(
 
 DAEMON_SET = Kind(
     kinds.DAEMON_SET,
-    added,
-    gone,
+    addition,
+    removal,
     (
         ("spec.template", template),
         ("spec.updateStrategy", strategy),
@@ -120,5 +122,5 @@ DAEMON_SET = Kind(
         ("spec.revisionHistoryLimit", LATER),
     ),
     (Fixed("spec.selector", replaces=True, refuses=True, source=VALIDATION),),
-    replaced,
+    replacement,
 )

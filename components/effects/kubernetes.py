@@ -34,9 +34,9 @@ HOLDS_DATA = frozenset(
 them: ConfigMaps, whose content is in Git, and Jobs, whose pods lose work and no stored data."""
 
 
-def applied_by(applier: Applier) -> list[Rule]:
+def rules_for(applier: Applier) -> list[Rule]:
     """The rules for objects that an applier applies."""
     return [rule for kind in KINDS for rule in rules(kind, applier)]
 
 
-RULES: list[Rule] = applied_by(Applier.PULUMI)
+RULES: list[Rule] = rules_for(Applier.PULUMI)

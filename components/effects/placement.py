@@ -111,7 +111,7 @@ def _fit(pod_spec: Json, node: _Node, taints: Iterable[Json]) -> Fit:
     if asked and asked != node.name:
         return Fit.NO
     selector = mapping(pod_spec, "nodeSelector")
-    found = [_required(node, key, "In", [value]) for key, value in selector.items()]
+    found = [_requirement_fit(node, key, "In", [value]) for key, value in selector.items()]
     terms = _terms(pod_spec)
     if terms is not None:
         found.append(max((_term(node, term) for term in terms), default=Fit.NO))
@@ -128,7 +128,9 @@ def _terms(pod_spec: Json) -> list[Json] | None:
 def _term(node: _Node, term: Json) -> Fit:
     """The fit of a node to all of a term; a term without conditions fits no node."""
     found = [
-        _required(node, str(each.get("key")), str(each.get("operator")), texts(each, "values"))
+        _requirement_fit(
+            node, str(each.get("key")), str(each.get("operator")), texts(each, "values")
+        )
         for each in items(term, "matchExpressions")
     ]
     for each in items(term, "matchFields"):
@@ -137,7 +139,7 @@ def _term(node: _Node, term: Json) -> Fit:
     return min(found, default=Fit.NO)
 
 
-def _required(node: _Node, key: str, operator: str, values: list[Any]) -> Fit:
+def _requirement_fit(node: _Node, key: str, operator: str, values: list[Any]) -> Fit:
     if key not in node.known and not key.startswith(f"{OWN_DOMAIN}/"):
         return Fit.MAYBE
     test = OPERATORS.get(operator)
@@ -159,10 +161,10 @@ def _tolerates(toleration: Json, taint: Json) -> bool:
 
 def _asks_for_names(pod_spec: Json) -> bool:
     """True if a spec tells hosts of one rack apart."""
-    return bool(pod_spec.get("nodeName")) or HOSTNAME_LABEL in set(asked(pod_spec))
+    return bool(pod_spec.get("nodeName")) or HOSTNAME_LABEL in set(selected_labels(pod_spec))
 
 
-def asked(pod_spec: Json) -> Iterator[str]:
+def selected_labels(pod_spec: Json) -> Iterator[str]:
     """The labels of nodes that a pod spec selects by."""
     yield from mapping(pod_spec, "nodeSelector")
     for term in _terms(pod_spec) or []:

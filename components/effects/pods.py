@@ -118,7 +118,7 @@ def restart(
     return found._replace(hosts=tuple(mine), at_most=at_most)
 
 
-def scaled(value: Any, whole: int) -> int:
+def scale(value: Any, whole: int) -> int:
     """A number, or a percentage of ``whole``, rounded up; all of it where the value is neither."""
-    found = quantities.scaled(value, whole)
+    found = quantities.scale(value, whole)
     return whole if found is None else found

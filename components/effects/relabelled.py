@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from components.effects import kinds
 from components.effects.bodies import items, mapping
-from components.effects.placement import Fit, asked, fits
+from components.effects.placement import Fit, fits, selected_labels
 from components.effects.pods import TEMPLATES, pod_spec
 from components.effects.vocabulary import Name, Side, SiteChange
 from components.making.manifest import Json, Manifest, Target
@@ -28,7 +28,7 @@ class Moved(NamedTuple):
     hosts: Mapping[str, Fit]
 
 
-def moved(site: SiteChange, hosts: Iterable[str], keys: set[str]) -> Iterator[Moved]:
+def reselections(site: SiteChange, hosts: Iterable[str], keys: set[str]) -> Iterator[Moved]:
     """The objects on both sides that select by one of the labels and now fit other hosts.
 
     Those whose selection itself changes are judged where that is.
@@ -37,7 +37,11 @@ def moved(site: SiteChange, hosts: Iterable[str], keys: set[str]) -> Iterator[Mo
         return
     before, mine, given = _selecting(site.before), set(hosts), frozenset(keys)
     for name, (manifest, spec) in _selecting(site.after).items():
-        if name not in before or _changes(site, name) or not keys.intersection(asked(spec)):
+        if (
+            name not in before
+            or _changes(site, name)
+            or not keys.intersection(selected_labels(spec))
+        ):
             continue
         old = fits(site.before, before[name][1], given)
         new = fits(site.after, spec, given)
@@ -65,7 +69,7 @@ def _selecting(side: Side) -> dict[Name, tuple[Manifest, Json]]:
     direct = {
         name: each for name, each in side.objects.items() if each.target is Target.SITE and applied
     }
-    for name, manifest in {**direct, **_brought(side)}.items():
+    for name, manifest in {**direct, **_resource_set_objects(side)}.items():
         selector = mapping(manifest.body, "spec", "nodeSelector")
         if manifest.group_kind == kinds.DAEMON_SET:
             found[name] = manifest, pod_spec(manifest) or {}
@@ -80,7 +84,7 @@ def _names_labels(selector: Json) -> bool:
     return bool(selector) and all(isinstance(each, str) for each in selector.values())
 
 
-def _brought(side: Side) -> dict[Name, Manifest]:
+def _resource_set_objects(side: Side) -> dict[Name, Manifest]:
     """The objects that Cluster API applies: those in the ConfigMaps of ClusterResourceSets."""
     found: dict[Name, Manifest] = {}
     for (component, _), each in side.objects.items():

@@ -44,7 +44,9 @@ MACHINE_GROUPS = ("cluster.x-k8s.io", "metal3.io")
 _SAYS_NOTHING = ("app.kubernetes.io/", "foresite.dev/", "helm.sh/")
 
 
-def emptied(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def namespace_removal(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
     """A removed namespace takes all that is in it along, whoever made it."""
     why = "everything in it is deleted, pods and data too, whoever made it"
     impact = Impact.UNKNOWN
@@ -79,7 +81,7 @@ def _labels(field: FieldChange | None) -> set[str]:
     return {str(key) for each in both for key in each}
 
 
-def undefined(
+def definition_removal(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
     """A removed definition takes all objects of its kind along."""
@@ -118,7 +120,7 @@ def _mentions(value: object, key: str) -> bool:
     return isinstance(value, list) and any(_mentions(each, key) for each in value)
 
 
-def unprioritised(
+def priority_class_removal(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
     """A removed PriorityClass: pods keep their number, and new ones that name it are refused."""
@@ -158,7 +160,7 @@ PV_SOURCES = tuple(f"spec.{each}" for each in ("csi", "fc", "hostPath", "iscsi",
 """Where the data of volumes lies that bare metal can have."""
 
 
-def _fixed(source: str, *paths: str, replaces: bool = True) -> tuple[Fixed, ...]:
+def _fixed_fields(source: str, *paths: str, replaces: bool = True) -> tuple[Fixed, ...]:
     return tuple(Fixed(each, replaces, True, source) for each in paths)
 
 
@@ -166,14 +168,14 @@ RESOURCES = (
     Kind(
         "Namespace",
         harmless("it is empty at first", NAMESPACES),
-        emptied,
+        namespace_removal,
         (),
         labels=namespace_labels,
     ),
     Kind(
         "CustomResourceDefinition.apiextensions.k8s.io",
         harmless("no object of the kind is there yet", SCHEMAS),
-        undefined,
+        definition_removal,
         (("spec", schema),),
     ),
     Kind(
@@ -181,7 +183,7 @@ RESOURCES = (
         harmless("an address is given, which nobody uses yet", PROXY),
         harmless("clients that still call it get no answer; no pod restarts", PROXY),
         (("spec", TRAFFIC),),
-        _fixed(SERVICE, "spec.clusterIP"),
+        _fixed_fields(SERVICE, "spec.clusterIP"),
         harmless("it may get another address, and clients of the old one get no answer", PROXY),
     ),
     Kind(
@@ -192,21 +194,21 @@ RESOURCES = (
         replaced=FENCED,
     ),
     Kind("PodDisruptionBudget.policy", BUDGET, BUDGET, (("spec", BUDGET),)),
-    Kind("ResourceQuota", LIMITS, LIMITS, (("spec", LIMITS),), _fixed(CORE, "spec.scopes")),
+    Kind("ResourceQuota", LIMITS, LIMITS, (("spec", LIMITS),), _fixed_fields(CORE, "spec.scopes")),
     Kind("LimitRange", LIMITS, LIMITS, (("spec", LIMITS),)),
     Kind(
         "PriorityClass.scheduling.k8s.io",
         CLASSES,
-        unprioritised,
+        priority_class_removal,
         (("globalDefault", CLASSES), ("description", CLASSES)),
-        _fixed(SCHEDULING, "value", "preemptionPolicy", replaces=False),
+        _fixed_fields(SCHEDULING, "value", "preemptionPolicy", replaces=False),
     ),
     Kind(
         "RuntimeClass.node.k8s.io",
         RUNTIMES,
         harmless("running pods continue; new ones that name it are refused", RUNTIME_ADMISSION),
         (("overhead", RUNTIMES), ("scheduling", RUNTIMES)),
-        _fixed(RUNTIME, "handler", replaces=False),
+        _fixed_fields(RUNTIME, "handler", replaces=False),
     ),
     Kind(
         "StorageClass.storage.k8s.io",
@@ -217,8 +219,8 @@ RESOURCES = (
             for each in ("allowVolumeExpansion", "mountOptions", "allowedTopologies")
         ),
         (
-            *_fixed(STORAGE, "provisioner", "parameters"),
-            *_fixed(STORAGE, "reclaimPolicy", "volumeBindingMode", replaces=False),
+            *_fixed_fields(STORAGE, "provisioner", "parameters"),
+            *_fixed_fields(STORAGE, "reclaimPolicy", "volumeBindingMode", replaces=False),
         ),
         VOLUME_CLASS,
     ),
@@ -227,9 +229,9 @@ RESOURCES = (
         FREE,
         CLAIMED,
         (("spec.resources", harmless("the volume grows; its data stays", VOLUMES)),),
-        _fixed(
+        _fixed_fields(
             CORE, "spec.accessModes", "spec.selector", "spec.storageClassName", "spec.volumeName"
         ),
     ),
-    Kind("PersistentVolume", FREE, CLAIMED, (), _fixed(CORE, *PV_SOURCES)),
+    Kind("PersistentVolume", FREE, CLAIMED, (), _fixed_fields(CORE, *PV_SOURCES)),
 )

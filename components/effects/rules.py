@@ -50,7 +50,7 @@ class Rules(tuple[Rule, ...]):
         return {kind: tuple(rules) for kind, rules in found.items()}
 
     @cached_property
-    def decided(self) -> dict[tuple[GroupKind, Path], Rule | None]:
+    def rule_memo(self) -> dict[tuple[GroupKind, Path], Rule | None]:
         """The rule that was found to decide each field: hundreds of hosts ask for the same."""
         return {}
 
@@ -69,7 +69,7 @@ def fits(rule: Rule, changed: Path) -> bool:
 
 def find(rules: Sequence[Rule], kind: GroupKind, changed: Path) -> Rule | None:
     """The rule with the longest path that fits; of two equally long ones the earlier."""
-    known = rules.decided if isinstance(rules, Rules) else {}
+    known = rules.rule_memo if isinstance(rules, Rules) else {}
     if (kind, changed) not in known:
         fitting = [rule for rule in _of(rules, kind) if not rule.whole and fits(rule, changed)]
         known[kind, changed] = max(fitting, key=lambda rule: len(rule.path), default=None)
@@ -87,7 +87,7 @@ def _of(rules: Sequence[Rule], kind: GroupKind) -> Iterable[Rule]:
     return (rule for rule in rules if rule.kind == kind)
 
 
-def judged(rules: Sequence[Rule], site: SiteChange, change: ObjectChange) -> list[Effect]:
+def judge_object(rules: Sequence[Rule], site: SiteChange, change: ObjectChange) -> list[Effect]:
     """The effects of one object's change; unknown for each field that no rule fits."""
     if change.before is None or change.after is None:
         rule = find_whole(rules, change.group_kind)

@@ -92,7 +92,9 @@ def scale(source: str, count: Count) -> Judge:
     return judge
 
 
-def deployed(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def deployment_template(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
     """A Deployment's changed template makes new pods, by its strategy, unless it is paused."""
     spec = mapping(change.one.body, "spec")
     if spec.get("paused") is True:
@@ -117,7 +119,9 @@ def strategy(
     yield effect(change, field, Impact.NONE, why, APPS)
 
 
-def paused(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def resumption(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
     """A resumed Deployment rolls out the changes made while it was paused."""
     if mapping(change.one.body, "spec").get("paused") is True:
         why = "the Deployment is paused: pods stay as they are"
@@ -127,7 +131,9 @@ def paused(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
     yield from some(text, DEPLOYMENT, replicas)(site, change, field)
 
 
-def ordered(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def stateful_set_template(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
     """A StatefulSet's changed template or strategy replaces its pods from the last one down to
     the partition, unless only deleting renews them."""
     strategy = mapping(change.one.body, "spec", "updateStrategy")
@@ -147,14 +153,16 @@ def ordered(site: SiteChange, change: ObjectChange, field: FieldChange | None) -
 def with_claims(judge: Judge, when: str) -> Judge:
     """``judge``, with a word where a StatefulSet lets its pods' claims, and so their data, go."""
 
-    def told(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    def judge_with_claims(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
         policy = mapping(change.one.body, "spec", "persistentVolumeClaimRetentionPolicy")
         lost = policy.get(when) == "Delete"
         for each in judge(site, change, field):
             why = f"{each.why}; the claims of pods that go are deleted, with their data"
             yield each._replace(why=why) if lost else each
 
-    return told
+    return judge_with_claims
 
 
 NOT_NOW = harmless("running pods stay as they are", CONTROLLERS)
@@ -165,7 +173,7 @@ _LOST = "pods of {} stop and the work in them is lost"
 _ANEW = "all its pods stop at once, and new ones start"
 
 
-def _replicated(kind: str, fields: tuple[tuple[str, Judge], ...], *fixed: Fixed) -> Kind:
+def _replicated_kind(kind: str, fields: tuple[tuple[str, Judge], ...], *fixed: Fixed) -> Kind:
     return Kind(
         kind,
         some(_STARTS, CONTROLLERS, replicas),
@@ -176,12 +184,12 @@ def _replicated(kind: str, fields: tuple[tuple[str, Judge], ...], *fixed: Fixed)
     )
 
 
-DEPLOYMENTS = _replicated(
+DEPLOYMENTS = _replicated_kind(
     kinds.DEPLOYMENT,
     (
-        ("spec.template", deployed),
+        ("spec.template", deployment_template),
         ("spec.replicas", scale(DEPLOYMENT, replicas)),
-        ("spec.paused", paused),
+        ("spec.paused", resumption),
         ("spec.strategy", strategy),
         ("spec.minReadySeconds", NOT_NOW),
         ("spec.revisionHistoryLimit", NOT_NOW),
@@ -189,11 +197,11 @@ DEPLOYMENTS = _replicated(
     ),
     Fixed("spec.selector", True, True, APPS),
 )
-STATEFUL_SETS = _replicated(
+STATEFUL_SETS = _replicated_kind(
     "StatefulSet.apps",
     (
-        ("spec.template", ordered),
-        ("spec.updateStrategy", ordered),
+        ("spec.template", stateful_set_template),
+        ("spec.updateStrategy", stateful_set_template),
         ("spec.replicas", with_claims(scale(STATEFUL_SET, replicas), "whenScaled")),
         ("spec.ordinals", some("pods of {} get other ordinals", STATEFUL_SET, replicas)),
         ("spec.minReadySeconds", NOT_NOW),

@@ -10,7 +10,7 @@ from components.making.dump import dump
 from components.making.manifest import Json
 from schemas.facts.feature_gates import kubelet_gates
 from schemas.facts.site import Site
-from schemas.kubernetes.node_labels import kubelet_argument, synced
+from schemas.kubernetes.node_labels import copied_to_nodes, kubelet_argument
 from schemas.model.release import OsFamily
 from schemas.model.site_file import FirstBoot, Pool, Proxy
 
@@ -67,7 +67,7 @@ def machine_labels(site: Site, pool: Pool) -> dict[str, str]:
     """The labels of a pool's Machines that reach their nodes, in place."""
     return {
         **site.placing_labels(pool),
-        **{key: value for key, value in sorted(pool.labels.items()) if synced(key)},
+        **{key: value for key, value in sorted(pool.labels.items()) if copied_to_nodes(key)},
     }
 
 

@@ -11,7 +11,7 @@ from components.machines.names import CONTROL_PLANE_API, INFRASTRUCTURE_API, gro
 from components.machines.templates import machine_template
 from components.machines.workers import deletion
 from components.making.dump import dump
-from components.making.manifest import Json, Manifest, pruned
+from components.making.manifest import Json, Manifest, prune
 from components.making.pod_security import RUNTIME_PROFILE
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
@@ -92,7 +92,7 @@ def _config(site: Site, pool: Pool) -> Json:
         config["postKubeadmCommands"] = [_swap("super-admin", "admin")]
     if not config["preKubeadmCommands"]:
         del config["preKubeadmCommands"]
-    return pruned(
+    return prune(
         {
             **config,
             "clusterConfiguration": cluster_configuration(site),

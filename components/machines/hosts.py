@@ -21,7 +21,7 @@ from components.machines.names import (
     ZONE_LABEL,
     metadata,
 )
-from components.making.manifest import Json, Manifest, annotated, labels, pruned
+from components.making.manifest import Json, Manifest, annotate, labels, prune
 from schemas.facts.secret_references import bmc_secret
 from schemas.facts.site import Site
 from schemas.model.hardware import BmcProtocol, HardwareProfile
@@ -116,14 +116,14 @@ def _identity(namespace: str, host: Host) -> Json:
 @functools.cache
 def _guards() -> dict[str, str]:
     """What ``annotated`` adds to each host."""
-    (blank,) = annotated([Manifest("", {"metadata": {}}, protect=True)])
+    (blank,) = annotate([Manifest("", {"metadata": {}}, protect=True)])
     found: dict[str, str] = blank.body["metadata"]["annotations"]
     return found
 
 
 @functools.lru_cache(maxsize=64)
 def _boot(mode: str, disk: tuple[tuple[str, Any], ...]) -> Json:
-    return pruned({"bootMode": mode, "rootDeviceHints": dict(disk)})
+    return prune({"bootMode": mode, "rootDeviceHints": dict(disk)})
 
 
 def addresses(site: Site) -> Manifest:

@@ -17,7 +17,7 @@ from components.machines.names import (
 )
 from components.machines.upgrade import worker_version_guard
 from components.machines.workers import workers
-from components.making.manifest import Manifest, annotated
+from components.making.manifest import Manifest, annotate
 from components.making.pod_security import pod_security_labels
 from schemas.facts.site import Site
 
@@ -34,7 +34,7 @@ def objects(site: Site) -> list[Manifest]:
         *workers(site),
         *health_checks(site),
     ]
-    return [*annotated(others), *hosts(site)]
+    return [*annotate(others), *hosts(site)]
 
 
 def namespace(site: Site) -> Manifest:

@@ -28,7 +28,7 @@ def registry_files(site: Site) -> dict[str, str]:
     cache = site.file.cache
     layers = cache.image_layers if cache else None
     for registry in sorted(layers.registries) if layers else ():
-        found[f"{FOLDER}/{registry}/hosts.toml"] = _layered(site, registry)
+        found[f"{FOLDER}/{registry}/hosts.toml"] = _registry_hosts(site, registry)
     return found
 
 
@@ -36,7 +36,7 @@ def _mirror(mirror: str) -> str:
     return f'[host."{mirror}"]\ncapabilities = ["pull", "resolve"]\n'
 
 
-def _layered(site: Site, registry: str) -> str:
+def _registry_hosts(site: Site, registry: str) -> str:
     """The file of a registry: first the cache, then the mirror unless it is the registry itself."""
     server = f"https://{_DOCKER_HUB.get(registry, registry)}"
     mirror = site.file.sources.registry_mirror

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from components.effects.fleet import Fleet, Group, Pace
 from components.effects.vocabulary import Effect, Impact, Ledger, PoolPlan, SiteChange
 from components.machines.effects import kinds
-from components.machines.effects.versions import control_plane, parsed
+from components.machines.effects.versions import control_plane, parse_version
 from components.making.manifest import Json, Manifest
 from schemas.facts.rollout import DEFAULTS, Limits, Waves, control_plane_limits, waves
 
@@ -69,7 +69,7 @@ def _limits(spec: Json, kind: str) -> Limits:
 def _obstacles(site: SiteChange, group: Group, manifest: Manifest) -> Iterator[str]:
     """The obstacles that keep a rollout from ending, besides its own settings."""
     spec, pace = manifest.body["spec"], group.pace
-    hosts, taken = len(group.hosts), _taken(site, group)
+    hosts, taken = len(group.hosts), _moved_hosts(site, group)
     if hosts < spec["replicas"]:
         yield f"{spec['replicas']} machines are wanted, and the pool has {hosts} hosts"
     elif hosts - taken < spec["replicas"]:
@@ -80,7 +80,7 @@ def _obstacles(site: SiteChange, group: Group, manifest: Manifest) -> Iterator[s
     control = control_plane(site.side)
     if not group.control_plane and control is not None:
         mine, its = spec["template"]["spec"].get("version"), control.body["spec"]["version"]
-        if mine and parsed(mine)[:2] != parsed(its)[:2]:
+        if mine and parse_version(mine)[:2] != parse_version(its)[:2]:
             yield (
                 f"its machines are to run {mine} and the control plane {its}: Cluster API deletes "
                 "machines and makes none of another minor version (preflight checks of MachineSets)"
@@ -92,7 +92,7 @@ def _obstacles(site: SiteChange, group: Group, manifest: Manifest) -> Iterator[s
         )
 
 
-def _taken(site: SiteChange, group: Group) -> int:
+def _moved_hosts(site: SiteChange, group: Group) -> int:
     """Hosts that came from another pool, which has as many machines as before and so keeps them."""
     if site.before is None:
         return 0
@@ -136,12 +136,12 @@ def capacity(
         # Those that a rollout deletes and does not replace are those that it takes out.
         if each.at_most is not None and pool in out and each.name not in rolled:
             out[pool] += each.at_most
-    for (pool, _), number in _paced(fleet, gone).items():
+    for (pool, _), number in _operator_pace(fleet, gone).items():
         out[pool] += number
     return tuple(_ledgers(fleet, out))
 
 
-def _paced(fleet: Fleet, effects: Iterable[Effect]) -> dict[tuple[str, str], int]:
+def _operator_pace(fleet: Fleet, effects: Iterable[Effect]) -> dict[tuple[str, str], int]:
     """The hosts of each pool that a component's operator takes out at a time, whatever its work;
     operators do not look at each other's."""
     found: dict[tuple[str, str], int] = {}

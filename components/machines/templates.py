@@ -14,7 +14,7 @@ from components.machines.names import (
     ZONE_LABEL,
     metadata,
 )
-from components.making.manifest import Json, Manifest, hashed
+from components.making.manifest import Json, Manifest, hash_name
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 
@@ -46,7 +46,7 @@ def machine_template(site: Site, pool: Pool, zone: str | None = None) -> list[Ma
     body = {
         "apiVersion": INFRASTRUCTURE_API,
         "kind": "Metal3MachineTemplate",
-        "metadata": metadata(site, hashed(where, spec)),
+        "metadata": metadata(site, hash_name(where, spec)),
         "spec": spec,
     }
     logical = f"{pool.name}/{zone}" if zone else pool.name
@@ -109,7 +109,7 @@ def data_template(site: Site, pool: Pool) -> Manifest:
     body = {
         "apiVersion": INFRASTRUCTURE_API,
         "kind": "Metal3DataTemplate",
-        "metadata": metadata(site, hashed(pool.name, spec), **{CLUSTER_LABEL: site.name}),
+        "metadata": metadata(site, hash_name(pool.name, spec), **{CLUSTER_LABEL: site.name}),
         "spec": spec,
     }
     return Manifest(f"Metal3DataTemplate/{pool.name}", body, keep=True)

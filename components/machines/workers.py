@@ -11,7 +11,7 @@ from components.machines.names import (
     metadata,
 )
 from components.machines.templates import data_template, machine_template
-from components.making.manifest import Json, Manifest, hashed, pruned
+from components.making.manifest import Json, Manifest, hash_name, prune
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool, Rollout
 from schemas.model.vocabulary import Remedy, RolloutStrategy
@@ -43,7 +43,7 @@ def config_template(site: Site, pool: Pool) -> Manifest:
     """The KubeadmConfigTemplate of a pool; named by its content, as edits in place do nothing."""
     spec: Json = {
         "template": {
-            "spec": pruned(
+            "spec": prune(
                 {**kubeadm_config(site, pool), "joinConfiguration": registration(site, pool)}
             )
         }
@@ -53,7 +53,7 @@ def config_template(site: Site, pool: Pool) -> Manifest:
     body = {
         "apiVersion": BOOTSTRAP_API,
         "kind": "KubeadmConfigTemplate",
-        "metadata": metadata(site, hashed(pool.name, spec)),
+        "metadata": metadata(site, hash_name(pool.name, spec)),
         "spec": spec,
     }
     return Manifest(f"KubeadmConfigTemplate/{pool.name}", body, keep=True)
@@ -72,7 +72,7 @@ def deployment(
         "selector": {"matchLabels": match},
         "template": {
             "metadata": {"labels": {**match, **machine_labels(site, pool)}},
-            "spec": pruned(
+            "spec": prune(
                 {
                     "clusterName": site.name,
                     "version": site.version(pool),

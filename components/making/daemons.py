@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from components.making.manifest import Json, Manifest, Target, labels, pruned
+from components.making.manifest import Json, Manifest, Target, labels, prune
 from components.making.pod_security import POD_SECURITY, SECURITY, pod_security_labels
 from components.making.taints import tolerations
 from schemas.facts.site import Site
@@ -72,10 +72,10 @@ def on_pool(site: Site, pool: Pool, daemon: Daemon) -> Manifest:
                 "rollingUpdate": {"maxUnavailable": MAX_UNAVAILABLE},
             },
             "template": {
-                "metadata": pruned(
+                "metadata": prune(
                     {"labels": {**ours, **match}, "annotations": dict(daemon.annotations)}
                 ),
-                "spec": pruned(spec),
+                "spec": prune(spec),
             },
         },
     }
@@ -100,7 +100,7 @@ def container(
     if capabilities:
         rights = {"capabilities": {"drop": ["ALL"], "add": list(capabilities)}}
         rights |= {"runAsNonRoot": False, "runAsUser": 0, "runAsGroup": 0}
-    return pruned(
+    return prune(
         {
             "name": name,
             "image": image,
@@ -126,7 +126,7 @@ def probes(path: str, port: str) -> Json:
 
 def host_path(name: str, path: str, kind: str = "") -> Json:
     """A volume of a pod that is a path of its host; ``kind`` as in HostPathVolumeSource.type."""
-    return {"name": name, "hostPath": pruned({"path": path, "type": kind or None})}
+    return {"name": name, "hostPath": prune({"path": path, "type": kind or None})}
 
 
 def namespace(site: Site, name: str, component: str, level: str) -> Manifest:

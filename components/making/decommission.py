@@ -27,13 +27,13 @@ def remaining(site: Site, manifests: Iterable[Manifest]) -> list[Manifest]:
         return list(manifests)
     reason = site.file.decommission.reason
     return [
-        each._replace(body=released(each.body, reason), protect=False, keep=False)
+        each._replace(body=permit_deletion(each.body, reason), protect=False, keep=False)
         for each in manifests
         if each.target is Target.MANAGEMENT and each.kind in REMAINING
     ]
 
 
-def released(body: Mapping[str, Any], reason: str) -> Json:
+def permit_deletion(body: Mapping[str, Any], reason: str) -> Json:
     """An object that may be deleted: an annotation says so, and the ones that keep Argo CD and Flux
     from it are gone.
 

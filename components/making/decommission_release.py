@@ -9,14 +9,14 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from components.making.decommission import released
+from components.making.decommission import permit_deletion
 from components.making.manifest import Json, Target
 
 VARIABLE = "FORESITE_LEAVING"
 """The environment variable with the path of the file that lists them; ``foresite up`` writes it."""
 
 
-class Leaving(NamedTuple):
+class ReleasedObject(NamedTuple):
     """One object: the component's class that it belongs to, its Pulumi type and logical name, the
     cluster that it is in, and its body as it was last applied."""
 
@@ -27,7 +27,7 @@ class Leaving(NamedTuple):
     body: Json
 
     @property
-    def forgotten(self) -> bool:
+    def is_forgotten(self) -> bool:
         """True if Pulumi only forgets it: an object of the site's own cluster goes with the
         cluster, whose disks are wiped. To delete it before would take objects that jobs use until
         they are drained, and would wait for controllers that are deleted too."""
@@ -42,19 +42,19 @@ class Leaving(NamedTuple):
             ":Cluster"
         )
 
-    def registered(self, reason: str) -> Json:
+    def last_body(self, reason: str) -> Json:
         """The body as it is registered for the last time; ``reason`` is the end's."""
-        return self.body if self.forgotten else released(self.body, reason)
+        return self.body if self.is_forgotten else permit_deletion(self.body, reason)
 
 
-def written(objects: list[Leaving]) -> str:
+def format_release(objects: list[ReleasedObject]) -> str:
     """The file's text."""
     return json.dumps([each._asdict() for each in objects])
 
 
-def read(path: Path) -> list[Leaving]:
-    """The objects of a file that :func:`written` made."""
+def read(path: Path) -> list[ReleasedObject]:
+    """The objects of a file that :func:`format_release` made."""
     return [
-        Leaving(**{**each, "target": Target(each["target"])})
+        ReleasedObject(**{**each, "target": Target(each["target"])})
         for each in json.loads(path.read_text(encoding="utf-8"))
     ]

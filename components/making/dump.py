@@ -134,10 +134,10 @@ def _text(value: str) -> str:
     # outside JSON's \\uXXXX.
     if value.isascii():
         return json.dumps(value)
-    return "".join(_escaped(c) for c in json.dumps(value, ensure_ascii=False))
+    return "".join(_escape(c) for c in json.dumps(value, ensure_ascii=False))
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     code = ord(character)
     if 0x20 <= code < 0x7F:
         return character

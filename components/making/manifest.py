@@ -102,17 +102,17 @@ _PULUMI = {
 }
 
 
-def annotated(manifests: list[Manifest]) -> list[Manifest]:
+def annotate(manifests: list[Manifest]) -> list[Manifest]:
     """The manifests with the annotations that Pulumi, Argo CD and Flux need to treat them safely.
 
     Protected and kept ones are never pruned. For objects of the site's own cluster Pulumi does not
     wait: of hundreds of nodes one is always out, and a DaemonSet that must be ready on all would
     hold up every change. Bodies are never changed in place.
     """
-    return [_annotated(each) for each in manifests]
+    return [_annotate(each) for each in manifests]
 
 
-def _annotated(manifest: Manifest) -> Manifest:
+def _annotate(manifest: Manifest) -> Manifest:
     metadata = manifest.body["metadata"]
     given = metadata.get("annotations") or {}
     if not isinstance(given, dict):
@@ -146,7 +146,7 @@ def labels(site: str, component: str) -> dict[str, str]:
     }
 
 
-def pruned(value: Json) -> Json:
+def prune(value: Json) -> Json:
     """``value`` without entries that are None or an empty map.
 
     Cluster API's v1beta2 refuses empty structs (MinProperties=1), and to an API server a null is
@@ -154,14 +154,14 @@ def pruned(value: Json) -> Json:
     """
     result: Json = {}
     for key, item in value.items():
-        kept = pruned(item) if isinstance(item, dict) else item
+        kept = prune(item) if isinstance(item, dict) else item
         if kept is None or (isinstance(kept, dict) and not kept):
             continue
         result[key] = kept
     return result
 
 
-def hashed(prefix: str, content: Json) -> str:
+def hash_name(prefix: str, content: Json) -> str:
     """A name that changes with ``content``: ``prefix`` and eight hexadecimal digits of its hash.
 
     For objects that are immutable, or whose change Cluster API only sees by their name.

@@ -26,7 +26,7 @@ OUT = "foresite:node_out:info"
 """1 for each node that takes no pods: not ready, cordoned, faulty or under repair."""
 FAULTS = "foresite:node_fault:info"
 """1 for each fault of a node, by ``pool``."""
-MENDED = "foresite:fault_mended:info"
+REPAIRED = "foresite:fault_mended:info"
 """1 for each ``fault`` of a ``pool`` that a ``remediator`` repairs."""
 TEAMS = "foresite:namespace_team:info"
 """1 for each namespace of a team."""
@@ -40,7 +40,7 @@ ALLOCATABLE = "foresite:accelerators_allocatable:node"
 """What a node offers."""
 USED = "foresite:accelerators_used:team"
 """What pods of a team have, by ``model``."""
-PROMISED = "foresite:accelerators_promised:team"
+GUARANTEED = "foresite:accelerators_promised:team"
 """What a team is guaranteed, by ``model``."""
 
 
@@ -103,7 +103,7 @@ def recent(selector: str) -> str:
     return f"last_over_time({selector}[{RECENT}])"
 
 
-def seen(site: Site, exporter: str) -> str:
+def answers_recently(site: Site, exporter: str) -> str:
     """1 while an exporter answers, and for some minutes after. Without kube-state-metrics a missing
     series proves nothing; its own absence has an alert."""
     return f"max(max_over_time({of(site, exporter, 'up')}[{RECENT}]))"

@@ -20,7 +20,7 @@ def object_problems(site: Site, objects: Mapping[str, Iterable[Manifest]]) -> li
     """The problems of a site's objects, by component; all at once, in their order."""
     file = f"sites/{site.name}.yaml"
     every = [(f"{name}.{m.name}", m) for name, manifests in objects.items() for m in manifests]
-    return [*_invalid(file, every), *_doubled(file, every)]
+    return [*_invalid(file, every), *_duplicates(file, every)]
 
 
 def _invalid(file: str, objects: Iterable[Named]) -> Iterator[Problem]:
@@ -32,22 +32,22 @@ def _invalid(file: str, objects: Iterable[Named]) -> Iterator[Problem]:
             fix += f"; of the object's {len(faults)} faults begin with {first}"
         for fault in faults:
             where = ".".join(map(str, (path, *fault.path)))
-            message = f"{_named(manifest)}: {fault.message}"
+            message = f"{_title(manifest)}: {fault.message}"
             yield Problem(file, 0, 0, Code.OBJECT_INVALID, where, "", message, fix)
 
 
-def _doubled(file: str, objects: Iterable[Named]) -> Iterator[Problem]:
+def _duplicates(file: str, objects: Iterable[Named]) -> Iterator[Problem]:
     owners: dict[tuple[str, ...], str] = {}
     for path, manifest in objects:
         api, *rest = manifest.key
         identity = (manifest.target.value, api.rpartition("/")[0], *rest)
         if identity in owners:
-            message = f"{_named(manifest)} is also made as {owners[identity]}"
+            message = f"{_title(manifest)} is also made as {owners[identity]}"
             yield Problem(
                 file, 0, 0, Code.DUPLICATE_NAME, path, "", message, "rename one of the two"
             )
         owners[identity] = path
 
 
-def _named(manifest: Manifest) -> str:
+def _title(manifest: Manifest) -> str:
     return f"{manifest.kind} {manifest.key[3]}"

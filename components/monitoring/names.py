@@ -1,6 +1,6 @@
 """Names of the monitoring's objects, and their common parts."""
 
-from components.making.manifest import Json, Manifest, Target, labels, pruned
+from components.making.manifest import Json, Manifest, Target, labels, prune
 from schemas.facts.site import Site
 from schemas.model.monitoring import Monitoring
 
@@ -32,7 +32,7 @@ def metadata(site: Site, monitoring: Monitoring, name: str, /, **more: str) -> J
     }
 
 
-def operated(
+def operator_object(
     site: Site, monitoring: Monitoring, kind: tuple[str, str], name: str, spec: Json
 ) -> Manifest:
     """An object of the Prometheus operator; ``kind`` is its API's version and its kind. It has the
@@ -42,7 +42,7 @@ def operated(
         "apiVersion": f"monitoring.coreos.com/{version}",
         "kind": word,
         "metadata": metadata(site, monitoring, name, **monitoring.labels),
-        "spec": pruned(spec),
+        "spec": prune(spec),
     }
     return Manifest(f"{word}/{name}", body, target=Target.SITE)
 

@@ -6,7 +6,7 @@ Their namespace is not made: Prometheus, Alertmanager and Grafana run in it, whi
 from collections.abc import Sequence
 
 from components.making.dump import dump
-from components.making.manifest import Json, Manifest, annotated
+from components.making.manifest import Json, Manifest, annotate
 from components.making.watch import RUNBOOKS, Watched
 from components.monitoring.alerts import groups, scrapes
 from components.monitoring.dashboards import dashboards
@@ -16,7 +16,7 @@ from components.monitoring.names import (
     PREFIX,
     RULES,
     files,
-    operated,
+    operator_object,
 )
 from components.monitoring.routes import SITE_LABEL, routing
 from components.monitoring.scrape import scraping
@@ -30,7 +30,7 @@ def objects(site: Site, watched: Sequence[Watched]) -> list[Manifest]:
     monitoring = site.file.monitoring
     if monitoring is None:
         return []
-    return annotated(
+    return annotate(
         [
             *rules(site, monitoring, watched),
             *scraping(site, monitoring, scrapes(watched)),
@@ -43,10 +43,12 @@ def objects(site: Site, watched: Sequence[Watched]) -> list[Manifest]:
 
 def rules(site: Site, monitoring: Monitoring, watched: Sequence[Watched]) -> list[Manifest]:
     """The rules: an object of the operator for each group, or one file for each."""
-    found = [linked(monitoring, labelled(site, group)) for group in groups(site, watched)]
+    found = [
+        link_runbooks(monitoring, label_alerts(site, group)) for group in groups(site, watched)
+    ]
     if monitoring.prometheus_operator:
         return [
-            operated(
+            operator_object(
                 site,
                 monitoring,
                 ("v1", "PrometheusRule"),
@@ -70,7 +72,7 @@ def custom_resources(
     return [files(site, monitoring, CUSTOM_RESOURCES, data)] if found else []
 
 
-def labelled(site: Site, group: Json) -> Json:
+def label_alerts(site: Site, group: Json) -> Json:
     """A group whose alerts carry their site, as one Alertmanager may serve several; recording rules
     stay unchanged."""
     own = {SITE_LABEL: site.name}
@@ -81,15 +83,15 @@ def labelled(site: Site, group: Json) -> Json:
     return {**group, "rules": said}
 
 
-def linked(monitoring: Monitoring, group: Json) -> Json:
+def link_runbooks(monitoring: Monitoring, group: Json) -> Json:
     """A group whose alerts link to their runbooks, where the site gives the address of these."""
     if monitoring.runbooks_url is None:
         return group
     folder = monitoring.runbooks_url.rstrip("/")
-    return {**group, "rules": [_linked(folder, rule) for rule in group["rules"]]}
+    return {**group, "rules": [_link_runbook(folder, rule) for rule in group["rules"]]}
 
 
-def _linked(folder: str, rule: Json) -> Json:
+def _link_runbook(folder: str, rule: Json) -> Json:
     told = rule.get("annotations", {})
     if "runbook_url" not in told:
         return rule

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from components.making.dump import dump
 from components.making.manifest import Json, Manifest
-from components.monitoring.names import ROUTES, ROUTES_FILE, SECRETS_FOLDER, files, operated
+from components.monitoring.names import ROUTES, ROUTES_FILE, SECRETS_FOLDER, files, operator_object
 from schemas.facts.site import Site
 from schemas.model.monitoring import Monitoring, Receiver
 from schemas.model.vocabulary import ReceiverKind
@@ -81,7 +81,7 @@ def routing(site: Site, monitoring: Monitoring) -> Manifest:
     if monitoring.prometheus_operator:
         spec = configuration(site, monitoring)
         kind = ("v1alpha1", "AlertmanagerConfig")
-        return operated(site, monitoring, kind, ROUTES, spec)
+        return operator_object(site, monitoring, kind, ROUTES, spec)
     return files(site, monitoring, ROUTES, {ROUTES_FILE: dump(whole(site, monitoring))})
 
 
@@ -106,7 +106,7 @@ def configuration(site: Site, monitoring: Monitoring) -> Json:
                 }
             ],
         },
-        "receivers": [_operated_receiver(each) for each in monitoring.receivers],
+        "receivers": [_operator_receiver(each) for each in monitoring.receivers],
         "inhibitRules": [
             {
                 "sourceMatch": [_matcher(*each) for each in sources(inhibition)],
@@ -136,7 +136,7 @@ def _matcher(name: str, how: str, value: str) -> Json:
     return {"name": name, "matchType": how, "value": value}
 
 
-def _operated_receiver(receiver: Receiver) -> Json:
+def _operator_receiver(receiver: Receiver) -> Json:
     secret = {"name": receiver.secret, "key": receiver.key}
     match receiver.kind:
         case ReceiverKind.WEBHOOK:
@@ -175,8 +175,10 @@ def whole(site: Site, monitoring: Monitoring) -> Json:
         "receivers": [_plain_receiver(each) for each in monitoring.receivers],
         "inhibit_rules": [
             {
-                "source_matchers": [_written(*each) for each in sources(inhibition)],
-                "target_matchers": [_written(*each) for each in targets(inhibition, site.name)],
+                "source_matchers": [_format_matcher(*each) for each in sources(inhibition)],
+                "target_matchers": [
+                    _format_matcher(*each) for each in targets(inhibition, site.name)
+                ],
                 "equal": [SITE_LABEL, *inhibition.equal],
             }
             for inhibition in INHIBITIONS
@@ -184,7 +186,7 @@ def whole(site: Site, monitoring: Monitoring) -> Json:
     }
 
 
-def _written(name: str, how: str, value: str) -> str:
+def _format_matcher(name: str, how: str, value: str) -> str:
     return f'{name}{how}"{value}"'
 
 

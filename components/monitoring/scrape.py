@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from components.making.dump import dump
 from components.making.manifest import Json, Manifest
 from components.making.watch import Scrape
-from components.monitoring.names import PREFIX, SCRAPE, SCRAPE_FILE, files, operated
+from components.monitoring.names import PREFIX, SCRAPE, SCRAPE_FILE, files, operator_object
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.monitoring import Monitoring
@@ -45,8 +45,8 @@ def _monitor(site: Site, monitoring: Monitoring, scrape: Scrape) -> Manifest:
         "path": scrape.path,
         "interval": INTERVAL,
         "scrapeTimeout": TIMEOUT,
-        "relabelings": _camel([*_targets(scrape), *_dropped()]),
-        "metricRelabelings": _camel(kept(scrape)) or None,
+        "relabelings": _camel([*_targets(scrape), *_drop_labels()]),
+        "metricRelabelings": _camel(metric_filter(scrape)) or None,
     }
     if scrape.secure:
         # Programs that sign their own certificate: it says nothing.
@@ -59,14 +59,14 @@ def _monitor(site: Site, monitoring: Monitoring, scrape: Scrape) -> Manifest:
         "selector": {"matchLabels": scrape.labels, "matchExpressions": expressions},
         f"{word}{'E' if word else 'e'}ndpoints": [{k: v for k, v in endpoint.items() if v}],
     }
-    return operated(site, monitoring, ("v1", kind), f"{PREFIX}-{scrape.name}", spec)
+    return operator_object(site, monitoring, ("v1", kind), f"{PREFIX}-{scrape.name}", spec)
 
 
 def _among(pools: tuple[str, ...]) -> Json:
     return {"key": POOL_LABEL, "operator": "In", "values": list(pools)}
 
 
-def _dropped() -> list[Json]:
+def _drop_labels() -> list[Json]:
     """Drops the labels that the operator adds, so that series are the same with and without it, and
     a program's own label of a container keeps its name."""
     return [{"regex": "container|endpoint|service", "action": "labeldrop"}]
@@ -90,18 +90,18 @@ def scrape_config(scrape: Scrape) -> Json:
         "scrape_timeout": TIMEOUT,
         "metrics_path": scrape.path,
         "kubernetes_sd_configs": [discovery],
-        "relabel_configs": [*_chosen(scrape), *_targets(scrape)],
+        "relabel_configs": [*_pod_filter(scrape), *_targets(scrape)],
     }
     if scrape.secure:
         found["scheme"] = "https"
         found["authorization"] = {"credentials_file": TOKEN}
         found["tls_config"] = {"insecure_skip_verify": True}
-    if kept(scrape):
-        found["metric_relabel_configs"] = kept(scrape)
+    if metric_filter(scrape):
+        found["metric_relabel_configs"] = metric_filter(scrape)
     return found
 
 
-def _chosen(scrape: Scrape) -> list[Json]:
+def _pod_filter(scrape: Scrape) -> list[Json]:
     """The pods that run and have the labels. The port is written, not found: of pods that declare
     several ports, or none, one target is left."""
     wanted = {
@@ -119,8 +119,8 @@ def _chosen(scrape: Scrape) -> list[Json]:
             "target_label": "__address__",
             "replacement": f"${{1}}:{scrape.port}",
         },
-        _copied("namespace", "namespace"),
-        _copied("pod_name", "pod"),
+        _copy_label("namespace", "namespace"),
+        _copy_label("pod_name", "pod"),
     ]
 
 
@@ -133,7 +133,7 @@ def _rule(source: list[str], regex: str, action: str) -> Json:
     return {"source_labels": source, "regex": regex, "action": action}
 
 
-def _copied(source: str, target: str) -> Json:
+def _copy_label(source: str, target: str) -> Json:
     return {"source_labels": [META + source], "target_label": target}
 
 
@@ -145,11 +145,11 @@ def _targets(scrape: Scrape) -> list[Json]:
     pool = {"source_labels": [_label(POOL_LABEL)], "target_label": "pool"}
     return [
         {"target_label": "job", "replacement": scrape.job},
-        _copied("pod_node_name", "node"),
+        _copy_label("pod_node_name", "node"),
         pool,
     ]
 
 
-def kept(scrape: Scrape) -> list[Json]:
+def metric_filter(scrape: Scrape) -> list[Json]:
     """The filter of metrics to keep; all are kept where none is named."""
     return [_rule(["__name__"], "|".join(scrape.keep), "keep")] if scrape.keep else []

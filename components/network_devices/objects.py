@@ -5,7 +5,7 @@ which comes with the operator.
 """
 
 from components.making import daemons
-from components.making.manifest import Manifest, annotated
+from components.making.manifest import Manifest, annotate
 from components.network_devices.names import COMPONENT, NAMESPACE
 from components.network_devices.operator import operator
 from components.network_devices.plugins import rdma_plugin, sriov_plugin
@@ -27,4 +27,4 @@ def objects(site: Site) -> list[Manifest]:
         found.insert(0, space)
     if not by_plugin:
         found += operator(site)
-    return annotated(found)
+    return annotate(found)

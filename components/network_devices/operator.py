@@ -9,7 +9,7 @@ Source: sriov-network-operator 1.6.0, api/v1, controllers, pkg/webhook.
 
 import json
 
-from components.making.manifest import Json, Manifest, Target, labels, pruned
+from components.making.manifest import Json, Manifest, Target, labels, prune
 from components.making.rdma import network_name
 from components.network_devices.names import COMPONENT, OPERATOR_API
 from schemas.facts.site import Site
@@ -72,7 +72,7 @@ def _pace(site: Site, pool: Pool) -> Manifest:
 def _policy(site: Site, pool: Pool, sriov: Sriov) -> Manifest:
     """How the interfaces of a resource are divided. All that the webhook would fill in is written,
     so that it changes nothing."""
-    spec = pruned(
+    spec = prune(
         {
             "resourceName": sriov.name,
             "nodeSelector": {POOL_LABEL: pool.name},
@@ -97,7 +97,7 @@ def _network(site: Site, sriov: Sriov, namespace: str) -> Manifest:
     infiniband = sriov.link is LinkType.INFINIBAND
     kind = "SriovIBNetwork" if infiniband else "SriovNetwork"
     ipam = {"type": "whereabouts", "range": sriov.addresses} if sriov.addresses else {}
-    spec = pruned(
+    spec = prune(
         {
             "resourceName": sriov.name,
             "networkNamespace": namespace,

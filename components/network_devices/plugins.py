@@ -17,9 +17,9 @@ from components.making.manifest import (
     Json,
     Manifest,
     Target,
-    hashed,
+    hash_name,
     labels,
-    pruned,
+    prune,
 )
 from components.making.rdma import RDMA_PREFIX
 from components.network_devices.names import COMPONENT, NAMESPACE, RDMA_PLUGIN, SRIOV_PLUGIN
@@ -73,12 +73,12 @@ SRIOV = Plugin(
 
 def rdma_plugin(site: Site, pool: Pool) -> list[Manifest]:
     """The RDMA shared device plugin on a pool."""
-    resources = [found for each in pool.network_devices.rdma for found in _shared(each)]
+    resources = [found for each in pool.network_devices.rdma for found in _shared_devices(each)]
     config = {"periodicUpdateInterval": LOOKS_AGAIN_SECONDS, "configList": resources}
     return _plugin(site, pool, RDMA, config)
 
 
-def _shared(rdma: Rdma) -> list[Json]:
+def _shared_devices(rdma: Rdma) -> list[Json]:
     return [
         {
             "resourceName": name,
@@ -93,11 +93,11 @@ def _shared(rdma: Rdma) -> list[Json]:
 def sriov_plugin(site: Site, pool: Pool) -> list[Manifest]:
     """The SR-IOV device plugin on a pool whose OS image makes the functions."""
     prefix = site.file.network_devices.prefix
-    resources = [_divided(each, prefix) for each in pool.network_devices.sriov]
+    resources = [_function_resource(each, prefix) for each in pool.network_devices.sriov]
     return _plugin(site, pool, SRIOV, {"resourceList": resources})
 
 
-def _divided(sriov: Sriov, prefix: str) -> Json:
+def _function_resource(sriov: Sriov, prefix: str) -> Json:
     """A resource's devices, as functions 0 to n-1 of its interfaces: an interface that is not
     divided yet would count as a device itself."""
     driven = sriov.driver is VirtualFunctionDriver.NETDEVICE
@@ -105,7 +105,7 @@ def _divided(sriov: Sriov, prefix: str) -> Json:
     return {
         "resourceName": sriov.name,
         "resourcePrefix": prefix,
-        "selectors": pruned(
+        "selectors": prune(
             {
                 "pfNames": [f"{name}#{functions}" for name in sorted(sriov.interfaces)],
                 "isRdma": sriov.rdma or None,
@@ -117,7 +117,7 @@ def _divided(sriov: Sriov, prefix: str) -> Json:
     }
 
 
-def _sorted(value: Any) -> Any:
+def _sort_resources(value: Any) -> Any:
     if not isinstance(value, list):
         return value
     return sorted(value, key=lambda resource: str(resource["resourceName"]))
@@ -125,7 +125,7 @@ def _sorted(value: Any) -> Any:
 
 def _plugin(site: Site, pool: Pool, plugin: Plugin, config: Json) -> list[Manifest]:
     # In the order of their names, so that nothing restarts where lines of a site file swap places.
-    config = {key: _sorted(value) for key, value in config.items()}
+    config = {key: _sort_resources(value) for key, value in config.items()}
     name = f"{plugin.name}-{pool.name}"
     body = {
         "apiVersion": "v1",
@@ -145,7 +145,7 @@ def _plugin(site: Site, pool: Pool, plugin: Plugin, config: Json) -> list[Manife
         [*SOCKETS, *plugin.paths, {"name": "config", "configMap": {"name": name}}],
         # Interfaces are found by name, and only the host's network has them.
         pod={"hostNetwork": True, "securityContext": {}},
-        annotations={CONFIGURATION_ANNOTATION: hashed(plugin.name, config)},
+        annotations={CONFIGURATION_ANNOTATION: hash_name(plugin.name, config)},
         vital=True,
     )
     return [
@@ -156,7 +156,7 @@ def _plugin(site: Site, pool: Pool, plugin: Plugin, config: Json) -> list[Manife
 
 def _container(site: Site, plugin: Plugin) -> Json:
     paths = ((each["name"], each["hostPath"]["path"]) for each in (*SOCKETS, *plugin.paths))
-    return pruned(
+    return prune(
         {
             "name": plugin.name,
             "image": site.release.images[plugin.name],

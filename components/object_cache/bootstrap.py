@@ -130,7 +130,7 @@ def _probes_listener() -> Json:
             ],
         },
     }
-    manager = _asked("probes", probe_routes())
+    manager = _admin_manager("probes", probe_routes())
     return {**_listener("probes", PROBES_PORT, manager, http=[health]), **_BEYOND_LIMITS}
 
 
@@ -144,7 +144,7 @@ def _metrics_listener() -> Json:
             "max_connections": SCRAPERS,
         },
     }
-    manager = _asked("metrics", metrics_routes(METRICS, ADMIN))
+    manager = _admin_manager("metrics", metrics_routes(METRICS, ADMIN))
     made = _listener("metrics", METRICS_PORT, manager, network=[limit])
     return {**made, **_BEYOND_LIMITS}
 
@@ -152,7 +152,7 @@ def _metrics_listener() -> Json:
 _BEYOND_LIMITS: Json = {"ignore_global_conn_limit": True, "bypass_overload_manager": True}
 
 
-def _asked(name: str, routes: Json) -> Json:
+def _admin_manager(name: str, routes: Json) -> Json:
     return {
         "stat_prefix": name,
         "codec_type": "HTTP1",

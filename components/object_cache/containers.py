@@ -24,7 +24,7 @@ def probes(path: str, port: str, start_seconds: int, *, alive: Json | None = Non
     }
 
 
-def scraped(port: int, path: str | None) -> dict[str, str]:
+def scrape_annotations(port: int, path: str | None) -> dict[str, str]:
     """The annotations by which Prometheus finds metrics; none where there is no path."""
     if path is None:
         return {}

@@ -11,7 +11,7 @@ from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest
 from components.making.pod_security import SECURITY, pod_security
 from components.object_cache import bootstrap
 from components.object_cache.cluster import ENDPOINTS_FOLDER
-from components.object_cache.containers import probes, resources, scraped
+from components.object_cache.containers import probes, resources, scrape_annotations
 from components.object_cache.names import (
     BOOTSTRAP,
     COMPONENT,
@@ -57,7 +57,7 @@ def _daemon(site: Site, cache: Cache) -> Daemon:
             "securityContext": pod_security(USER),
         },
         annotations={
-            **scraped(bootstrap.METRICS_PORT, bootstrap.METRICS),
+            **scrape_annotations(bootstrap.METRICS_PORT, bootstrap.METRICS),
             # It reads its bootstrap when it starts and never again.
             CONFIGURATION_ANNOTATION: hashlib.sha256(text.encode()).hexdigest(),
         },

@@ -100,12 +100,12 @@ class Maglev:
             raise ValueError(f"{self.size} entries: the size of a Maglev table is {allowed}")
         if len(self.hosts) > MOST_HOSTS:
             raise ValueError(f"{len(self.hosts)} hosts: no more than {MOST_HOSTS} are possible")
-        for one, other in pairwise(self.ordered):
+        for one, other in pairwise(self.host_order):
             if one == other:  # how two share their entries depends on the order of Envoy's file
                 raise ValueError(f"{one} is there twice: a host has one place in a Maglev table")
 
     @cached_property
-    def ordered(self) -> list[str]:
+    def host_order(self) -> list[str]:
         """The hosts in the order in which they take turns: UTF-8 keeps the order of code points."""
         return sorted(self.hosts)
 
@@ -139,7 +139,9 @@ class Maglev:
             return {}
         each, more = divmod(self.size, len(self.hosts))
         counts = (each + (number < more) for number in range(len(self.hosts)))
-        return {host: count / self.size for host, count in zip(self.ordered, counts, strict=True)}
+        return {
+            host: count / self.size for host, count in zip(self.host_order, counts, strict=True)
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ class Moved:
     or those that new hosts must get to have their share."""
 
 
-def moved(before: Maglev, after: Maglev) -> Moved:
+def compare_tables(before: Maglev, after: Maglev) -> Moved:
     """The share of keys to which a change of the hosts, or of the table's size, gives another host.
 
     Of tables of one size the entries are compared. Tables of two sizes, both prime, have nothing
@@ -202,7 +204,7 @@ class _Filled:
     def put(self, number: int, spec: Maglev, labels: Mapping[str, int]) -> None:
         """Fill the table of a number; an entry holds the label of its host."""
         records = array("I")
-        for host in spec.ordered:
+        for host in spec.host_order:
             place, step = _hash(host) % self.size, _hash(host, 1) % (self.size - 1) + 1
             records.extend((place, step, labels[host]))
         self.memory.write(self.store, records.tobytes())

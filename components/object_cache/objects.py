@@ -1,7 +1,7 @@
 """Every object of a site's cache, on its own cluster, in a fixed order."""
 
 from components.making.daemons import namespace
-from components.making.manifest import Manifest, annotated
+from components.making.manifest import Manifest, annotate
 from components.object_cache.bootstrap import bootstrap_config
 from components.object_cache.buckets import bucket_config
 from components.object_cache.budgets import budget
@@ -20,7 +20,7 @@ def objects(site: Site) -> list[Manifest]:
     cache = site.file.cache
     if cache is None:
         return []
-    return annotated(
+    return annotate(
         [
             # Servers have a folder of their host, and its network.
             namespace(site, cache.namespace, COMPONENT, level="privileged"),
@@ -29,7 +29,7 @@ def objects(site: Site) -> list[Manifest]:
             *servers(site, cache),
             budget(site, cache, SERVER, site.cache_pools()),
             bootstrap_config(site, cache),
-            _found(site, cache),
+            _discovery(site, cache),
             *envoys(site, cache),
             budget(site, cache, ENVOY, site.file.pools),
             service(site, cache),
@@ -37,7 +37,7 @@ def objects(site: Site) -> list[Manifest]:
     )
 
 
-def _found(site: Site, cache: Cache) -> Manifest:
+def _discovery(site: Site, cache: Cache) -> Manifest:
     """How Envoy finds the servers."""
     if cache.discovery is CacheDiscovery.DNS:
         return servers_by_name(site, cache)

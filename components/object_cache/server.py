@@ -9,10 +9,10 @@ in its environment, so that nothing has to be written twice.
 import hashlib
 
 from components.making.daemons import Daemon, host_path, on_pool
-from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, Target, pruned
+from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, Target, prune
 from components.making.pod_security import SECURITY, pod_security
 from components.object_cache.buckets import bucket_text
-from components.object_cache.containers import probes, resources, scraped
+from components.object_cache.containers import probes, resources, scrape_annotations
 from components.object_cache.names import (
     AUDIENCE_VARIABLE,
     BUCKETS,
@@ -53,7 +53,7 @@ def servers(site: Site, cache: Cache) -> list[Manifest]:
 def _daemon(cache: Cache, text: str) -> Daemon:
     """The server; ``text`` is what its pods are restarted for when it changes."""
     server = cache.server
-    annotations = scraped(server.port, server.metrics_path)
+    annotations = scrape_annotations(server.port, server.metrics_path)
     if text:
         annotations[CONFIGURATION_ANNOTATION] = hashlib.sha256(text.encode()).hexdigest()
     return Daemon(
@@ -83,7 +83,7 @@ def _daemon(cache: Cache, text: str) -> Daemon:
 def _container(cache: Cache) -> Json:
     server = cache.server
     folder = server.config_path.rpartition("/")[0]
-    return pruned(
+    return prune(
         {
             "name": SERVER,
             "image": server.image,
@@ -112,7 +112,7 @@ def _container(cache: Cache) -> Json:
     )
 
 
-def told(cache: Cache) -> dict[str, str]:
+def environment(cache: Cache) -> dict[str, str]:
     """The site file's settings of the cache, as a server finds them in its environment: the names
     are those of the reference server, which needs no arguments
     (cache-server/cache_server/settings.py).
@@ -133,7 +133,7 @@ def _environment(cache: Cache) -> list[Json]:
     ``$(CACHE_PORT)`` (Kubernetes 1.34, EnvVar.value and Container.args). The address is the host's
     first one, which pods in its network have and are probed at (status.hostIP)."""
     own = cache.server.env
-    every = {**told(cache), **{name: own[name] for name in sorted(own)}}
+    every = {**environment(cache), **{name: own[name] for name in sorted(own)}}
     host = {"name": HOST_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": "status.hostIP"}}}
     return [host, *({"name": name, "value": value} for name, value in every.items())]
 

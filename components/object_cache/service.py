@@ -1,6 +1,6 @@
 """How pods and hosts reach the cache: one Service, and one more where DNS finds the servers."""
 
-from components.making.manifest import Json, Manifest, Target, pruned
+from components.making.manifest import Json, Manifest, Target, prune
 from components.object_cache.names import (
     ENVOY,
     NAME_LABEL,
@@ -39,7 +39,7 @@ def service(site: Site, cache: Cache) -> Manifest:
         "trafficDistribution": traffic_distribution(site.file.cluster.kubernetes),
     }
     metadata = of_program(site, cache, cache.service, ENVOY)
-    return _service("cache", metadata, pruned(spec))
+    return _service("cache", metadata, prune(spec))
 
 
 def traffic_distribution(version: KubernetesVersion) -> str:

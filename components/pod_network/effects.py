@@ -13,7 +13,7 @@ from typing import Any
 
 from components.effects.applying import MERGED, Applier, Fixed, Kind, effect, rules
 from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.kubernetes import applied_by
+from components.effects.kubernetes import rules_for
 from components.effects.rules import Judge, Rule, find, find_whole, harmless, unknown
 from components.effects.vocabulary import (
     ABSENT,
@@ -37,11 +37,11 @@ CONFLICT = "pulumi-kubernetes 4.25.0, provider/pkg/await/await.go; KEP-555 (serv
 CONFIG_MAP: Name = (COMPONENT, "ConfigMap/pod-network")
 Objects = dict[Name, Manifest]
 Changes = dict[Name, ObjectChange]
-MERGING = applied_by(Applier.CLUSTER_API)
+MERGING = rules_for(Applier.CLUSTER_API)
 TRAFFIC = "whether other pods keep their network meanwhile is up to the network's own program"
 
 
-def brought(side: Side | None) -> Objects:
+def resource_set_objects(side: Side | None) -> Objects:
     """The objects that Cluster API applies to a site's own cluster, by their names there."""
     config = side.objects.get(CONFIG_MAP) if side else None
     return _inside(config)
@@ -106,10 +106,12 @@ def manifests(
         yield unknown(site, change, field.path)
         return
     own = field._replace(path=field.path[3:])
-    yield from _told(change, field.path[:3], _judged(inner, one, own))
+    yield from _as_effects_of(change, field.path[:3], _judge_inner(inner, one, own))
 
 
-def _judged(inner: SiteChange, one: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+def _judge_inner(
+    inner: SiteChange, one: ObjectChange, field: FieldChange | None
+) -> Iterator[Effect]:
     """The effect of a field, an addition or a removal of an object that Cluster API applies."""
     whole = one.before is None or one.after is None
     at = () if whole or field is None else field.path
@@ -120,13 +122,13 @@ def _judged(inner: SiteChange, one: ObjectChange, field: FieldChange | None) -> 
         yield from rule.judge(inner, one, None if whole else field)
 
 
-def _told(change: ObjectChange, at: Path, effects: Iterable[Effect]) -> Iterator[Effect]:
+def _as_effects_of(change: ObjectChange, at: Path, effects: Iterable[Effect]) -> Iterator[Effect]:
     """Effects of an object that was applied as effects of ``change``."""
     for each in effects:
-        yield _noted(each)._replace(name=change.name, path=(*at, *each.path))
+        yield _add_traffic_note(each)._replace(name=change.name, path=(*at, *each.path))
 
 
-def _noted(each: Effect) -> Effect:
+def _add_traffic_note(each: Effect) -> Effect:
     restarts = each.impact is Impact.POD_RESTART
     return each._replace(why=f"{each.why}; {TRAFFIC}") if restarts else each
 
@@ -154,12 +156,12 @@ def _over(
     """The effect of the first application of all new objects, over old ones where there are any."""
     inner = _site_inside(site, old, new, _pairs(old, new))
     for one in inner.changes.values():
-        yield from _told(change, (*at, one.one.name), _every(inner, one))
+        yield from _as_effects_of(change, (*at, one.one.name), _every(inner, one))
 
 
 def _every(inner: SiteChange, one: ObjectChange) -> Iterator[Effect]:
     for field in one.fields if one.before else (None,):
-        yield from _judged(inner, one, field)
+        yield from _judge_inner(inner, one, field)
 
 
 def _pairs(old: Objects, new: Objects) -> Changes:
@@ -186,11 +188,11 @@ def _fields(old: Json, new: Json, at: Path) -> Iterator[FieldChange]:
         mine, theirs = old.get(key, ABSENT), new.get(key, ABSENT)
         if isinstance(mine, dict) and isinstance(theirs, dict):
             yield from _fields(mine, theirs, (*at, key))
-        elif _written(mine) != _written(theirs):
+        elif _canonical_text(mine) != _canonical_text(theirs):
             yield FieldChange((*at, key), mine, theirs)
 
 
-def _written(value: Any) -> str:
+def _canonical_text(value: Any) -> str:
     """A value as text: 1, 1.0 and true differ, and maps in another order do not."""
     return json.dumps(value, sort_keys=True, default=repr)
 
@@ -202,16 +204,16 @@ def _direct(rule: Rule) -> Rule:
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
         comes = change.before is None and change.one.target is Target.SITE
-        there = brought(site.before) if comes else {}
+        there = resource_set_objects(site.before) if comes else {}
         if change.name in there and site.side.fleet.context is not None:
-            yield from _adopted(site, change, there)
+            yield from _adoption(site, change, there)
         else:
-            yield from (_noted(each) for each in rule.judge(site, change, field))
+            yield from (_add_traffic_note(each) for each in rule.judge(site, change, field))
 
     return rule._replace(judge=judge)
 
 
-def _adopted(site: SiteChange, change: ObjectChange, there: Objects) -> Iterator[Effect]:
+def _adoption(site: SiteChange, change: ObjectChange, there: Objects) -> Iterator[Effect]:
     """An object that Cluster API applied before, and Pulumi takes over by server-side apply."""
     new = {name: each for name, each in site.side.objects.items() if each.target is Target.SITE}
     inner = _site_inside(site, there, new, _pairs(there, new))
@@ -223,19 +225,19 @@ def _adopted(site: SiteChange, change: ObjectChange, there: Objects) -> Iterator
             "belongs to Cluster API, so take it over first and change it afterwards"
         )
     yield effect(change, None, Impact.NONE, why, CONFLICT)
-    yield from _told(change, (), found)
+    yield from _as_effects_of(change, (), found)
 
 
 def _on_management(rule: Rule, judge: Judge) -> Rule:
     """A rule for ConfigMaps of the management cluster; ``rule`` is for those of the site's own."""
 
-    def chosen(
+    def judge_target(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
         ours = change.one.target is Target.MANAGEMENT and site.before is not None
         yield from (judge if ours else rule.judge)(site, change, field)
 
-    return rule._replace(judge=chosen)
+    return rule._replace(judge=judge_target)
 
 
 def config_comes_or_goes(

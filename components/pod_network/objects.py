@@ -5,7 +5,7 @@ node gets ready, so its objects in the site's own cluster are protected; a Clust
 not, as Cluster API never deletes what it applied.
 """
 
-from components.making.manifest import SITE_LABEL, Manifest, Target, annotated, labels
+from components.making.manifest import SITE_LABEL, Manifest, Target, annotate, labels
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import read_manifests
 from schemas.model.vocabulary import PodNetworkInstall
@@ -18,8 +18,8 @@ def objects(site: Site) -> list[Manifest]:
     network = site.file.cluster.pod_network
     text = site.texts[network.manifests]
     if network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
-        return annotated(through_cluster_api(site, text))
-    return annotated(directly(site, text))
+        return annotate(through_cluster_api(site, text))
+    return annotate(directly(site, text))
 
 
 def through_cluster_api(site: Site, text: str) -> list[Manifest]:

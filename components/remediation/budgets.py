@@ -2,7 +2,7 @@
 
 from components.making.faults import QUARANTINED_TAINT
 from components.making.manifest import Json, Manifest, Target
-from components.remediation.names import NODEOPS_API, healed, metadata, of_healer
+from components.remediation.names import NODEOPS_API, metadata, remediated_pools, remediator_labels
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.vocabulary import Role
@@ -27,20 +27,20 @@ def budgets(site: Site) -> list[Manifest]:
     own, and the operations of its pool choose it by these alone.
     """
     found = []
-    for healer, pool in healed(site):
+    for remediator, pool in remediated_pools(site):
         out = CONTROL_PLANE_TAINTS if pool.role is Role.CONTROL_PLANE else OUT_TAINTS
         targets: list[Json] = [{"key": key, "operator": "Exists"} for key in out]
-        name = f"{healer.name}-{pool.name}"
+        name = f"{remediator.name}-{pool.name}"
         body = {
             "apiVersion": NODEOPS_API,
             "kind": "NodeDisruptionBudget",
-            "metadata": metadata(site, name, **of_healer(healer, pool)),
+            "metadata": metadata(site, name, **remediator_labels(remediator, pool)),
             "spec": {
                 "selector": {POOL_LABEL: pool.name},
-                "maxUnavailable": healer.max_unavailable,
+                "maxUnavailable": remediator.max_unavailable,
                 "taintTargets": targets,
             },
         }
-        title = f"NodeDisruptionBudget/{healer.name}/{pool.name}"
+        title = f"NodeDisruptionBudget/{remediator.name}/{pool.name}"
         found.append(Manifest(title, body, target=Target.SITE))
     return found

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from components.making.faults import CONDITIONS
 from components.making.manifest import Json
-from schemas.facts.feature_gates import operated
+from schemas.facts.feature_gates import uses_gpu_operator
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel, Health
 from schemas.model.remediation import Detector
@@ -100,7 +100,7 @@ def files(site: Site, pool: Pool) -> dict[str, str]:
     # Who takes out single devices reads from the message which they are.
     telling = {Fault.PCIE_LINK_DEGRADED} if site.taints_devices(pool) else set()
     made = {monitor(each): _monitor(each, detector, each.fault in telling) for each in found}
-    return {name: _dumped(body) for name, body in made.items()} | texts
+    return {name: _dump(body) for name, body in made.items()} | texts
 
 
 def monitor(check: Check) -> str:
@@ -145,7 +145,7 @@ def _damping(check: Check, detector: Detector) -> list[str]:
     return [STATE, BOOT_ID, check.fault.value, *counts, *of_run]
 
 
-def _dumped(monitor: Json) -> str:
+def _dump(monitor: Json) -> str:
     return json.dumps(monitor, indent=1) + "\n"
 
 
@@ -179,7 +179,9 @@ def _root(place: _Place, health: Health) -> str:
     settings = place.site.file.accelerators
     operator = settings.gpu_operator if settings else None
     model = place.site.model(place.pool)
-    brought = operator is not None and operator.drivers and operated(place.site, model or "")
+    brought = (
+        operator is not None and operator.drivers and uses_gpu_operator(place.site, model or "")
+    )
     root = DRIVER_ROOT if brought and health.root == "/" else health.root
     return f"{HOST}{root}".rstrip("/")
 
@@ -189,7 +191,7 @@ def _error(place: _Place) -> Check:
     return Check(Fault.ACCELERATOR_ERROR, (STATE, BOOT_ID, xids))
 
 
-def _degraded(place: _Place) -> Check:
+def _link_check(place: _Place) -> Check:
     record = place.record
     lanes = str(record.pci.link_width)
     return Check(Fault.PCIE_LINK_DEGRADED, (SYSTEM, lanes, *_pci(record)))
@@ -213,7 +215,7 @@ def _deadlock(place: _Place) -> Check:
 _MAKERS: Mapping[Fault, Callable[[_Place], Check]] = {
     Fault.ACCELERATOR_MISSING: _missing,
     Fault.ACCELERATOR_ERROR: _error,
-    Fault.PCIE_LINK_DEGRADED: _degraded,
+    Fault.PCIE_LINK_DEGRADED: _link_check,
     Fault.DISK_FULL: _full,
     Fault.READ_ONLY_FILESYSTEM: _read_only,
     Fault.KERNEL_DEADLOCK: _deadlock,

@@ -7,8 +7,8 @@ from components.making.taints import CONTROL_PLANE_LABEL, tolerations
 from components.remediation.names import (
     COMPONENT,
     CONTROLLER,
-    chosen,
     own,
+    selector_labels,
     settings_of,
 )
 from schemas.facts.site import Site
@@ -25,7 +25,7 @@ def controller(site: Site) -> list[Manifest]:
         "metadata": own(site, CONTROLLER),
         "spec": {
             "maxUnavailable": 1,
-            "selector": {"matchLabels": chosen(CONTROLLER)},
+            "selector": {"matchLabels": selector_labels(CONTROLLER)},
             "unhealthyPodEvictionPolicy": "AlwaysAllow",
         },
     }
@@ -36,7 +36,7 @@ def controller(site: Site) -> list[Manifest]:
 
 
 def _deployment(site: Site) -> Json:
-    named = {**labels(site.name, COMPONENT), **chosen(CONTROLLER)}
+    named = {**labels(site.name, COMPONENT), **selector_labels(CONTROLLER)}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -44,7 +44,7 @@ def _deployment(site: Site) -> Json:
         "spec": {
             # Each on a host of its own.
             "replicas": min(REPLICAS, site.replicas(site.control_plane)),
-            "selector": {"matchLabels": chosen(CONTROLLER)},
+            "selector": {"matchLabels": selector_labels(CONTROLLER)},
             # Where there are only two hosts, none has room for one more: replicas stay apart.
             "strategy": {
                 "type": "RollingUpdate",
@@ -57,7 +57,10 @@ def _deployment(site: Site) -> Json:
 
 def _pod(site: Site) -> Json:
     """On the control plane: a controller that drains the node it is on would end itself."""
-    apart = {"labelSelector": {"matchLabels": chosen(CONTROLLER)}, "topologyKey": HOSTNAME_LABEL}
+    apart = {
+        "labelSelector": {"matchLabels": selector_labels(CONTROLLER)},
+        "topologyKey": HOSTNAME_LABEL,
+    }
     return {
         "serviceAccountName": CONTROLLER,
         "automountServiceAccountToken": True,

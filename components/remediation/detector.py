@@ -11,7 +11,7 @@ from components.making.manifest import (
     Json,
     Manifest,
     Target,
-    hashed,
+    hash_name,
     labels,
 )
 from components.making.pod_security import SECURITY, pod_security
@@ -54,7 +54,7 @@ def detectors(site: Site) -> list[Manifest]:
     return found
 
 
-def _named(site: Site, name: str, namespace: str | None = None) -> Json:
+def _metadata(site: Site, name: str, namespace: str | None = None) -> Json:
     metadata: Json = {"name": name, "labels": {**labels(site.name, COMPONENT), NAME_LABEL: NAME}}
     return metadata if namespace is None else {**metadata, "namespace": namespace}
 
@@ -65,13 +65,13 @@ def _account(site: Site, remediation: Remediation) -> list[Manifest]:
     account = {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
-        "metadata": _named(site, NAME, remediation.namespace),
+        "metadata": _metadata(site, NAME, remediation.namespace),
     }
     group = "rbac.authorization.k8s.io"
     binding = {
         "apiVersion": f"{group}/v1",
         "kind": "ClusterRoleBinding",
-        "metadata": _named(site, BINDING),
+        "metadata": _metadata(site, BINDING),
         "roleRef": {
             "apiGroup": group,
             "kind": "ClusterRole",
@@ -91,7 +91,7 @@ def _configuration(
     body = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": _named(site, f"{NAME}-{pool.name}", remediation.namespace),
+        "metadata": _metadata(site, f"{NAME}-{pool.name}", remediation.namespace),
         "data": texts,
     }
     return Manifest(f"ConfigMap/{NAME}/{pool.name}", body, target=Target.SITE)
@@ -114,7 +114,7 @@ def _daemon(site: Site, remediation: Remediation, pool: Pool, texts: dict[str, s
             host_path("kernel-log", "/dev/kmsg", "CharDevice"),
         ],
         pod={"serviceAccountName": NAME, "hostPID": True, "securityContext": {}},
-        annotations={CONFIGURATION_ANNOTATION: hashed(NAME, texts)},
+        annotations={CONFIGURATION_ANNOTATION: hash_name(NAME, texts)},
         min_ready_seconds=READY_SECONDS,
         vital=True,
     )

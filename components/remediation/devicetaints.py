@@ -20,16 +20,16 @@ from components.making.manifest import (
     Json,
     Manifest,
     Target,
-    hashed,
+    hash_name,
     labels,
 )
 from components.making.pod_security import POD_SECURITY, SECURITY
 from components.making.taints import CONTROL_PLANE_LABEL, tolerations
 from components.remediation.names import (
     COMPONENT,
-    chosen,
     metadata,
     own,
+    selector_labels,
     settings_of,
     shared_name,
     tools_image,
@@ -94,7 +94,7 @@ def _rights(site: Site) -> list[Json]:
         "metadata": own(site, NAME),
         "automountServiceAccountToken": False,
     }
-    named = metadata(site, shared_name(NAME), **chosen(NAME))
+    named = metadata(site, shared_name(NAME), **selector_labels(NAME))
     role = {"apiVersion": f"{_RBAC}/v1", "kind": "ClusterRole", "metadata": named, "rules": rules}
     place = {"name": NAME, "namespace": settings_of(site).namespace}
     binding = {
@@ -109,15 +109,15 @@ def _rights(site: Site) -> list[Json]:
 
 def _deployment(site: Site, texts: dict[str, str]) -> Json:
     """One at a time: a second one would do the same for nothing."""
-    named = {**labels(site.name, COMPONENT), **chosen(NAME)}
-    digest = hashed(NAME, dict(texts))
+    named = {**labels(site.name, COMPONENT), **selector_labels(NAME)}
+    digest = hash_name(NAME, dict(texts))
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": own(site, NAME),
         "spec": {
             "replicas": 1,
-            "selector": {"matchLabels": chosen(NAME)},
+            "selector": {"matchLabels": selector_labels(NAME)},
             "strategy": {"type": "Recreate"},
             "template": {
                 "metadata": {"labels": named, "annotations": {CONFIGURATION_ANNOTATION: digest}},

@@ -20,12 +20,12 @@ internal/controller/selfnoderemediation_controller.go (rebootIfNeeded, didIReboo
 
 from components.making.faults import CONDITIONS
 from components.making.manifest import Json, Manifest, Target
-from components.remediation.names import HEALER_LABEL, metadata, of_healer
+from components.remediation.names import REMEDIATOR_LABEL, metadata, remediator_labels
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
-from schemas.model.remediation import Healer, Remediation
+from schemas.model.remediation import Remediation, Remediator
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import HealerKind
+from schemas.model.vocabulary import RemediatorKind
 
 CHECK_API = "remediation.medik8s.io/v1alpha1"
 TEMPLATE_API = "self-node-remediation.medik8s.io/v1alpha1"
@@ -41,18 +41,20 @@ def health_checks(site: Site) -> list[Manifest]:
     if settings is None:
         return []
     found: list[Manifest] = []
-    for healer in settings.healers:
-        if healer.kind is not HealerKind.MEDIK8S:
+    for remediator in settings.healers:
+        if remediator.kind is not RemediatorKind.MEDIK8S:
             continue
-        pools = [each for each in site.file.pools if each.name in healer.pools]
+        pools = [each for each in site.file.pools if each.name in remediator.pools]
         checks = [
-            _check(site, settings, healer, each) for each in pools if site.mended(each, healer)
+            _check(site, settings, remediator, each)
+            for each in pools
+            if site.repairs(each, remediator)
         ]
-        found += [_template(site, settings, healer), *checks] if checks else []
+        found += [_template(site, settings, remediator), *checks] if checks else []
     return found
 
 
-def _template(site: Site, settings: Remediation, healer: Healer) -> Manifest:
+def _template(site: Site, settings: Remediation, remediator: Remediator) -> Manifest:
     """The template of the remediator's remediations.
 
     With ``Automatic`` the pods of a rebooted host are taken off by the taint
@@ -62,22 +64,22 @@ def _template(site: Site, settings: Remediation, healer: Healer) -> Manifest:
         "apiVersion": TEMPLATE_API,
         "kind": "SelfNodeRemediationTemplate",
         "metadata": metadata(
-            site, healer.name, settings.medik8s.namespace, **{HEALER_LABEL: healer.name}
+            site, remediator.name, settings.medik8s.namespace, **{REMEDIATOR_LABEL: remediator.name}
         ),
         "spec": {"template": {"spec": {"remediationStrategy": "Automatic"}}},
     }
-    return Manifest(f"SelfNodeRemediationTemplate/{healer.name}", body, target=Target.SITE)
+    return Manifest(f"SelfNodeRemediationTemplate/{remediator.name}", body, target=Target.SITE)
 
 
-def _check(site: Site, settings: Remediation, healer: Healer, pool: Pool) -> Manifest:
+def _check(site: Site, settings: Remediation, remediator: Remediator, pool: Pool) -> Manifest:
     """The health check of a remediator's pool."""
-    faults = site.mended(pool, healer)
-    settled = f"{_settled_seconds(settings)}s"
+    faults = site.repairs(pool, remediator)
+    settled = f"{_settling_seconds(settings)}s"
     reference = {
         "apiVersion": TEMPLATE_API,
         "kind": "SelfNodeRemediationTemplate",
         "namespace": settings.medik8s.namespace,
-        "name": healer.name,
+        "name": remediator.name,
     }
     step = {
         "remediationTemplate": reference,
@@ -87,7 +89,9 @@ def _check(site: Site, settings: Remediation, healer: Healer, pool: Pool) -> Man
     body = {
         "apiVersion": CHECK_API,
         "kind": "NodeHealthCheck",
-        "metadata": metadata(site, f"{healer.name}-{pool.name}", **of_healer(healer, pool)),
+        "metadata": metadata(
+            site, f"{remediator.name}-{pool.name}", **remediator_labels(remediator, pool)
+        ),
         "spec": {
             "selector": {"matchLabels": {POOL_LABEL: pool.name}},
             "unhealthyConditions": _conditions(settings, [CONDITIONS[each] for each in faults]),
@@ -95,7 +99,7 @@ def _check(site: Site, settings: Remediation, healer: Healer, pool: Pool) -> Man
             # a time all that are not begun wait for a person. The rules keep it within
             # max_faulty_percent and the pool's machines; more than there are nodes would be an
             # error (getMinHealthy).
-            "maxUnhealthy": healer.max_unavailable,
+            "maxUnhealthy": remediator.max_unavailable,
             "stormCooldownDuration": settled,
             "healthyDelay": settled,
             # One step: without a next one a repair that takes too long is given up, and says so
@@ -103,7 +107,7 @@ def _check(site: Site, settings: Remediation, healer: Healer, pool: Pool) -> Man
             "escalatingRemediations": [step],
         },
     }
-    return Manifest(f"NodeHealthCheck/{healer.name}/{pool.name}", body, target=Target.SITE)
+    return Manifest(f"NodeHealthCheck/{remediator.name}/{pool.name}", body, target=Target.SITE)
 
 
 def _conditions(settings: Remediation, types: list[str]) -> list[Json]:
@@ -119,7 +123,7 @@ def _conditions(settings: Remediation, types: list[str]) -> list[Json]:
     return [*found, *ready]
 
 
-def _settled_seconds(settings: Remediation) -> int:
+def _settling_seconds(settings: Remediation) -> int:
     """The time until a fault that is still there is found again, twice over. For so long a host has
     to look healthy before it counts, and a pool before it is repaired again after too many
     faults."""

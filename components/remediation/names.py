@@ -4,13 +4,13 @@ from components.making.faults import DOMAIN
 from components.making.manifest import Json, labels
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
-from schemas.model.remediation import Healer, Remediation
+from schemas.model.remediation import Remediation, Remediator
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import HealerKind
+from schemas.model.vocabulary import RemediatorKind
 
 COMPONENT = "remediation"
 NAME_LABEL = "app.kubernetes.io/name"
-HEALER_LABEL = f"{DOMAIN}/healer"
+REMEDIATOR_LABEL = f"{DOMAIN}/healer"
 """On objects of a remediator: its name."""
 CONTROLLER = "node-operation-controller"
 """Node Operation Controller, and its name among the release's images."""
@@ -39,26 +39,26 @@ def settings_of(site: Site) -> Remediation:
     return site.file.remediation
 
 
-def healed(site: Site) -> list[tuple[Healer, Pool]]:
+def remediated_pools(site: Site) -> list[tuple[Remediator, Pool]]:
     """Each remediator of kind Node Operation Controller with each pool that it repairs something
     on, in the order of the file."""
     return [
-        (healer, pool)
-        for healer in (site.file.remediation.healers if site.file.remediation else [])
-        if healer.kind is HealerKind.NODE_OPERATION_CONTROLLER
+        (remediator, pool)
+        for remediator in (site.file.remediation.healers if site.file.remediation else [])
+        if remediator.kind is RemediatorKind.NODE_OPERATION_CONTROLLER
         for pool in site.file.pools
-        if pool.name in healer.pools and site.mended(pool, healer)
+        if pool.name in remediator.pools and site.repairs(pool, remediator)
     ]
 
 
-def chosen(program: str) -> dict[str, str]:
+def selector_labels(program: str) -> dict[str, str]:
     """The labels by which a program's pods are selected; they can never change."""
     return {NAME_LABEL: program}
 
 
-def of_healer(healer: Healer, pool: Pool) -> dict[str, str]:
+def remediator_labels(remediator: Remediator, pool: Pool) -> dict[str, str]:
     """The labels of a remediator's objects for a pool; budgets are chosen by them."""
-    return {HEALER_LABEL: healer.name, POOL_LABEL: pool.name}
+    return {REMEDIATOR_LABEL: remediator.name, POOL_LABEL: pool.name}
 
 
 def metadata(site: Site, name: str, namespace: str = "", **more: str) -> Json:
@@ -69,7 +69,7 @@ def metadata(site: Site, name: str, namespace: str = "", **more: str) -> Json:
 
 def own(site: Site, program: str) -> Json:
     """The metadata of an object of one program, in the namespace of the remediation."""
-    return metadata(site, program, settings_of(site).namespace, **chosen(program))
+    return metadata(site, program, settings_of(site).namespace, **selector_labels(program))
 
 
 def shared_name(part: str) -> str:

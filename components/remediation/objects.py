@@ -1,13 +1,13 @@
 """Every object of a site's fault remediation, in a fixed order."""
 
 from components.making.daemons import namespace
-from components.making.manifest import Manifest, annotated
+from components.making.manifest import Manifest, annotate
 from components.remediation.budgets import budgets
 from components.remediation.controller import controller
 from components.remediation.detector import detectors
 from components.remediation.devicetaints import device_taints
 from components.remediation.medik8s import health_checks
-from components.remediation.names import COMPONENT, healed, settings_of
+from components.remediation.names import COMPONENT, remediated_pools, settings_of
 from components.remediation.operations import templates
 from components.remediation.reboot import script
 from components.remediation.rights import rights
@@ -24,7 +24,7 @@ def objects(site: Site) -> list[Manifest]:
         return []
     found = [namespace(site, settings_of(site).namespace, COMPONENT, "privileged")]
     found += [*detectors(site), *device_taints(site), *health_checks(site)]
-    if healed(site):
+    if remediated_pools(site):
         found += [*rights(site), *controller(site), script(site), *turns(site)]
         found += [*budgets(site), *templates(site)]
-    return annotated(found)
+    return annotate(found)

@@ -8,8 +8,8 @@ from components.making.taints import CONTROL_PLANE_LABEL, tolerations
 from components.remediation.names import (
     COMPONENT,
     REBOOTS,
-    chosen,
     own,
+    selector_labels,
     settings_of,
     tools_image,
 )
@@ -43,7 +43,7 @@ def job(site: Site, ours: dict[str, str]) -> Json:
     No deadline and no time to live: a Job that fails or vanishes makes the controller take its
     taint off a broken node. The script ends by itself, and well unless its pod is ended before.
     """
-    named = {**labels(site.name, COMPONENT), **chosen(REBOOTS), **ours}
+    named = {**labels(site.name, COMPONENT), **selector_labels(REBOOTS), **ours}
     return {
         "metadata": {"namespace": settings_of(site).namespace, "labels": named},
         "spec": {

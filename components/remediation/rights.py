@@ -6,9 +6,9 @@ from components.remediation.names import (
     REBOOT_ANNOTATION,
     REBOOTS,
     TURNS,
-    chosen,
     metadata,
     own,
+    selector_labels,
     settings_of,
     shared_name,
 )
@@ -106,7 +106,7 @@ def _account(
         "automountServiceAccountToken": False,
     }
     subject = _subject(program, settings_of(site).namespace)
-    shared = metadata(site, shared_name(program), **chosen(program))
+    shared = metadata(site, shared_name(program), **selector_labels(program))
     bodies = [account, *_role("ClusterRole", shared, everywhere, subject)]
     if own_rules:
         bodies += _role("Role", own(site, program), own_rules, subject)
@@ -118,7 +118,7 @@ def _management(site: Site) -> list[Manifest]:
 
     Its token is not made here: a kubeconfig with it is the site's own, in a Secret of its cluster.
     """
-    names = metadata(site, REBOOTS, site.name, **chosen(REBOOTS))
+    names = metadata(site, REBOOTS, site.name, **selector_labels(REBOOTS))
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": names}
     bodies = [account, *_role("Role", names, HOSTS_RULES, _subject(REBOOTS, site.name))]
     bodies += _only_annotations(site)
@@ -151,7 +151,7 @@ def _only_annotations(site: Site) -> list[Json]:
     """Nothing of a BareMetalHost but two annotations may be changed by that account: rights know no
     fields, and who may change a host's spec, or ask for its inspection, can have it erased or hold
     it for ever."""
-    names = metadata(site, f"foresite-{site.name}-{REBOOTS}", **chosen(REBOOTS))
+    names = metadata(site, f"foresite-{site.name}-{REBOOTS}", **selector_labels(REBOOTS))
     user = f"system:serviceaccount:{site.name}:{REBOOTS}"
     rules = {
         "apiGroups": ["metal3.io"],
@@ -171,7 +171,7 @@ def _only_annotations(site: Site) -> list[Json]:
         ],
         "validations": [
             {"expression": each, "message": "reboots may change their own annotations alone"}
-            for each in _unchanged()
+            for each in _unchanged_fields()
         ],
     }
     binding = {"policyName": names["name"], "validationActions": ["Deny"]}
@@ -179,7 +179,7 @@ def _only_annotations(site: Site) -> list[Json]:
     return [_admission(kind, names, policy), _admission(f"{kind}Binding", names, binding)]
 
 
-def _unchanged() -> list[str]:
+def _unchanged_fields() -> list[str]:
     """The fields of a changed host that must stay equal; one look-up for each annotation costs
     little."""
     kept = ("spec", "metadata.?labels", "metadata.?finalizers", "metadata.?ownerReferences")

@@ -9,9 +9,9 @@ from components.making.taints import CONTROL_PLANE_LABEL, tolerations
 from components.remediation.names import (
     COMPONENT,
     TURNS,
-    chosen,
-    healed,
     own,
+    remediated_pools,
+    selector_labels,
     settings_of,
     tools_image,
 )
@@ -55,25 +55,25 @@ def configuration(site: Site) -> str:
         f"verdict {reboot.timeout_seconds}",
         f"percent {settings.max_faulty_percent}",
     ]
-    for healer, pool in healed(site):
-        lines.append(f"healer {pool.name} {healer.name} {healer.max_unavailable}")
+    for remediator, pool in remediated_pools(site):
+        lines.append(f"healer {pool.name} {remediator.name} {remediator.max_unavailable}")
         lines += [
-            f"fault {pool.name} {healer.name} {fault} {CONDITIONS[fault]}"
-            for fault in site.mended(pool, healer)
+            f"fault {pool.name} {remediator.name} {fault} {CONDITIONS[fault]}"
+            for fault in site.repairs(pool, remediator)
         ]
     return "\n".join(lines) + "\n"
 
 
 def _deployment(site: Site, digest: str) -> Json:
     """One at a time: two would give twice as many turns."""
-    named = {**labels(site.name, COMPONENT), **chosen(TURNS)}
+    named = {**labels(site.name, COMPONENT), **selector_labels(TURNS)}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": own(site, TURNS),
         "spec": {
             "replicas": 1,
-            "selector": {"matchLabels": chosen(TURNS)},
+            "selector": {"matchLabels": selector_labels(TURNS)},
             "strategy": {"type": "Recreate"},
             "template": {
                 # Its lines it reads in each round, and itself only once: a change starts it anew.

@@ -60,10 +60,12 @@ def _gang(side: Side | None, name: str) -> Gang | None:
     return next((own.gang for backend, own in every if backend.name == name), None)
 
 
-def _told(judge: Judge) -> Judge:
+def _add_restart_notes(judge: Judge) -> Judge:
     """``judge`` for a scheduler's Deployment, with the effect of its pods' restart on jobs."""
 
-    def told(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    def judge_restart(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
         stays = change.after is not None
         waiting = GANGS_WAIT if _gang(site.before, _backend(change.one)) else ""
         after = JOBS_GO_ON if stays else "running jobs continue; pods that name it wait for ever"
@@ -73,13 +75,15 @@ def _told(judge: Judge) -> Judge:
             sources = f"{each.source}, {PLUGIN if waiting else SERVER}"
             yield each._replace(why=f"{each.why}; {notes}", source=sources) if restarts else each
 
-    return told
+    return judge_restart
 
 
-def _configured(judge: Judge) -> Judge:
+def _add_gang_notes(judge: Judge) -> Judge:
     """``judge`` for a scheduler's ConfigMap, with the effect of another prefix on gangs."""
 
-    def told(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    def judge_content(
+        site: SiteChange, change: ObjectChange, field: FieldChange | None
+    ) -> Iterable[Effect]:
         yield from judge(site, change, field)
         name = _backend(change.one)
         old, new = (_gang(side, name) for side in (site.before, site.after))
@@ -90,7 +94,7 @@ def _configured(judge: Judge) -> Judge:
             )
             yield effect(change, field, Impact.NONE, why, NAMES)
 
-    return told
+    return judge_content
 
 
 def _moves(site: SiteChange, name: str) -> bool:
@@ -104,7 +108,7 @@ def _moves(site: SiteChange, name: str) -> bool:
 def _of_the_scheduler(judge: Judge) -> Judge:
     """``judge`` for rights: nobody loses what only a scheduler had that goes, or only a plugin."""
 
-    def narrowed(
+    def judge_scheduler(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
         name = _backend(change.one)
@@ -115,7 +119,7 @@ def _of_the_scheduler(judge: Judge) -> Judge:
             known = each.impact is Impact.UNKNOWN and why
             yield each._replace(impact=Impact.NONE, why=why, hosts=()) if known else each
 
-    return narrowed
+    return judge_scheduler
 
 
 def judges_teams(
@@ -183,8 +187,8 @@ _OWN = (
     CRON_JOBS._replace(gone=ONE_CANARY),
 )
 _NARROWED = {
-    kinds.DEPLOYMENT: _told,
-    "ConfigMap": _configured,
+    kinds.DEPLOYMENT: _add_restart_notes,
+    "ConfigMap": _add_gang_notes,
     **dict.fromkeys(kinds.RIGHTS, _of_the_scheduler),
 }
 RULES: list[Rule] = [

@@ -61,7 +61,7 @@ def on_pools(site: Site, backend: Backend) -> Json:
     return {"nodeAffinity": required}
 
 
-def chosen(backend: Backend) -> dict[str, str]:
+def selector_labels(backend: Backend) -> dict[str, str]:
     """The labels by which a backend's scheduler pods are selected; they can never change."""
     return {NAME_LABEL: SCHEDULER, INSTANCE_LABEL: backend.name}
 
@@ -75,7 +75,7 @@ def metadata(site: Site, name: str, namespace: str = "", **more: str) -> Json:
 def own(site: Site, backend: Backend, suffix: str = "") -> Json:
     """The metadata of an object of one backend, in the namespace of the schedulers."""
     space = site.scheduling.namespace
-    return metadata(site, backend.name + suffix, space, **chosen(backend))
+    return metadata(site, backend.name + suffix, space, **selector_labels(backend))
 
 
 def shared_name(backend: Backend, part: str) -> str:

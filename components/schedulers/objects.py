@@ -1,7 +1,7 @@
 """The schedulers of a site, in a fixed order; none where the site has no backends."""
 
 from components.making import daemons
-from components.making.manifest import Manifest, annotated
+from components.making.manifest import Manifest, annotate
 from components.schedulers.canary import canary, priority_class
 from components.schedulers.gangpolicies import gang_policies
 from components.schedulers.names import COMPONENT, run_here
@@ -14,7 +14,7 @@ from schemas.facts.site import Site
 def objects(site: Site) -> list[Manifest]:
     """Every object of the site's schedulers, on its own cluster."""
     found = [*schedulers(site), *gang_policies(site), *scheduler_policies(site)]
-    return annotated(found)
+    return annotate(found)
 
 
 def schedulers(site: Site) -> list[Manifest]:

@@ -5,7 +5,7 @@ feature gates (Kubernetes 1.34, plugin/pkg/auth/authorizer/rbac/bootstrappolicy/
 """
 
 from components.making.manifest import Json, Manifest, Target
-from components.schedulers.names import chosen, metadata, own, shared_name
+from components.schedulers.names import metadata, own, selector_labels, shared_name
 from schemas.facts.site import Site
 from schemas.model.scheduling import Backend, KubeScheduler
 
@@ -31,7 +31,7 @@ def rights(site: Site, backend: Backend, scheduler: KubeScheduler) -> list[Manif
     plugins = plugin_rules(scheduler)
     if plugins:
         name = shared_name(backend, "plugins")
-        body = {"rules": plugins, "metadata": metadata(site, name, **chosen(backend))}
+        body = {"rules": plugins, "metadata": metadata(site, name, **selector_labels(backend))}
         found.append(_rbac("ClusterRole", body, backend, "plugins"))
         found.append(_cluster_binding(site, backend, "plugins", name))
     return [*found, *_lease(site, backend), _readers_binding(site, backend)]
@@ -68,7 +68,7 @@ def _to_account(site: Site, backend: Backend, kind: str, role: str) -> Json:
 
 
 def _cluster_binding(site: Site, backend: Backend, part: str, role: str) -> Manifest:
-    names = metadata(site, shared_name(backend, part), **chosen(backend))
+    names = metadata(site, shared_name(backend, part), **selector_labels(backend))
     body = {"metadata": names, **_to_account(site, backend, "ClusterRole", role)}
     return _rbac("ClusterRoleBinding", body, backend, part)
 
@@ -90,6 +90,8 @@ def _lease(site: Site, backend: Backend) -> list[Manifest]:
 
 
 def _readers_binding(site: Site, backend: Backend) -> Manifest:
-    names = metadata(site, shared_name(backend, "readers"), "kube-system", **chosen(backend))
+    names = metadata(
+        site, shared_name(backend, "readers"), "kube-system", **selector_labels(backend)
+    )
     body = {"metadata": names, **_to_account(site, backend, "Role", READERS_ROLE)}
     return _rbac("RoleBinding", body, backend, "readers")

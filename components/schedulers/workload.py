@@ -14,7 +14,7 @@ from components.making.manifest import (
     Manifest,
     Target,
     labels,
-    pruned,
+    prune,
 )
 from components.making.pod_security import POD_SECURITY, SECURITY
 from components.making.taints import CONTROL_PLANE_LABEL, tolerations
@@ -26,8 +26,8 @@ from components.schedulers.names import (
     HEALTH_PORT,
     METRICS_PORT,
     SCHEDULER,
-    chosen,
     own,
+    selector_labels,
 )
 from schemas.facts.feature_gates import gate_list
 from schemas.facts.site import Site
@@ -62,7 +62,7 @@ def deployment(site: Site, backend: Backend, text: str) -> Json:
     digest = hashlib.sha256(text.encode()).hexdigest()
     template = {
         "metadata": {
-            "labels": {**labels(site.name, COMPONENT), **chosen(backend)},
+            "labels": {**labels(site.name, COMPONENT), **selector_labels(backend)},
             # It reads its configuration when it starts and never again.
             "annotations": {CONFIGURATION_ANNOTATION: digest},
         },
@@ -74,7 +74,7 @@ def deployment(site: Site, backend: Backend, text: str) -> Json:
         "metadata": own(site, backend),
         "spec": {
             "replicas": scheduler.replicas,
-            "selector": {"matchLabels": chosen(backend)},
+            "selector": {"matchLabels": selector_labels(backend)},
             # No host has room for one more: replicas stay apart.
             "strategy": {
                 "type": "RollingUpdate",
@@ -86,7 +86,10 @@ def deployment(site: Site, backend: Backend, text: str) -> Json:
 
 
 def _pod(site: Site, backend: Backend, scheduler: KubeScheduler) -> Json:
-    apart = {"labelSelector": {"matchLabels": chosen(backend)}, "topologyKey": HOSTNAME_LABEL}
+    apart = {
+        "labelSelector": {"matchLabels": selector_labels(backend)},
+        "topologyKey": HOSTNAME_LABEL,
+    }
     return {
         "serviceAccountName": backend.name,
         "automountServiceAccountToken": True,
@@ -103,7 +106,7 @@ def _pod(site: Site, backend: Backend, scheduler: KubeScheduler) -> Json:
 
 
 def _container(site: Site, scheduler: KubeScheduler) -> Json:
-    return pruned(
+    return prune(
         {
             "name": SCHEDULER,
             "image": scheduler.image,
@@ -167,12 +170,12 @@ def _guards(site: Site, backend: Backend) -> list[Json]:
     ports."""
     budget = {
         "maxUnavailable": 1,
-        "selector": {"matchLabels": chosen(backend)},
+        "selector": {"matchLabels": selector_labels(backend)},
         "unhealthyPodEvictionPolicy": "AlwaysAllow",
     }
     service = {
         "clusterIP": "None",
-        "selector": chosen(backend),
+        "selector": selector_labels(backend),
         "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
         "publishNotReadyAddresses": True,
     }
@@ -194,7 +197,7 @@ def _network(backend: Backend) -> Json:
     Probes come from the pod's own node, which no policy shuts out (networking/v1, NetworkPolicy).
     """
     return {
-        "podSelector": {"matchLabels": chosen(backend)},
+        "podSelector": {"matchLabels": selector_labels(backend)},
         "policyTypes": ["Ingress"],
         "ingress": [{"ports": [{"port": METRICS_PORT, "protocol": "TCP"}]}],
     }

@@ -6,7 +6,7 @@ Sources: External Secrets 2.9, apis/externalsecrets/v1/externalsecret_types.go,
 pkg/controllers/externalsecret (templates of metadata, ownership, deletion policies).
 """
 
-from components.making.manifest import Json, Manifest, Target, annotated, labels
+from components.making.manifest import Json, Manifest, Target, annotate, labels
 from schemas.facts.secret_references import SecretReference, secret_references
 from schemas.facts.site import Site
 from schemas.model.secrets import Secrets, SecretStore
@@ -28,7 +28,7 @@ def objects(site: Site) -> list[Manifest]:
     secrets = site.file.secrets
     if secrets is None:
         return []
-    return annotated([_external(site, secrets, each) for each in secret_references(site)])
+    return annotate([_external(site, secrets, each) for each in secret_references(site)])
 
 
 def _external(site: Site, secrets: Secrets, reference: SecretReference) -> Manifest:

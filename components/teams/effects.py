@@ -20,9 +20,9 @@ from components.effects.resources import (
     NAMESPACES,
     PRIORITY,
     SCHEDULING,
-    emptied,
     namespace_labels,
-    unprioritised,
+    namespace_removal,
+    priority_class_removal,
 )
 from components.effects.rules import Judge, Rule, harmless
 from components.effects.vocabulary import (
@@ -36,13 +36,13 @@ from components.effects.vocabulary import (
 )
 from components.source import site_of
 from components.teams.namespaces import RDMA_LABEL
-from schemas.facts.quotas import Holder, held
+from schemas.facts.quotas import Holder, models_held_by
 from schemas.kubernetes.node_labels import TEAM_LABEL
 
 THROTTLER = "pfnet/kube-throttler 1.7.4, pkg/controllers/clusterthrottle_controller.go"
 KUEUE = "Kueue 0.19.2, pkg/controller/core"
 PREEMPTION = "Kueue 0.19.2, pkg/scheduler/preemption/classical"
-TIERS = "Kueue 0.19.2, pkg/controller/core/workloadpriorityclass_controller.go"
+PRIORITIES = "Kueue 0.19.2, pkg/controller/core/workloadpriorityclass_controller.go"
 FLAVORS = "Kueue 0.19.2, pkg/util/equality/podset.go"
 VOLCANO = "Volcano 1.15.1, installer/helm/chart/volcano/config, pkg/webhooks/admission/queues"
 LOCAL_QUEUES = "Kueue 0.19.2, apis/kueue/v1beta2/localqueue_types.go (CEL rule)"
@@ -65,7 +65,7 @@ def belonging(
     yield effect(change, field, Impact.NONE, why, f"{THROTTLER}, {ADMISSION}")
 
 
-def default_tier(
+def default_priority(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
     """The PriorityClass of pods that name none; the API server knows one at a time."""
@@ -94,22 +94,22 @@ def ordering(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
         yield from SAME_ORDER(site, change, field)
         return
     its = site_of(site.side)
-    pools = [pool for model in held(its, Holder.KUEUE) for pool in its.pools_with(model)]
+    pools = [pool for model in models_held_by(its, Holder.KUEUE) for pool in its.pools_with(model)]
     hosts = tuple(host.name for pool in pools for host in its.hosts_of(pool))
     why = (
         "PriorityClasses change order: running jobs get the new value, and pending jobs may now "
         "preempt "
         "them; how many is not in Git"
     )
-    found = effect(change, field, Impact.DRAIN, why, f"{TIERS}, {PREEMPTION}")
+    found = effect(change, field, Impact.DRAIN, why, f"{PRIORITIES}, {PREEMPTION}")
     yield found._replace(hosts=hosts, at_most=running(site.side, hosts))
 
 
 def _order(side: Side | None, change: ObjectChange) -> list[str]:
     """The PriorityClasses of one side, the lowest first."""
     every = side.objects.values() if side else ()
-    tiers = [each.body for each in every if each.group_kind == change.group_kind]
-    return [each["metadata"]["name"] for each in sorted(tiers, key=lambda each: each["value"])]
+    priorities = [each.body for each in every if each.group_kind == change.group_kind]
+    return [each["metadata"]["name"] for each in sorted(priorities, key=lambda each: each["value"])]
 
 
 def judging(_site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
@@ -150,16 +150,16 @@ MOVED = harmless("running jobs continue; those that wait for it start no more", 
 PLACED = harmless("running jobs stay where they are; those that start later go so", FLAVORS)
 KEPT = harmless(f"running jobs continue; it goes when no queue names it{_WAITS}", KUEUE)
 SAME_ORDER = harmless(
-    "PriorityClasses keep their order, so the same jobs are scheduled first as before", TIERS
+    "PriorityClasses keep their order, so the same jobs are scheduled first as before", PRIORITIES
 )
-UNORDERED = harmless("jobs keep the number that they have", TIERS)
+UNORDERED = harmless("jobs keep the number that they have", PRIORITIES)
 QUEUE = harmless(
     "running jobs continue, above the limit too; none starts until there is room", VOLCANO
 )
 NO_QUEUE = harmless("running jobs continue; those that wait in it start no more", VOLCANO)
 
 
-def throttled(
+def throttle_change(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
     """A limit that changes; where a resource gets another name, its pods are no longer counted."""
@@ -175,15 +175,15 @@ KINDS = (
     Kind(
         "Namespace",
         harmless("it is empty at first", NAMESPACES),
-        emptied,
+        namespace_removal,
         (),
         labels=belonging,
     ),
     Kind(
         "PriorityClass.scheduling.k8s.io",
         CLASSES,
-        unprioritised,
-        (("globalDefault", default_tier), ("description", CLASSES)),
+        priority_class_removal,
+        (("globalDefault", default_priority), ("description", CLASSES)),
         (
             Fixed("value", replaces=False, refuses=True, source=SCHEDULING),
             Fixed("preemptionPolicy", replaces=False, refuses=True, source=SCHEDULING),
@@ -191,7 +191,9 @@ KINDS = (
     ),
     _limit(kinds.POLICY, judging, judging, judging),
     _limit(kinds.POLICY_BINDING, judging, judging, judging),
-    _limit("ClusterThrottle.schedule.k8s.everpeace.github.com", COUNTED, UNCOUNTED, throttled),
+    _limit(
+        "ClusterThrottle.schedule.k8s.everpeace.github.com", COUNTED, UNCOUNTED, throttle_change
+    ),
     _limit("ClusterQueue.kueue.x-k8s.io", NEW_QUEUE, CLOSED, QUEUED),
     _limit("Cohort.kueue.x-k8s.io", NEW_QUEUE, POOLED, QUEUED),
     _limit(
@@ -204,9 +206,9 @@ KINDS = (
     _limit("ResourceFlavor.kueue.x-k8s.io", NEW_QUEUE, KEPT, PLACED),
     Kind(
         "WorkloadPriorityClass.kueue.x-k8s.io",
-        harmless("no job names it yet", TIERS),
+        harmless("no job names it yet", PRIORITIES),
         UNORDERED,
-        (("value", ordering), ("description", harmless("it is read by people", TIERS))),
+        (("value", ordering), ("description", harmless("it is read by people", PRIORITIES))),
     ),
     _limit("Queue.scheduling.volcano.sh", QUEUE, NO_QUEUE, QUEUE),
 )

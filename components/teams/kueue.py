@@ -14,7 +14,7 @@ from components.making.manifest import Json, Manifest, Target
 from components.making.rdma import needs
 from components.making.taints import tolerations
 from components.teams.names import metadata, of_team
-from schemas.facts.quotas import Holder, held, supply
+from schemas.facts.quotas import Holder, models_held_by, supply
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL
 from schemas.model.scheduling import Team
@@ -33,21 +33,21 @@ cover also what is not limited."""
 def queues(site: Site) -> list[Manifest]:
     """Flavours, the cohort, each team's queues, and PriorityClasses; nothing where Kueue serves no
     model."""
-    models = held(site, Holder.KUEUE)
+    models = models_held_by(site, Holder.KUEUE)
     if not models:
         return []
     teams = site.scheduling.teams
     return [
         *(_flavor(site, model) for model in models),
-        _made(site, "ResourceFlavor", ANY_NODE, {"spec": {}}),
+        _kueue_object(site, "ResourceFlavor", ANY_NODE, {"spec": {}}),
         _cohort(site, models),
         *(_cluster_queue(site, team, models) for team in teams),
         *(_local_queue(site, team, name) for team in teams for name in team.namespaces),
-        *_tiers(site),
+        *_workload_priorities(site),
     ]
 
 
-def _made(site: Site, kind: str, name: str, fields: Json) -> Manifest:
+def _kueue_object(site: Site, kind: str, name: str, fields: Json) -> Manifest:
     body = {"apiVersion": API, "kind": kind, "metadata": metadata(site, name), **fields}
     return Manifest(f"{kind}/{name}", body, target=Target.SITE)
 
@@ -58,7 +58,7 @@ def _flavor(site: Site, model: str) -> Manifest:
     tolerated = tolerations(site.pools_with(model))
     if tolerated:
         spec["tolerations"] = tolerated
-    return _made(site, "ResourceFlavor", model, {"spec": spec})
+    return _kueue_object(site, "ResourceFlavor", model, {"spec": spec})
 
 
 def _cohort(site: Site, models: tuple[str, ...]) -> Manifest:
@@ -68,10 +68,12 @@ def _cohort(site: Site, models: tuple[str, ...]) -> Manifest:
         _group(model, [{"name": site.resource(model), "nominalQuota": str(_devices(site, model))}])
         for model in models
     ]
-    every = [{"name": name, "nominalQuota": much} for name, much in _covered(site).items()]
+    every = [
+        {"name": name, "nominalQuota": much} for name, much in _unlimited_resources(site).items()
+    ]
     spec = {"resourceGroups": [*groups, _group(ANY_NODE, every)]}
     # There is one, however the site is called.
-    return _made(site, "Cohort", site.name, {"spec": spec})._replace(name="Cohort")
+    return _kueue_object(site, "Cohort", site.name, {"spec": spec})._replace(name="Cohort")
 
 
 def _devices(site: Site, model: str) -> int:
@@ -83,7 +85,7 @@ def _group(flavor: str, resources: list[Json]) -> Json:
     return {"coveredResources": names, "flavors": [{"name": flavor, "resources": resources}]}
 
 
-def _covered(site: Site) -> dict[str, str]:
+def _unlimited_resources(site: Site) -> dict[str, str]:
     """The resources that jobs may request besides, without a limit: network devices, the plugins'
     own resources, which admission adds to pods, and models that something else limits.
 
@@ -98,7 +100,7 @@ def _covered(site: Site) -> dict[str, str]:
         if model:
             names += [site.resource(model), site.accelerators[model].plugin.resource]
         found |= dict.fromkeys(names, UNLIMITED_DEVICES)
-    for model in held(site, Holder.KUEUE):
+    for model in models_held_by(site, Holder.KUEUE):
         found.pop(site.resource(model), None)
     return found
 
@@ -117,7 +119,7 @@ def _cluster_queue(site: Site, team: Team, models: tuple[str, ...]) -> Manifest:
         )
         for model in models
     ]
-    rest = [{"name": name, "nominalQuota": "0"} for name in _covered(site)]
+    rest = [{"name": name, "nominalQuota": "0"} for name in _unlimited_resources(site)]
     spec = {
         "cohortName": site.name,
         "namespaceSelector": of_team(team),
@@ -130,7 +132,7 @@ def _cluster_queue(site: Site, team: Team, models: tuple[str, ...]) -> Manifest:
         },
         "resourceGroups": [*groups, _group(ANY_NODE, rest)],
     }
-    return _made(site, "ClusterQueue", team.name, {"spec": spec})
+    return _kueue_object(site, "ClusterQueue", team.name, {"spec": spec})
 
 
 def _local_queue(site: Site, team: Team, namespace: str) -> Manifest:
@@ -143,8 +145,8 @@ def _local_queue(site: Site, team: Team, namespace: str) -> Manifest:
     return Manifest(f"LocalQueue/{namespace}", body, target=Target.SITE)
 
 
-def _tiers(site: Site) -> Iterator[Manifest]:
+def _workload_priorities(site: Site) -> Iterator[Manifest]:
     """The PriorityClasses once more, for the label by which a job may name one for its queue
     alone."""
-    for tier in site.scheduling.priorities:
-        yield _made(site, "WorkloadPriorityClass", tier.name, {"value": tier.value})
+    for priority in site.scheduling.priorities:
+        yield _kueue_object(site, "WorkloadPriorityClass", priority.name, {"value": priority.value})

@@ -10,7 +10,7 @@ from datetime import datetime
 from components.making.manifest import Json, Manifest, Target
 from components.teams.names import metadata, of_team
 from schemas.facts.off_peak import windows
-from schemas.facts.quotas import Holder, held
+from schemas.facts.quotas import Holder, models_held_by
 from schemas.facts.site import Site
 from schemas.model.scheduling import Team
 
@@ -19,7 +19,7 @@ ACCELERATORS = "accelerators"
 
 def throttles(site: Site) -> list[Manifest]:
     """For each throttler a throttle of each team, for all the team's namespaces together."""
-    throttled = held(site, Holder.THROTTLE)
+    throttled = models_held_by(site, Holder.THROTTLE)
     made = []
     for backend in site.scheduling.backends:
         models = [model for model in throttled if site.backend_of(model) is backend]
@@ -68,15 +68,15 @@ def _overrides(site: Site, team: Team, models: list[str]) -> list[Json]:
     given = {**team.accelerators, **team.off_peak}
     return [
         {
-            "begin": _written(each.begin),
-            "end": _written(each.end),
+            "begin": _format_time(each.begin),
+            "end": _format_time(each.end),
             "threshold": _threshold(site, models, given),
         }
         for each in windows(off_peak)
     ]
 
 
-def _written(moment: datetime) -> str:
+def _format_time(moment: datetime) -> str:
     """A moment in the form of RFC 3339."""
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
@@ -86,7 +86,7 @@ def quotas(site: Site) -> list[Manifest]:
 
     A rule sees to it that a team with a guarantee of such a model has one namespace alone.
     """
-    models = held(site, Holder.QUOTA)
+    models = models_held_by(site, Holder.QUOTA)
     if not models:
         return []
     return [

@@ -6,7 +6,7 @@ from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
 from schemas.model.scheduling import Team
 
 COMPONENT = "teams"
-TIERS_ANNOTATION = f"{OWN_DOMAIN}/priorities"
+PRIORITIES_ANNOTATION = f"{OWN_DOMAIN}/priorities"
 """On a team's namespace: the PriorityClasses that it may use, with commas between them."""
 
 
@@ -26,8 +26,12 @@ def of_any_team() -> Json:
     return {"matchExpressions": [{"key": TEAM_LABEL, "operator": "Exists"}]}
 
 
-def tiers_of(site: Site, team: Team) -> list[str]:
+def priorities_of(site: Site, team: Team) -> list[str]:
     """The PriorityClasses that a team may use, the default one among them, in the order of the
     site's."""
-    tiers = site.scheduling.priorities
-    return [tier.name for tier in tiers if tier.default or tier.name in team.priorities]
+    priorities = site.scheduling.priorities
+    return [
+        priority.name
+        for priority in priorities
+        if priority.default or priority.name in team.priorities
+    ]

@@ -6,8 +6,8 @@ from enum import StrEnum
 from components.making import daemons
 from components.making.manifest import Json, Manifest, Target
 from components.making.rdma import needs
-from components.teams.names import COMPONENT, TIERS_ANNOTATION, metadata, tiers_of
-from schemas.facts.quotas import Holder, held, usable_pools
+from components.teams.names import COMPONENT, PRIORITIES_ANNOTATION, metadata, priorities_of
+from schemas.facts.quotas import Holder, models_held_by, usable_pools
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
 from schemas.model.scheduling import Team
@@ -52,9 +52,9 @@ def _namespaces(site: Site, team: Team) -> Iterator[Manifest]:
 def annotations(site: Site, team: Team) -> dict[str, str]:
     """The annotations that policies and Volcano read on a team's namespace."""
     found = {}
-    if held(site, Holder.KUEUE):
-        found[TIERS_ANNOTATION] = ",".join(tiers_of(site, team))
-    if held(site, Holder.VOLCANO):
+    if models_held_by(site, Holder.KUEUE):
+        found[PRIORITIES_ANNOTATION] = ",".join(priorities_of(site, team))
+    if models_held_by(site, Holder.VOLCANO):
         found[QUEUE_ANNOTATION] = team.name
     return found
 

@@ -10,10 +10,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from components.making.admission import in_force
-from components.making.manifest import Json, Manifest, pruned
-from components.teams.names import TIERS_ANNOTATION, metadata, of_any_team
+from components.making.manifest import Json, Manifest, prune
+from components.teams.names import PRIORITIES_ANNOTATION, metadata, of_any_team
 from components.teams.podrules import RULES, VARIABLES, Rule
-from schemas.facts.quotas import Holder, held
+from schemas.facts.quotas import Holder, models_held_by
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
 
@@ -27,7 +27,7 @@ class Judged(NamedTuple):
 
 
 PODS = "pods.teams"
-TIERS = "tiers.teams"
+PRIORITIES = "tiers.teams"
 QUEUES = "queues.teams"
 # Of a pod that runs nothing changes that is judged, but that containers are added to it; its
 # controllers have to be able to write it still when it is judged in another way.
@@ -36,13 +36,14 @@ _ANY_WRITE = ("CREATE", "UPDATE")
 WORKLOADS = Judged("kueue.x-k8s.io", "v1beta2", {"workloads": _ANY_WRITE})
 POD_GROUPS = Judged("scheduling.volcano.sh", "v1beta1", {"podgroups": _ANY_WRITE})
 
-TIER_RULE: Rule = (
+PRIORITY_RULE: Rule = (
     (
         "!has(object.spec.priorityClassRef)"
         " || (oldObject != null"
         " && oldObject.spec.?priorityClassRef == object.spec.?priorityClassRef)"
         " || object.spec.priorityClassRef.name"
-        f" in namespaceObject.metadata.?annotations[?'{TIERS_ANNOTATION}'].orValue('').split(',')"
+        " in "
+        f"namespaceObject.metadata.?annotations[?'{PRIORITIES_ANNOTATION}'].orValue('').split(',')"
     ),
     "the job names a PriorityClass that is not the team's",
 )
@@ -57,9 +58,9 @@ def policies(site: Site) -> list[Manifest]:
     if not site.scheduling.teams:
         return []
     found = _policy(site, PODS, NEW_PODS, RULES, VARIABLES)
-    if held(site, Holder.KUEUE):
-        found += _policy(site, TIERS, WORKLOADS, [TIER_RULE])
-    if held(site, Holder.VOLCANO):
+    if models_held_by(site, Holder.KUEUE):
+        found += _policy(site, PRIORITIES, WORKLOADS, [PRIORITY_RULE])
+    if models_held_by(site, Holder.VOLCANO):
         found += _policy(site, QUEUES, POD_GROUPS, [QUEUE_RULE])
     return found
 
@@ -92,4 +93,4 @@ def _policy(
         "validationActions": ["Deny"],
         "matchResources": {"namespaceSelector": of_any_team()},
     }
-    return in_force(name, metadata(site, f"{name}.{OWN_DOMAIN}"), pruned(spec), binding)
+    return in_force(name, metadata(site, f"{name}.{OWN_DOMAIN}"), prune(spec), binding)

@@ -8,33 +8,33 @@ PriorityClass into a pod that names none), pkg/quota/v1/evaluator/core/pods.go
 from collections.abc import Iterator
 
 from components.making.manifest import Json, Manifest, Target
-from components.teams.names import metadata, tiers_of
+from components.teams.names import metadata, priorities_of
 from schemas.facts.site import Site
 from schemas.model.scheduling import Priority, Team
 
 SCOPE = "PriorityClass"
-OTHER_TIERS = "other-priorities"
+OTHER_PRIORITIES = "other-priorities"
 """The quota of PriorityClasses that are not a team's: whoever is refused reads its name."""
 
 
 def priority_classes(site: Site) -> list[Manifest]:
     """A PriorityClass for each priority of the site file."""
-    return [_priority_class(site, tier) for tier in site.scheduling.priorities]
+    return [_priority_class(site, priority) for priority in site.scheduling.priorities]
 
 
-def _priority_class(site: Site, tier: Priority) -> Manifest:
+def _priority_class(site: Site, priority: Priority) -> Manifest:
     body = {
         "apiVersion": "scheduling.k8s.io/v1",
         "kind": "PriorityClass",
-        "metadata": metadata(site, tier.name),
-        "value": tier.value,
-        "globalDefault": tier.default,
-        "preemptionPolicy": "PreemptLowerPriority" if tier.preempts else "Never",
+        "metadata": metadata(site, priority.name),
+        "value": priority.value,
+        "globalDefault": priority.default,
+        "preemptionPolicy": "PreemptLowerPriority" if priority.preempts else "Never",
     }
-    return Manifest(f"PriorityClass/{tier.name}", body, target=Target.SITE)
+    return Manifest(f"PriorityClass/{priority.name}", body, target=Target.SITE)
 
 
-def tier_quotas(site: Site) -> list[Manifest]:
+def priority_quotas(site: Site) -> list[Manifest]:
     """For each namespace of a team a quota of no pod of any PriorityClass but its own.
 
     It names the PriorityClasses that are allowed, not those that are not: Kubernetes' own and those
@@ -44,7 +44,7 @@ def tier_quotas(site: Site) -> list[Manifest]:
 
 
 def _quotas(site: Site, team: Team) -> Iterator[Manifest]:
-    names = tiers_of(site, team)
+    names = priorities_of(site, team)
     expressions: list[Json] = [{"scopeName": SCOPE, "operator": "Exists"}]
     if names:
         expressions.append({"scopeName": SCOPE, "operator": "NotIn", "values": names})
@@ -52,7 +52,7 @@ def _quotas(site: Site, team: Team) -> Iterator[Manifest]:
         body = {
             "apiVersion": "v1",
             "kind": "ResourceQuota",
-            "metadata": metadata(site, OTHER_TIERS, namespace),
+            "metadata": metadata(site, OTHER_PRIORITIES, namespace),
             "spec": {"hard": {"pods": "0"}, "scopeSelector": {"matchExpressions": expressions}},
         }
         yield Manifest(f"ResourceQuota/{namespace}/priorities", body, target=Target.SITE)

@@ -6,14 +6,14 @@ does not name has no limit but the cluster's, and 0 is a limit.
 
 from components.making.manifest import Manifest, Target
 from components.teams.names import metadata
-from schemas.facts.quotas import Holder, held
+from schemas.facts.quotas import Holder, models_held_by
 from schemas.facts.site import Site
 from schemas.model.scheduling import Team
 
 
 def queues(site: Site) -> list[Manifest]:
     """Each team's queue; none where Volcano serves no model."""
-    models = held(site, Holder.VOLCANO)
+    models = models_held_by(site, Holder.VOLCANO)
     return [_queue(site, team, models) for team in site.scheduling.teams] if models else []
 
 

@@ -6,7 +6,7 @@ Each check looks at one thing, and says nothing where what it needs is faulty it
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from components.training.fitting import machines, promises, room_of_worker
+from components.training.fitting import guarantees, machines, room_of_worker
 from components.training.jobset import SERVER, WORKER, tf_config
 from components.training.mpi import LAUNCHER
 from components.training.request import JobRequest, Refusal, Template
@@ -69,7 +69,7 @@ def model(job: Setting) -> Iterator[Refusal]:
     if not known:
         fix = f"write accelerators: in sites/{site.name}.yaml"
         yield Refusal("--model", "this site serves no accelerators", fix)
-    elif not job.known:
+    elif not job.is_served:
         resources = {site.resource(each): each for each in known}
         named = {key.rpartition("/")[2]: each for key, each in resources.items()} | resources
         fix = choice(request.model, known)
@@ -146,11 +146,11 @@ def _endings(request: JobRequest) -> list[str]:
 
 def priority(job: Setting) -> Iterator[Refusal]:
     """The PriorityClass is one of the site's that the team may use."""
-    given, tiers, owner = job.request.priority, job.site.scheduling.priorities, job.team
+    given, priorities, owner = job.request.priority, job.site.scheduling.priorities, job.team
     if given is None or job.site.file.scheduling is None:
         return
-    names = [each.name for each in tiers]
-    usual = [each.name for each in tiers if each.default]
+    names = [each.name for each in priorities]
+    usual = [each.name for each in priorities if each.default]
     if given not in names:
         fix = choice(given, names) if names else "leave it out"
         yield Refusal("--priority", f"there is no PriorityClass {given}", fix)
@@ -163,7 +163,7 @@ def priority(job: Setting) -> Iterator[Refusal]:
 def timeout(job: Setting) -> Iterator[Refusal]:
     """A gang's timeout is one that its scheduler does not cut."""
     given = job.request.timeout
-    if given is None or not job.known:
+    if given is None or not job.is_served:
         return
     if job.gang is None:
         message = f"no scheduler of {job.request.model} starts gangs"
@@ -178,7 +178,7 @@ def rdma(job: Setting) -> Iterator[Refusal]:
     """The model's hosts have RDMA; where pods use it through their host's network, no two of a job
     listen on one host."""
     request = job.request
-    if not request.rdma or not job.known:
+    if not request.rdma or not job.is_served:
         return
     if not job.pools:
         names = ", ".join(pool.name for pool in job.with_model)
@@ -235,7 +235,7 @@ def workers(job: Setting) -> Iterator[Refusal]:
         too_large = list(room_of_worker(job))
         # Where a worker fits on no host more machines are no help.
         yield from too_large or machines(job)
-    yield from promises(job)
+    yield from guarantees(job)
 
 
 CHECKS: tuple[Check, ...] = (

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from components.making.dump import dump_all
 from components.making.manifest import Json, Manifest, Target, labels
-from components.training.fitting import promised
+from components.training.fitting import largest_guarantee
 from components.training.made import Made, make
 from components.training.request import JobRequest, Template
 from components.training.setting import Setting
@@ -90,7 +90,7 @@ def _parts(texts: dict[str, str]) -> Iterator[dict[str, str]]:
 
 def _texts(site: Site, team: Team, namespace: str) -> Iterator[tuple[str, str]]:
     for model in site.models():
-        if not promised(team, model):
+        if not largest_guarantee(team, model):
             continue
         for template in Template:
             found = example(site, team, namespace, template, model)
@@ -167,7 +167,7 @@ def header(site: Site, request: JobRequest, made: Made) -> str:
         *made.notes,
         "Change together what says the same, or have all of it written for your numbers:",
         f"  foresite job {site.name} {request.template} {options}",
-        f"- image; the command after {made_by(request)}",
+        f"- image; the command after {list_command(request)}",
         f"- the number of workers: {', '.join(counts)}",
         f"- accelerators of a worker: {devices}; cpu and memory with them",
         f"- the name: metadata.name{f', {together}' if together else ''}",
@@ -175,7 +175,7 @@ def header(site: Site, request: JobRequest, made: Made) -> str:
     return "".join(f"# {line}\n" for line in lines)
 
 
-def made_by(request: JobRequest) -> str:
+def list_command(request: JobRequest) -> str:
     """The word in the list of the command that stands before the program's own."""
     return "mpirun" if request.template is Template.MPI else "job"
 

@@ -72,14 +72,14 @@ def _servers(job: Setting) -> Iterator[Refusal]:
         yield Refusal("--servers", message, f"write at most {found}")
 
 
-def promises(job: Setting) -> Iterator[Refusal]:
+def guarantees(job: Setting) -> Iterator[Refusal]:
     """The team is guaranteed as many accelerators, at some hour."""
     team, model = job.team, job.request.model
-    if team is None or not job.known:
+    if team is None or not job.is_served:
         return
-    most = promised(team, model)
+    most = largest_guarantee(team, model)
     if most == 0:
-        others = [each for each in job.site.models() if promised(team, each)]
+        others = [each for each in job.site.models() if largest_guarantee(team, each)]
         fix = f"write one of {', '.join(others)}, or" if others else "have"
         fix += f" accelerators: {{{model}: …}} written for the team"
         yield Refusal("--model", f"{team.name} is guaranteed no {model}", fix)
@@ -90,11 +90,11 @@ def promises(job: Setting) -> Iterator[Refusal]:
         yield Refusal("--workers", message, fix)
 
 
-def shared(site: Site, model: str) -> bool:
+def has_users(site: Site, model: str) -> bool:
     """True if some team may use a model: then the site has runtimes for it."""
-    return any(promised(team, model) for team in site.scheduling.teams)
+    return any(largest_guarantee(team, model) for team in site.scheduling.teams)
 
 
-def promised(team: Team, model: str) -> int:
+def largest_guarantee(team: Team, model: str) -> int:
     """The most devices of a model that a team may use at any time."""
     return max(team.accelerators.get(model, 0), team.off_peak.get(model, 0))

@@ -6,7 +6,7 @@ Sources: Kubernetes 1.34, pkg/controller/job (a pod of an Indexed Job has the ho
 
 import hashlib
 
-from components.making.manifest import Json, pruned
+from components.making.manifest import Json, prune
 from components.training import starting
 from components.training.pods import container, index, value, worker
 from components.training.setting import Setting
@@ -28,14 +28,14 @@ def manifests(setting: Setting) -> list[Json]:
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": metadata(setting),
-        "spec": {**starting.suspended(setting), **returning(workers), "template": template},
+        "spec": {**starting.suspension(setting), **returning(workers), "template": template},
     }
     return [*starting.groups(setting, workers), _service(setting), job]
 
 
 def metadata(setting: Setting) -> Json:
     """The metadata of the object that a queue starts."""
-    return pruned(
+    return prune(
         {
             "name": setting.name,
             "namespace": setting.namespace,

@@ -44,20 +44,20 @@ def manifests(setting: Setting) -> list[Json]:
         "kind": "JobSet",
         "metadata": metadata(setting),
         "spec": {
-            **starting.suspended(setting),
+            **starting.suspension(setting),
             "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
             "successPolicy": {"operator": "All", "targetReplicatedJobs": [WORKER]},
             "failurePolicy": restarting(),
             "replicatedJobs": [
-                replicated(SERVER, servers, helper(setting, server, gang)),
-                replicated(WORKER, workers, worker(setting, box, gang)),
+                replicated_job(SERVER, servers, helper(setting, server, gang)),
+                replicated_job(WORKER, workers, worker(setting, box, gang)),
             ],
         },
     }
     return [*starting.groups(setting, servers + workers), body]
 
 
-def replicated(name: str, pods: int, template: Json) -> Json:
+def replicated_job(name: str, pods: int, template: Json) -> Json:
     """A Job of so many pods, in a JobSet."""
     return {
         "name": name,

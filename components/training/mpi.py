@@ -18,11 +18,11 @@ mpirun(1) (-x).
 from components.making.manifest import Json
 from components.training import starting
 from components.training.job import metadata
-from components.training.jobset import replicated
+from components.training.jobset import replicated_job
 from components.training.pods import container, helper, helper_resources, value, worker
 from components.training.room import LAUNCHER_CPU, LAUNCHER_MEMORY
 from components.training.setting import Setting
-from components.training.stopping import LAUNCHER_RESTARTS, restarting, wrapped
+from components.training.stopping import LAUNCHER_RESTARTS, restarting, wrap
 from components.training.trainjob import API, NODE, STEP_LABEL, reference
 
 LAUNCHER = "launcher"
@@ -68,7 +68,7 @@ def manifests(setting: Setting) -> list[Json]:
         "numProcPerNode": setting.per_worker,
     }
     spec = {
-        **starting.suspended(setting),
+        **starting.suspension(setting),
         "runtimeRef": reference("TrainingRuntime", setting.name),
         "trainer": trainer,
     }
@@ -83,7 +83,7 @@ def _runtime(setting: Setting) -> Json:
         "sshAuthMountPath": KEYS,
         "runLauncherAsNode": False,
     }
-    launcher = replicated(LAUNCHER, 1, _launcher(setting))
+    launcher = replicated_job(LAUNCHER, 1, _launcher(setting))
     launcher["dependsOn"] = [{"name": NODE, "status": "Ready"}]
     launcher["template"]["metadata"] = {"labels": {STEP_LABEL: "trainer"}}
     return {
@@ -95,7 +95,7 @@ def _runtime(setting: Setting) -> Json:
                 "successPolicy": {"operator": "All", "targetReplicatedJobs": [LAUNCHER]},
                 "failurePolicy": restarting(LAUNCHER_RESTARTS),
                 "replicatedJobs": [
-                    replicated(NODE, setting.request.workers, _worker(setting)),
+                    replicated_job(NODE, setting.request.workers, _worker(setting)),
                     launcher,
                 ],
             }
@@ -105,7 +105,7 @@ def _runtime(setting: Setting) -> Json:
 
 def _worker(setting: Setting) -> Json:
     box = container(setting, NODE)
-    box["command"] = wrapped(["/bin/sh", "-c", SERVE])
+    box["command"] = wrap(["/bin/sh", "-c", SERVE])
     box["readinessProbe"] = {"tcpSocket": {"port": SSH_PORT}}
     gang = starting.annotations(setting, "TrainJob", setting.request.workers)
     return worker(setting, box, gang)
@@ -125,4 +125,4 @@ def _launch(setting: Setting) -> list[str]:
     passed = setting.cache.variables() if setting.cache else {}
     exports = [word for name, text in passed.items() for word in ("-x", f"{name}={text}")]
     arguments = ["-np", str(setting.devices), *exports, *setting.request.command]
-    return wrapped(["/bin/sh", "-c", LAUNCH, "mpirun", *arguments])
+    return wrap(["/bin/sh", "-c", LAUNCH, "mpirun", *arguments])

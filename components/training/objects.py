@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from components.making.manifest import Json, Manifest, Target, annotated, labels
+from components.making.manifest import Json, Manifest, Target, annotate, labels
 from components.training.examples import COMPONENT, IMAGE, examples
-from components.training.fitting import shared
+from components.training.fitting import has_users
 from components.training.request import JobRequest, Template
 from components.training.setting import Setting
 from components.training.trainjob import API, runtime_name, runtime_spec
@@ -13,14 +13,14 @@ from schemas.facts.site import Site
 
 def objects(site: Site) -> list[Manifest]:
     """Runtimes for each model that a team is guaranteed, and ready examples for each team."""
-    return annotated([*runtimes(site), *examples(site)])
+    return annotate([*runtimes(site), *examples(site)])
 
 
 def runtimes(site: Site) -> Iterator[Manifest]:
     """The ClusterTrainingRuntimes that TrainJobs name: for each model one, and one with RDMA where
     its hosts have it. Workers have all of a host there unless the TrainJob says otherwise."""
     for model in site.models():
-        if not shared(site, model):
+        if not has_users(site, model):
             continue
         for rdma in (False, True):
             request = JobRequest(Template.ALL_REDUCE_TRAINJOB, model, 1, IMAGE, rdma=rdma)

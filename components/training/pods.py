@@ -5,13 +5,13 @@ and limits are equal: for accelerators they have to be, and a pod whose cores an
 is evicted last.
 """
 
-from components.making.manifest import Json, pruned
+from components.making.manifest import Json, prune
 from components.making.object_cache_client import with_cache
 from components.making.rdma import SHARED_MEMORY, SHARED_MEMORY_MOUNT
 from components.making.taints import tolerations
 from components.training.room import SERVER_CPU, SERVER_MEMORY
 from components.training.setting import Setting
-from components.training.stopping import GRACE_SECONDS, wrapped
+from components.training.stopping import GRACE_SECONDS, wrap
 from schemas.kubernetes.node_labels import POOL_LABEL
 
 INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
@@ -44,11 +44,11 @@ def _with_storage(setting: Setting, sizes: Json) -> Json:
 def container(setting: Setting, name: str, env: list[Json] | None = None) -> Json:
     """A worker's container, without what tells one template from another."""
     capabilities = setting.needs.capabilities
-    return pruned(
+    return prune(
         {
             "name": name,
             "image": setting.request.image,
-            "command": wrapped(list(setting.request.command)) if setting.request.command else None,
+            "command": wrap(list(setting.request.command)) if setting.request.command else None,
             "env": env or None,
             "resources": resources(setting),
             "securityContext": {"capabilities": {"add": capabilities} if capabilities else None},
@@ -71,7 +71,7 @@ def worker(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
     if setting.cache is not None:
         spec = with_cache(spec, setting.cache)
     metadata = {"annotations": {**setting.needs.annotations, **gang}}
-    return pruned({"metadata": metadata, "spec": spec})
+    return prune({"metadata": metadata, "spec": spec})
 
 
 def helper(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
@@ -83,7 +83,7 @@ def helper(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
         "tolerations": (tolerations([pool]) if pool else []) or None,
         "containers": [box],
     }
-    return pruned({"metadata": {"annotations": gang}, "spec": spec})
+    return prune({"metadata": {"annotations": gang}, "spec": spec})
 
 
 def _common(setting: Setting) -> Json:

@@ -46,7 +46,7 @@ class Setting:
         return self.request.namespace or (self.team.namespaces[0] if self.team else "default")
 
     @cached_property
-    def known(self) -> bool:
+    def is_served(self) -> bool:
         """True if the site serves the model."""
         return self.request.model in self.site.models()
 

@@ -47,7 +47,7 @@ def labels(setting: Setting) -> dict[str, str]:
     return {QUEUE_LABEL: LOCAL_QUEUE} if _by(setting, BackendKind.KUEUE) else {}
 
 
-def suspended(setting: Setting) -> Json:
+def suspension(setting: Setting) -> Json:
     """The field of the job's spec that makes it wait until a queue starts it, if it must."""
     return {"suspend": True} if _by(setting, BackendKind.KUEUE) else {}
 

@@ -56,7 +56,7 @@ exit "$code"
 SCRIPT = script(GRACE_SECONDS - MARGIN_SECONDS, LINGER_SECONDS)
 
 
-def wrapped(command: list[str]) -> list[str]:
+def wrap(command: list[str]) -> list[str]:
     """The command, run by ``SCRIPT``."""
     return ["/bin/sh", "-c", SCRIPT, "job", *command]
 

@@ -12,10 +12,10 @@ pkg/runtime/core/trainingruntime.go (patches are merged as kubectl's), pkg/runti
 (torch; jobset, which refuses variables in patches); also 2.3.0.
 """
 
-from components.making.manifest import Json, hashed, pruned
+from components.making.manifest import Json, hash_name, prune
 from components.making.object_cache_client import CacheClient, mount
 from components.training import starting
-from components.training.fitting import shared
+from components.training.fitting import has_users
 from components.training.job import metadata
 from components.training.pods import container, resources, worker
 from components.training.setting import Setting
@@ -34,7 +34,7 @@ _LONGEST = 63
 def manifests(setting: Setting) -> list[Json]:
     """The job's objects, in the order in which they are to be made."""
     workers = setting.request.workers
-    own = setting.request.priority is not None or not shared(setting.site, setting.request.model)
+    own = setting.request.priority is not None or not has_users(setting.site, setting.request.model)
     runtime = {
         "apiVersion": API,
         "kind": "TrainingRuntime",
@@ -48,7 +48,7 @@ def manifests(setting: Setting) -> list[Json]:
 def runtime_name(model: str, *, rdma: bool) -> str:
     """The ClusterTrainingRuntime of a model, with RDMA or without."""
     name = f"all-reduce-{model}{'-rdma' if rdma else ''}"
-    return name if len(name) <= _LONGEST else hashed(name[: _LONGEST - 9], {"name": name})
+    return name if len(name) <= _LONGEST else hash_name(name[: _LONGEST - 9], {"name": name})
 
 
 def runtime_spec(setting: Setting) -> Json:
@@ -100,12 +100,12 @@ def _train_job(setting: Setting, *, own: bool) -> Json:
         **starting.annotations(setting, "TrainJob", request.workers),
     }
     spec = {
-        **starting.suspended(setting),
+        **starting.suspension(setting),
         "runtimeRef": reference(kind, name),
-        "trainer": pruned(trainer),
+        "trainer": prune(trainer),
         "runtimePatches": [_patch(added, client)] if added or client else None,
     }
-    return pruned(
+    return prune(
         {"apiVersion": API, "kind": "TrainJob", "metadata": metadata(setting), "spec": spec}
     )
 

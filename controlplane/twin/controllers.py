@@ -27,12 +27,12 @@ class Controller:
 def controller_program(controller: Controller, kubeconfig: Path) -> Program:
     """How ``controller`` is run with a kubeconfig of its own."""
 
-    def filled(argument: str, port: int) -> str:
+    def fill(argument: str, port: int) -> str:
         metrics, address = f"127.0.0.1:{port}", f"127.0.0.1:{free_port()}"
         return argument.format(kubeconfig=kubeconfig, metrics=metrics, address=address)
 
     def command(port: int) -> list[str | Path]:
-        return [controller.binary, *(filled(each, port) for each in controller.arguments)]
+        return [controller.binary, *(fill(each, port) for each in controller.arguments)]
 
     mark = f"--kubeconfig={kubeconfig}"
     return Program(controller.name, mark, command, health="/metrics", plain=True)

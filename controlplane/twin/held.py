@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 
 @contextlib.contextmanager
-def held(ports: Iterable[int]) -> Iterator[None]:
+def hold_ports(ports: Iterable[int]) -> Iterator[None]:
     """Listen on ``ports`` of the loopback, so that nobody can on all interfaces.
 
     Several of us may hold a port at once. One that somebody else listens on is held already.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias, cast
 
 from controlplane.access import Access
-from controlplane.child_process import mortal
+from controlplane.child_process import tie_to_parent
 from controlplane.client import Client
 from controlplane.daemon import Daemon
 from controlplane.errors import ApiError, ControlPlaneError
@@ -74,13 +74,13 @@ class Process:
         port = free_port()
         kind = _Plain if self._program.plain else Client
         self._client = kind(Access(f"https://127.0.0.1:{port}", "", self._authority))
-        self._daemon.start(mortal(self._program.command(port)))
+        self._daemon.start(tie_to_parent(self._program.command(port)))
 
     def wait(self) -> None:
         """Wait until it works. Raises ControlPlaneError where it ends or takes too long."""
         deadline = time.monotonic() + START_SECONDS
         while self.answer(self._program.health) != http.client.OK:
-            if self._ended():
+            if self._is_over():
                 if _TAKEN not in self._daemon.tail() or self._tries == _PORT_TRIES:
                     raise self._error("ended while it was starting")
                 # Somebody was quicker to take a port of ours.
@@ -89,7 +89,7 @@ class Process:
                 raise self._error(f"did not work within {START_SECONDS:.0f} s")
             time.sleep(_PAUSE_SECONDS)
 
-    def _ended(self) -> bool:
+    def _is_over(self) -> bool:
         """True if it is gone: while it becomes another program it has no arguments for a moment."""
         if self.pid is not None:
             return False
@@ -107,14 +107,14 @@ class Process:
 
     def revive(self) -> None:
         """Start it again where it has ended, as a kubelet does with a container, and wait."""
-        if self._ended():
+        if self._is_over():
             self._tries = 0
             self.start()
             self.wait()
 
     def check(self) -> None:
         """Raise ControlPlaneError where it has ended."""
-        if self._ended():
+        if self._is_over():
             raise self._error("has ended")
 
     def metrics(self) -> str:

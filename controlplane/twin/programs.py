@@ -11,7 +11,7 @@ from controlplane.client import Client, Manifest
 from controlplane.errors import ApiError, ControlPlaneError
 from controlplane.server import ControlPlane
 from controlplane.twin.controllers import Controller, controller_program
-from controlplane.twin.held import held
+from controlplane.twin.held import hold_ports
 from controlplane.twin.kwok import NAME as KWOK
 from controlplane.twin.kwok import kwok
 from controlplane.twin.manager import NAME as MANAGER
@@ -79,14 +79,14 @@ class Programs:
             process.wait()
 
     def _scheduler(self, scheduler: Scheduler) -> Program:
-        path = self._named(scheduler.name, scheduler.account)
-        self._held.enter_context(held(scheduler.held_ports))
+        path = self._take_name(scheduler.name, scheduler.account)
+        self._held.enter_context(hold_ports(scheduler.held_ports))
         return scheduler_program(scheduler, self._directory, path, self._gates)
 
     def _controller(self, controller: Controller) -> Program:
-        return controller_program(controller, self._named(controller.name, controller.account))
+        return controller_program(controller, self._take_name(controller.name, controller.account))
 
-    def _named(self, name: str, account: tuple[str, str] | None) -> Path:
+    def _take_name(self, name: str, account: tuple[str, str] | None) -> Path:
         """Take a name, and the kubeconfig of who has it: a service account's, or with all rights.
 
         Raises ControlPlaneError where another program has the name.

@@ -144,7 +144,9 @@ def twin(directory: Path, **parts: Unpack[Parts]) -> Iterator[Twin]:
     tools = parts.get("tools") or locate(GROUPS)
     gates = parts.get("gates", {})
     binaries = Binaries(tools["etcd"].path, tools["kube-apiserver"].path)
-    options = Options(gates, tuple(parts.get("runtime", ())), service_accounts=True, mortal=True)
+    options = Options(
+        gates, tuple(parts.get("runtime", ())), service_accounts=True, tied_to_parent=True
+    )
     config = parts.get("default", PLAIN_CONFIG)
     default = Scheduler(DEFAULT_NAME, tools[DEFAULT_NAME].path, config, gated=True)
     with (

@@ -69,14 +69,14 @@ def scheduler_program(
         flags.append(f"--feature-gates={','.join(gate_list(gates))}")
 
     def command(port: int) -> list[str | Path]:
-        body = configured(scheduler, kubeconfig, f"127.0.0.1:{free_port()}")
+        body = twin_configuration(scheduler, kubeconfig, f"127.0.0.1:{free_port()}")
         write_private(config, yaml.safe_dump(body, sort_keys=False))
         return [scheduler.binary, *scheduler.command, *flags, f"--secure-port={port}"]
 
     return Program(scheduler.name, mark, command, scheduler.health)
 
 
-def configured(scheduler: Scheduler, kubeconfig: Path, address: str) -> Manifest:
+def twin_configuration(scheduler: Scheduler, kubeconfig: Path, address: str) -> Manifest:
     """The configuration of ``scheduler`` with what the twin sets in it.
 
     Raises ControlPlaneError where ``plugin_args`` names a plugin that the configuration gives no

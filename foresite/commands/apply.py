@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from foresite.command import FOUND, OK, UsageError, repository
-from foresite.commands.up import apply, named, select, sound
+from foresite.commands.up import apply, parse_acknowledgements, select, sound
 from foresite.delivery.allowance import Allowances
 from foresite.delivery.ready import ready
-from foresite.delivery.stack.alone import alone
-from foresite.delivery.stack.applied import Commits, Standing, asked, message, succeeded
+from foresite.delivery.stack.alone import lock_site
+from foresite.delivery.stack.applied import Commits, Standing, last_record, last_success, message
 from foresite.delivery.stack.engine import Engine, EngineError, Record
 from foresite.delivery.stack.engines import engine_for
-from foresite.delivery.stack.vanished import told, without_file
+from foresite.delivery.stack.vanished import vanished_lines, without_file
 from preview.states.snapshot import GitError
 from schemas.facts.site import Site
 from schemas.load import site_names
@@ -73,14 +73,14 @@ def run(options: argparse.Namespace) -> int:
         return FOUND
     try:
         commits = Commits(root)
-        dirty = commits.uncommitted()
+        dirty = commits.uncommitted_files()
         if dirty and not options.trial:
             raise UsageError(f"{dirty[0]} is not as in the last commit; commit it, or take it back")
         steps = plan(root, sites, commits, trial=options.trial, everything=bool(dirty))
     except (GitError, EngineError) as error:
         raise UsageError(str(error)) from None
     if not options.plan:
-        allow = Allowances(named(options.allow), commits)
+        allow = Allowances(parse_acknowledgements(options.allow), commits)
         # What is not in a commit is applied again next time: no commit says what it was.
         words = message(commits.head) + (" and more" if dirty else "")
         steps = _apply(options, steps, lambda step: _one(step, words, allow))
@@ -96,10 +96,10 @@ def plan(
 
     Raises UsageError, EngineError, GitError; then nothing was applied to any site.
     """
-    sites = ordered(sites)
+    sites = in_order(sites)
     engines = [engine_for(root, site, trial=trial) for site in sites]
     with ThreadPoolExecutor(_QUESTIONS) as pool:
-        answers = list(pool.map(asked, engines))
+        answers = list(pool.map(last_record, engines))
     steps = []
     for site, engine, answer in zip(sites, engines, answers, strict=True):
         standing = Standing("", "the work tree has changes that are in no commit")
@@ -109,7 +109,7 @@ def plan(
     return steps
 
 
-def ordered(sites: Iterable[Site]) -> list[Site]:
+def in_order(sites: Iterable[Site]) -> list[Site]:
     """The sites by ring and name. A decommissioned one comes last: its run waits until Cluster API
     has taken its machines away, and no other should."""
     return sorted(sites, key=lambda site: (bool(site.file.decommission), site.file.ring, site.name))
@@ -144,9 +144,9 @@ def _apply(
 def _one(step: Step, words: str, allow: Allowances) -> Step:
     engine, site = step.engine, step.site.name
     try:
-        with alone(engine):
+        with lock_site(engine):
             select(engine)
-            since = succeeded(engine)
+            since = last_success(engine)
             may = allow.of(site, since)
             found = ready(engine, step.site, writes=True)
             found.guard(may)
@@ -154,7 +154,7 @@ def _one(step: Step, words: str, allow: Allowances) -> Step:
             outcome = apply(engine, found, may, words)
             if outcome is not None:
                 engine.unmark()
-                allow.use(site, since, found.needed)
+                allow.use(site, since, found.needed_counts)
                 return step._replace(state=State.APPLIED, seconds=outcome.seconds)
     except (UsageError, EngineError, GitError) as error:
         print(f"foresite: {site}: {error}", file=sys.stderr)
@@ -189,7 +189,7 @@ def _report(
         print("\n".join(map(str, steps)))
     counts = [f"{len(names)} {state.value}" for state, names in named.items() if names]
     print(f"\n{head[:10]}: {', '.join(counts) or 'there is no site'}")
-    print(end="".join(f"{line}\n" for line in told(gone)))
+    print(end="".join(f"{line}\n" for line in vanished_lines(gone)))
     if failed:
         if named[State.NOT_REACHED]:
             print(f"not reached: {', '.join(named[State.NOT_REACHED])}")

@@ -10,7 +10,7 @@ from components.making.validation import object_problems
 from components.site import site_objects
 from foresite import parallel
 from foresite.command import FOUND, OK, UsageError, repository
-from foresite.judged import Advice, Judged, judged, placed
+from foresite.judged import Advice, Judged, judge_site, place_problems
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         print(as_json(loaded, problems, **more))
     else:
         lines = [] if problems else [each.line for each in examined.values()]
-        lines += [*hinted(hints), *advised(advice), str(scope)]
+        lines += [*hint_lines(hints), *advice_lines(advice), str(scope)]
         print(as_text(loaded, problems, lines))
     return FOUND if problems else OK
 
@@ -72,7 +72,7 @@ def examine(site: Site, objects: Mapping[str, Sequence[Manifest]] | None = None)
     return Examined(
         site=site.name,
         refused=object_problems(site, made),
-        judged=judged(site, made),
+        judged=judge_site(site, made),
         line=summary(site, len(every)),
         kinds=frozenset(each.kind for each in every),
         cel=sum(_expressions(each) for each in every if each.kind == CEL),
@@ -90,7 +90,7 @@ def findings(loaded: Loaded, examined: Examined | None) -> list[Problem]:
     """The problems of a site: of its files, or else of the objects that come of them."""
     if examined is None:
         return list(loaded.problems)
-    return [*examined.refused, *placed(loaded, examined.judged)]
+    return [*examined.refused, *place_problems(loaded, examined.judged)]
 
 
 def all_problems(loaded: Loaded) -> list[Problem]:
@@ -143,14 +143,14 @@ def as_text(loaded: dict[str, Loaded], problems: list[Problem], lines: Sequence[
     return "\n\n".join([*map(str, problems), last])
 
 
-def hinted(hints: Iterable[Problem]) -> Iterator[str]:
+def hint_lines(hints: Iterable[Problem]) -> Iterator[str]:
     """The lines for a person on settings that do no harm and no good."""
     for each in hints:
         place = f"{each.file}:{each.line}:{each.column}"
         yield f"hint: {place}: {each.code.value} {each.path}: {each.message}; {each.fix}"
 
 
-def advised(advice: Iterable[Advice]) -> Iterator[str]:
+def advice_lines(advice: Iterable[Advice]) -> Iterator[str]:
     """The lines for a person on advisory rules: a rule each, as many objects may break it alike."""
     rules: dict[str, list[Advice]] = {}
     for each in advice:

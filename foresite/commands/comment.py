@@ -126,10 +126,10 @@ def _pull(github: GitHub, event: dict[str, Any]) -> _Pull | None:
     ]
     if len(fits) > 1:
         raise GitHubError(f"{len(fits)} pull requests have the head {sha}: close all but one")
-    return _looked_through(github, fits[0], sha) if fits else None
+    return _current_pull(github, fits[0], sha) if fits else None
 
 
-def _looked_through(github: GitHub, number: int, sha: str) -> _Pull | None:
+def _current_pull(github: GitHub, number: int, sha: str) -> _Pull | None:
     files = list(github.all(f"/pulls/{number}/files"))
     # Asked after the files, so that they are those of this head.
     pull = github.one("GET", f"/pulls/{number}")

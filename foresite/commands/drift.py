@@ -14,10 +14,10 @@ from foresite.command import FAILED, FOUND, OK, UsageError, repository
 from foresite.commands.up import sound
 from foresite.delivery.differences import HAS, NEVER, Difference, differences
 from foresite.delivery.servers.probe import Need, probe
-from foresite.delivery.stack.applied import Commits, asked
+from foresite.delivery.stack.applied import Commits, last_record
 from foresite.delivery.stack.engine import EngineError, Record
 from foresite.delivery.stack.engines import engine_for
-from foresite.delivery.stack.live import keyed, read
+from foresite.delivery.stack.live import expected_objects, read
 from preview.states.snapshot import GitError
 from schemas.facts.site import Site
 
@@ -59,7 +59,7 @@ def _look(root: Path, site: Site, commits: Commits | None, *, trial: bool) -> Lo
     look = Look(site.name, site.file.management)
     try:
         engine = engine_for(root, site, trial=trial)
-        answer = asked(engine)
+        answer = last_record(engine)
         if answer[0] is None:
             never = Difference("everything", "", HAS, NEVER)
             return look._replace(differences=(never,))
@@ -67,7 +67,7 @@ def _look(root: Path, site: Site, commits: Commits | None, *, trial: bool) -> Lo
         live = read(engine)
     except (UsageError, EngineError) as error:
         return look._replace(failed=str(error))
-    found = tuple(differences(keyed(site), live))
+    found = tuple(differences(expected_objects(site), live))
     there = sum(body is not None for body in live.values())
     note = _note(commits, site.name, answer) if commits else ""
     return look._replace(objects=there, differences=found, note=note)

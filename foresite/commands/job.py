@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
         chosen = choices(loaded.site)
         print(json.dumps(chosen, indent=2) if form == "json" else _as_lines(chosen))
         return OK
-    made = _made(loaded.site, options)
+    made = _make_job(loaded.site, options)
     if isinstance(made, Made):
         if form == "json":
             # A List has no place for them, and kubectl is to take what is printed.
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     return FOUND
 
 
-def _made(site: Site, options: argparse.Namespace) -> Made | list[Refusal]:
+def _make_job(site: Site, options: argparse.Namespace) -> Made | list[Refusal]:
     templates = {each.value: each for each in Template}
     missing = [
         Refusal(option, f"nothing says {what}", f"write {option} with it")

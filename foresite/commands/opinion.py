@@ -19,10 +19,18 @@ from components.making.manifest import Manifest, Target
 from foresite.command import FAILED, FOUND, OK, UsageError, repository
 from foresite.commands.up import sound
 from foresite.delivery.servers.probe import Need, probe
-from foresite.delivery.stack.applied import Commits, asked
+from foresite.delivery.stack.applied import Commits, last_record
 from foresite.delivery.stack.engine import Engine, EngineError
 from foresite.delivery.stack.engines import engine_for
-from foresite.delivery.stack.live import Key, answered, follows, key_of, keyed, read, resource_name
+from foresite.delivery.stack.live import (
+    Key,
+    expected_objects,
+    follows,
+    key_of,
+    read,
+    resource_name,
+    run_json,
+)
 from preview.report.phrase import visible
 from preview.states.snapshot import GitError, at, commit_of
 from preview.survey import survey
@@ -90,7 +98,7 @@ def _ask(root: Path, site: Site, base: str, commits: Commits, *, trial: bool) ->
     opinion = Opinion(site)
     try:
         engine = engine_for(root, site, trial=trial)
-        record, under_way = asked(engine)
+        record, under_way = last_record(engine)
         if record is None:
             return opinion._replace(failed="nothing was applied yet, so there is no stack")
         applied = commits.standing(site.name, record, under_way).commit or base
@@ -104,7 +112,7 @@ def _ask(root: Path, site: Site, base: str, commits: Commits, *, trial: bool) ->
         theirs = _online(engine) - left
     except EngineError as error:
         return opinion._replace(refused=str(error))
-    tried = [each for key, each in keyed(site).items() if key in theirs]
+    tried = [each for key, each in expected_objects(site).items() if key in theirs]
     return opinion._replace(theirs=theirs, dry_run=tries(engine, site, tried))
 
 
@@ -125,7 +133,7 @@ def _offline(root: Path, site: Site, before: str, after: str) -> tuple[frozenset
 def _online(engine: Engine) -> frozenset[Key]:
     """The objects that Pulumi would touch. Raises EngineError where it refuses."""
     asked_for = ("preview", "--json", "--stack", engine.stack, "--non-interactive")
-    steps = answered(engine, *asked_for)["steps"]
+    steps = run_json(engine, *asked_for)["steps"]
     changed = [step["urn"] for step in steps if step["op"] not in _NO_CHANGE]
     return frozenset(key for urn in changed if (key := key_of(urn)))
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from components.effects.vocabulary import Impact
 from foresite import parallel
 from foresite.command import FAILED, FOUND, OK, UsageError, repository
-from foresite.othercode import made_with, run_with
+from foresite.othercode import make_objects_with, run_with
 from foresite.scratch import clear, scratch
 from preview import report
-from preview.gates import MAX_REQUEST, NAMES, allowed, gates
+from preview.gates import MAX_REQUEST, NAMES, gates, parse_allowances
 from preview.result import Preview
 from preview.states.fleet import site_names
 from preview.states.nodes import NodesError, Seen, nodes_of
@@ -47,15 +47,15 @@ def _colour() -> bool:
 def run(options: argparse.Namespace) -> int:
     """Compare, judge and report; 2 where of a site nothing could be said."""
     root = repository(options)
-    forbidden = _forbidden(options.fail_on)
-    allow = _allowed(options)
+    forbidden = _parse_forbidden(options.fail_on)
+    allow = _parse_allowances(options)
     try:
         base, head = _snapshots(options, root)
         if options.code in ("base", "head"):
             side = base if options.code == "base" else head
             if side.commit is not None:
                 return run_with(root, side.commit, _again(options, base, head))
-        maker = made_with if options.code == "each" else None
+        maker = make_objects_with if options.code == "each" else None
         nodes = _nodes(options, base, head)
         found = survey(base, head, options.sites, Ways(parallel.each, maker), nodes)
     except GitError as error:
@@ -95,7 +95,7 @@ def _again(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> list[
     return found
 
 
-def _forbidden(text: str) -> list[str]:
+def _parse_forbidden(text: str) -> list[str]:
     names = [name.strip() for name in text.replace("|", ",").split(",") if name.strip()]
     for name in names:
         if name not in NAMES:
@@ -105,13 +105,13 @@ def _forbidden(text: str) -> list[str]:
     return names
 
 
-def _allowed(options: argparse.Namespace) -> dict[str, int]:
+def _parse_allowances(options: argparse.Namespace) -> dict[str, int]:
     request = ""
     if options.request:
         with options.request.open(encoding="utf-8", errors="replace") as file:
             request = file.read(MAX_REQUEST)
     try:
-        return allowed(options.allow, request)
+        return parse_allowances(options.allow, request)
     except ValueError as error:
         raise UsageError(str(error)) from None
 

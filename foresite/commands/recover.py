@@ -15,23 +15,23 @@ from foresite.commands.check import as_json, as_text
 from foresite.delivery.recovery.examined import (
     DamagedError,
     Examined,
-    counted,
+    count_text,
     examine,
     lines,
     of_note,
 )
-from foresite.delivery.recovery.explained import explained, sides
-from foresite.delivery.recovery.leftover import restored
+from foresite.delivery.recovery.explained import explain_steps, sides
+from foresite.delivery.recovery.leftover import restore_fields
 from foresite.delivery.recovery.report import Report
 from foresite.delivery.servers.inventory import delete
-from foresite.delivery.stack.alone import alone
+from foresite.delivery.stack.alone import lock_site
 from foresite.delivery.stack.engine import Engine, EngineError, complaint
 from foresite.delivery.stack.engines import engine_for
-from foresite.delivery.stack.live import answered
-from foresite.delivery.stack.locks import Lock, complained
+from foresite.delivery.stack.live import run_json
+from foresite.delivery.stack.locks import Lock, parse_locks
 from foresite.delivery.stack.stated import Ident, Stated
-from foresite.delivery.stack.statefile import edited
-from preview.gates import REMOVE, allowed
+from foresite.delivery.stack.statefile import edit_state
+from preview.gates import REMOVE, parse_allowances
 from schemas.facts.site import Site
 from schemas.load import load
 
@@ -45,13 +45,13 @@ def run(options: argparse.Namespace) -> int:
         print((as_json if options.format == "json" else as_text)(loaded, list(found.problems)))
         return FOUND
     try:
-        allow = allowed(options.allow, "").get(REMOVE, 0)
+        allow = parse_allowances(options.allow, "").get(REMOVE, 0)
     except ValueError as error:
         raise UsageError(str(error)) from None
     # Policies are not asked: what is half done must be mended also where an exception has ended.
     engine = engine_for(root, site, trial=options.trial)
     report = Report(site.name, options.format)
-    with alone(engine):
+    with lock_site(engine):
         try:
             return _run(options, engine, site, report, allow)
         except DamagedError as error:
@@ -59,8 +59,8 @@ def run(options: argparse.Namespace) -> int:
             report.end("its state is damaged")
             return FOUND
         except (UsageError, EngineError, OSError) as error:
-            report.end(report.stopped)
-            raise UsageError(f"{site.name}: {report.stopped}: {error}") from None
+            report.end(report.progress)
+            raise UsageError(f"{site.name}: {report.progress}: {error}") from None
 
 
 def _run(
@@ -74,7 +74,7 @@ def _run(
         {**each._asdict(), "cluster": seen.contexts[each.target]} for each in seen.found.orphans
     ]
     if options.plan:
-        trouble = _troubled(seen)
+        trouble = _needs_recovery(seen)
         report.end("there is something to recover" if trouble else "there is nothing to recover")
         return FOUND if trouble else OK
     _check_losses(seen, options.rebuild)
@@ -83,10 +83,10 @@ def _run(
     return _prove(engine, site, report)
 
 
-def _troubled(seen: Examined) -> bool:
+def _needs_recovery(seen: Examined) -> bool:
     """True if a run was interrupted, or left something out of order."""
     found = seen.found
-    return any((seen.locks, seen.state.pending, seen.noted, seen.dropped, found.unrecorded,
+    return any((seen.locks, seen.state.pending, seen.noted, seen.forgettable, found.unrecorded,
                 found.left, found.lost, found.gone, found.other, found.orphans))  # fmt: skip
 
 
@@ -104,14 +104,14 @@ def _check_locks(locks: Iterable[Lock], take_over: str) -> None:
 
 def _check_losses(seen: Examined, rebuild: int | None) -> None:
     """Refuse to forget a site whose cluster has lost it, or is another. Raises UsageError."""
-    count = seen.rebuilt
+    count = seen.rebuild_count
     if count > (rebuild or 0):
         said = {
             "the cluster has lost objects that the state knows and the site has": seen.found.lost,
             "the cluster has objects that are what was applied by name alone": seen.strange,
         }
         raise UsageError(
-            "; ".join(f"{what}, {counted(_idents(some))}" for what, some in said.items() if some)
+            "; ".join(f"{what}, {count_text(_idents(some))}" for what, some in said.items() if some)
             + "\n  either the context names another cluster, such as one that was restored from a "
             "backup of this: correct it; or its data is being restored: wait for that;\n"
             "  or what was applied is lost for good: then the site is created again from Git, on "
@@ -138,14 +138,14 @@ def _act(options: argparse.Namespace, engine: Engine, seen: Examined, report: Re
             raise EngineError(complaint(made))
         return
     changed = {
-        held.urn: restored(held.body, list(seen.found.left[held.ident]))
+        held.urn: restore_fields(held.body, list(seen.found.left[held.ident]))
         for held in seen.state.held
         if not held.leaving and held.ident in seen.found.left
     }
-    drop = {each.urn for each in seen.dropped}
-    state = edited(seen.exported, changed, drop)
+    drop = {each.urn for each in seen.forgettable}
+    state = edit_state(seen.exported, changed, drop)
     if state != seen.exported:
-        if engine.exported() != seen.exported:
+        if engine.export_state() != seen.exported:
             raise UsageError("another run has changed the state meanwhile; run it once more")
         engine.replace_state(state)
         if changed:
@@ -163,17 +163,17 @@ def _refresh(options: argparse.Namespace, engine: Engine) -> None:
     A create that is cleared is not lost: the next ``up`` takes over what the cluster has, and what
     the site does not have is found by its label.
     """
-    done = _refreshed(engine)
-    locks = complained(done.stderr + done.stdout) if done.returncode else []
+    done = _run_refresh(engine)
+    locks = parse_locks(done.stderr + done.stdout) if done.returncode else []
     if locks:
         _check_locks(locks, options.take_over)
         engine.cancel()
-        done = _refreshed(engine)
+        done = _run_refresh(engine)
     if done.returncode:
         raise EngineError(complaint(done))
 
 
-def _refreshed(engine: Engine) -> subprocess.CompletedProcess[str]:
+def _run_refresh(engine: Engine) -> subprocess.CompletedProcess[str]:
     return engine.cautious().run(
         "refresh", "--yes", "--skip-preview", "--run-program", "--clear-pending-creates",
         "--non-interactive", "--color", "never", "--stack", engine.stack,
@@ -213,12 +213,12 @@ def _prove(engine: Engine, site: Site, report: Report) -> int:
         return FOUND
     try:
         # Without the policies: what they refuse is told by `foresite check`, and is no damage.
-        asked = answered(engine, "preview", "--json", "--stack", engine.stack, "--non-interactive")
+        asked = run_json(engine, "preview", "--json", "--stack", engine.stack, "--non-interactive")
     except EngineError as error:
         report.say("left", f"the next up would fail: {error}")
         report.end("not sound")
         return FOUND
-    for step in explained(asked["steps"], sides(seen.wanted, seen.state, seen.found)):
+    for step in explain_steps(asked["steps"], sides(seen.wanted, seen.state, seen.found)):
         report.step(step)
         if not step.why:
             report.left.append(f"{step}: look at it before the next up")
@@ -236,7 +236,7 @@ def _prove(engine: Engine, site: Site, report: Report) -> int:
 
 
 def _unprotect(site: Site, protected: list[Stated]) -> str:
-    objects = counted(_idents(protected))
+    objects = count_text(_idents(protected))
     urns = " ".join(shlex.quote(each.urn) for each in protected)
     return (
         f"protected, and not in the site any more, {objects}: put them back into the site; or, if "

@@ -107,12 +107,12 @@ def _foreign(folder: Path) -> Path | None:
         return None
     if not folder.is_dir():
         return folder
-    ours = {folder / path for path in _indexed(folder / INDEX)}
+    ours = {folder / path for path in _listed_files(folder / INDEX)}
     files = (path for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir())
     return next((path for path in files if path not in ours), None)
 
 
-def _indexed(index: Path) -> list[str]:
+def _listed_files(index: Path) -> list[str]:
     """The files that an index names, and itself; none where it is not an index of ours."""
     try:
         data = json.loads(index.read_bytes())

@@ -14,12 +14,12 @@ from components.making.manifest import Manifest
 from foresite.command import FAILED, FOUND, OK, UsageError, repository, say
 from foresite.commands.check import all_problems, as_json, as_text
 from foresite.delivery.ready import Ready, ready
-from foresite.delivery.stack.alone import alone
+from foresite.delivery.stack.alone import lock_site
 from foresite.delivery.stack.engine import Engine, complaint
 from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import follows
 from foresite.delivery.stack.register import Outcome, register
-from preview.gates import allowed
+from preview.gates import parse_allowances
 from schemas.facts.site import Site
 from schemas.load import load
 
@@ -27,7 +27,7 @@ from schemas.load import load
 def run(options: argparse.Namespace) -> int:
     """Check, then ``pulumi up`` (or ``preview``) for one site."""
     root = repository(options)
-    allow = named(options.allow)
+    allow = parse_acknowledgements(options.allow)
     sites = sound(root, [options.site], options.format)
     if sites is None:
         return FOUND
@@ -35,14 +35,14 @@ def run(options: argparse.Namespace) -> int:
     engine = engine_for(root, site, trial=options.trial)
     if options.preview:
         return _preview(engine, site, allow)
-    with alone(engine):
+    with lock_site(engine):
         return _up(options, engine, site, allow)
 
 
-def named(flags: Sequence[str], request: str = "") -> dict[str, int]:
+def parse_acknowledgements(flags: Sequence[str], request: str = "") -> dict[str, int]:
     """The counts that ``--allow`` and a pull request's text acknowledge. Raises UsageError."""
     try:
-        return allowed(flags, request)
+        return parse_allowances(flags, request)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
@@ -83,7 +83,7 @@ def _preview(engine: Engine, site: Site, allow: Mapping[str, int]) -> int:
         ["preview", "--stack", engine.stack, "--non-interactive", "--color", "never",
          *engine.policies], print,
     )  # fmt: skip
-    print("\n".join(found.told()))
+    print("\n".join(found.report_lines()))
     if code != 0:
         return FAILED
     try:
@@ -115,7 +115,7 @@ def apply(
 
     Raises UsageError for what would be lost without being named, and then nothing was changed.
     """
-    for line in found.told():
+    for line in found.report_lines():
         say(line)
     found.guard(allow)
     found.forget_lost(engine)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from foresite.delivery.stack.applied import Commits, Touched
-from preview.gates import allowed
+from preview.gates import parse_allowances
 
 
 class Allowances:
@@ -48,9 +48,9 @@ class Allowances:
         """The commits since then that name a number and touch a site, of few sites first."""
         found = []
         for commit, text in self._commits.requests(since).items():
-            if numbers := allowed((), text):
+            if numbers := parse_allowances((), text):
                 if commit not in self._touched:
-                    self._touched[commit] = self._commits.touched(commit)
+                    self._touched[commit] = self._commits.merged_change(commit)
                     self._left[commit] = Counter(numbers)
                 if self._touched[commit].has(site):
                     found.append(commit)

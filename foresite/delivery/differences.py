@@ -45,17 +45,17 @@ def differences(
     """The fields of the cluster that are not as Git says."""
     for key, manifest in wanted.items():
         found = live.get(key)
-        named = _named(manifest.body)
+        named = _title(manifest.body)
         if found is not None:
             yield from _fields(named, manifest, found)
         else:
             yield Difference(named, "", HAS, "lost it" if key in live else NEVER)
     for key, body in live.items():
         if body is not None and key not in wanted:
-            yield Difference(_named(body), "", "dropped it", HAS)
+            yield Difference(_title(body), "", "dropped it", HAS)
 
 
-def _named(body: Json) -> str:
+def _title(body: Json) -> str:
     metadata = body["metadata"]
     parts = (metadata.get("namespace"), metadata["name"])
     return f"{body['kind']} {'/'.join(part for part in parts if part)}"
@@ -66,7 +66,7 @@ def _fields(named: str, manifest: Manifest, body: Json) -> Iterator[Difference]:
         field = ".".join(map(str, path))
         if any(field == each or field.startswith(f"{each}.") for each in manifest.ignore):
             continue  # a controller's, once the object is there
-        yield Difference(named, field, _shown(git), _shown(cluster), _writer(body, path))
+        yield Difference(named, field, _show(git), _show(cluster), _writer(body, path))
 
 
 def _apart(wanted: Any, live: Any, path: Path_ = ()) -> Iterator[tuple[Path_, Any, Any]]:
@@ -81,7 +81,7 @@ def _apart(wanted: Any, live: Any, path: Path_ = ()) -> Iterator[tuple[Path_, An
         yield path, wanted, live
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     if value is ABSENT:
         return "has none"
     return shorten(value if isinstance(value, str) else json.dumps(value), _SHOWN)

@@ -85,25 +85,28 @@ def guard(
 ) -> None:
     """Raise UsageError for what is not named; ``ends`` says that the site is decommissioned."""
     looks = list(looks)
-    found, lost = _counted(found, looks, ends=ends)
+    found, lost = _countable(found, looks, ends=ends)
     foreign = [each for each in looks if each.foreign]
     said = [_foreign(site, each) for each in foreign]
     if not foreign:
-        said += [*_removed(found, lost, allow.get(REMOVE, 0)), *_grown(found, allow.get(GROW, 0))]
+        said += [
+            *_removal_problems(found, lost, allow.get(REMOVE, 0)),
+            *_grown(found, allow.get(GROW, 0)),
+        ]
     if not ends:
-        said += _protected(site, [each for each in found.gone if each.protect])
+        said += _protection_problems(site, [each for each in found.gone if each.protect])
     if said:
         raise UsageError("\n  ".join([f"{site}: {_UNCHANGED}", *said]))
 
 
-def needed(found: Change, looks: Iterable[Look], *, ends: bool) -> dict[str, int]:
+def needed_counts(found: Change, looks: Iterable[Look], *, ends: bool) -> dict[str, int]:
     """The counts that have to be acknowledged."""
-    found, lost = _counted(found, looks, ends=ends)
+    found, lost = _countable(found, looks, ends=ends)
     total = sum(_losses(found, lost).values())
     return {REMOVE: total, GROW: found.more + len(found.longer)}
 
 
-def _counted(found: Change, looks: Iterable[Look], *, ends: bool) -> tuple[Change, list[Stated]]:
+def _countable(found: Change, looks: Iterable[Look], *, ends: bool) -> tuple[Change, list[Stated]]:
     """The part of a change that counts, and of the losses of the clusters."""
     if not ends:
         return found, [each for look in looks for each in look.lost if each.holds_data]
@@ -136,7 +139,7 @@ def _losses(found: Change, lost: list[Stated]) -> dict[str, int]:
     return counts
 
 
-def _removed(found: Change, lost: list[Stated], allow: int) -> Iterator[str]:
+def _removal_problems(found: Change, lost: list[Stated], allow: int) -> Iterator[str]:
     """The losses in all, where they are more than the acknowledged count."""
     counts = _losses(found, lost)
     total = sum(counts.values())
@@ -144,7 +147,8 @@ def _removed(found: Change, lost: list[Stated], allow: int) -> Iterator[str]:
         what = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
         named = [each.title for each in (*lost, *found.gone)]
         yield (
-            f"{what} would be lost ({few(named, _SHOWN)}), and {_named(allow)}; if that is "
+            f"{what} would be lost ({few(named, _SHOWN)}), and {_describe_allowance(allow)}; if "
+            "that is "
             "intended: "
             f"{_how(REMOVE, total)}"
         )
@@ -156,12 +160,13 @@ def _grown(found: Change, allow: int) -> Iterator[str]:
         more = f"{found.more} objects more, over twice as many" if found.more else ""
         longer = f"{TIMES_SIZE} times as long: {few(found.longer, _SHOWN)}" if found.longer else ""
         yield (
-            f"it grows: {'; '.join(filter(None, (more, longer)))}; {_named(allow)}; if that is "
+            f"it grows: {'; '.join(filter(None, (more, longer)))}; {_describe_allowance(allow)}; "
+            "if that is "
             f"intended: {_how(GROW, total)}"
         )
 
 
-def _protected(site: str, objects: list[Stated]) -> list[str]:
+def _protection_problems(site: str, objects: list[Stated]) -> list[str]:
     if not objects:
         return []
     titles = few([each.title for each in objects], _SHOWN)
@@ -172,7 +177,7 @@ def _protected(site: str, objects: list[Stated]) -> list[str]:
     ]
 
 
-def _named(allow: int) -> str:
+def _describe_allowance(allow: int) -> str:
     return f"{allow} are acknowledged" if allow else "no count is acknowledged"
 
 

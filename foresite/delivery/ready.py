@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from foresite.command import UsageError, few
-from foresite.delivery.guard import Change, change, guard, needed
+from foresite.delivery.guard import Change, change, guard, needed_counts
 from foresite.delivery.servers.apiserver import NoAnswerError
 from foresite.delivery.servers.lost import Look, look
 from foresite.delivery.servers.probe import Asked, Need, contexts_of, kubectl_of, probe
 from foresite.delivery.stack.backend import folder
 from foresite.delivery.stack.engine import Engine, EngineError
-from foresite.delivery.stack.live import keyed
+from foresite.delivery.stack.live import expected_objects
 from foresite.delivery.stack.register import forget
-from foresite.delivery.stack.stated import Stated, stated
+from foresite.delivery.stack.stated import Stated, stated_objects
 from preview.verdict.growth import size
 from schemas.facts.site import Site
 
@@ -36,18 +36,18 @@ class Ready(NamedTuple):
     looks: list[Look]
 
     @property
-    def lost(self) -> list[Stated]:
+    def lost_objects(self) -> list[Stated]:
         """The applied objects that the clusters have lost."""
         return [each for found in self.looks for each in found.lost]
 
-    def told(self) -> Iterator[str]:
+    def report_lines(self) -> Iterator[str]:
         """The questions that each server was asked, and those that none was asked, a line each."""
         yield from map(str, self.asked)
         for found in self.looks:
             if found.unseen:
                 yield f"{found.context}: not looked at for what it has lost: {found.unseen}"
-        if self.lost and not any(each.foreign for each in self.looks):
-            names = [each.title for each in self.lost]
+        if self.lost_objects and not any(each.foreign for each in self.looks):
+            names = [each.title for each in self.lost_objects]
             count = f"{len(names)} object{'' if len(names) == 1 else 's'}"
             yield f"{count} that the cluster has lost: {few(names, _SHOWN)}"
 
@@ -56,9 +56,9 @@ class Ready(NamedTuple):
         guard(self.site.name, self.change, self.looks, allow, ends=self._ends)
 
     @property
-    def needed(self) -> dict[str, int]:
+    def needed_counts(self) -> dict[str, int]:
         """The counts that have to be acknowledged for it."""
-        return needed(self.change, self.looks, ends=self._ends)
+        return needed_counts(self.change, self.looks, ends=self._ends)
 
     @property
     def _ends(self) -> bool:
@@ -69,7 +69,7 @@ class Ready(NamedTuple):
         if self._ends:
             return  # what is gone of a site that ends stays gone
         try:
-            forget(engine, self.lost)
+            forget(engine, self.lost_objects)
         except EngineError as error:
             raise UsageError(f"{self.site.name}: nothing was changed: {error}") from None
 
@@ -79,8 +79,8 @@ def ready(engine: Engine, site: Site, *, writes: bool = False) -> Ready:
     if writes:
         _check_room(engine, site)
     try:
-        state = stated(engine)
-        found = change(state, keyed(site))
+        state = stated_objects(engine)
+        found = change(state, expected_objects(site))
         if found.more and not _whole(engine):
             found = found._replace(more=0)
         asked = probe(engine, site, Need.WRITE if writes else Need.KINDS, found.gone)
@@ -103,7 +103,7 @@ def _check_room(engine: Engine, site: Site) -> None:
     kept = folder(engine.environment)
     if kept is None:
         return
-    needed = _COPIES * sum(map(size, keyed(site).values())) + _SPARE
+    needed = _COPIES * sum(map(size, expected_objects(site).values())) + _SPARE
     free = shutil.disk_usage(kept).free if kept.is_dir() else needed
     if free < needed:
         raise UsageError(
@@ -116,4 +116,4 @@ def _whole(engine: Engine) -> bool:
     """True if the state is that of a run that came to its end: after a failed one there is more to
     make, and that is no growth."""
     record = engine.last_record()
-    return record is not None and record.result == "succeeded" and not engine.interrupted()
+    return record is not None and record.result == "succeeded" and not engine.was_interrupted()

@@ -18,13 +18,13 @@ MANAGED_BY = {"app.kubernetes.io/managed-by": "foresite"}
 class Facts(NamedTuple):
     """The facts of a site that the rules need.
 
-    ``mender``: the user name of the program that marks nodes with faults; empty where there is
+    ``remediator``: the user name of the program that marks nodes with faults; empty where there is
     none. ``operators``: namespaces that Foresite makes for programs of others, which choose the
     images of their pods themselves.
     """
 
     site: str
-    mender: str = ""
+    remediator: str = ""
     operators: tuple[str, ...] = ()
 
 

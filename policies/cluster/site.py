@@ -28,7 +28,7 @@ def _images(pod: str) -> str:
     return f"({every}).map(c, string(c.?image.orValue('')))"
 
 
-def _allowed(name: str) -> dict[str, str]:
+def _permission_variable(name: str) -> dict[str, str]:
     """The variable of those who may change the rule's binding, and so may do the forbidden things.
     It is asked last, as it costs a look-up of rights."""
     return {
@@ -48,7 +48,7 @@ def _before_and_after(part: str) -> dict[str, str]:
     }
 
 
-def _kept(part: str, ours: str) -> str:
+def _keep(part: str, ours: str) -> str:
     """True if no key of ``part`` changes, comes or goes of which ``ours`` (CEL, of ``k``) is
     true."""
     before, after = f"variables.{part}Before", f"variables.{part}After"
@@ -77,7 +77,7 @@ def _namespace_marks() -> ClusterRule:
             Matched("", ("namespaces",), ("CREATE", "UPDATE")),
             Matched("", ("namespaces/status", "namespaces/finalize"), ("UPDATE",)),
         ),
-        variables=_allowed(name)
+        variables=_permission_variable(name)
         | _before_and_after("labels")
         | _before_and_after("annotations")
         | {
@@ -86,11 +86,11 @@ def _namespace_marks() -> ClusterRule:
         },
         validations=(
             Validation(
-                f"({_kept('labels', f'{ours} || ({known.format(secured)})')}) || variables.allowed",
+                f"({_keep('labels', f'{ours} || ({known.format(secured)})')}) || variables.allowed",
                 f"'labels of {DOMAIN} and of Pod Security are written in the site file'",
             ),
             Validation(
-                f"({_kept('annotations', f'{ours} || ({known.format(queue)})')})"
+                f"({_keep('annotations', f'{ours} || ({known.format(queue)})')})"
                 " || variables.allowed",
                 f"'annotations of {DOMAIN} and the queue are written in the site file'",
             ),
@@ -107,7 +107,7 @@ def _namespace_deletion() -> ClusterRule:
         why="everything in it goes with it: jobs of a team, or what its nodes need",
         source="Kubernetes 1.34, pkg/controller/namespace (deletes all content)",
         matches=(Matched("", ("namespaces",), ("DELETE",)),),
-        variables=_allowed(name),
+        variables=_permission_variable(name),
         validations=(
             Validation(
                 "variables.allowed",
@@ -147,7 +147,7 @@ def _privileged_pods() -> ClusterRule:
             ),
             Matched("batch", ("cronjobs", "jobs"), ("CREATE", "UPDATE")),
         ),
-        variables=_allowed(name),
+        variables=_permission_variable(name),
         validations=(
             Validation(
                 f"!({new}) || request.userInfo.groups.exists(g, g in {writers}"
@@ -204,7 +204,9 @@ def _node_marks(facts: Facts) -> ClusterRule:
     name = "node-marks"
     ours = " || ".join(f"k.startsWith('{domain}/')" for domain in _NODE_DOMAINS)
     taints = ", ".join(f"'{each}'" for each in TAINTS)
-    mender = f"request.userInfo.username == '{facts.mender}' || " if facts.mender else ""
+    remediator = (
+        f"request.userInfo.username == '{facts.remediator}' || " if facts.remediator else ""
+    )
     return ClusterRule(
         name=name,
         cluster=SITE,
@@ -215,16 +217,16 @@ def _node_marks(facts: Facts) -> ClusterRule:
         # A kubelet registers with labels of its arguments: only later writes are judged. Labels
         # that are written along with what it reports, to nodes/status, are stored too.
         matches=(Matched("", ("nodes", "nodes/status"), ("UPDATE",)),),
-        variables=_allowed(name) | _before_and_after("labels"),
+        variables=_permission_variable(name) | _before_and_after("labels"),
         validations=(
             Validation(
-                f"({_kept('labels', ours)}) || {mender}variables.allowed",
+                f"({_keep('labels', ours)}) || {remediator}variables.allowed",
                 "'labels by which nodes are found follow from the site file'",
             ),
             Validation(
                 f"oldObject.spec.?taints.orValue([]).all(t, !(t.key in [{taints}])"
                 " || object.spec.?taints.orValue([]).exists(n, n.key == t.key"
-                f" && n.effect == t.effect)) || {mender}variables.allowed",
+                f" && n.effect == t.effect)) || {remediator}variables.allowed",
                 "'the node has a fault: its taint is removed after the repair, or by an account "
                 "that may change"
                 " this rule'",
@@ -246,7 +248,7 @@ def _exposed_services() -> ClusterRule:
         source="CVE-2020-8554 (externalIPs); NSA/CISA Kubernetes Hardening Guide 1.2, Network "
         "separation",
         matches=(Matched("", ("services",), ("CREATE", "UPDATE")),),
-        variables=_allowed(name),
+        variables=_permission_variable(name),
         validations=(
             Validation(
                 f"object.spec.?externalIPs.orValue([]).all(ip, {had}) || variables.allowed",

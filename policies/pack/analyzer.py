@@ -58,17 +58,17 @@ class Analyzer:
         if found is None:
             return analyzer_pb2.AnalyzeResponse()
         self._seen[request.urn] = found
-        return self._judged({request.urn: found}, self._object_rules)
+        return self._judge({request.urn: found}, self._object_rules)
 
     def stack(self, request: analyzer_pb2.AnalyzeStackRequest) -> analyzer_pb2.AnalyzeResponse:
         """The violations of the whole stack against the rules that look at all objects."""
         seen = self._seen
-        return self._judged(
+        return self._judge(
             {each.urn: seen[each.urn] for each in request.resources if each.urn in seen},
             self._site_rules,
         )
 
-    def _judged(
+    def _judge(
         self, objects: Mapping[str, Object], rules: Sequence[Rule]
     ) -> analyzer_pb2.AnalyzeResponse:
         """The violations of ``rules`` by objects, by URN, and the failed checks of a site's own."""
@@ -79,7 +79,9 @@ class Analyzer:
         for violation in found.violations:
             ended = [each for each in found.expired if each.covers(violation)]
             urn = urns.get(_identity(violation.object), "")
-            response.diagnostics.append(_diagnostic(violation.rule, _said(violation, ended), urn))
+            response.diagnostics.append(
+                _diagnostic(violation.rule, _describe(violation, ended), urn)
+            )
         by_name = {rule.name: rule for rule in rules}
         for fault in self._own.faults[known:]:
             rule = replace(by_name[fault.rule], severity=Severity.MANDATORY)
@@ -114,7 +116,7 @@ def _diagnostic(rule: Rule, message: str, urn: str) -> analyzer_pb2.AnalyzeDiagn
     )
 
 
-def _said(violation: Violation, ended: Iterable[Exemption]) -> str:
+def _describe(violation: Violation, ended: Iterable[Exemption]) -> str:
     """A violation for a person, with the exceptions that would have covered it before."""
     rule, each, found = violation
     at = f" {found.path}" if found.path else ""

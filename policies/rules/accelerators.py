@@ -29,14 +29,14 @@ FEATURES = "feature.node.kubernetes.io/"
 _WHOLE = re.compile(r"(?:0|[1-9][0-9]*)(?:k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?")
 
 
-def extended(resource: str) -> bool:
+def is_extended(resource: str) -> bool:
     """True if a device plugin or a site counts a resource (Kubernetes 1.34,
     pkg/apis/core/v1/helper, IsExtendedResourceName)."""
     native = "/" not in resource or "kubernetes.io/" in resource
     return not native and not resource.startswith("requests.")
 
 
-def _counted(pod: Pod) -> Iterator[Found]:
+def _resource_counts(pod: Pod) -> Iterator[Found]:
     yield from _whole(f"{pod.path}.resources", mapping(pod.spec, "resources"))
     for each in pod.containers:
         yield from _whole(f"{each.path}.resources", mapping(each.body, "resources"))
@@ -45,7 +45,7 @@ def _counted(pod: Pod) -> Iterator[Found]:
 def _whole(path: str, resources: Json) -> Iterator[Found]:
     limits, requests = mapping(resources, "limits"), mapping(resources, "requests")
     for name in dict.fromkeys((*limits, *requests)):
-        if not extended(text(name)):
+        if not is_extended(text(name)):
             continue
         limit, request = limits.get(name), requests.get(name, limits.get(name))
         if str(limit) != str(request):
@@ -70,7 +70,7 @@ def _number(value: object) -> str:
 def _device_paths(pod: Pod) -> Iterator[Found]:
     for path, volume in pod.volumes:
         mounted = text(mapping(volume, "hostPath").get("path"))
-        reached = _reached(mounted) if mounted else ()
+        reached = _reached_devices(mounted) if mounted else ()
         if reached:
             yield Found(
                 f"{path}.hostPath.path",
@@ -79,7 +79,7 @@ def _device_paths(pod: Pod) -> Iterator[Found]:
             )
 
 
-def _reached(mounted: str) -> tuple[str, ...]:
+def _reached_devices(mounted: str) -> tuple[str, ...]:
     """The paths of devices that a mounted path is within, or that are within it."""
     place = _steps(mounted)
     found = []
@@ -148,7 +148,7 @@ RULES: tuple[Rule, ...] = (
         "devices and other extended resources have one whole number as limit and request",
         "the API server refuses the pod, and of a template it is refused only when a job starts",
         "Kubernetes documentation, Managing Resources for Containers, Extended resources",
-        of_pods(_counted),
+        of_pods(_resource_counts),
     ),
     ObjectRule(
         "device-paths",

@@ -33,13 +33,13 @@ RuleCheck = Callable[[Json, str], Iterator[tuple[str, str, str]]]
 
 
 def _of_roles(check: RuleCheck) -> Callable[[Object], Iterator[Found]]:
-    def checked(each: Object) -> Iterator[Found]:
+    def check_roles(each: Object) -> Iterator[Found]:
         for place, body in bodies(each, ROLES):
             for index, rule in items(body, "rules"):
                 for field, message, fix in check(rule, body["kind"]):
                     yield Found(f"{place}rules[{index}].{field}", message, fix)
 
-    return checked
+    return check_roles
 
 
 def _wildcards(rule: Json, _: str) -> Iterator[tuple[str, str, str]]:
@@ -67,7 +67,7 @@ def _aggregates(each: Object) -> Iterator[Found]:
                 )
 
 
-def _unnamed(each: Object) -> Iterator[Found]:
+def _wildcard_rights(each: Object) -> Iterator[Found]:
     yield from _of_roles(_wildcards)(each)
     yield from _aggregates(each)
 
@@ -128,7 +128,7 @@ RULES: tuple[Rule, ...] = (
         "own",
         "a wildcard also grants permissions that nobody intended",
         PRACTICES,
-        _unnamed,
+        _wildcard_rights,
     ),
     ObjectRule(
         "roles-without-escalation",

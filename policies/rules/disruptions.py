@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from policies.nodes import Nodes, counted, nodes, places
+from policies.nodes import Nodes, count_nodes, nodes, places
 from policies.plain import bodies, text
 from policies.pods import Pod, mapping, pods
 from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
-from schemas.facts.rollout import DEFAULTS, Limits, takes_all, tolerated_failures, waves
-from schemas.kubernetes.quantities import digits, percent, scaled, whole
+from schemas.facts.rollout import DEFAULTS, Limits, failure_tolerance, takes_all, waves
+from schemas.kubernetes.quantities import digits, percent, scale, whole
 from schemas.kubernetes.selectors import has_labels
 
 ROLLED = frozenset({"DaemonSet", "Deployment", "StatefulSet", "MachineDeployment"})
@@ -33,13 +33,13 @@ class Rolled(NamedTuple):
         """The limits that are set or meant, of a hundred; what is no number may be any."""
         given = (self.numbers.get(field) for field in ("maxUnavailable", "maxSurge"))
         found = (
-            meant if value is None else scaled(value, 100)
+            meant if value is None else scale(value, 100)
             for value, meant in zip(given, DEFAULTS[kind], strict=True)
         )
         return Limits(*(1 if number is None else number for number in found))
 
 
-def _rolled(body: Json) -> Rolled:
+def _rollout_strategy(body: Json) -> Rolled:
     """How an object is replaced: MachineDeployments of v1beta2 have it below ``rollout``."""
     spec = mapping(body, "spec")
     if "rollout" in spec:
@@ -51,7 +51,7 @@ def _rolled(body: Json) -> Rolled:
 def _at_once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     groups = nodes(objects)
     for each in objects:
-        for path, value, of in (*_replaced(each, groups), *_drained(each, groups)):
+        for path, value, of in (*_rollout_limits(each, groups), *_drain_limits(each, groups)):
             # One of one cannot be done otherwise.
             if of == 1 or not _all(value, of):
                 continue
@@ -74,9 +74,9 @@ def _all(value: Any, of: int | None) -> bool:
     return value == "Recreate" or bool(of and number is not None and takes_all(number, of))
 
 
-def _replaced(each: Object, groups: Sequence[Nodes]) -> Iterator[tuple[str, Any, int | None]]:
+def _rollout_limits(each: Object, groups: Sequence[Nodes]) -> Iterator[tuple[str, Any, int | None]]:
     for place, body in bodies(each, ROLLED):
-        path, strategy = rolled = _rolled(body)
+        path, strategy = rolled = _rollout_strategy(body)
         of = whole(mapping(body, "spec").get("replicas"))
         if body["kind"] == "DaemonSet":
             pod = Pod("", {}, mapping(body, "spec", "template", "spec"), body)
@@ -90,18 +90,18 @@ def _replaced(each: Object, groups: Sequence[Nodes]) -> Iterator[tuple[str, Any,
             yield f"{place}{path}.rollingUpdate.maxUnavailable", value, of
 
 
-def _drained(each: Object, groups: Sequence[Nodes]) -> Iterator[tuple[str, Any, int | None]]:
+def _drain_limits(each: Object, groups: Sequence[Nodes]) -> Iterator[tuple[str, Any, int | None]]:
     selector = BUDGETS.get(each.kind)
     if selector:
         spec = mapping(each.body, "spec")
         chosen = mapping(spec, *selector)
         chosen = mapping(chosen, "matchLabels") if "matchLabels" in chosen else chosen
-        yield "spec.maxUnavailable", spec.get("maxUnavailable"), counted(chosen, groups)
+        yield "spec.maxUnavailable", spec.get("maxUnavailable"), count_nodes(chosen, groups)
 
 
-def _stuck(each: Object) -> Iterator[Found]:
+def _stuck_rollouts(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, ROLLED):
-        rolled = _rolled(body)
+        rolled = _rollout_strategy(body)
         if body["kind"] == "StatefulSet" or rolled.strategy.get("type") in ("OnDelete", "Recreate"):
             continue
         limits = rolled.limits(body["kind"])
@@ -113,9 +113,9 @@ def _stuck(each: Object) -> Iterator[Found]:
                 "write maxUnavailable: 1, or maxSurge: 1 where there is a spare host",
             )
     for place, body in bodies(each, ("KubeadmControlPlane",)):
-        rolled, replicas = _rolled(body), whole(mapping(body, "spec").get("replicas"))
+        rolled, replicas = _rollout_strategy(body), whole(mapping(body, "spec").get("replicas"))
         surge = rolled.limits(body["kind"]).surge
-        if not surge and tolerated_failures(replicas or 1) < 1:
+        if not surge and failure_tolerance(replicas or 1) < 1:
             yield Found(
                 f"{place}{rolled.path}.rollingUpdate.maxSurge",
                 f"a control plane of {replicas or 1} cannot lose one first: etcd would lose its "
@@ -149,7 +149,7 @@ def _never_evicted(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
 
 
 def _always_zero(field: str, value: Any) -> str:
-    none = scaled(value, 100) == 0 if field == "maxUnavailable" else (percent(value) or 0) >= 100
+    none = scale(value, 100) == 0 if field == "maxUnavailable" else (percent(value) or 0) >= 100
     return "never lets a pod be evicted" if none else ""
 
 
@@ -178,7 +178,7 @@ def _too_many(
     known = [count for count in counts if count is not None]
     if field == "maxUnavailable" or not known or len(known) < len(counts):
         return ""
-    needed = scaled(value, sum(known))
+    needed = scale(value, sum(known))
     enough = needed is None or needed < sum(known)
     return "" if enough else f"is all of the {sum(known)} pods that there are"
 
@@ -192,13 +192,13 @@ def _selects(budget: Object, pod: Pod) -> bool:
     return has_labels(mapping(pod.metadata, "labels"), mapping(selector, "matchLabels"))
 
 
-def _unbounded(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _remediation_bounds(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     groups = nodes(objects)
     for each in objects:
         if each.kind not in CHECKS:
             continue
         path, value = _most_unhealthy(each)
-        of = counted(mapping(each.body, "spec", "selector", "matchLabels"), groups)
+        of = count_nodes(mapping(each.body, "spec", "selector", "matchLabels"), groups)
         if value is None:
             message = "it sets no limit, so it remediates all of its machines at once"
         elif of != 1 and _all(value, of):
@@ -247,7 +247,7 @@ RULES: tuple[Rule, ...] = (
         "cluster-api 1.13, internal/webhooks/machinedeployment.go and "
         "controlplane/kubeadm/internal/webhooks/kubeadmcontrolplane.go; "
         "Kubernetes 1.34, pkg/apis/apps/validation",
-        _stuck,
+        _stuck_rollouts,
     ),
     SiteRule(
         "eviction-possible",
@@ -264,7 +264,7 @@ RULES: tuple[Rule, ...] = (
         "a health check stops remediation where all of its machines are unhealthy",
         "a network that is down for half an hour would have every host of a pool rebooted or wiped",
         "cluster-api 1.13, machinehealthcheck_controller.go: the default is 100%",
-        _unbounded,
+        _remediation_bounds,
     ),
 )
 """Rules of disruptions, which scheduling joins to its own."""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from policies.embedded import Path, embedded, written
-from policies.memo import as_json, remembered
+from policies.embedded import Path, embedded_objects, format_path
+from policies.memo import as_json, memoize
 from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity
 
 SECURITY = "Kubernetes documentation, Images; NSA and CISA, Kubernetes Hardening Guide 1.2, images"
@@ -48,13 +48,13 @@ def images(each: Object) -> Iterator[Image]:
             yield Image(f"{path}image.reference", image["reference"])
 
 
-@remembered
+@memoize
 def _with_image(body: Json) -> tuple[tuple[str, Json], ...]:
     """Every map that has an ``image``, with its place and a dot."""
     own = (("", body),) if '"image":' in as_json(body) else ()
-    bodies = (*own, *((f"{place}.", each) for place, each in embedded(body)))
+    bodies = (*own, *((f"{place}.", each) for place, each in embedded_objects(body)))
     return tuple(
-        (f"{place}{written(path)}.".lstrip("."), value)
+        (f"{place}{format_path(path)}.".lstrip("."), value)
         for place, body in bodies
         for path, value in _maps(body, ())
         if "image" in value and path[:1] != ("metadata",)

@@ -129,7 +129,7 @@ def _annotations(each: Object) -> Iterator[Found]:
         )
 
 
-def _reserved(each: Object) -> Iterator[Found]:
+def _reserved_names(each: Object) -> Iterator[Found]:
     start = SYSTEM.get(each.kind)
     if start and each.name.startswith(start):
         yield Found(
@@ -200,7 +200,7 @@ RULES: tuple[Rule, ...] = (
         "an upgrade of the cluster would revert it, and accounts that may write there may do much "
         "else",
         "Kubernetes documentation, Namespaces; NSA/CISA Kubernetes Hardening Guide 1.2",
-        _reserved,
+        _reserved_names,
     ),
     SiteRule(
         "identity-once",

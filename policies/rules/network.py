@@ -94,7 +94,7 @@ def _open(each: Object) -> Iterator[Found]:
             )
 
 
-def _unguarded(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _unguarded_pods(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     chosen: dict[tuple[str, str], list[Json]] = {}
     for each in objects:
         if each.kind == "NetworkPolicy":
@@ -236,7 +236,7 @@ RULES: tuple[Rule, ...] = (
         "a NetworkPolicy selects each pod that listens outside its host's network",
         "a compromised pod could reach the ports of all others",
         "NSA/CISA Kubernetes Hardening Guide 1.2, Network policies",
-        _unguarded,
+        _unguarded_pods,
     ),
     SiteRule(
         "host-ports-apart",

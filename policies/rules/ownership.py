@@ -71,13 +71,13 @@ FORCED_OPTIONS = ("Force=true", "Replace=true")
 """Options of Argo CD that delete and make anew, or overwrite what others wrote."""
 
 
-def qualified(each: Object) -> str:
+def qualified_kind(each: Object) -> str:
     """An object's kind with its group, and without its version: ``apps/DaemonSet``."""
     api = text(each.body.get("apiVersion"))
     return f"{api.rpartition('/')[0]}/{each.kind}"
 
 
-def _labelled(each: Object) -> Iterator[Found]:
+def _missing_labels(each: Object) -> Iterator[Found]:
     labels = mapping(each.metadata, "labels")
     for label in LABELS:
         if not text(labels.get(label)):
@@ -106,8 +106,8 @@ def _one_site(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
             )
 
 
-def _namespaced(each: Object) -> Iterator[Found]:
-    if not each.namespace and qualified(each) in IN_NAMESPACES:
+def _missing_namespace(each: Object) -> Iterator[Found]:
+    if not each.namespace and qualified_kind(each) in IN_NAMESPACES:
         yield Found(
             "metadata.namespace",
             f"a {each.kind} lives in a namespace, and it names none",
@@ -115,12 +115,12 @@ def _namespaced(each: Object) -> Iterator[Found]:
         )
 
 
-def _protected(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _deletion_guards(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     # What is left of a site that was decommissioned, without its Cluster, is free to go.
-    if not any(qualified(each) == CLUSTER for each in objects):
+    if not any(qualified_kind(each) == CLUSTER for each in objects):
         return
     for each in objects:
-        if qualified(each) not in PROTECTED:
+        if qualified_kind(each) not in PROTECTED:
             continue
         annotations = mapping(each.metadata, "annotations")
         given = {option.strip() for option in text(annotations.get(ARGO_OPTIONS)).split(",")}
@@ -144,7 +144,7 @@ def _protected(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
             )
 
 
-def _forced(each: Object) -> Iterator[Found]:
+def _force_options(each: Object) -> Iterator[Found]:
     annotations = mapping(each.metadata, "annotations")
     wrong = [(name, value) for name, value in FORCED.items() if annotations.get(name) == value]
     options = (option.strip() for option in text(annotations.get(ARGO_OPTIONS)).split(","))
@@ -164,7 +164,7 @@ RULES: tuple[Rule, ...] = (
         f"every object carries {', '.join(LABELS[:-1])} and {LABELS[-1]}",
         "objects without an owner are never cleaned up, and nobody can list the objects of a site",
         "Kubernetes documentation, Recommended Labels",
-        _labelled,
+        _missing_labels,
     ),
     SiteRule(
         "one-site",
@@ -180,7 +180,7 @@ RULES: tuple[Rule, ...] = (
         "an object that lives in a namespace names it",
         "it would be created in the namespace of the caller's context, whatever that is",
         "Kubernetes documentation, Namespaces",
-        _namespaced,
+        _missing_namespace,
     ),
     SiteRule(
         "protected-from-pruning",
@@ -190,7 +190,7 @@ RULES: tuple[Rule, ...] = (
         "and Flux from deleting them, while the site has its Cluster",
         "a file that was moved or a folder that was renamed would wipe hosts",
         "Argo CD documentation, Sync Options; Flux documentation, Kustomization; UniSuper, 2024",
-        _protected,
+        _deletion_guards,
     ),
     ObjectRule(
         "no-forced-ownership",
@@ -200,7 +200,7 @@ RULES: tuple[Rule, ...] = (
         "a controller and the deployment undo each other forever, or a host is installed again",
         "Kubernetes documentation, Server-Side Apply, Conflicts; pulumi-kubernetes 4, "
         "pulumi.com/patchForce",
-        _forced,
+        _force_options,
     ),
     *access.RULES,
 )

@@ -39,7 +39,7 @@ def _escalation(_: Pod, each: Container) -> Iterator[Found]:
         )
 
 
-def _dropped(_: Pod, each: Container) -> Iterator[Found]:
+def _kept_capabilities(_: Pod, each: Container) -> Iterator[Found]:
     dropped = mapping(each.security, "capabilities").get("drop")
     if not (isinstance(dropped, list) and "ALL" in dropped):
         yield Found(
@@ -49,7 +49,7 @@ def _dropped(_: Pod, each: Container) -> Iterator[Found]:
         )
 
 
-def _added(_: Pod, each: Container) -> Iterator[Found]:
+def _added_capabilities(_: Pod, each: Container) -> Iterator[Found]:
     added = mapping(each.security, "capabilities").get("add")
     for index, name in enumerate(added if isinstance(added, list) else []):
         if name not in RESTRICTED_CAPABILITIES:
@@ -92,7 +92,7 @@ def _seccomp(pod: Pod) -> Iterator[Found]:
         )
 
 
-def _privileged(_: Pod, each: Container) -> Iterator[Found]:
+def _privileged_containers(_: Pod, each: Container) -> Iterator[Found]:
     if each.security.get("privileged") is True:
         yield Found(
             f"{each.path}.securityContext.privileged",
@@ -148,13 +148,13 @@ RULES: tuple[Rule, ...] = (
         "capabilities-dropped",
         "every container drops all capabilities",
         "the runtime's own set lets a container forge packets and pass file permissions",
-        of_containers(_dropped),
+        of_containers(_kept_capabilities),
     ),
     control(
         "capabilities-added",
         "no container adds a capability but NET_BIND_SERVICE",
         "SYS_ADMIN, SYS_PTRACE and others are equivalent to root of the host",
-        of_containers(_added),
+        of_containers(_added_capabilities),
         guide=False,
     ),
     control(
@@ -179,7 +179,7 @@ RULES: tuple[Rule, ...] = (
         "privileged",
         "no container is privileged",
         "it is root of its host, with all devices and no profile",
-        of_containers(_privileged),
+        of_containers(_privileged_containers),
     ),
     control(
         "proc-mount",

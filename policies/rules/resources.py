@@ -13,7 +13,7 @@ PROBES = "Kubernetes documentation, Liveness, Readiness, and Startup Probes"
 STORAGE = "ephemeral-storage"
 
 
-def given(container: Container, part: str, resource: str) -> Any:
+def resource_amount(container: Container, part: str, resource: str) -> Any:
     """A request or a limit of a container; a limit is the request where none is written (Kubernetes
     1.34, pkg/apis/core/v1/defaults.go)."""
     found = mapping(container.body, "resources", part).get(resource)
@@ -25,7 +25,9 @@ def given(container: Container, part: str, resource: str) -> Any:
 def _requests(pod: Pod, each: Container) -> Iterator[Found]:
     if pod.partial or each.list == "ephemeralContainers":
         return  # a debugger's container may name none
-    missing = [name for name in ("cpu", "memory") if given(each, "requests", name) is None]
+    missing = [
+        name for name in ("cpu", "memory") if resource_amount(each, "requests", name) is None
+    ]
     if missing:
         yield Found(
             f"{each.path}.resources.requests",
@@ -37,7 +39,7 @@ def _requests(pod: Pod, each: Container) -> Iterator[Found]:
 def _memory_limit(pod: Pod, each: Container) -> Iterator[Found]:
     if pod.partial or each.list == "ephemeralContainers":
         return
-    if given(each, "limits", "memory") is None:
+    if resource_amount(each, "limits", "memory") is None:
         yield Found(
             f"{each.path}.resources.limits.memory",
             f"container {each.name} may take all memory of its host",
@@ -65,7 +67,7 @@ def _writes_freely(each: Container, volume: Json) -> bool:
         mount.get("name") == volume.get("name") and not mount.get("readOnly")
         for _, mount in items(each.body, "volumeMounts")
     )
-    return mounted and given(each, "limits", STORAGE) is None
+    return mounted and resource_amount(each, "limits", STORAGE) is None
 
 
 def _priority(pod: Pod) -> Iterator[Found]:
@@ -77,7 +79,7 @@ def _priority(pod: Pod) -> Iterator[Found]:
         )
 
 
-def _probed(pod: Pod) -> Iterator[Found]:
+def _missing_probes(pod: Pod) -> Iterator[Found]:
     if pod.ends:
         return
     for each in pod.lasting:
@@ -129,7 +131,7 @@ RULES: tuple[Rule, ...] = (
         "a long-running container has a probe",
         "a container that hangs is never restarted, and a broken version replaces all replicas",
         PROBES,
-        of_pods(_probed),
+        of_pods(_missing_probes),
     ),
 )
 """What a pod asks for and may use."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from policies.embedded import embedded
+from policies.embedded import embedded_objects
 from policies.nodes import cluster_of, nodes, selector
 from policies.plain import bodies, text
 from policies.pods import Pod, items, mapping, pods
@@ -86,7 +86,7 @@ def _schedulers(objects: Iterable[Object]) -> set[str] | None:
     for each in objects:
         if text(each.body.get("apiVersion")).startswith(VOLCANO):
             return None
-        for _, body in embedded(each.body):
+        for _, body in embedded_objects(each.body):
             if text(body.get("apiVersion")).startswith(VOLCANO):
                 return None
             if body.get("kind") == "KubeSchedulerConfiguration":

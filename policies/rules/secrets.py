@@ -6,7 +6,7 @@ How credentials look is in schemas/kubernetes/secret_forms.py.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from policies.embedded import Path, written
+from policies.embedded import Path, format_path
 from policies.plain import bodies, text
 from policies.pods import Container, Pod, items, of_containers
 from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity
@@ -15,7 +15,7 @@ from schemas.kubernetes.secret_scan import (
     credential,
     in_arguments,
     is_secret,
-    named_as_secret,
+    is_secret_name,
     suspect,
 )
 
@@ -77,7 +77,7 @@ def _named_in(body: Json, texts: dict[str, None]) -> bool:
             for key, item in value.items():
                 if isinstance(item, str):
                     texts[item] = None
-                    if named_as_secret(str(key)) and is_secret(str(key), item):
+                    if is_secret_name(str(key)) and is_secret(str(key), item):
                         return True
                 elif item:
                     rest.append(item)
@@ -96,23 +96,23 @@ def _literals(value: Any, path: Path) -> Iterator[tuple[str, Found]]:
     if isinstance(value, dict):
         for key, item in value.items():
             name, place = text(key), (*path, str(key))
-            yield from ((name, found) for found in _named(name, item, place))
+            yield from ((name, found) for found in _named_secrets(name, item, place))
             yield from _literals(item, place)
     elif isinstance(value, list):
         for index, flag in in_arguments(value):
             if not credential(value[index]):
-                yield flag, Found(written((*path, index)), f"{flag} is written out here", ANEW)
+                yield flag, Found(format_path((*path, index)), f"{flag} is written out here", ANEW)
         for index, item in enumerate(value):
             yield from _literals(item, (*path, index))
     elif isinstance(value, str):
         what = credential(value)
         if what:
-            yield "", Found(written(path), f"this text has {what} in it", ANEW)
+            yield "", Found(format_path(path), f"this text has {what} in it", ANEW)
 
 
-def _named(key: str, value: Any, path: Path) -> Iterator[Found]:
+def _named_secrets(key: str, value: Any, path: Path) -> Iterator[Found]:
     if isinstance(value, str) and is_secret(key, value) and not credential(value):
-        yield Found(written(path), f"{key} is written out here", ANEW)
+        yield Found(format_path(path), f"{key} is written out here", ANEW)
 
 
 def _environment(_: Pod, each: Container) -> Iterator[Found]:

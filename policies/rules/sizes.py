@@ -75,7 +75,7 @@ def _data(each: Object) -> Iterator[Found]:
         )
 
 
-def _applied(each: Object) -> Iterator[Found]:
+def _apply_size(each: Object) -> Iterator[Found]:
     options = text(mapping(each.metadata, "annotations").get(SYNC_OPTIONS))
     found = size(each.body)
     if found > APPLIED_BYTES and APPLIED_ELSEWHERE not in options:
@@ -156,7 +156,7 @@ RULES: tuple[Rule, ...] = (
         f"an object of more than {APPLIED_BYTES} bytes asks Argo CD for server-side apply",
         "the annotation with its copy is refused, and nothing after it is applied",
         "Kubernetes documentation, Declarative Management; Argo CD documentation, Sync Options",
-        _applied,
+        _apply_size,
     ),
     ObjectRule(
         "boot-size",

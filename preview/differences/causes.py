@@ -32,10 +32,10 @@ def causes(site: SiteChange, edits: list[Edit]) -> Mapping[Name, tuple[Cause, ..
     groups = _groups(edits)
     contexts = [edit for edit in edits if edit.cause.path in connections.PATHS]
     if len(groups) == 1:
-        return dict.fromkeys((*site.changes, *_connected(site)), _first(groups[0]))
+        return dict.fromkeys((*site.changes, *_reconnected_objects(site)), _first(groups[0]))
     found: dict[Name, list[Edit]] = {name: [] for name in site.changes}
     for group in groups if len(groups) <= TRIED else []:
-        for name in _carried(site.changes, (site.before, site.after), group):
+        for name in _carriers(site.changes, (site.before, site.after), group):
             found[name] += group
     every = [edit for group in groups for edit in group]
     lines: dict[str, list[Edit]] = {}
@@ -48,10 +48,10 @@ def causes(site: SiteChange, edits: list[Edit]) -> Mapping[Name, tuple[Cause, ..
         if not mine and site.changes[name].one.target is Target.SITE:
             mine += contexts
     told = {name: _first(mine or every) for name, mine in found.items()}
-    return {**dict.fromkeys(_connected(site), _first(contexts)), **told}
+    return {**dict.fromkeys(_reconnected_objects(site), _first(contexts)), **told}
 
 
-def _connected(site: SiteChange) -> set[Name]:
+def _reconnected_objects(site: SiteChange) -> set[Name]:
     """The objects that stand for those of a cluster that another context leads to."""
     return {effect.name for effect in connections.effects(site)}
 
@@ -70,21 +70,26 @@ def _groups(edits: list[Edit]) -> list[list[Edit]]:
     return list(groups.values())
 
 
-def _carried(
+def _carriers(
     changes: Mapping[Name, ObjectChange], sides: tuple[Side, Side], group: list[Edit]
 ) -> set[Name]:
     """The changed objects that carry a group of edits."""
     before, after = sides
-    made = _made(site_of(before), group, forward=True)
+    made = _objects_with_edits(site_of(before), group, forward=True)
     found = {n for n in changes if made.get(n) != before.objects.get(n)} if made else set()
-    if made is None and (made := _made(site_of(after), group, forward=False)) is not None:
+    if (
+        made is None
+        and (made := _objects_with_edits(site_of(after), group, forward=False)) is not None
+    ):
         found = {n for n in changes if made.get(n) != after.objects.get(n)}
     # Of many lines that were edited together each host's object is traced to its own.
     hosts = {edit.host for edit in group if edit.host}
     return {name for name in found if changes[name].one.key[3] not in hosts}
 
 
-def _made(site: Site, group: list[Edit], *, forward: bool) -> Mapping[Name, Manifest] | None:
+def _objects_with_edits(
+    site: Site, group: list[Edit], *, forward: bool
+) -> Mapping[Name, Manifest] | None:
     """The objects of a site with a group of edits applied (or undone); None where it is no site."""
     try:
         for edit in group:

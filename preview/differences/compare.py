@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from components.effects.vocabulary import FieldChange, Name, ObjectChange, Side, SiteChange
 from components.making.manifest import Json, Manifest
-from preview.differences.connections import applied
-from preview.differences.fields import field_changes, reordered
+from preview.differences.connections import is_applied
+from preview.differences.fields import field_changes, reordered_lists
 from preview.differences.fields.pairing import same
 
 ORDERS = ("in one order", "in another order")
@@ -27,8 +27,8 @@ def compare(name: str, before: Side | None, after: Side | None) -> SiteChange:
         if old is new and alike:
             continue
         if old is not None and new is not None and before and after:
-            was = applied(before.fleet.context, old)
-            if was != applied(after.fleet.context, new):
+            was = is_applied(before.fleet.context, old)
+            if was != is_applied(after.fleet.context, new):
                 pair = (old, None) if was else (None, new)
                 changes[each] = ObjectChange(each[0], *pair)
                 continue
@@ -57,7 +57,7 @@ class _Known:
         if key not in self._found:
             pair = {**kind, **old}, {**kind, **new}
             # A list with keys in another order says the same, and yet controllers compare it whole.
-            moved = (FieldChange(path, *ORDERS) for path in reordered(*pair))
+            moved = (FieldChange(path, *ORDERS) for path in reordered_lists(*pair))
             self._found[key] = (*field_changes(*pair), *moved)
         return self._found[key]
 

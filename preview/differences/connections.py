@@ -39,6 +39,6 @@ def effects(site: SiteChange) -> Iterator[Effect]:
             yield Effect(Impact.UNKNOWN, name, (), why, _SOURCE, new.names, action=Action.REFUSED)
 
 
-def applied(context: str | None, manifest: Manifest) -> bool:
+def is_applied(context: str | None, manifest: Manifest) -> bool:
     """True if an object is applied: those of the site's own cluster wait for its context."""
     return manifest.target is Target.MANAGEMENT or context is not None

@@ -9,9 +9,9 @@ from preview.result import Preview
 
 def text(preview: Preview, colour: bool = False) -> str:
     """The report for a terminal; ``colour`` is for a terminal that shows it."""
-    from preview.report.terminal import rendered
+    from preview.report.terminal import render
 
-    return rendered(preview, colour)
+    return render(preview, colour)
 
 
 def comment(preview: Preview, limit: int = 60_000) -> str:
@@ -20,27 +20,27 @@ def comment(preview: Preview, limit: int = 60_000) -> str:
     Its first line is ``<!-- foresite-preview -->``, by which the comment is found again. GitHub
     takes 65,536 characters.
     """
-    from preview.report.markdown import rendered_comment
+    from preview.report.markdown import render_comment
 
-    return rendered_comment(preview, limit)
+    return render_comment(preview, limit)
 
 
 def summary(preview: Preview) -> str:
     """The report as GitHub's summary of a job: Markdown below 1 MiB, GitHub's limit."""
-    from preview.report.markdown import rendered_summary
+    from preview.report.markdown import render_summary
 
-    return rendered_summary(preview)
+    return render_summary(preview)
 
 
 def html(preview: Preview) -> str:
     """The whole report as one file for a browser, which loads nothing and runs nothing."""
-    from preview.report.page import rendered
+    from preview.report.page import render
 
-    return rendered(preview)
+    return render(preview)
 
 
 def document(preview: Preview) -> str:
     """Everything that was found, as JSON."""
-    from preview.report.record import rendered
+    from preview.report.record import render
 
-    return rendered(preview)
+    return render(preview)

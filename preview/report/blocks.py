@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from components.effects.vocabulary import Impact
-from preview.report.phrase import Phrase, joined
+from preview.report.phrase import Phrase, join_phrases
 
 
 class Code(NamedTuple):
@@ -104,7 +104,7 @@ class Report(NamedTuple):
     @property
     def sentence(self) -> Phrase:
         """The headline in one piece."""
-        return joined(self.headline, "; ")
+        return join_phrases(self.headline, "; ")
 
 
 class Room(NamedTuple):

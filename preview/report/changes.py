@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from components.effects.vocabulary import ABSENT, Action, FieldChange, ObjectChange
-from preview.differences.fields import shown, text_lines
+from preview.differences.fields import show_path, text_lines
 from preview.differences.fields.listkeys import Item
 from preview.report.blocks import Code, Head, Line, Room, Row, Section, Table
-from preview.report.phrase import Phrase, Strong, change, joined, prose, value, visible
+from preview.report.phrase import Phrase, Strong, change, join_phrases, prose, value, visible
 from preview.report.ranges import first_few, ranges
 from preview.report.words import count, few
 from preview.result import ObjectVerdict, SitePreview
@@ -42,25 +42,25 @@ def objects(site: SitePreview) -> Section:
         for name, found in actions.items()
     )
     table = [Table(heads, rows)] if rows else []
-    return Section("objects", ("Objects",), (*_lost(site), *_refused(site), *table))
+    return Section("objects", ("Objects",), (*_loss_lines(site), *_refusal_lines(site), *table))
 
 
-def _lost(site: SitePreview) -> Iterable[Line]:
+def _loss_lines(site: SitePreview) -> Iterable[Line]:
     if site.deletions:
-        things = joined([(prose(each.what), f" ({each.count:,})") for each in site.deletions])
+        things = join_phrases([(prose(each.what), f" ({each.count:,})") for each in site.deletions])
         yield Line(
             (Strong("Deleted for good"), ", so to be acknowledged in the pull request: ", *things)
         )
 
 
-def _refused(site: SitePreview) -> Iterable[Line]:
-    names = [named(each.change) for each in site.objects if each.action is Action.REFUSED]
+def _refusal_lines(site: SitePreview) -> Iterable[Line]:
+    names = [object_title(each.change) for each in site.objects if each.action is Action.REFUSED]
     if names:
         said = "; the API server, a webhook or Pulumi refuses the change, and pulumi up stops there"
         yield Line((Strong("Refused"), ": ", *few(ranges(names), 160), said))
 
 
-def named(found: ObjectChange) -> str:
+def object_title(found: ObjectChange) -> str:
     """An object for a person: ``MachineDeployment tokyo-1/v100``."""
     _, kind, namespace, name = found.one.key
     return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
@@ -93,7 +93,9 @@ def _group(group: Sequence[ObjectVerdict], room: Room) -> Line:
     meaning = _MEANING.get(group[0].action)
     note = f" ({meaning})" if meaning else ""
     if len(group) == 1:
-        return Line((action, " ", value(named(first), 120), note), tuple(_fields(first, room)))
+        return Line(
+            (action, " ", value(object_title(first), 120), note), tuple(_fields(first, room))
+        )
     some, more = first_few(ranges(each.change.one.key[3] for each in group), room.ranges)
     names = [*few(some)] if not more else [*few(some), " and others"]
     same = all(each.change.fields == first.fields for each in group)
@@ -119,7 +121,7 @@ def _fields(found: ObjectChange, room: Room) -> Iterable[Line]:
 
 
 def _field(field: FieldChange, room: Room) -> Line:
-    path: Phrase = (value(shown(field.path), LINE), ": ")
+    path: Phrase = (value(show_path(field.path), LINE), ": ")
     before, after = (_text(side) for side in (field.before, field.after))
     if before is None or after is None or "\n" not in before + after:
         return Line((*path, *change(field.before, field.after)))

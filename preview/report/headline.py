@@ -4,19 +4,19 @@ from collections.abc import Iterable, Sequence
 
 from components.effects.vocabulary import Impact
 from preview.report import object_cache
-from preview.report.phrase import Phrase, joined, plain, value
+from preview.report.phrase import Phrase, join_phrases, plain, value
 from preview.report.words import (
     NAMED,
     Doing,
     count,
-    counted,
+    count_text,
     doings,
-    listed,
+    list_names,
     members,
     out_at_worst,
-    refused,
+    refusal_count,
     series,
-    summed,
+    sum_doings,
     takes,
 )
 from preview.result import Preview, SitePreview, State
@@ -26,7 +26,7 @@ NOTHING = "nothing happens to any machine"
 
 def headline(preview: Preview) -> Phrase:
     """The effect of the change, in one sentence."""
-    return joined(clauses(preview), "; ")
+    return join_phrases(clauses(preview), "; ")
 
 
 def clauses(preview: Preview) -> tuple[Phrase, ...]:
@@ -38,7 +38,7 @@ def clauses(preview: Preview) -> tuple[Phrase, ...]:
     known = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
     sites = [site for site in known if site.state not in (State.REMOVED, State.VANISHED)]
     found = [*_unsaid(preview), *_ends(known), *_impacts(preview, sites)]
-    happens = bool(summed(known))
+    happens = bool(sum_doings(known))
     found += _warnings(sites)
     if not found:
         found.append(_nothing(sites))
@@ -56,7 +56,7 @@ def _nothing(sites: Sequence[SitePreview]) -> Phrase:
     if not objects:
         return (NOTHING,)
     differ = f"{count(objects, 'object')} differ{'s' if objects == 1 else ''}"
-    return (f"{NOTHING}: {differ} in ", *listed([site.name for site in sites], "site"))
+    return (f"{NOTHING}: {differ} in ", *list_names([site.name for site in sites], "site"))
 
 
 def _unsaid(preview: Preview) -> Iterable[Phrase]:
@@ -86,12 +86,12 @@ def _ends(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
         some = [site for site in sites if site.state is state]
         if some:
             hosts = count(sum(len(site.hosts) for site in some), "host")
-            yield (start, *listed([site.name for site in some], "site"), rest.format(hosts))
+            yield (start, *list_names([site.name for site in some], "site"), rest.format(hosts))
 
 
 def _impacts(preview: Preview, sites: Sequence[SitePreview]) -> Iterable[Phrase]:
     """A clause for each thing that happens to hosts, the first with where it does."""
-    found = {total.impact: total for total in summed(sites)}
+    found = {total.impact: total for total in sum_doings(sites)}
     first = next(iter(found), None)
     for impact in reversed(Impact):
         if impact is Impact.UNKNOWN and preview.code_changed:
@@ -99,7 +99,9 @@ def _impacts(preview: Preview, sites: Sequence[SitePreview]) -> Iterable[Phrase]
             yield (f"cannot predict what {files} of Foresite's own code will do",)
         rollout = _rollout(sites) if impact is Impact.REIMAGE else ()
         if impact in found:
-            where = _where(found[impact], sites) if impact is first else (counted(found[impact]),)
+            where = (
+                _where(found[impact], sites) if impact is first else (count_text(found[impact]),)
+            )
             yield (*where, *((": ", *rollout) if rollout else ()))
         elif rollout:
             yield ("re-images machines: ", *rollout)
@@ -110,7 +112,7 @@ def _where(total: Doing, sites: Sequence[SitePreview]) -> Phrase:
     impact = total.impact
     concerned = [s for s in sites if any(each.impact is impact for each in doings(s))]
     of = sum(len(site.hosts) for site in concerned)
-    where = (counted(total, of), " in ", *listed([site.name for site in concerned], "site"))
+    where = (count_text(total, of), " in ", *list_names([site.name for site in concerned], "site"))
     every = [host for site in concerned for host in site.hosts if host.pool]
     pools = [host.pool for host in every if impact in (host.impact, host.rest)]
     return (*where, *_in_pools(list(dict.fromkeys(pools))))
@@ -120,7 +122,7 @@ def _in_pools(names: Sequence[str]) -> Phrase:
     if not names:
         return ()
     noun = "" if len(names) > NAMED else "pool " if len(names) == 1 else "pools "
-    return (f" ({noun}", *listed(names, "pool"), ")")
+    return (f" ({noun}", *list_names(names, "pool"), ")")
 
 
 def _rollout(sites: Sequence[SitePreview]) -> Phrase:
@@ -129,7 +131,7 @@ def _rollout(sites: Sequence[SitePreview]) -> Phrase:
     stuck = sum(bool(plan.stuck) for plan in plans)
     never = [(f"{count(stuck, 'rollout')} never end{'s' if stuck == 1 else ''}",)] if stuck else []
     if stuck == len(plans):
-        return joined(never)
+        return join_phrases(never)
     plans = [plan for plan in plans if not plan.stuck]
     one = len(plans) == 1
     out = out_at_worst([plans[0].out] if one else [each for s in sites for each in s.capacity])
@@ -138,12 +140,12 @@ def _rollout(sites: Sequence[SitePreview]) -> Phrase:
     parts: list[Phrase] = [*never, (f"{sum(plan.at_once for plan in plans):,} at a time",)]
     parts += [(*out, " out at worst")] if out else []
     parts += [(takes(longest) + slowest,)]
-    return joined(parts)
+    return join_phrases(parts)
 
 
 def _warnings(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
     """The warnings that the reader needs beside the effect on hosts."""
-    if stopped := sum(map(refused, sites)):
+    if stopped := sum(map(refusal_count, sites)):
         yield (f"pulumi up stops at {count(stopped, 'refused object')}",)
     yield from object_cache.clauses(sites)
     lost = sum(each.count for site in sites for each in site.deletions)

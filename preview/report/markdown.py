@@ -39,12 +39,12 @@ class Piecewise(NamedTuple):
 
 
 # --- the two reports ------------------------------------------------------------------------------
-def rendered_comment(preview: Preview, limit: int) -> str:
+def render_comment(preview: Preview, limit: int) -> str:
     """The comment, its marker in the first line; ValueError for a limit below 8,000 bytes."""
     return _within(MARKER + "\n", report(preview, COMMENT), limit)
 
 
-def rendered_summary(preview: Preview) -> str:
+def render_summary(preview: Preview) -> str:
     """The summary, with more room for everything."""
     return _within("", report(preview, SUMMARY), SUMMARY_LIMIT)
 
@@ -59,7 +59,7 @@ def _within(first: str, found: Report, limit: int) -> str:
         "The full report is in the artifact of this run.\n"
     )
     room = limit - _size(first) - _size(last) - _size(notice.format(_lines(whole)))
-    text, left = _fitted(whole, room)
+    text, left = _fit(whole, room)
     return first + text + (notice.format(left) if left else "") + last
 
 
@@ -67,7 +67,7 @@ def _size(text: str) -> int:
     return len(text.encode())
 
 
-def _fitted(piece: str | Piecewise, room: int) -> tuple[str, int]:
+def _fit(piece: str | Piecewise, room: int) -> tuple[str, int]:
     """As much of a piece from its start as fits into ``room`` bytes, and the number of lines left
     out."""
     if isinstance(piece, str):
@@ -76,7 +76,7 @@ def _fitted(piece: str | Piecewise, room: int) -> tuple[str, int]:
     found: list[str] = []
     left = 0
     for each in piece.pieces:
-        text, missing = ("", _lines(each)) if left else _fitted(each, room)
+        text, missing = ("", _lines(each)) if left else _fit(each, room)
         found.append(text)
         room -= _size(text)
         left += missing
@@ -108,11 +108,11 @@ def _pieces(found: Report) -> Piecewise:
 
 
 def _alert(alert: Alert) -> Piecewise:
-    lines = [f"> **{_bold(alert.title)}**\n>\n", *(_quoted(line) for line in alert.lines)]
+    lines = [f"> **{_bold(alert.title)}**\n>\n", *(_quote(line) for line in alert.lines)]
     return Piecewise(_ALERT, tuple(lines), "\n")
 
 
-def _quoted(line: Line) -> str:
+def _quote(line: Line) -> str:
     return "".join(f"> {text}\n" for text in _bullet(line).splitlines())
 
 
@@ -162,11 +162,13 @@ def _bullet(line: Line, indent: str = "") -> str:
     lines = [f"{indent}- {_inline(line.phrase)}\n"]
     for below in line.below:
         inner = indent + "  "
-        lines.append(_fenced(below, inner) if isinstance(below, Code) else _bullet(below, inner))
+        lines.append(
+            _fence_code(below, inner) if isinstance(below, Code) else _bullet(below, inner)
+        )
     return "".join(lines)
 
 
-def _fenced(code: Code, indent: str) -> str:
+def _fence_code(code: Code, indent: str) -> str:
     lines = [_unmarked(line) for line in code.lines]
     fence = _fence("\n".join(lines), shortest=3)
     body = (f"{indent}{line}".rstrip() + "\n" for line in lines)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from components.object_cache.effects.moved import CacheMove, percent
 from preview.report.blocks import Line, Section
 from preview.report.phrase import Phrase, Strong, prose
-from preview.report.words import count, listed
+from preview.report.words import count, list_names
 from preview.result import SitePreview
 from schemas.model.vocabulary import CacheDiscovery
 
@@ -21,12 +21,12 @@ def section(site: SitePreview) -> Section:
     """The fate of the objects of a site's cache, and the effect on its users."""
     lines = [*_lines(site.cache)] if site.cache else []
     lines += [Line(_phrase(each.line)) for each in site.consequences]
-    if lines and not _applied(site):
+    if lines and not _in_clusters(site):
         lines.append(Line((NOT_YET,)))
     return Section("cache", ("Cache",), tuple(lines))
 
 
-def _applied(site: SitePreview) -> bool:
+def _in_clusters(site: SitePreview) -> bool:
     """True if the site's own cluster is named on both sides, so that its cache is there."""
     moves = site.cache is None or site.cache.applied
     return moves and all(each.applied for each in site.consequences)
@@ -34,13 +34,13 @@ def _applied(site: SitePreview) -> bool:
 
 def clauses(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
     """The clauses of a headline on caches that are there."""
-    yield from _clauses([site for site in sites if _applied(site)], len(sites) > 1)
+    yield from _clauses([site for site in sites if _in_clusters(site)], len(sites) > 1)
 
 
 def pending(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
     """The clauses of a headline on caches that are not applied yet, and the condition under which
     they hold."""
-    found = list(_clauses([site for site in sites if not _applied(site)], len(sites) > 1))
+    found = list(_clauses([site for site in sites if not _in_clusters(site)], len(sites) > 1))
     for index, each in enumerate(found):
         yield each if index else (ONCE, *each)
 
@@ -63,7 +63,7 @@ def _clauses(sites: Sequence[SitePreview], where: bool) -> Iterable[Phrase]:
         said = " of the cache's objects are lost with wiped disks"
         yield (_share(lost, vague), said, *_in(lost, where))
     if away := {name: each.readdressed for name, each in found if each.readdressed}:
-        yield (_asked_elsewhere(sum(away.values())), *_in(away, where))
+        yield (_wrong_address_text(sum(away.values())), *_in(away, where))
     yield from _felt(sites, where)
 
 
@@ -87,7 +87,7 @@ def _phrase(text: str) -> Phrase:
     return (f"{first} ", prose(rest))
 
 
-def _asked_elsewhere(hosts: int) -> str:
+def _wrong_address_text(hosts: int) -> str:
     if hosts == 1:
         return "1 host of the cache is asked at an address that it does not have yet"
     return f"{hosts:,} hosts of the cache are asked at addresses that they do not have yet"
@@ -99,24 +99,24 @@ def _share(shares: dict[str, float], vague: bool = False) -> str:
 
 
 def _in(names: Iterable[str], where: bool) -> Phrase:
-    return (" in ", *listed(list(names), "site")) if where else ()
+    return (" in ", *list_names(list(names), "site")) if where else ()
 
 
 def _lines(cache: CacheMove) -> Iterable[Line]:
-    if cache.rerouted:
-        yield _moved(cache)
+    if cache.changes_routing:
+        yield _move_line(cache)
     if cache.afresh:
         yield Line((Strong("starts empty"), ": its servers look into another folder"))
     elif cache.wiped:
-        yield _lost(cache)
+        yield _loss_line(cache)
     if cache.readdressed:
-        yield _readdressed(cache)
+        yield _address_line(cache)
     more = cache.servers_after - cache.servers_before
     if more != cache.hosts_after - cache.hosts_before:
         yield _machines(cache)
 
 
-def _moved(cache: CacheMove) -> Line:
+def _move_line(cache: CacheMove) -> Line:
     if not cache.moved:
         what: Phrase = (Strong("no key"), " moves to another host")
     else:
@@ -151,7 +151,7 @@ def _joining(hosts: int) -> str:
     return f"{hosts:,} hosts get their keys once installed, as their servers answer health checks"
 
 
-def _lost(cache: CacheMove) -> Line:
+def _loss_line(cache: CacheMove) -> Line:
     pace = f", {cache.at_once:,} at a time" if cache.at_once else ""
     most = "up to " if cache.at_most else ""
     disks = "its disk" if cache.wiped == 1 else "their disks"
@@ -163,9 +163,9 @@ def _lost(cache: CacheMove) -> Line:
     return Line((what, f" of the objects are lost, on {hosts}{pace}"))
 
 
-def _readdressed(cache: CacheMove) -> Line:
+def _address_line(cache: CacheMove) -> Line:
     share = percent(cache.readdressed / cache.hosts_before)
-    what = _asked_elsewhere(cache.readdressed)
+    what = _wrong_address_text(cache.readdressed)
     return Line((f"{what}, until installed again: ", Strong(share), " of the objects are misses"))
 
 

@@ -7,17 +7,17 @@ from preview.report import object_cache
 from preview.report.blocks import Alert, Bar, Head, Line, Part, Report, Room, Row, Section, Table
 from preview.report.changes import differences, objects
 from preview.report.headline import clauses
-from preview.report.phrase import Phrase, joined, prose, value
+from preview.report.phrase import Phrase, join_phrases, prose, value
 from preview.report.sections import capacity, every_host, hosts, pools, problem, problems, why
 from preview.report.words import (
-    checked,
     count,
     few,
     happening,
     members,
     out_at_worst,
+    scope_text,
     sites_named,
-    summed,
+    sum_doings,
 )
 from preview.result import Entry, Preview, SitePreview, State
 
@@ -32,7 +32,7 @@ def report(preview: Preview, room: Room) -> Report:
         alerts=tuple(_alerts(preview)),
         table=_table(preview, room) if several else None,
         parts=tuple(_part(entry, room) for entry in preview.entries),
-        checked=Line((checked(),)),
+        checked=Line((scope_text(),)),
     )
 
 
@@ -56,7 +56,7 @@ def _facts(preview: Preview) -> Iterable[Line]:
         )
     if preview.allowed:
         numbers = [(value(name), f" {n:,}") for name, n in sorted(preview.allowed.items())]
-        yield Line(("the pull request allows: ", *joined(numbers)))
+        yield Line(("the pull request allows: ", *join_phrases(numbers)))
 
 
 def _alerts(preview: Preview) -> Iterable[Alert]:
@@ -93,7 +93,7 @@ def _alike(groups: Iterable[tuple[SitePreview, ...]]) -> list[tuple[SitePreview,
     found: dict[object, list[SitePreview]] = {}
     for group in groups:
         for site in group:
-            kinds = tuple((each.impact, each.at_most) for each in summed([site]))
+            kinds = tuple((each.impact, each.at_most) for each in sum_doings([site]))
             found.setdefault((site.state is State.INVALID, kinds), []).append(site)
     return [tuple(sites) for sites in found.values()]
 
@@ -149,7 +149,7 @@ def _intro(entry: Entry) -> Iterable[Line]:
 
 
 def _bar(site: SitePreview) -> Bar:
-    return Bar(tuple((each.impact, each.hosts) for each in summed([site])), len(site.hosts))
+    return Bar(tuple((each.impact, each.hosts) for each in sum_doings([site])), len(site.hosts))
 
 
 def _each_site(every: Iterable[SitePreview]) -> Section:

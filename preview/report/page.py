@@ -26,7 +26,7 @@ THIN = 6
 """Units below which a share could not be seen."""
 
 
-def rendered(preview: Preview) -> str:
+def render(preview: Preview) -> str:
     """The page."""
     style = (Path(__file__).parent / "report.css").read_text("utf-8")
     return _template().render(

@@ -60,7 +60,7 @@ def visible(text: str, limit: int = NAME) -> str:
     """``text`` as one line of at most ``limit`` characters, each of which can be seen."""
     if len(text) <= limit and text.isascii() and text.isprintable():
         return text
-    pieces = [_seen(character) for character in text[: limit + 1]]
+    pieces = [_show_character(character) for character in text[: limit + 1]]
     if sum(map(len, pieces)) <= limit:
         return "".join(pieces)
     size = 1  # of the dots
@@ -73,7 +73,7 @@ def visible(text: str, limit: int = NAME) -> str:
     return "".join(kept) + "…"
 
 
-def _seen(character: str) -> str:
+def _show_character(character: str) -> str:
     if character.isascii() and character.isprintable():
         return character
     hidden = (
@@ -117,12 +117,12 @@ def change(before: Any, after: Any, limit: int = NAME) -> Phrase:
 def contrast(old: str, new: str, limit: int = NAME) -> Phrase:
     """``old → new`` for two texts."""
     if max(len(old), len(new)) > limit:
-        start = max(0, _shared_start(old, new) - limit // 4)
+        start = max(0, _common_start(old, new) - limit // 4)
         old, new = (("…" + text[start:] if start else text) for text in (old, new))
     return (value(old, limit, "before"), " → ", value(new, limit, "after"))
 
 
-def _shared_start(one: str, other: str) -> int:
+def _common_start(one: str, other: str) -> int:
     """The number of characters that both start with, found without looking at each."""
     low, high = 0, min(len(one), len(other))
     while low < high:
@@ -160,10 +160,10 @@ def prose(text: str, limit: int = SENTENCE) -> Prose:
             runs[-1] = (f"{runs[-1][0]} {word}", quoted)
         else:
             runs.append((word, quoted))
-    return Prose(tuple(_spaced(runs or [("nothing is said", False)])))
+    return Prose(tuple(_space_runs(runs or [("nothing is said", False)])))
 
 
-def _spaced(runs: list[tuple[str, bool]]) -> Iterable[tuple[str, bool]]:
+def _space_runs(runs: list[tuple[str, bool]]) -> Iterable[tuple[str, bool]]:
     """The runs with the spaces between them, and with punctuation outside of what is quoted."""
     for index, (text, quoted) in enumerate(runs):
         space = " " if index else ""
@@ -174,7 +174,7 @@ def _spaced(runs: list[tuple[str, bool]]) -> Iterable[tuple[str, bool]]:
             yield from ((space, False), (text, quoted))
 
 
-def joined(phrases: Iterable[Phrase], between: str = ", ") -> Phrase:
+def join_phrases(phrases: Iterable[Phrase], between: str = ", ") -> Phrase:
     """Several phrases as one."""
     found: list[Piece] = []
     for phrase in phrases:

@@ -20,7 +20,7 @@ def ranges(names: Iterable[str]) -> list[str]:
     be told from the ends.
     """
     found: list[tuple[str, str, str]] = []  # what the names start with, the first number, the last
-    for start, number in sorted(set(map(_parted, names)), key=_order):
+    for start, number in sorted(set(map(_split_number, names)), key=_order):
         if number and found and _follows(found[-1], start, number):
             found[-1] = (start, found[-1][1], number)
         else:
@@ -28,7 +28,7 @@ def ranges(names: Iterable[str]) -> list[str]:
     return [start + first + (f"…{last}" if last != first else "") for start, first, last in found]
 
 
-def _parted(name: str) -> tuple[str, str]:
+def _split_number(name: str) -> tuple[str, str]:
     start = name.rstrip(_DIGITS)
     number = name[len(start) :]
     return (start, number) if 0 < len(number) <= LONGEST else (name, "")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from components.effects.vocabulary import Action, Impact
-from preview.differences.fields import shown
+from preview.differences.fields import show_path
 from preview.result import Cause, Reason, SitePreview
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ class Because(NamedTuple):
     sources: tuple[str, ...]
 
 
-def grouped(site: SitePreview) -> list[Because]:
+def group_reasons(site: SitePreview) -> list[Because]:
     """A site's reasons, worst first."""
     alike: dict[object, list[Reason]] = {}
     for reason in site.reasons:
@@ -90,13 +90,13 @@ def _because(groups: Sequence[Sequence[Reason]]) -> Because:
 def _why(reasons: Sequence[Reason]) -> Why:
     fields = _each_once(reason.effect.path for reason in reasons)
     return Why(
-        _merged(_each_once(map(_sentence, reasons))),
+        _merge_sentences(_each_once(map(_sentence, reasons))),
         _each_once(reason.object for reason in reasons),
-        tuple(shown(path) for path in fields if path),
+        tuple(show_path(path) for path in fields if path),
     )
 
 
-def _merged(sentences: Sequence[str]) -> str:
+def _merge_sentences(sentences: Sequence[str]) -> str:
     """One sentence of several of one shape: the differing words are left open."""
     if len(sentences) == 1:
         return sentences[0]

@@ -19,7 +19,7 @@ VERSION = 1
 Json = dict[str, Any]
 
 
-def rendered(preview: Preview) -> str:
+def render(preview: Preview) -> str:
     """The document's text on one line: the same bytes for the same preview."""
     # Indenting is done in Python and takes ten times as long.
     return json.dumps(_preview(preview), separators=(",", ":"), default=str) + "\n"

@@ -5,9 +5,9 @@ from itertools import groupby
 
 from components.effects.vocabulary import Action, Impact, Ledger, PoolPlan
 from preview.report.blocks import Head, Line, Names, Room, Row, Section, Table
-from preview.report.phrase import Phrase, Strong, contrast, joined, prose, value
+from preview.report.phrase import Phrase, Strong, contrast, join_phrases, prose, value
 from preview.report.ranges import first_few, ranges
-from preview.report.reasons import Because, Why, grouped
+from preview.report.reasons import Because, Why, group_reasons
 from preview.report.words import count, few, meaning, takes
 from preview.result import Cause, HostVerdict, SitePreview
 from schemas.model.problem import Problem
@@ -21,7 +21,7 @@ def strong(impact: Impact) -> Strong:
 def hosts_in(names: Iterable[str], room: Room) -> Phrase:
     """The names of hosts as ranges."""
     some, more = first_few(ranges(names), room.ranges)
-    shown = joined([(value(each),) for each in some])
+    shown = join_phrases([(value(each),) for each in some])
     return (*shown, f" and {count(more, 'more range')}") if more else shown
 
 
@@ -80,13 +80,13 @@ def _host_row(site: SitePreview, alike: Sequence[HostVerdict], room: Room) -> Ro
     in_pool = sum(host.pool == first.pool for host in site.hosts)
     number = f"{len(alike):,} of {in_pool:,}"
     if first.at_most is not None:
-        number = f"{_concerned(alike):,} of {len(alike):,}"
+        number = f"{_host_count(alike):,} of {len(alike):,}"
         names = (*names, f"; Git does not say which{_others(alike)}")
     pool: Phrase = (value(first.pool),) if first.pool else ()
     return Row((what, (number,), pool, names), first.impact)
 
 
-def _concerned(alike: Sequence[HostVerdict]) -> int:
+def _host_count(alike: Sequence[HostVerdict]) -> int:
     limit = alike[0].at_most
     return len(alike) if limit is None else min(limit, len(alike))
 
@@ -94,7 +94,7 @@ def _concerned(alike: Sequence[HostVerdict]) -> int:
 def _others(alike: Sequence[HostVerdict]) -> str:
     """The effect on those of the hosts that are spared the worst one."""
     first = alike[0]
-    others = len(alike) - _concerned(alike)
+    others = len(alike) - _host_count(alike)
     if first.rest is Impact.NONE or not others:
         return ""
     bounded = first.rest_at_most is not None and first.rest_at_most < others
@@ -115,7 +115,7 @@ def _names(alike: Sequence[HostVerdict]) -> Names:
     if first.impact is not Impact.NONE and first.pool:
         title = (*title, " of pool ", value(first.pool))
     if first.at_most is not None:
-        vague = f": {_concerned(alike):,} of them, Git does not say which{_others(alike)}"
+        vague = f": {_host_count(alike):,} of them, Git does not say which{_others(alike)}"
         title = (*title, vague)
     return Names(title, tuple(value(host.host).text for host in alike), first.impact)
 
@@ -172,7 +172,7 @@ def _pool_row(plan: PoolPlan) -> Row:
         time,
         _model(plan.out),
         (_out(plan.out),),
-        (_left(plan.out),),
+        (_remaining(plan.out),),
     )
     return Row(cells, Impact.UNKNOWN if plan.stuck else None)
 
@@ -189,7 +189,7 @@ def _out(ledger: Ledger) -> str:
     return f"{ledger.accelerators_out:,} of {ledger.accelerators:,} ({hosts_out})"
 
 
-def _left(ledger: Ledger) -> str:
+def _remaining(ledger: Ledger) -> str:
     hosts_left = count(ledger.hosts - ledger.hosts_out, "host")
     if not ledger.model:
         return hosts_left
@@ -206,7 +206,7 @@ def capacity(site: SitePreview) -> Section:
     out = [each for each in site.capacity if each.hosts_out]
     if out == [plan.out for plan in site.plans]:
         out = []
-    rows = tuple(Row((_model(each), (_out(each),), (_left(each),))) for each in out)
+    rows = tuple(Row((_model(each), (_out(each),), (_remaining(each),))) for each in out)
     title = ("Capacity when all pools are at their worst at once",)
     return Section("capacity", title, (Table(heads, rows),) if rows else ())
 
@@ -217,7 +217,7 @@ def why(site: SitePreview, room: Room) -> tuple[Section, Section]:
 
     The second section has what does nothing to a machine, unless it is refused.
     """
-    found = grouped(site)
+    found = group_reasons(site)
     harmful = [each for each in found if each.impact is not Impact.NONE or each.refused]
     harmless = [each for each in found if each.impact is Impact.NONE and not each.refused]
     return (
@@ -235,7 +235,9 @@ def _reasons(found: Sequence[Because], room: Room) -> tuple[Line, ...]:
 def _sources(each: Because, room: Room) -> list[Line]:
     if not room.sources or not each.sources:
         return []
-    return [Line(("known from: ", *joined([(value(name, 160),) for name in each.sources], "; ")))]
+    return [
+        Line(("known from: ", *join_phrases([(value(name, 160),) for name in each.sources], "; ")))
+    ]
 
 
 def _because(each: Because, room: Room) -> Line:

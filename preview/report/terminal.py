@@ -25,7 +25,7 @@ _COLOURS = {
 _BOLD = "1"
 
 
-def rendered(preview: Preview, colour: bool) -> str:
+def render(preview: Preview, colour: bool) -> str:
     """The report as text; ``colour`` with the escapes that a terminal knows."""
     return "\n".join(_Terminal(colour).lines(report(preview, ROOM))) + "\n"
 
@@ -43,17 +43,17 @@ class _Terminal:
             lines += ["", *self._part(part)]
         for part in found.parts:
             for section in part.folded:
-                lines += ["", *self._folded(part, section, len(found.parts) > 1)]
+                lines += ["", *self._fold(part, section, len(found.parts) > 1)]
         yield from (*lines, "", self._dim(plain(found.checked.phrase)))
         if len(lines) > LONG:
-            yield from ("", self._painted(plain(found.sentence), found.tone))
+            yield from ("", self._paint(plain(found.sentence), found.tone))
 
     def _top(self, found: Report) -> Iterator[str]:
-        yield self._painted(plain(found.sentence), found.tone)
+        yield self._paint(plain(found.sentence), found.tone)
         for line in found.facts:
             yield f"  {self._phrase(line.phrase)}"
         for alert in found.alerts:
-            yield from ("", self._painted(plain(alert.title), Impact.REMOVE))
+            yield from ("", self._paint(plain(alert.title), Impact.REMOVE))
             for line in alert.lines:
                 yield from self._line(line, "  ")
         if found.table:
@@ -61,7 +61,7 @@ class _Terminal:
             yield from self._table(found.table, "")
 
     def _part(self, part: Part) -> Iterator[str]:
-        yield self._painted(plain((*part.title, ": ", *part.says)), part.tone)
+        yield self._paint(plain((*part.title, ": ", *part.says)), part.tone)
         for line in part.intro:
             yield from self._line(line, "  ")
         for section in part.sections:
@@ -69,7 +69,7 @@ class _Terminal:
             yield f"  {self._bold(plain(section.title))}"
             yield from self._blocks(section.blocks, "    ")
 
-    def _folded(self, part: Part, section: Section, several: bool) -> Iterator[str]:
+    def _fold(self, part: Part, section: Section, several: bool) -> Iterator[str]:
         of = f", {plain(part.title)}" if several else ""
         yield self._bold(plain(section.title) + of)
         yield from self._blocks(section.blocks, "  ")
@@ -97,29 +97,29 @@ class _Terminal:
         cells = [[plain(cell) for cell in row.cells] for row in table.rows]
         widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
 
-        def aligned(texts: Iterable[str]) -> str:
+        def align(texts: Iterable[str]) -> str:
             columns = zip(texts, widths, table.heads, strict=True)
             padded = (t.rjust(w) if head.number else t.ljust(w) for t, w, head in columns)
             return (indent + "  ".join(padded)).rstrip()
 
-        yield self._dim(aligned(heads))
+        yield self._dim(align(heads))
         for row, texts in zip(table.rows, cells, strict=True):
-            yield self._painted(aligned(texts), row.tone)
+            yield self._paint(align(texts), row.tone)
 
     def _phrase(self, phrase: Phrase, tone: Impact | None = None) -> str:
         return "".join(
-            self._painted(piece.text, tone, _BOLD) if isinstance(piece, Strong) else plain((piece,))
+            self._paint(piece.text, tone, _BOLD) if isinstance(piece, Strong) else plain((piece,))
             for piece in phrase
         )
 
-    def _painted(self, text: str, tone: Impact | None, otherwise: str = "") -> str:
-        return self._escaped(text, _COLOURS[tone] if tone else otherwise)
+    def _paint(self, text: str, tone: Impact | None, otherwise: str = "") -> str:
+        return self._escape(text, _COLOURS[tone] if tone else otherwise)
 
     def _bold(self, text: str) -> str:
-        return self._escaped(text, _BOLD)
+        return self._escape(text, _BOLD)
 
     def _dim(self, text: str) -> str:
-        return self._escaped(text, _COLOURS[Impact.NONE])
+        return self._escape(text, _COLOURS[Impact.NONE])
 
-    def _escaped(self, text: str, code: str) -> str:
+    def _escape(self, text: str, code: str) -> str:
         return f"\033[{code}m{text}\033[0m" if self._colour and code else text

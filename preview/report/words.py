@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from components.effects.vocabulary import Action, Impact, Ledger, PoolPlan
-from preview.report.phrase import Phrase, Strong, joined, value
+from preview.report.phrase import Phrase, Strong, join_phrases, value
 from preview.report.ranges import first_few
 from preview.result import Entry, SitePreview, State
 
@@ -110,7 +110,7 @@ def _out_of(ledger: Ledger, others: bool) -> Phrase:
 
 
 # --- names ----------------------------------------------------------------------------------------
-def listed(names: Sequence[str], noun: str) -> Phrase:
+def list_names(names: Sequence[str], noun: str) -> Phrase:
     """``a, b and c``; of many only their number: ``31 sites``."""
     if len(names) > NAMED:
         return (count(len(names), noun),)
@@ -120,15 +120,15 @@ def listed(names: Sequence[str], noun: str) -> Phrase:
 def series(phrases: Sequence[Phrase]) -> Phrase:
     """``a, b and c``."""
     if len(phrases) < 2:
-        return joined(phrases)
-    return joined([joined(phrases[:-1]), phrases[-1]], " and ")
+        return join_phrases(phrases)
+    return join_phrases([join_phrases(phrases[:-1]), phrases[-1]], " and ")
 
 
 def few(names: Sequence[str], limit: int = 80) -> Phrase:
     """``a, b, c and 28 more``."""
     shown, more = first_few(names)
     rest = (f" and {more:,} more",) if more else ()
-    return (*joined([(value(name, limit),) for name in shown]), *rest)
+    return (*join_phrases([(value(name, limit),) for name in shown]), *rest)
 
 
 def sites_named(names: Sequence[str]) -> Phrase:
@@ -159,7 +159,7 @@ def doings(site: SitePreview) -> list[Doing]:
     return sorted(every, key=lambda each: -each.impact.rank)
 
 
-def summed(sites: Iterable[SitePreview]) -> list[Doing]:
+def sum_doings(sites: Iterable[SitePreview]) -> list[Doing]:
     """The effects on the hosts of several sites, worst first; hosts left alone not counted."""
     found: dict[Impact, Doing] = {}
     for site in sites:
@@ -180,12 +180,12 @@ def happening(sites: Sequence[SitePreview]) -> Phrase:
     if any(site.state is State.INVALID for site in sites):
         problems = sum(len(site.problems) for site in sites)
         return (Strong("cannot predict what happens"), f": {count(problems, 'problem')}")
-    found = summed(sites)
+    found = sum_doings(sites)
     if not found:
         return ("nothing happens to any machine",)
     hosts = sum(len(site.hosts) for site in sites)
-    rest = "".join(f", {counted(each)}" for each in found[1:])
-    return (Strong(counted(found[0], of=hosts)), rest)
+    rest = "".join(f", {count_text(each)}" for each in found[1:])
+    return (Strong(count_text(found[0], of=hosts)), rest)
 
 
 def stops(site: SitePreview) -> bool:
@@ -209,7 +209,7 @@ def meaning(site: SitePreview, impact: Impact) -> str:
     return MEANING[impact]
 
 
-def checked() -> str:
+def scope_text() -> str:
     """The scope of the check: what it covered and what it did not, so that nothing more is
     implied."""
     unknown = ", ".join(NOT_KNOWN)
@@ -218,7 +218,7 @@ def checked() -> str:
     )
 
 
-def counted(doing: Doing, of: int = 0) -> str:
+def count_text(doing: Doing, of: int = 0) -> str:
     """``re-images at most 2 of 400 hosts``, and without ``of`` only the number."""
     verb = "stops pods for good on" if doing.stops else _VERBS[doing.impact]
     if not doing.hosts:
@@ -230,6 +230,6 @@ def counted(doing: Doing, of: int = 0) -> str:
     return f"{verb} {most}{hosts}"
 
 
-def refused(site: SitePreview) -> int:
+def refusal_count(site: SitePreview) -> int:
     """The number of refused objects; `pulumi up` stops there."""
     return sum(each.action is Action.REFUSED for each in site.objects)

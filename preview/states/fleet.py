@@ -45,7 +45,7 @@ def differing(before: Snapshot, after: Snapshot) -> list[str]:
     return sorted(path for path in every if before.files.get(path) != after.files.get(path))
 
 
-def touched(before: Snapshot, after: Snapshot) -> list[str]:
+def changed_sites(before: Snapshot, after: Snapshot) -> list[str]:
     """The sites that a change can concern, sorted: those whose own files differ, and those that
     name a changed file, profile or release."""
     changed = differing(before, after)
@@ -105,7 +105,7 @@ def suspects(before: Snapshot, after: Snapshot, names: Iterable[str]) -> set[str
     """
     taken: dict[bytes, set[str]] = {}
     for name in names:
-        for cell in _taken(before, after, name):
+        for cell in _new_cells(before, after, name):
             taken.setdefault(cell, set()).add(name)
     found = {name for owners in taken.values() if len(owners) > 1 for name in owners}
     for path, data in after.read(_candidates(after, taken)).items():
@@ -131,7 +131,7 @@ def _candidates(after: Snapshot, taken: Mapping[bytes, set[str]]) -> Iterable[st
     return [*lists, *(path for path in after.files if path.endswith(SITE))]
 
 
-def _taken(before: Snapshot, after: Snapshot, name: str) -> set[bytes]:
+def _new_cells(before: Snapshot, after: Snapshot, name: str) -> set[bytes]:
     """The cells of a site on the later side that it did not have before."""
     own = [f"sites/{name}{end}" for end in _ENDINGS]
     new = [path for path in own if path in after.files]

@@ -82,10 +82,10 @@ def read(path: Path) -> Seen:
         raise NodesError(f"{path}:1: {error}; {_HOW}") from None
     except RecursionError:
         raise NodesError(f"{path}:1: nested too deep; {_HOW}") from None
-    return _seen(path, found)
+    return _node_states(path, found)
 
 
-def _seen(path: Path, found: Any) -> Seen:
+def _node_states(path: Path, found: Any) -> Seen:
     items = found.get("items") if isinstance(found, dict) else None
     if not isinstance(items, list):
         raise NodesError(f"{path}:1: no list of nodes (items); {_HOW}")

@@ -78,7 +78,9 @@ class Snapshot:
 def work_tree(root: Path) -> Snapshot:
     """The files of the work tree, committed or not."""
     listed = _git(root, "ls-files", "--stage", "-z", "--", *DATA)
-    files = {path: blob for path, blob in map(_staged, _lines(listed)) if blob is not None}
+    files = {
+        path: blob for path, blob in map(_parse_index_line, _lines(listed)) if blob is not None
+    }
     changed = _lines(_git(root, "diff-files", "--name-only", "-z", "--relative", "--", *DATA))
     # Ignored files count: whoever checks or applies from here reads them too.
     other = _lines(_git(root, "ls-files", "--others", "-z", "--", *DATA))
@@ -100,7 +102,7 @@ def at(root: Path, revision: str, name: str = "") -> Snapshot:
     """
     commit = commit_of(root, revision)
     listed = _git(root, "ls-tree", "-r", "-z", commit, "--", *DATA)
-    files = {path: blob for path, blob in map(_treed, _lines(listed)) if blob is not None}
+    files = {path: blob for path, blob in map(_parse_tree_line, _lines(listed)) if blob is not None}
     name = name or ("" if commit.startswith(revision) else revision)
     return Snapshot(root, f"{name} ({commit[:10]})" if name else commit[:10], commit, files)
 
@@ -165,13 +167,13 @@ def _lines(output: bytes) -> list[str]:
     return [os.fsdecode(line) for line in output.split(b"\0") if line]
 
 
-def _staged(line: str) -> tuple[str, Blob | None]:
+def _parse_index_line(line: str) -> tuple[str, Blob | None]:
     about, _, path = line.partition("\t")
     mode, blob, stage = about.split(" ")
     return path, Blob(blob, mode == _LINK) if mode in _FILES and stage in "02" else None
 
 
-def _treed(line: str) -> tuple[str, Blob | None]:
+def _parse_tree_line(line: str) -> tuple[str, Blob | None]:
     about, _, path = line.partition("\t")
     mode, _kind, blob = about.split(" ")
     return path, Blob(blob, mode == _LINK) if mode in _FILES else None

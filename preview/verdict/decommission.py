@@ -8,7 +8,7 @@ each; how a site ends is foresite/delivery/stack/release.py.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from components.effects.rules import judged
+from components.effects.rules import judge_object
 from components.effects.vocabulary import (
     Action,
     Effect,
@@ -61,7 +61,7 @@ _IDLE = "no Machine has the host: its site is decommissioned"
 _METAL = "BMO v0.13.2, internal/controller/metal3.io/host_state_machine.go"
 
 
-def ended(side: Side | None) -> bool:
+def is_decommissioned(side: Side | None) -> bool:
     """True if a side has the site, and it is decommissioned there."""
     return side is not None and side.fleet.decommissioned
 
@@ -69,29 +69,29 @@ def ended(side: Side | None) -> bool:
 def state(site: SiteChange) -> State:
     """The state of the site as a whole."""
     if site.after is None:
-        return State.REMOVED if ended(site.before) else State.VANISHED
+        return State.REMOVED if is_decommissioned(site.before) else State.VANISHED
     if site.before is None:
         return State.ADDED
-    ends = ended(site.after) and not ended(site.before)
+    ends = is_decommissioned(site.after) and not is_decommissioned(site.before)
     return State.DECOMMISSIONED if ends else State.CHANGED
 
 
 def special(site: SiteChange) -> bool:
     """True if the rules of fields alone would give a wrong verdict."""
-    return site.after is None or ended(site.before) or ended(site.after)
+    return site.after is None or is_decommissioned(site.before) or is_decommissioned(site.after)
 
 
 def effects(site: SiteChange) -> Iterator[Effect]:
     """The effects of the change on a site for which :func:`special` holds."""
     if site.after is None:
-        why = _OVER if ended(site.before) else _VANISHED
+        why = _OVER if is_decommissioned(site.before) else _VANISHED
         hosts = site.side.fleet.names
         yield Effect(Impact.NONE, NAMESPACE, (), why, "foresite", hosts, action=Action.LEFT)
-    elif not ended(site.after):
+    elif not is_decommissioned(site.after):
         yield from _returning(site)
-    elif ended(site.before) or site.before is None:
+    elif is_decommissioned(site.before) or site.before is None:
         for change in site.changes.values():
-            yield from _registered(site, change)
+            yield from _registration(site, change)
     else:
         for change in site.changes.values():
             yield from _ending(site, change)
@@ -100,13 +100,13 @@ def effects(site: SiteChange) -> Iterator[Effect]:
 def _ending(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
     """A site that runs ends."""
     if change.after is not None or change.group_kind == kinds.HOST:
-        yield from _registered(site, change)
+        yield from _registration(site, change)
         return
     gone = Action.DELETED
     if change.name == CLUSTER:
         hosts = site.sides[0].fleet.names
         yield Effect(Impact.REMOVE, change.name, (), _ENDS, _ENDING, hosts, action=gone)
-    elif change.one.target is Target.SITE and not _applied(site, change):
+    elif change.one.target is Target.SITE and not _in_cluster(site, change):
         why = "it was never applied: cluster.context names no cluster to apply it to"
         yield Effect(Impact.NONE, change.name, (), why, _UP, action=gone)
     elif change.one.target is Target.SITE:
@@ -115,13 +115,13 @@ def _ending(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
         yield Effect(Impact.NONE, change.name, (), _AFTER_CLUSTER, _UP, action=gone)
 
 
-def _applied(site: SiteChange, change: ObjectChange) -> bool:
+def _in_cluster(site: SiteChange, change: ObjectChange) -> bool:
     """True if a removed object is in some cluster."""
     context = site.before.fleet.context if site.before else None
-    return connections.applied(context, change.one)
+    return connections.is_applied(context, change.one)
 
 
-def _registered(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
+def _registration(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
     """A change to the remains of a site: no Machine is there that could notice."""
     hosts = (change.one.key[3],) if change.group_kind == kinds.HOST else ()
     if change.before is not None and change.after is not None:
@@ -129,7 +129,7 @@ def _registered(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
         for each in moved:
             yield Effect(Impact.NONE, change.name, each.path, _IDLE, _METAL, hosts)
         rest = tuple(each for each in change.fields if each not in moved)
-        yield from judged(
+        yield from judge_object(
             COMPONENTS[change.component].effects(), site, change._replace(fields=rest)
         )
     elif not hosts:
@@ -149,9 +149,9 @@ def _returning(site: SiteChange) -> Iterator[Effect]:
     fresh = replace(site, before=None)
     for change in site.changes.values():
         if change.before is not None:
-            yield from _registered(site, change)
+            yield from _registration(site, change)
         elif change.name == CLUSTER:
             why, added = _BACK, Action.ADDED
             yield Effect(Impact.NONE, change.name, (), why, _ENDING, action=added)
         else:
-            yield from judged(COMPONENTS[change.component].effects(), fresh, change)
+            yield from judge_object(COMPONENTS[change.component].effects(), fresh, change)

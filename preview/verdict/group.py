@@ -6,7 +6,7 @@ from components.effects.vocabulary import Impact
 from preview.result import Entry, Reason, SitePreview, State
 
 
-def grouped(sites: Iterable[SitePreview]) -> tuple[Entry, ...]:
+def group_sites(sites: Iterable[SitePreview]) -> tuple[Entry, ...]:
     """The sites by their verdicts and reasons, worst first, then by name.
 
     How many hosts it happens to may differ. Problems and losses are always a site's own.

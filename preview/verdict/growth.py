@@ -11,7 +11,7 @@ from typing import NamedTuple
 from components.effects.vocabulary import SiteChange
 from components.making.manifest import Manifest
 from preview.result import Growth, Swollen
-from preview.verdict.decommission import ended
+from preview.verdict.decommission import is_decommissioned
 
 TIMES = 2
 """A site has grown by much where it has more than so many times as many objects, …"""
@@ -36,13 +36,18 @@ class Grown(NamedTuple):
 
 def growth(site: SiteChange) -> Growth | None:
     """The growth beyond the usual; None where there is none."""
-    if site.before is None or site.after is None or ended(site.before) or ended(site.after):
+    if (
+        site.before is None
+        or site.after is None
+        or is_decommissioned(site.before)
+        or is_decommissioned(site.after)
+    ):
         return None
     objects = Grown(len(site.before.objects), len(site.after.objects))
     swollen = tuple(
         Swollen(change.after.title, *sizes)
         for change in site.changes.values()
-        if change.before and change.after and (sizes := _swollen(change.before, change.after))
+        if change.before and change.after and (sizes := _excess_sizes(change.before, change.after))
     )
     if not objects.much and not swollen:
         return None
@@ -50,7 +55,7 @@ def growth(site: SiteChange) -> Growth | None:
     return Growth(objects.before, objects.after, more, swollen)
 
 
-def _swollen(before: Manifest, after: Manifest) -> tuple[int, int] | None:
+def _excess_sizes(before: Manifest, after: Manifest) -> tuple[int, int] | None:
     """The sizes of an object that has grown too much; None for any other."""
     # A bound, found fast: JSON has at most six bytes for one of these, as for a control character.
     if 6 * len(marshal.dumps(after.body, 2)) <= LARGE:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from components.effects.kubernetes import HOLDS_DATA
-from components.effects.rules import judged
+from components.effects.rules import judge_object
 from components.effects.vocabulary import Action, Effect, Impact, Name, ObjectChange, SiteChange
 from components.machines.effects import kinds
 from components.machines.rollout import capacity, plans
@@ -40,7 +40,7 @@ def judge(
     ``causes`` are the edits behind each object that differs, ``owners`` whose BMC a host has that
     was another's.
     """
-    effects = [*_effects(site), *_shared(site, owners)]
+    effects = [*_effects(site), *_shared_hosts(site, owners)]
     reasons = tuple(
         Reason(each, _object(site, each.name).title, causes.get(each.name, ())) for each in effects
     )
@@ -66,11 +66,11 @@ def _effects(site: SiteChange) -> Iterator[Effect]:
         yield from decommission.effects(site)
     else:
         for change in site.changes.values():
-            yield from judged(COMPONENTS[change.component].effects(), site, change)
+            yield from judge_object(COMPONENTS[change.component].effects(), site, change)
     yield from connections.effects(site)
 
 
-def _shared(site: SiteChange, owners: Mapping[str, str]) -> Iterator[Effect]:
+def _shared_hosts(site: SiteChange, owners: Mapping[str, str]) -> Iterator[Effect]:
     """Hosts under another name: the object of the former name stays until a person deletes it."""
     for host, owner in owners.items():
         name = ("machines", f"BareMetalHost/{host}")
@@ -153,7 +153,7 @@ def _action(change: ObjectChange, stated: Iterable[Action]) -> Action:
     return Action.REPLACED if moved else Action.CHANGED
 
 
-def _lost(site: SiteChange, change: ObjectChange) -> bool:
+def _deletes(site: SiteChange, change: ObjectChange) -> bool:
     """True if an object goes that some cluster has; a cluster that nobody named has none."""
     if change.after is not None or site.before is None or site.after is None:
         return False
@@ -166,7 +166,7 @@ def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion
 
     A host that leaves the list and the machine that its pool then has too many count once.
     """
-    gone = {name: each for name, each in site.changes.items() if _lost(site, each)}
+    gone = {name: each for name, each in site.changes.items() if _deletes(site, each)}
     hosts = sum(each.group_kind == kinds.HOST for each in gone.values())
     if decommission.state(site) is State.DECOMMISSIONED:
         hosts = len(site.sides[0].fleet.hosts)

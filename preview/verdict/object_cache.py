@@ -6,15 +6,15 @@ Which keys move is the component's to say; which hosts lose their disks is in th
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from components.effects.rules import judged
+from components.effects.rules import judge_object
 from components.effects.vocabulary import Effect, Impact, PoolPlan, Side, SiteChange
 from components.object_cache.effects.consequences import Consequence
 from components.object_cache.effects.consequences import consequences as told
-from components.object_cache.effects.moved import CacheMove, moved, without
+from components.object_cache.effects.moved import CacheMove, cache_move, without
 from components.object_cache.names import COMPONENT
 from components.site import COMPONENTS
 from components.source import site_of
-from preview.result import HostVerdict, counted
+from preview.result import HostVerdict, count_hosts
 from schemas.facts.site import Site
 from schemas.model.vocabulary import CacheDiscovery
 
@@ -29,7 +29,7 @@ def cache(
     """The effect of a change on the cache; None where it has none, or a side has no cache."""
     if any(each.fleet.decommissioned for each in site.sides):
         return None  # it goes with the whole cluster, or starts empty with it
-    found = moved(site)
+    found = cache_move(site)
     if found is None or site.before is None or site.after is None:
         return None
     sides = (site_of(site.before), site_of(site.after))
@@ -38,7 +38,7 @@ def cache(
     idle = without(site.after, frozenset(_idle(*sides)))
     found = found._replace(servers_before=before, servers_after=after, idle=idle)
     stays = before == after and not (found.wiped or found.readdressed)
-    return None if stays and not (found.rerouted or found.afresh) else found
+    return None if stays and not (found.changes_routing or found.afresh) else found
 
 
 def _idle(before: Site, after: Site) -> Iterator[str]:
@@ -79,13 +79,13 @@ def consequences(site: SiteChange) -> Iterator[Consequence]:
 def _restarts(site: SiteChange) -> Iterator[Consequence]:
     """Pods of the cache that would restart, come or go, were the site's own cluster named."""
     sides = (site.before, site.after)
-    before, after = (_named(each) if each else None for each in sides)
+    before, after = (_with_context(each) if each else None for each in sides)
     would = SiteChange(site.name, before, after, site.changes)
     found = [
         effect
         for name, change in site.changes.items()
         if name[0] == COMPONENT
-        for effect in judged(COMPONENTS[COMPONENT].effects(), would, change)
+        for effect in judge_object(COMPONENTS[COMPONENT].effects(), would, change)
         if effect.impact is Impact.POD_RESTART
     ]
     for stops in (True, False):
@@ -112,7 +112,7 @@ def _why(effects: Iterable[Effect]) -> str:
     return "; ".join(dict.fromkeys(parts))
 
 
-def _named(side: Side) -> Side:
+def _with_context(side: Side) -> Side:
     return replace(side, fleet=replace(side.fleet, context="named"))
 
 
@@ -125,7 +125,7 @@ def _with_disks(
     """With the hosts that stay in the list and lose their disks."""
     kept = set.intersection(*({host.name for host in each.cache_hosts()} for each in sides))
     mine = [each for each in hosts if each.host in kept]
-    counts = counted(mine)
+    counts = count_hosts(mine)
     wiped = sum(counts.get(impact, 0) for impact in WIPED)
     pools = {pool.name for pool in sides[0].cache_pools()}
     at_once = sum(plan.at_once for plan in plans if plan.pool in pools and not plan.stuck)
@@ -134,10 +134,10 @@ def _with_disks(
     at_once = at_once if wiped and not vague else 0
     found = found._replace(wiped=wiped, lost=lost, at_once=at_once, at_most=vague)
     anew = {each.host for each in mine if each.impact is Impact.REIMAGE and each.at_most is None}
-    return found._replace(readdressed=_readdressed(found, sides, kept - anew))
+    return found._replace(readdressed=_address_changes(found, sides, kept - anew))
 
 
-def _readdressed(found: CacheMove, sides: tuple[Site, Site], names: set[str]) -> int:
+def _address_changes(found: CacheMove, sides: tuple[Site, Site], names: set[str]) -> int:
     """The number of hosts that have another address in Git, and not before they are installed
     again; DNS reports their present one."""
     if found.discovery_after is not CacheDiscovery.HOSTS:

@@ -35,15 +35,15 @@ _BETA_ADMISSION = "admissionregistration.k8s.io/v1beta1"
 def api_server_gates(site: Site) -> dict[str, bool]:
     """Feature gates of the site's API server."""
     version = site.file.cluster.kubernetes
-    found = _needed("MutatingAdmissionPolicy", version) if mutated_models(site) else {}
-    found |= _needed("DRAExtendedResource", version) if _by_dra(site) else {}
+    found = _gate_setting("MutatingAdmissionPolicy", version) if completed_models(site) else {}
+    found |= _gate_setting("DRAExtendedResource", version) if _by_dra(site) else {}
     return found | device_taint_gates(site)
 
 
 def runtime_config(site: Site) -> tuple[str, ...]:
     """APIs that the site's API server has to serve besides the usual ones, as ``api=true``."""
     beta = mutating_api(site) == _BETA_ADMISSION
-    found = [_BETA_ADMISSION] if mutated_models(site) and beta else []
+    found = [_BETA_ADMISSION] if completed_models(site) and beta else []
     if taints_devices(site) and not device_taint_api(site).endswith("/v1"):
         found.append(device_taint_api(site))
     return tuple(f"{each}=true" for each in found)
@@ -53,7 +53,9 @@ def scheduler_gates(site: Site) -> dict[str, bool]:
     """Feature gates of the site's default kube-scheduler."""
     if not _by_dra(site):
         return {}
-    return _needed("DRAExtendedResource", site.file.cluster.kubernetes) | device_taint_gates(site)
+    return _gate_setting("DRAExtendedResource", site.file.cluster.kubernetes) | device_taint_gates(
+        site
+    )
 
 
 def device_taint_gates(site: Site) -> dict[str, bool]:
@@ -65,7 +67,7 @@ def device_taint_gates(site: Site) -> dict[str, bool]:
     if not taints_devices(site):
         return {}
     version = site.file.cluster.kubernetes
-    return {name: True for gate in _TAINTS for name in _needed(gate, version)}
+    return {name: True for gate in _TAINTS for name in _gate_setting(gate, version)}
 
 
 def device_taint_api(site: Site) -> str:
@@ -86,9 +88,9 @@ def taints_devices(site: Site) -> bool:
 def kubelet_gates(site: Site, pool: Pool) -> dict[str, bool]:
     """Feature gates of the kubelets of a pool: those with accelerators hand them to pods."""
     model = site.model(pool)
-    if model is None or not handed_by_dra(site, model):
+    if model is None or not uses_dra(site, model):
         return {}
-    return _needed("DRAExtendedResource", site.version(pool))
+    return _gate_setting("DRAExtendedResource", site.version(pool))
 
 
 def gate_list(gates: Mapping[str, bool]) -> str:
@@ -102,7 +104,7 @@ def mutating_api(site: Site) -> str:
     return "admissionregistration.k8s.io/v1" if stable else _BETA_ADMISSION
 
 
-def mutated_models(site: Site) -> tuple[str, ...]:
+def completed_models(site: Site) -> tuple[str, ...]:
     """The models whose pods admission completes. It adds the plugin's resource where the model's
     own is another, and the container runtime where the model needs one."""
     settings = site.file.accelerators
@@ -121,15 +123,17 @@ def pod_runtime(site: Site, model: str) -> str | None:
     GPU operator or a DRA driver."""
     settings = site.file.accelerators
     by_cdi = settings is None or settings.model_by is ModelBy.DRA
-    return None if by_cdi or operated(site, model) else site.accelerators[model].runtime_class
+    return (
+        None if by_cdi or uses_gpu_operator(site, model) else site.accelerators[model].runtime_class
+    )
 
 
-def handed_by_dra(site: Site, model: str) -> bool:
-    """True if a DRA driver allocates the devices of a model; see :meth:`Site.handed_by_dra`."""
-    return site.handed_by_dra(model)
+def uses_dra(site: Site, model: str) -> bool:
+    """True if a DRA driver allocates the devices of a model; see :meth:`Site.uses_dra`."""
+    return site.uses_dra(model)
 
 
-def operated(site: Site, model: str) -> bool:
+def uses_gpu_operator(site: Site, model: str) -> bool:
     """True if the GPU operator serves a model, in place of plain DaemonSets."""
     settings = site.file.accelerators
     there = settings is not None and settings.gpu_operator is not None
@@ -140,9 +144,9 @@ GPU_OPERATOR_VENDOR = "nvidia"
 
 
 def _by_dra(site: Site) -> bool:
-    return any(handed_by_dra(site, model) for model in site.models())
+    return any(uses_dra(site, model) for model in site.models())
 
 
-def _needed(gate: str, version: KubernetesVersion) -> dict[str, bool]:
+def _gate_setting(gate: str, version: KubernetesVersion) -> dict[str, bool]:
     since = _SINCE.get(gate, OLDEST)
     return {gate: True} if since <= minor(version) < _ON_BY_DEFAULT[gate] else {}

@@ -46,7 +46,7 @@ def windows(off_peak: OffPeak) -> list[Window]:
     An hour that clocks skip counts as the one after it; of one that comes twice the first counts
     (PEP 495). Raises LookupError for an unknown time zone, ValueError for a day that is none.
     """
-    return list(_merged(sorted(_spans(off_peak, time_zone(off_peak.time_zone)))))
+    return list(_merge_spans(sorted(_spans(off_peak, time_zone(off_peak.time_zone)))))
 
 
 def _spans(off_peak: OffPeak, zone: tzinfo) -> Iterator[Window]:
@@ -65,7 +65,7 @@ def _moment(day: date, clock: time, zone: tzinfo) -> datetime:
     return datetime.combine(day, clock, zone).astimezone(UTC)
 
 
-def _merged(spans: Iterable[Window]) -> Iterator[Window]:
+def _merge_spans(spans: Iterable[Window]) -> Iterator[Window]:
     """Spans in order; spans that meet are merged. A span that a change of clocks swallows is
     dropped."""
     current: Window | None = None

@@ -47,7 +47,7 @@ def holder(backend: Backend | None) -> Holder:
     return Holder.THROTTLE if throttled else Holder.QUOTA
 
 
-def held(site: Site, *holders: Holder) -> tuple[str, ...]:
+def models_held_by(site: Site, *holders: Holder) -> tuple[str, ...]:
     """The models whose limits one of these holders holds."""
     return tuple(m for m in site.models() if holder(site.backend_of(m)) in holders)
 
@@ -65,7 +65,7 @@ def usable_pools(site: Site, team: Team) -> tuple[Pool, ...]:
     )
 
 
-def promised(scheduling: Scheduling, model: str) -> int:
+def guaranteed_devices(scheduling: Scheduling, model: str) -> int:
     """The number of a model's devices that all teams together are guaranteed."""
     return sum(team.accelerators.get(model, 0) for team in scheduling.teams)
 

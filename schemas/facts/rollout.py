@@ -69,6 +69,6 @@ def control_plane_limits(max_surge: int) -> Limits:
     return Limits(0, 1) if max_surge else Limits(1, 0)
 
 
-def tolerated_failures(members: int) -> int:
+def failure_tolerance(members: int) -> int:
     """The number of etcd members that may be out: etcd needs a majority."""
     return (members - 1) // 2

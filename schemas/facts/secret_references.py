@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from schemas.facts.site import Site
-from schemas.model.vocabulary import HealerKind
+from schemas.model.vocabulary import RemediatorKind
 
 
 class SecretReference(NamedTuple):
@@ -55,12 +55,12 @@ def _reboots(site: Site) -> Iterator[SecretReference]:
     if remediation is None:
         return
     healers = {
-        healer.kind
+        remediator.kind
         for pool in site.file.pools
-        for healer in site.healers_of(pool)
-        if site.mended(pool, healer)
+        for remediator in site.remediators_of(pool)
+        if site.repairs(pool, remediator)
     }
-    if HealerKind.NODE_OPERATION_CONTROLLER in healers:
+    if RemediatorKind.NODE_OPERATION_CONTROLLER in healers:
         name = remediation.reboot.credentials
         yield SecretReference(False, remediation.namespace, name, ("kubeconfig",))
 

@@ -13,7 +13,7 @@ from schemas.model.accelerators import AcceleratorModel
 from schemas.model.hardware import HardwareProfile
 from schemas.model.primitives import KubernetesVersion
 from schemas.model.release import OperatingSystem, OsImage, Release
-from schemas.model.remediation import Healer
+from schemas.model.remediation import Remediator
 from schemas.model.scheduling import Backend, Scheduling
 from schemas.model.site_file import FirstBoot, Pool, SiteFile
 from schemas.model.vocabulary import Fault, ModelBy, Role
@@ -201,20 +201,20 @@ class Site:
         }
         return tuple(fault for fault in Fault if not missing.get(fault, False))
 
-    def healers_of(self, pool: Pool) -> tuple[Healer, ...]:
+    def remediators_of(self, pool: Pool) -> tuple[Remediator, ...]:
         """The remediators that repair the faults of a pool's hosts, in the order of the file."""
         found = self.file.remediation.healers if self.file.remediation else []
         return tuple(each for each in found if pool.name in each.pools)
 
-    def mended(self, pool: Pool, healer: Healer) -> tuple[Fault, ...]:
+    def repairs(self, pool: Pool, remediator: Remediator) -> tuple[Fault, ...]:
         """The faults of a pool's hosts that a remediator repairs, in the remediator's order. Where
         a single device can be tainted, no host is rebooted for one with too few lanes."""
         there = set(self.faults(pool))
         if self.taints_devices(pool):
             there.discard(Fault.PCIE_LINK_DEGRADED)
-        return tuple(each for each in healer.faults if each in there)
+        return tuple(each for each in remediator.faults if each in there)
 
-    def handed_by_dra(self, model: str) -> bool:
+    def uses_dra(self, model: str) -> bool:
         """True if a DRA driver allocates the devices of a model. Else its device plugin does, also
         where the site's way is DRA and the model has no driver for it."""
         settings = self.file.accelerators
@@ -226,4 +226,4 @@ class Site:
         settings, model = self.file.remediation, self.model(pool)
         if settings is None or not settings.device_taints or model is None:
             return False
-        return self.handed_by_dra(model) and Fault.PCIE_LINK_DEGRADED in self.faults(pool)
+        return self.uses_dra(model) and Fault.PCIE_LINK_DEGRADED in self.faults(pool)

@@ -7,7 +7,7 @@ API server asks of each resource of a pod and a kubelet of each plugin's.
 _QUOTAS = "requests."
 
 
-def kept_by_kubernetes(domain: str) -> str | None:
+def reserved_domain_reason(domain: str) -> str | None:
     """The reason why a domain cannot be that of a site's resources; None where it can.
 
     Kubernetes looks for ``kubernetes.io/`` anywhere in the name, so ``mykubernetes.io`` is its own

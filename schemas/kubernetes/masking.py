@@ -9,7 +9,7 @@ HIDDEN = "(hidden)"
 """What stands in place of a key wherever a text is shown."""
 
 
-def masked(text: str) -> str:
+def mask(text: str) -> str:
     """A text that is safe to show: all that looks like a key is hidden, and the rest is
     unchanged."""
     shown, at = [], 0
@@ -20,10 +20,10 @@ def masked(text: str) -> str:
     return "".join([*shown, text[at:]]) if shown else text
 
 
-def masked_words(text: str) -> str:
+def mask_command(text: str) -> str:
     """A command line that is safe to show: the value of a flag with a secret's name is hidden
     too."""
-    words = masked(text).split(" ")
+    words = mask(text).split(" ")
     for index, hidden, _ in secret_words(words):
         flag, equals, _ = words[index].partition("=")
         words[index] = f"{flag}={HIDDEN}" if equals and hidden == index else HIDDEN
@@ -34,7 +34,7 @@ def shorten(value: object, limit: int = 60) -> str:
     """``value`` as one printable line of at most ``limit`` characters, for showing to a person;
     what looks like a key is hidden."""
     # Before it is cut: half a key is still half a key.
-    text = masked(value if isinstance(value, str) else repr(value))
+    text = mask(value if isinstance(value, str) else repr(value))
     # A crafted value must not move the reader's cursor or hide what follows it.
     text = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text[: limit + 1])
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -57,26 +57,26 @@ _MORE_OPEN_TO_KUBELETS = frozenset(
 )
 
 
-def synced(key: str) -> bool:
+def copied_to_nodes(key: str) -> bool:
     """True if Cluster API copies a label of a Machine to its node."""
     return _within(key, SYNCED_DOMAINS)
 
 
-def set_by_the_system(key: str) -> bool:
+def is_system_label(key: str) -> bool:
     """True if Foresite, the kubelet or a provider sets a label, so that nobody else may."""
     return key in _SET_BY_THE_SYSTEM or _within(key, (OWN_DOMAIN,))
 
 
-def refused_by_kubelets(key: str) -> bool:
+def stops_kubelet(key: str) -> bool:
     """True if a kubelet does not start with a label (Kubernetes 1.34, ValidateKubeletFlags)."""
     allowed = _within(key, _OPEN_TO_KUBELETS) or key in _MORE_OPEN_TO_KUBELETS
-    return _within(key, _KUBERNETES) and not allowed and not synced(key)
+    return _within(key, _KUBERNETES) and not allowed and not copied_to_nodes(key)
 
 
 def kubelet_argument(region: str, labels: Mapping[str, str]) -> str:
     """The kubelet's ``node-labels`` for a pool with these labels, as cloud-init fills it in."""
     every = {
-        **{key: value for key, value in labels.items() if not synced(key)},
+        **{key: value for key, value in labels.items() if not copied_to_nodes(key)},
         # Last, so that no label of a pool takes the place of one that machines are found by.
         HOST_LABEL: "{{ ds.meta_data.uuid }}",
         REGION_LABEL: region,

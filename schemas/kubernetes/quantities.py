@@ -79,7 +79,7 @@ def percent(value: object) -> int | None:
     return digits(number) if number != value else None
 
 
-def scaled(value: object, of: int) -> int | None:
+def scale(value: object, of: int) -> int | None:
     """A count, or a share of ``of`` rounded up; None where it is neither."""
     share = percent(value)
     return whole(value) if share is None else -(-share * of // 100)

@@ -60,14 +60,14 @@ def kind_of(text: str) -> str:
 def _keys(text: str) -> Iterator[Key]:
     for form in FORMS:
         if any(word in text for word in form.words):
-            for match in _compiled(form.pattern).finditer(text):
+            for match in _compile(form.pattern).finditer(text):
                 yield Key(*match.span(), form.what)
     if "@" in text:
         yield from _users(text)
 
 
 @functools.cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     """A pattern, compiled when a word of it was found: most runs need none."""
     return re.compile(pattern)
 
@@ -103,7 +103,7 @@ def _of_a_user(user: str, before: str) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def named_as_secret(name: str) -> bool:
+def is_secret_name(name: str) -> bool:
     """True if a name is one of a secret. ``db_password``, ``apiKey`` and ``--token`` are;
     ``secretName`` and ``MAX_TOKENS`` are not."""
     plain = _CAMEL.sub("_", name).lower()
@@ -118,7 +118,7 @@ def is_literal(value: str) -> bool:
 
 def is_secret(name: str, value: str) -> bool:
     """True if a value is a secret by its name."""
-    return named_as_secret(name) and is_literal(value)
+    return is_secret_name(name) and is_literal(value)
 
 
 def secret_words(words: Sequence[str]) -> Iterator[tuple[int, int, str]]:
@@ -130,13 +130,13 @@ def secret_words(words: Sequence[str]) -> Iterator[tuple[int, int, str]]:
         at = index
         if not equals and word.startswith("-") and not following.startswith("-"):
             at, given = index + 1, following
-        if given and _FLAG.fullmatch(flag) and named_as_secret(flag):
+        if given and _FLAG.fullmatch(flag) and is_secret_name(flag):
             yield at, index, given
 
 
 def in_arguments(words: Sequence[Any]) -> Iterator[tuple[int, str]]:
     """The arguments of a command that are secrets by their flag, each as its index with that. What
-    an argument sets within itself is for ``assigned``."""
+    an argument sets within itself is for ``secret_names``."""
     texts = [each if isinstance(each, str) else "" for each in words]
     for at, index, given in secret_words(texts):
         flag = texts[index].partition("=")[0]
@@ -144,12 +144,12 @@ def in_arguments(words: Sequence[Any]) -> Iterator[tuple[int, str]]:
             yield at, flag
 
 
-def assigned(text: str) -> Iterator[str]:
+def secret_names(text: str) -> Iterator[str]:
     """The names of secrets that a text sets, be it settings or a program."""
-    for start, end in sorted(_hinted(text)):
+    for start, end in sorted(_hinted_lines(text)):
         for match in ASSIGNED.finditer(text, start, end):
             name, value = match["name"] or match["flag"], match["value"]
-            if not named_as_secret(name) or IN_TEXT.fullmatch(value):
+            if not is_secret_name(name) or IN_TEXT.fullmatch(value):
                 continue
             # What is quoted, or set by --flag=, is no word of a sentence.
             plain = not match["quote"] and not (match["name"] or "").startswith("--")
@@ -157,7 +157,7 @@ def assigned(text: str) -> Iterator[str]:
                 yield name
 
 
-def _hinted(text: str) -> set[tuple[int, int]]:
+def _hinted_lines(text: str) -> set[tuple[int, int]]:
     """The lines of a text with a word for a secret, each with the next one for its value."""
     small = text.lower()
     if len(small) != len(text):
@@ -185,9 +185,9 @@ def _end(text: str, at: int) -> int:
 def credential(text: str) -> str:
     """A description of what looks like a secret in a text, by form or by name. In base64 only the
     form counts. Empty where nothing does."""
-    found = kind_of(text) or (WRITTEN_OUT if any(assigned(text)) else "")
+    found = kind_of(text) or (WRITTEN_OUT if any(secret_names(text)) else "")
     if not found and _BASE64.fullmatch(text):
-        found = kind_of(_decoded(text))
+        found = kind_of(_decode(text))
     return found
 
 
@@ -197,12 +197,12 @@ def suspect(texts: Iterable[str]) -> bool:
     every = list(texts)
     # What is set at the end of one text is not what the next one begins with.
     joined = '\n"\n'.join(every)
-    if any(_keys(joined)) or any(assigned(joined)):
+    if any(_keys(joined)) or any(secret_names(joined)):
         return True
     return any(_BASE64.fullmatch(each) and credential(each) for each in every)
 
 
-def _decoded(text: str) -> str:
+def _decode(text: str) -> str:
     try:
         return base64.b64decode("".join(text.split()), validate=True).decode("ascii")
     except (binascii.Error, UnicodeDecodeError):

@@ -78,7 +78,7 @@ Audience = Annotated[
 """The audience of tokens."""
 
 
-def counted(servers: int) -> int:
+def rounded_servers(servers: int) -> int:
     """The number of servers that a quota is divided by: rounded up to two significant digits. So a
     few more or fewer seldom change a share: 400 for 391 to 400. Up to 99 it is exact."""
     step = int(10 ** max(0, len(str(servers)) - 2))
@@ -89,7 +89,7 @@ def share(quota: str, servers: int) -> int:
     """The part of a bucket's quota that one of ``servers`` may keep, in bytes, of whole MiB and at
     least 1 MiB. Together the shares are never above the quota. From 100 servers on they are up to a
     tenth below it."""
-    return max(1, thousandths(quota) // (1000 * counted(servers) * MIB)) * MIB
+    return max(1, thousandths(quota) // (1000 * rounded_servers(servers) * MIB)) * MIB
 
 
 class CacheServer(Model):

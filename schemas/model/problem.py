@@ -5,7 +5,7 @@ Owns the type and its order. How problems are shown belongs to the command line.
 
 from dataclasses import dataclass
 
-from schemas.kubernetes.masking import masked
+from schemas.kubernetes.masking import mask
 from schemas.model.codes import Code
 
 
@@ -34,7 +34,7 @@ class Problem:
         # Whoever words a problem need not think of keys: here is where none gets through.
         for name in ("file", "path", "value", "message", "fix", "reason"):
             said = getattr(self, name)
-            shown = masked(said)
+            shown = mask(said)
             if shown != said:
                 object.__setattr__(self, name, shown)
 

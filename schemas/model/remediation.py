@@ -16,13 +16,13 @@ from schemas.model.primitives import (
     PoolName,
     Quantity,
 )
-from schemas.model.vocabulary import Eviction, Fault, HealerKind
+from schemas.model.vocabulary import Eviction, Fault, RemediatorKind
 
 Xid = Annotated[int, Field(ge=1, le=999)]
 """The number of an error of NVIDIA's driver, as its kernel messages have it."""
 
 
-ALWAYS_MENDED = {HealerKind.NODE_OPERATION_CONTROLLER: 2, HealerKind.MEDIK8S: 1}
+ALWAYS_REPAIRED = {RemediatorKind.NODE_OPERATION_CONTROLLER: 2, RemediatorKind.MEDIK8S: 1}
 """Faulty hosts of a pool that are mended whatever share they are: one that is quarantined is not to
 keep the next in use (components/remediation/scripts/turns.awk, ``hold``). medik8s has no such."""
 
@@ -59,12 +59,12 @@ class Detector(Model):
     """Errors of NVIDIA's driver."""
 
 
-class Healer(Model):
+class Remediator(Model):
     """A remediator: which faults it repairs, and on which pools."""
 
     name: DnsLabel
     """Name of the remediator; its objects are named after it."""
-    kind: HealerKind = Field(default=HealerKind.NODE_OPERATION_CONTROLLER, strict=False)
+    kind: RemediatorKind = Field(default=RemediatorKind.NODE_OPERATION_CONTROLLER, strict=False)
     """Program that repairs nodes."""
     pools: Annotated[list[PoolName], Field(max_length=100)]
     """Pools whose hosts it repairs."""
@@ -129,7 +129,7 @@ class Remediation(Model):
     """Namespace of detectors, remediators and their jobs."""
     detector: Detector = Detector()
     """How faults are detected, on every pool."""
-    healers: Annotated[list[Healer], Field(max_length=50)] = []
+    healers: Annotated[list[Remediator], Field(max_length=50)] = []
     """Remediators, which repair faults. A fault without a remediator only raises an alert."""
     max_faulty_percent: Percent = 20
     """Share of a pool's hosts, in percent, that may have a fault. Above it no repair begins: the
@@ -144,7 +144,7 @@ class Remediation(Model):
     """Whether a DeviceTaintRule takes a single faulty device out of use, so that the host's other
     devices stay in use. Needs a DRA driver."""
 
-    def may_be_faulty(self, kind: HealerKind, machines: int) -> int:
+    def may_be_faulty(self, kind: RemediatorKind, machines: int) -> int:
         """How many of a pool's machines may have a fault at once before no repair is begun there:
-        the share, and in a small pool as many as are hosts' own faults (``ALWAYS_MENDED``)."""
-        return max(ALWAYS_MENDED[kind], machines * self.max_faulty_percent // 100)
+        the share, and in a small pool as many as are hosts' own faults (``ALWAYS_REPAIRED``)."""
+        return max(ALWAYS_REPAIRED[kind], machines * self.max_faulty_percent // 100)

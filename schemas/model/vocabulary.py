@@ -132,7 +132,7 @@ class Fault(StrEnum):
     """A process hangs in the kernel."""
 
 
-class HealerKind(StrEnum):
+class RemediatorKind(StrEnum):
     """The kind of remediator that repairs the faults of hosts."""
 
     NODE_OPERATION_CONTROLLER = "node-operation-controller"

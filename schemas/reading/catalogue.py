@@ -68,14 +68,14 @@ def _entries(
 ) -> tuple[Mapping[str, Any], tuple[Problem, ...]]:
     """The entries of one part by name, which is its file's name and its top key too."""
     try:
-        return _parsed((folder / f"{part}.yaml").read_bytes(), part, model)
+        return _parse((folder / f"{part}.yaml").read_bytes(), part, model)
     except FileNotFoundError:
         return {}, ()
 
 
 # By content, as a folder may hold another state of the repository the next time.
 @functools.lru_cache(maxsize=16)
-def _parsed(
+def _parse(
     data: bytes, part: str, model: type[Model]
 ) -> tuple[Mapping[str, Any], tuple[Problem, ...]]:
     document, problems = read_yaml(data, f"{SHOWN}/{part}.yaml")

@@ -13,7 +13,7 @@ from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.primitives import IPV4_PATTERN
 from schemas.model.problem import Problem
-from schemas.reading.suggested_value import tidied
+from schemas.reading.suggested_value import tidy
 from schemas.reading.table_text import header_problems, table_lines
 
 MAX_HOSTS = 10_000
@@ -190,6 +190,6 @@ def _words(name: str, cell: str) -> tuple[str, str]:
     if name == "mac" and re.fullmatch(_MAC, cell):
         message = f"mac {cell} is an address of a group or of nobody, not of a NIC"
         return message, f"write the MAC of the NIC that boots, such as {column.example}"
-    fitting = tidied(cell, column.pattern, respelt=name != "serial")
+    fitting = tidy(cell, column.pattern, respelt=name != "serial")
     fix = f"write {fitting or f'{column.meaning}, such as {column.example}'}"
     return f"{name} {shorten(cell)} is not {column.meaning}", fix

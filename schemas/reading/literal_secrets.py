@@ -15,12 +15,12 @@ from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.secret_forms import IN_A_URL, IN_TEXT
 from schemas.kubernetes.secret_scan import (
-    assigned,
     in_arguments,
     is_literal,
     is_secret,
     keys_in,
     kind_of,
+    secret_names,
     secret_words,
 )
 from schemas.model.codes import Code
@@ -186,14 +186,14 @@ def in_manifests(text: str) -> tuple[Placed, ...]:
     lines = text.split("\n")
     found: dict[tuple[int, str], Placed] = {}
     for item, start in objects:
-        named = [] if item["kind"] == "Secret" else _named(item)
+        named = [] if item["kind"] == "Secret" else _secret_value_names(item)
         for name in list(dict.fromkeys(named))[:_MAX_FOUND]:
             line, column = _place_of(name, lines, start)
             found[line, name] = Placed(line, column, _by_name((), name))
     return tuple(found.values())
 
 
-def _named(item: Mapping[str, Any]) -> Iterator[str]:
+def _secret_value_names(item: Mapping[str, Any]) -> Iterator[str]:
     """The names of an object's values that are secrets by their names."""
     stack: list[tuple[Any, bool]] = [(item, False)]
     while stack:
@@ -207,7 +207,7 @@ def _named(item: Mapping[str, Any]) -> Iterator[str]:
             stack += ((each, data) for each in value)
             yield from (flag for _, flag in _arguments(value))
         elif isinstance(value, str) and data:
-            yield from assigned(value)
+            yield from secret_names(value)
 
 
 def _is_literal(name: Any, given: Any) -> bool:
@@ -228,7 +228,7 @@ def _place_of(name: str, lines: list[str], start: int) -> tuple[int, int]:
 # --- all together -----------------------------------------------------------------------------
 
 
-def settled(problems: Iterable[Problem]) -> list[Problem]:
+def merge_literals(problems: Iterable[Problem]) -> list[Problem]:
     """Problems in their order, each once. Of a literal found in several ways on one line, only the
     problem that names the value stays."""
     every = sorted(set(problems))

@@ -46,7 +46,7 @@ def with_holes(model: type[M], value: Any, flaws: Iterable[tuple[Path, Flaw]]) -
     for path, flaw in flaws:
         if not path:
             return None
-        if _mend(mended, path, flaw, schema):
+        if _repair(mended, path, flaw, schema):
             holes.append(path)
     try:
         made = model.model_validate(mended)
@@ -57,7 +57,7 @@ def with_holes(model: type[M], value: Any, flaws: Iterable[tuple[Path, Flaw]]) -
     return made
 
 
-def _mend(value: Any, path: Path, flaw: Flaw, schema: dict[str, Any]) -> bool:
+def _repair(value: Any, path: Path, flaw: Flaw, schema: dict[str, Any]) -> bool:
     """Put a fitting value at ``path``, or leave out what may be absent; whether that is a hole."""
     parent = value
     for step in path[:-1]:

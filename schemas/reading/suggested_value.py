@@ -13,7 +13,7 @@ _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 _HARDWARE_ADDRESS = re.compile(r"[0-9a-f]{12}")
 
 
-def tidied(value: str, pattern: str, *, respelt: bool = True) -> str | None:
+def tidy(value: str, pattern: str, *, respelt: bool = True) -> str | None:
     """``value`` without the characters that do not belong there, if it then fits ``pattern``.
 
     ``respelt``: other spellings of it mean the same, as they do for names, but not for numbers

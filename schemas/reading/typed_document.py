@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from schemas.kubernetes.masking import shorten
-from schemas.kubernetes.secret_scan import named_as_secret
+from schemas.kubernetes.secret_scan import is_secret_name
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
 from schemas.model.primitives import Model
@@ -66,7 +66,7 @@ def parse(model: type[M], document: Document) -> tuple[M | None, list[Problem]]:
         faults = [_fault(each, document) for each in error.errors(include_url=False)]
         faults = [each for each in faults if each.path not in marked or _is_entry(each)]
         schema = schema_of(model)
-        meant = _meant(faults, schema)
+        meant = _misspelt_fields(faults, schema)
         misspelt = set(meant.values())
         problems += [
             _problem(fault, document, schema, meant.get(fault.path))
@@ -112,7 +112,7 @@ def place(
     # A fraction is not shown as it was written (1.10 is 1.1), and a secret is not shown at all.
     hidden = value is None or isinstance(value, dict | list | float) or code is Code.SECRET_IN_FILE
     hidden = hidden or (not key and literal_secrets.refers(path))
-    said = "" if hidden else wording.shown(value)
+    said = "" if hidden else wording.show(value)
     return Problem(document.file, line, column, code, readable(document, path), said, message, fix)
 
 
@@ -167,7 +167,7 @@ def _is_entry(fault: _Fault) -> bool:
     return fault.key or fault.kind == "extra_forbidden"
 
 
-def _meant(faults: list[_Fault], schema: dict[str, Any]) -> dict[Path, Path]:
+def _misspelt_fields(faults: list[_Fault], schema: dict[str, Any]) -> dict[Path, Path]:
     """The path of each misspelt field, with the path of the known field that was meant."""
     unknown = [fault.path for fault in faults if fault.kind == "extra_forbidden"]
     found = {}
@@ -219,7 +219,7 @@ def _unknown_field(
     document: Document, path: Path, parent: dict[str, Any], meant: Path | None
 ) -> Problem:
     name = str(path[-1])
-    if named_as_secret(name):
+    if is_secret_name(name):
         message = f"{shorten(name)} is no field, and nothing secret belongs in a site file"
         fix = (
             "remove it and change the secret; hosts' BMC passwords are in Secrets (bmc.credentials)"

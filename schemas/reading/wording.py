@@ -15,7 +15,7 @@ from pydantic_core import core_schema
 from schemas.kubernetes.masking import shorten
 from schemas.model import accelerators, object_cache, primitives
 from schemas.model.nearest import nearest
-from schemas.reading.suggested_value import fits, tidied
+from schemas.reading.suggested_value import fits, tidy
 
 Node = dict[str, Any]
 
@@ -88,7 +88,7 @@ _FORMS = (
 )
 
 
-def shown(value: Any) -> str:
+def show(value: Any) -> str:
     """A value in a person's words: text as it is, anything large by its kind.
 
     The query of a URL is left out, as tokens are put there.
@@ -168,18 +168,18 @@ def wrong_type(kind: str, value: Any, node: Node, *, required: bool) -> tuple[st
     if isinstance(value, float):
         # It is shown as the number that it is, which may not be how it was written: 1.10 is 1.1.
         message = f"a number with a fraction is not {wanted}"
-        return message, _converted(wanted, value, node) or f"write {belongs(node)}"
+        return message, _conversion(wanted, value, node) or f"write {belongs(node)}"
     quoted = isinstance(value, str) and wanted != "text"
-    message = f"the text {shown(value)} is not {wanted}" if quoted else (
-        f"{shown(value)} is not {wanted}"
+    message = f"the text {show(value)} is not {wanted}" if quoted else (
+        f"{show(value)} is not {wanted}"
     )  # fmt: skip
-    return message, _converted(wanted, value, node) or f"write {belongs(node)}"
+    return message, _conversion(wanted, value, node) or f"write {belongs(node)}"
 
 
-def _converted(wanted: str, value: Any, node: Node) -> str:
+def _conversion(wanted: str, value: Any, node: Node) -> str:
     """How to write the same value in the wanted type; empty where that is impossible."""
     if wanted == "text" and isinstance(value, int | float):
-        right = "pattern" not in node or fits(shown(value), node["pattern"])
+        right = "pattern" not in node or fits(show(value), node["pattern"])
         return "put quotes around it" if right else ""
     if wanted == "a whole number" and isinstance(value, str) and value.isdecimal():
         return f"write {int(value)} without quotes" if len(value) < 19 else ""
@@ -187,7 +187,7 @@ def _converted(wanted: str, value: Any, node: Node) -> str:
         word = _YES.get(value.lower(), value.lower())
         return f"write {word}" if word in ("true", "false") else ""
     if wanted == "a list" and isinstance(value, str | int) and not isinstance(value, bool):
-        return f"write [{shown(value)}]" if shown(value) == str(value) else ""
+        return f"write [{show(value)}]" if show(value) == str(value) else ""
     return ""
 
 
@@ -196,7 +196,7 @@ def out_of_bounds(kind: str, context: Mapping[str, Any], value: Any, node: Node)
     name, words = _BOUNDS[kind]
     count = len(value) if isinstance(value, str | list) else 0
     unit = "character" if isinstance(value, str) else "item"
-    message = words.format(shown=shown(value), bound=context[name], count=_count(count, unit))
+    message = words.format(shown=show(value), bound=context[name], count=_count(count, unit))
     if name not in ("min_length", "max_length"):
         return message, f"write {belongs(node)}"
     limit = f"{'at least' if name == 'min_length' else 'at most'} {_count(context[name], unit)}"
@@ -210,8 +210,8 @@ def _count(number: int, noun: str) -> str:
 def misfit(value: Any, pattern: str, node: Node) -> tuple[str, str]:
     """The fault of a text that does not fit its pattern, and what to write."""
     what = form(pattern)
-    message = f"{shown(value) or 'an empty text'} is not {what or 'what belongs here'}"
-    fitting = tidied(value, pattern) if isinstance(value, str) else None
+    message = f"{show(value) or 'an empty text'} is not {what or 'what belongs here'}"
+    fitting = tidy(value, pattern) if isinstance(value, str) else None
     return message, f"write {fitting or belongs(node, what)}"
 
 
@@ -225,7 +225,7 @@ def not_allowed(value: Any, node: Node) -> tuple[str, str]:
     """The fault of a value that is none of the allowed ones, and what to write."""
     allowed = [str(each) for each in node.get("enum", ())]
     near = nearest(value, allowed) if isinstance(value, str) else None
-    return f"{shown(value)} is not allowed here", f"write {near or belongs(node)}"
+    return f"{show(value)} is not allowed here", f"write {near or belongs(node)}"
 
 
 @functools.cache
@@ -252,11 +252,11 @@ def schema_at(schema: Node, path: tuple[str | int, ...], node: Node | None = Non
         if isinstance(step, int):
             node = node.get("items", {})
         else:
-            node = node.get("properties", {}).get(step) or _mapped(node)
+            node = node.get("properties", {}).get(step) or _value_node(node)
     return _resolve(node, schema)
 
 
-def _mapped(node: Node) -> Node:
+def _value_node(node: Node) -> Node:
     extra = node.get("additionalProperties")
     if isinstance(extra, dict):
         return extra

@@ -105,7 +105,7 @@ def read_yaml(data: bytes, file: str) -> tuple[Document | None, list[Problem]]:
     if not findings:
         add_layout_faults(findings, composer.spans)
     if findings:
-        return None, findings.sorted()
+        return None, findings.in_order()
     return Document(file, value, text, root), []
 
 

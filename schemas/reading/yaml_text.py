@@ -132,7 +132,7 @@ class Findings:
         for index, message, fix in islice(faults, MAX_PROBLEMS):
             self.add(code, index, message, fix)
 
-    def sorted(self) -> list[Problem]:
+    def in_order(self) -> list[Problem]:
         """The problems in the order of the file, each once."""
         return sorted(set(self._problems))
 
@@ -171,7 +171,7 @@ def decode(data: bytes, file: str) -> tuple[str, list[Problem]]:
             message = f"byte 0x{data[error.start]:02x} is not UTF-8"
             findings.add(Code.FILE_ENCODING, len(findings.text), message, _SAVE_AS_UTF8)
     findings.add_all(Code.FILE_CHARACTER, _character_faults(text))
-    return text, findings.sorted()
+    return text, findings.in_order()
 
 
 def _character_faults(text: str) -> Iterator[_Fault]:

@@ -7,9 +7,9 @@ How the devices get to pods is judged beside this (accelerators_requests.py).
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from schemas.facts.feature_gates import handed_by_dra, operated
+from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
 from schemas.facts.site import Site
-from schemas.kubernetes.extended_resources import kept_by_kubernetes
+from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.model.accelerators import AcceleratorModel, AcceleratorSettings, Program
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
@@ -42,7 +42,7 @@ def own_models(file: SiteFile, catalogue: Mapping[str, AcceleratorModel]) -> Ite
             )
 
 
-def known(site: Site) -> Iterator[Finding]:
+def model_records(site: Site) -> Iterator[Finding]:
     """Every accelerator model of the site has a record, in the catalogue or in the site's file."""
     settings = site.file.accelerators
     if settings is None:
@@ -78,7 +78,7 @@ def prefix(site: Site) -> Iterator[Finding]:
     domain = settings.prefix
     place = ("accelerators", "prefix")
     fix = "write a domain of your own, such as that of the site's users"
-    kept = kept_by_kubernetes(domain)
+    kept = reserved_domain_reason(domain)
     if kept:
         yield Finding(Code.RESERVED_NAME, place, kept, fix)
     elif f".{domain}".endswith(f".{_NVIDIA}"):
@@ -91,14 +91,16 @@ def resources(site: Site) -> Iterator[Finding]:
     settings = site.file.accelerators
     if settings is None:
         return
-    meaning = {each.record.plugin.resource: f"the plugin of {each.model}" for each in served(site)}
+    meaning = {
+        each.record.plugin.resource: f"the plugin of {each.model}" for each in served_models(site)
+    }
     taken: dict[str, str] = {}
-    for each in served(site):
+    for each in served_models(site):
         mine = site.resource(each.model)
         own = mine == each.record.plugin.resource
         other = taken.get(mine) or (None if own else meaning.get(mine))
         if other:
-            place, key = _named(settings, each)
+            place, key = _name_place(settings, each)
             yield Finding(
                 Code.RESOURCE_CLASH,
                 place,
@@ -115,10 +117,10 @@ def images(site: Site) -> Iterator[Finding]:
     if settings is None:
         return
     there = site.release.images
-    for each in served(site):
-        if operated(site, each.model):
+    for each in served_models(site):
+        if uses_gpu_operator(site, each.model):
             continue
-        plugged = not handed_by_dra(site, each.model)
+        plugged = not uses_dra(site, each.model)
         programs: list[tuple[str, str, Program | None]] = [
             ("plugin", "device-plugin", each.record.plugin if plugged else None),
             ("exporter", "exporter", each.record.exporter),
@@ -160,7 +162,7 @@ def _places(site: Site) -> dict[str, Path]:
     return found
 
 
-def served(site: Site) -> list[Served]:
+def served_models(site: Site) -> list[Served]:
     """The models that the site has and that are known."""
     return [
         Served(model, place, site.accelerators[model])
@@ -176,10 +178,10 @@ def all_known(site: Site) -> bool:
 
 def operated_models(site: Site) -> list[Served]:
     """The models that the GPU operator serves."""
-    return [each for each in served(site) if operated(site, each.model)]
+    return [each for each in served_models(site) if uses_gpu_operator(site, each.model)]
 
 
-def _named(settings: AcceleratorSettings, each: Served) -> tuple[Path, bool]:
+def _name_place(settings: AcceleratorSettings, each: Served) -> tuple[Path, bool]:
     """The place that names a model: an entry of names, its own key, or the pool that has it."""
     if each.model in settings.names:
         return ("accelerators", "names", each.model), False

@@ -4,7 +4,7 @@ kubelets take. That they are given no secret is in schemas/reading/literal_secre
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
-from schemas.kubernetes.extended_resources import kept_by_kubernetes
+from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.model.accelerators import Program
 from schemas.model.codes import Code
 from schemas.rules.finding import Finding, Path
@@ -19,7 +19,7 @@ def program_settings(site: Site) -> Iterator[Finding]:
     for name, model in settings.models.items() if settings else ():
         place: Path = ("accelerators", "models", name)
         resource = model.plugin.resource
-        if kept_by_kubernetes(resource.partition("/")[0]):
+        if reserved_domain_reason(resource.partition("/")[0]):
             said = f"kubelets take no resource {resource} from a plugin"
             fix = "write the resource that the plugin advertises, below the maker's domain"
             yield Finding(Code.RESERVED_NAME, (*place, "plugin", "resource"), said, fix)

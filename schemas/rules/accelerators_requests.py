@@ -9,7 +9,7 @@ counted against what is idle on a node, also one that a DeviceClass bears).
 import re
 from collections.abc import Iterator
 
-from schemas.facts.feature_gates import OLDEST, OLDEST_DRA, handed_by_dra, mutated_models
+from schemas.facts.feature_gates import OLDEST, OLDEST_DRA, completed_models, uses_dra
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.primitives import minor
@@ -20,7 +20,7 @@ from schemas.rules.accelerators import (
     Served,
     all_known,
     operated_models,
-    served,
+    served_models,
 )
 from schemas.rules.finding import Finding, Path
 
@@ -41,7 +41,9 @@ def ways(site: Site) -> Iterator[Finding]:
     if settings is None:
         return
     by_dra = settings.model_by is ModelBy.DRA
-    lacking = [each.model for each in served(site) if by_dra and _handed_by_nobody(site, each)]
+    lacking = [
+        each.model for each in served_models(site) if by_dra and _lacks_allocator(site, each)
+    ]
     if lacking:
         yield Finding(
             Code.ACCELERATOR_UNSERVED,
@@ -49,11 +51,11 @@ def ways(site: Site) -> Iterator[Finding]:
             f"{', '.join(lacking)} has no DRA driver, and its plugin's resource another name",
             "write admission, or dra: in the model where it has one",
         )
-    if by_dra or (not lacking and all_known(site) and mutated_models(site)):
+    if by_dra or (not lacking and all_known(site) and completed_models(site)):
         yield from _too_old(site, by_dra=by_dra)
 
 
-def _handed_by_nobody(site: Site, each: Served) -> bool:
+def _lacks_allocator(site: Site, each: Served) -> bool:
     """True if neither a DRA driver nor the model's device plugin makes the model's own resource."""
     return each.record.dra is None and site.resource(each.model) != each.record.plugin.resource
 
@@ -100,7 +102,7 @@ def volcano(site: Site) -> Iterator[Finding]:
     admission, and for those that a DeviceClass stands for, by DRA."""
     if not all_known(site) or site.file.scheduling is None:
         return
-    absent = {each.model for each in served(site) if not _on_nodes(site, each)}
+    absent = {each.model for each in served_models(site) if not _on_nodes(site, each)}
     for index, backend in enumerate(site.file.scheduling.backends):
         pools = [pool for pool in site.file.pools if pool.name in backend.pools]
         models = dict.fromkeys(model for pool in pools if (model := site.model(pool)))
@@ -117,7 +119,7 @@ def volcano(site: Site) -> Iterator[Finding]:
 def _on_nodes(site: Site, each: Served) -> bool:
     """True if a device plugin makes the model's own resource one of its nodes."""
     made = site.resource(each.model) == each.record.plugin.resource
-    return made and not handed_by_dra(site, each.model)
+    return made and not uses_dra(site, each.model)
 
 
 def gpu_operator(site: Site) -> Iterator[Finding]:
@@ -153,7 +155,7 @@ def gpu_operator(site: Site) -> Iterator[Finding]:
         )
 
 
-def operated_resources(site: Site) -> Iterator[Finding]:
+def operator_resources(site: Site) -> Iterator[Finding]:
     """A model's settings of its plugin hold under the GPU operator, which runs a plugin of its
     own."""
     settings = site.file.accelerators
@@ -181,7 +183,7 @@ def operated_resources(site: Site) -> Iterator[Finding]:
                 )
 
 
-def operated_runtime(site: Site) -> Iterator[Finding]:
+def operator_runtime(site: Site) -> Iterator[Finding]:
     """The GPU operator makes one container runtime, for all its models."""
     settings = site.file.accelerators
     if settings is None or settings.gpu_operator is None or not all_known(site):

@@ -24,7 +24,7 @@ _BEGIN, _END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{1,76}={0,2}")
 
 
-def named_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
+def site_file_references(file: SiteFile) -> Iterator[tuple[str, Path]]:
     """Each file below sites/ that a site names, with the place that names it."""
     yield from attempt(_pod_network_file(file), holes=True)
     yield from _certificate_files(file)

@@ -11,17 +11,17 @@ from schemas.model.hardware import Bmc, BmcProtocol, BootMode, HardwareProfile
 from schemas.model.primitives import SiteName
 from schemas.model.site_file import FirstBoot, SiteFile
 from schemas.model.vocabulary import Role
-from schemas.reading.suggested_value import fits, tidied
+from schemas.reading.suggested_value import fits, tidy
 from schemas.reading.wording import pattern_of
 from schemas.rules.finding import Finding, Path
 from schemas.rules.namespaces import TAKEN
 
 
-def named_as_its_file(file: SiteFile, name: str) -> Iterator[Finding]:
+def site_name(file: SiteFile, name: str) -> Iterator[Finding]:
     """A site is called as its file is, by a name that a namespace can have."""
     pattern = pattern_of(SiteName)
     if not fits(name, pattern):
-        better = file.site if file.site != name else tidied(name, pattern)
+        better = file.site if file.site != name else tidy(name, pattern)
         yield Finding(
             Code.SITE_NAME_MISMATCH,
             ("site",),

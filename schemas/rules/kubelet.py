@@ -90,9 +90,9 @@ def labels(at: InPool) -> Iterator[Finding]:
     site, pool = at.site, at.pool
     for key in pool.labels:
         place = at.path("labels", key)
-        if node_labels.set_by_the_system(key):
+        if node_labels.is_system_label(key):
             message = f"label {key} is set by the system"
-        elif node_labels.refused_by_kubelets(key):
+        elif node_labels.stops_kubelet(key):
             message = f"the domain of {key} belongs to Kubernetes"
         else:
             continue

@@ -13,7 +13,7 @@ from schemas.model.codes import Code
 from schemas.model.nearest import nearest
 from schemas.model.vocabulary import ReceiverKind
 from schemas.rules.finding import Finding, Path
-from schemas.rules.remediation import mending
+from schemas.rules.remediation import has_remediator
 
 _PLACE: Path = ("monitoring",)
 _ROUTES = ("critical", "warning")
@@ -105,7 +105,7 @@ def thresholds_used(site: Site) -> Iterator[Finding]:
     gangs = any(each.scheduler is not None and each.scheduler.gang for each in backends)
     there = {
         "gang_minutes": (gangs, "no scheduler of the site has gangs"),
-        "repair_minutes": (mending(site), "the site has no remediator"),
+        "repair_minutes": (has_remediator(site), "the site has no remediator"),
         "cache_hit_percent": (site.file.cache is not None, "the site has no cache"),
         "cache_error_percent": (site.file.cache is not None, "the site has no cache"),
         "cache_imbalance": (site.file.cache is not None, "the site has no cache"),
@@ -120,7 +120,7 @@ def thresholds_used(site: Site) -> Iterator[Finding]:
 def repair_alert(site: Site) -> Iterator[Finding]:
     """The alert on repairs that take too long does not come while one may still help."""
     monitoring, remediation = site.file.monitoring, site.file.remediation
-    if monitoring is None or remediation is None or not mending(site):
+    if monitoring is None or remediation is None or not has_remediator(site):
         return
     takes = remediation.reboot.timeout_seconds
     needed = -(-(takes + _DRAIN_SECONDS) // 60)

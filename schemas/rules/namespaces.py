@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from schemas.facts.site import Site
 from schemas.model.codes import Code
-from schemas.model.vocabulary import BackendKind, HealerKind
+from schemas.model.vocabulary import BackendKind, RemediatorKind
 from schemas.rules.finding import Finding, Path
 
 TAKEN = re.compile(r"default|cert-manager|kube-.*|.*-system")
@@ -36,9 +36,9 @@ def one_owner(site: Site) -> Iterator[Finding]:
     for each in (*sorted(_programs(site), key=lambda program: program.written), *_teams(site)):
         other = owners.setdefault(each.name, each)
         if TAKEN.fullmatch(each.name) and not each.brought:
-            yield _reserved(each, "Kubernetes or its programs")
+            yield _reserved_name(each, "Kubernetes or its programs")
         elif each.name in OWN:
-            yield _reserved(each, "Foresite's own plugins")
+            yield _reserved_name(each, "Foresite's own plugins")
         elif other is each or (other.brought and each.brought):
             continue
         elif other.team and other.owner == each.owner:
@@ -49,10 +49,10 @@ def one_owner(site: Site) -> Iterator[Finding]:
             fix = "give this team a namespace of its own, or join the two teams"
             yield Finding(Code.TEAM_CLASH, each.place, message, fix)
         else:
-            yield _reserved(each, other.owner)
+            yield _reserved_name(each, other.owner)
 
 
-def _reserved(each: _Named, owner: str) -> Finding:
+def _reserved_name(each: _Named, owner: str) -> Finding:
     return Finding(
         Code.RESERVED_NAME,
         each.place,
@@ -95,7 +95,7 @@ def _watching(site: Site) -> Iterator[_Named]:
         written = place[1] in remediation.model_fields_set
         yield _Named(remediation.namespace, place, "fault remediation", written=written)
         medik8s = remediation.medik8s
-        if any(healer.kind is HealerKind.MEDIK8S for healer in remediation.healers):
+        if any(remediator.kind is RemediatorKind.MEDIK8S for remediator in remediation.healers):
             place = ("remediation", "medik8s", "namespace")
             written = "namespace" in medik8s.model_fields_set
             yield _Named(medik8s.namespace, place, "medik8s", written=written, brought=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network
 
 from schemas.facts.site import Site
-from schemas.kubernetes.extended_resources import kept_by_kubernetes
+from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.model.codes import Code
 from schemas.model.network_devices import Rdma, Sriov
 from schemas.model.vocabulary import LinkType, SriovBy, VirtualFunctionDriver
@@ -124,7 +124,7 @@ def device_images(at: InPool) -> Iterator[Finding]:
 
 def prefix(site: Site) -> Iterator[Finding]:
     """SR-IOV resources have no domain of Kubernetes' own, nor one that quotas are written with."""
-    kept = kept_by_kubernetes(site.file.network_devices.prefix)
+    kept = reserved_domain_reason(site.file.network_devices.prefix)
     if kept:
         place = ("network_devices", "prefix")
         yield Finding(Code.RESERVED_NAME, place, kept, "write a domain of your own")
@@ -141,7 +141,7 @@ def device_resources(site: Site) -> Iterator[Finding]:
         taken[site.resource(model)] = model
         if model in site.accelerators:
             taken[site.accelerators[model].plugin.resource] = model
-    for place, sriov in _divided(site):
+    for place, sriov in _sriov_resources(site):
         owner = taken.get(f"{domain}/{sriov.name}")
         if owner:
             message = f"{domain}/{sriov.name} is already the resource of the accelerator {owner}"
@@ -152,7 +152,7 @@ def device_resources(site: Site) -> Iterator[Finding]:
 def pools_agree(site: Site) -> Iterator[Finding]:
     """A resource of several pools is one network, and gives pods the same everywhere."""
     first: dict[str, tuple[Path, Sriov]] = {}
-    for place, sriov in _divided(site):
+    for place, sriov in _sriov_resources(site):
         where, other = first.setdefault(sriov.name, (place, sriov))
         for field in _SHARED_BY_POOLS:
             same = getattr(sriov, field) == getattr(other, field)
@@ -170,7 +170,7 @@ def pools_agree(site: Site) -> Iterator[Finding]:
 def addresses(site: Site) -> Iterator[Finding]:
     """The networks of functions lie outside the site's others; two resources may share one."""
     taken = [(name, IPv4Network(text)) for name, _, text in site_networks(site) if text]
-    for place, sriov in _divided(site):
+    for place, sriov in _sriov_resources(site):
         mine = IPv4Network(sriov.addresses) if sriov.addresses else None
         for name, network in taken if mine else ():
             if mine and mine.overlaps(network):
@@ -179,7 +179,7 @@ def addresses(site: Site) -> Iterator[Finding]:
                 yield Finding(Code.NETWORK_OVERLAP, (*place, "addresses"), message, fix)
 
 
-def _divided(site: Site) -> Iterator[tuple[Path, Sriov]]:
+def _sriov_resources(site: Site) -> Iterator[tuple[Path, Sriov]]:
     """Every SR-IOV resource of the site, and its place."""
     for number, pool in enumerate(site.file.pools):
         for index, sriov in enumerate(pool.network_devices.sriov):

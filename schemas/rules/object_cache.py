@@ -12,7 +12,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.quantities import GIB, MIB, amount
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
-from schemas.model.object_cache import LARGEST_TABLE, TABLE_SIZE, Cache, counted, share
+from schemas.model.object_cache import LARGEST_TABLE, TABLE_SIZE, Cache, rounded_servers, share
 from schemas.model.site_file import Pool
 from schemas.rules.finding import Finding, Path
 
@@ -48,7 +48,7 @@ def sizes(site: Site) -> Iterator[Finding]:
 
 def smallest_quota(count: int) -> int:
     """The least that a bucket of a site with so many servers may take, in bytes."""
-    return max(GIB, ceil(counted(count) * SMALLEST_SHARE / GIB) * GIB)
+    return max(GIB, ceil(rounded_servers(count) * SMALLEST_SHARE / GIB) * GIB)
 
 
 def _too_small(place: Path, text: str) -> Iterator[Finding]:
@@ -66,7 +66,7 @@ def _small_share(place: Path, text: str, count: int) -> Finding:
         "be kept"
     )
     least = smallest_quota(count) // GIB
-    fix = f"write {least}Gi or more; {counted(count)}Gi keep objects of 1 GiB"
+    fix = f"write {least}Gi or more; {rounded_servers(count)}Gi keep objects of 1 GiB"
     return Finding(Code.OUT_OF_BOUNDS, place, message, fix)
 
 
@@ -80,7 +80,7 @@ def quotas(site: Site) -> Iterator[Finding]:
     if sum(shares) <= room or room < GIB:
         return
     beyond = next(index for index in range(len(shares)) if sum(shares[: index + 1]) > room)
-    parts = counted(count)
+    parts = rounded_servers(count)
     left = (room - sum(shares) + shares[beyond]) // MIB * MIB * parts
     message = (
         f"buckets may take {_tib(sum(shares) * count)} in all; {count} hosts of {cache.capacity} "

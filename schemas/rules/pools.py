@@ -5,7 +5,7 @@ Sources: the webhooks and controllers of Cluster API 1.13 (KubeadmControlPlane v
 
 from collections.abc import Iterator
 
-from schemas.facts.rollout import tolerated_failures
+from schemas.facts.rollout import failure_tolerance
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
@@ -108,7 +108,7 @@ def control_plane_size(at: InPool) -> Iterator[Finding]:
             f"the control plane has {machines} machines",
             f"{more}, or keep one more as a spare (spares: {pool.spares + 1})",
         )
-    elif tolerated_failures(machines) < 1 and pool.spares == 0:
+    elif failure_tolerance(machines) < 1 and pool.spares == 0:
         yield Finding(
             Code.ROLLOUT_STUCK,
             place,

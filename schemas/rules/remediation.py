@@ -8,13 +8,13 @@ CompareNodeCondition; controllers/nodeoperation_controller.go), medik8s/self-nod
 from collections.abc import Iterator, Sequence
 from math import ceil
 
-from schemas.facts.rollout import tolerated_failures
+from schemas.facts.rollout import failure_tolerance
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
-from schemas.model.remediation import Healer
+from schemas.model.remediation import Remediator
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import Eviction, Fault, HealerKind, Role
+from schemas.model.vocabulary import Eviction, Fault, RemediatorKind, Role
 from schemas.rules.finding import Finding, Path
 
 PLACE: Path = ("remediation",)
@@ -31,37 +31,37 @@ _NEEDS = {
 """What a pool needs for a fault of accelerators (``Site.faults``)."""
 
 
-def healers(site: Site) -> list[tuple[Path, Healer]]:
+def remediators(site: Site) -> list[tuple[Path, Remediator]]:
     """The remediators of a site, each with its place."""
     found = site.file.remediation.healers if site.file.remediation else []
     return [((*_HEALERS, index), each) for index, each in enumerate(found)]
 
 
-def mending(site: Site, kind: HealerKind | None = None) -> bool:
+def has_remediator(site: Site, kind: RemediatorKind | None = None) -> bool:
     """True if any host of the site has a remediator (of a kind)."""
-    found = (each for pool in site.file.pools for each in site.healers_of(pool))
+    found = (each for pool in site.file.pools for each in site.remediators_of(pool))
     return any(kind in (None, each.kind) for each in found)
 
 
-def _pools(site: Site, healer: Healer) -> list[tuple[int, Pool]]:
+def _pools(site: Site, healer: Remediator) -> list[tuple[int, Pool]]:
     """The pools of a remediator that the site has, each once, with its index in the remediator."""
     known = {pool.name: pool for pool in site.file.pools}
     first = {name: index for index, name in reversed([*enumerate(healer.pools)])}
     return [(index, known[name]) for name, index in first.items() if name in known]
 
 
-def _judged(site: Site, pool: Pool) -> bool:
+def _is_known(site: Site, pool: Pool) -> bool:
     """True if the devices of a pool's hosts are known."""
     model = site.model(pool)
     return pool.hardware in site.hardware and (model is None or model in site.accelerators)
 
 
-def healer_names(site: Site) -> Iterator[Finding]:
+def remediator_names(site: Site) -> Iterator[Finding]:
     """Each remediator has a name of its own, with that of a pool behind it too."""
     seen: set[str] = set()
     objects: dict[str, tuple[str, str]] = {}
     fix = "give this one another name, or join the two"
-    for at, healer in healers(site):
+    for at, healer in remediators(site):
         mine = {f"{healer.name}-{pool.name}": pool.name for _, pool in _pools(site, healer)}
         clash = next((name for name in mine if name in objects), None)
         if healer.name in seen:
@@ -77,10 +77,10 @@ def healer_names(site: Site) -> Iterator[Finding]:
         objects |= {name: (healer.name, pool) for name, pool in mine.items()}
 
 
-def healer_pools(site: Site) -> Iterator[Finding]:
+def remediator_pools(site: Site) -> Iterator[Finding]:
     """A remediator repairs pools of the site, and names each once."""
     known = [pool.name for pool in site.file.pools]
-    for at, healer in healers(site):
+    for at, healer in remediators(site):
         if not healer.pools:
             message = f"remediator {healer.name} has no pool, so it repairs nothing"
             fix = "name its pools, or remove it"
@@ -96,9 +96,9 @@ def healer_pools(site: Site) -> Iterator[Finding]:
                 yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
 
 
-def healer_faults(site: Site) -> Iterator[Finding]:
+def remediator_faults(site: Site) -> Iterator[Finding]:
     """A remediator repairs some faults, each named once, and none that a reboot cannot repair."""
-    for at, healer in healers(site):
+    for at, healer in remediators(site):
         if not healer.faults:
             message = f"remediator {healer.name} names no fault: each host would count as unhealthy"
             fix = "name the faults that it repairs, or remove faults: for the defaults"
@@ -113,11 +113,11 @@ def healer_faults(site: Site) -> Iterator[Finding]:
                 yield Finding(Code.REPAIR_LOOP, place, _NOT_BY_A_REBOOT[fault], fix)
 
 
-def mendable(site: Site) -> Iterator[Finding]:
+def repairable_faults(site: Site) -> Iterator[Finding]:
     """Pools of a remediator can have some of its faults, and each of these some pool of it."""
-    for at, healer in healers(site):
-        pools = [each for each in _pools(site, healer) if _judged(site, each[1])]
-        useless = [each for each in pools if healer.faults and not site.mended(each[1], healer)]
+    for at, healer in remediators(site):
+        pools = [each for each in _pools(site, healer) if _is_known(site, each[1])]
+        useless = [each for each in pools if healer.faults and not site.repairs(each[1], healer)]
         for index, pool in useless:
             message = f"hosts of pool {pool.name} can have none of the faults of {healer.name}"
             fix = f"remove it: {_needs(site, healer.faults)}"
@@ -128,7 +128,7 @@ def mendable(site: Site) -> Iterator[Finding]:
 
 
 def _faults_of_no_pool(
-    site: Site, at: Path, healer: Healer, pools: Sequence[Pool]
+    site: Site, at: Path, healer: Remediator, pools: Sequence[Pool]
 ) -> Iterator[Finding]:
     there = {fault for pool in pools for fault in site.faults(pool)}
     for index, fault in enumerate(healer.faults):
@@ -156,8 +156,8 @@ def one_healer(site: Site) -> Iterator[Finding]:
     Two kinds know nothing of each other: medik8s reboots a host from which the other still drains
     pods, and neither's budget counts what the other has out.
     """
-    before: list[Healer] = []
-    for at, healer in healers(site):
+    before: list[Remediator] = []
+    for at, healer in remediators(site):
         for index, pool in _pools(site, healer):
             place = (*at, "pools", index)
             for other in (each for each in before if pool.name in each.pools):
@@ -185,7 +185,7 @@ def one_healer(site: Site) -> Iterator[Finding]:
 def budgets(site: Site) -> Iterator[Finding]:
     """A remediator leaves hosts of each pool, and a majority of control planes; none takes out more
     than may be faulty."""
-    for at, healer in healers(site):
+    for at, healer in remediators(site):
         wanted = healer.max_unavailable
         yield from _few_members(site, at, healer)
         counted = [(site.replicas(pool), pool) for _, pool in _pools(site, healer)]
@@ -196,12 +196,12 @@ def budgets(site: Site) -> Iterator[Finding]:
         place = (*at, "max_unavailable")
         if beyond:
             most, machines, pool = min(beyond, key=lambda each: each[0])
-            yield Finding(Code.REPAIR_ALL_AT_ONCE, place, *_said(wanted, most, machines, pool))
+            yield Finding(Code.REPAIR_ALL_AT_ONCE, place, *_advice(wanted, most, machines, pool))
         elif pools:
             yield from _never_reached(site, place, healer, max(count for count, _ in pools))
 
 
-def _few_members(site: Site, at: Path, healer: Healer) -> Iterator[Finding]:
+def _few_members(site: Site, at: Path, healer: Remediator) -> Iterator[Finding]:
     """No remediator drains a control plane that the others cannot do without.
 
     What repairs runs on the control plane, and tolerates no taint of a repair: drained with the
@@ -225,10 +225,10 @@ def _too_few(pool: Pool, machines: int) -> bool:
 
 def _most(pool: Pool, machines: int) -> int:
     """The most machines of a pool that may be out: etcd needs more than half of its members."""
-    return tolerated_failures(machines) if pool.role is Role.CONTROL_PLANE else machines - 1
+    return failure_tolerance(machines) if pool.role is Role.CONTROL_PLANE else machines - 1
 
 
-def _said(wanted: int, most: int, machines: int, pool: Pool) -> tuple[str, str]:
+def _advice(wanted: int, most: int, machines: int, pool: Pool) -> tuple[str, str]:
     """The effect of a budget that takes out too much, and what to write instead."""
     name = pool.name
     if pool.role is Role.CONTROL_PLANE:
@@ -239,7 +239,7 @@ def _said(wanted: int, most: int, machines: int, pool: Pool) -> tuple[str, str]:
     return message, f"write {few}" + f", or at most {most}" * (most > few)
 
 
-def _never_reached(site: Site, place: Path, healer: Healer, machines: int) -> Iterator[Finding]:
+def _never_reached(site: Site, place: Path, healer: Remediator, machines: int) -> Iterator[Finding]:
     """With more faulty hosts than max_faulty_percent nobody repairs: so many are never out. Two are
     always repaired by turns (turns.awk)."""
     wanted, settings = healer.max_unavailable, site.file.remediation
@@ -259,8 +259,8 @@ def _never_reached(site: Site, place: Path, healer: Healer, machines: int) -> It
 
 def evictions(site: Site) -> Iterator[Finding]:
     """A repair that waits for pods to end waits for jobs, not for services."""
-    for at, healer in healers(site):
-        if healer.kind is HealerKind.MEDIK8S and "eviction" in healer.model_fields_set:
+    for at, healer in remediators(site):
+        if healer.kind is RemediatorKind.MEDIK8S and "eviction" in healer.model_fields_set:
             message = "medik8s reboots a host with its pods on it, so eviction has no effect"
             yield Finding(
                 Code.HEALER_MEANINGLESS, (*at, "eviction"), message, "remove it", key=True
@@ -282,8 +282,8 @@ def settings_used(site: Site) -> Iterator[Finding]:
             fix = "write {} after it to enable the default checks, or remove it"
             yield Finding(Code.HEALER_MEANINGLESS, PLACE, message, fix, key=True)
         return
-    controller, medik8s = HealerKind.NODE_OPERATION_CONTROLLER, HealerKind.MEDIK8S
-    lacking: list[tuple[Path, HealerKind]] = [(("controller",), controller)]
+    controller, medik8s = RemediatorKind.NODE_OPERATION_CONTROLLER, RemediatorKind.MEDIK8S
+    lacking: list[tuple[Path, RemediatorKind]] = [(("controller",), controller)]
     lacking += [(("medik8s",), medik8s)]
     if remediation.healers:
         counted = remediation.reboot.model_fields_set & {"credentials", "attempts", "window_hours"}

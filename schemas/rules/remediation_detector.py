@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from math import floor
 
-from schemas.facts.feature_gates import handed_by_dra
+from schemas.facts.feature_gates import uses_dra
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import amount
 from schemas.model.accelerators import Health
@@ -34,7 +34,7 @@ _PERL = {
 """What regular expressions of Perl and Python have and grep -E has not, with a way out."""
 
 
-def detected_disks(site: Site) -> Iterator[Finding]:
+def disk_folders(site: Site) -> Iterator[Finding]:
     """Each folder is looked at once, and a disk that the cache fills is not a full one."""
     remediation = site.file.remediation
     if remediation is None:
@@ -45,10 +45,10 @@ def detected_disks(site: Site) -> Iterator[Finding]:
             message = f"{disk} is there twice"
             place = (*_DETECTOR, "disks", index)
             yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
-    yield from _filled_by_the_cache(site, disks, remediation.detector.disk_full_percent)
+    yield from _cache_disks(site, disks, remediation.detector.disk_full_percent)
 
 
-def _filled_by_the_cache(site: Site, disks: Sequence[str], full: int) -> Iterator[Finding]:
+def _cache_disks(site: Site, disks: Sequence[str], full: int) -> Iterator[Finding]:
     """The cache fills its disk by design: up to its buckets' shares."""
     cache = site.file.cache
     sizes = [
@@ -115,7 +115,7 @@ def device_taints(site: Site) -> Iterator[Finding]:
     remediation = site.file.remediation
     if remediation is None or not remediation.device_taints or not all_known(site):
         return
-    if not any(handed_by_dra(site, model) for model in site.models()):
+    if not any(uses_dra(site, model) for model in site.models()):
         message = (
             "no DRA driver allocates devices here, so no single device can be taken out of use"
         )

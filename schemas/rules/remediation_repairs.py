@@ -11,9 +11,9 @@ from math import ceil
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.remediation import Detector
-from schemas.model.vocabulary import HealerKind
+from schemas.model.vocabulary import RemediatorKind
 from schemas.rules.finding import Finding, Path
-from schemas.rules.remediation import PLACE, mending
+from schemas.rules.remediation import PLACE, has_remediator
 
 HOUR = 3600
 DETECTOR_IMAGE = "node-problem-detector"
@@ -38,7 +38,7 @@ def last_resort(site: Site) -> Iterator[Finding]:
     for index, pool in enumerate(site.file.pools):
         check = pool.health_check
         waits = check.unhealthy_timeout_seconds
-        if waits > takes or not site.healers_of(pool):
+        if waits > takes or not site.remediators_of(pool):
             continue
         if "unhealthy_timeout_seconds" not in check.model_fields_set:
             others.append((waits, pool.name))
@@ -66,7 +66,7 @@ def window(site: Site) -> Iterator[Finding]:
     """As many reboots as are allowed fit the window in which they are counted: else the first is
     forgotten before the last, and there is always one more."""
     remediation = site.file.remediation
-    if remediation is None or not mending(site, HealerKind.NODE_OPERATION_CONTROLLER):
+    if remediation is None or not has_remediator(site, RemediatorKind.NODE_OPERATION_CONTROLLER):
         return
     reboot = remediation.reboot
     needed = ceil(reboot.attempts * reboot.timeout_seconds / HOUR)
@@ -79,7 +79,7 @@ def window(site: Site) -> Iterator[Finding]:
         yield Finding(Code.REPAIR_LOOP, (*_REBOOT, "window_hours"), message, fix)
 
 
-def found_in_time(site: Site) -> Iterator[Finding]:
+def reporting_times(site: Site) -> Iterator[Finding]:
     """A fault is reported within an hour, and its end while the repair still counts."""
     remediation = site.file.remediation
     if remediation is None:
@@ -92,11 +92,11 @@ def found_in_time(site: Site) -> Iterator[Finding]:
         )
         fix = f"write {HOUR // every} or less, or check more often"
         yield Finding(Code.OUT_OF_BOUNDS, (*_DETECTOR, "bad_after"), message, fix)
-    if mending(site):
-        yield from _gone_in_time(detector, remediation.reboot.timeout_seconds)
+    if has_remediator(site):
+        yield from _recovery_time(detector, remediation.reboot.timeout_seconds)
 
 
-def _gone_in_time(detector: Detector, takes: int) -> Iterator[Finding]:
+def _recovery_time(detector: Detector, takes: int) -> Iterator[Finding]:
     """The checks begin to count when the host has booted: half of the time is left for that."""
     every, half = detector.interval_seconds, takes // 2
     if every * detector.good_after <= half:
@@ -119,7 +119,7 @@ def remediation_images(site: Site) -> Iterator[Finding]:
         return
     controller = remediation.controller
     needed = [(remediation.detector.image, DETECTOR_IMAGE, "image", "detector")]
-    if mending(site, HealerKind.NODE_OPERATION_CONTROLLER):
+    if has_remediator(site, RemediatorKind.NODE_OPERATION_CONTROLLER):
         needed.append((controller.image, CONTROLLER_IMAGE, "image", "controller"))
         needed.append((controller.tools_image, TOOLS_IMAGE, "tools_image", "controller"))
     for own, name, field, part in needed:

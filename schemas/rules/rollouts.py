@@ -45,7 +45,7 @@ def surge(at: InPool) -> Iterator[Finding]:
     surge, spares, place = rollout.max_surge, pool.spares, at.path("rollout", "max_surge")
     if not _rolls(pool) or surge <= spares:
         return
-    if _stuck(at):
+    if _is_stuck(at):
         where = " in any zone" if rollout.by_zone else ""
         message = (
             f"max_unavailable: 0 keeps every old machine, and max_surge: {surge} finds no spare "
@@ -63,7 +63,7 @@ def surge(at: InPool) -> Iterator[Finding]:
 def progress(at: InPool) -> Iterator[Finding]:
     """Some machine may go: old ones go only as far as max_unavailable and new ones allow."""
     rollout = at.pool.rollout
-    if not rollout.max_surge and _stuck(at):
+    if not rollout.max_surge and _is_stuck(at):
         yield Finding(
             Code.ROLLOUT_STUCK,
             at.path("rollout", "max_unavailable"),
@@ -95,7 +95,7 @@ def _rolls(pool: Pool) -> bool:
     return pool.role is Role.WORKER and pool.rollout.strategy is RolloutStrategy.ROLLING_UPDATE
 
 
-def _stuck(at: InPool) -> bool:
+def _is_stuck(at: InPool) -> bool:
     """True if no machine of a pool can be replaced, however many it has."""
     pool, rollout = at.pool, at.pool.rollout
     limits = rollout.max_unavailable, rollout.max_surge

@@ -12,7 +12,7 @@ from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.secrets import PLACEHOLDER, Secrets
 from schemas.reading.literal_secrets import Placed, in_manifests, in_text
-from schemas.rules.files import MANIFESTS, named_files
+from schemas.rules.files import MANIFESTS, site_file_references
 from schemas.rules.finding import Finding, Path, TextPlace
 
 _PLACE: Path = ("secrets",)
@@ -70,7 +70,7 @@ def paths(site: Site) -> Iterator[Finding]:
         other = owners.setdefault(_in_store(site, secrets, each), each)
         if other is not each:
             message = (
-                f"{_called(other)} and {_called(each)} have one place in the store: "
+                f"{_name(other)} and {_name(each)} have one place in the store: "
                 f"{secrets.place(site.name, each.namespace, each.name)}"
             )
             fix = "write {namespace} and {secret} into the path, as in its default"
@@ -87,11 +87,11 @@ def _in_store(site: Site, secrets: Secrets, each: SecretReference) -> tuple[obje
     return (*name, secrets.place(site.name, each.namespace, each.name))
 
 
-def _called(each: SecretReference) -> str:
+def _name(each: SecretReference) -> str:
     return f"{each.namespace}/{each.name}"
 
 
-def taken(site: Site) -> Iterator[Finding]:
+def bmc_credentials(site: Site) -> Iterator[Finding]:
     """The Secret of the BMCs is none that Cluster API makes, which would overwrite it."""
     name = site.file.bmc.credentials
     if name in {f"{site.name}-{end}" for end in _OF_CLUSTER_API}:
@@ -102,7 +102,7 @@ def taken(site: Site) -> Iterator[Finding]:
 
 def literals(site: Site) -> Iterator[Finding]:
     """No file that the site names holds a key or a password."""
-    for path, place in named_files(site.file):
+    for path, place in site_file_references(site.file):
         for line, column, said in _literals(site.texts.get(path, ""), place == MANIFESTS):
             at = TextPlace(f"sites/{path}", line, column, place)
             yield Finding(Code.SECRET_IN_FILE, at, said.message, said.fix)

@@ -15,7 +15,7 @@ from schemas.model.vocabulary import BackendKind
 from schemas.rules.finding import Finding, Path
 from schemas.rules.kubelet import SMALLEST_MEMORY
 
-_SYSTEM_TIERS = "system-"
+_SYSTEM_PRIORITIES = "system-"
 _VOLCANOS_QUEUES = ("default", "root")
 
 
@@ -26,33 +26,35 @@ def teams_of(site: Site) -> list[tuple[Path, Team]]:
     return [(("scheduling", "teams", index), team) for index, team in enumerate(teams)]
 
 
-def tiers(site: Site) -> Iterator[Finding]:
+def priorities(site: Site) -> Iterator[Finding]:
     """Each PriorityClass has a name and a value of its own, and pods that name none have one
     default."""
     seen: dict[object, str] = {}
     default = ""
-    for index, tier in enumerate(site.scheduling.priorities):
+    for index, priority in enumerate(site.scheduling.priorities):
         place: Path = ("scheduling", "priorities", index)
-        yield from _tier_name(place, tier.name, seen)
-        if tier.value in seen:
-            message = f"{tier.name} and {seen[tier.value]} both have the value {tier.value}"
+        yield from _priority_name(place, priority.name, seen)
+        if priority.value in seen:
+            message = (
+                f"{priority.name} and {seen[priority.value]} both have the value {priority.value}"
+            )
             fix = "give each a value of its own: pods of equal value go first by their age"
             yield Finding(Code.PRIORITY_CLASH, (*place, "value"), message, fix)
-        if tier.default and default:
-            message = f"{tier.name} is a second default, besides {default}"
+        if priority.default and default:
+            message = f"{priority.name} is a second default, besides {default}"
             yield Finding(Code.PRIORITY_CLASH, (*place, "default"), message, "write false")
-        seen |= {tier.value: tier.name, tier.name: tier.name}
-        default = default or (tier.name if tier.default else "")
+        seen |= {priority.value: priority.name, priority.name: priority.name}
+        default = default or (priority.name if priority.default else "")
 
 
-def _tier_name(place: Path, name: str, seen: Iterable[object]) -> Iterator[Finding]:
+def _priority_name(place: Path, name: str, seen: Iterable[object]) -> Iterator[Finding]:
     if name in seen:
         message = f"there are two PriorityClasses named {name}"
         fix = "give this one another name, or remove it"
         yield Finding(Code.DUPLICATE_NAME, (*place, "name"), message, fix)
-    if name.startswith(_SYSTEM_TIERS):
+    if name.startswith(_SYSTEM_PRIORITIES):
         message = (
-            f"{name} begins with {_SYSTEM_TIERS}, which is reserved for Kubernetes' own "
+            f"{name} begins with {_SYSTEM_PRIORITIES}, which is reserved for Kubernetes' own "
             "PriorityClasses"
         )
         yield Finding(Code.RESERVED_NAME, (*place, "name"), message, "give it another name")
@@ -75,7 +77,7 @@ def team_names(site: Site) -> Iterator[Finding]:
 
 def team_priorities(site: Site) -> Iterator[Finding]:
     """The PriorityClasses of a team are PriorityClasses of the site, each named once."""
-    known = [tier.name for tier in site.scheduling.priorities]
+    known = [priority.name for priority in site.scheduling.priorities]
     for place, team in teams_of(site):
         for index, name in enumerate(team.priorities):
             here = (*place, "priorities", index)

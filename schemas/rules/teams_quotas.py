@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import date
 from math import ceil
 
-from schemas.facts.quotas import Holder, Supply, held, holder, promised, supply
+from schemas.facts.quotas import Holder, Supply, guaranteed_devices, holder, models_held_by, supply
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
@@ -28,18 +28,18 @@ _NO_HOURS = {
 }
 
 
-def limited_models(site: Site) -> Iterator[Finding]:
+def limit_models(site: Site) -> Iterator[Finding]:
     """Limits are on models that the site has."""
     for place, team in teams_of(site):
         for name in _LIMITS:
             for model in getattr(team, name):
-                yield from _known(site, (*place, name, model), model)
+                yield from _known_model(site, (*place, name, model), model)
     scheduling = site.file.scheduling
     for model in scheduling.overcommit_percent if scheduling else ():
-        yield from _known(site, ("scheduling", "overcommit_percent", model), model)
+        yield from _known_model(site, ("scheduling", "overcommit_percent", model), model)
 
 
-def _known(site: Site, place: Path, model: str) -> Iterator[Finding]:
+def _known_model(site: Site, place: Path, model: str) -> Iterator[Finding]:
     models = site.models()
     if model in models:
         return
@@ -135,7 +135,7 @@ def off_peak_used(site: Site) -> Iterator[Finding]:
 
 def limits_held(site: Site) -> Iterator[Finding]:
     """The holder of a limit can hold it: with other hours, and over several namespaces."""
-    quotas = held(site, Holder.QUOTA)
+    quotas = models_held_by(site, Holder.QUOTA)
     for place, team in teams_of(site):
         yield from _without_hours(site, place, team)
         several = len(team.namespaces) > 1
@@ -145,7 +145,7 @@ def limits_held(site: Site) -> Iterator[Finding]:
                     f"{model} is limited by a ResourceQuota, which holds for one namespace, and "
                     f"team {team.name} has {len(team.namespaces)}"
                 )
-                fix = f"give the team one namespace, or {_throttled(site, model)}"
+                fix = f"give the team one namespace, or {_throttler_advice(site, model)}"
                 at = (*place, "accelerators", model)
                 yield Finding(Code.LIMIT_UNSUPPORTED, at, message, fix, key=True)
 
@@ -157,12 +157,12 @@ def _without_hours(site: Site, place: Path, team: Team) -> Iterator[Finding]:
         by = holder(site.backend_of(model))
         if by in _NO_HOURS:
             message = f"{model} has the same limit at all hours: {_NO_HOURS[by]}"
-            fix = f"remove it, or {_throttled(site, model)}"
+            fix = f"remove it, or {_throttler_advice(site, model)}"
             at = (*place, "off_peak", model)
             yield Finding(Code.LIMIT_UNSUPPORTED, at, message, fix, key=True)
 
 
-def _throttled(site: Site, model: str) -> str:
+def _throttler_advice(site: Site, model: str) -> str:
     """How to have a throttler hold a model."""
     backend = site.backend_of(model)
     if backend is not None and backend.scheduler is not None:
@@ -170,15 +170,15 @@ def _throttled(site: Site, model: str) -> str:
     return "have its pools served by a kube-scheduler with a throttler"
 
 
-def overcommitted(site: Site) -> Iterator[Finding]:
+def overcommitment(site: Site) -> Iterator[Finding]:
     """The devices that teams are guaranteed are there, also while a rollout takes hosts out."""
     scheduling = site.file.scheduling
     if scheduling is None:
         return
     for model in site.models():
-        there, total = supply(site, model), promised(scheduling, model)
+        there, total = supply(site, model), guaranteed_devices(scheduling, model)
         percent = scheduling.overcommit_percent.get(model)
-        allowed = _allowed(there, percent)
+        allowed = _allowed_devices(there, percent)
         if total > allowed:
             place = _beyond(site, model, allowed)
             yield _too_much(place, model, (there, total, percent))
@@ -189,7 +189,7 @@ def overcommitted(site: Site) -> Iterator[Finding]:
             yield Finding(Code.SCHEDULER_MEANINGLESS, place, message, fix, key=True)
 
 
-def _allowed(there: Supply, percent: int | None) -> int:
+def _allowed_devices(there: Supply, percent: int | None) -> int:
     if percent is None:
         return there.devices - there.out
     return there.devices * percent // 100
@@ -209,10 +209,10 @@ def _too_much(place: Path, model: str, numbers: tuple[Supply, int, int | None]) 
     there, total, percent = numbers
     message = f"teams are guaranteed {total} {model}; there are {there.devices}"
     if percent is not None:
-        message += f", and overcommit_percent lets {_allowed(there, percent)} be guaranteed"
+        message += f", and overcommit_percent lets {_allowed_devices(there, percent)} be guaranteed"
     elif there.out:
         message += f", and a rollout takes out {there.out} of them"
-    fix = f"guarantee {total - _allowed(there, percent)} less in all"
+    fix = f"guarantee {total - _allowed_devices(there, percent)} less in all"
     needed = max(101, ceil(100 * total / there.devices)) if there.devices else 0
     if 0 < needed <= 1000:
         fix += f", or set overcommit_percent of {model} to {needed} if teams may have to wait"

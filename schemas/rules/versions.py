@@ -22,7 +22,7 @@ def versions(site: Site) -> Iterator[Finding]:
     cluster, known = site.file.cluster, site.release.kubernetes
     for place, version in (("kubernetes", cluster.kubernetes), ("workers", cluster.workers)):
         if version is not None:
-            yield from _supported(site, ("cluster", place), version, known)
+            yield from _supported_minor(site, ("cluster", place), version, known)
     if cluster.workers is not None:
         yield from _skew(cluster.kubernetes, cluster.workers)
 
@@ -52,7 +52,7 @@ def operating_system(at: InPool) -> Iterator[Finding]:
         yield Finding(Code.OS_IMAGE_MISSING, place, message, fix)
 
 
-def _supported(
+def _supported_minor(
     site: Site, place: tuple[str, ...], version: str, known: list[str]
 ) -> Iterator[Finding]:
     core = site.release.cluster_api.core
@@ -64,18 +64,18 @@ def _supported(
             place,
             f"Cluster API {core} of release {site.release.release} runs Kubernetes v1.{low} to "
             f"v1.{high}, not {version}",
-            f"write {_suggested(version, known)}",
+            f"write {_advice(version, known)}",
         )
     elif version not in known:
         yield Finding(
             Code.VERSION_UNSUPPORTED,
             place,
             f"release {site.release.release} was not made for Kubernetes {version}",
-            f"write {_suggested(version, known)}, or add the version and its images to the release",
+            f"write {_advice(version, known)}, or add the version and its images to the release",
         )
 
 
-def _suggested(version: str, known: list[str]) -> str:
+def _advice(version: str, known: list[str]) -> str:
     return nearest(version, known) or f"one of {', '.join(known)}"
 
 

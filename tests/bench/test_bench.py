@@ -46,7 +46,7 @@ def test_a_rival_makes_the_same_objects_in_each_form(
     sites: tuple[Path, list[Site]], name: str
 ) -> None:
     folder, found = sites
-    tool = tools.found().get(name)
+    tool = tools.built_tools().get(name)
     if tool is None:
         pytest.skip(f"{name} is not built: python -m bench.tools")
     wanted = [body for site in found for body in objects_of(site)]

@@ -43,7 +43,7 @@ def stand_ins(folder: Path) -> dict[str, Path]:
 
 
 def test_offline(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools, "found", dict)
+    monkeypatch.setattr(tools, "built_tools", dict)
     assert offline.main(["--sizes", f"1x{fleet.SMALLEST}", "--rounds", "0"]) == 0
     (found,) = json.loads((out / "offline.json").read_text("utf-8"))["sizes"]
     assert found["tools"].keys() == {"json alone", "foresite check", "foresite render"}
@@ -52,7 +52,7 @@ def test_offline(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_offline_beside_rivals(tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there = stand_ins(tmp_path)
-    monkeypatch.setattr(tools, "found", lambda: there)
+    monkeypatch.setattr(tools, "built_tools", lambda: there)
     one = Run("foresite render", "", [["true"]], [tmp_path / "none"])  # test_offline runs ours
     monkeypatch.setattr(runs, "ours", lambda *_: [one])
     size = f"2x{fleet.SMALLEST}"
@@ -63,7 +63,7 @@ def test_offline_beside_rivals(tmp_path: Path, out: Path, monkeypatch: pytest.Mo
 
 def test_preview(tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there = stand_ins(tmp_path)
-    monkeypatch.setattr(tools, "found", lambda: there)
+    monkeypatch.setattr(tools, "built_tools", lambda: there)
     sizes = ["--sizes", "1", "--hosts", str(fleet.SMALLEST), "--rounds", "1"]
     assert preview.main(sizes) == 0
     changes = json.loads((out / "preview.json").read_text("utf-8"))["changes"]
@@ -128,7 +128,7 @@ def test_engine(out: Path) -> None:
 
 @pytest.mark.scheduling
 def test_scheduling(out: Path, world: World) -> None:
-    scheduling.write(scheduling.compared(world, (4,), 1))
+    scheduling.write(scheduling.compare(world, (4,), 1))
     assert json.loads((out / "scheduling.json").read_text("utf-8")).keys() == {
         *scheduling.SCHEDULERS
     }

@@ -10,8 +10,8 @@ from controlplane import ControlPlaneError, Manifest, Options
 from controlplane.flags import apiserver
 from controlplane.ports import free_port
 from controlplane.twin import Scheduler
-from controlplane.twin.held import held
-from controlplane.twin.schedulers import configured
+from controlplane.twin.held import hold_ports
+from controlplane.twin.schedulers import twin_configuration
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 from tests.kit.repository import all_sites
@@ -35,7 +35,7 @@ def profile(name: str, **arguments: str) -> Manifest:
 
 def test_a_configuration_is_used_as_it_is_but_for_how_the_server_is_reached() -> None:
     text = "podMaxBackoffSeconds: 3\nleaderElection: {leaseDuration: 9s}"
-    body = configured(scheduler(text), KUBECONFIG, ADDRESS)
+    body = twin_configuration(scheduler(text), KUBECONFIG, ADDRESS)
     assert body["podMaxBackoffSeconds"] == 3
     assert body["clientConnection"]["kubeconfig"] == str(KUBECONFIG)
     assert body["leaderElection"] == {"leaseDuration": "9s", "leaderElect": False}
@@ -44,7 +44,7 @@ def test_a_configuration_is_used_as_it_is_but_for_how_the_server_is_reached() ->
 def test_what_a_configuration_says_itself_stays() -> None:
     connection = {"qps": 5, "burst": 6}
     given = {"clientConnection": connection, "leaderElection": {"leaderElect": True}}
-    body = configured(scheduler(given, elect=True), KUBECONFIG, ADDRESS)
+    body = twin_configuration(scheduler(given, elect=True), KUBECONFIG, ADDRESS)
     assert body["clientConnection"] == {"qps": 5, "burst": 6, "kubeconfig": str(KUBECONFIG)}
     assert body["leaderElection"] == {"leaderElect": True}
     assert "kubeconfig" not in connection, "the caller's own was changed"
@@ -53,7 +53,7 @@ def test_what_a_configuration_says_itself_stays() -> None:
 def test_arguments_of_a_plugin_are_filled_in() -> None:
     given = {"profiles": [profile("a", schedulerName="a")]}
     wanted = {"gang": {"healthCheckAddr": "{address}", "kubeconfig": "{kubeconfig}"}}
-    body = configured(scheduler(given, plugin_args=wanted), KUBECONFIG, ADDRESS)
+    body = twin_configuration(scheduler(given, plugin_args=wanted), KUBECONFIG, ADDRESS)
     assert body["profiles"][0]["pluginConfig"][0]["args"] == {
         "schedulerName": "a",
         "healthCheckAddr": ADDRESS,
@@ -64,7 +64,7 @@ def test_arguments_of_a_plugin_are_filled_in() -> None:
 def test_an_argument_of_one_profile_is_not_given_to_the_other() -> None:
     given = {"profiles": [profile("a", healthCheckAddr=":1"), profile("b")]}
     wanted = {"gang": {"healthCheckAddr": "{address}"}}
-    body = configured(scheduler(given, plugin_args=wanted), KUBECONFIG, ADDRESS)
+    body = twin_configuration(scheduler(given, plugin_args=wanted), KUBECONFIG, ADDRESS)
     first, second = (each["pluginConfig"][0]["args"] for each in body["profiles"])
     assert (first, second) == ({"healthCheckAddr": ADDRESS}, {})
 
@@ -72,7 +72,7 @@ def test_an_argument_of_one_profile_is_not_given_to_the_other() -> None:
 def test_arguments_for_a_plugin_that_has_none_are_an_error() -> None:
     given = {"profiles": [profile("a")]}
     with pytest.raises(ControlPlaneError, match="second has no arguments for gangs"):
-        configured(scheduler(given, plugin_args={"gangs": {"x": "y"}}), KUBECONFIG, ADDRESS)
+        twin_configuration(scheduler(given, plugin_args={"gangs": {"x": "y"}}), KUBECONFIG, ADDRESS)
 
 
 # The API server's flags
@@ -99,14 +99,14 @@ def test_a_twin_has_what_it_asks_for_and_others_have_what_they_had(tmp_path: Pat
 @pytest.mark.parametrize("address", ["0.0.0.0", "::"])
 def test_nobody_listens_on_every_interface_where_a_port_is_held(address: str) -> None:
     port = free_port()
-    with held([port]), held([port]), pytest.raises(OSError, match="in use"):
+    with hold_ports([port]), hold_ports([port]), pytest.raises(OSError, match="in use"):
         listen(address, port)
     listen(address, port)
 
 
 def test_a_port_that_somebody_has_is_held_already() -> None:
     port = free_port()
-    with socket.create_server(("127.0.0.1", port)), held([port]):
+    with socket.create_server(("127.0.0.1", port)), hold_ports([port]):
         pass
 
 

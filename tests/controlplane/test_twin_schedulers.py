@@ -16,7 +16,7 @@ import yaml
 from components.making.gang import POSITION, key
 from components.making.manifest import Json
 from controlplane.twin import RUN_FOR
-from controlplane.twin.held import held
+from controlplane.twin.held import hold_ports
 from schemas.kubernetes.node_labels import TEAM_LABEL
 from tests.kit.scheduling_site import GANG_SCHEDULER, THROTTLED_SCHEDULER, by_name
 from tests.kit.scheduling_world import (
@@ -219,7 +219,7 @@ def test_a_scheduler_reads_the_configuration_as_it_is_meant(
     given.write_text(json.dumps(body))
     command = [str(program(binary)), *(["kube-scheduler"] if binary == "kube-throttler" else [])]
     flags = [f"--config={given}", f"--write-config-to={taken}", "--secure-port=0"]
-    with held([PPROF]):
+    with hold_ports([PPROF]):
         subprocess.run([*command, *flags], check=True, timeout=60, capture_output=True)
     found = yaml.safe_load(taken.read_text())
     (profile,) = found["profiles"]

@@ -140,15 +140,15 @@ def test_no_site_is_taken_back_to_an_older_commit(repository: Repository) -> Non
 
 
 def test_what_is_in_no_commit_is_named(repository: Repository) -> None:
-    assert Commits(repository.root).uncommitted() == []
+    assert Commits(repository.root).uncommitted_files() == []
     repository.write("docs/x.md", "")
     repository.write("Pulumi.lab-1.yaml", "")
-    assert Commits(repository.root).uncommitted() == []
+    assert Commits(repository.root).uncommitted_files() == []
     repository.write("sites/lab-1.yaml", repository.text("sites/lab-1.yaml") + "\n")
     repository.write("sites/new.hosts.csv", "")
     repository.write("components/x.py", "")
     wanted = ["components/x.py", "sites/lab-1.yaml", "sites/new.hosts.csv"]
-    assert Commits(repository.root).uncommitted() == wanted
+    assert Commits(repository.root).uncommitted_files() == wanted
 
 
 # --- what is refused before anything is applied ---------------------------------------------------

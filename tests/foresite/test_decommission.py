@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from components.effects.vocabulary import Action, Impact
-from components.making.decommission import MAY_BE_DELETED, released
-from components.making.decommission_release import Leaving, read, written
+from components.making.decommission import MAY_BE_DELETED, permit_deletion
+from components.making.decommission_release import ReleasedObject, format_release, read
 from components.making.manifest import Manifest, Target
 from components.site import objects_by_name, site_objects
 from foresite.cli import main
@@ -101,7 +101,7 @@ def test_what_else_is_said_to_argo_cd_stays() -> None:
     guarded = {options: "Prune=false,Delete=false,ServerSideApply=true", "a": "b"}
     body = {"kind": "X", "metadata": {"name": "x", "annotations": guarded}}
     wanted = {options: "ServerSideApply=true", "a": "b", MAY_BE_DELETED: REASON}
-    assert released(body, REASON)["metadata"]["annotations"] == wanted
+    assert permit_deletion(body, REASON)["metadata"]["annotations"] == wanted
     assert guarded[options].startswith("Prune=false"), "a body is never changed in place"
 
 
@@ -145,14 +145,14 @@ def test_a_cluster_goes_before_what_it_refers_to_and_its_own_objects_are_forgott
         "kubernetes:cluster.x-k8s.io/v1beta2:MachineDeployment": False,
         "kubernetes:infrastructure.cluster.x-k8s.io/v1beta2:Metal3Cluster": False,
     }
-    objects = [Leaving("Machines", each, "x", Target.MANAGEMENT, body) for each in kinds]
+    objects = [ReleasedObject("Machines", each, "x", Target.MANAGEMENT, body) for each in kinds]
     assert [each.goes_first for each in objects] == list(kinds.values())
-    inside = Leaving("Teams", "kubernetes:core/v1:Namespace", "x", Target.SITE, body)
-    assert [each.forgotten for each in (*objects, inside)] == [False, False, False, True]
-    assert inside.registered(REASON) == body
-    assert objects[0].registered(REASON)["metadata"]["annotations"] == {MAY_BE_DELETED: REASON}
+    inside = ReleasedObject("Teams", "kubernetes:core/v1:Namespace", "x", Target.SITE, body)
+    assert [each.is_forgotten for each in (*objects, inside)] == [False, False, False, True]
+    assert inside.last_body(REASON) == body
+    assert objects[0].last_body(REASON)["metadata"]["annotations"] == {MAY_BE_DELETED: REASON}
     file = tmp_path / "leaving.json"
-    file.write_text(written([*objects, inside]))
+    file.write_text(format_release([*objects, inside]))
     assert read(file) == [*objects, inside]
 
 
@@ -358,7 +358,7 @@ def test_a_plan_names_what_ends_and_puts_it_last(repository: Repository) -> None
     sites = [ending(SITES[SITE]), SITES["tsukuba-1"]]
     steps = [apply_command.Step(each, None, None, apply_command.State.DUE) for each in sites]  # type: ignore[arg-type]  # only their names are asked
     assert [each.ends for each in steps] == [True, False]
-    assert apply_command.ordered(sites) == [sites[1], sites[0]]
+    assert apply_command.in_order(sites) == [sites[1], sites[0]]
     assert SITES[SITE].file.ring < SITES["tsukuba-1"].file.ring
 
 

@@ -15,7 +15,7 @@ from foresite.commands import apply, drift
 from foresite.delivery.differences import differences
 from foresite.delivery.stack.engine import EngineError
 from foresite.delivery.stack.engines import engine_for
-from foresite.delivery.stack.live import Key, key_of, keyed, read
+from foresite.delivery.stack.live import Key, expected_objects, key_of, read
 from schemas.load import load_site
 from tests.kit.trial_repository import small_sites, use_trial
 
@@ -138,7 +138,7 @@ def test_what_is_changed_by_hand_is_found_and_named(
     code, report = look(tmp_path, capsys)
     assert (code, report["differences"], report["note"]) == (OK, [], "")
     site = load_site(tmp_path, "ebina-1").site
-    assert site is not None and report["objects"] == len(keyed(site))
+    assert site is not None and report["objects"] == len(expected_objects(site))
 
     with api.client() as client:
         change = "application/merge-patch+json"

@@ -71,24 +71,24 @@ def test_the_lock_of_another_machine_is_left(engine: Engine) -> None:
 
 def test_what_an_interrupted_run_left_is_named_until_it_is_forgotten(engine: Engine) -> None:
     assert engine.begin([KEY, OTHER]) == []
-    assert engine.interrupted()
+    assert engine.was_interrupted()
     assert engine.begin([KEY]) == [OTHER]
     assert engine.begin([KEY]) == [OTHER]
     engine.finish()
-    assert not engine.interrupted()
+    assert not engine.was_interrupted()
     assert engine.begin([KEY]) == []
 
 
 def test_after_a_run_that_passed_only_what_one_before_left_is_noted(engine: Engine) -> None:
     engine.begin([KEY, OTHER])
     engine.finish(engine.begin([KEY]))
-    assert engine.noted() == [OTHER]
-    assert not engine.interrupted()
+    assert engine.noted_objects() == [OTHER]
+    assert not engine.was_interrupted()
     assert engine.begin([THIRD]) == [OTHER], "the state knows what was made"
-    assert engine.interrupted()
+    assert engine.was_interrupted()
     engine.finish([OTHER])
     engine.renote([OTHER, KEY])
-    assert not engine.interrupted(), "a recovery's note is no run"
+    assert not engine.was_interrupted(), "a recovery's note is no run"
 
 
 def test_a_damaged_note_is_no_traceback(engine: Engine) -> None:

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from pulumi.runtime import config
 
-from components.shell import KUBECONFIG, configured_kubeconfig
+from components.shell import KUBECONFIG, stack_kubeconfig
 
 SECRET = "hunter2"
 TEXT = yaml.safe_dump({
@@ -28,12 +28,12 @@ def configured(text: str, *, secret: bool = True) -> None:
 
 def test_without_one_the_callers_own_is_used() -> None:
     config.set_all_config({}, [])
-    assert configured_kubeconfig(["mgmt"]) is None
+    assert stack_kubeconfig(["mgmt"]) is None
 
 
 def test_one_with_all_contexts_is_handed_on_as_a_secret() -> None:
     configured(TEXT)
-    found = configured_kubeconfig(["mgmt", "own"])
+    found = stack_kubeconfig(["mgmt", "own"])
     assert found is not None
     seen = pulumi.runtime.sync_await._sync_await(_both(found))
     assert seen == (TEXT, True)
@@ -59,7 +59,7 @@ def test_what_cannot_be_used_is_refused_with_the_way_out(
 ) -> None:
     configured(text, secret=secret)
     with pytest.raises(pulumi.RunError) as refused:
-        configured_kubeconfig(["mgmt", "elsewhere"])
+        stack_kubeconfig(["mgmt", "elsewhere"])
     assert said in str(refused.value)
     assert "pulumi config set --secret foresite:kubeconfig" in str(refused.value)
     assert SECRET not in str(refused.value)

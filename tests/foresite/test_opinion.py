@@ -17,7 +17,7 @@ from foresite.commands.up import select
 from foresite.delivery.stack.applied import message
 from foresite.delivery.stack.engine import Engine
 from foresite.delivery.stack.engines import engine_for
-from foresite.delivery.stack.live import keyed, read
+from foresite.delivery.stack.live import expected_objects, read
 from foresite.delivery.stack.register import register
 from schemas.facts.site import Site
 from schemas.load import load_site
@@ -92,7 +92,7 @@ def objects(root: Path) -> int:
     """How many objects fuji-1 has on the management cluster."""
     site = load_site(root, "fuji-1").site
     assert site is not None
-    return len(keyed(site))
+    return len(expected_objects(site))
 
 
 @pytest.mark.proofs(2)
@@ -163,7 +163,7 @@ def test_the_documented_accounts_may_do_their_work_and_no_more(
     select(apply_)
     assert register(apply_, site)
     for engine in (drift, preview):
-        assert len(read(engine)) == len(keyed(site))
+        assert len(read(engine)) == len(expected_objects(site))
     assert "cannot patch" in label(drift, "cluster", "fuji-1", "--dry-run=server")
     until = time.monotonic() + 60  # the API server takes a moment to heed a policy
     while not label(preview, "cluster", "fuji-1") and time.monotonic() < until:
@@ -174,7 +174,7 @@ def test_the_documented_accounts_may_do_their_work_and_no_more(
     policy = ("validatingadmissionpolicy", "foresite-only-tries")
     assert "cannot patch" in label(preview, *policy)
     # What the report says of it.
-    objects = {each.kind: each for each in keyed(site).values()}
+    objects = {each.kind: each for each in expected_objects(site).values()}
     assert tries(preview, site, [objects["Cluster"], objects["BareMetalHost"]]) == "yes"
     assert "no: " in tries(preview, site, [objects["ValidatingAdmissionPolicy"]])
     assert "no: " in tries(drift, site, [objects["Cluster"]])

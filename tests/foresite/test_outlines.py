@@ -21,12 +21,12 @@ from components.site import site_objects
 from foresite.commands.check import all_problems, examine
 from foresite.commands.render import files_of
 from policies.judge import findings
-from policies.memo import remembered
+from policies.memo import memoize
 from policies.rule import Found, Object, ObjectRule, Severity
 from policies.rules import RULES
 from schemas.facts.site import Site
 from schemas.kubernetes.outline import LEAVES, Blank, Leaf, LeafRead, blank, filled, outline
-from schemas.kubernetes.secret_scan import named_as_secret
+from schemas.kubernetes.secret_scan import is_secret_name
 from schemas.load import load_site
 from tests.kit.good_objects import changed, nodes
 from tests.kit.repository import ROOT
@@ -188,7 +188,7 @@ def test_no_leaf_stands_beside_the_name_of_a_secret() -> None:
     body = filled(hosts()[0].body, tuple(f"leaf-{index}" for index in range(LEAVES)))
     keys = [path[-1] for path, value in nodes(body) if str(value).startswith("leaf-")]
     assert len(keys) == LEAVES
-    assert not any(named_as_secret(str(key)) for key in keys)
+    assert not any(is_secret_name(str(key)) for key in keys)
 
 
 READS = (
@@ -258,7 +258,7 @@ def test_a_rule_that_reads_no_leaf_is_judged_once_an_outline(
 def test_what_is_remembered_of_an_outline_is_that_nothing_is_found() -> None:
     asked: list[Any] = []
 
-    @remembered
+    @memoize
     def words(body: dict[str, Any]) -> tuple[str, ...]:
         asked.append(body)
         return ("yes",) if "image" in body["spec"] else ()

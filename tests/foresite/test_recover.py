@@ -15,8 +15,8 @@ import pytest
 
 from components.making.manifest import FIELD_MANAGER, Json
 from foresite.command import FOUND, OK, UsageError
-from foresite.delivery.stack.alone import alone
-from foresite.delivery.stack.locks import complained
+from foresite.delivery.stack.alone import lock_site
+from foresite.delivery.stack.locks import parse_locks
 from tests.kit.recover_world import SITE, World, acted, copied, step
 
 
@@ -92,7 +92,7 @@ def test_the_lock_of_a_run_that_lives_is_not_broken(
 def test_a_run_that_only_looks_so_far_is_waited_for(
     recovery: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with alone(recovery.engine), pytest.raises(UsageError, match=f"process {os.getpid()}"):
+    with lock_site(recovery.engine), pytest.raises(UsageError, match=f"process {os.getpid()}"):
         recovery.recover(monkeypatch)
     assert acted(recovery) == []
 
@@ -118,7 +118,7 @@ def test_locks_of_a_bucket_are_read_from_what_pulumi_says() -> None:
         "to end or delete the lock file with `pulumi cancel`.\n  s3://x/.pulumi/locks/y.json: "
         "created by ops@runner-3 (pid 4711) at 2026-11-22T08:45:09Z"
     )
-    (found,) = complained(text)
+    (found,) = parse_locks(text)
     assert (found.name, found.user, found.alive) == ("4711@runner-3", "ops", None)
 
 

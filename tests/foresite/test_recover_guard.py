@@ -195,8 +195,8 @@ def test_the_note_goes_when_there_is_nothing_to_take_over(
     recovery.forget(*made)
     recovery.steps = [step(recovery, "create", made)]
     assert recovery.recover(monkeypatch) == OK
-    assert recovery.engine.noted() == [("management", *made[1].key)]
+    assert recovery.engine.noted_objects() == [("management", *made[1].key)]
     recovery.know(*made)
     recovery.steps = []
     assert recovery.recover(monkeypatch) == OK
-    assert not recovery.engine.interrupted()
+    assert not recovery.engine.was_interrupted()

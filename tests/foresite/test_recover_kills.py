@@ -8,10 +8,10 @@ from itertools import chain
 
 import pytest
 
-from bench.studies.kills_judge import judge, managed
+from bench.studies.kills_judge import judge, management_objects
 from bench.studies.kills_plan import FIRST, Outcome
-from bench.studies.kills_world import World, finished
-from bench.studies.survival import played
+from bench.studies.kills_world import World, wait
+from bench.studies.survival import play_seeds
 from components.making.manifest import FIELD_MANAGER
 from schemas.facts.site import Site
 
@@ -33,7 +33,7 @@ def outcomes(request: pytest.FixtureRequest) -> dict[int, Outcome]:
         pytest.skip("no seed is due")
     shares = [seeds[start::2] for start in range(2)]
     with multiprocessing.get_context("spawn").Pool(2) as pool:
-        return {each.seed: each for each in chain.from_iterable(pool.map(played, shares, 1))}
+        return {each.seed: each for each in chain.from_iterable(pool.map(play_seeds, shares, 1))}
 
 
 @pytest.mark.parametrize(
@@ -66,17 +66,17 @@ def applied(server: World, monkeypatch: pytest.MonkeyPatch) -> tuple[World, Site
     for name, value in server.environment.items():
         monkeypatch.setenv(name, value)
     site = server.write(SITE, FIRST, changed=False)
-    code, said = finished(server.command("up", "--trial", SITE))
+    code, said = wait(server.command("up", "--trial", SITE))
     assert code == 0, said
     return server, site
 
 
 def kinds(site: Site) -> set[tuple[str, str]]:
-    return {each.key[:2] for each in managed(site)}
+    return {each.key[:2] for each in management_objects(site)}
 
 
 def passed(world: World, *arguments: str) -> str:
-    code, said = finished(world.command(*arguments))
+    code, said = wait(world.command(*arguments))
     assert code == 0, said
     return said
 
@@ -87,7 +87,9 @@ def test_a_field_that_a_killed_run_set_and_git_took_back_goes(applied: tuple[Wor
     world, site = applied
     path = f"/api/v1/namespaces/{SITE}?fieldManager={FIELD_MANAGER}&force=true"
     (namespace,) = (
-        each.body for each in managed(site) if each.kind == "Namespace" and each.key[3] == SITE
+        each.body
+        for each in management_objects(site)
+        if each.kind == "Namespace" and each.key[3] == SITE
     )
     labels = {**namespace["metadata"]["labels"], "example.com/half": "done"}
     body = {**namespace, "metadata": {**namespace["metadata"], "labels": labels}}
@@ -95,7 +97,7 @@ def test_a_field_that_a_killed_run_set_and_git_took_back_goes(applied: tuple[Wor
     (state,) = (world.folder / "pulumi" / ".pulumi" / "stacks").rglob(f"{SITE}.json")
     state.write_text(state.read_text()[:3000])
 
-    code, said = finished(world.command("recover", "--trial", SITE))
+    code, said = wait(world.command("recover", "--trial", SITE))
     assert code == 1 and "Traceback" not in said
     (copy,) = (line.split()[1:] for line in said.splitlines() if line.strip().startswith("cp "))
     shutil.copy(*copy)
@@ -114,11 +116,11 @@ def test_a_site_whose_etcd_is_lost_is_made_anew_only_by_number(
 ) -> None:
     world, site = applied
     engine = world.engine(site)
-    before = engine.exported()
+    before = engine.export_state()
     lose_etcd(world)
-    code, said = finished(world.command("recover", "--trial", SITE))
+    code, said = wait(world.command("recover", "--trial", SITE))
     assert code == 2 and "--rebuild" in said and "Traceback" not in said
-    assert engine.exported() == before
+    assert engine.export_state() == before
     count = said.strip().rpartition("--rebuild ")[2]
     said = passed(world, "recover", "--trial", SITE, "--rebuild", count)
     assert f"next   create Cluster {SITE}/{SITE}" in said

@@ -11,7 +11,7 @@ import pytest
 
 from components.making.manifest import FIELD_MANAGER, Json, Target
 from foresite.command import FOUND
-from foresite.delivery.recovery.leftover import leftovers, restored
+from foresite.delivery.recovery.leftover import leftovers, restore_fields
 from foresite.delivery.stack.backend import place
 from foresite.delivery.stack.stated import read_state
 from foresite.delivery.stack.statefile import older
@@ -148,8 +148,8 @@ def test_a_field_of_ours_that_the_site_does_not_have_is_left_over(
     assert [str(each) for each in found] == [path]
     # With it in the state's inputs, the next up sees that it is to go.
     if value:
-        assert leftovers(live, restored(BODY, found)) == []
-        assert restored(BODY, found) != BODY
+        assert leftovers(live, restore_fields(BODY, found)) == []
+        assert restore_fields(BODY, found) != BODY
 
 
 def test_fields_of_others_are_theirs() -> None:

@@ -12,8 +12,8 @@ import pytest
 from controlplane.trial import bring_up
 from foresite.cli import main
 from foresite.command import FAILED, OK
-from foresite.delivery.stack.live import keyed
-from foresite.delivery.stack.stated import stated
+from foresite.delivery.stack.live import expected_objects
+from foresite.delivery.stack.stated import stated_objects
 from tests.kit.faulty_api import Fault, Rule, at_random, first_writes, sound, writes
 from tests.kit.small_disk import FORESITE, needs_disk, on_disk
 from tests.kit.survival_world import CONTEXT, World, wait
@@ -109,7 +109,7 @@ def interrupted(survival: World, site: str) -> None:
     assert code == 128 + signal.SIGTERM and "Pulumi ends what it is doing" in said, said
     engine = survival.engine(site)
     assert engine.locks() == [] and list(engine.notes.glob(".*")) == []
-    assert 0 < len(stated(engine)) < len(keyed(survival.loaded(site))), said
+    assert 0 < len(stated_objects(engine)) < len(expected_objects(survival.loaded(site))), said
 
 
 def test_after_a_restart_of_the_server_the_same_command_succeeds(survival: World) -> None:

@@ -11,7 +11,7 @@ import pytest
 from controlplane.trial import bring_up
 from foresite.command import FAILED
 from foresite.delivery.servers import apiserver
-from foresite.delivery.stack.live import keyed
+from foresite.delivery.stack.live import expected_objects
 from tests.kit.faulty_api import Fault
 from tests.kit.survival_world import CONTEXT, World, through, wait
 
@@ -114,11 +114,11 @@ def test_a_definition_that_is_missing_or_older_is_named_and_nothing_is_changed(
 def test_an_empty_cluster_under_a_full_state_is_not_filled_again(survival: World) -> None:
     site = "fukui-1"
     survival.applies(site)
-    count = len(keyed(survival.loaded(site)))
+    count = len(expected_objects(survival.loaded(site)))
     survival.plane.stop()
     shutil.rmtree(survival.plane.directory / "etcd")
     bring_up(survival.plane.directory, [CONTEXT])
-    before = survival.engine(site).exported()
+    before = survival.engine(site).export_state()
     for flags in ((), ("--allow", "remove=999")):
         code, said = survival.up(site, *flags)
         assert code == FAILED
@@ -126,4 +126,4 @@ def test_an_empty_cluster_under_a_full_state_is_not_filled_again(survival: World
         assert f"foresite recover {site} --rebuild" in said and "nothing was changed" in said
     with survival.plane.client() as client:
         assert client.get("v1", "Namespace", site) is None
-    assert survival.engine(site).exported() == before
+    assert survival.engine(site).export_state() == before

@@ -14,13 +14,13 @@ import pytest
 from components.making.manifest import Json, Manifest, Target
 from foresite.cli import main
 from foresite.command import OK, UsageError
-from foresite.delivery.guard import change, guard, needed
+from foresite.delivery.guard import change, guard, needed_counts
 from foresite.delivery.servers.lost import Look
-from foresite.delivery.stack.alone import alone
+from foresite.delivery.stack.alone import lock_site
 from foresite.delivery.stack.applied import Commits
 from foresite.delivery.stack.engine import Engine
 from foresite.delivery.stack.live import Key
-from foresite.delivery.stack.register import Progress, shortened
+from foresite.delivery.stack.register import Progress, shorten
 from foresite.delivery.stack.stated import SMALL, Stated
 from preview.states.snapshot import GitError
 from preview.verdict.growth import LARGE, MORE
@@ -143,7 +143,7 @@ def test_what_is_needed_is_the_number_that_lets_it_through(ends: bool) -> None:
     wanted = {key(each): Manifest(key(each)[1], each) for each in after}
     looks = [Look("mgmt", same=tuple(before[1:]), lost=(before[0],))]
     found = change(state, wanted)
-    number = needed(found, looks, ends=ends)
+    number = needed_counts(found, looks, ends=ends)
     assert number.keys() == {"remove", "grow"} and all(number.values())
     guard("lab-1", found, looks, number, ends=ends)
     for name in number:
@@ -203,9 +203,9 @@ def test_messages_of_what_was_merged_since_count_and_those_within_a_merge_do_not
 def test_a_site_that_is_held_says_by_whom_and_is_free_once_they_are_gone(tmp_path: Path) -> None:
     engine = Engine(Path("pulumi"), {}, tmp_path, "lab-1", tmp_path)
     holds = (
-        "import sys; from pathlib import Path; from foresite.delivery.stack.alone import alone;"
+        "import sys; from pathlib import Path; from foresite.delivery.stack.alone import lock_site;"
         "from foresite.delivery.stack.engine import Engine; p = Path(sys.argv[1]);"
-        "c = alone(Engine(p, {}, p, 'lab-1', p)); c.__enter__(); print('held', flush=True);"
+        "c = lock_site(Engine(p, {}, p, 'lab-1', p)); c.__enter__(); print('held', flush=True);"
         "sys.stdin.read()"
     )
     with subprocess.Popen(
@@ -215,11 +215,11 @@ def test_a_site_that_is_held_says_by_whom_and_is_free_once_they_are_gone(tmp_pat
         process.stdout.readline()
         with (
             pytest.raises(UsageError, match=f"works on lab-1: process {process.pid};"),
-            alone(engine),
+            lock_site(engine),
         ):
             pass
         process.kill()
-    with alone(engine):
+    with lock_site(engine):
         pass
 
 
@@ -275,6 +275,6 @@ def test_the_stack_of_a_program_is_left_out_of_what_is_said() -> None:
         "        main()",
         "    SystemExit: there is no site lab-1",
     ]
-    said = shortened(lines)
+    said = shorten(lines)
     assert said[-1].strip() == "SystemExit: there is no site lab-1"
     assert not any("Traceback" in line or "main()" in line for line in said)

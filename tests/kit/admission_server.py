@@ -59,7 +59,7 @@ MANAGER = User("system:kube-controller-manager")
 """What all controllers are where they have no accounts of their own."""
 CONTROLLER = account("kube-system", "daemon-set-controller")
 NAMESPACES = account("kube-system", "namespace-controller")
-MENDER = account("node-remediation", "turns")
+REMEDIATOR = account("node-remediation", "turns")
 NEIGHBOUR = account("node-remediation", "node-operation-controller")
 CLUSTER_API = account("capi-system", "capi-manager")
 USERS = (
@@ -69,7 +69,7 @@ USERS = (
     MANAGER,
     CONTROLLER,
     NAMESPACES,
-    MENDER,
+    REMEDIATOR,
     NEIGHBOUR,
     CLUSTER_API,
 )

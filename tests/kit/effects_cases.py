@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from components.effects.kubernetes import RULES
-from components.effects.rules import Rule, judged
+from components.effects.rules import Rule, judge_object
 from components.effects.vocabulary import (
     ABSENT,
     Action,
@@ -285,7 +285,7 @@ def change_of(
 
 def effects(site: SiteChange, kind: str, rules: list[Rule] = RULES) -> list[Effect]:
     (change,) = [each for each in site.changes.values() if each.kind == kind]
-    return judged(rules, site, change)
+    return judge_object(rules, site, change)
 
 
 def pools(site: Site, effect: Effect) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.repository import ROOT
-from tools.toolchain.cache import cache_directory, filling, locked, platform_tag
+from tools.toolchain.cache import cache_directory, filling, hold_lock, platform_tag
 
 FOLDERS = [
     ROOT / "tests" / "kit" / "containerd",
@@ -28,7 +28,7 @@ def program(folder: Path) -> Path:
     sources = [folder / "go.mod", folder / "go.sum", *sorted(folder.glob("*.go"))]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
     target = cache_directory() / "go-programs" / f"{folder.name}-{platform_tag()}-{digest}"
-    with locked(f"go-{folder.name}", cache_directory(), lambda: None):
+    with hold_lock(f"go-{folder.name}", cache_directory(), lambda: None):
         if not target.exists():
             if shutil.which("go") is None:
                 pytest.skip(f"Go is not on PATH, so {folder.name} cannot be built")

@@ -8,10 +8,10 @@ from components.making.promql import Exporter
 from components.making.watch import Board, Scrape
 from components.monitoring import alerts, dashboards
 from components.site import COMPONENTS
-from components.site import watched as handed
+from components.site import watch_list as handed
 from schemas.facts.site import Site
 from schemas.model.monitoring import Monitoring
-from schemas.model.vocabulary import BackendKind, HealerKind
+from schemas.model.vocabulary import BackendKind, RemediatorKind
 from tests.golden import every_site
 
 RECEIVERS: list[Json] = [
@@ -86,7 +86,9 @@ def expected_exporters(site: Site) -> set[str]:
     remediation, cache = site.file.remediation, site.file.cache
     if remediation:
         found.add("node-problem-detector")
-        if any(each.kind is HealerKind.NODE_OPERATION_CONTROLLER for each in remediation.healers):
+        if any(
+            each.kind is RemediatorKind.NODE_OPERATION_CONTROLLER for each in remediation.healers
+        ):
             found |= {"node-operation-controller", Exporter.CUSTOM_RESOURCES}
     if cache:
         found |= {"envoy"} | ({"cache-server"} if cache.server.metrics_path else set())

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.rules import Rules, judged
+from components.effects.rules import Rules, judge_object
 from components.effects.vocabulary import Action, Effect, Impact, Side, SiteChange
 from components.machines.fleet import side_of
 from components.object_cache.effects import RULES
@@ -47,7 +47,7 @@ def change(before: Site, after: Site) -> SiteChange:
 
 
 def effects_of(both: SiteChange) -> list[Effect]:
-    found = [each for one in both.changes.values() for each in judged(EVERY_RULE, both, one)]
+    found = [each for one in both.changes.values() for each in judge_object(EVERY_RULE, both, one)]
     assert all(each.source or each.impact is Impact.UNKNOWN for each in found)
     return found
 

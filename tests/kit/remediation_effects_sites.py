@@ -6,7 +6,7 @@ from typing import Any
 
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.nodestate import Condition, NodeState
-from components.effects.rules import Rules, judged
+from components.effects.rules import Rules, judge_object
 from components.effects.vocabulary import Effect, Impact, Side
 from components.machines.fleet import side_of
 from components.making.manifest import Json
@@ -113,7 +113,7 @@ def effects(before: Site, after: Site, seen: Nodes | None = None) -> list[Effect
 def between(before: Side, after: Side, seen: Nodes | None = None) -> list[Effect]:
     """Every effect of a change of objects, whoever made them."""
     both = replace(compare(site_of(after).name, before, after), nodes=seen)
-    return [each for one in both.changes.values() for each in judged(EVERY_RULE, both, one)]
+    return [each for one in both.changes.values() for each in judge_object(EVERY_RULE, both, one)]
 
 
 def worse(found: list[Effect]) -> set[tuple[Impact, int, int | None]]:

@@ -22,7 +22,7 @@ from controlplane.twin.programs import account_token
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.kubernetes.objects import load_crds
-from schemas.model.remediation import Healer
+from schemas.model.remediation import Remediator
 from schemas.model.vocabulary import Eviction, Fault
 from tests.kit.remediation_history import NODEOPS, History
 from tests.kit.repository import all_sites
@@ -116,10 +116,12 @@ def site(**reboot: int) -> Site:
     given = whole.file.remediation
     assert given is not None
     healers = [
-        Healer(name="many", pools=["v100"], max_unavailable=MANY),
-        Healer(name="one", pools=["a100"], max_unavailable=ONE),
-        Healer(name="wide", pools=["h100"], max_unavailable=WIDE),
-        Healer(name="cpu", pools=["cpu"], faults=[Fault.KERNEL_DEADLOCK], eviction=Eviction.WAIT),
+        Remediator(name="many", pools=["v100"], max_unavailable=MANY),
+        Remediator(name="one", pools=["a100"], max_unavailable=ONE),
+        Remediator(name="wide", pools=["h100"], max_unavailable=WIDE),
+        Remediator(
+            name="cpu", pools=["cpu"], faults=[Fault.KERNEL_DEADLOCK], eviction=Eviction.WAIT
+        ),
     ]
     changed = {"healers": healers, "reboot": given.reboot.model_copy(update=reboot)}
     file = whole.file.model_copy(update={"remediation": given.model_copy(update=changed)})

@@ -19,7 +19,7 @@ from foresite.command import OK
 from foresite.delivery.differences import differences
 from foresite.delivery.stack.engine import Engine
 from foresite.delivery.stack.engines import engine_for
-from foresite.delivery.stack.live import keyed
+from foresite.delivery.stack.live import expected_objects
 from schemas.facts.site import Site
 from schemas.load import load_site
 from tests.kit.faulty_api import FaultyApi, faulty_api
@@ -84,7 +84,7 @@ class World:
 
     def apart(self, name: str) -> list[str]:
         """The objects of the API server that are not exactly as the site says."""
-        wanted = keyed(self.loaded(name))
+        wanted = expected_objects(self.loaded(name))
         with self.plane.client() as client:
             live = {
                 key: client.get(*each.key[:2], each.key[3], each.key[2] or None)

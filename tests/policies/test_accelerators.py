@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from policies.rules.accelerators import extended
+from policies.rules.accelerators import is_extended
 from tests.kit.policy_objects import WEB, found, good, paths, pod
 from tests.kit.policy_sites import ACCELERATOR, POOL
 
@@ -25,7 +25,7 @@ PLUGINS = "/var/lib/kubelet/device-plugins"
     ],
 )
 def test_extended_resources_are_those_of_other_domains(resource: str, counted: bool) -> None:
-    assert extended(resource) is counted
+    assert is_extended(resource) is counted
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policies.rule import Object
-from policies.rules.ownership import IN_NAMESPACES, PROTECTED, qualified
+from policies.rules.ownership import IN_NAMESPACES, PROTECTED, qualified_kind
 from schemas.kubernetes.objects.store import kinds
 from tests.golden import every_site, objects
 from tests.kit.policy_objects import GONE, GOOD, found, good, paths
@@ -50,7 +50,9 @@ def test_the_kinds_in_namespaces_are_those_of_the_schemas() -> None:
         scopes[f"{group}/{plain}"] = kind.scope
     assert not [name for name in IN_NAMESPACES if scopes.get(name, "Namespaced") != "Namespaced"]
     used = {
-        qualified(Object("site", each.body)) for s in every_site().values() for each in objects(s)
+        qualified_kind(Object("site", each.body))
+        for s in every_site().values()
+        for each in objects(s)
     }
     assert {name for name in used if scopes[name] == "Namespaced"} <= IN_NAMESPACES
 
@@ -84,7 +86,7 @@ def test_hosts_are_kept_by_what_deploys_from_git(annotations: Any, missing: list
 def test_what_foresite_protects_is_what_the_rule_is_about() -> None:
     for site in every_site().values():
         for each in objects(site):
-            if qualified(Object("site", each.body)) in PROTECTED:
+            if qualified_kind(Object("site", each.body)) in PROTECTED:
                 assert each.protect or each.keep, each.title
 
 

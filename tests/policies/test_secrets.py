@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from schemas.kubernetes.secret_scan import credential, named_as_secret
+from schemas.kubernetes.secret_scan import credential, is_secret_name
 from tests.kit import secret_samples as samples
 from tests.kit.policy_objects import WEB, Place, found, good, paths
 
@@ -72,7 +72,7 @@ def test_an_argument_that_is_a_secret_is_told_once(words: list[str], place: int)
     ],
 )  # fmt: skip
 def test_a_field_that_is_named_like_a_secret_is_no_literal(name: str, secret: bool) -> None:
-    assert named_as_secret(name) == secret
+    assert is_secret_name(name) == secret
     each = good("ConfigMap", ("data", name), "changeme")
     assert paths("secret-literal", each) == ([f"data.{name}"] if secret else [])
 

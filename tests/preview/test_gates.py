@@ -7,7 +7,7 @@ import pytest
 
 from components.effects.vocabulary import Action, Impact, ObjectChange
 from components.making.manifest import Manifest
-from preview.gates import FORBIDDABLE, allowed, gates, losses
+from preview.gates import FORBIDDABLE, gates, losses, parse_allowances
 from preview.result import (
     Deletion,
     Entry,
@@ -58,17 +58,17 @@ def test_without_losses_nothing_needs_a_number() -> None:
     ],
 )
 def test_a_request_allows_by_a_line_of_its_own(request_text: str, number: int) -> None:
-    assert allowed([], request_text).get("remove", 0) == number
+    assert parse_allowances([], request_text).get("remove", 0) == number
 
 
 def test_a_flag_and_a_request_go_together() -> None:
-    assert allowed(["remove=7"], "Foresite-Allow: remove=3") == {"remove": 7}
+    assert parse_allowances(["remove=7"], "Foresite-Allow: remove=3") == {"remove": 7}
 
 
 @pytest.mark.parametrize("flag", ["remove", "remove=", "remove=x", "drain=3", "remove=1e3", ""])
 def test_a_flag_that_is_none_is_refused(flag: str) -> None:
     with pytest.raises(ValueError, match="remove=3"):
-        allowed([flag], "")
+        parse_allowances([flag], "")
 
 
 @pytest.mark.parametrize("name", FORBIDDABLE)

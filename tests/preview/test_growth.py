@@ -14,7 +14,7 @@ from components.effects.vocabulary import Name, ObjectChange, SiteChange
 from components.machines.fleet import from_site, side_of
 from components.making.manifest import Manifest
 from foresite.cli import main
-from preview.gates import ALLOWABLE, GROW, allowed, gates
+from preview.gates import ALLOWABLE, GROW, gates, parse_allowances
 from preview.report import document, text
 from preview.result import Entry, Growth, Preview, SitePreview, State, Swollen
 from preview.verdict.growth import LARGE, MORE, TIMES, TIMES_SIZE, growth, size
@@ -67,7 +67,7 @@ def test_a_site_grows_by_much_where_it_doubles_and_by_many(
 ) -> None:
     found = growth(change(objects(before), objects(after)))
     assert (found.more if found else 0) == more
-    assert found is None or (found.before, found.after, found.counted) == (before, after, more)
+    assert found is None or (found.before, found.after, found.total) == (before, after, more)
 
 
 def text_of(length: int) -> dict[str, str]:
@@ -95,7 +95,7 @@ def test_an_object_swells_where_it_is_tenfold_and_large(
     assert bool(found) == swollen
     if found:
         assert found == Growth(5, 5, 0, (Swollen("ConfigMap big", before, after),))
-        assert found.counted == 1
+        assert found.total == 1
 
 
 def test_bytes_are_counted_and_not_characters() -> None:
@@ -137,7 +137,9 @@ def test_growth_needs_its_number_over_all_sites(allow: int, *, passes: bool) -> 
 
 
 def test_growth_is_allowed_by_the_same_words_as_losses() -> None:
-    said = allowed(["grow=3", "remove=2"], "Foresite-Allow: grow=5\nForesite-Allow: remove=1\n")
+    said = parse_allowances(
+        ["grow=3", "remove=2"], "Foresite-Allow: grow=5\nForesite-Allow: remove=1\n"
+    )
     assert said == {"grow": 5, "remove": 2}
     assert set(ALLOWABLE) == set(said)
 
@@ -155,7 +157,7 @@ def test_a_site_that_is_written_as_it_should_not_be_is_stopped(
     repository.replace("sites/lab-1.yaml", team, team + others)
     (site,) = repository.preview().sites
     assert site.problems == () and site.growth is not None
-    number = site.growth.counted
+    number = site.growth.total
     assert number > MORE
     root = ["--root", str(tmp_path), "preview", "--base", "HEAD"]
     assert main(root) == 1

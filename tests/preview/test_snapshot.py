@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from preview.states.fleet import differing, site_names, site_of, suspects, touched
+from preview.states.fleet import changed_sites, differing, site_names, site_of, suspects
 from preview.states.snapshot import GitError, at, base_of, commit_of, work_tree
 from tests.kit.preview_repository import Repository
 
@@ -50,7 +50,7 @@ def test_a_file_that_is_put_back_is_no_change(repository: Repository) -> None:
 def test_a_change_of_what_sites_share_touches_those_that_name_it(repository: Repository) -> None:
     def touched_by(file: str, old: str, new: str) -> list[str]:
         repository.replace(file, old, new)
-        found = touched(at(repository.root, "HEAD"), work_tree(repository.root))
+        found = changed_sites(at(repository.root, "HEAD"), work_tree(repository.root))
         repository.git("checkout", "-q", ".")
         return found
 
@@ -65,7 +65,7 @@ def test_a_change_of_what_sites_share_touches_those_that_name_it(repository: Rep
     first = repository.text(network).splitlines()[0]
     text = repository.text(network)
     repository.write(network, text.replace(first, f"{first}\n# x", 1))
-    assert touched(at(repository.root, "HEAD"), work_tree(repository.root)) == named
+    assert changed_sites(at(repository.root, "HEAD"), work_tree(repository.root)) == named
 
 
 def test_a_name_that_is_spelled_with_escapes_is_found(repository: Repository) -> None:
@@ -73,7 +73,7 @@ def test_a_name_that_is_spelled_with_escapes_is_found(repository: Repository) ->
     repository.commit("escape")
     profile = "description: 4U server with eight NVIDIA V100 SXM2 32 GB"
     repository.replace(f"{CATALOGUE}/hardware.yaml", profile, f"{profile} (old)")
-    assert touched(at(repository.root, "HEAD"), work_tree(repository.root)) == ["tokyo-1"]
+    assert changed_sites(at(repository.root, "HEAD"), work_tree(repository.root)) == ["tokyo-1"]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_the_base_is_where_the_main_branch_was_left(repository: Repository) -> N
     assert base_of(repository.root, "change") == (start, "main")
     sides = at(repository.root, start, "main"), at(repository.root, "change")
     assert sides[0].label == f"main ({start[:10]})"
-    assert touched(*sides) == ["tokyo-1"]
+    assert changed_sites(*sides) == ["tokyo-1"]
     assert sides[1].commit == mine
 
 

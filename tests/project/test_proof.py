@@ -120,7 +120,7 @@ def test_what_ran_and_what_did_not_is_said_and_timed(tmp_path: Path, workers: li
     assert {ran, left} == {"even", "odd"}
     part = times.read(results)
     assert sorted(case.command for case in part.cases) == ["fast", "proof", "proof"]
-    lines = list(times.shown([part]))
+    lines = list(times.summary_lines([part]))
     assert sum("test_long.py::" in line for line in lines) == 3
     assert "real: 2 tests run, 1 skipped" in lines[-2] and "in all" in lines[-1]
 

@@ -20,7 +20,7 @@ import pytest
 from schemas.editor import FILE, site_schema
 from schemas.load import hardware_catalogue, release_names, site_names
 from tests.kit.repository import ROOT
-from tools.toolchain.cache import cache_directory, filling, locked
+from tools.toolchain.cache import cache_directory, filling, hold_lock
 
 pytestmark = pytest.mark.editor
 FIELDS = site_schema()["properties"]
@@ -137,7 +137,7 @@ def command() -> list[str]:
         pytest.skip("node and npm are not both on PATH, so no language server can be run")
     lock = EDITOR / "package-lock.json"
     folder = cache_directory() / "npm" / hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
-    with locked("npm", cache_directory(), lambda: None):
+    with hold_lock("npm", cache_directory(), lambda: None):
         if not folder.exists():
             with filling(folder) as new:
                 for file in (lock, EDITOR / "package.json"):

@@ -100,7 +100,7 @@ def test_the_generator_says_what_is_wrong(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "crds.lock.json").write_text(json.dumps([source]))
     monkeypatch.setattr(crds, "CRDS", {"metal3-ipam": "*", "kueue": "*", "cluster-api": "ippools"})
     with pytest.raises(SourceError, match=r": cluster-api/ippools, kueue/\*$"):
-        crds.pinned(tmp_path)  # of another project is not of this one
+        crds.lock_entries(tmp_path)  # of another project is not of this one
 
 
 def test_data_holds_no_texts() -> None:

@@ -58,7 +58,7 @@ def source(clone: Path, **changed: str) -> Source:
 
 
 def test_the_file_of_the_pinned_commit_is_taken_without_texts(clone: Path, tmp_path: Path) -> None:
-    found = fetched.fetched(NAME, source(clone), [str(tmp_path), str(clone)])
+    found = fetched.fetch_stored(NAME, source(clone), [str(tmp_path), str(clone)])
     assert found["source"] == source(clone)
     assert (found["group"], found["scope"]) == ("example.org", "Cluster")
     (version,) = found["versions"]
@@ -68,9 +68,9 @@ def test_the_file_of_the_pinned_commit_is_taken_without_texts(clone: Path, tmp_p
 
 def test_another_file_is_refused(clone: Path, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="sha256"):
-        fetched.fetched(NAME, source(clone, sha256="0" * 64), [str(clone)])
+        fetched.fetch_stored(NAME, source(clone, sha256="0" * 64), [str(clone)])
     with pytest.raises(SourceError, match=r"no clone of a/b"):
-        fetched.fetched(NAME, source(clone), [str(tmp_path)])
+        fetched.fetch_stored(NAME, source(clone), [str(tmp_path)])
 
 
 def test_what_is_stored_stays_only_while_it_is_what_is_pinned(
@@ -79,15 +79,15 @@ def test_what_is_stored_stays_only_while_it_is_what_is_pinned(
     pinned = source(clone)
     monkeypatch.setattr(kept, "FETCHED", {NAME: pinned})
     with pytest.raises(SourceError, match=r"run tools\.fetched"):
-        kept.kept(tmp_path, expand)
-    whole = fetched.fetched(NAME, pinned, [str(clone)])
+        kept.stored_documents(tmp_path, expand)
+    whole = fetched.fetch_stored(NAME, pinned, [str(clone)])
     short = json.loads(json.dumps(whole))
     place = short["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
     repeated, place["size"] = {"abc": place["size"]}, {"$ref": "abc"}
     (tmp_path / "crds").mkdir()
     (tmp_path / f"crds/{NAME}.json").write_text(json.dumps(short))
     (tmp_path / "repeated.json").write_text(json.dumps(repeated))
-    assert kept.kept(tmp_path, expand) == {f"crds/{NAME}.json": whole}
+    assert kept.stored_documents(tmp_path, expand) == {f"crds/{NAME}.json": whole}
     monkeypatch.setattr(kept, "FETCHED", {NAME: {**pinned, "commit": "0"}})
     with pytest.raises(SourceError, match="not what"):
-        kept.kept(tmp_path, expand)
+        kept.stored_documents(tmp_path, expand)

@@ -15,7 +15,7 @@ _SHOWN = "PULUMI_"
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; 0 when all is there, 2 when it could not be."""
-    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGTERM, _terminate)
     options = _parser().parse_args(arguments)
     try:
         return _run(options)
@@ -72,7 +72,7 @@ def _print_environment(state: Path) -> None:
             print(f"export {name}={quote(env[name])}")
 
 
-def _terminated(_signal: int, _frame: FrameType | None) -> None:
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
     """End as Ctrl-C does, so that a build does not go on without us."""
     raise KeyboardInterrupt
 

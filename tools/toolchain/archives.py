@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tools.toolchain.cache import cache_directory, filling, locked, platform_tag, writing
+from tools.toolchain.cache import cache_directory, filling, hold_lock, platform_tag, writing
 from tools.toolchain.console import Console
 from tools.toolchain.download import (
     MOST_BYTES,
@@ -138,7 +138,7 @@ def _take(archive: Archive, url: str, console: Console) -> None:
     def waiting() -> None:
         console.say(f"{label}: another process is downloading it, waiting")
 
-    with locked(f"archive-{archive.name}", cache_directory(), waiting):
+    with hold_lock(f"archive-{archive.name}", cache_directory(), waiting):
         if archive.folder.exists():
             return
         with filling(archive.folder) as draft, writing(draft):

@@ -106,7 +106,9 @@ def check_go(go: Path, folder: Path) -> None:
         raise ToolchainError(message, _go_fix(), _tail(done.stdout + done.stderr))
     match = re.search(r"go(\d+)\.(\d+)", done.stdout)
     if match and (int(match[1]), int(match[2])) < GO_WANTED:
-        message = f"{go} is {done.stdout.strip()}, and the pinned modules need go{_wanted()}"
+        message = (
+            f"{go} is {done.stdout.strip()}, and the pinned modules need go{_wanted_version()}"
+        )
         raise ToolchainError(message, _go_fix())
 
 
@@ -117,13 +119,14 @@ def check_space(folder: Path) -> None:
         raise ToolchainError(f"{folder} has {free:.1f} GB left, too little to build in", _SPACE_FIX)
 
 
-def _wanted() -> str:
+def _wanted_version() -> str:
     return ".".join(map(str, GO_WANTED))
 
 
 def _go_fix() -> str:
     return (
-        f"install Go {_wanted()} or newer from https://go.dev/dl/ (with GOTOOLCHAIN=auto, Go 1.21"
+        f"install Go {_wanted_version()} or newer from https://go.dev/dl/ (with GOTOOLCHAIN=auto, "
+        "Go 1.21"
         " and newer fetch it themselves; GOTOOLCHAIN=local forbids that), or install the tools"
         " themselves in the versions of tools/versions.toml"
     )

@@ -28,7 +28,7 @@ def platform_tag() -> str:
 
 
 @contextmanager
-def locked(name: str, cache: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+def hold_lock(name: str, cache: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     """Hold the lock ``name``; ``on_wait`` is called once if someone else has it now.
 
     The kernel drops the lock with the process, so that a killed build leaves none behind.

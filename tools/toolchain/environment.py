@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
-from tools.toolchain.cache import cache_directory, filling, locked, place, writing
+from tools.toolchain.cache import cache_directory, filling, hold_lock, place, writing
 from tools.toolchain.errors import ToolchainError
 from tools.toolchain.installed import HOST, HOST_SCRIPT, PLUGIN, Tools, host_script
 from tools.toolchain.parts import parts
@@ -67,7 +67,7 @@ def pulumi_home(tools: Tools) -> Path:
         Path(f"plugins/resource-kubernetes-v{plugin.version}/{PLUGIN}"): plugin.path,
     }
     home = cache_directory() / "pulumi" / _fingerprint(placed)
-    with locked("pulumi-home", cache_directory(), lambda: None):
+    with hold_lock("pulumi-home", cache_directory(), lambda: None):
         if not home.exists():
             with filling(home) as folder, writing(home):
                 for target, source in placed.items():

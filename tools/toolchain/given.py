@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
-from tools.toolchain.cache import cache_directory, filling, locked, platform_tag, writing
+from tools.toolchain.cache import cache_directory, filling, hold_lock, platform_tag, writing
 from tools.toolchain.errors import ToolchainError
 from tools.toolchain.installed import Origin, Tool
 from tools.toolchain.parts import TOOLS, table
@@ -43,20 +43,22 @@ class Given:
 
 
 @cache
-def given() -> Mapping[str, Given]:
+def given_executables() -> Mapping[str, Given]:
     """Every given executable by its name, from tools/versions.toml: the rows with a digest."""
     rows = table().items()
-    return {name: _given(name, row, row["group"]) for name, row in rows if "sha256" in row}
+    return {name: _read_row(name, row, row["group"]) for name, row in rows if "sha256" in row}
 
 
 @cache
 def stand_ins() -> Mapping[str, Given]:
     """Executables that are taken in place of a build where they are at hand, by the part's name."""
     rows = table().items()
-    return {name: _given(name, row["given"], row["group"]) for name, row in rows if "given" in row}
+    return {
+        name: _read_row(name, row["given"], row["group"]) for name, row in rows if "given" in row
+    }
 
 
-def _given(name: str, row: Mapping[str, Any], group: str) -> Given:
+def _read_row(name: str, row: Mapping[str, Any], group: str) -> Given:
     return Given(
         name,
         Version.parse(row["version"]),
@@ -68,15 +70,15 @@ def _given(name: str, row: Mapping[str, Any], group: str) -> Given:
     )
 
 
-def given_in(groups: Iterable[str]) -> tuple[Given, ...]:
+def executables_of(groups: Iterable[str]) -> tuple[Given, ...]:
     """The given executables of ``groups``, in the table's order."""
     wanted = set(groups)
-    return tuple(each for each in given().values() if each.group in wanted)
+    return tuple(each for each in given_executables().values() if each.group in wanted)
 
 
 def find(name: str) -> Tool:
     """The given executable ``name``. Raises ToolchainError where it is not at hand."""
-    wanted = given()[name]
+    wanted = given_executables()[name]
     tool = obtain(wanted)
     if tool is None:
         raise ToolchainError(f"{name} {wanted.version} is not at hand", how_to_get(wanted))
@@ -97,7 +99,7 @@ def obtain(wanted: Given, environ: Mapping[str, str] | None = None) -> Tool | No
     found = _source(wanted.name, _upstream(environ) / "bin")
     if found is None:
         return None
-    with locked(wanted.name, cache_directory(environ), lambda: None):
+    with hold_lock(wanted.name, cache_directory(environ), lambda: None):
         if not tool.path.exists():
             with filling(folder) as draft, writing(draft):
                 _unpack(found, draft / wanted.name, wanted)
@@ -128,7 +130,7 @@ def _source(name: str, folder: Path) -> Path | None:
 def _unpack(found: Path, target: Path, wanted: Given) -> None:
     """Write the executable that ``found`` holds, and refuse another one than what is pinned."""
     try:
-        with _opened(found) as packed, target.open("wb") as out:
+        with _open(found) as packed, target.open("wb") as out:
             shutil.copyfileobj(packed, out, _CHUNK_BYTES)
     except (lzma.LZMAError, EOFError) as error:
         raise ToolchainError(f"{found} cannot be unpacked: {error}", how_to_get(wanted)) from error
@@ -140,5 +142,5 @@ def _unpack(found: Path, target: Path, wanted: Given) -> None:
     target.chmod(0o755)
 
 
-def _opened(found: Path) -> IO[bytes]:
+def _open(found: Path) -> IO[bytes]:
     return lzma.open(found) if found.suffix == ".xz" else found.open("rb")

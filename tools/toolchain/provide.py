@@ -12,11 +12,11 @@ from pathlib import Path
 
 from tools.toolchain.archives import find_downloaded, take_archives
 from tools.toolchain.build import build, check_space
-from tools.toolchain.cache import cache_directory, filling, locked, platform_tag, writing
+from tools.toolchain.cache import cache_directory, filling, hold_lock, platform_tag, writing
 from tools.toolchain.console import Console
 from tools.toolchain.download import is_offline
 from tools.toolchain.errors import ToolchainError
-from tools.toolchain.given import find, given_in, how_to_get, obtain, stand_ins
+from tools.toolchain.given import executables_of, find, how_to_get, obtain, stand_ins
 from tools.toolchain.installed import HOST, Origin, Tool, Tools, find_installed
 from tools.toolchain.pairs import check_pairs
 from tools.toolchain.parts import Part, cache_key, in_groups
@@ -32,7 +32,7 @@ def ensure(groups: Iterable[str], console: Console | None = None) -> Tools:
     names = tuple(groups)
     wanted = in_groups(names)
     tools, missing = _look(wanted, os.environ)
-    taken = _given(names, shown)
+    taken = _obtain_given(names, shown)
     for tool in (tools | taken).values():
         shown.say(f"{tool.name} {tool.version}: {tool.origin.value}, {tool.path}")
     check_pairs(wanted, tools)
@@ -74,14 +74,14 @@ def locate(groups: Iterable[str]) -> Tools:
         fix = f"run `python -m tools.toolchain ensure {' '.join(names)}`"
         raise ToolchainError(f"not installed and not built yet: {absent}", fix)
     check_pairs(wanted, tools)
-    taken = {each.name: find(each.name) for each in given_in(names)}
+    taken = {each.name: find(each.name) for each in executables_of(names)}
     return {part.name: tools[part.name] for part in wanted} | taken
 
 
-def _given(groups: Iterable[str], console: Console) -> Tools:
+def _obtain_given(groups: Iterable[str], console: Console) -> Tools:
     """The given executables that are at hand; of the others it is said how to get them."""
     taken: Tools = {}
-    for each in given_in(groups):
+    for each in executables_of(groups):
         if tool := obtain(each):
             taken[each.name] = tool
         else:
@@ -97,7 +97,7 @@ def _look(wanted: Iterable[Part], env: Mapping[str, str]) -> tuple[Tools, list[P
         # The table has the CLI before its language host, which is looked for beside it.
         cli = tools.get("pulumi") if part.name == HOST else None
         beside = cli.path if cli and cli.origin is Origin.INSTALLED else None
-        tool = find_installed(part, env, beside) or find_downloaded(part) or _built(part)
+        tool = find_installed(part, env, beside) or find_downloaded(part) or _built_tool(part)
         if tool:
             tools[part.name] = tool
         else:
@@ -120,7 +120,7 @@ def _stand_in(part: Part) -> Tool | None:
     return obtain(wanted) if wanted else None
 
 
-def _built(part: Part) -> Tool | None:
+def _built_tool(part: Part) -> Tool | None:
     path = _folder(part) / part.name
     return _as_tool(part, path) if path.exists() else None
 
@@ -140,8 +140,8 @@ def _build_once(part: Part, console: Console, count: str) -> Tool:
     def waiting() -> None:
         console.say(f"{label}: another process is building it, waiting")
 
-    with locked(part.name, cache_directory(), waiting):
-        if tool := _built(part):
+    with hold_lock(part.name, cache_directory(), waiting):
+        if tool := _built_tool(part):
             return tool
         if stand_in is None:
             console.say(f"{label}: building ({count}), about {part.minutes:g} min on two cores")

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from components.accelerators.discovery import SEEN_DOMAIN
 from components.accelerators.effects.concerned import (
-    handed_otherwise,
+    changes_allocation,
     hosts_where,
     otherwise_served,
     unsure,
@@ -31,7 +31,7 @@ JUDGED = harmless(f"{LATER} are judged so, and no others", ADMISSION)
 UNJUDGED = harmless(f"{LATER} are no longer judged by it", ADMISSION)
 
 
-def served_later(
+def late_policy(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
     """A new mutating policy, maybe before the control plane serves its kind."""
@@ -50,7 +50,9 @@ UNCOMPLETED = harmless(
 )
 
 
-def seen(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def device_labels(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
     """Labels that show a node's devices: harmless while nothing is placed by them."""
     every = (each for side in site.sides for each in side.objects.values())
     placed = [
@@ -70,7 +72,9 @@ def seen(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> I
     yield effect(change, field, Impact.NONE, why, MASTER)
 
 
-def expected(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def expected_devices(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
     """The number of devices that a host should show; who mounts it is judged as any reader."""
     if any(True for side in site.sides for _ in readers(side, change.one)):
         yield from content(site, change, field)
@@ -79,14 +83,14 @@ def expected(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
     yield effect(change, field, Impact.NONE, why, NOBODY)
 
 
-def _handed_over(otherwise: Judge) -> Judge:
+def _handover(otherwise: Judge) -> Judge:
     """Devices allocated in one way change to the other: neither knows of the other's pods."""
 
     def judge(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
         model = change.one.name.partition("/")[2]
-        moved = handed_otherwise(site)
+        moved = changes_allocation(site)
         hosts = hosts_where(site, lambda _, each: each.model == model) if moved else {}
         if not hosts:
             yield from otherwise(site, change, field)
@@ -114,18 +118,18 @@ RENAMED = harmless(
 )
 
 ASKING = (
-    Kind(kinds.MUTATING_POLICY, served_later, UNCOMPLETED, (("spec", COMPLETED),)),
-    Kind(kinds.MUTATING_BINDING, served_later, UNCOMPLETED, (("spec", COMPLETED),)),
+    Kind(kinds.MUTATING_POLICY, late_policy, UNCOMPLETED, (("spec", COMPLETED),)),
+    Kind(kinds.MUTATING_BINDING, late_policy, UNCOMPLETED, (("spec", COMPLETED),)),
     Kind(kinds.POLICY, JUDGED, UNJUDGED, (("spec", JUDGED),)),
     Kind(kinds.POLICY_BINDING, JUDGED, UNJUDGED, (("spec", JUDGED),)),
-    Kind("NodeFeatureRule.nfd.k8s-sigs.io", seen, seen, (("spec", seen),)),
-    Kind("ConfigMap", expected, expected, (("data", expected),)),
+    Kind(
+        "NodeFeatureRule.nfd.k8s-sigs.io", device_labels, device_labels, (("spec", device_labels),)
+    ),
+    Kind("ConfigMap", expected_devices, expected_devices, (("data", expected_devices),)),
     Kind(
         "DeviceClass.resource.k8s.io",
-        _handed_over(harmless("later pods may ask by this name", ALLOCATION)),
-        _handed_over(
-            harmless("running pods keep their devices; later ones stay pending", ALLOCATION)
-        ),
+        _handover(harmless("later pods may ask by this name", ALLOCATION)),
+        _handover(harmless("running pods keep their devices; later ones stay pending", ALLOCATION)),
         (("spec", SELECTED), ("spec.extendedResourceName", RENAMED)),
         replaced=RENAMED,
     ),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from components.accelerators.names import Served, served
+from components.accelerators.names import Served, served_pools
 from components.effects.applying import effect
 from components.effects.placement import Fit, running
 from components.effects.pods import on_both
@@ -15,7 +15,7 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.source import site_of
-from schemas.facts.feature_gates import api_server_gates, operated, runtime_config
+from schemas.facts.feature_gates import api_server_gates, runtime_config, uses_gpu_operator
 from schemas.facts.site import Site
 
 Chosen = Callable[[Site, Served], bool]
@@ -30,7 +30,7 @@ def hosts_where(site: SiteChange, chosen: Chosen) -> dict[str, Fit]:
     found: dict[str, Fit] = {}
     for side in site.sides:
         site_there = site_of(side)
-        for each in served(site_there):
+        for each in served_pools(site_there):
             if chosen(site_there, each):
                 hosts = side.fleet.hosts_of(each.pool.name)
                 found |= {host.name: Fit.MAYBE for host in hosts}
@@ -43,7 +43,7 @@ def otherwise_served(site: SiteChange) -> bool:
     return len({str((api_server_gates(each), runtime_config(each))) for each in sites}) > 1
 
 
-def handed_otherwise(site: SiteChange) -> bool:
+def changes_allocation(site: SiteChange) -> bool:
     """True if devices get to pods in another way."""
     found = [site_of(side).file.accelerators for side in (site.before, site.after) if side]
     ways = [each.model_by for each in found if each]
@@ -55,13 +55,13 @@ def plugin_resource(side: Side | None, pool: str) -> str | None:
     runs."""
     if side is None or side.fleet.context is None:
         return None
-    found = (each.record for each in served(site_of(side)) if each.pool.name == pool)
+    found = (each.record for each in served_pools(site_of(side)) if each.pool.name == pool)
     return next((each.plugin.resource for each in found), None)
 
 
 def by_operator(site: Site, each: Served) -> bool:
     """True if the GPU operator serves a pool."""
-    return operated(site, each.model)
+    return uses_gpu_operator(site, each.model)
 
 
 def concerning(

@@ -18,7 +18,7 @@ from components.accelerators.effects.concerned import by_operator, concerning, h
 from components.effects.applying import Fixed, Kind, effect, former
 from components.effects.bodies import mapping
 from components.effects.placement import Fit, running
-from components.effects.pods import scaled
+from components.effects.pods import scale
 from components.effects.rules import Judge, harmless
 from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.making.daemons import MAX_UNAVAILABLE
@@ -45,7 +45,7 @@ def parts(names: str, more: str = _JOBS_GO_ON, source: str = PARTS) -> Judge:
     ) -> Iterable[Effect]:
         hosts = hosts_where(site, by_operator)
         rolling = mapping(change.one.body, "spec", "daemonsets", "rollingUpdate")
-        count = scaled(rolling.get("maxUnavailable", MAX_UNAVAILABLE), running(site.side, hosts))
+        count = scale(rolling.get("maxUnavailable", MAX_UNAVAILABLE), running(site.side, hosts))
         why = f"the operator's pods of {names} restart, {max(1, count)} at a time; {more}"
         told = effect(change, field, Impact.POD_RESTART, why, source)
         yield concerning(site, told, hosts)
@@ -81,10 +81,14 @@ def automatic(
         yield effect(change, field, Impact.NONE, why, UPGRADE)
         return
     why = f"hosts whose driver is older than it should be are renewed now: {_renewal(policy)}"
-    yield concerning(site, _drained(change, field, why, policy), hosts_where(site, by_operator))
+    yield concerning(
+        site, _drain_effect(change, field, why, policy), hosts_where(site, by_operator)
+    )
 
 
-def _drained(change: ObjectChange, field: FieldChange | None, why: str, policy: Json) -> Effect:
+def _drain_effect(
+    change: ObjectChange, field: FieldChange | None, why: str, policy: Json
+) -> Effect:
     told = effect(change, field, Impact.DRAIN, why, UPGRADE)
     return told._replace(at_once=_at_a_time(policy))
 
@@ -123,7 +127,7 @@ def driver(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
         yield effect(change, field, Impact.NONE, why, DRIVERS)
         return
     why = f"the driver is renewed: {_renewal(policy)}"
-    yield concerning(site, _drained(change, field, why, policy), _pool_of(site, change))
+    yield concerning(site, _drain_effect(change, field, why, policy), _pool_of(site, change))
 
 
 def _pool_of(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:

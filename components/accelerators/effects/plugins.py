@@ -27,7 +27,7 @@ def _renaming(rule: Rule) -> Rule:
     def judge(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
-        renamed = _renamed(site, change)
+        renamed = _resource_change(site, change)
         for each in rule.judge(site, change, field):
             if renamed and each.impact is Impact.POD_RESTART:
                 why, source = f"{each.why}; {renamed}", f"{each.source}; {DEVICES}"
@@ -38,7 +38,7 @@ def _renaming(rule: Rule) -> Rule:
     return rule._replace(judge=judge)
 
 
-def _renamed(site: SiteChange, change: ObjectChange) -> str:
+def _resource_change(site: SiteChange, change: ObjectChange) -> str:
     """The effect on a pool's devices where their resource changes; empty where it does not."""
     _, part, pool = change.one.name.split("/")
     before, after = (plugin_resource(side, pool) for side in (site.before, site.after))

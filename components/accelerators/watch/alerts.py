@@ -15,7 +15,7 @@ from schemas.facts.site import Site
 from schemas.model.remediation import Xids
 from schemas.model.vocabulary import Fault
 
-CARD = "max by (node, gpu, UUID, pci_bus_id)"
+DEVICE = "max by (node, gpu, UUID, pci_bus_id)"
 """What a device is called, whichever pod of the exporter tells of it."""
 SHOWN = "1h"
 """How long an error that happens once is shown."""
@@ -32,7 +32,7 @@ def rules(site: Site, *, dcgm: bool) -> list[Alert]:
     elif dcgm:
         found.append(_last_xid(site))
     if dcgm:
-        found.append(_worn_out(site))
+        found.append(_memory_wear(site))
     return found
 
 
@@ -63,8 +63,8 @@ def _last_xid(site: Site) -> Alert:
     xids = Xids()
     numbers = sorted({*xids.watch, *xids.reboot})
     last = of(site, DCGM, "DCGM_FI_DEV_XID_ERRORS")
-    now = f"{CARD} ({recent(last)})"
-    then = f"{CARD} (last_over_time({last}[1h] offset {SHOWN}))"
+    now = f"{DEVICE} ({recent(last)})"
+    then = f"{DEVICE} (last_over_time({last}[1h] offset {SHOWN}))"
     any_of = " or ".join(f"{now} == {number}" for number in numbers)
     return Alert(
         "AcceleratorXid",
@@ -76,11 +76,11 @@ def _last_xid(site: Site) -> Alert:
     )
 
 
-def _worn_out(site: Site) -> Alert:
+def _memory_wear(site: Site) -> Alert:
     failed = recent(of(site, DCGM, "DCGM_FI_DEV_ROW_REMAP_FAILURE"))
     return Alert(
         "AcceleratorMemoryWornOut",
-        f"{CARD} ({failed}) > 0",
+        f"{DEVICE} ({failed}) > 0",
         "15m",
         "{{ $labels.node }}: accelerator {{ $labels.gpu }} ({{ $labels.UUID }}) has no spare rows "
         "of memory left",

@@ -3,7 +3,7 @@
 from components.accelerators.names import NAMESPACE
 from components.accelerators.plugins import EXPORTER
 from components.making.watch import Scrape
-from schemas.facts.feature_gates import operated
+from schemas.facts.feature_gates import uses_gpu_operator
 from schemas.facts.site import Site
 
 DCGM = "dcgm-exporter"
@@ -21,7 +21,7 @@ def scrapes(site: Site) -> list[Scrape]:
         program = site.accelerators[model].exporter if model else None
         if model is None or program is None:
             continue
-        if operated(site, model):
+        if uses_gpu_operator(site, model):
             by_operator = True
         else:
             found.setdefault((site.accelerators[model].vendor, program.port), []).append(pool.name)

@@ -20,7 +20,7 @@ from components.machines.effects.anykind import (
     metadata_rules,
     not_known,
     of_field,
-    refused,
+    refusal,
 )
 from components.machines.effects.concerned import value
 from components.making.manifest import Json, Manifest
@@ -112,7 +112,7 @@ RULES = [
     *metadata_rules(KIND),
     Rule(KIND, path("spec.preAllocations"), _address),
     Rule(KIND, path("spec.pools"), _pools),
-    Rule(KIND, path("spec.namePrefix"), refused("the webhook refuses another prefix", _WEBHOOK)),
+    Rule(KIND, path("spec.namePrefix"), refusal("the webhook refuses another prefix", _WEBHOOK)),
     Rule(
         KIND,
         path("spec.clusterName"),

@@ -11,7 +11,7 @@ from components.effects.vocabulary import (
     ObjectChange,
     SiteChange,
 )
-from components.machines.effects.concerned import dotted, either
+from components.machines.effects.concerned import either, format_path
 from components.making.manifest import GroupKind
 
 FieldJudge = Callable[[SiteChange, ObjectChange, FieldChange], Iterable[Effect]]
@@ -58,7 +58,7 @@ def _another(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iter
     """
     held = any(side is not None and side.protect for side in (change.before, change.after))
     why = (
-        f"with another {dotted(field.path)} Pulumi makes a new object and deletes the old one"
+        f"with another {format_path(field.path)} Pulumi makes a new object and deletes the old one"
         + (", which it refuses while that is protected" if held else "")
         + "; what becomes of its machines meanwhile is not known"
     )
@@ -67,7 +67,7 @@ def _another(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iter
     yield Effect(Impact.UNKNOWN, change.name, field.path, why, PULUMI, hosts, None, action)
 
 
-def gone(change: ObjectChange) -> Action:
+def removal_action(change: ObjectChange) -> Action:
     """The action on an object that a site no longer makes."""
     if change.one.keep:
         return Action.LEFT
@@ -86,14 +86,14 @@ def coming_and_going(added: str, removed: str, source: str) -> Judge:
         _site: SiteChange, change: ObjectChange, _field: FieldChange | None
     ) -> Iterable[Effect]:
         new = change.before is None
-        action = Action.ADDED if new else gone(change)
+        action = Action.ADDED if new else removal_action(change)
         why = added if new else removal(action, removed)
         yield Effect(Impact.NONE, change.name, (), why, source, action=action)
 
     return judge
 
 
-def refused(why: str, source: str) -> Judge:
+def refusal(why: str, source: str) -> Judge:
     """A judge of fields that a webhook does not let change; the attempt affects no machine."""
 
     def judge(

@@ -15,11 +15,11 @@ from components.effects.vocabulary import (
 from components.machines.effects import kinds
 from components.machines.effects.anykind import (
     coming_and_going,
-    gone,
     metadata_rules,
     not_known,
     of_field,
     removal,
+    removal_action,
 )
 from components.machines.effects.concerned import either, members
 
@@ -63,7 +63,7 @@ def _holding(what: str, source: str, impact: Impact = Impact.REMOVE) -> Judge:
             why = "no host is affected: machines are made for the control plane and the pools"
             yield Effect(Impact.NONE, change.name, (), why, source, action=Action.ADDED)
             return
-        action, hosts = gone(change), members(site.before, change)
+        action, hosts = removal_action(change), members(site.before, change)
         why = removal(action, what)
         yield Effect(impact, change.name, (), why, source, hosts, action=action)
 

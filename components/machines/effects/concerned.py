@@ -81,12 +81,12 @@ def number(manifest: Manifest | None, *steps: str | int) -> int:
     return found if isinstance(found, int) else 0
 
 
-def capped(hosts: tuple[str, ...], count: int) -> int | None:
+def limit_below(hosts: tuple[str, ...], count: int) -> int | None:
     """``count`` where it is less than all the hosts, as an effect's ``at_most`` wants it."""
     return count if count < len(hosts) else None
 
 
-def dotted(path: Path) -> str:
+def format_path(path: Path) -> str:
     """A path for a person: ``spec.files[0].content``; a step that is no plain word is in
     brackets."""
     steps = (

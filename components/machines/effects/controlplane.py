@@ -17,12 +17,18 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.machines.effects import kinds
-from components.machines.effects.anykind import gone, metadata_rules, of_field, refused, removal
-from components.machines.effects.concerned import capped, dotted, members, number, value
-from components.machines.effects.labels import relabelled
-from components.machines.effects.scale import DELETE_MACHINE, scaled, settled
+from components.machines.effects.anykind import (
+    metadata_rules,
+    of_field,
+    refusal,
+    removal,
+    removal_action,
+)
+from components.machines.effects.concerned import format_path, limit_below, members, number, value
+from components.machines.effects.labels import label_change
+from components.machines.effects.scale import DELETE_MACHINE, replica_change, staying_machines
 from components.machines.effects.templates import because
-from components.machines.effects.versions import PREFLIGHT, parsed
+from components.machines.effects.versions import PREFLIGHT, parse_version
 
 KIND = kinds.CONTROL_PLANE
 COMPARED = "Cluster API v1.13.6, controlplane/kubeadm/internal/filters.go"
@@ -47,13 +53,15 @@ _FIRST_ONLY = "nodeRegistration patches skipPhases timeouts bootstrapTokens loca
 """Those of the initConfiguration that may change: only the machine that ran ``kubeadm init`` is
 compared by them."""
 _UNCOMPARED = ("clusterConfiguration.dns", "joinConfiguration.discovery")
-_REFUSED = refused("the webhook refuses: this cannot be changed later", _WEBHOOK)
+_REFUSED = refusal("the webhook refuses: this cannot be changed later", _WEBHOOK)
 ROLLING_FIELDS = (path("spec.version"), _REFERENCE, _CONFIG)
 
 
 def _skips(change: ObjectChange) -> bool:
     """True if a minor version is left out, so that the webhook refuses the whole change."""
-    was, now = (parsed(value(each, "spec", "version")) for each in (change.before, change.after))
+    was, now = (
+        parse_version(value(each, "spec", "version")) for each in (change.before, change.after)
+    )
     return bool(was) and now[1:2] >= (was[1] + 2,)
 
 
@@ -62,7 +70,7 @@ def _roll(site: SiteChange, change: ObjectChange, field: FieldChange, what: str)
     if _skips(change):
         why = "the webhook refuses to leave out a minor version, and with it all of this change"
         return Effect(Impact.NONE, change.name, field.path, why, _WEBHOOK, action=Action.REFUSED)
-    hosts, at_most = settled(site, change)
+    hosts, at_most = staying_machines(site, change)
     surge = value(change.after, *path("spec.rollout.strategy.rollingUpdate.maxSurge"))
     first = "a new one on a free host first" if surge in (1, ABSENT) else "an old one goes first"
     why = f"{what}, so Cluster API replaces the control plane's machines one at a time, {first}"
@@ -72,7 +80,7 @@ def _roll(site: SiteChange, change: ObjectChange, field: FieldChange, what: str)
 @of_field
 def _config(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """A field that every machine is compared by."""
-    effect = _roll(site, change, field, f"{dotted(field.path)} changed")
+    effect = _roll(site, change, field, f"{format_path(field.path)} changed")
     init = value(change.after, *_CONFIG, "initConfiguration")
     join = value(change.after, *_CONFIG, "joinConfiguration")
     if field.path[2] == "joinConfiguration" and init != join:
@@ -87,7 +95,7 @@ def _cluster(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iter
     is a change that the webhook does not list."""
     known = set(_MUTABLE["clusterConfiguration"].split())
     if field.before is ABSENT and isinstance(field.after, dict) and set(field.after) <= known:
-        yield _roll(site, change, field, f"{dotted(field.path)} is new")
+        yield _roll(site, change, field, f"{format_path(field.path)} is new")
     else:
         yield from _REFUSED(site, change, field)
 
@@ -101,9 +109,9 @@ def _init(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterato
         why = "kubeadm init alone reads it; machines that joined are compared by joinConfiguration"
         yield Effect(Impact.NONE, change.name, field.path, why, COMPARED)
         return
-    effect = _roll(site, change, field, f"{dotted(field.path)} changed")
+    effect = _roll(site, change, field, f"{format_path(field.path)} changed")
     why = "kubeadm init alone reads it: the machine that ran it is replaced, if it still is there"
-    yield effect._replace(why=why, at_most=capped(effect.hosts, 1))
+    yield effect._replace(why=why, at_most=limit_below(effect.hosts, 1))
 
 
 @of_field
@@ -115,7 +123,7 @@ def _reference(site: SiteChange, change: ObjectChange, field: FieldChange) -> It
 def _version(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """One minor up at most; the way back is refused by nobody."""
     effect = _roll(site, change, field, f"the version goes from {field.before} to {field.after}")
-    was, now = parsed(field.before), parsed(field.after)
+    was, now = parse_version(field.before), parse_version(field.after)
     if _skips(change):
         why = f"the webhook refuses {field.after} after {field.before}: one minor version at a time"
         yield effect._replace(why=why)
@@ -140,7 +148,7 @@ def _lagging(site: SiteChange, minor: tuple[int, ...]) -> bool:
     found = site.after.objects.values() if site.after else ()
     version = path("spec.template.spec.version")
     return any(
-        parsed(value(each, *version))[:2] != minor
+        parse_version(value(each, *version))[:2] != minor
         for each in found
         if each.group_kind == kinds.DEPLOYMENT
     )
@@ -148,17 +156,17 @@ def _lagging(site: SiteChange, minor: tuple[int, ...]) -> bool:
 
 @of_field
 def _replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
-    yield from scaled(site, change, field, _CHOSEN, _SCALE)
+    yield from replica_change(site, change, field, _CHOSEN, _SCALE)
 
 
 def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -> Iterator[Effect]:
     if change.before is None:
         hosts = members(site.after, change)
         why = "its machines are installed one after the other, the first with kubeadm init"
-        most, action = capped(hosts, number(change.after, "spec", "replicas")), Action.ADDED
+        most, action = limit_below(hosts, number(change.after, "spec", "replicas")), Action.ADDED
         yield Effect(Impact.ADD, change.name, (), why, _SCALE, hosts, most, action)
         return
-    hosts, action = members(site.before, change), gone(change)
+    hosts, action = members(site.before, change), removal_action(change)
     what = "once no worker Machine is left, all its Machines are deleted at once, without drains"
     why, source = removal(action, what), f"{_CONTROLLER}/controller.go"
     yield Effect(Impact.REMOVE, change.name, (), why, source, hosts, action=action)
@@ -174,7 +182,7 @@ RULES = [
         path("spec.machineTemplate"),
         harmless("goes to each Machine in place: none is replaced for it", COMPARED),
     ),
-    Rule(KIND, path("spec.machineTemplate.metadata.labels"), relabelled),
+    Rule(KIND, path("spec.machineTemplate.metadata.labels"), label_change),
     *(
         Rule(KIND, path(f"spec.{each}"), harmless("acts on what comes, on no machine now", _SCALE))
         for each in ("rollout", "remediation", "machineNaming")

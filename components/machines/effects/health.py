@@ -15,8 +15,15 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.machines.effects import controlplane, kinds, workers
-from components.machines.effects.anykind import coming_and_going, metadata_rules, of_field, refused
-from components.machines.effects.concerned import capped, either, groups, number, staying, value
+from components.machines.effects.anykind import coming_and_going, metadata_rules, of_field, refusal
+from components.machines.effects.concerned import (
+    either,
+    groups,
+    limit_below,
+    number,
+    staying,
+    value,
+)
 from components.making.manifest import Manifest
 
 KIND = kinds.HEALTH_CHECK
@@ -44,7 +51,7 @@ def _acts(site: SiteChange, change: ObjectChange, field: FieldChange, when: str)
     does = "replaced: their hosts are wiped and installed again" if replaces else "power-cycled"
     why = f"{when} are {does}; Git does not say which those are, if any"
     impact = Impact.REIMAGE if replaces else Impact.REBOOT
-    most = capped(hosts, _limit(change.after, len(hosts)))
+    most = limit_below(hosts, _limit(change.after, len(hosts)))
     return Effect(impact, change.name, field.path, why, _CHECK, hosts, most)
 
 
@@ -154,7 +161,7 @@ RULES = [
     Rule(KIND, path("spec.remediation.triggerIf"), _trigger),
     Rule(KIND, _TEMPLATE, _remedy),
     Rule(KIND, path("spec.selector"), harmless(f"whom it looks after; {_LATER}", _CHECK)),
-    Rule(KIND, path("spec.clusterName"), refused("the webhook refuses another cluster", _WEBHOOK)),
+    Rule(KIND, path("spec.clusterName"), refusal("the webhook refuses another cluster", _WEBHOOK)),
     Rule(KIND, (), _WHOLE, whole=True),
     *metadata_rules(REMEDY),
     Rule(

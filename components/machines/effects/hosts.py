@@ -18,7 +18,7 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.machines.effects import kinds
-from components.machines.effects.anykind import gone, metadata_rules, of_field, removal
+from components.machines.effects.anykind import metadata_rules, of_field, removal, removal_action
 from components.machines.effects.concerned import groups_named, hosts_in, many, value
 from components.machines.effects.scale import DELETE_MACHINE
 from components.machines.effects.workers import ROLLING_FIELDS
@@ -42,7 +42,7 @@ _WEBHOOK = "BMO v0.13.2, internal/webhooks/metal3.io/v1alpha1/baremetalhost_vali
 _NEXT = "the running machine keeps the former: {} when the host is installed next"
 
 
-def _noted(why: str, source: str, action: Action | None = None) -> Judge:
+def _harmless(why: str, source: str, action: Action | None = None) -> Judge:
     """A judge of a field that concerns the host, and does nothing to it now."""
 
     def judge(
@@ -65,7 +65,7 @@ def _pool(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterato
         why = "a label by which control plane machines find hosts; read when one is made"
         yield Effect(Impact.NONE, change.name, field.path, why, _PROVIDER, (change.one.key[3],))
         return
-    yield _moved(site, change, field, (str(field.before), ""), (str(field.after), ""))
+    yield _move_effect(site, change, field, (str(field.before), ""), (str(field.after), ""))
 
 
 @of_field
@@ -76,7 +76,7 @@ def _zone(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterato
     groups = groups_named(site.before, str(before)), groups_named(site.after, str(after))
     if before == after and all(each and each[0].zone for each in groups):
         zones = (str(before), str(field.before)), (str(after), str(field.after))
-        yield _moved(site, change, field, *zones)
+        yield _move_effect(site, change, field, *zones)
         return
     why = _NEXT.format("its node gets the label of the other zone")
     yield Effect(Impact.NONE, change.name, field.path, why, _DATA, (change.one.key[3],))
@@ -86,7 +86,7 @@ Group = tuple[str, str]
 """A pool, and a zone of it or "" for all."""
 
 
-def _moved(
+def _move_effect(
     site: SiteChange, change: ObjectChange, field: FieldChange, old: Group, new: Group
 ) -> Effect:
     """The fate of a host that another group of machines finds from now on.
@@ -94,9 +94,9 @@ def _moved(
     Nobody tells its Machine. It goes if the group that it leaves is to have fewer; whether another
     comes depends on the group that it joins waiting for a host.
     """
-    leaves, joins = _called(old), _called(new)
+    leaves, joins = _group_name(old), _group_name(new)
     hosts = (change.one.key[3],)
-    if _rolled(site, change, old):
+    if _rolls_out(site, change, old):
         why = (
             f"{leaves} is replaced, and with it the Machine that this host still has of it; then "
             f"the host is wiped, and serves {joins} if that lacks one"
@@ -127,11 +127,11 @@ def _moved(
     return Effect(Impact.REIMAGE, change.name, field.path, why, _PROVIDER, hosts)
 
 
-def _called(group: Group) -> str:
+def _group_name(group: Group) -> str:
     return f"{group[0]} in zone {group[1]}" if group[1] else f"pool {group[0]}"
 
 
-def _rolled(site: SiteChange, change: ObjectChange, group: Group) -> bool:
+def _rolls_out(site: SiteChange, change: ObjectChange, group: Group) -> bool:
     """True if the machines of the group that a host leaves are replaced in the same change."""
     zone = value(change.before, "metadata", "labels", ZONE_LABEL)
     groups = (each for each in groups_named(site.before, group[0]) if each.zone in ("", zone))
@@ -154,7 +154,7 @@ def _whole(_site: SiteChange, change: ObjectChange, _field: FieldChange | None) 
         )
         yield Effect(Impact.ADD, change.name, (), why, _STATES, hosts, action=Action.ADDED)
         return
-    action = gone(change)
+    action = removal_action(change)
     what = (
         "deleting a BareMetalHost wipes and powers off the host without a drain; its Machine stays "
         "behind without a host, and counts, until someone deletes it"
@@ -170,28 +170,28 @@ RULES = [
     Rule(
         KIND,
         ("metadata", "labels", RACK_LABEL),
-        _noted(_NEXT.format("its node gets the label of the other rack"), _DATA),
+        _harmless(_NEXT.format("its node gets the label of the other rack"), _DATA),
     ),
     Rule(
         KIND,
         ("metadata", "labels", FAILURE_DOMAIN_LABEL),
-        _noted("only preferred when a Machine chooses a host; a running one stays", _PROVIDER),
+        _harmless("only preferred when a Machine chooses a host; a running one stays", _PROVIDER),
     ),
     Rule(
         KIND,
         ("metadata", "annotations", BOOT_MAC_ANNOTATION),
-        _noted(_NEXT.format("the other NIC gets the address"), _DATA),
+        _harmless(_NEXT.format("the other NIC gets the address"), _DATA),
     ),
     Rule(
         KIND,
         ("metadata", "annotations", SERIAL_ANNOTATION),
-        _noted("for people to find the host by; no controller reads it", "foresite"),
+        _harmless("for people to find the host by; no controller reads it", "foresite"),
     ),
     *metadata_rules(KIND),
     Rule(
         KIND,
         path("spec.bmc.address"),
-        _noted(
+        _harmless(
             "the webhook refuses another BMC address of a host that is registered: detach it first "
             "(annotation baremetalhost.metal3.io/detached); its machine goes on",
             _WEBHOOK,
@@ -201,7 +201,7 @@ RULES = [
     Rule(
         KIND,
         path("spec.bmc.credentialsName"),
-        _noted(
+        _harmless(
             "the BMC is logged in to anew, and the machine goes on; where that fails the host is "
             "not power-cycled and not chosen for a Machine until it is put right",
             f"{_REGISTER}; {_SETTINGS}",
@@ -210,7 +210,7 @@ RULES = [
     Rule(
         KIND,
         path("spec.bmc.disableCertificateVerification"),
-        _noted(
+        _harmless(
             "handed on only together with other credentials or another BMC address, or when the "
             "host is registered anew",
             _REGISTER,
@@ -219,7 +219,7 @@ RULES = [
     Rule(
         KIND,
         path("spec.bootMACAddress"),
-        _noted(
+        _harmless(
             "the webhook refuses another bootMACAddress for good: the way is to remove the host "
             "and add it again, which wipes it",
             _WEBHOOK,
@@ -229,12 +229,12 @@ RULES = [
     Rule(
         KIND,
         path("spec.bootMode"),
-        _noted(_NEXT.format("it boots in the other mode"), _STATES),
+        _harmless(_NEXT.format("it boots in the other mode"), _STATES),
     ),
     Rule(
         KIND,
         path("spec.rootDeviceHints"),
-        _noted(
+        _harmless(
             _NEXT.format("the other disk is taken") + "; a free host is prepared anew, without "
             "power-cycling it",
             f"{_SETTINGS}; BMO v0.13.2, pkg/provisioner/ironic/ironic.go",
@@ -244,7 +244,7 @@ RULES = [
         Rule(
             KIND,
             path(f"spec.{each}"),
-            _noted("the Metal3 provider's once the host is there: Pulumi ignores it", _PROVIDER),
+            _harmless("the Metal3 provider's once the host is there: Pulumi ignores it", _PROVIDER),
         )
         for each in ("online", "automatedCleaningMode")
     ),

@@ -7,23 +7,23 @@ which takes labels off again that a Machine no longer has.
 from collections.abc import Iterator
 
 from components.effects.placement import Fit, running
-from components.effects.relabelled import Moved, moved
+from components.effects.relabelled import Moved, reselections
 from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.machines.effects.anykind import of_field
-from components.machines.effects.concerned import capped, staying
-from schemas.kubernetes.node_labels import synced
+from components.machines.effects.concerned import limit_below, staying
+from schemas.kubernetes.node_labels import copied_to_nodes
 
 PATCHED = "Cluster API v1.13.6, internal/controllers/machine/machine_controller_noderef.go"
 DAEMONS = "Kubernetes 1.34, pkg/controller/daemon/daemon_controller.go (podsShouldBeOnNode)"
 
 
 @of_field
-def relabelled(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def label_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """Labels go to each Machine, and those of some domains to its node: no machine is replaced.
     DaemonSets that select nodes by them come or go."""
     why = "labels go to each Machine and some to its node, in place: no machine is replaced for it"
     yield Effect(Impact.NONE, change.name, field.path, why, PATCHED)
-    for each in moved(site, staying(site, change), _keys(field)):
+    for each in reselections(site, staying(site, change), _keys(field)):
         yield _effect(site, change, field, each)
 
 
@@ -31,17 +31,17 @@ def _keys(field: FieldChange) -> set[str]:
     """The labels that differ and reach nodes: one, or those of a map."""
     *_, last = field.path
     if last != "labels":
-        return {str(last)} if synced(str(last)) else set()
+        return {str(last)} if copied_to_nodes(str(last)) else set()
     sides = [each if isinstance(each, dict) else {} for each in (field.before, field.after)]
     every = {str(key) for side in sides for key in side}
-    return {key for key in every if synced(key) and sides[0].get(key) != sides[1].get(key)}
+    return {key for key in every if copied_to_nodes(key) and sides[0].get(key) != sides[1].get(key)}
 
 
 def _effect(site: SiteChange, change: ObjectChange, field: FieldChange, found: Moved) -> Effect:
     title, hosts = found.manifest.title, tuple(found.hosts)
     unsure = Fit.MAYBE in found.hosts.values()
     count = running(site.side, hosts)
-    most = count if unsure else capped(hosts, count)
+    most = count if unsure else limit_below(hosts, count)
     if found.manifest.kind != "DaemonSet":
         why = f"{title} selects other nodes by this label: what its operator does is not known"
         return Effect(Impact.UNKNOWN, change.name, field.path, why, PATCHED, hosts, most)

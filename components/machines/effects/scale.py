@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.machines.effects.concerned import (
-    capped,
     either,
+    limit_below,
     many,
     members,
     number,
@@ -19,7 +19,7 @@ from components.machines.effects.concerned import (
 DELETE_MACHINE = "cluster.x-k8s.io/delete-machine"
 
 
-def scaled(
+def replica_change(
     site: SiteChange, change: ObjectChange, field: FieldChange, chosen: str, source: str
 ) -> Iterator[Effect]:
     """The effect of another number of machines; ``chosen`` gives the pace and the choice of
@@ -48,7 +48,7 @@ def _fewer(
             f"others lose theirs, unless the former are marked with {DELETE_MACHINE} before"
         )
     hosts = stay or before
-    at_most = capped(hosts, was - now)
+    at_most = limit_below(hosts, was - now)
     return Effect(Impact.REMOVE, change.name, field.path, why, source, hosts, at_most)
 
 
@@ -62,13 +62,13 @@ def _more(site: SiteChange, change: ObjectChange, field: FieldChange, source: st
         f"replicas go from {was} to {now}: {many(now - was, 'Machine')} more, each on a free host "
         "of the pool, which is installed and joins"
     )
-    at_most = capped(hosts, now - was)
+    at_most = limit_below(hosts, now - was)
     return Effect(Impact.ADD, change.name, field.path, why, source, hosts, at_most)
 
 
-def settled(site: SiteChange, change: ObjectChange) -> tuple[tuple[str, ...], int | None]:
+def staying_machines(site: SiteChange, change: ObjectChange) -> tuple[tuple[str, ...], int | None]:
     """The hosts that may run a machine on both sides, and the most that do: spares do not, and a
     surplus machine is not replaced."""
     hosts = staying(site, change)
     sides = (change.before, change.after)
-    return hosts, capped(hosts, min(number(each, "spec", "replicas") for each in sides))
+    return hosts, limit_below(hosts, min(number(each, "spec", "replicas") for each in sides))

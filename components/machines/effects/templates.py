@@ -19,7 +19,7 @@ from components.effects.vocabulary import (
 )
 from components.machines.effects import kinds
 from components.machines.effects.anykind import coming_and_going, metadata_rules, of_field
-from components.machines.effects.concerned import dotted, value
+from components.machines.effects.concerned import format_path, value
 from components.making.manifest import GroupKind
 
 SHOWN_FIELDS = 3
@@ -30,7 +30,9 @@ _DATA_TEMPLATE = path("spec.template.spec.dataTemplate")
 
 
 @of_field
-def _renamed(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+def _template_rename(
+    _site: SiteChange, change: ObjectChange, field: FieldChange
+) -> Iterable[Effect]:
     """The content differs, so the name does: a second template beside the first."""
     why = (
         "the new template is created beside the old one, which stays while machines use it; "
@@ -112,7 +114,7 @@ def _fields(site: SiteChange, change: ObjectChange) -> Iterator[tuple[str, str]]
         if inner is not None and inner.before is not None:
             yield from _fields(site, inner)
         else:
-            yield dotted(field.path).removeprefix("spec.template.spec."), change.one.name
+            yield format_path(field.path).removeprefix("spec.template.spec."), change.one.name
 
 
 def _rules(kind: GroupKind) -> Iterator[Rule]:
@@ -128,7 +130,7 @@ def _rules(kind: GroupKind) -> Iterator[Rule]:
 
 
 RULES = [
-    *(Rule(kind, path("metadata.name"), _renamed) for kind in kinds.TEMPLATES),
+    *(Rule(kind, path("metadata.name"), _template_rename) for kind in kinds.TEMPLATES),
     *(rule for kind in kinds.TEMPLATES for rule in _rules(kind)),
 ]
 """The rules of templates that machines are made from."""

@@ -24,7 +24,7 @@ class Hold(NamedTuple):
     stuck: bool = False
 
 
-def parsed(version: Any) -> tuple[int, ...]:
+def parse_version(version: Any) -> tuple[int, ...]:
     """``v1.34.3`` as three numbers; empty for a text that is no version."""
     parts = str(version).removeprefix("v").split(".")
     numbers = len(parts) == 3 and all(part.isdecimal() for part in parts)
@@ -43,12 +43,12 @@ def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
     its, was = (value(control_plane(side), "spec", "version") for side in (site.after, site.before))
     at = ("spec", "template", "spec", "version")
     wanted, had = value(change.after, *at), value(change.before, *at)
-    mine, theirs, theirs_before = parsed(wanted), parsed(its), parsed(was)
+    mine, theirs, theirs_before = parse_version(wanted), parse_version(its), parse_version(was)
     if not mine or not theirs:
         return None
     # The policy looks at what the control plane runs, which when applied is the earlier version.
     running = theirs_before or theirs
-    if wanted != had and mine[:2] > running[:2] and _guarded(site.after):
+    if wanted != had and mine[:2] > running[:2] and _has_version_guard(site.after):
         return Hold(
             f"the management cluster refuses this until every control plane machine runs {its}: "
             "apply again then",
@@ -69,7 +69,7 @@ def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
     return None
 
 
-def _guarded(side: Side | None) -> bool:
+def _has_version_guard(side: Side | None) -> bool:
     """True if the site's policy on versions of workers is there (upgrade.py)."""
     return side is not None and {each.group_kind for each in side.objects.values()}.issuperset(
         kinds.GUARDS

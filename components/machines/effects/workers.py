@@ -12,19 +12,25 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.machines.effects import kinds
-from components.machines.effects.anykind import gone, metadata_rules, not_known, of_field, removal
+from components.machines.effects.anykind import (
+    metadata_rules,
+    not_known,
+    of_field,
+    removal,
+    removal_action,
+)
 from components.machines.effects.concerned import (
-    capped,
-    dotted,
+    format_path,
     groups,
     hosts_in,
+    limit_below,
     many,
     members,
     number,
     value,
 )
-from components.machines.effects.labels import relabelled
-from components.machines.effects.scale import DELETE_MACHINE, scaled, settled
+from components.machines.effects.labels import label_change
+from components.machines.effects.scale import DELETE_MACHINE, replica_change, staying_machines
 from components.machines.effects.templates import because
 from components.machines.effects.versions import PREFLIGHT, hold
 from schemas.kubernetes.selectors import has_labels
@@ -49,10 +55,10 @@ ROLLING_FIELDS = tuple(
 
 
 @of_field
-def _replaced(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def _replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """A field of the template that Cluster API compares differs: its machines are replaced."""
     what = _what(site, change, field)
-    hosts, at_most = settled(site, change)
+    hosts, at_most = staying_machines(site, change)
     held = hold(site, change)
     action = Action.REFUSED if held and held.refused else None
     if value(change.after, "spec", "rollout", "strategy", "type") == "OnDelete":
@@ -70,7 +76,7 @@ def _replaced(site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
     out = number(change.after, "spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable")
     if held and held.stuck and out:
         why = f"{many(out, 'Machine')} at most are deleted and none is made: {held.why}"
-        most = capped(hosts, out)
+        most = limit_below(hosts, out)
         yield Effect(Impact.REMOVE, change.name, field.path, why, PREFLIGHT, hosts, most)
 
 
@@ -80,13 +86,13 @@ def _what(site: SiteChange, change: ObjectChange, field: FieldChange) -> str:
         at = ("spec", "template", "spec", *reference)
         if field.path[: len(at)] == at:
             return because(site, change, at)
-    return f"{dotted(field.path)} goes from {field.before} to {field.after}"
+    return f"{format_path(field.path)} goes from {field.before} to {field.after}"
 
 
 @of_field
 def _replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     held = hold(site, change)
-    for effect in scaled(site, change, field, _CHOSEN, _ORDER):
+    for effect in replica_change(site, change, field, _CHOSEN, _ORDER):
         if effect.impact is Impact.ADD and held:
             effect = effect._replace(why=f"{effect.why}; {held.why}", source=PREFLIGHT)
         if held and held.refused:
@@ -98,7 +104,7 @@ def _replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
 def _strategy(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """RollingUpdate again after OnDelete replaces whatever was left behind meanwhile."""
     if field.after != "OnDelete":
-        hosts, at_most = settled(site, change)
+        hosts, at_most = staying_machines(site, change)
         why = (
             "machines that still are of an earlier template, because OnDelete left them alone, are "
             "replaced now; Git does not say whether there are any"
@@ -123,7 +129,7 @@ def _selector(site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
         "MachineSets count machines by these labels: those without them are counted no more and as "
         "many new ones are asked for; what becomes of the others is not known"
     )
-    hosts, at_most = settled(site, change)
+    hosts, at_most = staying_machines(site, change)
     yield Effect(Impact.UNKNOWN, change.name, field.path, why, _SETS, hosts, at_most)
 
 
@@ -133,9 +139,9 @@ def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -
 
 def _going(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
     """All its machines go together: the deletion of a MachineSet knows no max_unavailable."""
-    hosts, action = members(site.before, change), gone(change)
+    hosts, action = members(site.before, change), removal_action(change)
     why = removal(action, "with it all its Machines are deleted at once")
-    most = capped(hosts, number(change.before, "spec", "replicas"))
+    most = limit_below(hosts, number(change.before, "spec", "replicas"))
     yield Effect(Impact.REMOVE, change.name, (), why, _SETS, hosts, most, action)
 
 
@@ -151,7 +157,7 @@ def _coming(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
     action = Action.REFUSED if held and held.refused else Action.ADDED
     if new or not taken:
         why = f"{many(replicas, 'Machine')}, each on a free host that is installed and joins{more}"
-        most = capped(new, replicas)
+        most = limit_below(new, replicas)
         yield Effect(Impact.ADD, change.name, (), why, _SETS, new, most, action)
     if taken:
         pools = {group.pool for group in groups(site.after, change)}
@@ -161,7 +167,7 @@ def _coming(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
             f"its Machines wait for hosts that run machines of {whose}; when those are deleted, "
             f"the hosts are wiped and installed again{more}"
         )
-        most = capped(taken, replicas)
+        most = limit_below(taken, replicas)
         yield Effect(Impact.REIMAGE, change.name, (), why, _SETS, taken, most, action)
 
 
@@ -171,7 +177,7 @@ def _in_place(what: str, source: str = COMPARED) -> Judge:
 
 RULES = [
     *metadata_rules(KIND),
-    *(Rule(KIND, at, _replaced) for at in ROLLING_FIELDS),
+    *(Rule(KIND, at, _replacement) for at in ROLLING_FIELDS),
     *(
         Rule(KIND, path(f"spec.template.spec.{field}"), _in_place(f"{field} goes to each Machine"))
         for field in ("deletion", "minReadySeconds", "readinessGates", "taints")
@@ -181,7 +187,7 @@ RULES = [
         path("spec.template.metadata"),
         _in_place("labels and annotations go to each Machine, and some labels to its node"),
     ),
-    Rule(KIND, path("spec.template.metadata.labels"), relabelled),
+    Rule(KIND, path("spec.template.metadata.labels"), label_change),
     Rule(KIND, path("spec.replicas"), _replicas),
     Rule(
         KIND,

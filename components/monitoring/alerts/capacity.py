@@ -10,21 +10,21 @@ from collections.abc import Iterator
 from components.making.manifest import Json
 from components.making.promql import (
     ALLOCATABLE,
+    GUARANTEED,
     NODES,
     OUT,
-    PROMISED,
     TEAMS,
     Exporter,
+    answers_recently,
     asks,
     of,
     ready,
     resource_label,
-    seen,
     state,
 )
 from components.making.watch import Alert, Severity, record
 from components.monitoring.alerts.nodes import KNOWN, REINSTALLED, least
-from schemas.facts.feature_gates import handed_by_dra
+from schemas.facts.feature_gates import uses_dra
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 
@@ -41,9 +41,9 @@ def rules(site: Site) -> list[Json | Alert]:
         *(each for pool in pools for each in _of_pool(site, pool)),
         *_sums(),
         *(_machines(site, model) for model in site.models()),
-        *(_requested(site, model) for model in site.models()),
+        *(_requests(site, model) for model in site.models()),
         *_of_teams(site),
-        *(_gone(site, model) for model in site.models()),
+        *(_missing_devices(site, model) for model in site.models()),
     ]
 
 
@@ -53,7 +53,7 @@ def _of_pool(site: Site, pool: Pool) -> Iterator[Json]:
     count = accelerators.count if accelerators else 0
     yield record("accelerators_expected:node", f"{nodes} * {count}", pool=pool.name)
     model = site.model(pool) or ""
-    if handed_by_dra(site, model):
+    if uses_dra(site, model):
         # No metric tells what a DRA driver offers.
         yield record("accelerators_allocatable:node", f"{nodes} * {count}", pool=pool.name)
         return
@@ -83,7 +83,7 @@ def _machines(site: Site, model: str) -> Json:
     return record("accelerators_expected:sum", f"vector({found})", model=model)
 
 
-def _requested(site: Site, model: str) -> Json:
+def _requests(site: Site, model: str) -> Json:
     asked = asks(site, model, 'node!=""')
     alive = of(site, Exporter.KUBE_STATE_METRICS, "kube_pod_status_phase", 'phase="Running"')
     starts = of(site, Exporter.KUBE_STATE_METRICS, "kube_pod_status_phase", 'phase="Pending"')
@@ -103,15 +103,17 @@ def _of_teams(site: Site) -> Iterator[Json]:
                 )
     if promised:
         joined = f"{REQUESTED} * on (namespace) group_left (team) {TEAMS}"
-        yield record("accelerators_used:team", f"sum by (team, model) ({joined}) or {PROMISED} * 0")
+        yield record(
+            "accelerators_used:team", f"sum by (team, model) ({joined}) or {GUARANTEED} * 0"
+        )
 
 
-def _gone(site: Site, model: str) -> Alert:
+def _missing_devices(site: Site, model: str) -> Alert:
     """A dead Node still reports what it offered, so only ready ones count."""
     own = f'{{model="{model}"}}'
     there = f"{ALLOCATABLE}{own} and on (node) {ready(site)} == 1"
     before = f"max_over_time(foresite:accelerators_allocatable:sum{own}[{KNOWN}]) > 0"
-    known = seen(site, Exporter.KUBE_STATE_METRICS)
+    known = answers_recently(site, Exporter.KUBE_STATE_METRICS)
     planned = all(least(site, pool) < 1 for pool in site.pools_with(model))
     return Alert(
         "AcceleratorsGone",

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from components.making.manifest import Json
 from components.making.promql import NODES, Exporter, of, one_of, recent, state
 from components.making.watch import Alert, record
-from components.monitoring.alerts.nodes import named
+from components.monitoring.alerts.nodes import join_node
 from schemas.facts.site import Site
 from schemas.model.monitoring import Thresholds
 
@@ -31,7 +31,7 @@ def rules(site: Site, limits: Thresholds) -> list[Json | Alert]:
         site, "kube_node_status_condition", 'condition="DiskPressure"', 'status="true"'
     )
     return [
-        record("node_disk_used:ratio", _used(site)),
+        record("node_disk_used:ratio", _used_share(site)),
         record("pod_disk_writes:rate1h", _writes(site)),
         Alert(
             "NodeDiskUsed",
@@ -53,14 +53,14 @@ def rules(site: Site, limits: Thresholds) -> list[Json | Alert]:
     ]
 
 
-def _used(site: Site) -> str:
+def _used_share(site: Site) -> str:
     """The used share by node and mount point, of real disks alone. The disk where the cache keeps
     objects does not count: the cache fills it on purpose. Volumes of pods are their owners'."""
     matchers = (f'fstype!~"{NO_DISKS}"', f'mountpoint!~"{VOLUMES}"')
     free = of(site, Exporter.NODE_EXPORTER, "node_filesystem_avail_bytes", *matchers)
     size = of(site, Exporter.NODE_EXPORTER, "node_filesystem_size_bytes", *matchers)
     share = f"(1 - {free} / ({size} > 0))"
-    found = f"max by (node, mountpoint) ({named(site, share)})"
+    found = f"max by (node, mountpoint) ({join_node(site, share)})"
     pools = one_of(pool.name for pool in site.cache_pools())
     of_cache = (
         f'label_replace({NODES}{{pool=~"{pools}"}}, "mountpoint", "{path}", "", "")'

@@ -55,15 +55,15 @@ def _faults(site: Site) -> Iterator[Json]:
     for fault in there:
         yield _fault(site, fault)
     for pool in site.file.pools:
-        for healer in site.healers_of(pool):
-            for fault in site.mended(pool, healer):
+        for remediator in site.remediators_of(pool):
+            for fault in site.repairs(pool, remediator):
                 yield record(
                     "fault_mended:info",
                     "vector(1)",
                     pool=pool.name,
                     fault=fault.value,
-                    healer=healer.name,
-                    kind=healer.kind.value,
+                    healer=remediator.name,
+                    kind=remediator.kind.value,
                 )
 
 

@@ -16,11 +16,11 @@ from components.making.promql import (
     READY,
     UPTIME,
     Exporter,
+    answers_recently,
     minutes,
     of,
     ready,
     recent,
-    seen,
     state,
 )
 from components.making.watch import Alert, Severity, record
@@ -52,7 +52,7 @@ def rules(site: Site) -> list[Json | Alert]:
     ]
 
 
-def named(site: Site, query: str) -> str:
+def join_node(site: Site, query: str) -> str:
     """Series of node_exporter by ``node``: their label ``instance`` is an address with a port, or
     the name of the node, as the site scrapes it. Of two Nodes with one address, as when a host came
     back by another name, it is the ready one."""
@@ -68,7 +68,7 @@ def named(site: Site, query: str) -> str:
 def _uptime(site: Site) -> str:
     now = of(site, Exporter.NODE_EXPORTER, "node_time_seconds")
     booted = of(site, Exporter.NODE_EXPORTER, "node_boot_time_seconds")
-    return f"max by (node) ({named(site, f'({now} - {booted})')})"
+    return f"max by (node) ({join_node(site, f'({now} - {booted})')})"
 
 
 def _loop(site: Site) -> Alert:
@@ -113,7 +113,7 @@ def _of_pool(site: Site, pool: Pool) -> Iterator[Json | Alert]:
     if not site.replicas(pool):
         return
     there = f'{NODES}{{pool="{pool.name}"}} and on (node) {ready(site)} == 1'
-    known = seen(site, Exporter.KUBE_STATE_METRICS)
+    known = answers_recently(site, Exporter.KUBE_STATE_METRICS)
     expr = f"(count({there}) or vector(0)) and on () {known} == 1"
     yield record("pool_ready:count", expr, pool=pool.name)
     yield _down(site, pool)

@@ -24,7 +24,7 @@ def rules(site: Site, scrapes: Sequence[Scrape]) -> list[Alert]:
         key=lambda each: (bool(each.always), each.job != each.exporter),
     )
     return [
-        *(_lost(site, each) for each in VITAL),
+        *(_lost_metrics(site, each) for each in VITAL),
         *(_missing(_answers(job(site, each)), each) for each in BY_UP),
         *(
             _missing(recent(each.always) if each.always else _answers(each.job), each.job)
@@ -42,7 +42,7 @@ def _answers(job_name: str) -> str:
     return f"{series('up', job_name)} == 1"
 
 
-def _lost(site: Site, exporter: Exporter) -> Alert:
+def _lost_metrics(site: Site, exporter: Exporter) -> Alert:
     return Alert(
         "WatchLost",
         f"absent({_up(site, exporter)})",

@@ -8,7 +8,7 @@ from components.making.manifest import Manifest
 from components.making.watch import Board, Choice, Watched
 from components.monitoring.dashboards.nodes import nodes
 from components.monitoring.dashboards.overview import overview
-from components.monitoring.dashboards.panels import rendered
+from components.monitoring.dashboards.panels import render_dashboard
 from components.monitoring.names import PREFIX, files
 from schemas.facts.site import Site
 from schemas.model.monitoring import Monitoring
@@ -34,7 +34,9 @@ def boards(site: Site, watched: Iterable[Watched]) -> list[Board]:
         known = found.get(board.name)
         panels = (*known.panels, *board.panels) if known else board.panels
         found[board.name] = (known or board)._replace(panels=panels)
-    return [_chosen(site, board) for board in sorted(found.values(), key=lambda each: each.place)]
+    return [
+        _with_choices(site, board) for board in sorted(found.values(), key=lambda each: each.place)
+    ]
 
 
 def _config(site: Site, monitoring: Monitoring, label: str, board: Board) -> Manifest:
@@ -59,10 +61,10 @@ def _uid(board: str, site: str) -> str:
 @functools.lru_cache(maxsize=64)
 def _text(uid: str, site: str, board: Board) -> str:
     """Boards are plain data, so the same one is built once: traces make a site many times."""
-    return rendered(uid, site, board)
+    return render_dashboard(uid, site, board)
 
 
-def _chosen(site: Site, board: Board) -> Board:
+def _with_choices(site: Site, board: Board) -> Board:
     """The dashboard with the variables that its queries have."""
     teams = [team.name for team in site.scheduling.teams]
     pools = [pool.name for pool in site.file.pools]

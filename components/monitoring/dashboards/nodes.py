@@ -2,7 +2,7 @@
 
 from components.making.promql import RATE, Exporter, by
 from components.making.watch import Board, Panel, panel
-from components.monitoring.alerts.nodes import named
+from components.monitoring.alerts.nodes import join_node
 from schemas.facts.site import Site
 
 NODE, KUBELET = Exporter.NODE_EXPORTER, Exporter.KUBELET
@@ -18,7 +18,7 @@ def nodes(site: Site) -> Board:
 
 def _of_nodes(site: Site, query: str, *more: str) -> str:
     """A query of node_exporter's series by ``node``, and by further labels of theirs."""
-    return f"max by ({', '.join(('node', *more))}) ({named(site, query)})"
+    return f"max by ({', '.join(('node', *more))}) ({join_node(site, query)})"
 
 
 def _disks(site: Site) -> list[Panel]:

@@ -18,7 +18,7 @@ DATASOURCE = "datasource"
 COLUMNS, WIDTH, HEIGHT = 24, 12, 8
 
 
-def rendered(uid: str, site: str, board: Board) -> str:
+def render_dashboard(uid: str, site: str, board: Board) -> str:
     """A dashboard as Grafana imports it, as JSON."""
     from grafana_foundation_sdk.builders import dashboard
     from grafana_foundation_sdk.cog.encoder import JSONEncoder
@@ -38,12 +38,12 @@ def rendered(uid: str, site: str, board: Board) -> str:
     )
     for choice in board.choices:
         found = found.with_variable(_variable(choice))
-    for number, (each, x, y) in enumerate(_placed(board.panels), start=1):
-        found = found.with_panel(_built(each, number, (x, y)))
+    for number, (each, x, y) in enumerate(_place_panels(board.panels), start=1):
+        found = found.with_panel(_build_panel(each, number, (x, y)))
     return JSONEncoder(sort_keys=True, indent=1).encode(found.build()) + "\n"
 
 
-def _placed(panels: tuple[Panel, ...]) -> list[tuple[Panel, int, int]]:
+def _place_panels(panels: tuple[Panel, ...]) -> list[tuple[Panel, int, int]]:
     """Panels from left to right, each row as high as the others."""
     found: list[tuple[Panel, int, int]] = []
     x = y = 0
@@ -70,7 +70,7 @@ def _all() -> "models.VariableOption":
     return dashboard.VariableOption(text="All", value="$__all", selected=True)
 
 
-def _built(each: Panel, number: int, at: tuple[int, int]) -> "table.Panel | timeseries.Panel":
+def _build_panel(each: Panel, number: int, at: tuple[int, int]) -> "table.Panel | timeseries.Panel":
     """A panel, made by Grafana's builders."""
     from grafana_foundation_sdk.builders import table, timeseries
     from grafana_foundation_sdk.models import dashboard

@@ -29,7 +29,7 @@ _MEANS = {
 _FIELDS = {"ConfigMap": ("data", "binaryData", "immutable")}
 
 
-def _chosen(meaning: str, source: str) -> Judge:
+def _label_judge(meaning: str, source: str) -> Judge:
     """A judge for labels of an object: programs of the site's own choose objects by these."""
 
     def judge(
@@ -41,7 +41,7 @@ def _chosen(meaning: str, source: str) -> Judge:
     return judge
 
 
-def _gone(meaning: str, source: str) -> Judge:
+def _removal_judge(meaning: str, source: str) -> Judge:
     """A judge for a removed object, or one that makes way for another name."""
 
     def judge(
@@ -59,8 +59,8 @@ def _kind(name: str, meaning: str) -> Kind:
     source = FILES if name == "ConfigMap" else OPERATOR
     changed = harmless(f"{meaning}; {_NO_MACHINE}", source)
     fields = tuple((each, changed) for each in _FIELDS.get(name, ("spec",)))
-    gone = _gone(meaning, source)
-    return Kind(name, changed, gone, fields, replaced=gone, labels=_chosen(meaning, source))
+    gone = _removal_judge(meaning, source)
+    return Kind(name, changed, gone, fields, replaced=gone, labels=_label_judge(meaning, source))
 
 
 RULES: list[Rule] = [

@@ -69,7 +69,7 @@ def settings(side: Side) -> NetworkDevices:
     return site_of(side).file.network_devices
 
 
-def divided_pools(side: Side) -> list[str]:
+def sriov_pools(side: Side) -> list[str]:
     """The pools whose interfaces are divided into functions."""
     return [pool.name for pool in site_of(side).file.pools if pool.network_devices.sriov]
 

@@ -11,7 +11,7 @@ from components.effects.placement import Fit
 from components.effects.pods import restart
 from components.effects.rules import Rule, harmless
 from components.effects.vocabulary import Effect, FieldChange, ObjectChange, SiteChange
-from components.network_devices.effects.concerned import OPERATOR, divided_pools, staying
+from components.network_devices.effects.concerned import OPERATOR, sriov_pools, staying
 
 SETTINGS = f"{OPERATOR}, controllers/sriovoperatorconfig_controller.go"
 DRAINS = f"{OPERATOR}, controllers/drain_controller_helper.go"
@@ -23,7 +23,7 @@ def settings_added(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
     """The operator starts its daemons on hosts with the label."""
-    pools = divided_pools(site.side)
+    pools = sriov_pools(site.side)
     hosts = {name: Fit.YES for pool in pools for name in staying(site, pool)}
     why = "the operator's daemons start on hosts of pools that divide interfaces"
     yield restart(site, change, field, (why, SETTINGS), hosts)

@@ -21,7 +21,7 @@ DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go"
 MEANWHILE = "its devices' pods go on, and none that asks for one starts there meanwhile"
 
 
-def _noted(rule: Rule) -> Rule:
+def _plugin_rule(rule: Rule) -> Rule:
     """A rule of DaemonSets, for those of device plugins."""
 
     def judge(
@@ -44,12 +44,14 @@ def _renaming(judge_content: Judge) -> Judge:
         first = next((each for each in change.fields if each.path[0] == "data"), None)
         applied = site.before is not None and site.side.fleet.context is not None
         if applied and field == first and change.one.name.split("/")[1] == SRIOV_PLUGIN:
-            yield from _renamed(site, change, field)
+            yield from _resource_change(site, change, field)
 
     return judge
 
 
-def _renamed(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+def _resource_change(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterator[Effect]:
     before, after = (_names(each) for each in (change.before, change.after))
     moved = [name for name, resource in after.items() if before.get(name, resource) != resource]
     if moved:
@@ -79,5 +81,5 @@ def _content() -> Iterator[Rule]:
 
 RULES: list[Rule] = [
     *_content(),
-    *(_noted(rule) for rule in KUBERNETES if rule.kind == kinds.DAEMON_SET),
+    *(_plugin_rule(rule) for rule in KUBERNETES if rule.kind == kinds.DAEMON_SET),
 ]

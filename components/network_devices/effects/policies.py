@@ -54,7 +54,7 @@ class Verdict(NamedTuple):
     source: str
 
 
-def divided(side: Side | None, pool: str) -> dict[str, Sriov]:
+def sriov_interfaces(side: Side | None, pool: str) -> dict[str, Sriov]:
     """The interfaces of a pool that the operator divides on one side, each with its resource."""
     found = devices_on(side, pool)
     if side is None or found is None or _by(side) is not SriovBy.OPERATOR:
@@ -66,7 +66,7 @@ def _by(side: Side) -> SriovBy:
     return settings(side).sriov_by
 
 
-def _served(site: SiteChange) -> bool:
+def _has_webhook(site: SiteChange) -> bool:
     """True if the operator's webhook judges policies, before the change and after it."""
     return all(settings(side).operator_webhooks for side in site.sides)
 
@@ -75,14 +75,14 @@ def _refusal(site: SiteChange, change: ObjectChange, taken: Iterable[str]) -> st
     """The reason why the webhook refuses a policy that takes interfaces; empty where it does
     not."""
     pool = pool_name(change)
-    if not _served(site):
+    if not _has_webhook(site):
         return ""
     if not staying(site, pool):
         return (
             "the operator's webhook refuses a policy while no host of its pool has joined: "
             "`pulumi up` stops there, and goes on once one has"
         )
-    before = divided(site.before, pool)
+    before = sriov_interfaces(site.before, pool)
     mine = change.one.body["spec"]["resourceName"]
     others = [name for name in taken if name in before and before[name].name != mine]
     if others:
@@ -93,22 +93,24 @@ def _refusal(site: SiteChange, change: ObjectChange, taken: Iterable[str]) -> st
     return ""
 
 
-def _taken(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -> Iterator[Verdict]:
+def _added_interfaces(
+    site: SiteChange, change: ObjectChange, interfaces: Iterable[str]
+) -> Iterator[Verdict]:
     """The effect on interfaces that a policy divides now and did not before."""
     pool = pool_name(change)
-    before, after = divided(site.before, pool), divided(site.after, pool)
+    before, after = sriov_interfaces(site.before, pool), sriov_interfaces(site.after, pool)
     fresh = [name for name in interfaces if name not in before]
     if fresh:
         earlier = devices_on(site.before, pool)
         by_the_image = earlier is not None and earlier.sriov and not before
         otherwise = EVICTED if by_the_image else "no pod is evicted"
-        yield _redivided(site, f"{', '.join(fresh)} is divided", otherwise)
+        yield _redivision(site, f"{', '.join(fresh)} is divided", otherwise)
     for name in interfaces:
         old, new = before.get(name), after.get(name)
         if old is None or new is None or old.name == new.name:
             continue
         if old.functions != new.functions:
-            yield _redivided(site, f"{name} is divided anew", EVICTED)
+            yield _redivision(site, f"{name} is divided anew", EVICTED)
         else:
             why = (
                 f"functions of {name} change their name from {old.name} to {new.name}, and nobody "
@@ -117,7 +119,7 @@ def _taken(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) ->
             yield Verdict(Impact.UNKNOWN, why, RENAMING)
 
 
-def _redivided(site: SiteChange, what: str, otherwise: str) -> Verdict:
+def _redivision(site: SiteChange, what: str, otherwise: str) -> Verdict:
     why = (
         f"{what}: where the number of functions is in the NIC's firmware (Mellanox) the host is "
         f"drained and rebooted, {pace(site)}; on other NICs {otherwise}"
@@ -129,7 +131,7 @@ def _let_go(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -
     """The effect on interfaces that a policy no longer divides; those of another policy are judged
     there."""
     pool = pool_name(change)
-    after = divided(site.after, pool)
+    after = sriov_interfaces(site.after, pool)
     gone = [name for name in interfaces if name not in after]
     if not gone:
         return
@@ -142,7 +144,7 @@ def _let_go(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -
     yield Verdict(Impact.DRAIN, why, f"{DIVIDING}; {STALE}")
 
 
-def _told(
+def _effects(
     site: SiteChange,
     change: ObjectChange,
     field: FieldChange | None,
@@ -152,23 +154,23 @@ def _told(
         yield on_hosts(site, change, field, each.impact, (each.why, each.source))
 
 
-def added(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def addition(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A new policy."""
     interfaces = change.one.body["spec"]["nicSelector"]["pfNames"]
     refused = _refusal(site, change, interfaces)
     if refused:
         yield effect(change, field, Impact.NONE, refused, WEBHOOK, Action.REFUSED)
         return
-    found = list(_told(site, change, field, _taken(site, change, interfaces)))
+    found = list(_effects(site, change, field, _added_interfaces(site, change, interfaces)))
     why = "the same functions as before, under the same name"
     yield from found or [effect(change, field, Impact.NONE, why, DIVIDING)]
 
 
-def gone(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def removal(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A removed policy."""
     before, _ = spec(change)
     interfaces = before["nicSelector"]["pfNames"]
-    found = list(_told(site, change, field, _let_go(site, change, interfaces)))
+    found = list(_effects(site, change, field, _let_go(site, change, interfaces)))
     why = "another policy divides its interfaces: what that does is judged there"
     yield from found or [effect(change, field, Impact.NONE, why, DIVIDING)]
 
@@ -188,18 +190,18 @@ def interfaces(
         yield effect(change, field, Impact.NONE, refused, WEBHOOK, Action.REFUSED)
         return
     verdicts = [
-        *_taken(site, change, sorted(after - before)),
+        *_added_interfaces(site, change, sorted(after - before)),
         *_let_go(site, change, sorted(before - after)),
     ]
-    found = list(_told(site, change, field, verdicts))
+    found = list(_effects(site, change, field, verdicts))
     why = "another policy divides these interfaces: what that does is judged there"
     yield from found or [effect(change, field, Impact.NONE, why, DIVIDING)]
 
 
 def number(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """Another number of functions: all of them are destroyed and created again."""
-    verdict = _redivided(site, "all functions are destroyed and created again", EVICTED)
-    yield from _told(site, change, field, [verdict])
+    verdict = _redivision(site, "all functions are destroyed and created again", EVICTED)
+    yield from _effects(site, change, field, [verdict])
 
 
 def link(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
@@ -258,7 +260,9 @@ _RESTARTED = (
 )
 
 
-def moved(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def namespace_change(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
     """A policy in another namespace: which operator finds it is unknown, and so is the fate of the
     functions meanwhile. A policy selects its pool, so no host of another is concerned."""
     why = "what the operator of another namespace does is not known, so all functions may go"
@@ -271,8 +275,8 @@ _NAMED = not_known(
 
 POLICY = Kind(
     "SriovNetworkNodePolicy.sriovnetwork.openshift.io",
-    added,
-    gone,
+    addition,
+    removal,
     (
         ("spec.numVfs", number),
         ("spec.nicSelector", interfaces),
@@ -284,6 +288,6 @@ POLICY = Kind(
         ("spec.nodeSelector", _NAMED),
         ("spec.priority", not_known("which policy wins may change", STALE)),
     ),
-    replaced=moved,
+    replaced=namespace_change,
 )
 RULES = rules(POLICY, Applier.PULUMI)

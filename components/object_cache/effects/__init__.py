@@ -11,14 +11,14 @@ from components.effects.daemonsets import DAEMON_SET
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Rule
 from components.object_cache.effects.files import FILES
-from components.object_cache.effects.programs import told
+from components.object_cache.effects.programs import add_restart_notes
 from components.object_cache.effects.reached import BUDGETS, SERVICES, of_servers, once_given
 
 _PROGRAMS = DAEMON_SET._replace(
-    added=told(DAEMON_SET.added),
-    gone=told(DAEMON_SET.gone),
-    fields=tuple((path, told(judge)) for path, judge in DAEMON_SET.fields),
-    replaced=told(DAEMON_SET.replaced or DAEMON_SET.gone),
+    added=add_restart_notes(DAEMON_SET.added),
+    gone=add_restart_notes(DAEMON_SET.gone),
+    fields=tuple((path, add_restart_notes(judge)) for path, judge in DAEMON_SET.fields),
+    replaced=add_restart_notes(DAEMON_SET.replaced or DAEMON_SET.gone),
 )
 _RIGHTS = {"ServiceAccount", kinds.CLUSTER_ROLE, kinds.CLUSTER_ROLE_BINDING}
 

@@ -37,14 +37,14 @@ def consequences(old: Cache | None, new: Cache | None, hosts: int) -> Iterator[C
             "no more; jobs go on, and read from the origin",
         )
         return
-    yield from _ended(old, new)
-    yield from _reached(old, new)
+    yield from _removed_buckets(old, new)
+    yield from _connection_changes(old, new)
     yield from _smaller(old, new)
-    for was, bucket in _kept(old, new):
-        yield from _opened(was, bucket)
+    for was, bucket in _common_buckets(old, new):
+        yield from _access_changes(was, bucket)
 
 
-def _ended(old: Cache, new: Cache) -> Iterator[Consequence]:
+def _removed_buckets(old: Cache, new: Cache) -> Iterator[Consequence]:
     for bucket in old.buckets:
         if new.bucket(bucket.name) is None:
             ends = f"bucket {bucket.name} ends"
@@ -53,7 +53,7 @@ def _ended(old: Cache, new: Cache) -> Iterator[Consequence]:
             )
 
 
-def _reached(old: Cache, new: Cache) -> Iterator[Consequence]:
+def _connection_changes(old: Cache, new: Cache) -> Iterator[Consequence]:
     """Settings by which pods and servers find and know each other."""
     if old.audience != new.audience:
         refused = "tokens of running pods are refused until they start anew"
@@ -80,17 +80,17 @@ def _reached(old: Cache, new: Cache) -> Iterator[Consequence]:
 
 def _smaller(old: Cache, new: Cache) -> Iterator[Consequence]:
     """Space that shrinks."""
-    if left := _left(old.capacity, new.capacity):
+    if left := _remaining_share(old.capacity, new.capacity):
         kept = f"each server keeps at most {left} of what it could"
         sizes = f"{old.capacity} → {new.capacity}"
         yield Consequence(kept, f"{kept} (capacity {sizes}): {EVICTS}")
-    for was, bucket in _kept(old, new):
-        if left := _left(was.quota, bucket.quota):
+    for was, bucket in _common_buckets(old, new):
+        if left := _remaining_share(was.quota, bucket.quota):
             kept = f"bucket {bucket.name} keeps at most {left} of what it could"
             yield Consequence(kept, f"{kept} (quota {was.quota} → {bucket.quota}): {EVICTS}")
 
 
-def _opened(was: Bucket, bucket: Bucket) -> Iterator[Consequence]:
+def _access_changes(was: Bucket, bucket: Bucket) -> Iterator[Consequence]:
     """The new readers and writers of a bucket, where they change."""
     if found := access(was, bucket):
         named = f"bucket {bucket.name}"
@@ -99,14 +99,14 @@ def _opened(was: Bucket, bucket: Bucket) -> Iterator[Consequence]:
         yield Consequence(f"{named}: {short}", f"{named}: {full}")
 
 
-def _kept(old: Cache, new: Cache) -> Iterator[tuple[Bucket, Bucket]]:
+def _common_buckets(old: Cache, new: Cache) -> Iterator[tuple[Bucket, Bucket]]:
     for was in old.buckets:
         bucket = new.bucket(was.name)
         if bucket is not None:
             yield was, bucket
 
 
-def _left(before: str, after: str) -> str:
+def _remaining_share(before: str, after: str) -> str:
     """The part of a space that remains; empty where it did not shrink."""
     sizes = in_bytes(before), in_bytes(after)
     if sizes[1] >= sizes[0]:

@@ -16,8 +16,14 @@ from components.effects.applying import effect, former
 from components.effects.configuration import CONFIGURATION, REFRESHED, content
 from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.object_cache.effects.buckets import meaning as of_bucket
-from components.object_cache.effects.listed import ADDRESSES, MAGLEV, NO_KEY, NOT_YET, listed
-from components.object_cache.effects.moved import moved, percent
+from components.object_cache.effects.listed import (
+    ADDRESSES,
+    MAGLEV,
+    NO_KEY,
+    NOT_YET,
+    describe_hosts,
+)
+from components.object_cache.effects.moved import cache_move, percent
 from components.object_cache.effects.section import cache_of
 from components.object_cache.names import BOOTSTRAP, BUCKETS, CLUSTER, ENDPOINTS
 
@@ -72,14 +78,14 @@ def endpoints(site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
         )
         means = (said, MAGLEV)
     else:
-        means = listed(site, field, _routes(site))
+        means = describe_hosts(site, field, _routes(site))
     why = f"each Envoy reads it again, {_SOON}; {means[0]}"
     yield effect(change, field, Impact.NONE, why, f"{WATCHED}; {REFRESHED}; {means[1]}")
 
 
 def _routes(site: SiteChange) -> str:
     """The keys that move by the tables of both sides."""
-    found = moved(site)
+    found = cache_move(site)
     if found is None:
         return "which keys move does not follow from the files"
     if not found.moved:

@@ -43,7 +43,7 @@ _UNASKED = (
 )
 
 
-def listed(site: SiteChange, field: FieldChange, routes: str) -> tuple[str, str]:
+def describe_hosts(site: SiteChange, field: FieldChange, routes: str) -> tuple[str, str]:
     """The text on hosts that a changed part of the list names, and its source; ``routes`` says
     which keys move."""
     sides = addresses(site.before), addresses(site.after)
@@ -54,14 +54,14 @@ def listed(site: SiteChange, field: FieldChange, routes: str) -> tuple[str, str]
         if name in sides[0] and name in sides[1]:
             found = (NOT_YET, ADDRESSES) if sides[0][name] != sides[1][name] else None
         else:
-            found = _gone_or_come(site, name, come=name in sides[1])
+            found = _describe_membership(site, name, come=name in sides[1])
         if found:
             said[found[0]] = found[1]
     said = said or {routes: MAGLEV}
     return "; ".join(said), "; ".join(dict.fromkeys(said.values()))
 
 
-def _gone_or_come(site: SiteChange, name: str, *, come: bool) -> tuple[str, str] | None:
+def _describe_membership(site: SiteChange, name: str, *, come: bool) -> tuple[str, str] | None:
     """The effect of a host's addition or removal, and its source; None where the keys say it
     all."""
     if site.before is None or site.after is None:

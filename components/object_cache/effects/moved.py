@@ -55,14 +55,14 @@ class CacheMove(NamedTuple):
     idle: float = 0.0
 
     @property
-    def rerouted(self) -> bool:
+    def changes_routing(self) -> bool:
         """True if Envoys look for objects in another way."""
         before = (self.hosts_before, self.table_before, self.discovery_before)
         after = (self.hosts_after, self.table_after, self.discovery_after)
         return self.moved > 0 or before != after
 
 
-def moved(site: SiteChange) -> CacheMove | None:
+def cache_move(site: SiteChange) -> CacheMove | None:
     """The change of the places where objects are looked for; None where a side has no cache."""
     before, after = routing(site.before), routing(site.after)
     if before is None or after is None:
@@ -75,7 +75,7 @@ def moved(site: SiteChange) -> CacheMove | None:
         after.table,
         before.discovery,
         after.discovery,
-        *_moved(before, after),
+        *_moved_shares(before, after),
         afresh=len({each.data_path for each in caches if each}) > 1,
         applied=all(each.fleet.context is not None for each in site.sides),
         joining=joining(*site.sides),
@@ -88,7 +88,7 @@ def without(side: Side | None, names: frozenset[str]) -> float:
     if found is None or not names:
         return 0.0
     rest = tuple(each for each in found.hosts if each[1] not in names)
-    return _moved(found, found._replace(hosts=rest))[0]
+    return _moved_shares(found, found._replace(hosts=rest))[0]
 
 
 def percent(part: float) -> str:
@@ -102,17 +102,17 @@ def percent(part: float) -> str:
 
 
 @lru_cache(maxsize=4)
-def _moved(before: Routing, after: Routing) -> tuple[float, float]:
+def _moved_shares(before: Routing, after: Routing) -> tuple[float, float]:
     """The share of keys that moves, and the share that would with any even spread."""
     if before == after:
         return 0.0, 0.0
     # WebAssembly is not loaded for a change that leaves the tables alone.
-    from components.object_cache.maglev import Maglev, moved
+    from components.object_cache.maglev import Maglev, compare_tables
 
     old, new = (Maglev(tuple(key for key, _ in each.hosts), each.table) for each in (before, after))
     keys = {host: key for key, host in before.hosts}
     if all(keys.get(host, key) == key for key, host in after.hosts):
-        found = moved(old, new)
+        found = compare_tables(old, new)
         return found.share, found.least
     return _under_other_keys(old, new, before, after)
 

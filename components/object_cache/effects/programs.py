@@ -54,10 +54,10 @@ _STAYS = (
 _MISSES = "objects of a host whose server stops are misses"
 
 
-def told(judge: Judge) -> Judge:
+def add_restart_notes(judge: Judge) -> Judge:
     """``judge`` for a DaemonSet, with the effect of its pods' restart on the cache."""
 
-    def judged(
+    def judge_restart(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
         notes, source = _notes(site, change, field)
@@ -71,7 +71,7 @@ def told(judge: Judge) -> Judge:
                 each = each._replace(source=f"{each.source}, {source}")
             yield each._replace(why=why)
 
-    return judged
+    return judge_restart
 
 
 def _joins(site: SiteChange, change: ObjectChange) -> bool:
@@ -107,7 +107,7 @@ def _envoy(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
     if change.after is None:
         yield "no request finds the cache any more: jobs go on, and read from the origin"
         return
-    seconds = _drained(change)
+    seconds = _drain_seconds(change)
     most = f"have {seconds} s to end" if seconds else "may break"
     yield f"requests that one carries {most}, and new connections go to others; no host is drained"
     if field is not None and "ports" in field.path:
@@ -117,7 +117,7 @@ def _envoy(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
         )
 
 
-def _drained(change: ObjectChange) -> str:
+def _drain_seconds(change: ObjectChange) -> str:
     """The seconds for which stopping Envoys go on; empty where they are not configured."""
     spec = mapping(former(change).body, "spec", "template", "spec")
     for container in items(spec, "containers"):
@@ -134,14 +134,14 @@ def _server(site: SiteChange, change: ObjectChange, field: FieldChange | None) -
         yield f"where a host has no folder {at} its pod waits for one"
         return
     if change.after is None:
-        yield f"{_MISSES}, and {_lost_too(before, after)}"
+        yield f"{_MISSES}, and {_lost_objects(before, after)}"
         return
     yield _STAYS
     if before and after and field is not None:
         yield from _of_field(before, after, field)
 
 
-def _lost_too(before: Cache | None, after: Cache | None) -> str:
+def _lost_objects(before: Cache | None, after: Cache | None) -> str:
     """The fate of the objects on the disks of servers that go."""
     if before and before.image_layers and after is None:
         return (

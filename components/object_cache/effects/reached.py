@@ -85,7 +85,9 @@ def _in_dns(change: ObjectChange) -> bool:
     return mapping(change.one.body, "spec").get("clusterIP") == "None"
 
 
-def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def replacement(
+    site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
     """A replaced Service, under another name or with another address."""
     old, new = former(change), change.one
     if _in_dns(change):
@@ -110,7 +112,7 @@ def replaced(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
     yield effect(change, field, Impact.NONE, why, f"{PROXY}, {LAYERS}")
 
 
-def gone(_site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def removal(_site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A removed Service, and who still asks for it."""
     if _in_dns(change):
         yield effect(change, field, Impact.NONE, _UNNAMED, RESOLVED)
@@ -128,13 +130,13 @@ BUDGET = harmless(
 _SERVICE = next(each for each in RESOURCES if each.name == "Service")
 _BUDGET = next(each for each in RESOURCES if each.name == "PodDisruptionBudget.policy")
 SERVICES = _SERVICE._replace(
-    gone=gone,
+    gone=removal,
     fields=(
         *_SERVICE.fields,
         ("spec.ports", ports),
         ("spec.trafficDistribution", distribution),
     ),
-    replaced=replaced,
+    replaced=replacement,
 )
 BUDGETS = _BUDGET._replace(added=BUDGET, gone=BUDGET, fields=(("spec", BUDGET),))
 """The rules of Kubernetes' Services and budgets, with what these of the cache mean."""
@@ -144,11 +146,11 @@ def once_given(judge: Judge) -> Judge:
     """``judge`` for a Service: under another name it is made before the old one is deleted, and one
     address is given to one Service at a time."""
 
-    def judged(
+    def judge_address(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
         for each in judge(site, change, field):
-            address = _kept_address(change) if each.action is Action.REPLACED else ""
+            address = _fixed_address(change) if each.action is Action.REPLACED else ""
             if address:
                 why = (
                     f"the Service under the new name is made while the old one has {address}: the "
@@ -158,10 +160,10 @@ def once_given(judge: Judge) -> Judge:
                 each = each._replace(why=why, source=ADDRESSES, action=Action.REFUSED)
             yield each
 
-    return judged
+    return judge_address
 
 
-def _kept_address(change: ObjectChange) -> str:
+def _fixed_address(change: ObjectChange) -> str:
     """The fixed address that a Service has under both names; empty where there is none."""
     old, new = (
         mapping(each.body, "spec").get("clusterIP") for each in (former(change), change.one)
@@ -173,7 +175,7 @@ def _kept_address(change: ObjectChange) -> str:
 def of_servers(judge: Judge) -> Judge:
     """``judge`` for rights: nobody loses what only the servers had, where they go as well."""
 
-    def narrowed(
+    def judge_server(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
         leaves = _servers_leave(site)
@@ -181,7 +183,7 @@ def of_servers(judge: Judge) -> Judge:
             known = leaves and each.impact is Impact.UNKNOWN
             yield each._replace(impact=Impact.NONE, why=_WITH_THEM, hosts=()) if known else each
 
-    return narrowed
+    return judge_server
 
 
 def _servers_leave(site: SiteChange) -> bool:

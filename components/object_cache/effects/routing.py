@@ -37,7 +37,7 @@ def routing(side: Side | None) -> Routing | None:
     if table is None:
         return None
     if names is None:
-        return Routing(_resolved(side), table, CacheDiscovery.DNS)
+        return Routing(_dns_hosts(side), table, CacheDiscovery.DNS)
     hosts = tuple((name, name) for name in names)
     return Routing(hosts, table, CacheDiscovery.HOSTS) if hosts else None
 
@@ -64,7 +64,7 @@ def _read(texts: tuple[str, ...]) -> tuple[int | None, tuple[str, ...] | None]:
                 size = mapping(cluster, "maglev_lb_config").get("table_size", DEFAULT_TABLE)
                 table = size if isinstance(size, int) else None
                 watches = cluster.get("type") == "EDS"
-                return table, tuple(sorted(dict(_listed(documents)))) if watches else None
+                return table, tuple(sorted(dict(_file_hosts(documents)))) if watches else None
     return None, None
 
 
@@ -75,7 +75,7 @@ def addresses(side: Side | None) -> Mapping[str, str]:
 
 @lru_cache(maxsize=4)
 def _addresses(texts: tuple[str, ...]) -> Mapping[str, str]:
-    return dict(_listed(_documents(texts)))
+    return dict(_file_hosts(_documents(texts)))
 
 
 def _documents(texts: tuple[str, ...]) -> list[Json]:
@@ -91,7 +91,7 @@ def _document(text: str) -> Iterator[Json]:
         yield found
 
 
-def _listed(documents: list[Json]) -> Iterator[tuple[str, str]]:
+def _file_hosts(documents: list[Json]) -> Iterator[tuple[str, str]]:
     """The keys of the hosts that the files list, which are their names, and their addresses."""
     for document in documents:
         for resource in items(document, "resources"):
@@ -103,7 +103,7 @@ def _listed(documents: list[Json]) -> Iterator[tuple[str, str]]:
                         yield key, str(address.get("address", ""))
 
 
-def _resolved(side: Side) -> tuple[tuple[str, str], ...]:
+def _dns_hosts(side: Side) -> tuple[tuple[str, str], ...]:
     """The hosts that DNS reports: the key is the address and port of a server, which is its
     node's."""
     cache = cache_of(side)

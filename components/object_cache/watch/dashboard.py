@@ -19,15 +19,15 @@ def board(site: Site, cache: Cache) -> Board:
     return Board("cache", "Object cache", text, tuple(panels), place=3)
 
 
-def _answered(site: Site, *more: str) -> str:
+def _answer_rate(site: Site, *more: str) -> str:
     where = by(site, ENVOY, SERVERS, *more)
     return f"sum(rate(envoy_cluster_upstream_rq{where}[{RATE}]))"
 
 
 def _answers(site: Site) -> list[Panel]:
-    hits = _answered(site, 'envoy_response_code=~"200|206"')
-    misses = _answered(site, 'envoy_response_code="404"')
-    failed = _answered(site, 'envoy_response_code=~"5.."')
+    hits = _answer_rate(site, 'envoy_response_code=~"200|206"')
+    misses = _answer_rate(site, 'envoy_response_code="404"')
+    failed = _answer_rate(site, 'envoy_response_code=~"5.."')
     answers = by(site, ENVOY, SERVERS)
     healthy, total = (f"envoy_cluster_membership_{each}{answers}" for each in ("healthy", "total"))
     return [
@@ -40,7 +40,7 @@ def _answers(site: Site) -> list[Panel]:
         panel(
             "Errors",
             "Share of answers that are failures; PFIO takes each for a miss.",
-            (f"{failed} / {_answered(site)}", "failures"),
+            (f"{failed} / {_answer_rate(site)}", "failures"),
             unit="percentunit",
         ),
         panel(

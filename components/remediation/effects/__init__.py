@@ -13,11 +13,11 @@ from components.effects.configuration import CONFIGURATION
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Rule
 from components.remediation.effects import healthchecks, operations
-from components.remediation.effects.detector import configured
-from components.remediation.effects.detector import told as of_detector
+from components.remediation.effects.detector import add_check_effects
+from components.remediation.effects.detector import add_restart_notes as of_detector
+from components.remediation.effects.programs import add_restart_notes as of_program
 from components.remediation.effects.programs import of_a_program
-from components.remediation.effects.programs import told as of_program
-from components.remediation.effects.settings import told as of_settings
+from components.remediation.effects.settings import add_content_effects as of_settings
 
 _NARROWED = {
     kinds.DEPLOYMENT: of_program,
@@ -28,7 +28,7 @@ _FILES = [
     kind._replace(
         added=of_settings(kind.added),
         gone=of_settings(kind.gone),
-        fields=tuple((path, configured(of_settings(judge))) for path, judge in kind.fields),
+        fields=tuple((path, add_check_effects(of_settings(judge))) for path, judge in kind.fields),
         replaced=of_settings(kind.replaced or kind.gone),
     )
     for kind in CONFIGURATION

@@ -15,9 +15,9 @@ from components.remediation.effects.thresholds import shift
 from components.remediation.names import settings_of
 from components.source import site_of
 from schemas.facts.site import Site
-from schemas.model.remediation import Healer
+from schemas.model.remediation import Remediator
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import Fault, HealerKind
+from schemas.model.vocabulary import Fault, RemediatorKind
 
 TURNS = "foresite, components/remediation/scripts/turns.awk (hold, waits)"
 HEALTH_CHECK = (
@@ -29,12 +29,12 @@ NAMED = 5
 
 class Case(NamedTuple):
     """Faults that are repaired on a pool after the change: by whom, how many hosts at a time, and
-    beyond how many faulty ones nobody is (``bound``)."""
+    beyond how many faulty ones nobody is (``fault_bound``)."""
 
     site: Site
     pool: Pool
     faults: tuple[Fault, ...]
-    healer: Healer
+    remediator: Remediator
     bound: int
 
     @property
@@ -46,8 +46,8 @@ class Case(NamedTuple):
     @property
     def how(self) -> str:
         """The fate of a host that is repaired."""
-        pace = f"{self.healer.max_unavailable} of the pool at a time"
-        if self.healer.kind is HealerKind.MEDIK8S:
+        pace = f"{self.remediator.max_unavailable} of the pool at a time"
+        if self.remediator.kind is RemediatorKind.MEDIK8S:
             return f"rebooted by itself without evicting its pods, {pace}"
         return f"tainted, drained and rebooted, {pace}"
 
@@ -65,7 +65,7 @@ class Case(NamedTuple):
     @property
     def source(self) -> str:
         """The source of the rule."""
-        return HEALTH_CHECK if self.healer.kind is HealerKind.MEDIK8S else TURNS
+        return HEALTH_CHECK if self.remediator.kind is RemediatorKind.MEDIK8S else TURNS
 
 
 class Found(NamedTuple):
@@ -79,33 +79,39 @@ class Found(NamedTuple):
 
 def cases_of(site: SiteChange, pool: str, faults: Iterable[Fault]) -> list[Case]:
     """The repairs on a pool after the change, a case for each remediator."""
-    if site.after is None or taken_out(site):
+    if site.after is None or removes_cluster(site):
         return []
     after, wanted, found = site_of(site.after), set(faults), []
     one = next((each for each in after.file.pools if each.name == pool), None)
-    for healer in after.healers_of(one) if one else ():
-        mine = tuple(each for each in after.mended(one, healer) if each in wanted) if one else ()
+    for remediator in after.remediators_of(one) if one else ():
+        mine = (
+            tuple(each for each in after.repairs(one, remediator) if each in wanted) if one else ()
+        )
         if one and mine:
-            found.append(Case(after, one, mine, healer, bound(after, one, healer)))
+            found.append(Case(after, one, mine, remediator, fault_bound(after, one, remediator)))
             wanted -= set(mine)
     return found
 
 
-def taken_out(site: SiteChange) -> bool:
+def removes_cluster(site: SiteChange) -> bool:
     """True if all objects of the site's own cluster are deleted, as nobody names that cluster
     now."""
     contexts = [each.fleet.context for each in (site.before, site.after) if each]
     return len(contexts) == 2 and contexts[0] is not None and contexts[1] is None
 
 
-def bound(site: Site, pool: Pool, healer: Healer) -> int:
+def fault_bound(site: Site, pool: Pool, remediator: Remediator) -> int:
     """How many hosts of a pool may be faulty before repairs stop there."""
-    return _tolerated(site, healer, site.replicas(pool))
+    return _tolerance(site, remediator, site.replicas(pool))
 
 
-def _tolerated(site: Site, healer: Healer, machines: int) -> int:
-    found = settings_of(site).may_be_faulty(healer.kind, machines)
-    return min(found, healer.max_unavailable) if healer.kind is HealerKind.MEDIK8S else found
+def _tolerance(site: Site, remediator: Remediator, machines: int) -> int:
+    found = settings_of(site).may_be_faulty(remediator.kind, machines)
+    return (
+        min(found, remediator.max_unavailable)
+        if remediator.kind is RemediatorKind.MEDIK8S
+        else found
+    )
 
 
 def effects(
@@ -114,7 +120,7 @@ def effects(
     """The found cases, as effects of changes to an object; new hosts have no fault yet."""
     at = field.path if field else ()
     for each in found:
-        pace = case.healer.max_unavailable if each.hosts else None
+        pace = case.remediator.max_unavailable if each.hosts else None
         yield Effect(
             each.impact if each.hosts else Impact.NONE,
             change.name,
@@ -179,14 +185,16 @@ def reading_of(site: Site, pool: Pool, fault: Fault, node: NodeState) -> Reading
 
 def faulty(case: Case, node: NodeState) -> bool:
     """True if a node has a fault that any remediator of this kind repairs on the pool."""
-    every = [each for each in case.site.healers_of(case.pool) if each.kind is case.healer.kind]
-    faults = {fault for each in every for fault in case.site.mended(case.pool, each)}
+    every = [
+        each for each in case.site.remediators_of(case.pool) if each.kind is case.remediator.kind
+    ]
+    faults = {fault for each in every for fault in case.site.repairs(case.pool, each)}
     return any(node.status(CONDITIONS[each]) == "True" for each in faults)
 
 
-def held(case: Case, sick: int, nodes: int) -> bool:
+def stops_repairs(case: Case, sick: int, nodes: int) -> bool:
     """True if so many nodes are faulty that none is repaired."""
-    return sick > _tolerated(case.site, case.healer, nodes)
+    return sick > _tolerance(case.site, case.remediator, nodes)
 
 
 def hosts_of(site: SiteChange, pool: Pool) -> tuple[str, ...]:
@@ -197,12 +205,12 @@ def hosts_of(site: SiteChange, pool: Pool) -> tuple[str, ...]:
 
 
 # --- in words -------------------------------------------------------------------------------------
-def told(case: Case, nodes: Mapping[str, NodeState], names: Sequence[str]) -> str:
+def describe_nodes(case: Case, nodes: Mapping[str, NodeState], names: Sequence[str]) -> str:
     """Nodes by name, with the messages of their conditions."""
-    return named([f"{name}{_said(case, nodes[name])}" for name in names])
+    return list_names([f"{name}{_describe_faults(case, nodes[name])}" for name in names])
 
 
-def _said(case: Case, node: NodeState) -> str:
+def _describe_faults(case: Case, node: NodeState) -> str:
     mine = [each for each in case.faults if node.status(CONDITIONS[each]) == "True"]
     words = (reading_of(case.site, case.pool, each, node).words for each in mine)
     return in_words(", ".join(w or CONDITIONS[f] for w, f in zip(words, mine, strict=True)))
@@ -213,7 +221,7 @@ def in_words(said: str) -> str:
     return f" ({said})" if said else ""
 
 
-def named(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     """The first of some names, and the number of the others."""
     some = ", ".join(names[:NAMED])
     more = len(names) - NAMED

@@ -16,7 +16,7 @@ from components.making.faults import CONDITIONS
 from components.remediation import kernellog
 from components.remediation.detector import NAME
 from components.remediation.effects.cases import cases_of, effects
-from components.remediation.effects.repairs import prolonged, sharpened, softened
+from components.remediation.effects.repairs import ended_faults, longer_fault, stricter_check
 from components.remediation.effects.thresholds import Shift, shift
 from components.source import site_of
 from schemas.model.site_file import Pool
@@ -38,11 +38,11 @@ LEFT = (
 EVENTS = "of the kernel's log only events and counters are made: no condition, and so no repair"
 
 
-def told(judge: Judge) -> Judge:
+def add_restart_notes(judge: Judge) -> Judge:
     """``judge`` for the detector's DaemonSets, with the effect of their restart or end on
     repairs."""
 
-    def judged(
+    def judge_restart(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterator[Effect]:
         goes = change.after is None
@@ -53,23 +53,23 @@ def told(judge: Judge) -> Judge:
             words, source = (LEFT, f"{EXPORTER}; {STATUS}") if goes else (RESTARTED, MESSAGES)
             yield each._replace(why=f"{each.why}; {words}", source=f"{each.source}; {source}")
 
-    return judged
+    return judge_restart
 
 
-def configured(judge: Judge) -> Judge:
+def add_check_effects(judge: Judge) -> Judge:
     """``judge`` for the content of ConfigMaps, with the faults that a changed check finds: once for
     all files of a pool's detector."""
 
-    def judged(
+    def judge_content(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterator[Effect]:
         yield from judge(site, change, field)
         pool = _pool(site, change)
         data = [each for each in change.fields if each.path[:1] == ("data",)]
         if pool and field is not None and data and data[0] == field:
-            yield from _found(site, change, field, pool)
+            yield from _check_effects(site, change, field, pool)
 
-    return judged
+    return judge_content
 
 
 def _pool(site: SiteChange, change: ObjectChange) -> Pool | None:
@@ -81,7 +81,7 @@ def _pool(site: SiteChange, change: ObjectChange) -> Pool | None:
     return next((each for each in site_of(site.after).file.pools if each.name == pool), None)
 
 
-def _found(
+def _check_effects(
     site: SiteChange, change: ObjectChange, field: FieldChange, pool: Pool
 ) -> Iterator[Effect]:
     files = {str(each.path[1]) for each in change.fields if len(each.path) > 1}
@@ -90,7 +90,7 @@ def _found(
     mending: dict[tuple[str, tuple[str, ...]], list[Fault]] = {}
     others: dict[str, list[Fault]] = {}
     for fault in _faults(files - {kernellog.FILE}):
-        words, kind = _shifted(site, pool, fault)
+        words, kind = _check_shift(site, pool, fault)
         longer = _longer(site, pool, fault)
         if longer:
             mending.setdefault(("longer", longer), []).append(fault)
@@ -116,7 +116,7 @@ def _faults(files: Iterable[str]) -> list[Fault]:
     return [fault for fault in Fault if every or any(fault in each for each in named)]
 
 
-def _shifted(site: SiteChange, pool: Pool, fault: Fault) -> tuple[tuple[str, ...], str]:
+def _check_shift(site: SiteChange, pool: Pool, fault: Fault) -> tuple[tuple[str, ...], str]:
     """The text on a check, and whether it finds ``more``, ``fewer``, or is ``new``, ``gone`` or the
     ``same``. A check without a known difference may find anything."""
     before, after = site_of(site.sides[0]), site_of(site.side)
@@ -156,7 +156,7 @@ def _stricter(
     cases = cases_of(site, pool.name, faults)
     for case in cases:
         own = _field_of(change, case.faults) or field
-        found = (prolonged if kind == "longer" else sharpened)(site, case, words)
+        found = (longer_fault if kind == "longer" else stricter_check)(site, case, words)
         yield from effects(change, own, case, found)
     mended = {fault for case in cases for fault in case.faults}
     if left := [each for each in faults if each not in mended]:
@@ -167,7 +167,8 @@ def _stricter(
         )
         why += "repairs it: it raises an alert, and no node is drained"
         said = [
-            softened(site, (site_of(site.side), pool, each), "it is taken back") for each in left
+            ended_faults(site, (site_of(site.side), pool, each), "it is taken back")
+            for each in left
         ]
         why = "; ".join(dict.fromkeys((why, *filter(None, said))))
         yield effect(change, field, Impact.NONE, why, MESSAGES)
@@ -190,4 +191,4 @@ def _ends(site: SiteChange, pool: Pool, fault: Fault) -> str:
         if mended
         else "the condition is taken back"
     )
-    return softened(site, (site_of(site.side), pool, fault), ends)
+    return ended_faults(site, (site_of(site.side), pool, fault), ends)

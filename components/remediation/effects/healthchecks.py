@@ -18,7 +18,7 @@ from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectCha
 from components.making.manifest import Manifest
 from components.remediation.effects.cases import HEALTH_CHECK, Case, cases_of, effects
 from components.remediation.effects.operations import FAULTS
-from components.remediation.effects.repairs import begun, freed
+from components.remediation.effects.repairs import begin_repairs, first_repairs
 from schemas.kubernetes.node_labels import POOL_LABEL
 
 WEBHOOK = (
@@ -62,7 +62,7 @@ def starts(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
             site, change, field
         )
     for case in cases:
-        yield from effects(change, field, case, begun(site, case))
+        yield from effects(change, field, case, first_repairs(site, case))
 
 
 def conditions(
@@ -78,7 +78,7 @@ def conditions(
     pool = mapping(change.one.body, "spec", "selector", "matchLabels").get(POOL_LABEL)
     mended = cases_of(site, str(pool), [FAULTS[each] for each in sooner if each in FAULTS])
     for case in mended:
-        yield from effects(change, field, case, begun(site, case))
+        yield from effects(change, field, case, first_repairs(site, case))
     if not mended:
         why = (
             "no further node is repaired because of it; a node without any of these conditions "
@@ -116,7 +116,7 @@ def _more(
         yield from not_known(because, HEALTH_CHECK)(site, change, field)
     for case in cases:
         most = case.bound if bounded else case.machines
-        yield from effects(change, field, case, freed(site, case, most, because))
+        yield from effects(change, field, case, begin_repairs(site, case, most, because))
 
 
 def pause(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
@@ -132,7 +132,7 @@ def pause(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> 
     yield from _more(site, change, field, f"{key} {old} s → {new} s: it waits for less long")
 
 
-def reselected(
+def selector_change(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterator[Effect]:
     """Other nodes; refused while one is remediated."""
@@ -161,14 +161,14 @@ CHECKS = Kind(
     starts,
     _ENDS,
     (
-        ("spec.selector", reselected),
+        ("spec.selector", selector_change),
         ("spec.unhealthyConditions", conditions),
         ("spec.maxUnhealthy", limit),
         ("spec.stormCooldownDuration", pause),
         ("spec.healthyDelay", pause),
         ("spec.escalatingRemediations", _STEPS),
     ),
-    replaced=reselected,
+    replaced=selector_change,
 )
 STEPS = Kind(
     "SelfNodeRemediationTemplate.self-node-remediation.medik8s.io",

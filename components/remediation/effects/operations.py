@@ -21,9 +21,15 @@ from components.effects.vocabulary import (
 )
 from components.making.faults import CONDITIONS, FAULTY_TAINT, TURN_LABEL
 from components.making.manifest import Manifest
-from components.remediation.effects.cases import Case, cases_of, effects, named, taken_out
-from components.remediation.effects.repairs import begun, freed
-from components.remediation.names import HEALER_LABEL, healed
+from components.remediation.effects.cases import (
+    Case,
+    cases_of,
+    effects,
+    list_names,
+    removes_cluster,
+)
+from components.remediation.effects.repairs import begin_repairs, first_repairs
+from components.remediation.names import REMEDIATOR_LABEL, remediated_pools
 from components.source import site_of
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.vocabulary import Fault
@@ -63,7 +69,7 @@ def starts(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
         first, every = _together(site, case)
         if first == change.name:
             together = case._replace(faults=every)
-            yield from effects(change, field, together, begun(site, together))
+            yield from effects(change, field, together, first_repairs(site, together))
         else:
             why = "the first of its templates shows what is repaired on its pool from now on"
             yield effect(change, field, Impact.NONE, why, TEMPLATES)
@@ -84,10 +90,10 @@ def _together(site: SiteChange, case: Case) -> tuple[Name, tuple[Fault, ...]]:
         pool, mine = place(change.after)
         if pool == case.pool.name:
             for each in cases_of(site, pool, filter(None, mine)):
-                if each.healer.name == case.healer.name:
+                if each.remediator.name == case.remediator.name:
                     names.append(name)
                     faults += each.faults
-    order = [each for each in case.healer.faults if each in faults]
+    order = [each for each in case.remediator.faults if each in faults]
     return names[0], tuple(order)
 
 
@@ -121,19 +127,19 @@ def _turning(site: SiteChange, pool: str, faults: list[Fault | None]) -> str:
         if host.pool == pool
         and site.nodes.get(host.name, NodeState()).labels.get(TURN_LABEL) in values
     ]
-    return f"by the given state, these are {named(mine) or 'none'}"
+    return f"by the given state, these are {list_names(mine) or 'none'}"
 
 
 def _afterwards(site: SiteChange, pool: str, fault: Fault) -> str:
     """The fate of a node that still has the fault."""
-    if site.after is None or taken_out(site) or not healed(site_of(site.after)):
+    if site.after is None or removes_cluster(site) or not remediated_pools(site_of(site.after)):
         return (
             f"the repair programs are deleted too: the taint {FAULTY_TAINT} stays on a faulty node "
             "until a person removes it, and nodeops.k8s.preferred.jp/operating too, where the "
             "controller has gone first"
         )
     for case in cases_of(site, pool, [fault]):
-        return f"{case.healer.name} repairs it from now on, and starts over"
+        return f"{case.remediator.name} repairs it from now on, and starts over"
     return (
         f"the controller removes its taint, and the repair-slot program {FAULTY_TAINT}, as no "
         "remediator repairs the fault any more: a node that has it gets pods again"
@@ -150,10 +156,10 @@ def anew(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> I
 def _cases(site: SiteChange, manifest: Manifest) -> list[Case]:
     """The repairs of the remediator that a budget belongs to."""
     names = mapping(manifest.body, "metadata", "labels")
-    for healer, pool in healed(site_of(site.after)) if site.after else []:
-        if (healer.name, pool.name) == (names.get(HEALER_LABEL), names.get(POOL_LABEL)):
-            found = cases_of(site, pool.name, healer.faults)
-            return [each for each in found if each.healer.name == healer.name]
+    for remediator, pool in remediated_pools(site_of(site.after)) if site.after else []:
+        if (remediator.name, pool.name) == (names.get(REMEDIATOR_LABEL), names.get(POOL_LABEL)):
+            found = cases_of(site, pool.name, remediator.faults)
+            return [each for each in found if each.remediator.name == remediator.name]
     return []
 
 
@@ -167,24 +173,24 @@ def limit(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> 
         yield effect(change, field, Impact.NONE, why, BUDGETS)
         return
     more = new - old if isinstance(old, int) and isinstance(new, int) else None
-    yield from _freed(site, change, field, more)
+    yield from _budget_release(site, change, field, more)
 
 
-def unbudgeted(
+def budget_removal(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterator[Effect]:
     """A budget that goes, or counts otherwise, may have delayed a repair."""
-    yield from _freed(site, change, field, None)
+    yield from _budget_release(site, change, field, None)
 
 
-def _freed(
+def _budget_release(
     site: SiteChange, change: ObjectChange, field: FieldChange | None, more: int | None
 ) -> Iterator[Effect]:
     cases = _cases(site, change.one)
     for case in cases:
-        number = case.healer.max_unavailable if more is None else more
+        number = case.remediator.max_unavailable if more is None else more
         because = f"it lets {number} more nodes out at a time" if more else "it holds nodes no more"
-        yield from effects(change, field, case, freed(site, case, number, because))
+        yield from effects(change, field, case, begin_repairs(site, case, number, because))
     if not cases:
         why = "it held back repairs that no remediator begins any more"
         yield effect(change, field, Impact.NONE, why, BUDGETS)
@@ -223,23 +229,23 @@ REMEDIATION_TEMPLATES = Kind(
 DISRUPTION_BUDGETS = Kind(
     "NodeDisruptionBudget.nodeops.k8s.preferred.jp",
     _BOUNDS,
-    unbudgeted,
+    budget_removal,
     (
         ("spec.maxUnavailable", limit),
-        ("spec.selector", unbudgeted),
-        ("spec.taintTargets", unbudgeted),
+        ("spec.selector", budget_removal),
+        ("spec.taintTargets", budget_removal),
     ),
-    replaced=unbudgeted,
+    replaced=budget_removal,
 )
 
 
 def own_labels(judge: Judge) -> Judge:
     """``judge`` for labels of a budget: only those by which operations choose it count."""
 
-    def judged(
+    def judge_labels(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
-        chosen = (HEALER_LABEL, POOL_LABEL)
+        chosen = (REMEDIATOR_LABEL, POOL_LABEL)
         sides = [
             [mapping(each.body, "metadata", "labels").get(key) for key in chosen]
             for each in (former(change), change.one)
@@ -249,7 +255,7 @@ def own_labels(judge: Judge) -> Judge:
         else:
             yield from judge(site, change, field)
 
-    return judged
+    return judge_labels
 
 
 RULES: list[Rule] = [
@@ -257,7 +263,7 @@ RULES: list[Rule] = [
     for kind in (
         OPERATION_TEMPLATES,
         REMEDIATION_TEMPLATES,
-        DISRUPTION_BUDGETS._replace(labels=own_labels(unbudgeted)),
+        DISRUPTION_BUDGETS._replace(labels=own_labels(budget_removal)),
     )
     for rule in rules(kind, Applier.PULUMI)
 ]

@@ -43,10 +43,10 @@ _USERS = (kinds.DEPLOYMENT, kinds.DAEMON_SET)
 _SOURCE = "foresite, components/remediation"
 
 
-def told(judge: Judge) -> Judge:
+def add_restart_notes(judge: Judge) -> Judge:
     """``judge`` for a Deployment, with the effect of its pods' restart or end on repairs."""
 
-    def judged(
+    def judge_restart(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
         words = _words(change)
@@ -55,7 +55,7 @@ def told(judge: Judge) -> Judge:
             source = f"{each.source}; {_SOURCE}"
             yield each._replace(why=f"{each.why}; {words}", source=source) if stops else each
 
-    return judged
+    return judge_restart
 
 
 def _words(change: ObjectChange) -> str:
@@ -68,7 +68,7 @@ def _words(change: ObjectChange) -> str:
 def of_a_program(judge: Judge) -> Judge:
     """``judge`` for rights: nobody loses what only a program had that goes, or is created again."""
 
-    def judged(
+    def judge_rights(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
         gone = _all_go(site, change.one)
@@ -76,7 +76,7 @@ def of_a_program(judge: Judge) -> Judge:
             known = each.impact is Impact.UNKNOWN and gone
             yield each._replace(impact=Impact.NONE, why=WITH_IT, hosts=()) if known else each
 
-    return judged
+    return judge_rights
 
 
 def _all_go(site: SiteChange, manifest: Manifest) -> bool:

@@ -55,7 +55,7 @@ def _missing(match: re.Match[str], limits: _Limits) -> bool | None:
     return None if on_bus and limits.record and limits.record.health else False
 
 
-def _degraded(match: re.Match[str], limits: _Limits) -> bool | None:
+def _too_few_lanes(match: re.Match[str], limits: _Limits) -> bool | None:
     """The message reports the first device with too few lanes; it does not report the others."""
     width = limits.record.pci.link_width if limits.record else None
     return True if width and int(match[2]) < width else None
@@ -69,7 +69,7 @@ def _full(match: re.Match[str], limits: _Limits) -> bool | None:
     return full or (None if match[3] == "space" else False)
 
 
-def _blocked(match: re.Match[str], limits: _Limits) -> bool | None:
+def _blocks_longer(match: re.Match[str], limits: _Limits) -> bool | None:
     """It has been blocked for longer meanwhile."""
     return True if int(match[1]) >= limits.detector.blocked_seconds else None
 
@@ -100,7 +100,7 @@ _READERS: Mapping[Fault, tuple[re.Pattern[str], str, _Judge]] = {
     Fault.PCIE_LINK_DEGRADED: (
         re.compile(r"^([0-9a-f:., a-z]{4,60}) ha(?:s|ve) ([0-9]{1,3}) of ([0-9]{1,3}) lanes"),
         "{1} of {2} lanes",
-        _degraded,
+        _too_few_lanes,
     ),
     Fault.DISK_FULL: (
         re.compile(rf"^{_PATH}: ([0-9]{{1,3}})% of its (space|inodes) used"),
@@ -110,7 +110,7 @@ _READERS: Mapping[Fault, tuple[re.Pattern[str], str, _Judge]] = {
     Fault.KERNEL_DEADLOCK: (
         re.compile(r"blocked for ([0-9]{1,9}) s"),
         "blocked for {0} s",
-        _blocked,
+        _blocks_longer,
     ),
     Fault.ACCELERATOR_ERROR: (
         re.compile(r"^XID ([0-9]{1,4}) of [0-9A-Fa-f:.]{1,20}(, and [0-9]+ more)?"),

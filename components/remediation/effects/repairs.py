@@ -16,29 +16,30 @@ from components.remediation.effects.cases import (
     Case,
     Found,
     Seen,
+    describe_nodes,
     faulty,
-    held,
     hosts_of,
     in_words,
+    list_names,
     look,
-    named,
     reading_of,
-    told,
+    stops_repairs,
 )
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import Fault, HealerKind
+from schemas.model.vocabulary import Fault, RemediatorKind
 
 NOT_GIVEN = "Git does not say which these are, if any; their last known state would (--nodes)"
 
 
 # --- faults that are newly mended -----------------------------------------------------------------
-def begun(site: SiteChange, case: Case) -> Iterator[Found]:
+def first_repairs(site: SiteChange, case: Case) -> Iterator[Found]:
     """Nodes that have a fault when a remediator begins to repair it."""
     hosts = hosts_of(site, case.pool)
     if site.nodes is None:
         why = (
-            f"{case.healer.name} repairs {case.conditions} on pool {case.pool.name}: a node that "
+            f"{case.remediator.name} repairs {case.conditions} on pool {case.pool.name}: a node "
+            "that "
             "has "
             f"it now is {case.how}; {case.limit}; {NOT_GIVEN}"
         )
@@ -46,10 +47,10 @@ def begun(site: SiteChange, case: Case) -> Iterator[Found]:
         return
     seen = look(site, case, hosts)
     if seen.bad:
-        yield from _rebooted(case, site.nodes, seen)
+        yield from _reboots(case, site.nodes, seen)
     if seen.dark:
         why = (
-            f"the given state does not say of {named(seen.dark)} whether they have "
+            f"the given state does not say of {list_names(seen.dark)} whether they have "
             f"{case.conditions}: one that has it is {case.how}"
         )
         yield Found(Impact.REBOOT, seen.dark, why, min(seen.unsure, case.machines))
@@ -61,12 +62,12 @@ def begun(site: SiteChange, case: Case) -> Iterator[Found]:
         yield Found(Impact.NONE, (), why)
 
 
-def _rebooted(case: Case, nodes: Mapping[str, NodeState], seen: Seen) -> Iterator[Found]:
+def _reboots(case: Case, nodes: Mapping[str, NodeState], seen: Seen) -> Iterator[Found]:
     sick = [name for name in seen.machines if _counts(case, nodes[name])]
-    if held(case, len(sick), len(seen.machines)):
+    if stops_repairs(case, len(sick), len(seen.machines)):
         why = (
             f"{len(sick)} of {len(seen.machines)} nodes of pool {case.pool.name} have a fault, "
-            f"{named(seen.bad)} among them: {case.limit}; as soon as they are fewer each is "
+            f"{list_names(seen.bad)} among them: {case.limit}; as soon as they are fewer each is "
             f"{case.how}"
         )
         yield Found(Impact.UNKNOWN, seen.bad, why)
@@ -74,24 +75,26 @@ def _rebooted(case: Case, nodes: Mapping[str, NodeState], seen: Seen) -> Iterato
     out = {name: word for name in seen.bad if (word := _waits(case, nodes[name]))}
     ready = tuple(name for name in seen.bad if name not in out)
     if ready:
-        order = f"; {_order(case)}" if len(ready) > case.healer.max_unavailable else ""
-        why = f"{told(case, nodes, ready)}: {case.how}{order}"
+        order = f"; {_order(case)}" if len(ready) > case.remediator.max_unavailable else ""
+        why = f"{describe_nodes(case, nodes, ready)}: {case.how}{order}"
         yield Found(Impact.REBOOT, ready, f"faulty in the given state: {why}")
     for word in dict.fromkeys(out.values()):
         names = tuple(name for name in out if out[name] == word)
-        why = f"{told(case, nodes, names)}: {word}; {case.how} when that is over"
+        why = f"{describe_nodes(case, nodes, names)}: {word}; {case.how} when that is over"
         yield Found(Impact.UNKNOWN, names, f"faulty in the given state: {why}")
 
 
 def _counts(case: Case, node: NodeState) -> bool:
     """True if a node is one of those of which too many stop all repairs (turns.awk, ``judge``)."""
     quarantined = QUARANTINED_TAINT in node.taints
-    return faulty(case, node) or (quarantined and case.healer.kind is not HealerKind.MEDIK8S)
+    return faulty(case, node) or (
+        quarantined and case.remediator.kind is not RemediatorKind.MEDIK8S
+    )
 
 
 def _waits(case: Case, node: NodeState) -> str:
     """The reason why a node with a fault is not repaired yet; empty where it is."""
-    if case.healer.kind is HealerKind.MEDIK8S:
+    if case.remediator.kind is RemediatorKind.MEDIK8S:
         return ""
     if QUARANTINED_TAINT in node.taints:
         return "quarantined until a person removes the taint"
@@ -102,13 +105,13 @@ def _waits(case: Case, node: NodeState) -> str:
 
 
 def _order(case: Case) -> str:
-    if case.healer.kind is HealerKind.MEDIK8S:
+    if case.remediator.kind is RemediatorKind.MEDIK8S:
         return "in no order"
     return "idle ones first, then those whose pods have the lowest priority"
 
 
 # --- a check that finds more ----------------------------------------------------------------------
-def sharpened(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[Found]:
+def stricter_check(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[Found]:
     """Nodes that had no fault by the old check, and may have one by the new."""
     hosts = hosts_of(site, case.pool)
     why = (
@@ -127,14 +130,17 @@ def sharpened(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[Fou
     )
     rest = tuple(each for each in hosts if each not in had)
     if had:
-        words = f"{told(case, site.nodes, had)} had it before: nothing changes for them by this"
+        words = (
+            f"{describe_nodes(case, site.nodes, had)} had it before: nothing changes for them by "
+            "this"
+        )
         yield Found(Impact.NONE, (), words)
     if rest:
         full = f"{why}; {case.limit}"
         yield Found(Impact.REBOOT, rest, full, min(max(1, case.machines - len(had)), len(rest)))
 
 
-def prolonged(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[Found]:
+def longer_fault(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[Found]:
     """Nodes whose fault counts for longer: no node is repaired after its fault has passed
     (components/remediation/scripts/turns.awk, ``end_turn``, and the controller alike)."""
     hosts = hosts_of(site, case.pool)
@@ -151,10 +157,10 @@ def prolonged(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[Fou
     seen = look(site, case, hosts)
     given = "in the given state"
     if seen.bad:
-        said = f"{why}; {given} {told(case, site.nodes, seen.bad)} had one"
+        said = f"{why}; {given} {describe_nodes(case, site.nodes, seen.bad)} had one"
         yield Found(Impact.REBOOT, seen.bad, said, len(seen.bad))
     if seen.dark:
-        said = f"{why}; the given state does not say of {named(seen.dark)}"
+        said = f"{why}; the given state does not say of {list_names(seen.dark)}"
         yield Found(Impact.REBOOT, seen.dark, said, min(seen.unsure, case.machines))
     if not seen.bad and not seen.dark:
         yield Found(Impact.NONE, (), f"{why}; {given} no node had one")
@@ -168,22 +174,22 @@ def once_more(site: SiteChange, case: Case, because: str) -> Iterator[Found]:
         f"{because}: a node of pool {case.pool.name} with a repair slot, whose reboot did not "
         "help, "
         "may be rebooted once more instead of being quarantined or waited for; as many as "
-        f"{case.healer.name} repairs at a time"
+        f"{case.remediator.name} repairs at a time"
     )
     if site.nodes is None:
-        most = min(case.healer.max_unavailable, len(hosts))
+        most = min(case.remediator.max_unavailable, len(hosts))
         yield Found(Impact.REBOOT, hosts, f"{why}; {NOT_GIVEN}", most)
         return
     values = {each.value for each in case.faults}
     turning = tuple(
         name for name in hosts if site.nodes.get(name, NodeState()).labels.get(TURN_LABEL) in values
     )
-    given = f"in the given state {named(turning) or 'none'} had a repair slot"
+    given = f"in the given state {list_names(turning) or 'none'} had a repair slot"
     impact = Impact.REBOOT if turning else Impact.NONE
     yield Found(impact, turning, f"{why}; {given}", len(turning) or None)
 
 
-def softened(site: SiteChange, at: tuple[Site, Pool, Fault], ends: str) -> str:
+def ended_faults(site: SiteChange, at: tuple[Site, Pool, Fault], ends: str) -> str:
     """The nodes that lose a fault by a check that finds less, in the given state; ``ends`` is the
     effect on them."""
     if site.nodes is None:
@@ -197,16 +203,16 @@ def softened(site: SiteChange, at: tuple[Site, Pool, Fault], ends: str) -> str:
             names[found.faulty].append(f"{host.name}{in_words(found.words)}")
     parts = []
     if names[False]:
-        parts.append(f"{named(names[False])} had the fault and has it no more: {ends}")
+        parts.append(f"{list_names(names[False])} had the fault and has it no more: {ends}")
     if names[None]:
-        parts.append(f"of {named(names[None])} the condition does not tell whether it stays")
+        parts.append(f"of {list_names(names[None])} the condition does not tell whether it stays")
     if names[True]:
-        parts.append(f"{named(names[True])} keeps it")
+        parts.append(f"{list_names(names[True])} keeps it")
     return "; ".join(parts) or "no node had the fault in the given state"
 
 
 # --- nodes that wait ------------------------------------------------------------------------------
-def freed(site: SiteChange, case: Case, more: int, because: str) -> Iterator[Found]:
+def begin_repairs(site: SiteChange, case: Case, more: int, because: str) -> Iterator[Found]:
     """Nodes that have a fault and wait: repairs of ``more`` of them begin at once."""
     hosts = hosts_of(site, case.pool)
     why = f"{because}: nodes of pool {case.pool.name} with a fault that wait are {case.how}"
@@ -216,7 +222,7 @@ def freed(site: SiteChange, case: Case, more: int, because: str) -> Iterator[Fou
     sick = tuple(name for name in hosts if faulty(case, site.nodes.get(name, NodeState())))
     if sick:
         most = more if more < len(sick) else None
-        given = f"faulty in the given state: {named(sick)}"
+        given = f"faulty in the given state: {list_names(sick)}"
         yield Found(Impact.REBOOT, sick, f"{why}; {given}", most)
     else:
         yield Found(Impact.NONE, (), f"{why}; no node had a fault in the given state")
@@ -237,6 +243,6 @@ def unheld(site: SiteChange, case: Case, earlier: int) -> Iterator[Found]:
     if len(sick) <= earlier:
         yield Found(Impact.NONE, (), f"{why}; {given}")
     elif len(sick) <= case.bound:
-        yield Found(Impact.REBOOT, sick, f"{why}; {given}: {named(sick)}")
+        yield Found(Impact.REBOOT, sick, f"{why}; {given}: {list_names(sick)}")
     else:
         yield Found(Impact.UNKNOWN, sick, f"{why}; {given}, which is too many still")

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from components.effects.applying import effect, not_known
 from components.effects.rules import Judge
 from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
-from components.remediation.effects.cases import Case, Found, bound, cases_of, effects
-from components.remediation.effects.repairs import freed, once_more, unheld
-from components.remediation.names import REBOOTS, TURNS, healed, settings_of
+from components.remediation.effects.cases import Case, Found, cases_of, effects, fault_bound
+from components.remediation.effects.repairs import begin_repairs, once_more, unheld
+from components.remediation.names import REBOOTS, TURNS, remediated_pools, settings_of
 from components.remediation.turns import CONFIG_MAP, configuration
 from components.source import site_of
 from schemas.facts.site import Site
@@ -27,10 +27,10 @@ _LATER = (
 )
 
 
-def told(judge: Judge) -> Judge:
+def add_content_effects(judge: Judge) -> Judge:
     """``judge`` for a ConfigMap, with the effect of its content on repairs."""
 
-    def judged(
+    def judge_content(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterator[Effect]:
         name = change.one.name.partition("/")[2]
@@ -49,7 +49,7 @@ def told(judge: Judge) -> Judge:
                 )
                 yield from not_known(why, LINES)(site, change, field)
 
-    return judged
+    return judge_content
 
 
 def _lines(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
@@ -61,13 +61,16 @@ def _lines(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
         yield from not_known(why, LINES)(site, change, field)
         return
     yield effect(change, field, Impact.NONE, _LATER, LINES)
-    before = {(each.name, pool.name): (each, pool) for each, pool in healed(site_of(site.before))}
-    for healer, pool in healed(site_of(site.after)):
-        was = before.get((healer.name, pool.name))
+    before = {
+        (each.name, pool.name): (each, pool)
+        for each, pool in remediated_pools(site_of(site.before))
+    }
+    for remediator, pool in remediated_pools(site_of(site.after)):
+        was = before.get((remediator.name, pool.name))
         if was is None:
             continue  # what it means that a healer comes, its templates say
-        for case in cases_of(site, pool.name, site_of(site.after).mended(pool, healer)):
-            earlier = bound(site_of(site.before), was[1], was[0])
+        for case in cases_of(site, pool.name, site_of(site.after).repairs(pool, remediator)):
+            earlier = fault_bound(site_of(site.before), was[1], was[0])
             found = _wider(site, case, was[0].max_unavailable, earlier)
             yield from effects(change, field, case, found)
             if again := _again(site_of(site.before), site_of(site.after)):
@@ -90,8 +93,8 @@ def _again(before: Site, after: Site) -> str:
 
 def _wider(site: SiteChange, case: Case, number: int, earlier: int) -> Iterator[Found]:
     """The effect when more hosts of a pool may be out, or faulty, than before."""
-    now = case.healer.max_unavailable
+    now = case.remediator.max_unavailable
     if now > number:
-        yield from freed(site, case, now - number, f"max_unavailable {number} → {now}")
+        yield from begin_repairs(site, case, now - number, f"max_unavailable {number} → {now}")
     if case.bound > earlier:
         yield from unheld(site, case, earlier)

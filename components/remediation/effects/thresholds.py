@@ -53,14 +53,14 @@ class _Looked(NamedTuple):
 
 def shift(before: Site, after: Site, pool: str, fault: Fault) -> Shift | None:
     """How a check of a pool differs; None where a side does not look for the fault there."""
-    sides = [_looked(site, pool, fault) for site in (before, after)]
+    sides = [_look(site, pool, fault) for site in (before, after)]
     old, new = sides
     if old is None or new is None:
         return None
     found = [_numbers(old, new), _sets(old, new), _plain(old, new)]
     more, fewer, other = (tuple(word for each in found for word in each[n]) for n in range(3))
     longer = _longer(old, new)
-    told = _told(before, after, pool, fault)
+    told = _message_changes(before, after, pool, fault)
     same = not (more or fewer or other or longer)
     if same and _check(before, pool, fault) != _check(after, pool, fault):
         other = ("arguments of the check",)
@@ -72,7 +72,7 @@ def _longer(old: _Looked, new: _Looked) -> tuple[str, ...]:
     return tuple(f"{name} {was} → {now}" for name, was, now in pairs if now > was)
 
 
-def _told(before: Site, after: Site, name: str, fault: Fault) -> tuple[str, ...]:
+def _message_changes(before: Site, after: Site, name: str, fault: Fault) -> tuple[str, ...]:
     """Device taints read the devices from the message, so it is renewed."""
     pools = [(site, _pool(site, name)) for site in (before, after)]
     was, now = (site.taints_devices(pool) if pool else False for site, pool in pools)
@@ -126,7 +126,7 @@ def _check(site: Site, name: str, fault: Fault) -> Check | None:
     return next((each for each in found if each.fault is fault), None)
 
 
-def _looked(site: Site, name: str, fault: Fault) -> _Looked | None:
+def _look(site: Site, name: str, fault: Fault) -> _Looked | None:
     pool, settings = _pool(site, name), site.file.remediation
     if pool is None or settings is None or fault not in site.faults(pool):
         return None
@@ -138,7 +138,7 @@ def _looked(site: Site, name: str, fault: Fault) -> _Looked | None:
     }
     record = site.accelerators.get(site.model(pool) or "")
     numbers |= _own_numbers(site, pool, detector, record).get(fault, {})
-    plain = _cards(record, fault) if record else {}
+    plain = _device_settings(record, fault) if record else {}
     return _Looked(numbers, _own_sets(detector, record).get(fault, {}), plain)
 
 
@@ -174,7 +174,7 @@ def _own_sets(
     }
 
 
-def _cards(record: AcceleratorModel, fault: Fault) -> dict[str, Any]:
+def _device_settings(record: AcceleratorModel, fault: Fault) -> dict[str, Any]:
     """How a model's devices are told from other devices, and how a host counts those that work."""
     pci = {"pci": record.pci.model_dump(exclude={"link_width"})}
     if fault is Fault.PCIE_LINK_DEGRADED:

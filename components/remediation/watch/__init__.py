@@ -7,7 +7,7 @@ from components.remediation.names import CONTROLLER
 from components.remediation.watch import alerts, dashboard
 from components.remediation.watch.resources import custom_resources
 from schemas.facts.site import Site
-from schemas.model.vocabulary import HealerKind
+from schemas.model.vocabulary import RemediatorKind
 
 
 def watch(site: Site) -> Watched:
@@ -16,8 +16,8 @@ def watch(site: Site) -> Watched:
     if remediation is None or monitoring is None:
         return Watched()
     group = Group("repairs", alerts.rules(site, remediation, monitoring.thresholds), place=5)
-    kinds = {healer.kind for healer in remediation.healers}
-    operated = HealerKind.NODE_OPERATION_CONTROLLER in kinds
+    kinds = {remediator.kind for remediator in remediation.healers}
+    operated = RemediatorKind.NODE_OPERATION_CONTROLLER in kinds
     scrapes = [
         program(DETECTOR, remediation.namespace, detector.METRICS_PORT)._replace(
             every_node=True, place=0

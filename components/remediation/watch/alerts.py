@@ -11,15 +11,15 @@ from components.making.faults import CONDITIONS, FAULTY_TAINT, OPERATING_TAINT, 
 from components.making.manifest import Json
 from components.making.promql import (
     FAULTS,
-    MENDED,
     NODES,
     OUT,
+    REPAIRED,
     Exporter,
+    answers_recently,
     minutes,
     of,
     one_of,
     recent,
-    seen,
     state,
 )
 from components.making.watch import Alert, Severity, record
@@ -27,8 +27,8 @@ from components.remediation.devicetaints import NAME as DEVICE_TAINTS
 from components.remediation.names import CONTROLLER, TURNS
 from schemas.facts.site import Site
 from schemas.model.monitoring import Thresholds
-from schemas.model.remediation import ALWAYS_MENDED, Remediation
-from schemas.model.vocabulary import Fault, HealerKind
+from schemas.model.remediation import ALWAYS_REPAIRED, Remediation
+from schemas.model.vocabulary import Fault, RemediatorKind
 
 CHECKED = "foresite:faults_checked:pool"
 """How many faults are looked for on each node of a pool."""
@@ -36,49 +36,51 @@ QUARANTINED = "foresite:node_quarantined:info"
 """1 for each node that repairs did not help."""
 REPAIRS = "foresite:node_repair:info"
 """1 for each node under repair, by ``pool``."""
-NOC = f'kind="{HealerKind.NODE_OPERATION_CONTROLLER.value}"'
-MEDIK8S = f'kind="{HealerKind.MEDIK8S.value}"'
+NOC = f'kind="{RemediatorKind.NODE_OPERATION_CONTROLLER.value}"'
+MEDIK8S = f'kind="{RemediatorKind.MEDIK8S.value}"'
 
 
 def rules(site: Site, remediation: Remediation, limits: Thresholds) -> list[Json | Alert]:
     """Recording rules and alerts of faults and their repairs."""
     kinds = {
-        healer.kind
+        remediator.kind
         for pool in site.file.pools
-        for healer in site.healers_of(pool)
-        if site.mended(pool, healer)
+        for remediator in site.remediators_of(pool)
+        if site.repairs(pool, remediator)
     }
     found: list[Json | Alert] = [
-        *_checked(site),
-        _unmended(site, mended=bool(kinds)),
+        *_fault_counts(site),
+        _unrepaired(site, mended=bool(kinds)),
         _silent(site),
     ]
     if kinds:
-        quarantined = record("node_quarantined:info", _tainted(site, QUARANTINED_TAINT))
+        quarantined = record("node_quarantined:info", _taint_series(site, QUARANTINED_TAINT))
         found += [quarantined, _persists(remediation, limits, kinds)]
         found += _storms(remediation, kinds)
-    if HealerKind.NODE_OPERATION_CONTROLLER in kinds:
-        under_repair = f"{_tainted(site, OPERATING_TAINT)} * on (node) group_left (pool) {NODES}"
+    if RemediatorKind.NODE_OPERATION_CONTROLLER in kinds:
+        under_repair = (
+            f"{_taint_series(site, OPERATING_TAINT)} * on (node) group_left (pool) {NODES}"
+        )
         found += [
             record("node_repair:info", under_repair),
             *_repairs(site, remediation, limits),
-            *(_down(site, remediation, name, MENDS) for name in (TURNS, CONTROLLER)),
+            *(_down(site, remediation, name, NO_REPAIRS) for name in (TURNS, CONTROLLER)),
         ]
     if any(site.taints_devices(pool) for pool in site.file.pools):
         found.append(_down(site, remediation, DEVICE_TAINTS, "devices with a fault stay in use"))
     return found
 
 
-def _checked(site: Site) -> Iterator[Json]:
+def _fault_counts(site: Site) -> Iterator[Json]:
     for pool in site.file.pools:
         faults = site.faults(pool)
         if faults and site.hosts_of(pool):
             yield record("faults_checked:pool", f"vector({len(faults)})", pool=pool.name)
 
 
-def _unmended(site: Site, *, mended: bool) -> Alert:
+def _unrepaired(site: Site, *, mended: bool) -> Alert:
     """A device that is tainted by itself leaves its host in use, and nobody has to repair that."""
-    expr = f"{FAULTS} unless on (pool, fault) {MENDED}" if mended else FAULTS
+    expr = f"{FAULTS} unless on (pool, fault) {REPAIRED}" if mended else FAULTS
     alone = one_of(pool.name for pool in site.file.pools if site.taints_devices(pool))
     if alone:
         fault = Fault.PCIE_LINK_DEGRADED.value
@@ -95,28 +97,28 @@ def _unmended(site: Site, *, mended: bool) -> Alert:
 def _crowd(remediation: Remediation, kind: str) -> str:
     """The share of each pool's nodes that have a fault which remediators of a kind repair, where it
     is too large for any repair to begin. Those that repairs did not help count too."""
-    mends = f"{MENDED}{{{kind}}}"
-    faulty = f"{FAULTS} and on (pool, fault) {mends}"
-    out = f"{QUARANTINED} * on (node) group_left (pool) {NODES} and on (pool) {mends}"
+    repairs = f"{REPAIRED}{{{kind}}}"
+    faulty = f"{FAULTS} and on (pool, fault) {repairs}"
+    out = f"{QUARANTINED} * on (node) group_left (pool) {NODES} and on (pool) {repairs}"
     many = f"count by (pool) (group by (pool, node) ({faulty} or {out}))"
     share = f"100 * {many} / count by (pool) ({NODES})"
-    few = ALWAYS_MENDED[HealerKind.NODE_OPERATION_CONTROLLER]
+    few = ALWAYS_REPAIRED[RemediatorKind.NODE_OPERATION_CONTROLLER]
     return f"{share} > {remediation.max_faulty_percent} and {many} > {few}"
 
 
 _HELD = {
-    HealerKind.NODE_OPERATION_CONTROLLER: (
+    RemediatorKind.NODE_OPERATION_CONTROLLER: (
         NOC,
         "No repair begins in this pool until fewer nodes have one.",
     ),
-    HealerKind.MEDIK8S: (
+    RemediatorKind.MEDIK8S: (
         MEDIK8S,
         "medik8s starts no repair while more nodes than its max_unavailable have a fault.",
     ),
 }
 
 
-def _storms(remediation: Remediation, kinds: set[HealerKind]) -> Iterator[Alert]:
+def _storms(remediation: Remediation, kinds: set[RemediatorKind]) -> Iterator[Alert]:
     """One for each kind of remediator, as each stops for its own reason."""
     for kind, (chosen, held) in _HELD.items():
         if kind in kinds:
@@ -150,19 +152,19 @@ def _silent(site: Site) -> Alert:
     )
 
 
-def _tainted(site: Site, key: str) -> str:
+def _taint_series(site: Site, key: str) -> str:
     taint = state(site, "kube_node_spec_taint", f'key="{key}"')
     return f"max by (node) ({taint})"
 
 
-def _persists(remediation: Remediation, limits: Thresholds, kinds: set[HealerKind]) -> Alert:
+def _persists(remediation: Remediation, limits: Thresholds, kinds: set[RemediatorKind]) -> Alert:
     """A fault that a remediator repairs and that stays: for each repair of the pool before it, and
     its own; the budget lets one or more go at a time."""
-    turns = 2 if HealerKind.NODE_OPERATION_CONTROLLER in kinds else 1
+    turns = 2 if RemediatorKind.NODE_OPERATION_CONTROLLER in kinds else 1
     lasts = turns * limits.repair_minutes + ceil(remediation.medik8s.unhealthy_seconds / 60)
     return Alert(
         "NodeFaultPersists",
-        f"{FAULTS} and on (pool, fault) {MENDED} unless on (node) {QUARANTINED}",
+        f"{FAULTS} and on (pool, fault) {REPAIRED} unless on (node) {QUARANTINED}",
         minutes(lasts),
         "{{ $labels.node }} still has {{ $labels.fault }}",
         f"A remediator repairs this fault, and the node has had it for {lasts} minutes: it waits "
@@ -189,8 +191,8 @@ def _repairs(site: Site, remediation: Remediation, limits: Thresholds) -> Iterat
         "Pods do not leave the node, or the reboot does not happen. The node takes no pods, and "
         "the budget of the pool is used up meanwhile.",
     )
-    faulty = _tainted(site, FAULTY_TAINT)
-    mended = f"{FAULTS} and on (pool, fault) {MENDED}{{{NOC}}}"
+    faulty = _taint_series(site, FAULTY_TAINT)
+    mended = f"{FAULTS} and on (pool, fault) {REPAIRED}{{{NOC}}}"
     yield Alert(
         "FaultyNodeTakesPods",
         f"{mended} unless on (node) {faulty} unless on (node) {QUARANTINED} "
@@ -203,14 +205,14 @@ def _repairs(site: Site, remediation: Remediation, limits: Thresholds) -> Iterat
     )
 
 
-MENDS = "faults of nodes are not repaired"
+NO_REPAIRS = "faults of nodes are not repaired"
 
 
 def _down(site: Site, remediation: Remediation, name: str, then: str) -> Alert:
     """A Deployment of repairs without a pod that works, and what follows."""
     metric = "kube_deployment_status_replicas_available"
     where = f'namespace="{remediation.namespace}"'
-    known = seen(site, Exporter.KUBE_STATE_METRICS)
+    known = answers_recently(site, Exporter.KUBE_STATE_METRICS)
     runs = recent(of(site, Exporter.KUBE_STATE_METRICS, metric, where, f'deployment="{name}"'))
     return Alert(
         "HealerDown",

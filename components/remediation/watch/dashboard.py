@@ -14,7 +14,7 @@ def board(site: Site, *, operated: bool) -> Board:
     panels = [*_faults(site)]
     if operated:
         panels += _operations(site)
-    panels += [_reboots(), _seen(site)]
+    panels += [_reboots(), _detector_events(site)]
     if operated:
         panels.append(_controller(site))
     text = "Nodes with faults, their repairs, and those that repairs did not help."
@@ -85,7 +85,7 @@ def _reboots() -> Panel:
     )
 
 
-def _seen(site: Site) -> Panel:
+def _detector_events(site: Site) -> Panel:
     asked = by(site, DETECTOR)
     return panel(
         "What detectors saw",

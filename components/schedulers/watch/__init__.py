@@ -4,7 +4,14 @@ What is not Foresite's has its source beside it.
 """
 
 from components.making.watch import Group, Scrape, Watched
-from components.schedulers.names import METRICS_PORT, NAME_LABEL, chosen, job, kinds, run_here
+from components.schedulers.names import (
+    METRICS_PORT,
+    NAME_LABEL,
+    job,
+    kinds,
+    run_here,
+    selector_labels,
+)
 from components.schedulers.watch import alerts, dashboard, queueboard, queues
 from schemas.facts.site import Site
 from schemas.model.vocabulary import BackendKind
@@ -31,7 +38,7 @@ def scrapes(site: Site) -> list[Scrape]:
             "scheduler",
             job(backend),
             site.scheduling.namespace,
-            chosen(backend),
+            selector_labels(backend),
             "metrics",
             METRICS_PORT,
             service=True,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from components.making.manifest import Json
 from components.making.promql import (
-    PROMISED,
+    GUARANTEED,
     TEAMS,
     USED,
     Exporter,
@@ -75,7 +75,7 @@ def _long(site: Site, limits: Thresholds) -> Alert:
     if teams:
         # What would go beyond the team's limit waits rightly; a gang is all its pods.
         pods = f"{waiting} * on (namespace) group_left (team) {TEAMS} and {old}"
-        left = f"{PROMISED} - {recent(USED)}"
+        left = f"{GUARANTEED} - {recent(USED)}"
         within = f"sum by (team, model) ({pods}) <= on (team, model) ({left})"
         pods = f"({pods}) and on (team, model) ({within})"
         by = "team, namespace, model"

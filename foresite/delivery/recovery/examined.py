@@ -15,7 +15,7 @@ from foresite.delivery.servers.inventory import take, versions
 from foresite.delivery.servers.probe import contexts_of, kubectl_of
 from foresite.delivery.stack.backend import Place, place
 from foresite.delivery.stack.engine import Engine, EngineError
-from foresite.delivery.stack.live import Key, keyed
+from foresite.delivery.stack.live import Key, expected_objects
 from foresite.delivery.stack.locks import Lock
 from foresite.delivery.stack.stated import SMALL, Ident, State, Stated, read_state
 from foresite.delivery.stack.statefile import older
@@ -46,11 +46,11 @@ class Examined(NamedTuple):
     unseen: Mapping[str, tuple[str, ...]]
 
     @property
-    def dropped(self) -> list[Stated]:
+    def forgettable(self) -> list[Stated]:
         """Objects of clusters that no longer answer, which the state is to forget."""
         return [each for each in self.state.held if each.target in self.silent]
 
-    def placed(self, each: Ident) -> str:
+    def place(self, each: Ident) -> str:
         """An object and its cluster, for a person."""
         return f"{each} of {self.contexts[each.target]}"
 
@@ -66,7 +66,7 @@ class Examined(NamedTuple):
         ]
 
     @property
-    def rebuilt(self) -> int:
+    def rebuild_count(self) -> int:
         """Objects that are lost, or others by now, where they are too many or too dear to let go of
         unasked."""
         lost = [*self.found.lost, *self.strange]
@@ -89,9 +89,9 @@ def examine(engine: Engine, site: Site) -> Examined:
     kubectl = kubectl_of(engine)
     if kubectl is None:
         raise UsageError("recover looks into the clusters with kubectl: install it")
-    exported = _exported(engine)
+    exported = _export(engine)
     state = read_state(exported or {})
-    wanted = keyed(site)
+    wanted = expected_objects(site)
     bodies = [*(each.body for each in wanted.values()), *(each.body for each in state.held)]
     live: dict[Ident, Json] = {}
     unseen: dict[str, list[str]] = {}
@@ -111,7 +111,7 @@ def examine(engine: Engine, site: Site) -> Examined:
     found = remains(wanted.values(), state, live, set(contexts) - silent)
     applying = engine.under_way() if exported else ""
     return Examined(site, kubectl, contexts, wanted, engine.locks(), exported, state,
-                    engine.noted(), applying, live, found, frozenset(silent),
+                    engine.noted_objects(), applying, live, found, frozenset(silent),
                     {why: tuple(what) for why, what in unseen.items()})  # fmt: skip
 
 
@@ -122,9 +122,9 @@ def _silent(kubectl: Kubectl, context: str, error: Exception) -> str:
     )
 
 
-def _exported(engine: Engine) -> Json | None:
+def _export(engine: Engine) -> Json | None:
     try:
-        exported = engine.exported()
+        exported = engine.export_state()
     except EngineError as error:
         if "failed to load checkpoint" not in str(error):
             raise
@@ -146,7 +146,7 @@ def _go_back(engine: Engine, what: str) -> str:
         lines.append("the backend has no earlier state that is whole: restore its folder or bucket")
         return "\n  ".join(lines)
     lines += [
-        f"an earlier state of {each.written}, {each.resources} resources: {each.path}"
+        f"an earlier state of {each.write_time}, {each.resources} resources: {each.path}"
         for each in whole[:_SHOWN]
     ]
     lines += [
@@ -170,14 +170,14 @@ def lines(seen: Examined) -> Iterator[str]:
         yield f"a run did not come to its end: it was about to make {len(seen.noted)} objects"
     if seen.applying:
         yield f"foresite apply of {seen.applying[:10]} did not come to its end: it stays due"
-    if seen.dropped:
-        count = len(seen.dropped)
+    if seen.forgettable:
+        count = len(seen.forgettable)
         yield f"its own cluster does not answer, and the site ends: {count} objects in the state"
     for why, what in seen.unseen.items():
         yield f"not looked at for orphans, as {why}: {'; '.join(what)}"
     yield from _of_objects(found)
     for orphan in found.orphans:
-        yield f"orphaned, neither the state nor the site has it: {seen.placed(orphan)}"
+        yield f"orphaned, neither the state nor the site has it: {seen.place(orphan)}"
 
 
 def _of_objects(found: Remains) -> Iterator[str]:
@@ -196,9 +196,9 @@ def _of_objects(found: Remains) -> Iterator[str]:
     }
     for what, objects in said.items():
         if objects:
-            yield f"{what}: {counted(objects)}"
+            yield f"{what}: {count_text(objects)}"
 
 
-def counted(objects: tuple[Ident, ...]) -> str:
+def count_text(objects: tuple[Ident, ...]) -> str:
     """How many objects, and the first by name, for a person."""
     return f"{len(objects)}: {few(objects, _SHOWN)}"

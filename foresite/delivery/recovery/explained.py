@@ -46,7 +46,7 @@ def sides(wanted: Mapping[Key, Manifest], state: State, found: Remains) -> Sides
     return Sides(wanted, held, leaving, found)
 
 
-def explained(steps: Iterable[Mapping[str, Any]], sides: Sides) -> Iterator[Step]:
+def explain_steps(steps: Iterable[Mapping[str, Any]], sides: Sides) -> Iterator[Step]:
     """Every step that does something."""
     for step in steps:
         op, urn = step["op"], step["urn"]
@@ -78,11 +78,11 @@ def _why(op: str, urn: str, manifest: Manifest | None, sides: Sides) -> str:
         return _leaves(op, held)
     wanted = ident(manifest.target, manifest.body)
     if op in _REPLACING:
-        return _replaced(wanted, held, sides.found)
+        return _explain_replacement(wanted, held, sides.found)
     if op == "create":
-        return _created(wanted, sides.found)
+        return _explain_creation(wanted, sides.found)
     if op == "update":
-        return _updated(wanted, manifest, held, sides.found)
+        return _explain_update(wanted, manifest, held, sides.found)
     return ""
 
 
@@ -95,7 +95,7 @@ def _leaves(op: str, held: Stated | None) -> str:
     return "the site does not have it any more"
 
 
-def _created(wanted: Ident, found: Remains) -> str:
+def _explain_creation(wanted: Ident, found: Remains) -> str:
     if wanted in found.unrecorded:
         return "the cluster has it; it is adopted with the declared values"
     if wanted in found.unmade:
@@ -105,7 +105,7 @@ def _created(wanted: Ident, found: Remains) -> str:
     return ""
 
 
-def _updated(wanted: Ident, manifest: Manifest, held: Stated | None, found: Remains) -> str:
+def _explain_update(wanted: Ident, manifest: Manifest, held: Stated | None, found: Remains) -> str:
     unlike, left = found.unlike.get(wanted, ()), found.left.get(wanted, ())
     if unlike:
         return _some("the cluster has other values", [each.field for each in unlike])
@@ -116,7 +116,7 @@ def _updated(wanted: Ident, manifest: Manifest, held: Stated | None, found: Rema
     return ""
 
 
-def _replaced(wanted: Ident, held: Stated | None, found: Remains) -> str:
+def _explain_replacement(wanted: Ident, held: Stated | None, found: Remains) -> str:
     if held is not None and held.ident != wanted:
         return f"in place of {held.ident.name}"
     if wanted in found.unlike:

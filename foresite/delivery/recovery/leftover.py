@@ -33,12 +33,12 @@ def leftovers(live: Json, wanted: Json) -> list[Leftover]:
     found: dict[tuple[str, ...], Leftover] = {}
     for entry in live["metadata"].get("managedFields", ()):
         if entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply":
-            for path in _unwanted(entry.get("fieldsV1") or {}, wanted, ()):
+            for path in _unwanted_paths(entry.get("fieldsV1") or {}, wanted, ()):
                 found.setdefault(path, Leftover(path, _at(live, path)))
     return list(found.values())
 
 
-def restored(inputs: Json, found: list[Leftover]) -> Json:
+def restore_fields(inputs: Json, found: list[Leftover]) -> Json:
     """The inputs of a state with fields that the cluster has: the next ``up`` takes them away."""
     body = deepcopy(inputs)
     for each in found:
@@ -49,7 +49,7 @@ def restored(inputs: Json, found: list[Leftover]) -> Json:
     return body
 
 
-def _unwanted(fields: Json, wanted: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _unwanted_paths(fields: Json, wanted: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Paths of the fields of a FieldsV1 that ``wanted`` lacks (kubernetes 1.34, structured-merge-
     diff v6, fieldpath/serialize-pe.go: ``f:`` a key, ``k:`` an item by its keys, ``v:`` by its
     value)."""
@@ -59,12 +59,12 @@ def _unwanted(fields: Json, wanted: Any, path: tuple[str, ...]) -> Iterator[tupl
             if not isinstance(wanted, dict) or name not in wanted:
                 yield (*path, name)
             else:
-                yield from _unwanted(below, wanted[name], (*path, name))
+                yield from _unwanted_paths(below, wanted[name], (*path, name))
         elif kind in ("k", "v") and isinstance(wanted, list):
             item = _item(kind, json.loads(name), wanted)
             if item is None:
                 yield path
-            elif any(True for _ in _unwanted(below, item, ())):
+            elif any(True for _ in _unwanted_paths(below, item, ())):
                 yield path  # the list as a whole
 
 

@@ -55,14 +55,14 @@ def remains(
     orphans = list(_strangers(live, {*wanted, *held}))
     kept_kinds = {each.kind for each in wanted.values() if each.keep}
     kept_kinds |= {each.ident.kind for each in held.values() if each.keep}
-    kept = [each for each in orphans if _kept(live[each], kept_kinds)]
+    kept = [each for each in orphans if _stays(live[each], kept_kinds)]
     both = [each for each in wanted if each in live]
     there = [(found, _is(found, live[each])) for each, found in held.items() if each in live]
     found = Remains(
         unmade=tuple(each for each in wanted if each not in live and each not in held),
         unrecorded=tuple(each for each in both if each not in held),
         unlike={each: tuple(_unlike(wanted[each], live[each])) for each in both},
-        left={each: _left(wanted[each], live[each]) for each in both},
+        left={each: _leftover_fields(wanted[each], live[each]) for each in both},
         lost=tuple(found for each, found in held.items() if each in wanted and each not in live),
         gone=tuple(
             found for each, found in held.items() if each not in wanted and each not in live
@@ -101,7 +101,7 @@ def _strangers(live: Mapping[Ident, Json], known: set[Ident]) -> Iterator[Ident]
             yield each
 
 
-def _kept(body: Json, kinds: set[str]) -> bool:
+def _stays(body: Json, kinds: set[str]) -> bool:
     """True if an object was made to stay when another takes its place (decision 0011)."""
     annotations = body["metadata"].get("annotations") or {}
     template = body["kind"] in kinds or body["kind"].endswith("Template")
@@ -113,7 +113,7 @@ def _unlike(manifest: Manifest, body: Json) -> tuple[Difference, ...]:
     return tuple(differences({key: manifest}, {key: body}))
 
 
-def _left(manifest: Manifest, body: Json) -> tuple[Leftover, ...]:
+def _leftover_fields(manifest: Manifest, body: Json) -> tuple[Leftover, ...]:
     """Fields of a killed run. A field that a controller owns is sent as the state has it, and
     stays."""
     return tuple(

@@ -31,7 +31,7 @@ class Report:
         self._print(f"  next   {step}")
 
     @property
-    def stopped(self) -> str:
+    def progress(self) -> str:
         """The steps done before it could not go on."""
         if not self.begun:
             return "nothing was changed"

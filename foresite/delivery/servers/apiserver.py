@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from controlplane.child_process import mortal
+from controlplane.child_process import tie_to_parent
 
 Json = dict[str, Any]
 
@@ -103,7 +103,7 @@ class ApiServer:
         try:
             with open(self._complaints, "wb") as complaints:
                 self._process = subprocess.Popen(
-                    mortal(command),
+                    tie_to_parent(command),
                     env=dict(self._kubectl.environment),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
@@ -164,7 +164,7 @@ class ApiServer:
                 if status == http.client.NOT_FOUND:
                     return None
                 if status < http.client.BAD_REQUEST:
-                    return _decoded(answer)
+                    return _decode(answer)
                 why = _message(status, answer)
                 if status not in _BUSY:
                     raise RefusedError(status, why)
@@ -227,7 +227,7 @@ class _Connection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def _decoded(answer: bytes) -> Json:
+def _decode(answer: bytes) -> Json:
     """A JSON object; text, such as ``ok``, as ``text``."""
     try:
         decoded = json.loads(answer)
@@ -238,7 +238,7 @@ def _decoded(answer: bytes) -> Json:
 
 def _message(status: int, answer: bytes) -> str:
     """The complaint of an answer; the proxy's own complaints are plain text."""
-    body = _decoded(answer)
+    body = _decode(answer)
     text = " ".join(str(body.get("message", body.get("text", ""))).split())[:300]
     return text if status == 500 and "message" not in body else f"HTTP {status}: {text}"
 

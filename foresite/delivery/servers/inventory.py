@@ -87,11 +87,13 @@ def take(kubectl: Kubectl, context: str, target: Target, site: str, wanted: Want
     unseen: dict[str, list[str]] = {}
     objects: dict[Ident, Json] = {}
     with ApiServer(kubectl, context, PATIENCE) as server, ThreadPoolExecutor(_THREADS) as pool:
-        kinds, stale = served(server, wanted)
+        kinds, stale = served_kinds(server, wanted)
         if stale:
             unseen[NO_ANSWER] = stale
         for kind, found in zip(
-            kinds, pool.map(lambda kind: _found(server, kind, site, wanted), kinds), strict=True
+            kinds,
+            pool.map(lambda kind: _read_objects(server, kind, site, wanted), kinds),
+            strict=True,
         ):
             if isinstance(found, str):
                 unseen.setdefault(found, []).append(kind.title)
@@ -115,7 +117,7 @@ def versions(bodies: Iterable[Json]) -> dict[tuple[str, str], str]:
     }
 
 
-def served(server: ApiServer, wanted: Wanted) -> Served:
+def served_kinds(server: ApiServer, wanted: Wanted) -> Served:
     """The kinds to list: of a group that is stale only those that are wanted.
 
     Raises NoAnswerError where one of these is not known: it is not taken for lost.
@@ -124,7 +126,7 @@ def served(server: ApiServer, wanted: Wanted) -> Served:
     while True:
         groups = list(_groups(server))
         stale = [_name(each) for each in groups if _stale(each)]
-        kinds = [kind for each in groups for kind in _chosen(each, wanted)]
+        kinds = [kind for each in groups for kind in _choose_versions(each, wanted)]
         kinds = [kind for kind in kinds if kind.key[0] not in stale or kind.key in wanted]
         missing = wanted.keys() - {kind.key for kind in kinds}
         unknown = sorted(f"{kind} of {group}" for group, kind in missing if group in stale)
@@ -148,7 +150,7 @@ def _stale(group: Json) -> bool:
     return any(each.get("freshness") == "Stale" for each in group.get("versions") or ())
 
 
-def _chosen(group: Json, wanted: Wanted) -> Iterator[Listable]:
+def _choose_versions(group: Json, wanted: Wanted) -> Iterator[Listable]:
     """Each kind of a group, once: in the version in which the site has it, or the preferred."""
     by_kind: dict[str, list[Listable]] = {}
     for kind in _of_group(group):
@@ -174,18 +176,18 @@ def _name(group: Json) -> str:
     return str(group["metadata"].get("name") or "")
 
 
-def _found(server: ApiServer, kind: Listable, site: str, wanted: Wanted) -> list[Json] | str:
+def _read_objects(server: ApiServer, kind: Listable, site: str, wanted: Wanted) -> list[Json] | str:
     """The objects of a kind; why they are not seen, where the site can do without."""
     if kind.key in wanted:
-        return listed(server, kind, site)
+        return list_objects(server, kind, site)
     try:
-        return listed(server, kind, site, limit=_LIMIT)
+        return list_objects(server, kind, site, limit=_LIMIT)
     except (NoAnswerError, RefusedError) as error:
         denied = isinstance(error, RefusedError) and error.status in _DENIED
         return DENIED if denied else NO_ANSWER
 
 
-def listed(
+def list_objects(
     server: ApiServer,
     kind: Listable,
     site: str,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from components.making.manifest import SITE_LABEL, Target
 from foresite.delivery.servers.apiserver import ApiServer, Kubectl, RefusedError
-from foresite.delivery.servers.inventory import listed, served, versions
+from foresite.delivery.servers.inventory import list_objects, served_kinds, versions
 from foresite.delivery.stack.live import Key
 from foresite.delivery.stack.stated import Ident, Stated, ident
 
@@ -62,9 +62,11 @@ def _look(server: ApiServer, target: Target, site: str, mine: list[Stated]) -> L
     wanted = versions(each.body for each in mine)
     there: dict[Ident, str] = {}
     try:
-        kinds = [each for each in served(server, wanted).kinds if each.key in wanted]
+        kinds = [each for each in served_kinds(server, wanted).kinds if each.key in wanted]
         with ThreadPoolExecutor(_THREADS) as pool:
-            for found in pool.map(lambda kind: listed(server, kind, site, _NAMES_ALONE), kinds):
+            for found in pool.map(
+                lambda kind: list_objects(server, kind, site, _NAMES_ALONE), kinds
+            ):
                 there |= {ident(target, body): body["metadata"]["uid"] for body in found}
     except RefusedError as error:
         return Look(server.context, unseen=str(error))

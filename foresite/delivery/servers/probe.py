@@ -16,7 +16,7 @@ from components.making.manifest import Manifest, Target
 from components.site import site_objects
 from foresite.command import UsageError, few
 from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
-from foresite.delivery.servers.served import Kind, kinds_of, unserved
+from foresite.delivery.servers.served import Kind, kinds_of, missing_kinds
 from foresite.delivery.stack.engine import Engine
 from foresite.delivery.stack.stated import Stated
 from schemas.facts.site import Site
@@ -161,13 +161,13 @@ def _kinds(
         return asked, []
     kinds = kinds_of(manifests)
     with ThreadPoolExecutor(_THREADS) as pool:
-        problems, unknown = unserved(server, kinds, manifests, pool.map)
+        problems, unknown = missing_kinds(server, kinds, manifests, pool.map)
         if problems:
             return asked, [f"{server.context}: {each}" for each in problems]
         checked = [f"serves {len(kinds)} kinds with the fields of {len(manifests)} objects"]
         if unknown:
             checked = [f"serves {len(kinds)} kinds"]
-        denied = _denied(server, kinds, objects, pool.map)
+        denied = _missing_rights(server, kinds, objects, pool.map)
     if denied and need is Need.WRITE:
         return asked, [f"{server.context}: {denied}; {_fix(403)}"]
     if denied:
@@ -178,7 +178,7 @@ def _kinds(
     return asked._replace(checked=(*asked.checked, *checked), unchecked=tuple(unknown)), []
 
 
-def _denied(
+def _missing_rights(
     server: ApiServer, kinds: dict[tuple[str, str], Kind], objects: Objects, run: Any
 ) -> str:
     """The rights that the account lacks, in words; empty where it has all that are needed.
@@ -188,7 +188,9 @@ def _denied(
     """
     going = {key: each for key, each in kinds_of(objects.leaving).items() if key not in kinds}
     if going:
-        unserved(server, going, [], run)  # for their plurals; one that is not served has no objects
+        missing_kinds(
+            server, going, [], run
+        )  # for their plurals; one that is not served has no objects
     known = {**kinds, **going}
     made, leaving = _places(objects.made), _places(objects.leaving)
     asked = [

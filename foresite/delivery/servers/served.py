@@ -52,7 +52,7 @@ def kinds_of(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Kind]:
     return {key: each for key, each in kinds.items() if (each.group, each.kind) not in own}
 
 
-def unserved(
+def missing_kinds(
     server: ApiServer, kinds: dict[tuple[str, str], Kind], manifests: list[Manifest], run: Map
 ) -> tuple[list[str], list[str]]:
     """The kinds and fields that a server lacks, each with what to install, and those that nobody
@@ -61,17 +61,17 @@ def unserved(
     Puts the plurals into ``kinds``. Raises NoAnswerError and RefusedError.
     """
     apis = sorted({api for api, _ in kinds})
-    for listed in run(lambda api: _listed(server, api), apis):
+    for listed in run(lambda api: _group_kinds(server, api), apis):
         kinds.update({key: each for key, each in listed.items() if key in kinds})
     missing = [each for each in kinds.values() if not each.plural]
     if not missing:
-        return _settled(server, manifests, run)
+        return _unknown_fields(server, manifests, run)
     groups = sorted({each.group for each in missing})
     others = dict(zip(groups, run(lambda group: _versions(server, group), groups), strict=True))
     return [_lacks(each._replace(others=others[each.group])) for each in missing], []
 
 
-def _listed(server: ApiServer, api: str) -> dict[tuple[str, str], Kind]:
+def _group_kinds(server: ApiServer, api: str) -> dict[tuple[str, str], Kind]:
     """The kinds that a group serves in a version."""
     answer = server.get(f"/apis/{api}" if "/" in api else f"/api/{api}") or {}
     rows = [row for row in answer.get("resources") or () if "/" not in row["name"]]
@@ -108,7 +108,9 @@ def _source(source: dict[str, str]) -> str:
     return f"{source['source']} {version}, {source.get('path', '')}".rstrip(", ")
 
 
-def _settled(server: ApiServer, manifests: list[Manifest], run: Map) -> tuple[list[str], list[str]]:
+def _unknown_fields(
+    server: ApiServer, manifests: list[Manifest], run: Map
+) -> tuple[list[str], list[str]]:
     """The fields that the server does not know, once its document has come to rest."""
     custom = [each for each in manifests if not _native(each)]
     until = time.monotonic() + _SETTLE
@@ -167,7 +169,7 @@ def _older(api: str, kind: str, paths: dict[str, str]) -> str:
 
 def _extra(schema: Json, value: Any, schemas: Json, path: str = "") -> Iterator[str]:
     """The fields of ``value`` that a schema does not have. List items are written as ``[]``."""
-    schema = _resolved(schema, schemas)
+    schema = _resolve(schema, schemas)
     if isinstance(value, list):
         items = schema.get("items")
         if items is not None:
@@ -192,7 +194,7 @@ def _extra_fields(schema: Json, value: Json, schemas: Json, path: str) -> Iterat
             yield here
 
 
-def _resolved(schema: Json, schemas: Json) -> Json:
+def _resolve(schema: Json, schemas: Json) -> Json:
     """A schema without references: Kubernetes writes them alone, or as the one part of allOf."""
     while True:
         parts = schema.get("allOf", ())

@@ -14,7 +14,7 @@ from foresite.delivery.stack.engine import Engine
 
 
 @contextlib.contextmanager
-def alone(engine: Engine) -> Iterator[None]:
+def lock_site(engine: Engine) -> Iterator[None]:
     """Hold a site for the block; the kernel lets go of it however the process ends.
 
     Raises UsageError, which says who holds it.

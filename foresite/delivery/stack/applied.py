@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from foresite.delivery.stack.engine import Engine, EngineError, Record, complaint
-from preview.states.fleet import differing, touched
+from preview.states.fleet import changed_sites, differing
 from preview.states.snapshot import GitError, at, changed_files, commit_of, work_tree
 
 PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "uv.lock")
@@ -56,7 +56,7 @@ class Commits:
         self._root = root
         self._between: dict[tuple[str, str], Touched] = {}
 
-    def uncommitted(self) -> list[str]:
+    def uncommitted_files(self) -> list[str]:
         """Files of the work tree that decide what is applied, and are not as in HEAD."""
         data = differing(at(self._root, self.head), work_tree(self._root))
         return sorted({*data, *changed_files(self._root, self.head, None, PROGRAM)})
@@ -84,7 +84,7 @@ class Commits:
 
         Raises GitError where HEAD does not contain the commit.
         """
-        moved = self._compared(commit)
+        moved = self._compare(commit)
         if site in moved.sites:
             return f"its data changed since {commit[:10]}"
         if moved.program:
@@ -103,13 +103,13 @@ class Commits:
         )
         return dict(each.split("\n", 1) for each in found if each.strip())
 
-    def touched(self, commit: str) -> Touched:
+    def merged_change(self, commit: str) -> Touched:
         """The change of the pull request that was merged with a commit. Raises GitError."""
         parents = self._git("rev-list", "--parents", "--max-count=1", commit).split()[1:]
         # Of a first commit all is new, and every site may be made by it.
         return self._differing(parents[0], commit) if parents else Touched(frozenset(), PROGRAM)
 
-    def _compared(self, commit: str) -> Touched:
+    def _compare(self, commit: str) -> Touched:
         """The differences between a commit that HEAD contains and HEAD."""
         if (commit, self.head) not in self._between:
             commit_of(self._root, commit)  # says what to do where it is not here
@@ -119,7 +119,7 @@ class Commits:
 
     def _differing(self, before: str, after: str) -> Touched:
         if (before, after) not in self._between:
-            sites = touched(at(self._root, before), at(self._root, after))
+            sites = changed_sites(at(self._root, before), at(self._root, after))
             files = changed_files(self._root, before, after, PROGRAM)
             program = tuple(path for path in files if not path.startswith(_CATALOGUE))
             self._between[before, after] = Touched(frozenset(sites), program)
@@ -142,7 +142,7 @@ def message(commit: str) -> str:
     return f"foresite {commit}"
 
 
-def succeeded(engine: Engine) -> str:
+def last_success(engine: Engine) -> str:
     """The commit of the newest update that went well; empty where none is known.
 
     Raises EngineError.
@@ -158,7 +158,7 @@ def succeeded(engine: Engine) -> str:
     return ""
 
 
-def asked(engine: Engine) -> tuple[Record | None, str]:
+def last_record(engine: Engine) -> tuple[Record | None, str]:
     """The last line of a stack's history and what is under way. Raises EngineError."""
     record = engine.last_record()
     return record, engine.under_way()

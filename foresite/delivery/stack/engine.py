@@ -109,7 +109,7 @@ class Engine:
 
         Raises EngineError where Pulumi cannot say, as where its backend does not answer.
         """
-        found = self._asked("stack", "history", "--json", "--page-size", "1", "--page", "1")
+        found = self._query("stack", "history", "--json", "--page-size", "1", "--page", "1")
         if not found:
             return None
         newest = found[0]
@@ -120,17 +120,17 @@ class Engine:
 
         Raises EngineError where Pulumi cannot say.
         """
-        return str((self._asked("stack", "tag", "ls", "--json") or {}).get(UNDER_WAY, ""))
+        return str((self._query("stack", "tag", "ls", "--json") or {}).get(UNDER_WAY, ""))
 
     def mark(self, commit: str) -> None:
         """Note on the stack that ``commit`` is being applied. Raises EngineError."""
-        self._told("stack", "tag", "set", UNDER_WAY, commit)
+        self._command("stack", "tag", "set", UNDER_WAY, commit)
 
     def unmark(self) -> None:
         """Take the note off: what the history says is all there is. Raises EngineError."""
-        self._told("stack", "tag", "rm", UNDER_WAY)
+        self._command("stack", "tag", "rm", UNDER_WAY)
 
-    def _asked(self, *arguments: str) -> Any:
+    def _query(self, *arguments: str) -> Any:
         """The answer of a command in JSON; None where there is no such stack."""
         done = self.run(*arguments, "--stack", self.stack)
         if done.returncode == _NO_STACK:
@@ -139,7 +139,7 @@ class Engine:
             raise EngineError(complaint(done))
         return json.loads(done.stdout)
 
-    def _told(self, *arguments: str) -> None:
+    def _command(self, *arguments: str) -> None:
         done = self.run(*arguments, "--stack", self.stack)
         if done.returncode:
             raise EngineError(complaint(done))
@@ -159,7 +159,7 @@ class Engine:
         The list holds objects of that run which this one no longer makes.
         """
         wanted = sorted(set(objects))
-        left = [key for key in self.noted() if key not in set(wanted)]
+        left = [key for key in self.noted_objects() if key not in set(wanted)]
         self._write([*wanted, *left], over=False)
         return left
 
@@ -170,18 +170,18 @@ class Engine:
         else:
             self._note.unlink(missing_ok=True)
 
-    def noted(self) -> list[tuple[str, ...]]:
+    def noted_objects(self) -> list[tuple[str, ...]]:
         """The objects that an interrupted run was about to make: cluster, apiVersion, kind,
         namespace, name."""
-        return self._noted()[0]
+        return self._read_note()[0]
 
     def renote(self, objects: Iterable[tuple[str, ...]]) -> None:
         """Put other objects into the note of an interrupted run."""
-        self._write(objects, over=self._noted()[1])
+        self._write(objects, over=self._read_note()[1])
 
-    def interrupted(self) -> bool:
+    def was_interrupted(self) -> bool:
         """True if the run before did not come to its end."""
-        return self._note.exists() and not self._noted()[1]
+        return self._note.exists() and not self._read_note()[1]
 
     def _write(self, objects: Iterable[tuple[str, ...]], *, over: bool) -> None:
         self.notes.mkdir(parents=True, exist_ok=True)
@@ -189,7 +189,7 @@ class Engine:
         fresh.write_text(json.dumps({"over": over, "objects": list(objects)}), encoding="utf-8")
         fresh.replace(self._note)
 
-    def _noted(self) -> tuple[list[tuple[str, ...]], bool]:
+    def _read_note(self) -> tuple[list[tuple[str, ...]], bool]:
         """The objects of the note, and whether the run that wrote it came to its end."""
         try:
             said = json.loads(self._note.read_text(encoding="utf-8"))
@@ -218,14 +218,14 @@ class Engine:
 
     def cancel(self) -> None:
         """Take every lock of the stack away, whoever holds it. Raises EngineError."""
-        self._told("cancel", "--yes")
+        self._command("cancel", "--yes")
 
-    def exported(self) -> dict[str, Any] | None:
+    def export_state(self) -> dict[str, Any] | None:
         """The stack's state, as Pulumi exports it; None where there is no such stack.
 
         Raises EngineError where it cannot be read.
         """
-        found: dict[str, Any] | None = self._asked("stack", "export")
+        found: dict[str, Any] | None = self._query("stack", "export")
         return found
 
     def replace_state(self, exported: dict[str, Any]) -> None:
@@ -234,7 +234,7 @@ class Engine:
         path = self.notes / f"{self.stack}.state.json"
         path.write_text(json.dumps(exported), encoding="utf-8")
         try:
-            self._told("stack", "import", "--file", str(path))
+            self._command("stack", "import", "--file", str(path))
         finally:
             path.unlink()
 

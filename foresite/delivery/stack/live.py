@@ -25,11 +25,11 @@ def read(engine: Engine) -> dict[Key, Json | None]:
     Raises EngineError where one cannot be read.
     """
     asked = ("refresh", "--preview-only", "--run-program", "--json", "--stack", engine.stack)
-    report = answered(engine.cautious(), *asked, "--non-interactive")
+    report = run_json(engine.cautious(), *asked, "--non-interactive")
     return dict(_objects(report["steps"]))
 
 
-def answered(engine: Engine, *arguments: str) -> dict[str, Any]:
+def run_json(engine: Engine, *arguments: str) -> dict[str, Any]:
     """The answer of a command in JSON. Raises EngineError, with the complaint."""
     done = engine.run(*arguments)
     try:
@@ -45,7 +45,7 @@ def answered(engine: Engine, *arguments: str) -> dict[str, Any]:
     return report
 
 
-def keyed(site: Site) -> dict[Key, Manifest]:
+def expected_objects(site: Site) -> dict[Key, Manifest]:
     """The objects that a site's stack should have by now."""
     return {
         (resource_name(component), each.name): each

@@ -59,7 +59,7 @@ def locks(environment: Mapping[str, str], program: Path, stack: str) -> list[Loc
     return [each for each in found if each is not None]
 
 
-def complained(text: str) -> list[Lock]:
+def parse_locks(text: str) -> list[Lock]:
     """The locks that Pulumi refuses to work for."""
     return [
         _lock(int(found["pid"]), found["host"], found["user"], found["at"])

@@ -49,7 +49,7 @@ def register(
     every = [manifest for made in objects.values() for manifest in made]
     if site.file.decommission is not None:
         release(engine, site, say)
-    if engine.interrupted():
+    if engine.was_interrupted():
         say("the previous run did not finish: its objects are adopted")
     left = engine.begin((m.target.value, *m.key) for m in every)
     progress = Progress(len(every))
@@ -62,15 +62,15 @@ def register(
         progress.line,
     )  # fmt: skip
     if code != 0:
-        say("\n".join(shortened(progress.diagnostics)))
+        say("\n".join(shorten(progress.diagnostics)))
         say(f"foresite: pulumi up failed; its whole output: {engine.log}")
-        say(f"foresite: {_mend(engine, progress.diagnostics)}")
+        say(f"foresite: {_recovery_advice(engine, progress.diagnostics)}")
         return None
     engine.finish(left)
     return Outcome(objects, left, round(time.monotonic() - progress.started, 1))
 
 
-def _mend(engine: Engine, diagnostics: Iterable[str]) -> str:
+def _recovery_advice(engine: Engine, diagnostics: Iterable[str]) -> str:
     if any(_NOT_SAVED in line for line in diagnostics):
         return (
             "the state could not be saved, the objects are in the cluster; make room, then: "
@@ -95,14 +95,14 @@ def forget(engine: Engine, lost: Iterable[Stated]) -> None:
         raise EngineError(complaint(done))
 
 
-def shortened(lines: Iterable[str]) -> list[str]:
+def shorten(lines: Iterable[str]) -> list[str]:
     """The complaint of Pulumi, without the additions of a program's stack."""
-    found = list(_told(lines))
+    found = list(_complaint_lines(lines))
     more = len(found) - _COMPLAINTS
     return [*found[:_COMPLAINTS], f"    and {more} lines more"] if more > 0 else found
 
 
-def _told(lines: Iterable[str]) -> Iterator[str]:
+def _complaint_lines(lines: Iterable[str]) -> Iterator[str]:
     inside = False
     for line in lines:
         text = line.strip()

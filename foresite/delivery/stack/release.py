@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from components.making.decommission import MAY_BE_DELETED
-from components.making.decommission_release import VARIABLE, Leaving, written
+from components.making.decommission_release import VARIABLE, ReleasedObject, format_release
 from components.making.manifest import Target
 from components.site import site_objects
 from foresite.command import UsageError
@@ -38,7 +38,7 @@ def release(engine: Engine, site: Site, say: Say) -> None:
 
 
 def _let_go(engine: Engine, site: Site, say: Say) -> None:
-    held = [each for each in leaving(site, _resources(engine)) if not _released(each)]
+    held = [each for each in leaving(site, _resources(engine)) if not _is_released(each)]
     if not held:
         return
     say(f"{site.name} is decommissioned: {len(held)} objects are let go of, then deleted")
@@ -47,7 +47,7 @@ def _let_go(engine: Engine, site: Site, say: Say) -> None:
     objects = list(map(_leaving, leaving(site, _resources(engine))))
     engine.notes.mkdir(parents=True, exist_ok=True)
     file = engine.notes / f"{engine.stack}.leaving.json"
-    file.write_text(written(objects), encoding="utf-8")
+    file.write_text(format_release(objects), encoding="utf-8")
     told = replace(engine, environment={**engine.environment, VARIABLE: str(file)})
     said: list[str] = []
     code = told.follow(
@@ -71,7 +71,7 @@ def leaving(site: Site, resources: Iterable[Resource]) -> list[Resource]:
     return [each for each in resources if (key := key_of(each["urn"])) and key not in kept]
 
 
-def _released(resource: Resource) -> bool:
+def _is_released(resource: Resource) -> bool:
     if resource.get("protect"):
         return False
     if _target(resource) is Target.SITE:
@@ -85,9 +85,9 @@ def _target(resource: Resource) -> Target:
     return Target(name)
 
 
-def _leaving(resource: Resource) -> Leaving:
+def _leaving(resource: Resource) -> ReleasedObject:
     component, name = key_of(resource["urn"]) or ("", "")
-    return Leaving(component, resource["type"], name, _target(resource), resource["inputs"])
+    return ReleasedObject(component, resource["type"], name, _target(resource), resource["inputs"])
 
 
 def _check_contexts(site: Site, held: Iterable[Resource]) -> None:
@@ -114,5 +114,5 @@ def _refresh(engine: Engine, held: Iterable[Resource]) -> None:
 
 
 def _resources(engine: Engine) -> list[Resource]:
-    deployment = (engine.exported() or {}).get("deployment") or {}
+    deployment = (engine.export_state() or {}).get("deployment") or {}
     return list(deployment.get("resources") or ())

@@ -98,12 +98,12 @@ class State(NamedTuple):
     contexts: Mapping[Target, str] = {}
 
 
-def stated(engine: Engine) -> dict[Key, Stated]:
+def stated_objects(engine: Engine) -> dict[Key, Stated]:
     """The objects of a stack's state; none where nothing was applied yet.
 
     Raises EngineError where Pulumi cannot say.
     """
-    held = read_state(engine.exported() or {}).held
+    held = read_state(engine.export_state() or {}).held
     return {key: each for each in held if not each.leaving and (key := key_of(each.urn))}
 
 
@@ -111,12 +111,12 @@ def read_state(exported: Json) -> State:
     """The content of ``pulumi stack export``."""
     deployment = exported.get("deployment") or {}
     resources = deployment.get("resources") or []
-    held = tuple(_held(each) for each in resources if key_of(each["urn"]) and _body(each))
+    held = tuple(_state_object(each) for each in resources if key_of(each["urn"]) and _body(each))
     pending = tuple(_pending(each) for each in deployment.get("pending_operations") or [])
     return State(held, pending, dict(_contexts(resources)))
 
 
-def _held(resource: Json) -> Stated:
+def _state_object(resource: Json) -> Stated:
     provider = str(resource.get("provider", "")).rpartition("::")[0].rpartition("::")[2]
     protect, keep, leaving = (
         bool(resource.get(key)) for key in ("protect", "retainOnDelete", "delete")

@@ -21,12 +21,12 @@ class Older(NamedTuple):
     resources: int
 
     @property
-    def written(self) -> str:
+    def write_time(self) -> str:
         """The time when the file was written, for a person."""
         return f"{datetime.fromtimestamp(self.seconds, UTC):%Y-%m-%d %H:%M:%S UTC}"
 
 
-def edited(exported: Json, inputs: Mapping[str, Json], drop: set[str]) -> Json:
+def edit_state(exported: Json, inputs: Mapping[str, Json], drop: set[str]) -> Json:
     """An exported state with other inputs for some objects, and without those of ``drop``."""
     state: Json = deepcopy(exported)
     deployment = state.get("deployment") or {}

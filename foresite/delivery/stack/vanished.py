@@ -27,7 +27,7 @@ def without_file(engine: Engine, sites: Iterable[str]) -> list[str] | None:
     return sorted(names - set(sites))
 
 
-def told(stacks: list[str] | None) -> list[str]:
+def vanished_lines(stacks: list[str] | None) -> list[str]:
     """The notes on them for a person, a line each."""
     if stacks is None:
         return ["stacks without a site file: not known, the backend did not list its stacks"]

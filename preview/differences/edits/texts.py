@@ -30,7 +30,7 @@ def text_edits(mine: Mapping[str, str], theirs: Mapping[str, str]) -> Iterator[E
         for hunk in _hunks(mine[path], theirs[path]):
 
             def apply(site: Site, forward: bool, path: str = path, hunk: _Hunk = hunk) -> Site:
-                text = _done(mine[path], hunk) if forward else _undone(theirs[path], hunk)
+                text = _apply_hunk(mine[path], hunk) if forward else _undone(theirs[path], hunk)
                 return replace(site, texts={**site.texts, path: text})
 
             yield Edit(_cause(path, hunk), apply)
@@ -49,7 +49,7 @@ def _hunks(before: str, after: str) -> Iterator[_Hunk]:
             yield _Hunk(i, j, old[i:i_end], new[j:j_end])
 
 
-def _done(before: str, hunk: _Hunk) -> str:
+def _apply_hunk(before: str, hunk: _Hunk) -> str:
     lines = before.splitlines(keepends=True)
     lines[hunk.before_at : hunk.before_at + len(hunk.before)] = hunk.after
     return "".join(lines)
@@ -64,11 +64,11 @@ def _undone(after: str, hunk: _Hunk) -> str:
 def _cause(path: str, hunk: _Hunk) -> Cause:
     gone = not hunk.after
     line = (hunk.before_at if gone else hunk.after_at) + 1
-    said = (_shown(hunk.before), _shown(hunk.after))
+    said = (_show_lines(hunk.before), _show_lines(hunk.after))
     return Cause(f"sites/{path}", line, 1, path, *said, gone)
 
 
-def _shown(lines: list[str]) -> str:
+def _show_lines(lines: list[str]) -> str:
     """The first of some lines, and the number of the others."""
     if not lines:
         return ""

@@ -52,7 +52,7 @@ def _of_file(before: Input, after: Input) -> Iterator[Edit]:
     for value in _values(before.document.value, after.document.value, (), ()):
 
         def apply(site: Site, forward: bool, value: _Value = value) -> Site:
-            changed = _put(raw[forward], value if forward else _mirrored(value))
+            changed = _put(raw[forward], value if forward else _mirror(value))
             file = SiteFile.model_validate(changed)
             other = after.site if forward else before.site
             release = site.release if file.release == site.file.release else other.release
@@ -139,7 +139,7 @@ def _of_release(before: Input, after: Input) -> Iterator[Edit]:
     for value in _values(first.value, second.value, (), ()):
 
         def apply(site: Site, forward: bool, value: _Value = value) -> Site:
-            changed = _put(raw[forward], value if forward else _mirrored(value))
+            changed = _put(raw[forward], value if forward else _mirror(value))
             return replace(site, release=Release.model_validate(changed))
 
         yield Edit(_cause(first, second, value), apply)
@@ -155,7 +155,9 @@ def _values(before: Any, after: Any, old: Path, new: Path) -> Iterator[_Value]:
                 yield _Value((*old, key), None, before[key], None)
             else:
                 yield from _values(before[key], after[key], (*old, key), (*new, key))
-    elif (mine := _named(before)) is not None and (theirs := _named(after)) is not None:
+    elif (mine := _name_indexes(before)) is not None and (
+        theirs := _name_indexes(after)
+    ) is not None:
         for name in dict.fromkeys((*theirs, *mine)):
             if name not in mine:
                 yield _Value(None, (*new, theirs[name]), None, after[theirs[name]])
@@ -175,17 +177,17 @@ def _order(before: list[Any], after: list[Any], old: Path, new: Path) -> Iterato
     mine = [name for name in names[0] if name in names[1]]
     theirs = [name for name in names[1] if name in names[0]]
     if mine != theirs:
-        sides = (_sorted(after, mine), _sorted(before, theirs))
+        sides = (_sort_items(after, mine), _sort_items(before, theirs))
         yield _Value(old, new, *sides, (", ".join(mine), ", ".join(theirs)))
 
 
-def _sorted(items: list[Any], names: list[str]) -> list[Any]:
+def _sort_items(items: list[Any], names: list[str]) -> list[Any]:
     """The items in the order of some of their names, then the others."""
     known = {item["name"]: item for item in items}
     return [*(known[name] for name in names), *(i for i in items if i["name"] not in names)]
 
 
-def _named(value: Any) -> dict[str, int] | None:
+def _name_indexes(value: Any) -> dict[str, int] | None:
     """The index of each item by its name; None for a value that is no list of named maps."""
     if not isinstance(value, list) or not value:
         return None
@@ -194,26 +196,30 @@ def _named(value: Any) -> dict[str, int] | None:
     return {n: i for i, n in enumerate(texts)} if len(set(texts)) == len(value) else None
 
 
-def _mirrored(value: _Value) -> _Value:
+def _mirror(value: _Value) -> _Value:
     return _Value(value.after_at, value.before_at, value.after, value.before, value.order)
 
 
 def _put(data: Any, value: _Value) -> Any:
     """A copy of ``data``, which is the before side, with one value as the other side has it."""
     if value.before_at is None:
-        return _changed(data, value.after_at or (), lambda parent, step: _with(parent, step, value))
+        return _change_at(
+            data, value.after_at or (), lambda parent, step: _with(parent, step, value)
+        )
     if value.after_at is None:
-        return _changed(data, value.before_at, _without)
+        return _change_at(data, value.before_at, _without)
     if not value.before_at:
         return value.after
-    return _changed(data, value.before_at, lambda parent, step: _replaced(parent, step, value))
+    return _change_at(
+        data, value.before_at, lambda parent, step: _replace_value(parent, step, value)
+    )
 
 
-def _changed(data: Any, at: Path, change: Callable[[Any, Any], Any]) -> Any:
+def _change_at(data: Any, at: Path, change: Callable[[Any, Any], Any]) -> Any:
     """A copy of ``data`` whose part around the last step of a path is changed."""
     if len(at) == 1:
         return change(data, at[0])
-    inner = _changed(data[at[0]], at[1:], change)
+    inner = _change_at(data[at[0]], at[1:], change)
     if isinstance(data, list):
         return [inner if index == at[0] else item for index, item in enumerate(data)]
     return {**data, at[0]: inner}
@@ -231,7 +237,7 @@ def _without(parent: Any, step: Any) -> Any:
     return {key: item for key, item in parent.items() if key != step}
 
 
-def _replaced(parent: Any, step: Any, value: _Value) -> Any:
+def _replace_value(parent: Any, step: Any, value: _Value) -> Any:
     if isinstance(parent, list):
         return [value.after if index == step else item for index, item in enumerate(parent)]
     return {**parent, step: value.after}

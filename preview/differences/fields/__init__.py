@@ -9,9 +9,9 @@ in the rest.
 from preview.differences.fields.compared import (
     MAX_LINES,
     field_changes,
-    reordered,
-    shown,
+    reordered_lists,
+    show_path,
     text_lines,
 )
 
-__all__ = ["MAX_LINES", "field_changes", "reordered", "shown", "text_lines"]
+__all__ = ["MAX_LINES", "field_changes", "reordered_lists", "show_path", "text_lines"]

@@ -37,11 +37,11 @@ def field_changes(before: Json, after: Json) -> tuple[FieldChange, ...]:
     """
     if same(before, after):
         return ()
-    pair = Pairing().laid(before, after, field_of(before, after))
-    return _compared(*pair) if pair else ()
+    pair = Pairing().lay_out(before, after, field_of(before, after))
+    return _compare_values(*pair) if pair else ()
 
 
-def reordered(before: Json, after: Json) -> tuple[Path, ...]:
+def reordered_lists(before: Json, after: Json) -> tuple[Path, ...]:
     """The lists with keys, and sets, whose items come in another order; sorted.
 
     No field changes by that. But an API server keeps the order that was applied last, and a
@@ -51,11 +51,11 @@ def reordered(before: Json, after: Json) -> tuple[Path, ...]:
     pkg/controller/deployment/util/deployment_util.go, EqualIgnoreHash.
     """
     pairing = Pairing()
-    pairing.laid(before, after, field_of(before, after))
+    pairing.lay_out(before, after, field_of(before, after))
     return tuple(sorted(pairing.reordered, key=_order))
 
 
-def shown(path: Path) -> str:
+def show_path(path: Path) -> str:
     """A path for people: ``spec.template.spec.containers[web].image``.
 
     Items of lists are in brackets, and so are keys that are no plain words.
@@ -102,12 +102,12 @@ def _visible(line: str) -> str:
     )
 
 
-def _compared(left: Any, right: Any) -> tuple[FieldChange, ...]:
+def _compare_values(left: Any, right: Any) -> tuple[FieldChange, ...]:
     try:
         changes = list(_values(left, right, ()))
     except KeyError:
         changes = _entries(left, right)
-    return tuple(_merged(sorted(changes, key=_place)))
+    return tuple(_merge_changes(sorted(changes, key=_place)))
 
 
 def _values(left: Any, right: Any, path: Path) -> Iterator[FieldChange]:
@@ -167,7 +167,7 @@ def _order(path: Path) -> list[str]:
     return [str(step) for step in path]
 
 
-def _merged(changes: list[FieldChange]) -> Iterator[FieldChange]:
+def _merge_changes(changes: list[FieldChange]) -> Iterator[FieldChange]:
     """One item that goes and one that comes at the same index become one change, if they differ."""
     last: FieldChange | None = None
     for change in changes:

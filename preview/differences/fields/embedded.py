@@ -41,7 +41,7 @@ def documents(text: str, key: str) -> Documents | None:
     try:
         if len(text) > MAX_BYTES or len(text.encode()) > MAX_BYTES:
             return None
-        values = _parsed(text)
+        values = _parse_text(text)
     except (_NoDataError, UnicodeEncodeError):
         return None
     told = key.endswith(SUFFIXES)
@@ -50,7 +50,7 @@ def documents(text: str, key: str) -> Documents | None:
     return Documents(values, _by_name(values))
 
 
-def _parsed(text: str) -> list[Any]:
+def _parse_text(text: str) -> list[Any]:
     """JSON by JSON's own rules, as YAML lacks some of its escapes; all else as kubectl reads it."""
     if text.lstrip(" \t\r\n")[:1] in ("{", "["):
         try:

@@ -54,12 +54,12 @@ class Field(NamedTuple):
         found = self.schema.get("properties", {}).get(key)
         if found is None:
             found = self.schema.get("additionalProperties")
-        return Field(_resolved(found), self._way(key))
+        return Field(_resolve_reference(found), self._way(key))
 
     @property
     def item(self) -> "Field":
         """Any item of this list."""
-        return Field(_resolved(self.schema.get("items")), self._way(ANY))
+        return Field(_resolve_reference(self.schema.get("items")), self._way(ANY))
 
     def _way(self, step: str) -> tuple[str, ...] | None:
         if self.texts and self.texts[0] in (ANY, step):
@@ -129,7 +129,7 @@ def _root(name: str) -> Schema:
     return {**root, "properties": {**root["properties"], "metadata": _METADATA}}
 
 
-def _resolved(schema: Any) -> Schema:
+def _resolve_reference(schema: Any) -> Schema:
     while isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
         schema = store.definitions()[schema["$ref"].removeprefix(REF)]
     return schema if isinstance(schema, dict) else {}

@@ -17,7 +17,7 @@ _ASSIGNMENT = "envoy.config.endpoint.v3.ClusterLoadAssignment"
 _HASH_KEY = ("metadata", "filter_metadata", "envoy.lb", "hash_key")
 
 
-def _keyed(*paths: tuple[str, ...], **fields: Schema) -> Schema:
+def _keyed_list(*paths: tuple[str, ...], **fields: Schema) -> Schema:
     """A list whose items are told apart by the values at ``paths``; ``fields`` are of an item."""
     return {KEY_PATHS: paths, "items": {"properties": fields}}
 
@@ -27,23 +27,23 @@ def _with(**fields: Schema) -> Schema:
 
 
 _ENDPOINTS = _with(
-    resources=_keyed(
+    resources=_keyed_list(
         ("cluster_name",),
-        endpoints=_keyed(
-            ("locality", "region"), ("locality", "zone"), lb_endpoints=_keyed(_HASH_KEY)
+        endpoints=_keyed_list(
+            ("locality", "region"), ("locality", "zone"), lb_endpoints=_keyed_list(_HASH_KEY)
         ),
     )
 )
 _BOOTSTRAP = _with(
     static_resources=_with(
-        clusters=_keyed(("name",)),
-        listeners=_keyed(("name",), filter_chains=_keyed(("name",))),
+        clusters=_keyed_list(("name",)),
+        listeners=_keyed_list(("name",), filter_chains=_keyed_list(("name",))),
     )
 )
-_BUCKETS = _with(Bucket=_keyed(("Name",)))
+_BUCKETS = _with(Bucket=_keyed_list(("Name",)))
 
 
-def known(before: Any, after: Any) -> Field:
+def document_field(before: Any, after: Any) -> Field:
     """The known facts of two versions of a document; none where they are of different forms."""
     old, new = _form(before), _form(after)
     return Field(old) if old is not None and old is new else NOTHING

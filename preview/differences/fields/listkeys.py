@@ -20,7 +20,7 @@ class Item(str):
     __slots__ = ()
 
 
-def keyed(
+def items_by_key(
     before: list[Any], after: list[Any], field: Field
 ) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """The items of both lists by their keys; None where there are none, or not one for each item.
@@ -98,18 +98,18 @@ def matching(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int
     pairs = enumerate(zip(left, right, strict=False))
     runs = [(index, index, 1) for index, (one, other) in pairs if one == other]
     if len(left) * len(right) <= MAX_PAIRS:
-        shifted = _shifted(left, right)
+        shifted = _matching_runs(left, right)
         if sum(size for *_, size in shifted) > len(runs):
             runs = shifted
     between = [(start + i, start + j, size) for i, j, size in runs]
     return [(0, 0, start), *between, (len(before) - end, len(after) - end, end)]
 
 
-def _shifted(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int, int]]:
+def _matching_runs(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int, int]]:
     """The runs that difflib finds; difflib alone does not guarantee the same in the other
     direction."""
     if list(left) > list(right):
-        return [(i, j, size) for j, i, size in _shifted(right, left)]
+        return [(i, j, size) for j, i, size in _matching_runs(right, left)]
     matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
     return [(i, j, size) for i, j, size in matcher.get_matching_blocks() if size]
 

@@ -12,8 +12,8 @@ from typing import Any
 from components.effects.vocabulary import Path
 from preview.differences.fields.embedded import Documents, documents
 from preview.differences.fields.kinds import NOTHING, Field, field_of
-from preview.differences.fields.known import known
-from preview.differences.fields.listkeys import keyed, matching
+from preview.differences.fields.known import document_field
+from preview.differences.fields.listkeys import items_by_key, matching
 from schemas.kubernetes.quantities import quantity
 
 MAX_NESTED = 3
@@ -75,7 +75,7 @@ class Pairing:
         self._path: list[str | int] = []
         self._nested = 0
 
-    def laid(self, before: Any, after: Any, field: Field) -> Laid:
+    def lay_out(self, before: Any, after: Any, field: Field) -> Laid:
         """Both values, laid out alike."""
         if same(before, after):
             return None
@@ -104,12 +104,12 @@ class Pairing:
 
     def _step(self, step: str | int, before: Any, after: Any, field: Field) -> Laid:
         self._path.append(step)
-        pair = self.laid(before, after, field)
+        pair = self.lay_out(before, after, field)
         self._path.pop()
         return pair
 
     def _lists(self, before: list[Any], after: list[Any], field: Field) -> Laid:
-        items = keyed(before, after, field)
+        items = items_by_key(before, after, field)
         if items is None:
             return self._sequences(before, after, field.item)
         left, right = items
@@ -154,7 +154,7 @@ class Pairing:
 
     def _documents(self, before: Documents, after: Documents) -> Laid:
         if before.one is not None and after.one is not None:
-            return self.laid(before.one, after.one, known(before.one, after.one))
+            return self.lay_out(before.one, after.one, document_field(before.one, after.one))
         left, right = before.by_name, after.by_name
         if left is not None and right is not None:
             return self._maps(left, right, lambda key: field_of(left[key], right[key]))
@@ -178,7 +178,7 @@ def _plain(value: Any, field: Field) -> Any:
     if isinstance(value, dict):
         return {key: _plain(item, field.child(key)) for key, item in value.items()}
     if isinstance(value, list):
-        if keyed(value, value, field) is None:
+        if items_by_key(value, value, field) is None:
             return [_plain(item, field.item) for item in value]
         return ["by key", *sorted(canonical(item, field.item) for item in value)]
     amount = quantity(value) if field.is_quantity else None

@@ -40,7 +40,7 @@ def check_object(obj: Any) -> list[Fault]:
     and the rules that Kubernetes has in code, such as the values of enums of its own kinds.
     """
     if not isinstance(obj, dict):
-        return [Fault((), f"must be object, not {_shown(obj)}")]
+        return [Fault((), f"must be object, not {_show(obj)}")]
     name = "/".join(str(obj.get(key)) for key in ("apiVersion", "kind"))
     if name not in store.kinds():
         return _unknown(obj, name)
@@ -167,17 +167,17 @@ def _faults(error: jsonschema_rs.ValidationError, schema: Schema) -> Iterator[Fa
         case Error.AdditionalProperties(unexpected):
             parent = _at(schema, error.schema_path[:-1])
             for name in unexpected:
-                yield Fault((*path, name), _unexpected(name, parent))
+                yield Fault((*path, name), _unexpected_field(name, parent))
         case Error.Required(name):
             yield Fault((*path, str(name)), "is required, but missing")
         case Error.Type(types):
-            yield Fault(path, f"must be {' or '.join(types)}, not {_shown(error.instance)}")
+            yield Fault(path, f"must be {' or '.join(types)}, not {_show(error.instance)}")
         case Error.Enum(options):
             hint = _nearest(str(error.instance), [str(option) for option in options])
             choice = ", ".join(str(option) for option in options)
-            yield Fault(path, f"must be one of {choice}, not {_shown(error.instance)}{hint}")
+            yield Fault(path, f"must be one of {choice}, not {_show(error.instance)}{hint}")
         case Error.Pattern(pattern):
-            yield Fault(path, f"{_shown(error.instance)} does not match {pattern}")
+            yield Fault(path, f"{_show(error.instance)} does not match {pattern}")
         case Error.Custom(_, index):
             yield Fault(
                 (*path, int(index)), "is null or has the same keys as an earlier item of its list"
@@ -186,7 +186,7 @@ def _faults(error: jsonschema_rs.ValidationError, schema: Schema) -> Iterator[Fa
             yield Fault(path, shorten(error.message, 200))
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     return shorten(json.dumps(value, ensure_ascii=False, default=repr))
 
 
@@ -196,7 +196,7 @@ def _at(schema: Any, path: Iterable[str | int]) -> Any:
     return schema
 
 
-def _unexpected(name: str, parent: Schema) -> str:
+def _unexpected_field(name: str, parent: Schema) -> str:
     if "patternProperties" in parent:
         return "is not a valid key of a label or an annotation"
     return f"is an unknown field{_nearest(name, list(parent.get('properties', ())))}"

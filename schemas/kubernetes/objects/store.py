@@ -50,7 +50,7 @@ def document(file: str) -> dict[str, Any]:
     stored: dict[str, Any] = read(file)
     for version in stored.get("versions", ()):
         schema = version["schema"]
-        schema["openAPIV3Schema"] = expand(schema["openAPIV3Schema"], _repeated)
+        schema["openAPIV3Schema"] = expand(schema["openAPIV3Schema"], _shared_schema)
     return stored
 
 
@@ -60,9 +60,9 @@ def read(file: str) -> Any:
 
 
 @cache
-def _repeated(name: str) -> Schema:
+def _shared_schema(name: str) -> Schema:
     """A schema that CRDs repeat, whole. Each is read once: to expand it anew would cost more."""
-    return expand(document(REPEATED)[name], _repeated)
+    return expand(document(REPEATED)[name], _shared_schema)
 
 
 def definitions() -> dict[str, Schema]:

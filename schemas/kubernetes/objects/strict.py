@@ -92,8 +92,8 @@ def metadata(kind: Kind, keys: Keys = None) -> Schema:
     result = dict(definition(OBJECT_META, keys))
     properties = dict(result["properties"])
     properties["name"] = NAMES.get(kind.name, SUBDOMAIN)
-    properties["labels"] = _keyed(LABEL_VALUE)
-    properties["annotations"] = _keyed({"type": "string"})
+    properties["labels"] = _map_schema(LABEL_VALUE)
+    properties["annotations"] = _map_schema({"type": "string"})
     required = ["name"]
     if kind.scope == "Namespaced":
         properties["namespace"] = DNS_LABEL
@@ -103,7 +103,7 @@ def metadata(kind: Kind, keys: Keys = None) -> Schema:
     return {**result, "type": ["object"], "properties": properties, "required": required}
 
 
-def _keyed(value: Schema) -> Schema:
+def _map_schema(value: Schema) -> Schema:
     """A map whose keys are qualified names (draft 4 has no ``propertyNames``)."""
     return {"type": "object", "patternProperties": {KEY: value}, "additionalProperties": False}
 

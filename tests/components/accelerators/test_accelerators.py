@@ -13,7 +13,7 @@ from components.effects.placement import Fit, fits, tolerating
 from components.machines.fleet import side_of
 from components.making.manifest import Json, Target
 from schemas.facts.site import Site
-from schemas.kubernetes.node_labels import set_by_the_system
+from schemas.kubernetes.node_labels import is_system_label
 from tests.kit.accelerator_sites import (
     H100,
     MNCORE,
@@ -147,7 +147,7 @@ def test_nodes_are_labelled_by_the_cards_that_they_show() -> None:
         assert asked.get("device", set()) == set(record.pci.devices)
         assert count == "{{ len .pci.device }}"
         assert label.endswith(f"/{each['name']}")
-        assert set_by_the_system(label)  # no pool can claim it
+        assert is_system_label(label)  # no pool can claim it
 
 
 def test_expected_devices_are_data() -> None:

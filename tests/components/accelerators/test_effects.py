@@ -10,7 +10,7 @@ import pytest
 from components.accelerators.effects import RULES
 from components.accelerators.objects import objects as accelerators
 from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.rules import Rules, find, find_whole, judged
+from components.effects.rules import Rules, find, find_whole, judge_object
 from components.effects.vocabulary import (
     Action,
     Effect,
@@ -62,7 +62,7 @@ def effects(before: Site, after: Site) -> list[Effect]:
     found = [
         effect
         for (component, _), each in both.changes.items()
-        for effect in judged(EVERY_RULE[component], both, each)
+        for effect in judge_object(EVERY_RULE[component], both, each)
     ]
     assert all(each.source or each.impact is Impact.UNKNOWN for each in found)
     return found

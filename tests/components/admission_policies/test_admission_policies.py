@@ -126,8 +126,8 @@ def test_the_one_who_marks_nodes_is_the_one_who_may(name: str) -> None:
         for each in made
         if each["kind"] == "ServiceAccount"
     }
-    assert facts(all_sites()[name]).mender in accounts
-    assert facts(all_sites()[name]).mender.endswith(":turns")
+    assert facts(all_sites()[name]).remediator in accounts
+    assert facts(all_sites()[name]).remediator.endswith(":turns")
 
 
 def test_a_site_without_remediation_has_nobody_who_marks_nodes() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from components.admission_policies.objects import COMPONENT, objects
-from components.effects.rules import judged
+from components.effects.rules import judge_object
 from components.effects.vocabulary import (
     Action,
     Effect,
@@ -40,7 +40,7 @@ def effects(before: Site, after: Site) -> list[Effect]:
     return [
         each
         for change in changes.values()
-        for each in judged(COMPONENTS[COMPONENT].effects(), found, change)
+        for each in judge_object(COMPONENTS[COMPONENT].effects(), found, change)
     ]
 
 
@@ -102,7 +102,7 @@ def test_every_field_of_a_policy_is_judged(name: str) -> None:
             change = ObjectChange(COMPONENT, each, changed, tuple(fields(each.body, changed.body)))
             assert change.fields
             after = side_of(site, {**before.objects, change.name: changed})
-            found = judged(
+            found = judge_object(
                 COMPONENTS[COMPONENT].effects(),
                 SiteChange(name, before, after, {change.name: change}),
                 change,

@@ -15,11 +15,11 @@ from tests.kit.admission_server import (
     CONTROLLER,
     KUBELET,
     MANAGER,
-    MENDER,
     NAMESPACES,
     NEIGHBOUR,
     ON_CALL,
     OPERATOR,
+    REMEDIATOR,
     SITE,
     As,
     User,
@@ -390,14 +390,14 @@ def test_images_in_our_namespaces(client: As, made: Json, refused: str) -> None:
         (OPERATOR, node(QUARANTINED, OTHER), "has a fault"),
         (OPERATOR, node(FAULTY, OTHER), "has a fault"),
         (OPERATOR, node({**FAULTY, "effect": "PreferNoSchedule"}, QUARANTINED), "has a fault"),
-        (MENDER, node(), ""),
+        (REMEDIATOR, node(), ""),
         (ON_CALL, node(), ""),
         (NEIGHBOUR, node(), "has a fault"),
         (OPERATOR, marked(**{"node.cluster.x-k8s.io/accelerator": "h100"}), "site file"),
         (KUBELET, marked(**{"node.cluster.x-k8s.io/accelerator": "h100"}), "site file"),
         (KUBELET, marked(**{"foresite.dev/rack": "r2"}), "site file"),
         (OPERATOR, marked(**{"remediation.foresite.dev/turn": "disk-full"}), "site file"),
-        (MENDER, marked(**{"remediation.foresite.dev/turn": "disk-full"}), ""),
+        (REMEDIATOR, marked(**{"remediation.foresite.dev/turn": "disk-full"}), ""),
         (OPERATOR, marked(**{"seen.foresite.dev/v100": "7"}), ""),
         (KUBELET, marked(**{"kubernetes.io/os": "linux"}), ""),
         (OPERATOR, marked(**{"example.com/mine": "yes"}), ""),
@@ -430,7 +430,7 @@ def test_marks_of_nodes_do_not_come_with_a_status(client: As, user: User) -> Non
     path = f"{core('nodes', 'n')}/status"
     stolen = marked(**{"node.cluster.x-k8s.io/accelerator": "h100"})
     judged(client, Case(user, "PUT", path, stolen, "site file"))
-    judged(client, Case(MENDER, "PUT", path, stolen))
+    judged(client, Case(REMEDIATOR, "PUT", path, stolen))
     # Taints do not come with it at all.
     judged(client, Case(user, "PUT", path, node()))
 

@@ -7,7 +7,7 @@ import pytest
 from components.effects.fleet import Accelerators, Fleet, Group, Host, Pace
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.placement import Fit, fits, running
-from components.effects.rules import find, find_whole, judged
+from components.effects.rules import find, find_whole, judge_object
 from components.effects.vocabulary import Effect, Impact, Ledger, Name, Side, SiteChange
 from components.machines.effects import RULES
 from components.machines.rollout import capacity, plans
@@ -78,7 +78,7 @@ def made(group_kind: str, name: str, spec: Json) -> Manifest:
 
 
 def effects(change: SiteChange) -> list[Effect]:
-    return [each for one in change.changes.values() for each in judged(RULES, change, one)]
+    return [each for one in change.changes.values() for each in judge_object(RULES, change, one)]
 
 
 def test_a_new_version_replaces_the_machines_of_its_group() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from components.effects import placement
 from components.effects.applying import Applier, Kind
-from components.effects.kubernetes import HOLDS_DATA, KINDS, RULES, applied_by
+from components.effects.kubernetes import HOLDS_DATA, KINDS, RULES, rules_for
 from components.effects.placement import Fit, fits, hosts_of_pods, running, tolerating
 from components.effects.rules import find, find_whole
 from components.effects.vocabulary import ABSENT, Action, Effect, Impact, Path
@@ -181,7 +181,7 @@ def test_spares_run_no_pods() -> None:
 def test_a_changed_field_does_what_kubernetes_and_pulumi_do(row: Row) -> None:
     before, after = body(row.kind, row.given), body(row.kind, {**row.given, **row.edits})
     site = change_of([(before, after)], row.wrap)
-    found = effects(site, row.kind, applied_by(row.by))
+    found = effects(site, row.kind, rules_for(row.by))
     assert said(site, found) == row.expected
     assert all(each.why for each in found)
 
@@ -298,7 +298,7 @@ def test_an_object_comes_and_goes(row: Whole) -> None:
     kept = change_of([(it, None)], Wrap(keep=True))
     assert said(kept, effects(kept, row.kind)) == {nothing(Action.LEFT)}
     merged = change_of([(it, None)])
-    found = effects(merged, row.kind, applied_by(MERGED))
+    found = effects(merged, row.kind, rules_for(MERGED))
     assert said(merged, found) == {nothing(Action.LEFT)}
 
 
@@ -527,7 +527,7 @@ def test_new_content_is_replaced_merged_or_refused(
     given: Edits = {("immutable",): True} if immutable else {}
     reader = body("DaemonSet", MOUNTED)
     site = change_of([content(given=given), (reader, reader)], wrap)
-    (found,) = effects(site, "ConfigMap", applied_by(by))
+    (found,) = effects(site, "ConfigMap", rules_for(by))
     assert said(site, [found]) == {nothing(action)}
     assert words in found.why
 

@@ -3,7 +3,7 @@
 import pytest
 
 from components.effects.applying import IDENTITY, Applier, Kind, fate
-from components.effects.kubernetes import KINDS, applied_by
+from components.effects.kubernetes import KINDS, rules_for
 from components.effects.rules import find
 from components.effects.vocabulary import ABSENT, Action
 from components.making.manifest import Json
@@ -127,7 +127,7 @@ def test_fields_that_are_fixed_have_their_rule(applier: Applier) -> None:
     assert {(kind_of(kind), each.path) for kind in KINDS for each in kind.fixed} == FIXED.keys()
     for kind in KINDS:
         for each in kind.fixed:
-            assert find(applied_by(applier), kind.name, at(each.path)) is not None
+            assert find(rules_for(applier), kind.name, at(each.path)) is not None
     assert IDENTITY == ("metadata.name", "metadata.namespace")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from components.effects.rules import Rules, judged
+from components.effects.rules import Rules, judge_object
 from components.effects.vocabulary import Effect, Impact, Name, ObjectChange, Side, SiteChange
 from components.machines.effects import RULES as MACHINE_RULES
 from components.machines.fleet import side_of
@@ -67,7 +67,7 @@ def relabelled(
     others = tuple({AGENT: Manifest(AGENT[1], each, Target.SITE)} for each in pair)
     sites = before or tokyo(), after or with_pool(tokyo(), "v100", labels={TEAM: "a"})
     found = change(*sites, (others[0], others[1]))
-    effects = judged(RULES, found, found.changes[MINE])
+    effects = judge_object(RULES, found, found.changes[MINE])
     assert Impact.NONE in {each.impact for each in effects}
     assert {each.name for each in effects} == {MINE}
     return [each for each in effects if each.impact is not Impact.NONE]
@@ -172,7 +172,7 @@ def test_daemon_sets_that_cluster_api_brings_move_too() -> None:
     }
     before, after = tokyo(), with_pool(tokyo(), "v100", labels={TEAM: "a"})
     found = change(before, after, (others, others))
-    effects = judged(RULES, found, found.changes[MINE])
+    effects = judge_object(RULES, found, found.changes[MINE])
     assert [each.impact for each in effects] == [Impact.NONE, Impact.POD_RESTART]
     assert "DaemonSet kube-system/net" in effects[1].why
 
@@ -183,7 +183,7 @@ def test_labels_of_a_control_plane_move_daemon_sets_too() -> None:
     others: dict[Name, Manifest] = {AGENT: every}
     found = change(before, after, (others, others))
     (name,) = [name for name in found.changes if name[1].startswith("KubeadmControlPlane")]
-    none, effect = judged(RULES, found, found.changes[name])
+    none, effect = judge_object(RULES, found, found.changes[name])
     assert none.impact is Impact.NONE
     assert (effect.impact, pools(after, effect)) == (Impact.POD_RESTART, "control")
 
@@ -202,7 +202,7 @@ def test_labels_that_go_with_the_whole_map_are_each_looked_at() -> None:
             inner = inner[step]
         values.append(inner)
     field = mine.fields[0]._replace(path=at, before=values[0], after=values[1])
-    effects = judged(RULES, found, mine._replace(fields=(field,)))
+    effects = judge_object(RULES, found, mine._replace(fields=(field,)))
     assert [each.impact for each in effects] == [Impact.NONE, Impact.POD_RESTART]
 
 
@@ -218,7 +218,7 @@ def test_a_host_that_moves_to_another_pool_is_installed_again_with_that_pools_po
         for pool in ("v100", "a100")
     }
     found = change(before, of(before, hosts=hosts), (others, others))
-    effects = [e for change in found.changes.values() for e in judged(RULES, found, change)]
+    effects = [e for change in found.changes.values() for e in judge_object(RULES, found, change)]
     mine = [each for each in effects if moved.name in each.hosts]
     worst = max(mine, key=lambda each: each.impact.rank)
     assert worst.impact.rank >= Impact.REIMAGE.rank

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from components.effects.rules import find, find_whole, judged
+from components.effects.rules import find, find_whole, judge_object
 from components.effects.vocabulary import (
     ABSENT,
     Action,
@@ -82,7 +82,7 @@ class Verdict:
 
     def __init__(self, change: SiteChange) -> None:
         self.change = change
-        self.effects = [e for c in change.changes.values() for e in judged(RULES, change, c)]
+        self.effects = [e for c in change.changes.values() for e in judge_object(RULES, change, c)]
         known = {name for each in change.sides for name in each.fleet.names}
         for each in self.effects:  # What holds for every effect of every rule.
             assert each.why and each.source, each

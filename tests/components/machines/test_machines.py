@@ -14,7 +14,7 @@ from ipaddress import IPv4Address, IPv4Network
 
 import pytest
 
-from components.making.manifest import Json, Manifest, Target, annotated, hashed, pruned
+from components.making.manifest import Json, Manifest, Target, annotate, hash_name, prune
 from components.site import COMPONENTS
 from schemas.facts.site import Site
 from schemas.model.hardware import BmcProtocol, RootDisk
@@ -146,7 +146,7 @@ def test_argo_cd_and_flux_prune_nothing_that_is_protected_or_kept(site: Site) ->
 def test_guards_leave_what_a_manifest_already_asks_of_argo_cd() -> None:
     key = "argocd.argoproj.io/sync-options"
     given = {"name": "x", "annotations": {key: "ServerSideApply=true, Prune=true", "own": "1"}}
-    (made,) = annotated([Manifest("X", {"kind": "X", "metadata": given}, protect=True)])
+    (made,) = annotate([Manifest("X", {"kind": "X", "metadata": given}, protect=True)])
     assert made.body["metadata"]["annotations"] == {
         key: "Prune=false,Delete=false,ServerSideApply=true",
         "kustomize.toolkit.fluxcd.io/prune": "disabled",
@@ -155,19 +155,17 @@ def test_guards_leave_what_a_manifest_already_asks_of_argo_cd() -> None:
         "own": "1",
     }
     assert given["annotations"] == {key: "ServerSideApply=true, Prune=true", "own": "1"}
-    (made,) = annotated(
-        [Manifest("X", {"kind": "X", "metadata": {"annotations": None}}, keep=True)]
-    )
+    (made,) = annotate([Manifest("X", {"kind": "X", "metadata": {"annotations": None}}, keep=True)])
     assert made.body["metadata"]["annotations"][key] == "Prune=false,Delete=false"
 
 
 def test_names_change_with_content_exactly_where_objects_are_kept(site: Site) -> None:
     for manifest in of_kind(site, *KEPT):
         logical = manifest.name.partition("/")[2].replace("/", "-")
-        assert name_of(manifest.body) == hashed(logical, manifest.body["spec"])
-    assert hashed("x", {"a": {"b": 1, "c": 2}}) == hashed("x", {"a": {"c": 2, "b": 1}})
-    assert hashed("x", {"a": [1, 2]}) != hashed("x", {"a": [2, 1]})
-    assert hashed("x", {"a": "1"}) != hashed("x", {"a": 1})
+        assert name_of(manifest.body) == hash_name(logical, manifest.body["spec"])
+    assert hash_name("x", {"a": {"b": 1, "c": 2}}) == hash_name("x", {"a": {"c": 2, "b": 1}})
+    assert hash_name("x", {"a": [1, 2]}) != hash_name("x", {"a": [2, 1]})
+    assert hash_name("x", {"a": "1"}) != hash_name("x", {"a": 1})
 
 
 def test_a_host_leaves_to_its_provider_what_the_provider_writes(site: Site) -> None:
@@ -198,7 +196,7 @@ def test_empty_structs_go_and_empty_lists_stay() -> None:
         "e": {"f": False, "g": 0, "h": ""},
         "i": None,
     }
-    assert pruned(value) == {"d": [], "e": {"f": False, "g": 0, "h": ""}}
+    assert prune(value) == {"d": [], "e": {"f": False, "g": 0, "h": ""}}
 
 
 def test_a_profile_without_any_hint_on_its_disk_makes_no_empty_struct() -> None:

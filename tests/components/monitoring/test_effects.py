@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.rules import Rules, judged
+from components.effects.rules import Rules, judge_object
 from components.effects.vocabulary import ABSENT, Action, Effect, FieldChange, Impact, Side
 from components.machines.fleet import side_of
 from components.monitoring.effects import RULES
@@ -44,7 +44,7 @@ def side(site: Site) -> Side:
 def effects(before: Site, after: Site) -> list[Effect]:
     both = compare(after.name, side(applied(before)), side(applied(after)))
     assert both.changes, "an edit that changes no object shows nothing"
-    found = [each for one in both.changes.values() for each in judged(EVERY_RULE, both, one)]
+    found = [each for one in both.changes.values() for each in judge_object(EVERY_RULE, both, one)]
     assert {each.name for each in found} == set(both.changes)
     return found
 
@@ -100,4 +100,4 @@ def test_every_part_of_every_object_is_judged(operator: bool) -> None:
         both = compare(site.name, before, after)
         change = both.changes[key]
         field = FieldChange((next(iter(change.fields)).path[0],), {}, ABSENT)
-        nothing(judged(EVERY_RULE, both, change._replace(fields=(field,))))
+        nothing(judge_object(EVERY_RULE, both, change._replace(fields=(field,))))

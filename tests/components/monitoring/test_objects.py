@@ -16,7 +16,7 @@ from components.making.manifest import Json, Target
 from components.monitoring.objects import rules
 from components.remediation.checks import PROGRAMS, checks, files, monitor
 from components.remediation.watch.resources import custom_resources
-from components.site import watched as handed
+from components.site import watch_list as handed
 from controlplane import ApiError, Client, ControlPlane
 from controlplane.trial import serve
 from schemas.facts.site import Site

@@ -12,7 +12,7 @@ import yaml
 from components.making.manifest import Json
 from components.making.promql import Exporter
 from components.making.watch import Scrape
-from components.monitoring.scrape import kept, scrape_config
+from components.monitoring.scrape import metric_filter, scrape_config
 from components.schedulers.watch import KUEUE, VOLCANO
 from schemas.facts.site import Site
 from schemas.model.object_cache import CacheServer
@@ -171,7 +171,7 @@ def test_each_target_has_the_labels_that_rules_count_on(name: str) -> None:
 
 def test_of_envoys_all_is_kept_that_somebody_asks_for() -> None:
     (envoys,) = (each for each in scrapes(OPERATED["tokyo-1"]) if each.name == "envoy")
-    (rule,) = kept(envoys)
+    (rule,) = metric_filter(envoys)
     asked = [name for name, metric in METRICS.items() if metric.exporter == ENVOY]
     assert asked and all(re.fullmatch(rule["regex"], name) for name in asked)
     assert not re.fullmatch(rule["regex"], "envoy_listener_downstream_cx_length_ms_bucket")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.rules import Rules, find, judged
+from components.effects.rules import Rules, find, judge_object
 from components.effects.vocabulary import (
     Action,
     Effect,
@@ -67,7 +67,7 @@ def change(before: Site | None, after: Site) -> SiteChange:
 
 
 def effects(found: SiteChange, name: Name) -> list[Effect]:
-    return judged(ALL_RULES, found, found.changes[name])
+    return judge_object(ALL_RULES, found, found.changes[name])
 
 
 def verdicts(found: SiteChange) -> dict[Name, set[Said]]:
@@ -386,4 +386,4 @@ def test_a_field_without_a_rule_is_unknown() -> None:
     found = of_v100(card(), card(functions=16))
     (field,) = found.changes[POLICY].fields
     other = found.changes[POLICY]._replace(fields=(field._replace(path=("spec", "eSwitchMode")),))
-    assert said(found, judged(ALL_RULES, found, other)) == {unknown()}
+    assert said(found, judge_object(ALL_RULES, found, other)) == {unknown()}

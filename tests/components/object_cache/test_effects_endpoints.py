@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from components.object_cache.effects.moved import moved
+from components.object_cache.effects.moved import cache_move
 from components.object_cache.names import COMPONENT
 from preview.differences.compare import compare
 from schemas.reading.host_list import Host
@@ -58,7 +58,7 @@ def test_hosts_that_exchange_pools_have_their_servers_later() -> None:
                         key=lambda why: "has no server" in why)  # fmt: skip
     assert "serves on, and nobody asks it" in left
     assert "has no server before its machine is installed again in the new pool" in came
-    move = moved(both)
+    move = cache_move(both)
     assert move is not None and move.joining == 1
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from components.object_cache.effects.moved import CacheMove, moved
+from components.object_cache.effects.moved import CacheMove, cache_move
 from components.object_cache.endpoints import FILE, endpoint_text
 from preview.differences.compare import compare
 from schemas.facts.site import Site
@@ -31,7 +31,7 @@ DEVIATIONS = 5
 
 
 def stated(before: Site, after: Site) -> CacheMove:
-    found = moved(compare(before.name, side(before), side(after)))
+    found = cache_move(compare(before.name, side(before), side(after)))
     assert found is not None
     return found
 

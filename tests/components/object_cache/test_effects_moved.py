@@ -10,7 +10,7 @@ import pytest
 import xxhash
 
 from components.effects.vocabulary import SiteChange
-from components.object_cache.effects.moved import CacheMove, moved, percent
+from components.object_cache.effects.moved import CacheMove, cache_move, percent
 from preview.differences.compare import compare
 from schemas.facts.site import Site
 from schemas.model.vocabulary import CacheDiscovery
@@ -36,7 +36,7 @@ def change(before: Site, after: Site) -> SiteChange:
 
 
 def stated(before: Site, after: Site) -> CacheMove:
-    found = moved(change(before, after))
+    found = cache_move(change(before, after))
     assert found is not None
     return found
 
@@ -131,7 +131,7 @@ def test_what_no_key_depends_on_moves_none(edit: Callable[[Host], Host]) -> None
     before = of_hosts(TEN)
     found = stated(before, replace(before, hosts=tuple(map(edit, before.hosts))))
     assert found.moved == found.unavoidable == 0
-    assert not found.rerouted
+    assert not found.changes_routing
 
 
 def test_the_order_of_hosts_moves_none() -> None:
@@ -142,8 +142,8 @@ def test_the_order_of_hosts_moves_none() -> None:
 def test_of_a_cache_that_comes_or_goes_no_key_moves() -> None:
     with_it = of_hosts(TEN)
     without = replace(with_it, file=with_it.file.model_copy(update={"cache": None}))
-    assert moved(change(without, with_it)) is None
-    assert moved(change(with_it, without)) is None
+    assert cache_move(change(without, with_it)) is None
+    assert cache_move(change(with_it, without)) is None
 
 
 def test_four_hundred_hosts_and_the_default_table() -> None:

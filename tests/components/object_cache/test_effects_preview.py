@@ -11,7 +11,7 @@ from components.effects.vocabulary import Action, Impact
 from components.object_cache.effects.moved import CacheMove
 from preview import report
 from preview.result import Preview, SitePreview
-from preview.verdict.group import grouped
+from preview.verdict.group import group_sites
 from tests.kit.preview_repository import Repository
 from tests.verdicts.edits import applied
 
@@ -72,14 +72,14 @@ REIMAGES = swap(TAINTS, f"    kubelet: {{max_pods: 200}}\n{TAINTS}")
 def test_re_imaged_hosts_lose_what_they_keep(repository: Repository) -> None:
     move = cache(REIMAGES, repository)
     assert (move.wiped, move.at_once, move.lost) == (50, 2, 50 / 400)
-    assert not move.at_most and not move.rerouted
+    assert not move.at_most and not move.changes_routing
 
 
 def test_a_spare_more_takes_the_disk_of_some_host(repository: Repository) -> None:
     move = cache(swap("spares: 2", "spares: 3"), repository)
     assert (move.wiped, move.at_most, move.lost) == (1, True, 1 / 400)
     assert (move.servers_before, move.servers_after) == (398, 397)
-    assert not move.rerouted  # it stays in the list
+    assert not move.changes_routing  # it stays in the list
     assert 1 / 400 < move.idle < 3 / 400
 
 
@@ -126,7 +126,7 @@ def test_another_folder_empties_the_cache(repository: Repository) -> None:
         of.write(FILE, text)
 
     move = cache(edit, repository)
-    assert move.afresh and not move.rerouted
+    assert move.afresh and not move.changes_routing
 
 
 @pytest.mark.parametrize(
@@ -299,5 +299,5 @@ def test_a_field_of_the_bootstrap_is_told_by_its_path(repository: Repository) ->
 
 def test_sites_to_which_the_same_happens_are_still_one(repository: Repository) -> None:
     site = found(TABLE, repository)
-    (entry,) = grouped([site])
+    (entry,) = group_sites([site])
     assert entry.site.cache == site.cache

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xxhash import xxh64_intdigest
 
-from components.object_cache.maglev import MOST_HOSTS, Maglev, moved
+from components.object_cache.maglev import MOST_HOSTS, Maglev, compare_tables
 
 PRIMES = (2, 3, 5, 7, 11, 13, 31, 101, 251, 1021, 4093)
 SMALL = PRIMES[:7]
@@ -74,7 +74,7 @@ def test_of_one_size_the_entries_that_differ_move(
 ) -> None:
     after = list(dict.fromkeys(some[:kept] + others))
     expected = [one != other for one, other in zip(*_both(some, after, size), strict=True)]
-    change = moved(Maglev(tuple(some), size), Maglev(tuple(after), size))
+    change = compare_tables(Maglev(tuple(some), size), Maglev(tuple(after), size))
     assert change.share == sum(expected) / size
     assert 0 <= change.least <= change.share + 1e-9
 
@@ -94,7 +94,7 @@ def test_of_two_sizes_all_pairs_of_entries_are_as_likely(
     after = list(dict.fromkeys(some[:kept] + others))
     old, new = reference(some, one), reference(after, other)
     expected = sum(old[key % one] != new[key % other] for key in range(one * other))
-    change = moved(Maglev(tuple(some), one), Maglev(tuple(after), other))
+    change = compare_tables(Maglev(tuple(some), one), Maglev(tuple(after), other))
     assert change.share == pytest.approx(expected / (one * other))
     assert change.least <= change.share + 1e-9
 
@@ -115,7 +115,7 @@ HOSTS = nodes(*range(20))
     ],
 )
 def test_what_no_way_to_spread_keys_avoids(after: tuple[str, ...], least: float) -> None:
-    change = moved(Maglev(HOSTS, 65_537), Maglev(after, 65_537))
+    change = compare_tables(Maglev(HOSTS, 65_537), Maglev(after, 65_537))
     # A host's share is a whole number of entries: 20 of them are one off at the most.
     assert change.least == pytest.approx(least, abs=20 / 65_537)
     assert change.least <= change.share
@@ -123,18 +123,18 @@ def test_what_no_way_to_spread_keys_avoids(after: tuple[str, ...], least: float)
 
 @pytest.mark.parametrize("after", [HOSTS[1:], (*HOSTS, "new")], ids=["leaves", "comes"])
 def test_one_host_of_few_moves_little_more_than_its_share(after: tuple[str, ...]) -> None:
-    change = moved(Maglev(HOSTS, 65_537), Maglev(after, 65_537))
+    change = compare_tables(Maglev(HOSTS, 65_537), Maglev(after, 65_537))
     assert change.least < change.share < 1.1 * change.least  # docs/hashing.md: 1.06 times
 
 
 def test_another_size_moves_all_but_what_stays_by_chance() -> None:
-    change = moved(Maglev(HOSTS, 65_537), Maglev(HOSTS, 1_048_573))
+    change = compare_tables(Maglev(HOSTS, 65_537), Maglev(HOSTS, 1_048_573))
     assert change.share == pytest.approx(1 - 1 / 20, abs=1e-4)
     assert change.least == pytest.approx(0, abs=20 / 65_537)
 
 
 def test_objects_of_a_cache_that_is_new_had_no_host() -> None:
-    assert moved(Maglev((), 7), Maglev(HOSTS, 7)).share == 1
+    assert compare_tables(Maglev((), 7), Maglev(HOSTS, 7)).share == 1
     with pytest.raises(ValueError, match="without hosts"):
         Maglev((), 7).host_of("a")
 
@@ -159,13 +159,13 @@ def test_two_sets_of_most_hosts_are_told_apart() -> None:
     after, size = (before[0], *others), 65_537
     old, new = _both(list(before), list(after), size)
     expected = sum(one != other for one, other in zip(old, new, strict=True)) / size
-    assert moved(Maglev(before, size), Maglev(after, size)).share == expected
+    assert compare_tables(Maglev(before, size), Maglev(after, size)).share == expected
 
 
 def test_wasmtime_is_not_imported_before_a_table_is_filled() -> None:
     code = (
-        "import sys; from components.object_cache.maglev import Maglev, moved; "
-        "a = Maglev(('a', 'b'), 7); moved(a, a); moved(a, Maglev(a.hosts, 11)); "
+        "import sys; from components.object_cache.maglev import Maglev, compare_tables; "
+        "a = Maglev(('a', 'b'), 7); compare_tables(a, a); compare_tables(a, Maglev(a.hosts, 11)); "
         "print('wasmtime' in sys.modules); a.entries; print('wasmtime' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

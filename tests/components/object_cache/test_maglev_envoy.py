@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.studies.maglev_models import ring
-from components.object_cache.maglev import Maglev, moved
+from components.object_cache.maglev import Maglev, compare_tables
 from tests.kit.envoy import NEEDS_ENVOY, Envoy, Upstreams, ask, run, validate
 from tests.kit.envoy.cluster import (
     FILE,
@@ -105,7 +105,7 @@ def test_what_moves_when_hosts_leave_and_return_is_predicted(pair: Pair, hosts: 
     after = pair.agreed()
     assert after == predicted(hosts, pair.size)
     share = sum(one != other for one, other in zip(before, after, strict=True)) / len(KEYS)
-    change = moved(Maglev(tuple(FORTY), pair.size), Maglev(tuple(hosts), pair.size))
+    change = compare_tables(Maglev(tuple(FORTY), pair.size), Maglev(tuple(hosts), pair.size))
     # 2,000 keys are a sample: five standard deviations are 5 * sqrt(p * (1 - p) / 2,000).
     assert share == pytest.approx(change.share, abs=5 * (change.share / len(KEYS)) ** 0.5)
     pair.update(FORTY)
@@ -126,7 +126,7 @@ def test_another_size_moves_the_predicted_share(nodes: Upstreams) -> None:
     sizes = (65_537, 1_048_573)
     one, other = (predicted(FORTY, size) for size in sizes)
     share = sum(a != b for a, b in zip(one, other, strict=True)) / len(KEYS)
-    change = moved(*(Maglev(tuple(FORTY), size) for size in sizes))
+    change = compare_tables(*(Maglev(tuple(FORTY), size) for size in sizes))
     assert share == pytest.approx(change.share, abs=5 * ((1 - change.share) / len(KEYS)) ** 0.5)
 
 
@@ -171,7 +171,7 @@ def test_the_ring_of_the_measurements_is_envoys(tmp_path: Path, nodes: Upstreams
     assert before == [full.host_of(key) for key in KEYS]
     assert after == [fewer.host_of(key) for key in KEYS]
     share = sum(one != other for one, other in zip(before, after, strict=True)) / len(KEYS)
-    assert full.moved(fewer) == pytest.approx(share, abs=5 * (share / len(KEYS)) ** 0.5)
+    assert full.moved_share(fewer) == pytest.approx(share, abs=5 * (share / len(KEYS)) ** 0.5)
     for host, part in full.shares().items():
         expected = before.count(host) / len(KEYS)
         assert part == pytest.approx(expected, abs=5 * (part / len(KEYS)) ** 0.5)

@@ -16,7 +16,7 @@ from components.object_cache.bootstrap import (
     bootstrap_text,
 )
 from components.object_cache.objects import objects
-from components.object_cache.server import told
+from components.object_cache.server import environment
 from components.object_cache.service import traffic_distribution
 from schemas.facts.site import Site
 from tests.kit import accelerator_sites
@@ -107,7 +107,7 @@ def test_a_sites_own_variables_may_use_the_others() -> None:
     """Kubernetes expands $(NAME) of variables that stand before (EnvVar.value)."""
     found = variables(site({"env": {"ADDRESS": ":$(CACHE_PORT)"}}))
     assert list(found)[-1] == "ADDRESS"
-    assert set(found) == {*told(cache_of(site())), "CACHE_HOST", "ADDRESS"}
+    assert set(found) == {*environment(cache_of(site())), "CACHE_HOST", "ADDRESS"}
 
 
 def test_the_same_space_in_another_unit_restarts_nothing() -> None:

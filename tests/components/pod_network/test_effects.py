@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.rules import judged
+from components.effects.rules import judge_object
 from components.effects.vocabulary import (
     ABSENT,
     Action,
@@ -111,7 +111,7 @@ def change(before: Site | None, after: Site) -> SiteChange:
 
 
 def effects(site: SiteChange, name: Name) -> list[Effect]:
-    return judged(RULES, site, site.changes[name])
+    return judge_object(RULES, site, site.changes[name])
 
 
 # --- through Cluster API ---

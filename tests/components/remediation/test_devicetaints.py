@@ -37,7 +37,7 @@ BUS = "resource.kubernetes.io/pciBusID"
 def mended(of: Site, pool: str) -> set[Fault]:
     """The faults for which hosts of a pool are rebooted."""
     (found,) = (each for each in of.file.pools if each.name == pool)
-    return {fault for healer in of.healers_of(found) for fault in of.mended(found, healer)}
+    return {fault for healer in of.remediators_of(found) for fault in of.repairs(found, healer)}
 
 
 # --- what a site makes of it ---

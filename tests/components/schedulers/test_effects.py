@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.rules import Rules, judged
+from components.effects.rules import Rules, judge_object
 from components.effects.vocabulary import Action, Effect, Impact, Side, SiteChange
 from components.machines.fleet import side_of
 from components.making.manifest import Json
@@ -49,7 +49,7 @@ def change(before: Site | None, after: Site | None) -> SiteChange:
 
 
 def effects(between: SiteChange) -> list[Effect]:
-    return [each for one in between.changes.values() for each in judged(ALL, between, one)]
+    return [each for one in between.changes.values() for each in judge_object(ALL, between, one)]
 
 
 class Case(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.rules import Rules, judged
+from components.effects.rules import Rules, judge_object
 from components.effects.vocabulary import (
     Action,
     Effect,
@@ -65,7 +65,7 @@ def change(before: Site | None, after: Site) -> SiteChange:
 
 def effects(made: SiteChange) -> dict[str, list[Effect]]:
     """The effects of each changed object, by its logical name."""
-    return {name[1]: judged(TABLE, made, each) for name, each in made.changes.items()}
+    return {name[1]: judge_object(TABLE, made, each) for name, each in made.changes.items()}
 
 
 def team(base: Json, **changed: Any) -> Json:
@@ -276,7 +276,7 @@ def test_a_label_that_others_give_meaning_stays_unknown() -> None:
     both = ObjectChange(COMPONENT, one, new, tuple(fields(one.body, body)))
     after_ = replace(before, objects={**before.objects, name: new})
     made = SiteChange("tokyo-1", before, after_, {name: both})
-    assert {each.impact for each in judged(TABLE, made, both)} == {Impact.UNKNOWN}
+    assert {each.impact for each in judge_object(TABLE, made, both)} == {Impact.UNKNOWN}
 
 
 @pytest.mark.parametrize("kind", BEFORE)

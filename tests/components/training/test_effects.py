@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.rules import Rules, judged
+from components.effects.rules import Rules, judge_object
 from components.effects.vocabulary import Action, Effect, Impact, ObjectChange, Side, SiteChange
 from components.machines.fleet import side_of
 from components.training.effects import RULES
@@ -38,7 +38,7 @@ def change(before: Site, after: Site) -> SiteChange:
 
 
 def effects(site: SiteChange) -> list[Effect]:
-    return [each for one in site.changes.values() for each in judged(ALL, site, one)]
+    return [each for one in site.changes.values() for each in judge_object(ALL, site, one)]
 
 
 def edited(site: Site, **changed: Any) -> Site:
@@ -133,4 +133,4 @@ def test_labels_touch_no_host() -> None:
     one = ObjectChange("training", manifest, new, tuple(fields(manifest.body, new.body)))
     assert one.fields
     site = SiteChange("osaka-1", old, side_of(gangs(), {**old.objects, name: new}), {name: one})
-    assert {each.impact for each in judged(ALL, site, one)} == {Impact.NONE}
+    assert {each.impact for each in judge_object(ALL, site, one)} == {Impact.NONE}

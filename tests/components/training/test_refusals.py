@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from components.training.checks import refusals
-from components.training.fitting import promised
+from components.training.fitting import largest_guarantee
 from components.training.jobset import tf_config
 from components.training.made import Made, make
 from components.training.request import JobRequest, Template
@@ -375,6 +375,6 @@ def test_a_promise_off_peak_is_one() -> None:
     section = gangs().file.scheduling
     assert section is not None
     team = section.teams[0]
-    assert promised(team, V100) == 24
-    assert promised(team, H100) == 24
-    assert promised(team, T4) == 0
+    assert largest_guarantee(team, V100) == 24
+    assert largest_guarantee(team, H100) == 24
+    assert largest_guarantee(team, T4) == 0

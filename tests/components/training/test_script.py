@@ -18,7 +18,7 @@ from components.training.stopping import (
     SCRIPT,
     STOPPED,
     script,
-    wrapped,
+    wrap,
 )
 
 HANDLES = """
@@ -63,7 +63,7 @@ def running(
 
 
 def test_what_is_run_is_the_script_with_the_times_of_a_pod() -> None:
-    assert wrapped(["a", "b"]) == ["/bin/sh", "-c", SCRIPT, "job", "a", "b"]
+    assert wrap(["a", "b"]) == ["/bin/sh", "-c", SCRIPT, "job", "a", "b"]
     assert script(GRACE_SECONDS - MARGIN_SECONDS, LINGER_SECONDS) == SCRIPT
     assert 0 < LINGER_SECONDS < GRACE_SECONDS - MARGIN_SECONDS < GRACE_SECONDS
 

@@ -20,7 +20,7 @@ from components.training.made import Made, make
 from components.training.mpi import SSH_PORT
 from components.training.request import JobRequest, Template
 from components.training.room import room
-from components.training.stopping import STOPPED, wrapped
+from components.training.stopping import STOPPED, wrap
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import check_object
 from schemas.kubernetes.quantities import thousandths
@@ -553,7 +553,7 @@ def test_a_set_starts_again_whole_and_counts_only_faults(template: Template) -> 
 
 @every_template
 def test_a_command_is_run_by_the_script_and_an_image_s_own_is_not(template: Template) -> None:
-    start = wrapped([])
+    start = wrap([])
     for pod in expanded(gangs(), made(gangs(), request(template))):
         assert pod.container["command"][: len(start)] == start
     if template is Template.MPI:

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from controlplane import ApiError, Client, Manifest
 from controlplane.access import write_kubeconfig
-from controlplane.child_process import mortal
+from controlplane.child_process import tie_to_parent
 from controlplane.twin import Twin
 from controlplane.twin.programs import account_token
 from tests.kit.twin.volumes import filled
@@ -142,7 +142,7 @@ class Kubelet:
                 if container.ended.is_set():
                     return 0
                 container.process = subprocess.Popen(
-                    mortal(command),
+                    tie_to_parent(command),
                     env=dict(environment),
                     stdin=subprocess.DEVNULL,
                     stdout=sink,

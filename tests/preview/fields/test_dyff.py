@@ -19,7 +19,7 @@ import yaml
 from components.effects.vocabulary import ABSENT, FieldChange
 from components.making.dump import dump, dump_all
 from components.site import site_objects
-from preview.differences.fields import field_changes, reordered
+from preview.differences.fields import field_changes, reordered_lists
 from preview.differences.fields.listkeys import Item
 from schemas.kubernetes.manifests import read_manifests
 from tests.kit.go_programs import program
@@ -296,8 +296,8 @@ def both(edit: Edit, name: str) -> tuple[Json, Json]:
 
 
 def ours(before: Json, after: Json) -> set[str]:
-    """Our changes as dyff would say them; an order of items with keys as ``reordered`` has it."""
-    orders = {f"⇆ {dotted(at)}" for at in reordered(before, after)}
+    """Our changes as dyff would say them; an order of keyed items as ``reordered_lists`` has it."""
+    orders = {f"⇆ {dotted(at)}" for at in reordered_lists(before, after)}
     return orders | {said(change) for change in field_changes(before, after)}
 
 

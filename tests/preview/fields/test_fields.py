@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from components.effects.rules import Rule, fits, path
 from components.effects.vocabulary import ABSENT
-from preview.differences.fields import field_changes, reordered, shown
+from preview.differences.fields import field_changes, reordered_lists, show_path
 from preview.differences.fields.kinds import CRD_QUANTITY
 from schemas.kubernetes.objects import store
 from schemas.kubernetes.quantities import quantity
@@ -44,7 +44,7 @@ def kubeadm(kind: str = "KubeadmConfigTemplate", **spec: Any) -> dict[str, Any]:
 def differences(before: Json, after: Json) -> dict[str, tuple[Any, Any]]:
     """The changes by their shown paths; each path is there once."""
     changes = field_changes(before, after)
-    found = {shown(change.path): (change.before, change.after) for change in changes}
+    found = {show_path(change.path): (change.before, change.after) for change in changes}
     assert len(found) == len(changes)
     return found
 
@@ -220,7 +220,7 @@ def test_keys_come_from_the_real_schemas_of_every_kind() -> None:
             head = {"apiVersion": api_version, "kind": short}
             pair = [{**_wrapped(way, each), **head} for each in (items, items[::-1])]
             assert field_changes(pair[0], pair[1]) == (), (name, way)
-            assert len(reordered(pair[0], pair[1])) == 1, (name, way)
+            assert len(reordered_lists(pair[0], pair[1])) == 1, (name, way)
             seen += 1
     assert seen > 200
 
@@ -402,7 +402,7 @@ def test_a_quantity_without_suffix_is_the_number(text: str) -> None:
 )  # fmt: skip
 def test_a_path_for_people(before: Json, after: Json, expected: str) -> None:
     (change,) = field_changes(before, after)
-    assert shown(change.path) == expected
+    assert show_path(change.path) == expected
 
 
 def test_rules_fit_steps_that_name_items() -> None:
@@ -413,8 +413,8 @@ def test_rules_fit_steps_that_name_items() -> None:
 
 
 def test_another_order_of_items_with_keys_is_told_apart() -> None:
-    """No field changes; but the pods of a workload are created again, see ``reordered``."""
+    """No field changes; but the pods of a workload are created again, see ``reordered_lists``."""
     before, after = container(env=[A, B]), container(env=[B, C, A])
-    assert [shown(place) for place in reordered(before, after)] == [ENV]
-    assert reordered(before, container(env=[A, C, B])) == ()
-    assert reordered(container(args=["a", "b"]), container(args=["b", "a"])) == ()
+    assert [show_path(place) for place in reordered_lists(before, after)] == [ENV]
+    assert reordered_lists(before, container(env=[A, C, B])) == ()
+    assert reordered_lists(container(args=["a", "b"]), container(args=["b", "a"])) == ()

@@ -215,7 +215,7 @@ TREES: st.SearchStrategy[Any] = st.recursive(
 @given(TREES)
 def test_values_are_found_as_deepdiff_finds_them(tree: Any) -> None:
     before, after = ({**BLANK, "x": _side(tree, side)} for side in (0, 1))
-    pair = Pairing().laid(before, after, field_of(before, after))
+    pair = Pairing().lay_out(before, after, field_of(before, after))
     if pair:
         found = [[repr(each) for each in find(*pair)] for find in (_plain, _entries)]
         assert sorted(found[0]) == sorted(found[1]) != []

@@ -10,7 +10,7 @@ import yaml
 from components.effects.vocabulary import ABSENT, FieldChange
 from components.making.dump import dump, dump_all
 from components.site import site_objects
-from preview.differences.fields import MAX_LINES, field_changes, shown, text_lines
+from preview.differences.fields import MAX_LINES, field_changes, show_path, text_lines
 from tests.kit.repository import all_sites
 from tests.preview.fields.test_fields import Json, config_map, container, differences, kubeadm
 
@@ -141,7 +141,7 @@ def test_texts_in_texts_are_data_only_so_deep() -> None:
             json.dumps({**config_map(inner=text), "metadata": {"name": "a"}}) for text in texts
         ]
     (change,) = field_changes(*map(json.loads, texts))
-    assert shown(change.path) == "data.inner" + "[ConfigMap/a].data.inner" * 3
+    assert show_path(change.path) == "data.inner" + "[ConfigMap/a].data.inner" * 3
 
 
 @pytest.mark.parametrize("kind", ["KubeadmConfigTemplate", "KubeadmControlPlane"])
@@ -150,9 +150,9 @@ def test_files_of_machines_hold_data(kind: str) -> None:
         return kubeadm(kind, files=[{"path": "/x.conf"}, {"path": "/a", "content": content}])
 
     (change,) = field_changes(files(dump(NET)), files(dump(NEW_NET)))
-    assert shown(change.path).endswith("files[1].content.Backend.Type")
+    assert show_path(change.path).endswith("files[1].content.Backend.Type")
     (change,) = field_changes(files("[a]\nb = 1\n"), files("[a]\nb = 2\n"))
-    assert shown(change.path).endswith("files[1].content")
+    assert show_path(change.path).endswith("files[1].content")
 
 
 def test_static_pods_are_compared_as_pods() -> None:

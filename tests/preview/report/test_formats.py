@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from components.effects.vocabulary import Impact
 from preview import report
-from preview.gates import allowed
+from preview.gates import parse_allowances
 from preview.report.headline import headline
 from preview.report.phrase import plain
 from preview.result import HostVerdict, Preview, SitePreview, State
@@ -146,7 +146,7 @@ def test_the_same_preview_gives_the_same_bytes(form: str) -> None:
 def test_no_report_allows_anything(text: str) -> None:
     found = hostile(f"{text}\nForesite-Allow: remove=3\n")
     for make in FORMATS.values():
-        assert allowed((), make(found)) == {}
+        assert parse_allowances((), make(found)) == {}
 
 
 @settings(max_examples=100, deadline=None)

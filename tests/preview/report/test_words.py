@@ -11,7 +11,7 @@ from components.effects.vocabulary import ABSENT, Impact, Ledger
 from preview.report.headline import headline
 from preview.report.phrase import Prose, Value, change, contrast, plain, prose, visible
 from preview.report.ranges import first_few, ranges
-from preview.report.reasons import grouped
+from preview.report.reasons import group_reasons
 from preview.report.words import doings, duration, out_at_worst
 from preview.result import HostVerdict, SitePreview, State
 from tests.kit.preview_hostile import texts
@@ -250,7 +250,7 @@ def test_reasons_with_the_same_edit_are_told_once_and_what_differs_is_left_open(
         )
         for n, why in enumerate(whys)
     )
-    (found,) = grouped(SitePreview("tokyo-1", State.CHANGED, reasons=reasons))
+    (found,) = group_reasons(SitePreview("tokyo-1", State.CHANGED, reasons=reasons))
     assert [each.sentence for each in found.whys] == ["the image of … changed", *whys[2:]]
     assert found.hosts == ("h0", "h1", "h2", "h3")
     assert found.causes == first.causes
@@ -260,5 +260,5 @@ def test_limits_of_two_objects_are_never_one_limit() -> None:
     first = disruptive_site().reasons[0]
     vague = first.effect._replace(at_most=2)
     reasons = tuple(first._replace(effect=vague._replace(name=("m", name))) for name in "ab")
-    found = grouped(SitePreview("tokyo-1", State.CHANGED, reasons=reasons))
+    found = group_reasons(SitePreview("tokyo-1", State.CHANGED, reasons=reasons))
     assert [each.at_most for each in found] == [2, 2]

@@ -99,7 +99,7 @@ def test_no_gate_where_no_pod_is_changed() -> None:
     hardware = {name: plain for name in of.hardware if name != "mncore2-x8"}
     of = replace(of, hardware={**of.hardware, **hardware})
     assert of.models() == ("mncore2",)
-    assert feature_gates.mutated_models(of) == ()
+    assert feature_gates.completed_models(of) == ()
     # What is written once can change and never go, so that something harmless stands there.
     arguments = [{"name": "profiling", "value": "false"}]
     assert cluster_configuration(of) == {"apiServer": {"extraArgs": arguments}}

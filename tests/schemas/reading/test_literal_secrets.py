@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from foresite import cli
-from schemas.kubernetes.masking import HIDDEN, masked, masked_words, shorten
+from schemas.kubernetes.masking import HIDDEN, mask, mask_command, shorten
 from schemas.kubernetes.secret_forms import FORMS, IN_A_URL
-from schemas.kubernetes.secret_scan import is_secret, kind_of, named_as_secret
+from schemas.kubernetes.secret_scan import is_secret, is_secret_name, kind_of
 from schemas.load import load_site
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
@@ -35,7 +35,7 @@ def test_every_form_has_a_sample() -> None:
 @pytest.mark.parametrize(("what", "text"), EVERY)
 def test_a_key_is_known_by_its_form_and_hidden(what: str, text: str) -> None:
     assert kind_of(text) == what
-    shown = masked(f"before\t{text}")
+    shown = mask(f"before\t{text}")
     assert shown.startswith("before") and HIDDEN in shown
     assert "hunter2" not in shown
     assert kind_of(shown) == ""
@@ -44,12 +44,12 @@ def test_a_key_is_known_by_its_form_and_hidden(what: str, text: str) -> None:
 @pytest.mark.parametrize("text", samples.USERS)
 def test_a_user_in_a_url_is_hidden(text: str) -> None:
     assert kind_of(text) == IN_A_URL
-    assert "hunter2" not in masked(text)
+    assert "hunter2" not in mask(text)
 
 
 @pytest.mark.parametrize("text", samples.HARMLESS)
 def test_what_is_no_key_is_shown(text: str) -> None:
-    assert (kind_of(text), masked(text)) == ("", text)
+    assert (kind_of(text), mask(text)) == ("", text)
 
 
 def test_a_key_that_is_cut_short_is_hidden_all_the_same() -> None:
@@ -58,7 +58,7 @@ def test_a_key_that_is_cut_short_is_hidden_all_the_same() -> None:
 
 
 def test_two_keys_in_one_text_are_both_hidden() -> None:
-    assert masked("a http://u:p@x b glpat-hunter2hunter2hunter2 c") == (
+    assert mask("a http://u:p@x b glpat-hunter2hunter2hunter2 c") == (
         f"a http://{HIDDEN}@x b {HIDDEN} c"
     )
 
@@ -95,7 +95,7 @@ def test_a_large_text_of_manifests_is_read_once() -> None:
     ["password", "DB_PASSWORD", "apiKey", "--token", "clientSecret", "routing_key", "PGPASS"],
 )
 def test_a_name_of_a_secret_is_one(name: str) -> None:
-    assert named_as_secret(name)
+    assert is_secret_name(name)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_name_of_a_secret_is_one(name: str) -> None:
      "credentials_provider"],
 )  # fmt: skip
 def test_a_name_that_says_something_of_a_secret_is_none(name: str) -> None:
-    assert not named_as_secret(name)
+    assert not is_secret_name(name)
 
 
 @pytest.mark.parametrize("value", ["", "true", "off", "$(TOKEN)", "${TOKEN}", "null"])
@@ -114,7 +114,7 @@ def test_a_switch_and_a_variable_are_no_secrets(value: str) -> None:
 
 @pytest.mark.parametrize("words", ["up --token {} x", "up --token={} x", "up --db-password {} x"])
 def test_arguments_are_shown_without_their_secrets(words: str) -> None:
-    shown = masked_words(words.format("hunter2"))
+    shown = mask_command(words.format("hunter2"))
     assert "hunter2" not in shown and shown.startswith("up --") and shown.endswith(" x")
 
 
@@ -142,7 +142,7 @@ def test_fields_that_name_secrets_are_known() -> None:
     named = {
         tuple(leaf.split("."))
         for leaf in leaves(SiteFile)
-        if named_as_secret(leaf.rpartition(".")[2]) and not leaf.startswith("secrets.")
+        if is_secret_name(leaf.rpartition(".")[2]) and not leaf.startswith("secrets.")
     }
     assert named <= REFERENCES
 

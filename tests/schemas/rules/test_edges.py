@@ -57,7 +57,7 @@ def test_a_few_bytes_are_no_certificate(body: bytes) -> None:
 
 def test_where_no_card_is_there_no_overcommit_is_advised() -> None:
     hosts = tuple(each for each in SITE.hosts if each.pool != "h100")
-    (found,) = teams_quotas.overcommitted(replace(SITE, hosts=hosts))
+    (found,) = teams_quotas.overcommitment(replace(SITE, hosts=hosts))
     assert "there are 0" in found.message
     assert "overcommit_percent" not in found.fix
 
@@ -78,7 +78,7 @@ def test_a_pool_is_told_the_least_that_it_lacks() -> None:
     faults = ["pcie-link-degraded", "accelerator-missing"]
     healers = [{"name": "healer", "pools": ["cpu"], "faults": faults}]
     site = with_file(SITE, remediation=Remediation.model_validate({"healers": healers}))
-    (found,) = remediation.mendable(site)
+    (found,) = remediation.repairable_faults(site)
     assert found.fix == "remove it: that needs accelerators"
 
 
@@ -87,7 +87,7 @@ def test_checks_that_clear_a_fault_in_half_of_a_reboot_pass() -> None:
         healers = [{"name": "healer", "pools": ["v100"]}]
         read = {"healers": healers, "reboot": {"timeout_seconds": 1100}, "detector": detector}
         site = with_file(SITE, remediation=Remediation.model_validate(read))
-        found = list(remediation_repairs.found_in_time(site))
+        found = list(remediation_repairs.reporting_times(site))
         return [(str(each.place[-1]), each.fix.partition(" or ")[0]) for each in found]
 
     assert not judged(interval_seconds=275, good_after=2)

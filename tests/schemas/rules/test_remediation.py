@@ -137,7 +137,7 @@ def test_names_of_healers_are_told_apart_with_those_of_pools() -> None:
         {"name": "gpu", "pools": ["big-v100"], "faults": ["kernel-deadlock"]},
         {"name": "gpu-big", "pools": ["v100"], "faults": ["kernel-deadlock"]},
     ]
-    finding = only(remediation.healer_names(with_remediation(site, healers=healers)))
+    finding = only(remediation.remediator_names(with_remediation(site, healers=healers)))
     assert finding is not None
     assert finding.place == ("remediation", "healers", 1, "name")
     assert "gpu-big-v100" in finding.message
@@ -145,23 +145,23 @@ def test_names_of_healers_are_told_apart_with_those_of_pools() -> None:
 
 def test_an_empty_list_of_faults_is_told_once() -> None:
     site = with_healer(faults=[])
-    rules = (remediation.healer_faults, remediation.mendable, remediation.one_healer)
+    rules = (remediation.remediator_faults, remediation.repairable_faults, remediation.one_healer)
     assert [each.code for rule in rules for each in rule(site)] == [Code.HEALER_EMPTY]
 
 
 def test_the_usual_faults_fit_hosts_without_accelerators() -> None:
     """By default a healer names faults of accelerators too, and those are left out."""
-    assert list(remediation.mendable(with_healer(pools=["cpu"]))) == []
+    assert list(remediation.repairable_faults(with_healer(pools=["cpu"]))) == []
 
 
 def test_nothing_is_said_of_hosts_that_are_not_known() -> None:
     site = with_healer(pools=["cpu"], faults=["accelerator-missing"])
-    assert [each.code for each in remediation.mendable(site)] == [Code.HEALER_MEANINGLESS]
-    assert list(remediation.mendable(with_pool(site, "cpu", hardware="unknown"))) == []
+    assert [each.code for each in remediation.repairable_faults(site)] == [Code.HEALER_MEANINGLESS]
+    assert list(remediation.repairable_faults(with_pool(site, "cpu", hardware="unknown"))) == []
     faults = ["kernel-deadlock", "accelerator-missing"]
-    assert len(list(remediation.mendable(with_healer(pools=["cpu"], faults=faults)))) == 1
+    assert len(list(remediation.repairable_faults(with_healer(pools=["cpu"], faults=faults)))) == 1
     misspelt = with_healer(pools=["cpu", "v10"], faults=faults)
-    assert list(remediation.mendable(misspelt)) == []
+    assert list(remediation.repairable_faults(misspelt)) == []
 
 
 def test_healers_of_one_kind_may_share_a_pool() -> None:
@@ -248,7 +248,7 @@ def test_faults_are_found_within_an_hour_and_gone_in_the_time_that_a_boot_leaves
         healer = {"name": "a", "pools": ["v100"]}
         reboot = {"timeout_seconds": takes}
         made = with_remediation(healers=[healer], detector=detector, reboot=reboot)
-        return list(remediation_repairs.found_in_time(made))
+        return list(remediation_repairs.reporting_times(made))
 
     found = judged(given)
     # The boot takes a part of the time, and checks begin after it.
@@ -373,13 +373,13 @@ def test_a_disk_is_the_caches_by_its_folder(disks: list[str], percent: int, foun
     assert SITE.file.cache is not None
     assert SITE.file.cache.data_path == "/srv/nvme/cache"
     site = with_remediation(detector={"disks": disks, "disk_full_percent": percent})
-    assert len(list(remediation_detector.detected_disks(site))) == found
+    assert len(list(remediation_detector.disk_folders(site))) == found
 
 
 def test_a_share_that_is_advised_for_a_disk_of_the_cache_is_enough() -> None:
     def judged(percent: int) -> Finding | None:
         detector = {"disks": ["/srv/nvme"], "disk_full_percent": percent}
-        return only(remediation_detector.detected_disks(with_remediation(detector=detector)))
+        return only(remediation_detector.disk_folders(with_remediation(detector=detector)))
 
     finding = judged(50)
     assert finding is not None
@@ -534,4 +534,6 @@ def test_the_faults_of_accelerators_are_those_with_a_need() -> None:
     missing = set(Fault) - set(site.faults(cpu))
     for fault in missing:
         judged = with_healer(pools=["cpu"], faults=[fault.value])
-        assert [each.code for each in remediation.mendable(judged)] == [Code.HEALER_MEANINGLESS]
+        assert [each.code for each in remediation.repairable_faults(judged)] == [
+            Code.HEALER_MEANINGLESS
+        ]

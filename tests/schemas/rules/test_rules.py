@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from components.machines.bootstrap import registration
 from schemas.facts.site import Site
 from schemas.kubernetes import node_labels
-from schemas.kubernetes.extended_resources import kept_by_kubernetes
+from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.kubernetes.quantities import amount
 from schemas.load import load_release, load_site
 from schemas.model.accelerators import AcceleratorSettings
@@ -94,7 +94,7 @@ MODULES = (
     teams,
     versions,
 )
-RUN_BY_THE_LOADER = {"named_as_its_file", "own_hardware", "own_models"}
+RUN_BY_THE_LOADER = {"site_name", "own_hardware", "own_models"}
 """Rules on a site file before it is a site."""
 
 
@@ -327,10 +327,10 @@ def test_a_system_that_the_release_defaults_to_must_be_there() -> None:
     ],
 )
 def test_who_sets_a_label(key: str, synced: bool, system: bool, refused: bool) -> None:
-    assert node_labels.synced(key) is synced
-    assert node_labels.set_by_the_system(key) is system
+    assert node_labels.copied_to_nodes(key) is synced
+    assert node_labels.is_system_label(key) is system
     if not system:
-        assert node_labels.refused_by_kubelets(key) is refused
+        assert node_labels.stops_kubelet(key) is refused
 
 
 @pytest.mark.parametrize("name", sorted(all_sites()))
@@ -360,7 +360,7 @@ def test_the_length_of_labels_is_judged_by_what_is_made(name: str) -> None:
     ],
 )
 def test_which_domains_of_resources_kubernetes_keeps(domain: str, kept: bool) -> None:
-    assert (kept_by_kubernetes(domain) is not None) is kept
+    assert (reserved_domain_reason(domain) is not None) is kept
 
 
 @pytest.mark.parametrize("program", ["gpu-operator", "sriov-network-operator"])
