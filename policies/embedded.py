@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from policies.manifests import read
-from policies.memo import as_json, memoize
+from policies.memo import may_embed, memoize
 from policies.rule import Json, Object
 
 Step = str | int
@@ -55,8 +55,7 @@ def makers(body: Json, path: str) -> tuple[str, ...]:
 
 def _manifests(body: Json) -> Iterator[tuple[Path, str]]:
     """The texts of an object that may have others in them."""
-    # The first one is the object's own.
-    if as_json(body).count("apiVersion") > 1:
+    if may_embed(body):
         for path, text in strings(body):
             if "apiVersion" in text and "kind" in text:
                 yield path, text

@@ -10,7 +10,7 @@ from functools import wraps
 from typing import TypeVar
 
 from policies.rule import Json
-from schemas.kubernetes.outline import Leaf, blank, outline
+from schemas.kubernetes.outline import LONGEST, Blank, Leaf, blank, outline
 
 Found = TypeVar("Found")
 MOST = 8192
@@ -51,11 +51,31 @@ def _nothing(ask: Callable[[Json], Found], body: Json) -> Found | None:
         return None
 
 
+def may_have(body: Json, key: str) -> bool:
+    """True if a map of the object may have a key: the fastest way to leave out objects that a rule
+    is not about. A colon follows a key and no value, so a leaf does not matter."""
+    return f'"{key}":' in _text(body)
+
+
+def may_embed(body: Json) -> bool:
+    """True if texts of the object may hold other objects: one API version is its own, and no leaf
+    names one (schemas/kubernetes/outline.py)."""
+    return _text(body).count("apiVersion") > 1
+
+
+def size(body: Json) -> int:
+    """Bytes of an object as JSON; of a blank one with the longest leaves."""
+    return length(_text(body)) + (LONGEST if isinstance(body, Blank) else 0)
+
+
+def length(value: str) -> int:
+    """Bytes of a text in UTF-8; half of a pair of UTF-16, which JSON can hold, counts as well."""
+    return len(value) if value.isascii() else len(value.encode(errors="surrogatepass"))
+
+
 @memoize
-def as_json(body: Json) -> str:
-    """An object as JSON, which is how an API server gets it, without leaves of a blank one. To
-    look for a key or for ``apiVersion`` in it, which no leaf has, is the fastest way to leave out
-    objects that a rule is not about."""
+def _text(body: Json) -> str:
+    """An object as JSON, without the leaves of a blank one: only for questions of this module."""
     return json.dumps(body, separators=(",", ":"), ensure_ascii=False, default=_other)
 
 

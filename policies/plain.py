@@ -24,8 +24,3 @@ def text(value: object) -> str:
 def texts(value: object) -> list[str]:
     """The texts of a list; nothing where it is none."""
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def length(value: str) -> int:
-    """Bytes of a text in UTF-8; half of a pair of UTF-16, which JSON can hold, counts as well."""
-    return len(value) if value.isascii() else len(value.encode(errors="surrogatepass"))

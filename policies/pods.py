@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from policies.embedded import embedded_objects, format_path
-from policies.memo import as_json, memoize
+from policies.memo import may_have, memoize
 from policies.rule import Found, Json, Object
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
@@ -155,7 +155,7 @@ def pods(each: Object) -> tuple[Pod, ...]:
 
 @memoize
 def _pods(body: Json) -> tuple[Pod, ...]:
-    own = _of(body, "") if '"containers":[' in as_json(body) else ()
+    own = _of(body, "") if may_have(body, "containers") else ()
     return (*own, *(pod for path, e in embedded_objects(body) for pod in _of(e, path)))
 
 

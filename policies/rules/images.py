@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from policies.embedded import Path, embedded_objects, format_path
-from policies.memo import as_json, memoize
+from policies.memo import may_have, memoize
 from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity
 
 SECURITY = "Kubernetes documentation, Images; NSA and CISA, Kubernetes Hardening Guide 1.2, images"
@@ -51,7 +51,7 @@ def images(each: Object) -> Iterator[Image]:
 @memoize
 def _with_image(body: Json) -> tuple[tuple[str, Json], ...]:
     """Every map that has an ``image``, with its place and a dot."""
-    own = (("", body),) if '"image":' in as_json(body) else ()
+    own = (("", body),) if may_have(body, "image") else ()
     bodies = (*own, *((f"{place}.", each) for place, each in embedded_objects(body)))
     return tuple(
         (f"{place}{format_path(path)}.".lstrip("."), value)

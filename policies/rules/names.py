@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from policies.plain import length
+from policies.memo import length, size
 from policies.pods import mapping, pods
 from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
-from policies.rules.sizes import size
 
 LABEL_CHARACTERS = 63
 SUBDOMAIN_CHARACTERS = 253

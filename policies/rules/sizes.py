@@ -6,11 +6,10 @@ A file that doubled in size because a query returned rows twice stopped a fleet 
 
 from collections.abc import Iterator, Sequence
 
-from policies.memo import as_json
-from policies.plain import bodies, length, text
+from policies.memo import length, size
+from policies.plain import bodies, text
 from policies.pods import Pod, items, mapping, of_pods
-from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
-from schemas.kubernetes.outline import LONGEST, Blank
+from policies.rule import Found, Object, ObjectRule, Rule, Severity, SiteRule
 
 KIB = 1024
 ETCD_BYTES = 1536 * KIB
@@ -32,11 +31,6 @@ PER_HOST = 4
 """A host is one object, and may get a Secret reference and two more. All else is made for pools,
 teams and programs, of which the largest site has some 220 objects: a list that was doubled for
 each host or multiplied for each pool is above this, and no site that a person wrote."""
-
-
-def size(body: Json) -> int:
-    """Bytes of an object as JSON; of a blank one with the longest leaves."""
-    return length(as_json(body)) + (LONGEST if isinstance(body, Blank) else 0)
 
 
 def _too_large(each: Object) -> Iterator[Found]:

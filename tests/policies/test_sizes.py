@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from policies.memo import size
 from policies.rule import Object
-from policies.rules.sizes import size
 from tests.golden import every_site, objects
 from tests.kit.policy_objects import found, paths, pod
 from tests.kit.policy_sites import control_plane, made
