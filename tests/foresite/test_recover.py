@@ -196,7 +196,7 @@ def test_what_a_killed_run_made_is_taken_over_and_no_orphan(
     recovery.steps = [step(recovery, "create", made)]
     assert recovery.recover(monkeypatch) == OK
     (taken,) = recovered()["next"]
-    assert "taken over" in taken["why"]
+    assert "adopted" in taken["why"]
 
 
 def test_an_orphan_is_named_and_goes_only_by_number(

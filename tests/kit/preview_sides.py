@@ -10,7 +10,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple, TypeVar
 from unittest.mock import patch
 
@@ -49,15 +48,8 @@ def shared_sides() -> Iterator[None]:
         yield
 
 
-KEPT: dict[ModuleType, tuple[str, ...]] = {
-    schemas.load: ("_yaml", "_host_list", "_typed", "_literals"),
-    catalogue: ("_parsed", "_release", "_document"),
-    addresses: ("_number", "_span"),
-    secrets: ("_literals",),
-    hosts: ("_host", "_identity", "_boot", "_guards"),
-    fleet: ("_hosts",),
-}
-"""What is kept from one side for the other."""
+KEPT = (schemas.load, catalogue, addresses, secrets, hosts, fleet)
+"""The modules with memos by which one side takes what the other has found."""
 
 
 @contextmanager
@@ -65,10 +57,13 @@ def long_way() -> Iterator[None]:
     """Within it nothing is kept, no object of one side is that of the other, and all fields are
     compared by deepdiff."""
     with ExitStack() as stack:
-        for module, names in KEPT.items():
-            for name in names:
-                made = getattr(module, name).__wrapped__
-                stack.enter_context(patch.object(module, name, made))
+        for module in KEPT:
+            memos = {
+                name: each for name, each in vars(module).items() if hasattr(each, "cache_info")
+            }
+            assert memos, module
+            for name, each in memos.items():
+                stack.enter_context(patch.object(module, name, each.__wrapped__))
         stack.enter_context(patch.object(survey, "objects_by_name", _apart))
         stack.enter_context(patch.object(compared, "_values", side_effect=KeyError))
         yield

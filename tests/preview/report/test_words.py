@@ -78,7 +78,7 @@ def test_hosts_of_which_only_some_are_concerned_are_said_to_be_at_most_so_many()
     ("state", "impact", "words"),
     [
         (State.REMOVED, Impact.NONE, "Ends a, decommissioned before: nothing is deleted, 52 hosts"),
-        (State.VANISHED, Impact.NONE, "The file is gone of a, not decommissioned: nobody would"),
+        (State.VANISHED, Impact.NONE, "The file is gone of a, not decommissioned: no tool would"),
         (State.DECOMMISSIONED, Impact.REMOVE, "Decommissions a: the cluster is deleted with all"),
     ],
 )
