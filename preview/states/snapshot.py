@@ -20,6 +20,11 @@ MAIN = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 """Where a change is compared to by default; the first that there is."""
 
 
+MOST_KEPT, KEPT_BYTES = 64, 1 << 18
+"""Contents that are kept in memory, and the largest of them; a host list has some 50 KB."""
+_kept: dict[str, bytes] = {}
+
+
 class GitError(Exception):
     """Git cannot say; the message is for a person."""
 
@@ -189,10 +194,19 @@ def _id(data: bytes) -> str:
 
 
 def _blobs(root: Path, ids: Iterable[str]) -> dict[str, bytes]:
-    """Contents by id, in one call."""
-    wanted = list(ids)
-    if not wanted:
-        return {}
+    """Contents by id, in one call. An id stands for one content, and both states have most alike,
+    so some are kept."""
+    asked = list(ids)
+    wanted = [blob for blob in asked if blob not in _kept]
+    found = _stored_blobs(root, wanted) if wanted else {}
+    every = {blob: _kept.get(blob) or found.get(blob, b"") for blob in asked}
+    if len(_kept) > MOST_KEPT:
+        _kept.clear()
+    _kept.update((blob, data) for blob, data in found.items() if len(data) <= KEPT_BYTES)
+    return every
+
+
+def _stored_blobs(root: Path, wanted: list[str]) -> dict[str, bytes]:
     output = memoryview(
         _git(root, "cat-file", "--batch", stdin="".join(f"{i}\n" for i in wanted).encode())
     )

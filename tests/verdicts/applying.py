@@ -1,5 +1,7 @@
 """One repository for all rows: each starts from the example sites again."""
 
+import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from preview.result import Preview
@@ -14,14 +16,20 @@ class Table(Repository):
     committed: dict[str, bytes]
 
     def __init__(self, root: Path) -> None:
+        self._commits: dict[bytes, str] = {}
         super().__init__(root)
         self.git("tag", "start")
         self._first = self.committed
 
     def commit(self, message: str) -> str:
-        """Commit everything; the commit's id."""
+        """Commit everything; the commit's id. A state that was committed before is taken again."""
         self.committed = self._contents()
-        return super().commit(message)
+        key = _digest(self.committed)
+        if key in self._commits:
+            self.git("reset", "-q", self._commits[key])
+        else:
+            self._commits[key] = super().commit(message)
+        return self._commits[key]
 
     def preview(self, *sites: str, base: str = "HEAD", head: str | None = None) -> Preview:
         """The effect of the change since ``base``."""
@@ -41,10 +49,14 @@ class Table(Repository):
 
     def restore(self) -> None:
         """Make it what it was at first."""
-        self.git("reset", "-q", "--hard", "start")
-        if self._contents() != self._first:
-            self.git("clean", "-fdq")
-        self.committed = self._first
+        now = self._contents()
+        for file in now.keys() - self._first:
+            (self.root / file).unlink()
+        for file, data in self._first.items():
+            if now.get(file) != data:
+                (self.root / file).write_bytes(data)
+        if self.committed != self._first:
+            self.commit("as at first")
 
     def _contents(self) -> dict[str, bytes]:
         files = (path for part in ("sites", "schemas") for path in (self.root / part).rglob("*"))
@@ -58,15 +70,13 @@ class Folder(Table):
         """Nothing is kept but what the table itself knows."""
         return ""
 
-    def restore(self) -> None:
-        """Make it what it was at first."""
-        for file in self.edited():
-            (self.root / file).unlink(missing_ok=True)
-        now = self._contents()
-        for file, data in self._first.items():
-            if now.get(file) != data:
-                (self.root / file).write_bytes(data)
-        self.committed = self._first
+
+def _digest(contents: Mapping[str, bytes]) -> bytes:
+    found = hashlib.sha256()
+    for file, data in sorted(contents.items()):
+        found.update(b"%s\0%d\0" % (file.encode(), len(data)))
+        found.update(data)
+    return found.digest()
 
 
 def _text(data: bytes | None) -> str | None:
