@@ -266,7 +266,9 @@ def test_a_config_map_is_followed_through_its_link(made: CacheServer) -> None:
 def test_a_bad_file_changes_nothing(config_server: CacheServer, text: str) -> None:
     server = config_server
     bad, good = reloads(server, "bad"), reloads(server, "good")
-    server.config.write_text(text)
+    draft = server.folder / "draft"  # put there as one whole: else an empty file may be read too
+    draft.write_text(text)
+    draft.replace(server.config)
     until(lambda: server.metric("cache_config_last_reload_successful") == 0)
     assert reloads(server, "bad") == bad + 1
     assert server.get(f"{OBJECTS}/abc/x").status == 200
