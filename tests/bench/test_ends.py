@@ -126,6 +126,7 @@ def test_engine(out: Path) -> None:
     assert "recovered by the next up: yes" in figures["killed"]
 
 
+@pytest.mark.proof(1, 3)
 @pytest.mark.scheduling
 def test_scheduling(out: Path, world: World) -> None:
     scheduling.write(scheduling.compare(world, (4,), 1))

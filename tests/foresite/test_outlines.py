@@ -35,7 +35,14 @@ READERS = ("components.making.dump", "policies.judge", "policies.memo", "policie
 """Whoever takes the short way."""
 HOSTILE = (
     *("", "a" * 64, "a" * 201, "-a", "A_b", "a\n", "a\nb", "%s%d", "leaf0", "kube-system", "yes"),
-    *("12:30", "1e3", "ümläut", "\ud800", "AKIA" + "ABCDEFGHIJKLMNOP", "glpat-" + "abcdefghij0123456789"),
+    *(
+        "12:30",
+        "1e3",
+        "ümläut",
+        "\ud800",
+        "AKIA" + "ABCDEFGHIJKLMNOP",
+        "glpat-" + "abcdefghij0123456789",
+    ),
     *("a1b2c3.abcdefgh01234567", "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQo="),
     *("https://user:password1@10.0.0.1/", "redfish://10.0.0.1/?token=abcdefghijkl"),
     *("apiVersion: v1\nkind: Secret\ndata: {a: b}\n", "apiVersionkind", '"image":', "token:"),

@@ -174,6 +174,7 @@ def test_what_pulumi_registers_is_what_render_writes(trial: Trial, site: str) ->
     assert DeepDiff(rendered, registered) == {}
 
 
+@pytest.mark.proofs(5)
 def test_a_plain_preview_of_a_changed_pool_names_only_that_pool(trial: Trial) -> None:
     trial.up("tsukuba-1")
     more = "reboot_retries: 2}\n    kubelet: {max_pods: 60}"
@@ -266,6 +267,8 @@ def test_a_stack_without_a_site_is_refused_in_words(trial: Trial) -> None:
 def test_a_missing_context_is_said_before_anything_is_made(trial: Trial) -> None:
     trial.edit("lab-1.yaml", "management: mgmt-lab", "management: mgmt-nowhere")
     env = {**trial.env, "KUBECONFIG": str(trial.plane.kubeconfig(["mgmt-lab"]))}
+    select = ["pulumi", "stack", "select", "--create", "lab-1"]
+    subprocess.run(select, env=env, cwd=trial.program, capture_output=True, check=True)
     command = ["pulumi", "preview", "--stack", "lab-1", "--non-interactive"]
     result = subprocess.run(
         command, env=env, cwd=trial.program, capture_output=True, text=True, check=False
