@@ -21,14 +21,18 @@ def each(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
 
     # Forked, so that a worker has what is imported, and the items; nothing here runs threads.
     context = multiprocessing.get_context("fork")
-    given = ((function, items),)
-    with ProcessPoolExecutor(cores, context, initializer=_work.extend, initargs=given) as pool:
+    given = (function, items)
+    with ProcessPoolExecutor(cores, context, initializer=_take, initargs=given) as pool:
         numbers = range(len(items))
         return list(pool.map(_one, numbers, chunksize=max(1, len(items) // (4 * cores))))
 
 
 _work: list[Any] = []
 """In a worker: the function and the items."""
+
+
+def _take(*work: Any) -> None:
+    _work[:] = work
 
 
 def _one(number: int) -> Any:

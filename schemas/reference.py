@@ -120,7 +120,7 @@ def _default(value: Any) -> str:
         return "see below" if value else "{}"
     if isinstance(value, bool):
         return str(value).lower()
-    return "none" if value is None else str(value)
+    return "unset" if value is None else str(value)
 
 
 def _kind(node: dict[str, Any]) -> str:

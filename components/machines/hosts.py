@@ -30,7 +30,7 @@ from schemas.reading.host_list import Host
 PROVIDER_FIELDS = ("spec.online", "spec.automatedCleaningMode")
 """Fields that the Metal3 provider writes on a host that we must or the API server does set at
 creation (CAPM3 1.13, metal3machine_manager.go). ``online`` is required by the schema."""
-RECENT = 4096
+RECENT = 16_384
 """Hosts that are kept: bodies are never changed in place."""
 
 

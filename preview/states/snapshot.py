@@ -9,6 +9,7 @@ import os
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -202,7 +203,8 @@ def _blobs(root: Path, ids: Iterable[str]) -> dict[str, bytes]:
     every = {blob: _kept.get(blob) or found.get(blob, b"") for blob in asked}
     if len(_kept) > MOST_KEPT:
         _kept.clear()
-    _kept.update((blob, data) for blob, data in found.items() if len(data) <= KEPT_BYTES)
+    small = ((blob, data) for blob, data in found.items() if len(data) <= KEPT_BYTES)
+    _kept.update(islice(small, MOST_KEPT))
     return every
 
 

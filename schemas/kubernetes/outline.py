@@ -36,7 +36,8 @@ class LeafRead(Exception):
 
 
 class Leaf:
-    """A text that nobody can read: to compare it, to show it or to ask for its type raises."""
+    """A text that nobody can read: to compare it, to show it or to use it raises. ``type(leaf)``
+    and ``leaf is None`` do not, so rules ask ``isinstance``, which does."""
 
     def _read(self, *_: object) -> Any:
         raise LeafRead

@@ -159,9 +159,8 @@ def secret_names(text: str) -> Iterator[str]:
 
 def _hinted_lines(text: str) -> set[tuple[int, int]]:
     """The lines of a text with a word for a secret, each with the next one for its value."""
-    small = text.lower()
-    if len(small) != len(text):
-        return {(0, len(text))}  # a letter that is two in small letters: no place is the same
+    # The one letter that is two in small letters: places stay the same.
+    small = text.replace("\u0130", "i").lower()
     found = set()
     for hint in HINTS:
         at = small.find(hint)

@@ -74,13 +74,13 @@ class Cluster(Model):
     """TCP port of the Kubernetes API."""
     virtual_ip: VirtualIp = Field(default=VirtualIp.ARP, strict=False)
     """How the endpoint is served: by a virtual IP, or by an external load balancer."""
-    pods: Network
+    pods: Annotated[Network, Field(examples=["10.64.0.0/12"])]
     """Network of pods; each node takes a /24 of it."""
     services: Network
     """Network of service addresses."""
     pod_network: PodNetwork
     """The pod network (CNI)."""
-    context: ContextName | None = None
+    context: Annotated[ContextName, Field(examples=["tokyo-1"])] | None = None
     """kubeconfig context of this cluster; set it when the cluster answers."""
 
 
@@ -172,7 +172,7 @@ class Kubelet(Model):
     """Size at which a container's log is rotated."""
     reserved_memory: Quantity = "2Gi"
     """Memory kept for the system and the kubelet."""
-    reserved_cpu: Quantity = "1"
+    reserved_cpu: Annotated[Quantity, Field(examples=["500m"])] = "1"
     """Processor cores kept for the system and the kubelet."""
 
 
@@ -228,7 +228,7 @@ class Pool(Model):
     """Name of the pool; nodes carry it as node.cluster.x-k8s.io/pool."""
     role: Role = Field(default=Role.WORKER, strict=False)
     """Role of its machines in the cluster."""
-    hardware: DnsLabel
+    hardware: Annotated[DnsLabel, Field(examples=["v100-sxm2-32gb-x8"])]
     """Hardware profile of its hosts, from the catalogue or from this file."""
     os: OsName | None = None
     """Operating system, of those in the release; default: the release's."""
@@ -255,7 +255,7 @@ class SiteFile(Model):
 
     site: SiteName
     """Name of the site, equal to the name of its file."""
-    region: DnsLabel
+    region: Annotated[DnsLabel, Field(examples=["jp-east"])]
     """Region; nodes carry it as topology.kubernetes.io/region."""
     release: str
     """Release that pins every version and image digest."""

@@ -48,6 +48,15 @@ def test_a_password_written_out_is_found(text: str) -> None:
     assert paths("secret-literal", good("ConfigMap", DATA, text)) == ['data["settings.yaml"]']
 
 
+def test_no_text_of_another_object_hides_a_secret() -> None:
+    """All texts are looked through at once; a capital I with a dot is two small letters."""
+    password = good("ConfigMap", ("data",), {"env": "MODE=\nPASSWORD=hunter2xyz9\n"})
+    for other in ("\u0130stanbul", "MODE=", '"', "a\nb=", "PASSWORD="):
+        beside = good("ConfigMap", ("data",), {"city": other})
+        for objects in ([password, beside], [beside, password]):
+            assert paths("secret-literal", *objects) == paths("secret-literal", password) != []
+
+
 @pytest.mark.parametrize(
     ("words", "place"),
     [
