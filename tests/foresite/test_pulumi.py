@@ -265,10 +265,9 @@ def test_a_stack_without_a_site_is_refused_in_words(trial: Trial) -> None:
 
 
 def test_a_missing_context_is_said_before_anything_is_made(trial: Trial) -> None:
+    trial.up("lab-1")
     trial.edit("lab-1.yaml", "management: mgmt-lab", "management: mgmt-nowhere")
     env = {**trial.env, "KUBECONFIG": str(trial.plane.kubeconfig(["mgmt-lab"]))}
-    select = ["pulumi", "stack", "select", "--create", "lab-1"]
-    subprocess.run(select, env=env, cwd=trial.program, capture_output=True, check=True)
     command = ["pulumi", "preview", "--stack", "lab-1", "--non-interactive"]
     result = subprocess.run(
         command, env=env, cwd=trial.program, capture_output=True, text=True, check=False
