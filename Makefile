@@ -55,7 +55,7 @@ down: .venv/.ready ## Take the trial down and delete its data
 # only these starts in a few seconds.
 REAL := controlplane or pulumi or editor or go or browser or capi or scheduling or cache or remediation or monitoring
 empty :=
-MARKS := $(subst $(empty) or $(empty),|,$(REAL))|proof
+MARKS := $(subst $(empty) or $(empty),|,$(REAL))|proofs?
 REAL_FILES = $(sort $(shell grep -rlE 'pytest\.mark\.($(MARKS))\b' --include='test_*.py' tests))
 # They wait more than they compute, so there are more workers than processors.
 WORKERS ?= 6
