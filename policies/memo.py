@@ -34,7 +34,8 @@ def memoize(ask: Callable[[Json], Found]) -> Callable[[Json], Found]:
             nothing.clear()
         alike = outline(body)
         if alike and alike.key not in nothing:
-            nothing[alike.key] = _nothing(ask, blank(body))
+            found_in_blank = ask_blank(lambda: ask(blank(body)))
+            nothing[alike.key] = None if found_in_blank else found_in_blank
         shared = nothing[alike.key] if alike else None
         found = ask(body) if shared is None else shared
         answers[id(body)] = (body, found)
@@ -43,10 +44,10 @@ def memoize(ask: Callable[[Json], Found]) -> Callable[[Json], Found]:
     return answer
 
 
-def _nothing(ask: Callable[[Json], Found], body: Json) -> Found | None:
-    """The answer for a blank object if it is empty; None where it is not, or needs a leaf."""
+def ask_blank(ask: Callable[[], Found]) -> Found | None:
+    """The answer to a question on a blank object; None where it needs a leaf."""
     try:
-        return None if (found := ask(body)) else found
+        return ask()
     except Exception:  # noqa: BLE001  a leaf was read, or is no text to what takes texts
         return None
 

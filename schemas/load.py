@@ -166,8 +166,8 @@ def _whole(file: str, code: Code, message: str, fix: str) -> Problem:
 
 def _load(root: FilePath, files: _Files, between: list[Finding]) -> Loaded:
     document, problems = files.document, list(files.problems)
-    hardware = hardware_catalogue(catalogue_of(root))
-    models = accelerator_catalogue(catalogue_of(root))
+    catalogue = catalogue_of(root)
+    hardware, models = hardware_catalogue(catalogue), accelerator_catalogue(catalogue)
     if document is None:
         cells = [each for each in between if isinstance(each.place, HostCell)]
         problems += _locate(cells, document, files)

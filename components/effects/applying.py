@@ -11,7 +11,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
-from components.effects.rules import Judge, Rule, fits, harmless, path
+from components.effects.rules import Judge, Rule, harmless, leads, path
 from components.effects.vocabulary import (
     Action,
     Effect,
@@ -165,11 +165,7 @@ def _first(paths: Sequence[Path], change: ObjectChange) -> Path:
 @lru_cache(maxsize=16_384)
 def _meets(paths: tuple[Path, ...], changed: Path) -> bool:
     """Each field of an object asks this of every other, and hundreds of objects change alike."""
-    return any(_leads(each, changed) or _leads(changed, each) for each in paths)
-
-
-def _leads(short: Path, long: Path) -> bool:
-    return fits(Rule("", short, harmless("", "")), long)
+    return any(leads(each, changed) or leads(changed, each) for each in paths)
 
 
 def _replacement(change: ObjectChange, at: Path, what: str) -> Fate:

@@ -60,10 +60,10 @@ def path(text: str) -> Path:
     return tuple(text.split(".")) if text else ()
 
 
-def fits(rule: Rule, changed: Path) -> bool:
-    """True if a rule judges a changed field: its path leads there or to something around it."""
-    return len(rule.path) <= len(changed) and all(
-        step in (ANY, its) for step, its in zip(rule.path, changed, strict=False)
+def leads(short: Path, changed: Path) -> bool:
+    """True if a path leads to a changed field or to something around it, as that of its rule."""
+    return len(short) <= len(changed) and all(
+        step in (ANY, its) for step, its in zip(short, changed, strict=False)
     )
 
 
@@ -71,7 +71,9 @@ def find(rules: Sequence[Rule], kind: GroupKind, changed: Path) -> Rule | None:
     """The rule with the longest path that fits; of two equally long ones the earlier."""
     known = rules.rule_memo if isinstance(rules, Rules) else {}
     if (kind, changed) not in known:
-        fitting = [rule for rule in _of(rules, kind) if not rule.whole and fits(rule, changed)]
+        fitting = [
+            rule for rule in _of(rules, kind) if not rule.whole and leads(rule.path, changed)
+        ]
         known[kind, changed] = max(fitting, key=lambda rule: len(rule.path), default=None)
     return known[kind, changed]
 

@@ -11,13 +11,7 @@ from policies.plain import bodies, text
 from policies.pods import Container, Pod, items, of_containers
 from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity
 from schemas.kubernetes.outline import outline
-from schemas.kubernetes.secret_scan import (
-    credential,
-    in_arguments,
-    is_secret,
-    is_secret_name,
-    suspect,
-)
+from schemas.kubernetes.secret_scan import credential, in_arguments, is_secret, suspect
 
 GOOD_PRACTICE = "Kubernetes documentation, Good practices for Kubernetes Secrets"
 HARDENING = "NSA and CISA, Kubernetes Hardening Guide 1.2, Secrets"
@@ -77,7 +71,7 @@ def _named_in(body: Json, texts: dict[str, None]) -> bool:
             for key, item in value.items():
                 if isinstance(item, str):
                     texts[item] = None
-                    if is_secret_name(str(key)) and is_secret(str(key), item):
+                    if is_secret(str(key), item):
                         return True
                 elif item:
                     rest.append(item)

@@ -200,7 +200,7 @@ def _blobs(root: Path, ids: Iterable[str]) -> dict[str, bytes]:
     asked = list(ids)
     wanted = [blob for blob in asked if blob not in _kept]
     found = _stored_blobs(root, wanted) if wanted else {}
-    every = {blob: _kept.get(blob) or found.get(blob, b"") for blob in asked}
+    every = {blob: found[blob] if blob in found else _kept[blob] for blob in asked}
     if len(_kept) > MOST_KEPT:
         _kept.clear()
     small = ((blob, data) for blob, data in found.items() if len(data) <= KEPT_BYTES)

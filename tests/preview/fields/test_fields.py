@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.effects.rules import Rule, fits, path
+from components.effects.rules import Rule, leads, path
 from components.effects.vocabulary import ABSENT
 from preview.differences.fields import field_changes, reordered_lists, show_path
 from preview.differences.fields.kinds import CRD_QUANTITY
@@ -408,7 +408,7 @@ def test_a_path_for_people(before: Json, after: Json, expected: str) -> None:
 def test_rules_fit_steps_that_name_items() -> None:
     (change,) = field_changes(container(image="a"), container(image="b"))
     rule = Rule("Deployment.apps", path("spec.template.spec.containers.web.image"), lambda *_: ())
-    assert fits(rule, change.path)
+    assert leads(rule.path, change.path)
     assert change.path == ("spec", "template", "spec", "containers", "web", "image")
 
 
