@@ -2,6 +2,8 @@
 
 import gc
 
+from hypothesis import settings
+
 pytest_plugins = [
     "tests.kit.proof",
     "tests.kit.controlplane_fixture",
@@ -10,6 +12,12 @@ pytest_plugins = [
     "tests.kit.survival_world",
     "tests.kit.twin.fixture",
 ]
+
+# Every machine draws the same way: where CI is set, Hypothesis would draw the same examples in each
+# run. A timing fails no test.
+settings.register_profile("foresite", settings.get_profile("default"), derandomize=False,
+                          deadline=None, print_blob=True)  # fmt: skip
+settings.load_profile("foresite")
 
 
 def pytest_collection_finish() -> None:
