@@ -5,6 +5,7 @@ Sources: k8s.io/apimachinery 0.34.3, pkg/api/resource/quantity.go, ParseQuantity
 GetScaledValueFromIntOrPercent.
 """
 
+import functools
 import math
 import re
 from fractions import Fraction
@@ -28,7 +29,12 @@ _FACTORS = {
 
 def quantity(value: Any) -> Fraction | None:
     """The amount of a quantity; None where the value is no quantity."""
-    match = _FORM.fullmatch(str(value)) if isinstance(value, str | int | float) else None
+    return _parse(str(value)) if isinstance(value, str | int | float) else None
+
+
+@functools.lru_cache(maxsize=4096)
+def _parse(text: str) -> Fraction | None:
+    match = _FORM.fullmatch(text)
     if match is None:
         return None
     number, suffix, exponent = match.groups()
@@ -43,6 +49,7 @@ def amount(text: str) -> float:
     return float(_exact(text))
 
 
+@functools.lru_cache(maxsize=4096)
 def thousandths(text: str) -> int:
     """A quantity in thousandths of its unit, rounded up. Raises ValueError for what is none."""
     return math.ceil(_exact(text) * 1000)
