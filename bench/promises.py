@@ -131,7 +131,7 @@ def bad_files() -> str:
 
 
 def kills() -> str:
-    """How many kills converged, as bench.studies.survival found."""
+    """Number of kills that converged, as bench.studies.survival found."""
     file = OUT / "survival.json"
     if not file.exists():
         return "not measured: run python -m bench.studies.survival"

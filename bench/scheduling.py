@@ -31,7 +31,7 @@ SHAPE: Shape = {
     "requests": {"cpu": "4", "nvidia.com/gpu": "2"},
     "tolerations": [{"operator": "Exists"}],
 }
-"""What each pod asks for: 2,000 GPUs hold 1,000 of them."""
+"""Requests and tolerations of each pod: 2,000 GPUs hold 1,000 pods."""
 
 
 @dataclass(slots=True)

@@ -45,7 +45,7 @@ class SiteArgs:
     after: Sequence[pulumi.Resource] = ()
     """Resources that the objects need, such as a namespace of the program's own."""
     incomplete: bool = False
-    """Whether a section or a provider may be missing; objects that need it are left out then."""
+    """True if a section or a provider may be missing; objects that need it are left out then."""
 
     def clusters(self) -> dict[Target, pulumi_kubernetes.Provider]:
         """The providers that are given, by cluster."""

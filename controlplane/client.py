@@ -27,7 +27,7 @@ _STALE = (
     ConnectionResetError,
     ssl.SSLEOFError,
 )
-"""How a kept connection shows that the server has closed it meanwhile."""
+"""Errors of a kept connection that the server has closed in the meantime."""
 
 
 class Client:

@@ -31,7 +31,7 @@ class Options:
 
 
 PLAIN = Options()
-"""What a trial has."""
+"""Options of a trial."""
 
 
 def gate_list(gates: Mapping[str, bool]) -> list[str]:

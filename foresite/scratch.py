@@ -14,7 +14,7 @@ from pathlib import Path
 
 _MARK = "foresite-"
 _ASIDE = "aside"
-"""What a folder is called in a scratch while another takes its place."""
+"""Name of a folder in a scratch while another one takes its place."""
 
 
 @contextlib.contextmanager

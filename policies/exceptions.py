@@ -63,7 +63,7 @@ class Exemption:
 
 
 def titles_of(violation: Violation) -> list[str]:
-    """What exceptions call the object of a violation; several where its place is not certain."""
+    """The names of a violation's object in exceptions; several if its place is not certain."""
     _, each, found = violation
     inner = makers(each.body, found.path)
     return [f"{title} in {each.title}" for title in inner] or [each.title]

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 from policies.rule import Found, Object, ObjectRule, Rule, Severity, SiteRule
 
 DEADLINE_S = 30.0
-"""How long a file may take to be read, and a check for one object or for all of a site."""
+"""Seconds that the reading of a file may take, and a check of one object or of a whole site."""
 LEAVE_S = 5.0
-"""How long a process may take to end once nobody asks it."""
+"""Seconds that a process may take to end after its last request."""
 _MEND = "correct the file, or take it out of policies.python"
 
 
@@ -159,7 +159,7 @@ class _Asked:
 
 
 def _fate(process: subprocess.Popen[bytes]) -> str:
-    """How a process ended that gave no answer."""
+    """The end of a process that gave no answer, in words."""
     status = _wait(process)
     if status == -signal.SIGALRM:
         return f"it takes more than {DEADLINE_S:g} s"

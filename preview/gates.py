@@ -13,7 +13,7 @@ from preview.result import Gate, Growth, Preview, SitePreview, State
 REMOVE = "remove"
 GROW = "grow"
 ALLOWABLE = (REMOVE, GROW)
-"""What may be allowed, each by a number."""
+"""Losses that may be acknowledged, each with a count."""
 VANISHED = "vanished"
 FORBIDDABLE = {
     "drain": (Impact.DRAIN, Impact.REBOOT),
@@ -21,9 +21,9 @@ FORBIDDABLE = {
     "remove": (Impact.REMOVE,),
     "unknown": (Impact.UNKNOWN,),
 }
-"""What ``--fail-on`` may name, with the impacts that it stands for."""
+"""Values of ``--fail-on``, with the impacts that each stands for."""
 REFUSED = "refused"
-"""What it may name besides: objects that are refused, so that `pulumi up` stops there."""
+"""One more value of ``--fail-on``: objects that are refused, at which `pulumi up` would stop."""
 NAMES = (*FORBIDDABLE, REFUSED)
 MAX_REQUEST = 1_000_000
 """Characters of a request that are looked at; what is beyond cannot allow anything."""

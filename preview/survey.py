@@ -36,7 +36,7 @@ from schemas.model.problem import Problem
 from schemas.reading.site_files import has_site
 
 CODE = ("schemas", "components", "policies", "__main__.py", "Pulumi.yaml")
-"""What the objects of a site are made by, besides the catalogue, which is data."""
+"""Paths of the code that makes a site's objects; the catalogue is data."""
 Each = Callable[[Callable[[str], SitePreview | None], Sequence[str]], list[SitePreview | None]]
 """Applies a function to each name, in order; the caller's choice how many at a time."""
 

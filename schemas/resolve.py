@@ -62,7 +62,7 @@ COMPUTED: dict[str, tuple[str, Callable[[Site, Pool], Any]]] = {
     "os_name": ("Operating system of the pool.", Site.os_name),
     "zones": ("Zones that the pool has hosts in.", lambda site, pool: list(site.zones_of(pool))),
 }
-"""What follows from other fields of a pool, and can be asked for but not set."""
+"""Values computed from other fields of a pool; they can be shown but not set."""
 
 
 def resolve(

@@ -185,7 +185,7 @@ def all_keys_table() -> Iterator[str]:
 
 
 def cost_table(found: dict[int, dict[int, float]]) -> Iterator[str]:
-    """How many times its share one lost host moves."""
+    """The table of moved keys: multiples of its share that one lost host moves."""
     yield "| hosts | its share | " + " | ".join(f"{size:,}" for size in SIZES) + " |"
     yield "|---|---" + "|---" * len(SIZES) + "|"
     for count in HOSTS:
@@ -196,7 +196,7 @@ def cost_table(found: dict[int, dict[int, float]]) -> Iterator[str]:
 
 
 def rule_text(found: dict[int, dict[int, float]]) -> str:
-    """How far the formula is from what was found, where it gives less than 5."""
+    """The error of the formula against the measurements, where it gives less than 5."""
     errors = [
         rule(count, size) / found[size][count] - 1
         for size in SIZES

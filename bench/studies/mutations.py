@@ -27,7 +27,7 @@ PAGE = ROOT / "docs" / "mutations.md"
 PACKAGES = ("schemas/rules", "policies")
 MUTMUT = Path(sys.executable).with_name("mutmut")
 NOTICED = {1, 3, 24, 36, 152, 255}
-"""What pytest, or a limit of time, ends with where a mutation is noticed (mutmut 3.8, models)."""
+"""Exit codes of pytest, or of a time limit, where a mutation is noticed (mutmut 3.8, models)."""
 
 
 class Mutation(NamedTuple):

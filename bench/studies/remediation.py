@@ -33,8 +33,8 @@ PAGE = ROOT / "docs" / "repair-times.md"
 SITE, POOL, MANY_POOL, TEN = "tokyo-1", "h100", "v100", 10
 REBOOT_MINUTES = (5, 10, 15)
 RECREATED_MINUTES = 30
-"""What a host takes from the installation of its system until it has joined, as its operator says;
-it loses what is on its disks."""
+"""Minutes from the installation of a host's system until it has joined, as its operator says;
+the host loses the data on its disks."""
 PATIENCE_SECONDS = 1200.0
 REST_SECONDS = 120.0
 _EVERY_TAINT = ({"operator": "Exists"},)

@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 LEEWAY_SECONDS = 60.0
-"""How far the clock of this node may be from that of the API server."""
+"""Seconds that this node's clock and the API server's may differ."""
 ACCOUNT = re.compile(r"system:serviceaccount:([^:]+):([^:]+)")
 """The user name of a ServiceAccount (k8s.io/apiserver, pkg/authentication/serviceaccount). It is
 the claim ``sub`` of its tokens (Kubernetes 1.34, pkg/serviceaccount/claims.go)."""

@@ -20,7 +20,7 @@ class Health:
         self._problem: str | None = None
         self.ending = False
         self.broken = False
-        """Whether the index is: no later look makes that good."""
+        """True if the index is broken; no later check repairs it."""
 
     def failing(self) -> str | None:
         """The reason why the server does not work; None while it does."""

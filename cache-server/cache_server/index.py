@@ -16,7 +16,7 @@ _LOG = logging.getLogger(__name__)
 _VERSION = 1
 _BUSY_SECONDS = 2.0
 _CHECK_SECONDS = 10.0
-"""How long the start looks for broken pages; an index of a few GB takes longer than that."""
+"""Seconds that the start spends on a search for broken pages; a few GB take longer than that."""
 _SCHEMA = """
 CREATE TABLE object (
     key BLOB PRIMARY KEY,

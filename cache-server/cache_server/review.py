@@ -19,7 +19,7 @@ _SECONDS = 5.0
 _AT_ONCE = 16
 """Reviews under way at a time: what comes from outside must not press the API server harder."""
 _PATIENCE_SECONDS = 2.0
-"""How long a review is tried again that the API server has no time for: PFIO gives up after 3 s
+"""Seconds in which a review is retried if the API server is too busy: PFIO gives up after 3 s
 (pfio 2.10, cache/http_cache.py)."""
 _FIRST_PAUSE_SECONDS = 0.1
 

@@ -18,7 +18,7 @@ class AcceleratorsArgs(SiteArgs):
     accelerators: AcceleratorSettings | None = None
     """The accelerators that researchers ask for."""
     network_devices: NetworkDevices | None = None
-    """How network devices get to pods."""
+    """Network devices of the site."""
 
 
 class Accelerators(SiteComponent[AcceleratorsArgs]):

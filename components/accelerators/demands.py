@@ -20,7 +20,7 @@ LIMITS = "c.?resources.?limits.orValue({})"
 HAS = f"variables.model in {LIMITS}"
 COUNT = f"quantity({LIMITS}[variables.model]).asInteger()"
 IMPLICIT = "deviceclass.resource.kubernetes.io/"
-"""What the resource of a device class starts with that has no name of its own (KEP-5004)."""
+"""Prefix of the implicit resource of a device class without a name of its own (KEP-5004)."""
 
 
 def literal(value: Mapping[str, str | int] | Iterable[str] | str) -> str:

@@ -18,7 +18,7 @@ class AdmissionPoliciesArgs(SiteArgs):
     accelerators: AcceleratorSettings | None = None
     """The accelerators that researchers ask for."""
     remediation: Remediation | None = None
-    """How faults of hosts are found and remediated."""
+    """Detection and remediation of hosts' faults."""
 
 
 class AdmissionPolicies(SiteComponent[AdmissionPoliciesArgs]):

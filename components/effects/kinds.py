@@ -15,4 +15,4 @@ ROLE_BINDING = f"RoleBinding.{_RBAC}"
 CLUSTER_ROLE = f"ClusterRole.{_RBAC}"
 CLUSTER_ROLE_BINDING = f"ClusterRoleBinding.{_RBAC}"
 RIGHTS = ("ServiceAccount", CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING)
-"""What a program may do."""
+"""Kinds that say what a program may do."""

@@ -1,4 +1,4 @@
-"""How a rule finds the fields that it judges.
+"""Search of a rule for the fields that it judges.
 
 A rule belongs to a kind of an API group and to a path. Of several that fit a changed field the one
 with the longest path decides; a rule with an empty path decides what no other does, and what an
@@ -23,7 +23,7 @@ ANY = "*"
 """In a rule's path: any one step."""
 
 Judge = Callable[[SiteChange, ObjectChange, FieldChange | None], Iterable[Effect]]
-"""What a change means; the field is None where the whole object comes or goes."""
+"""Returns the effects of a change; the field is None if the whole object is added or deleted."""
 
 
 class Rule(NamedTuple):

@@ -35,7 +35,7 @@ RECENT = 16_384
 
 
 class _Hardware(NamedTuple):
-    """What all hosts of a pool have in common."""
+    """Facts that all hosts of a pool share."""
 
     scheme: str
     path: str
@@ -115,7 +115,7 @@ def _identity(namespace: str, host: Host) -> Json:
 
 @functools.cache
 def _guards() -> dict[str, str]:
-    """What ``annotated`` adds to each host."""
+    """Annotations that ``annotated`` adds to each host."""
     (blank,) = annotate([Manifest("", {"metadata": {}}, protect=True)])
     found: dict[str, str] = blank.body["metadata"]["annotations"]
     return found

@@ -14,9 +14,9 @@ from schemas.model.object_cache import Cache
 
 FOLDER = "/etc/containerd/certs.d"
 DIAL_TIMEOUT = "1s"
-"""How long a host waits for the cache to answer at all. Until kube-proxy runs on a new host nothing
-does, and the packets get lost: containerd would wait 30 s for each layer, kube-proxy's among them.
-containerd knows the setting from 2.1 on, and reads over it before."""
+"""Time that a host waits for a connection to the cache. Until kube-proxy runs on a new host nobody
+answers: containerd would wait 30 s for each layer, kube-proxy's among them. containerd knows the
+setting from 2.1 on; older versions ignore it."""
 _DOCKER_HUB = {"docker.io": "registry-1.docker.io"}
 """Registries whose server has another name (containerd 2.4.2, hosts.go, ConfigureHosts)."""
 

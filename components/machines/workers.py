@@ -97,7 +97,7 @@ def deployment(
 
 
 def deletion(pool: Pool) -> Json:
-    """How long a machine that goes may take; all are bounded, as 0 means for ever."""
+    """Time limits of a machine's deletion; all are set, as 0 means no limit."""
     return {
         "nodeDrainTimeoutSeconds": pool.rollout.drain_timeout_seconds,
         "nodeVolumeDetachTimeoutSeconds": VOLUME_DETACH_TIMEOUT_SECONDS,

@@ -34,9 +34,9 @@ class Daemon(NamedTuple):
     annotations: Mapping[str, str] = MappingProxyType({})
     """Of the pod template: a checksum here restarts the pods when what they read changes."""
     min_ready_seconds: int = 0
-    """How long a new pod has to be ready before it counts, and the next ones are replaced."""
+    """Seconds that a new pod must be ready before it counts and the next pods are replaced."""
     vital: bool = False
-    """Whether a host cannot do without it: it outranks every pod and tolerates every taint, also
+    """True if a host cannot work without it: it outranks every pod and tolerates every taint, also
     of a node under repair that would else never get it back. The policies allow both by exception
     alone (policies/exceptions.yaml). Else ``pod`` names a PriorityClass of the site."""
 

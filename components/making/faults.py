@@ -24,7 +24,7 @@ OPERATING_TAINT = "nodeops.k8s.preferred.jp/operating"
 """Taint of a node under repair (node-operation-controller 0.2.2,
 controllers/nodeoperation_controller.go)."""
 DETECTOR = "node-problem-detector"
-"""What sets the conditions, by the name that its metrics have."""
+"""The program that sets the conditions, by its name in metrics."""
 TURN_LABEL = f"{DOMAIN}/turn"
 """Label of a node whose turn it is to be repaired; its value is the fault. A
 NodeRemediationTemplate only selects nodes with it, so that a node has one operation at a time."""

@@ -8,7 +8,7 @@ never start.
 from schemas.model.scheduling import Gang
 
 NAME, SIZE, TIMEOUT, POSITION = "name", "size", "schedule-timeout-seconds", "position"
-"""What follows the prefix and a dash. The scheduler itself writes the position."""
+"""Ends of the annotations, after the prefix and a dash. The scheduler writes the position."""
 
 
 def key(gang: Gang, part: str) -> str:

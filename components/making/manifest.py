@@ -86,8 +86,8 @@ class Manifest(NamedTuple):
 ARGO_OPTIONS = "argocd.argoproj.io/sync-options"
 ARGO_GUARDS = {"Prune": "Prune=false", "Delete": "Delete=false"}
 FLUX_GUARD = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
-"""What keeps Argo CD and Flux from deleting an object that left Git, as protect and keep do for
-Pulumi."""
+"""Annotations that keep Argo CD and Flux from deleting an object that left Git, as ``protect`` and
+``keep`` do for Pulumi."""
 
 
 FIELD_MANAGER = "foresite"

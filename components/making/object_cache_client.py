@@ -17,7 +17,7 @@ from components.making.manifest import Json
 from schemas.model.object_cache import Cache
 
 URL_VARIABLE = "CACHE_URL"
-"""What goes before the name of an object, with a slash at its end."""
+"""The variable with the URL before an object's name; it ends with a slash."""
 TOKEN_VARIABLE = "PFIO_HTTP_BEARER_TOKEN_PATH"  # noqa: S105  the name of a variable
 """Where PFIO finds the token."""
 VOLUME = "cache-token"

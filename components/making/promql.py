@@ -15,7 +15,7 @@ from enum import StrEnum
 from schemas.facts.site import Site
 
 RECENT = "5m"
-"""How long a series that is gone still counts: longer than a restart takes, shorter than any
+"""Time for which a series that is gone still counts: longer than a restart takes, shorter than any
 ``for``."""
 RATE = "5m"
 """Over which dashboards see counters: ten scrapes."""
@@ -31,24 +31,24 @@ REPAIRED = "foresite:fault_mended:info"
 TEAMS = "foresite:namespace_team:info"
 """1 for each namespace of a team."""
 UPTIME = "foresite:node_uptime:seconds"
-"""How long the kernel of each node has run."""
+"""Seconds since the start of each node's kernel."""
 READY = "foresite:pool_ready:count"
-"""How many nodes of a pool are ready; nothing while kube-state-metrics is away."""
+"""Ready nodes of a pool; nothing while kube-state-metrics is away."""
 EXPECTED = "foresite:accelerators_expected:node"
-"""What a node has by its hardware profile."""
+"""Accelerators of a node by its hardware profile."""
 ALLOCATABLE = "foresite:accelerators_allocatable:node"
-"""What a node offers."""
+"""Accelerators that a node offers."""
 USED = "foresite:accelerators_used:team"
-"""What pods of a team have, by ``model``."""
+"""Accelerators that pods of a team have, by ``model``."""
 GUARANTEED = "foresite:accelerators_promised:team"
-"""What a team is guaranteed, by ``model``."""
+"""Accelerators that a team is guaranteed, by ``model``."""
 
 
 class Exporter(StrEnum):
     """Exporters that are the site's own. Their ``job`` is the site's (monitoring.scraped)."""
 
     KUBE_STATE_METRICS = "kube-state-metrics"
-    """What the API server knows, as metrics."""
+    """The exporter that shows objects of the API server as metrics."""
     NODE_EXPORTER = "node-exporter"
     """node_exporter."""
     KUBELET = "kubelet"
@@ -123,7 +123,7 @@ def pending(site: Site) -> str:
 
 
 def asks(site: Site, model: str, *matchers: str) -> str:
-    """How many accelerators of a model each pod asks for: by what the model is called
+    """Accelerators of a model that each pod requests: by what the model is called
     (Site.resource), also where admission adds the plugin's own resource beside it."""
     resource = f'resource="{resource_label(site.resource(model))}"'
     metric = "kube_pod_container_resource_requests"

@@ -14,7 +14,7 @@ from components.making.manifest import Json
 RUNBOOKS = "docs/runbooks"
 """Where the page of each alert is, in the repository: <RUNBOOKS>/<name of the alert>.md."""
 PREFIX = "foresite:"
-"""What the name of each recorded series starts with."""
+"""Prefix of the name of each recorded series."""
 LAST = 100
 """The place of what names none: after all others, in the order of components/site.py."""
 
@@ -37,15 +37,15 @@ class Scrape(NamedTuple):
     pools: tuple[str, ...] = ()
     """Of whose nodes alone."""
     service: bool = False
-    """Whether a Service leads to them."""
+    """True if a Service selects them."""
     behind: dict[str, str] | None = None
     """Labels of the pods behind the Service, where they are others."""
     secure: bool = False
-    """Whether they speak TLS and ask for a token that may read /metrics."""
+    """True if they serve TLS and require a token that may read /metrics."""
     keep: tuple[str, ...] = ()
     """Names of the metrics that are kept; all where none is named."""
     every_node: bool = False
-    """Whether a node without it is unwatched, which is an alert."""
+    """True if a node without it is not monitored, which is an alert."""
     always: str = ""
     """A metric that is there from the start on, for programs that the site may scrape itself."""
     place: int = LAST
@@ -125,7 +125,7 @@ class Panel(NamedTuple):
     queries: tuple[Query, ...]
     unit: str = "short"
     table: bool = False
-    """Whether what holds now is a table, in place of curves."""
+    """True to show the present values as a table, in place of curves."""
 
 
 def panel(
@@ -166,5 +166,5 @@ class Watched(NamedTuple):
     groups: Sequence[Group] = ()
     boards: Sequence[Board] = ()
     custom_resources: Sequence[Json] = ()
-    """What kube-state-metrics shows of custom resources: entries of spec.resources of its
+    """Fields of custom resources that kube-state-metrics shows: entries of spec.resources of its
     CustomResourceStateMetrics."""

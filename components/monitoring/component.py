@@ -20,7 +20,7 @@ class MonitoringArgs(SiteArgs):
     """Arguments of ``Monitoring``."""
 
     monitoring: MonitoringSettings | None = None
-    """What watches the site."""
+    """Monitoring of the site."""
     accelerators: AcceleratorSettings | None = None
     """The accelerators that researchers ask for."""
     scheduling: Scheduling | None = None
@@ -28,7 +28,7 @@ class MonitoringArgs(SiteArgs):
     cache: Cache | None = None
     """The object cache."""
     remediation: Remediation | None = None
-    """How faults of hosts are found and remediated."""
+    """Detection and remediation of hosts' faults."""
 
 
 class Monitoring(SiteComponent[MonitoringArgs]):

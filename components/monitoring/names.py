@@ -6,7 +6,7 @@ from schemas.model.monitoring import Monitoring
 
 COMPONENT = "monitoring"
 PREFIX = "foresite"
-"""What every name starts with: the namespace is the site's own, and holds others' objects."""
+"""Prefix of every name: the namespace is the site's own, and holds objects of others."""
 RULES, SCRAPE, ROUTES, CUSTOM_RESOURCES = (
     f"{PREFIX}-{each}" for each in ("rules", "scrape", "alertmanager", "custom-resources")
 )

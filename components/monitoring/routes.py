@@ -20,9 +20,9 @@ from schemas.model.monitoring import Monitoring, Receiver
 from schemas.model.vocabulary import ReceiverKind
 
 GROUPED_BY = ("site", "alertname", "pool")
-"""What makes alerts one message: a rack that goes is one, and not one for each node."""
+"""Labels that group alerts into one message: a rack that fails is one, not one for each node."""
 GROUP_WAIT, GROUP_INTERVAL = "30s", "5m"
-"""How long a first message waits for others of its group, and the next for what is new."""
+"""Waiting times: of the first message for others of its group, and of the next for new alerts."""
 SITE_LABEL = "site"
 """Label of every alert of Foresite's; by it they are told from the site's own."""
 TITLE = (
@@ -34,7 +34,7 @@ TEXT = (
     "{{ with .CommonAnnotations.description }}{{ . }}\n{{ end }}"
     "{{ with .CommonAnnotations.runbook_url }}{{ . }}{{ end }}"
 )
-"""What a person reads: each thing that the alert is about, and the page with the first steps."""
+"""The text of a message: each object that the alert is about, and its runbook."""
 
 
 class Inhibition(NamedTuple):

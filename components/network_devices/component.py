@@ -18,7 +18,7 @@ class NetworkDevicesArgs(SiteArgs):
     """Arguments of ``NetworkDevices``."""
 
     network_devices: NetworkDeviceSettings | None = None
-    """How network devices get to pods."""
+    """Network devices of the site."""
     scheduling: Scheduling | None = None
     """Schedulers, priorities and teams."""
     accelerators: AcceleratorSettings | None = None

@@ -20,7 +20,7 @@ from schemas.model.vocabulary import LinkType, SriovBy
 
 LINK_TYPES = {LinkType.ETHERNET: "eth", LinkType.INFINIBAND: "ib"}
 LOWEST_PRIORITY = 99
-"""What the operator's webhook would write: a policy that a person makes by hand goes before."""
+"""The operator's webhook would write it too: a policy that a person makes by hand comes first."""
 
 
 def operator(site: Site) -> list[Manifest]:

@@ -42,7 +42,7 @@ RESOURCES: Json = {
     "limits": {"memory": "256Mi"},
 }
 LOOKS_AGAIN_SECONDS = 60
-"""How often the RDMA plugin looks for cards: one that a driver brings late is found."""
+"""Seconds between two searches of the RDMA plugin: it finds devices whose driver loads late."""
 KUBELET = "/var/lib/kubelet"
 SOCKETS = (
     host_path("device-plugins", f"{KUBELET}/device-plugins"),

@@ -29,8 +29,8 @@ CONNECTIONS = 10_000
 """Connections of clients to one Envoy, at most; the next ones are closed at once. 400 hosts with a
 hundred loading processes each are 100 to an Envoy."""
 IDLE_SECONDS = 300
-"""How long a client's connection may be unused, from its first moment on. PFIO keeps its own, and
-finds one closed by a request that fails: a miss, after which it opens another (pfio 2.10,
+"""Seconds that a client's connection may be idle, from its first moment on. PFIO keeps its own,
+and notices a closed one by a request that fails: a miss, after which it opens another (pfio 2.10,
 pfio/cache/http_cache.py, HTTPConnector.get)."""
 ASKED_SECONDS = 10
 """The same for who asks for probes and metrics: the kubelet and Prometheus ask at once."""

@@ -16,10 +16,10 @@ CONNECT_TIMEOUT = "0.5s"
 """A host of the same site answers within a millisecond. With three more tries a request for an
 object of a dead host is answered within 2 s; PFIO gives up after 3 s."""
 BUFFER_BYTES = 2**18
-"""What a connection may hold that its other end does not take yet. Envoy's own 1 MiB carries no
-more, and a thousand slow readers would take the pod's memory."""
+"""Bytes that a connection may hold until its other end takes them. Envoy's default of 1 MiB is no
+faster, and a thousand slow readers would take the pod's memory."""
 IDLE_UPSTREAM = "30s"
-"""How long a connection to a server may be unused: servers close theirs later (nginx and aiohttp
+"""Time that a connection to a server may be idle: servers close theirs later (nginx and aiohttp
 after 75 s, or never), so a request seldom meets a connection that is just being closed."""
 EJECTED_PERCENT = 10
 """Share of the servers that failed connections alone may take out."""
@@ -30,7 +30,7 @@ UNLIMITED = 100_000
 TRIES = 10_000
 """Requests that are tried again at a time; by itself Envoy allows three."""
 DNS_SECONDS = 15
-"""How often each Envoy asks DNS."""
+"""Seconds between two DNS queries of each Envoy."""
 
 
 def servers(cache: Cache) -> Json:

@@ -155,7 +155,7 @@ class Moved:
     share: float
     """Keys that have another host after the change, or had none before it."""
     least: float
-    """What the best of all ways to spread keys would have to move: the keys of hosts that left,
+    """The share that the best way to spread keys would have to move: the keys of hosts that left,
     or those that new hosts must get to have their share."""
 
 

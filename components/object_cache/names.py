@@ -25,7 +25,7 @@ HOST_VARIABLE = "CACHE_HOST"
 TOKENS_ROLE = "foresite:cache-server:tokens"
 """The ClusterRole of the servers: apart from those of anybody else."""
 OBJECTS_PATH = "/v1/objects/"
-"""What the paths of all objects start with."""
+"""Prefix of the paths of all objects."""
 CLUSTER = "cache"
 """The servers, as Envoy's bootstrap, its endpoints and its statistics call them."""
 

@@ -7,9 +7,9 @@ from components.making.manifest import Json
 from components.object_cache.names import CLUSTER, OBJECTS_PATH
 
 METHODS = ("GET", "HEAD", "PUT")
-"""What objects can be asked for; each may be repeated without harm (RFC 9110, 9.2.2)."""
+"""Methods for objects; each may be repeated without harm (RFC 9110, 9.2.2)."""
 RETRY_BODY_BYTES = 2**20
-"""What is kept of a PUT, so that another server can be given it. A connection that fails does so
+"""Bytes kept of a PUT, to send them to another server. A connection that fails does so
 before more than its buffer has come; a longer body that fails later is not sent again."""
 
 

@@ -36,12 +36,12 @@ PORT_NAME = "objects"
 START_SECONDS = 600
 """A server may look at every object that it keeps before it answers."""
 STOP_SECONDS = 75
-"""What it has for objects that are under way when it is told to stop: the reference server takes up
+"""Seconds that it has to finish its transfers when it is stopped: the reference server takes up
 to 62 s (cache-server/cache_server/settings.py, linger and drain)."""
 TEMPORARY = "1Gi"
 SETTLE_SECONDS = 30
-"""How long a server has to be ready before the next ones of its pool are restarted: Envoys ask one
-that failed every 15 s, and take it back after two answers (components/object_cache/cluster.py)."""
+"""Seconds that a server must be ready before the next ones of its pool restart: Envoys ask a
+failed one every 15 s, and take it back after two answers (components/object_cache/cluster.py)."""
 
 
 def servers(site: Site, cache: Cache) -> list[Manifest]:

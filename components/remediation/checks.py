@@ -44,11 +44,11 @@ GOOD_REASON = "AsExpected"
 Unknown."""
 MESSAGE_LENGTH = 80
 SECONDS = 30
-"""How long a check without a command of the site may take; its own bounds are below it."""
+"""Seconds that a check without a command of the site may take; its own limits are lower."""
 KILL_SECONDS = 5
-"""What a check has beyond its command's time limit, to end it and to say so."""
+"""Seconds that a check has beyond its command's time limit, to end the command and report it."""
 SLACK_SECONDS = 15
-"""What the rule's timeout is longer than a check's bound."""
+"""Seconds by which the rule's timeout exceeds a check's limit."""
 
 
 class Check(NamedTuple):

@@ -18,7 +18,7 @@ class RemediationArgs(SiteArgs):
     """Arguments of ``Remediation``."""
 
     remediation: RemediationSettings | None = None
-    """How faults of hosts are found and remediated."""
+    """Detection and remediation of hosts' faults."""
     accelerators: AcceleratorSettings | None = None
     """The accelerators that researchers ask for."""
 

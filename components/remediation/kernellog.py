@@ -22,7 +22,7 @@ from schemas.model.vocabulary import Fault
 FILE = "kernel-log.json"
 REST = "(?s:.*)"
 XID_REASON = "Xid"
-"""What the reasons of XIDs begin with, before the number."""
+"""Prefix of the reasons of XIDs, before the number."""
 PATTERNS: Mapping[str, str] = {
     "OOMKilling": "^Out of memory: Killed process [0-9]+ ",
     "TaskHung": "^INFO: task .+:[0-9]+ .*blocked ",

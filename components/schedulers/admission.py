@@ -21,7 +21,7 @@ VARIABLES = {
     "annotations": "variables.template.?metadata.?annotations.orValue({})",
     "scheduler": f"variables.template.spec.?schedulerName.orValue('{DEFAULT_SCHEDULER}')",
 }
-"""What every policy here looks at: the pod, what it says of gangs, and its scheduler."""
+"""Variables of every policy here: the pod, its gang annotations, and its scheduler."""
 
 
 class Check(NamedTuple):

@@ -20,9 +20,9 @@ class SecretsArgs(WholeSiteArgs):
     secrets: SecretSettings | None = None
     """Where the Secrets come from."""
     monitoring: Monitoring | None = None
-    """What watches the site."""
+    """Monitoring of the site."""
     remediation: Remediation | None = None
-    """How faults of hosts are found and remediated."""
+    """Detection and remediation of hosts' faults."""
 
 
 class Secrets(SiteComponent[SecretsArgs]):

@@ -26,7 +26,7 @@ _OTHER_SOURCE = (
     "foresite, components/remediation/reboot.py"
 )
 READERS = {Target.MANAGEMENT: (_BMC, _BMC_SOURCE), Target.SITE: (_OTHER, _OTHER_SOURCE)}
-"""What becomes of a Secret's content, on each cluster, and where that is from."""
+"""The effect of a Secret's content on each cluster, with the source of the fact."""
 
 
 def _read_by(what: str) -> Judge:
@@ -67,6 +67,6 @@ EXTERNAL_SECRET = Kind(
         ),
     ),
 )
-"""What else its spec holds is not for a site file to say, and unknown."""
+"""Other fields of its spec do not come from a site file; their effect is unknown."""
 
 RULES: tuple[Rule, ...] = tuple(rules(EXTERNAL_SECRET, Applier.PULUMI))

@@ -21,7 +21,7 @@ class TeamsArgs(SiteArgs):
     accelerators: AcceleratorSettings | None = None
     """The accelerators that researchers ask for."""
     network_devices: NetworkDevices | None = None
-    """How network devices get to pods."""
+    """Network devices of the site."""
 
 
 class Teams(SiteComponent[TeamsArgs]):

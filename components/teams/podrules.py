@@ -45,7 +45,7 @@ VARIABLES = {
         )
     ),
 }
-"""What the rules refer to, in this order."""
+"""Variables of the rules, in this order."""
 
 
 def _one_of(values: tuple[str, ...]) -> str:

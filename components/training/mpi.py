@@ -41,7 +41,7 @@ set -e
 {COPY_KEYS}\
 exec /usr/sbin/sshd -D -e -p {SSH_PORT} -h /root/.ssh/id_rsa -o PermitRootLogin=prohibit-password
 """
-"""What a worker runs; its host key is the job's own key, as nothing else knows it."""
+"""Command of a worker; its host key is the job's own key, as nothing else knows it."""
 LAUNCH = f"""\
 set -e
 {COPY_KEYS}\
@@ -49,7 +49,7 @@ printf '%s\\n' 'Host *' 'Port {SSH_PORT}' 'StrictHostKeyChecking no' \\
   'UserKnownHostsFile /dev/null' 'LogLevel ERROR' > /root/.ssh/config
 exec mpirun "$@"
 """
-"""What the launcher runs. The hostfile's place comes in the environment, from Trainer."""
+"""Command of the launcher. The hostfile's place comes in the environment, from Trainer."""
 
 
 def manifests(setting: Setting) -> list[Json]:

@@ -10,9 +10,9 @@ DEFAULT_SHARE = 80
 """Share of a host in per cent that workers on all of its accelerators get by default: the rest is
 for DaemonSets, and for parameter servers beside them."""
 SERVER_CPU, SERVER_MEMORY = "4", "16Gi"
-"""What a parameter server asks for."""
+"""Requests of a parameter server."""
 LAUNCHER_CPU, LAUNCHER_MEMORY = "2", "4Gi"
-"""What mpirun's pod asks for: it starts processes and waits for them."""
+"""Requests of mpirun's pod: it starts processes and waits for them."""
 
 
 class Room(NamedTuple):

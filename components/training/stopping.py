@@ -31,9 +31,9 @@ GRACE_SECONDS = 60
 MARGIN_SECONDS = 5
 """Before that the script ends the command itself: a container that is killed has no code 143."""
 LINGER_SECONDS = 15
-"""How long an error is held back: as long as a gang's deletion takes to reach its last pod."""
+"""Seconds that an error is held back: a gang's deletion takes as long to reach its last pod."""
 RESTARTS = 3
-"""How often a JobSet whose own pods fail starts again."""
+"""Restarts of a JobSet whose own pods fail."""
 LAUNCHER_RESTARTS = 10
 """The same with MPI: mpirun fails when its workers are stopped, and may do so before them."""
 

@@ -24,7 +24,7 @@ from schemas.kubernetes.node_labels import OWN_DOMAIN
 
 API = "trainer.kubeflow.org/v1alpha1"
 NODE = "node"
-"""What Trainer calls a worker: the replicated job and its container."""
+"""Trainer's name for a worker: of the replicated job and of its container."""
 STEP_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
 MANAGER = f"{OWN_DOMAIN}/job"
 """Whose patch it is: Kueue writes one of its own beside it."""

@@ -15,7 +15,7 @@ DOWN = "twin.foresite.dev/down"
 """Annotation of a node, any value: its conditions stay as somebody else writes them."""
 
 LEASE_SECONDS = 120
-"""How long a node's lease holds, of which KWOK renews it four times; less than the controller
+"""Seconds of a node's lease, in which KWOK renews it four times; less than the controller
 manager's patience (manager.py). With a third of it, idling takes three times as much work."""
 
 

@@ -32,7 +32,7 @@ CONTROLLERS = (
 """Names as in Kubernetes 1.34 (cmd/kube-controller-manager/names/controller_names.go)."""
 
 GRACE_SECONDS = 300
-"""How long nothing may be heard of a node before it counts as unreachable. Kubernetes' 50 s are too
+"""Seconds without a heartbeat after which a node counts as unreachable. Kubernetes' 50 s are too
 short for hundreds of leases on a machine whose processors are busy."""
 
 

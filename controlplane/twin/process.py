@@ -157,4 +157,4 @@ def serving(directory: Path) -> list[str]:
 
 
 OPEN_PATHS = "--authorization-always-allow-paths=/healthz,/livez,/readyz,/metrics"
-"""What a Kubernetes server answers to whoever asks; the port is the loopback's."""
+"""Paths that a Kubernetes server answers without authorization; it listens on the loopback only."""

@@ -37,7 +37,7 @@ OWN: tuple[tuple[str, ...], ...] = (
     ("pools", "*", "first_boot", "dns"),
     ("pools", "*", "first_boot", "proxy", "http"),
 )
-"""What no two sites share, so that only a person can say it."""
+"""Fields that differ between any two sites, so that only a person can fill them."""
 
 _DROP = "FORESITE-DROPS-THIS"
 _ENTRY = rf"\w+: ['\"]?{_DROP}['\"]?"

@@ -36,7 +36,7 @@ FILES: dict[str, Callable[[Preview], str]] = {
     "report.html": report.html,
     "report.json": report.document,
 }
-"""What ``--out`` writes."""
+"""Files that ``--out`` writes."""
 
 
 def _colour() -> bool:

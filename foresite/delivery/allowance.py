@@ -20,7 +20,7 @@ class Allowances:
         self._flags = Counter(flags)
         self._commits = commits
         self._left: dict[str, Counter[str]] = {}
-        """What is left of a commit's numbers."""
+        """Counts of each commit that are not used yet."""
         self._touched: dict[str, Touched] = {}
 
     def of(self, site: str, since: str) -> dict[str, int]:

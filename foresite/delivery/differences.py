@@ -14,7 +14,7 @@ from foresite.delivery.stack.live import Key
 from schemas.kubernetes.masking import shorten
 
 HAS, NEVER = "has it", "never got it"
-"""What is said of an object that one side has, and of one that was never applied."""
+"""Words for an object that one side has, and for one that was never applied."""
 _SHOWN = 80
 """Characters of a value."""
 

@@ -25,7 +25,7 @@ _UNKNOWN = frozenset(
         "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
     }
 )
-"""What stands for a value that is known once something else has been made."""
+"""Placeholders of values that are known once another resource exists."""
 
 
 class UnknownValueError(Exception):

@@ -172,4 +172,4 @@ RULES: tuple[Rule, ...] = (
         _os_image,
     ),
 )
-"""What objects may run."""
+"""Rules of images."""

@@ -59,10 +59,10 @@ FORMS = {
 }
 """Kinds whose names are not simply those of a DNS subdomain."""
 RESERVED = ("kube-", "openshift-")
-"""What names of namespaces start with that Kubernetes and OpenShift keep for themselves."""
+"""Prefixes of the namespaces that Kubernetes and OpenShift reserve."""
 DEFAULT = "default"
 SYSTEM = {"PriorityClass": "system-", "ClusterRole": "system:", "ClusterRoleBinding": "system:"}
-"""What names start with that Kubernetes makes itself, and makes anew when it starts."""
+"""Prefixes of names that Kubernetes itself creates, again at each start, by kind."""
 
 
 def _form(each: Object) -> Iterator[Found]:

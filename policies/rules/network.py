@@ -16,7 +16,7 @@ DOORS = frozenset({"Ingress", "Gateway"})
 WEBHOOKS = frozenset({"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"})
 POLICIES = frozenset({"ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"})
 NEEDED = frozenset({"*", "pods", "nodes", "leases", "events", "pods/*", "*/*", "nodes/*"})
-"""What a cluster has to write to get out of trouble (Kubernetes documentation, Admission Webhook
+"""Resources that a cluster must write to recover (Kubernetes documentation, Admission Webhook
 Good Practices)."""
 PATIENCE_SECONDS = 10
 """The default of timeoutSeconds."""

@@ -32,7 +32,7 @@ PROTECTED = frozenset(
         "metal3.io/BareMetalHost",
     }
 )
-"""What takes machines, addresses or everything of a namespace with it, as ``group/kind``."""
+"""Kinds whose deletion deletes machines, addresses or a whole namespace, as ``group/kind``."""
 NAMESPACED = {
     "": "ConfigMap LimitRange PersistentVolumeClaim Pod ResourceQuota Secret Service "
     "ServiceAccount",

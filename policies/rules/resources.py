@@ -134,4 +134,4 @@ RULES: tuple[Rule, ...] = (
         of_pods(_missing_probes),
     ),
 )
-"""What a pod asks for and may use."""
+"""Rules of requests and limits."""

@@ -63,7 +63,7 @@ def _suspects(objects: Sequence[Object]) -> Sequence[Object]:
 
 
 def _named_in(body: Json, texts: dict[str, None]) -> bool:
-    """Whether an object has a secret by its name; if not, ``texts`` get all that it has."""
+    """True if an object has a secret by its name; else all its texts are added to ``texts``."""
     rest: list[Any] = [body]
     while rest:
         value = rest.pop()
@@ -150,4 +150,4 @@ RULES: tuple[Rule, ...] = (
         of_containers(_environment),
     ),
 )
-"""What is no reference is refused."""
+"""Rules of secrets: only references are allowed."""

@@ -16,9 +16,9 @@ ETCD_BYTES = 1536 * KIB
 """The largest request of etcd (--max-request-bytes); an API server adds managedFields to it."""
 LARGE_BYTES = 512 * KIB
 DATA_BYTES = 1024 * KIB
-"""What a ConfigMap and a Secret may hold (Kubernetes 1.34, pkg/apis/core, MaxSecretSize)."""
+"""Bytes that a ConfigMap or a Secret may hold (Kubernetes 1.34, pkg/apis/core, MaxSecretSize)."""
 APPLIED_BYTES = 256 * KIB
-"""What all annotations may be, one of which is the object as it was applied."""
+"""Bytes of all annotations of an object, one of which is the object as it was applied."""
 APPLIED_ELSEWHERE = "ServerSideApply=true"
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
 BOOT_KINDS = frozenset({"KubeadmConfig", "KubeadmConfigTemplate", "KubeadmControlPlane"})

@@ -133,4 +133,4 @@ RULES: tuple[Rule, ...] = (
         of_containers(_read_only),
     ),
 )
-"""What a pod may do."""
+"""Rules of a pod's security."""

@@ -9,7 +9,7 @@ from preview.differences.fields import field_changes, reordered_lists
 from preview.differences.fields.pairing import same
 
 ORDERS = ("in one order", "in another order")
-"""What stands for the values of a list whose items are the same on both sides."""
+"""Values shown for a list whose items are the same on both sides."""
 
 
 def compare(name: str, before: Side | None, after: Side | None) -> SiteChange:

@@ -20,7 +20,7 @@ _ORDER = (
     Action.CHANGED,
     Action.ADDED,
 )
-"""What becomes of objects, worst first."""
+"""Actions on objects, worst first."""
 _MEANING = {
     Action.REFUSED: "pulumi up stops there",
     Action.LEFT: "no longer made, and left in the cluster",

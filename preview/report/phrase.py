@@ -24,7 +24,7 @@ _HIDDEN = {"Mn", "Me"}
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and signs that look like a space."""
 _FROM_RIGHT = {"R", "AL", "AN"}
-"""What is written from right to left would turn "before → after" round."""
+"""Unicode classes of right-to-left text, which would turn "before → after" round."""
 
 
 class Value(NamedTuple):

@@ -15,7 +15,7 @@ from preview.result import Cause, Reason, SitePreview
 
 T = TypeVar("T")
 _NAME = re.compile(r"[0-9/]")
-"""What words have in them that name one of many: numbers, versions, names, paths."""
+"""Characters of words that name one of many: numbers, versions, paths."""
 GAP = "…"
 LONGEST = 2_000
 """Characters of a sentence that are looked at; more than any report shows."""

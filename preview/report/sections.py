@@ -134,7 +134,7 @@ _POOL_HEADS = (
 
 
 def pools(site: SitePreview) -> Section:
-    """How each pool's machines are replaced; first of all which rollouts never end."""
+    """The replacement of each pool's machines; rollouts that never end come first."""
     stuck = [
         Line((Strong("Stuck"), ", ", *_pool(plan), ": ", prose(plan.stuck)), tone=Impact.UNKNOWN)
         for plan in site.plans

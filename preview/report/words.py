@@ -19,7 +19,7 @@ MEANING = {
     Impact.ADD: "joins the site as a machine",
     Impact.NONE: "nothing happens now",
 }
-"""What an impact is for a host."""
+"""The meaning of each impact for a host."""
 
 STOP = "pods stop for good; jobs on the host continue"
 """The same where nothing but pods of DaemonSets that are deleted is concerned."""
@@ -35,15 +35,15 @@ _VERBS = {
 }
 
 WIPED = "wiped without a drain, and not installed again"
-"""What a host's removal means where its whole cluster is deleted."""
+"""The meaning of a host's removal if its whole cluster is deleted."""
 CHECKED = (
     "site files and their rules",
     "schemas of the objects that differ",
     "effects on machines",
 )
-"""What a preview checks, without any server."""
+"""Checks of a preview, which asks no server."""
 NOT_KNOWN = ("admission", "quotas", "drift")
-"""What only an API server could say."""
+"""Facts that only an API server could tell."""
 
 NAMED = 3
 """Sites, pools or models that are named in a sentence; more are counted."""
@@ -56,7 +56,7 @@ class Doing(NamedTuple):
     hosts: int
     at_most: bool = False
     stops: bool = False
-    """Whether pods stop there for good, and none restarts."""
+    """True if pods stop there for good, and none restarts."""
 
 
 # --- numbers --------------------------------------------------------------------------------------

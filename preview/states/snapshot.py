@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 DATA = ("sites", "schemas/catalogue")
-"""What sites are made of; everything else of a repository is code or prose."""
+"""Folders with the data of sites; everything else in a repository is code or prose."""
 _LINK = "120000"
 _FILES = ("100644", "100755", _LINK)
 MAIN = ("origin/HEAD", "origin/main", "origin/master", "main", "master")

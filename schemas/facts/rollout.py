@@ -26,7 +26,7 @@ DEFAULTS = {
     "DaemonSet": Limits(1, 0),
     "Deployment": Limits(25, 25),
 }
-"""What an object means that does not set its limits; those of a Deployment are percentages."""
+"""Limits of an object that does not set them; those of a Deployment are percentages."""
 
 
 class Waves(NamedTuple):

@@ -6,7 +6,7 @@ What a key looks like is in schemas/kubernetes/secret_forms.py.
 from schemas.kubernetes.secret_scan import keys_in, secret_words
 
 HIDDEN = "(hidden)"
-"""What stands in place of a key wherever a text is shown."""
+"""The text shown in place of a key."""
 
 
 def mask(text: str) -> str:

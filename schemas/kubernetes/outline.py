@@ -19,13 +19,13 @@ _WORDS = re.compile(r"[\w:/.@+-]{1,200}(?:\n[\w:/.@+-]{1,200})*", re.ASCII)
 LONGEST = LEAVES * 200
 """Bytes of all leaves together."""
 MOST_BYTES = 8192
-"""What objects of one outline share: no limit of their size is near."""
+"""Most bytes of the text that objects of one outline share: no limit of size is near."""
 MOST = 8192
 """Objects whose outlines are kept; the largest site has a tenth."""
 
 
 class Outline(NamedTuple):
-    """What an object shares with others, and the texts that are its own."""
+    """The part that an object shares with others, and the texts that are its own."""
 
     key: bytes
     leaves: tuple[str, ...]

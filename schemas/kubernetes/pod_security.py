@@ -5,7 +5,7 @@ Source: k8s.io/pod-security-admission v0.34.3, policy/check_*.go and api/constan
 
 LEVELS = ("restricted", "baseline", "privileged")
 PREFIX = "pod-security.kubernetes.io/"
-"""How the labels start by which a namespace says its levels."""
+"""Prefix of the labels for a namespace's levels."""
 MODES = ("enforce", "audit", "warn")
 ENFORCE = f"{PREFIX}enforce"
 
@@ -58,9 +58,9 @@ SELINUX_TYPES = ("container_t", "container_init_t", "container_kvm_t", "containe
 PROFILES = ("RuntimeDefault", "Localhost")
 """Profiles of seccomp and of AppArmor that confine a container."""
 APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
-"""How the older annotation starts that names the AppArmor profile of a container."""
+"""Prefix of the older annotation that names a container's AppArmor profile."""
 APPARMOR_DEFAULTS = ("", "runtime/default")
 APPARMOR_LOCAL = "localhost/"
-"""How the name of a profile of the host starts in that annotation."""
+"""Prefix of the name of a host's profile in that annotation."""
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 HOOKS = ("postStart", "preStop")

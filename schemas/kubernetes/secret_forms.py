@@ -153,11 +153,11 @@ FORMS = (
 """Keys that are known by their form alone, whatever they are called."""
 
 IN_A_URL = "a user or a password in a URL"
-"""What a key is called that no form of this table has: URLs are read part by part."""
+"""Words for a secret that no form of this table has: URLs are read part by part."""
 ACCOUNT_SCHEMES = re.compile(r"(?i)(?:git\+|svn\+)?(?:ssh|sftp|git)$")
 """Schemes in which a user without a password is an account's name, as in ssh://git@host."""
 IN_PLACE = re.compile(r"[$<{*]|%[sv(]")
-"""How a variable, a template's mark or a blank begins that stands for a user or a password."""
+"""First characters of a variable, a template or a blank in place of a user or a password."""
 
 KINDS = (
     "api|access|account|private|signing|secret|auth|routing|integration|service|client|encryption"
@@ -181,7 +181,7 @@ HINTS = (
     *("pass", "pwd", "secret", "token", "credential"),
     *(f"{kind}{mark}key" for kind in KINDS.split("|") for mark in ("", "-", "_")),
 )
-"""What a name of a secret has in it, in small letters: to look for these is cheap."""
+"""Parts of names of secrets, in small letters: to search for these is cheap."""
 
 ASSIGNED = re.compile(
     r"(?:^|(?<=[\s\"'{\[,;&?(`]))"
@@ -190,7 +190,7 @@ ASSIGNED = re.compile(
     r"(?P<quote>[\"']?)(?P<value>[^\s\"',;&|#}\])`]+)",
     re.MULTILINE,
 )
-"""What is set in a text, by ``name: value``, ``name=value`` or ``--flag value``."""
+"""An assignment in a text: ``name: value``, ``name=value`` or ``--flag value``."""
 _NONE = (
     r"(?:true|false|yes|no|on|off|null|none|~|[0-9.]{1,5}(?:ms|[smhd])?|<[^<>]*>|x+|\*+|\.+"
     r"|[\w.-]+\.(?:json|ya?ml|toml|ini|conf|env|txt|pem|crt|key|token|jwt|p12|pfx|jks))"

@@ -27,7 +27,7 @@ from schemas.kubernetes.secret_forms import (
 )
 
 WRITTEN_OUT = "a password, a key or a token written out"
-"""What is a secret by its name alone."""
+"""Words for a value that is a secret by its name alone."""
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]*\Z")
 _URL_ENDS = re.compile(r"[\s,;)\]\"]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

@@ -29,4 +29,4 @@ OPERATORS: dict[str, Callable[[str | None, list[Any]], bool]] = {
     "Gt": lambda value, values: _compare(value, values, 1),
     "Lt": lambda value, values: _compare(value, values, -1),
 }
-"""What an expression asks of the value of its label, which is None where there is no such label."""
+"""Condition of each operator on a label's value, which is None if the label is missing."""

@@ -79,8 +79,8 @@ class Program(Model):
     capabilities: Annotated[list[Capability], Field(max_length=16)] = []
     """Linux capabilities that the container needs, such as SYS_ADMIN; default: none."""
     privileged: bool = False
-    """Whether it needs all rights on the host, as to open device files; default: it may only see
-    that they are there."""
+    """True if it needs all rights on the host, for example to open device files; default: it may
+    only see that they exist."""
 
 
 class DevicePlugin(Program):
@@ -118,19 +118,19 @@ class AcceleratorModel(Model):
     memory_gib: Annotated[int, Field(ge=1, le=4096)] | None = None
     """Memory of one device in GiB, where it has its own."""
     pci: Pci
-    """How it is recognised on the PCI bus."""
+    """Its identity on the PCI bus."""
     plugin: DevicePlugin
     """Device plugin that offers it as a resource."""
     exporter: Exporter | None = None
     """Exporter of its metrics; leave out where there is none."""
     health: Health | None = None
-    """How a host counts its healthy devices; default: those that the PCI bus shows."""
+    """The command that counts a host's healthy devices; default: those that the PCI bus shows."""
     runtime_class: DnsLabel | None = None
     """Container runtime that its pods need, as containerd on the hosts knows it."""
     driver: Annotated[str, Field(pattern=r"^[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?$")] | None = None
     """NVIDIA driver that the GPU operator installs for it: new driver branches drop old GPUs."""
     dra: Dra | None = None
-    """How its DRA driver shows it; leave out where there is none."""
+    """Its form in the DRA driver; leave it out if there is no driver."""
 
 
 class GpuOperator(Model):
@@ -139,7 +139,7 @@ class GpuOperator(Model):
     namespace: DnsLabel = "gpu-operator"
     """Namespace that it is installed in."""
     drivers: bool = True
-    """Whether it installs drivers too; false where the OS image brings them."""
+    """True if it also installs drivers; false if the OS image contains them."""
     max_parallel_upgrades: Annotated[int, Field(ge=0, le=50)] = 0
     """Hosts whose driver is upgraded at a time, each drained of its GPU pods; 0: no automatic
     upgrade."""
@@ -153,7 +153,7 @@ class AcceleratorSettings(Model):
     names: dict[DnsLabel, ShortName] = {}
     """Names of models behind the prefix; default: the model's own."""
     model_by: ModelBy = Field(default=ModelBy.ADMISSION, strict=False)
-    """How such a resource becomes a device."""
+    """The mechanism that turns such a resource into a device."""
     gpu_operator: GpuOperator | None = None
     """NVIDIA's GPU operator, where it serves the NVIDIA models instead of plain device plugins."""
     models: dict[DnsLabel, AcceleratorModel] = {}

@@ -40,11 +40,11 @@ class Bmc(Model):
     """The baseboard management controller of a profile."""
 
     protocol: BmcProtocol = Field(default=BmcProtocol.REDFISH_VIRTUALMEDIA, strict=False)
-    """How the Bare Metal Operator talks to the BMC."""
+    """The protocol between the Bare Metal Operator and the BMC."""
     system_path: Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]*$")] = "/redfish/v1/Systems/1"
     """Path of the system resource in Redfish; not used with ipmi."""
     verify_certificate: bool = True
-    """Whether the BMC's TLS certificate is verified."""
+    """True if the BMC's TLS certificate is verified."""
 
 
 class RootDisk(Model):
@@ -79,7 +79,7 @@ class HardwareProfile(Model):
     accelerators: Accelerators | None = None
     """The accelerators of one host; leave out where it has none."""
     bmc: Bmc = Bmc()
-    """How its BMC is reached."""
+    """Access to its BMC."""
     boot_mode: BootMode = Field(default=BootMode.UEFI, strict=False)
     """Firmware interface."""
     root_disk: RootDisk

@@ -85,8 +85,8 @@ class Monitoring(Model):
     namespace: DnsLabel = "monitoring"
     """Namespace of Prometheus, Alertmanager and Grafana, which are the site's own."""
     prometheus_operator: bool = True
-    """Whether the Prometheus operator runs: rules and scrape targets are its objects; else they are
-    files in ConfigMaps."""
+    """True if the Prometheus operator runs: rules and scrape targets are its objects; else they
+    are files in ConfigMaps."""
     labels: dict[LabelKey, LabelValue] = {}
     """Labels by which the operator's Prometheus and Alertmanager choose these objects."""
     receivers: Annotated[list[Receiver], Field(min_length=1, max_length=20)]

@@ -27,7 +27,7 @@ class Rdma(Model):
     interfaces: Annotated[list[InterfaceName], Field(min_length=1, max_length=16)]
     """Interfaces of the NICs, in the order of the rails where the fabric has them."""
     by_rail: bool = False
-    """Whether each interface is a resource of its own, rdma/<name>_rail0 and so on."""
+    """True if each interface is a resource of its own, rdma/<name>_rail0 and so on."""
     share: Annotated[int, Field(ge=1, le=1000)] = 64
     """Pods of a host that can use the resource at once; nothing isolates one from another."""
     link: LinkType = Field(default=LinkType.INFINIBAND, strict=False)
@@ -50,9 +50,9 @@ class Sriov(Model):
     functions: Annotated[int, Field(ge=1, le=256)]
     """Virtual functions of each interface."""
     rdma: bool = False
-    """Whether the functions carry RDMA."""
+    """True if the functions carry RDMA."""
     driver: VirtualFunctionDriver = Field(default=VirtualFunctionDriver.NETDEVICE, strict=False)
-    """What a pod gets."""
+    """Driver of the functions; it decides what a pod gets."""
     link: LinkType = Field(default=LinkType.ETHERNET, strict=False)
     """Kind of the link."""
     mtu: Annotated[int, Field(ge=1280, le=9978)] | None = None
@@ -89,6 +89,6 @@ class NetworkDevices(Model):
     prefix: DomainName = "openshift.io"
     """Domain of SR-IOV resources; the operator's is set where it is installed (resourcePrefix)."""
     operator_webhooks: bool = False
-    """Whether the operator serves its admission webhooks, as its admissionControllers.enabled."""
+    """True if the operator serves its admission webhooks (its admissionControllers.enabled)."""
     max_unavailable: Annotated[int, Field(ge=1, le=100)] = 1
     """Hosts of a pool that the operator drains at a time to change their functions."""

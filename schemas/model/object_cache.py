@@ -113,7 +113,7 @@ class CacheServer(Model):
     config_path: ConfigPath = "/etc/cache/buckets.json"
     """File in which it finds its buckets; nothing else may be in that folder."""
     reloads_config: bool = False
-    """Whether it reads the file again when it changes; else its pods are restarted."""
+    """True if it reads the file again when it changes; else its pods are restarted."""
     user: Annotated[int, Field(ge=1, le=2_147_483_647)] = 65532
     """User id that it runs as; it owns the data path on the hosts."""
     cpu: Cores = "1"
@@ -146,7 +146,7 @@ class Bucket(Model):
     """Space that it may use at the whole site. Each server keeps an equal share, at least 64Mi, and
     no object larger than its share: with 400 hosts, objects of 1 GiB need 400Gi."""
     public: bool = False
-    """Whether anybody may read it, without a token."""
+    """True if anybody may read it, without a token."""
     namespaces: Annotated[list[DnsLabel], Field(max_length=500)] = []
     """Namespaces whose pods may write it, and read it where it is not public. A public bucket
     without any may be written by every pod that shows a token."""

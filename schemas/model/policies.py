@@ -55,11 +55,11 @@ class CelRule(Model):
     name: DnsLabel
     """Name of the rule."""
     severity: Severity = Field(default=Severity.MANDATORY, strict=False)
-    """What happens to an object that breaks it."""
+    """Consequence for an object that breaks the rule."""
     what: Sentence
-    """What the rule demands."""
+    """The condition that the rule demands, in one sentence."""
     why: Sentence
-    """What the rule prevents."""
+    """The harm that the rule prevents, in one sentence."""
     source: Sentence
     """Source of the rule."""
     kinds: Annotated[list[str], Field(min_length=1, max_length=20)]

@@ -74,7 +74,7 @@ class Release(Model):
     release: Annotated[str, Field(pattern=r"^20[0-9]{2}\.(0[1-9]|1[0-2])(\.[0-9]+)?$")]
     """Name of the release, equal to the name of its file."""
     cluster_api: ClusterApi
-    """What the management cluster runs."""
+    """Versions of the controllers on the management cluster."""
     kubernetes: list[KubernetesVersion]
     """Kubernetes versions that this release was made for, oldest first."""
     default_os: OsName

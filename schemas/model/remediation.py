@@ -42,7 +42,7 @@ class Detector(Model):
     image: ImageReference | None = None
     """Image of node-problem-detector; default: the release's."""
     interval_seconds: Annotated[int, Field(ge=10, le=600)] = 30
-    """How often each check runs."""
+    """Seconds between two runs of each check."""
     bad_after: Annotated[int, Field(ge=1, le=20)] = 3
     """Consecutive checks that must find a fault before the node's condition becomes True."""
     good_after: Annotated[int, Field(ge=1, le=20)] = 2
@@ -78,7 +78,7 @@ class Remediator(Model):
     """Faults that it repairs, in this order where a host has several. Faults of accelerators are
     ignored on pools without accelerators."""
     eviction: Eviction = Field(default=Eviction.EVICT, strict=False)
-    """How pods are removed from a host before its reboot (node-operation-controller)."""
+    """Method by which pods leave a host before its reboot (node-operation-controller)."""
     max_unavailable: Annotated[int, Field(ge=1, le=100)] = 1
     """Hosts of one pool that may be unavailable at a time, rollouts included. medik8s starts no
     repair while more hosts than this have a fault."""
@@ -141,7 +141,7 @@ class Remediation(Model):
     medik8s: Medik8s = Medik8s()
     """Settings of medik8s, for remediators of its kind."""
     device_taints: bool = False
-    """Whether a DeviceTaintRule takes a single faulty device out of use, so that the host's other
+    """True if a DeviceTaintRule takes a single faulty device out of use, so that the host's other
     devices stay in use. Needs a DRA driver."""
 
     def may_be_faulty(self, kind: RemediatorKind, machines: int) -> int:

@@ -91,13 +91,13 @@ class Priority(Model):
     name: Annotated[
         str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$", examples=["normal"])
     ]
-    """What pods write as priorityClassName."""
+    """Name that pods write as priorityClassName."""
     value: Annotated[int, Field(ge=-1_000_000_000, le=1_000_000_000)]
     """Priority value: pods with a higher value are scheduled first."""
     preempts: bool = True
-    """Whether its pods may preempt pods with a lower value."""
+    """True if its pods may preempt pods with a lower value."""
     default: bool = False
-    """Whether pods that name no PriorityClass get this one."""
+    """True if pods that name no PriorityClass get this one."""
 
 
 class EphemeralStorage(Model):
@@ -142,7 +142,7 @@ class OffPeak(Model):
     end: Clock = "08:00"
     """Time at which it ends; on the next day if that is earlier than the start."""
     weekends: bool = True
-    """Whether all hours of Saturday and Sunday are off-peak."""
+    """True if all hours of Saturday and Sunday are off-peak."""
     first_day: Day
     """First day that it starts on."""
     last_day: Day

@@ -12,7 +12,7 @@ from schemas.model.primitives import DnsLabel, Model
 from schemas.model.vocabulary import SecretStoreKind
 
 PLACEHOLDER = re.compile(r"\{([a-z]*)\}")
-"""What a Secret's own is put in for; that only known ones stand there is a rule."""
+"""A placeholder for a value of the Secret; a rule refuses unknown ones."""
 
 
 class SecretStore(Model):
@@ -21,7 +21,7 @@ class SecretStore(Model):
     name: DnsLabel
     """Name of the store."""
     kind: SecretStoreKind = Field(default=SecretStoreKind.CLUSTER, strict=False)
-    """Whether it is the cluster's, or one of each namespace that has a Secret."""
+    """One store for the cluster, or one in each namespace that has a Secret."""
 
 
 class Secrets(Model):

@@ -73,7 +73,7 @@ class Cluster(Model):
     port: Annotated[int, Field(ge=1, le=65535)] = 6443
     """TCP port of the Kubernetes API."""
     virtual_ip: VirtualIp = Field(default=VirtualIp.ARP, strict=False)
-    """How the endpoint is served: by a virtual IP, or by an external load balancer."""
+    """The endpoint's server: a virtual IP, or an external load balancer."""
     pods: Annotated[Network, Field(examples=["10.64.0.0/12"])]
     """Network of pods; each node takes a /24 of it."""
     services: Network
@@ -186,7 +186,7 @@ class Rollout(Model):
     max_surge: Annotated[int, Field(ge=0, le=100)] = 0
     """Machines made before old ones are deleted; each needs a spare host."""
     by_zone: bool = False
-    """Whether each zone is its own MachineDeployment, with its own max_unavailable."""
+    """True if each zone is its own MachineDeployment, with its own max_unavailable."""
     drain_timeout_seconds: Seconds = 3600
     """Seconds that a drain may wait for pods; after that they are killed."""
 
@@ -218,7 +218,7 @@ class Taint(Model):
     value: LabelValue = ""
     """Value of the taint."""
     effect: TaintEffect = Field(strict=False)
-    """What it does to pods that do not tolerate it."""
+    """The effect on pods that do not tolerate the taint."""
 
 
 class Pool(Model):
@@ -272,7 +272,7 @@ class SiteFile(Model):
     zones: Annotated[list[Zone], Field(min_length=1, max_length=64)]
     """Network zones."""
     first_boot: FirstBoot
-    """What a host needs at its first boot."""
+    """Settings of a host's first boot."""
     pools: Annotated[list[Pool], Field(min_length=1, max_length=100)]
     """Pools of hosts."""
     hardware: dict[DnsLabel, HardwareProfile] = {}

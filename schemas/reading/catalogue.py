@@ -16,7 +16,7 @@ from schemas.reading.yaml_reader import Document, read_yaml
 
 CATALOGUE = Path(__file__).resolve().parent.parent / "catalogue"
 SHOWN = "schemas/catalogue"
-"""How a catalogue's files are named in what a person reads."""
+"""Path of a catalogue's files in texts that a person reads."""
 
 
 class Catalogue(Model):

@@ -61,8 +61,8 @@ REFERENCES: frozenset[Path] = frozenset(
 """Fields that name a Secret or a key in one, in which people put the secret itself; without the
 numbers of items."""
 ROUTING_KEY = re.compile(r"(?=.*[0-9])[0-9A-Za-z]{32,}")
-"""What is no name of a Secret or of a key in it but a secret: PagerDuty's routing keys are 32
-letters and digits (PagerDuty, Events API v2)."""
+"""A secret in place of a Secret's name or key: PagerDuty's routing keys are 32 letters and digits
+(PagerDuty, Events API v2)."""
 
 
 class Literal(NamedTuple):

@@ -42,7 +42,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 def has_site(folder: Path, name: str) -> bool:
-    """Whether a folder has a file of a site, as ``names_in`` says of all; without a look at all."""
+    """True if a folder has the file of a site, by the rule of ``names_in``, without listing it."""
     if not name or "/" in name or name.startswith("."):
         return False
     files = (folder / f"{name}{ending}" for ending in _SITE_ENDINGS)

@@ -26,7 +26,7 @@ __all__ = ["TODO", "parse", "place", "readable", "schema_at", "value_at"]
 
 M = TypeVar("M", bound=Model)
 TODO = "TODO"
-"""How a value starts that only a person knows and that is still to be written."""
+"""Start of a value that only a person knows and that is still to be written."""
 MAX_PROBLEMS = 500
 """More than a person reads at once; it also bounds the time that a hostile file can take."""
 _CODES = {code.value: code for code in Code}

@@ -28,7 +28,7 @@ TYPES: Mapping[str, str] = {
     "model_type": "a map",
     "model_attributes_type": "a map",
 }
-"""What pydantic asked for, by its kind of error, where another type of value stands."""
+"""The expected type in words, by pydantic's kind of error."""
 _BOUNDS: Mapping[str, tuple[str, str]] = {
     "greater_than_equal": ("ge", "{shown} is less than {bound}"),
     "less_than_equal": ("le", "{shown} is more than {bound}"),

@@ -46,7 +46,7 @@ _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _TYPED = frozenset({"", *"~nNtTfF+-.0123456789"})
-"""What a scalar that is no text starts with; the look at it spares most scalars all others."""
+"""First characters of scalars that are not text; this test spares most scalars all others."""
 _NUMBER = re.compile(
     r"(?P<decimal>[-+]?[0-9]+)|0o(?P<octal>[0-7]+)|0x(?P<hex>[0-9a-fA-F]+)"
     r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"

@@ -10,7 +10,7 @@ from schemas.model.codes import Code
 from schemas.rules.finding import Finding, Path
 
 _MOUNTED = ("/var/lib/kubelet/device-plugins", "/var/lib/kubelet/pod-resources")
-"""What every device plugin or exporter gets (components/accelerators/plugins.py)."""
+"""Paths mounted into every device plugin or exporter (components/accelerators/plugins.py)."""
 
 
 def program_settings(site: Site) -> Iterator[Finding]:

@@ -27,8 +27,8 @@ from schemas.rules.finding import Finding, Path
 _BARE = re.compile(r"device\.(?:attributes|capacity)\[[^\]]*\]\.(\w+)")
 """An attribute or a capacity that is read as if every device had it."""
 OPERATOR_RESOURCE = "nvidia.com/gpu"
-"""What the operator's device plugin advertises (NVIDIA/k8s-device-plugin, which it runs without a
-configuration of names)."""
+"""The resource that the operator's device plugin advertises (NVIDIA/k8s-device-plugin, which it
+runs without a configuration of names)."""
 _OF_ITS_PROGRAM = ("image", "args", "env", "host_paths", "capabilities", "privileged")
 OPERATOR_SERIES = "v26.3."
 """The operator's versions that objects are written for; in 26.7 an NVIDIADriver of theirs would be

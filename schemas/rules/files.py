@@ -14,10 +14,10 @@ from schemas.model.vocabulary import PodNetworkInstall
 from schemas.rules.finding import Finding, Path, TextPlace, attempt
 
 MAX_MANIFEST_BYTES = 900_000
-"""What one ConfigMap holds with room to spare (etcd refuses requests over 1.5 MiB, the API server
-ConfigMaps over 1 MiB)."""
+"""Bytes that one ConfigMap holds with room to spare (etcd refuses requests over 1.5 MiB, the API
+server ConfigMaps over 1 MiB)."""
 MAX_FILE_CHARACTERS = 10_240
-"""What one file of a host's first boot may hold (KubeadmConfigSpec, files[].content)."""
+"""Characters that one file of a host's first boot may hold (KubeadmConfigSpec, files[].content)."""
 MANIFESTS: Path = ("cluster", "pod_network", "manifests")
 _NETWORK = re.compile(r'"Network":\s*"([0-9./]+)"')
 _BEGIN, _END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"

@@ -18,7 +18,7 @@ from schemas.rules.remediation import has_remediator
 _PLACE: Path = ("monitoring",)
 _ROUTES = ("critical", "warning")
 _DRAIN_SECONDS = 300
-"""What a repair takes besides the reboot at the least: a drain is looked at once a minute, twice
+"""Least seconds of a repair besides the reboot: a drain is checked once a minute, twice
 where there are pods (pfnet-research/node-operation-controller 0ac94deb, DrainInterval)."""
 
 

@@ -20,7 +20,7 @@ RDMA_IMAGE, SRIOV_IMAGE = "rdma-shared-device-plugin", "sriov-device-plugin"
 LARGEST_INFINIBAND_MTU = 4092
 """A packet of InfiniBand holds 4096 bytes, 4 of them IPoIB's header (RFC 4391)."""
 _SHARED_BY_POOLS = ("link", "vlan", "addresses", "driver", "rdma")
-"""What a resource says of its network, or of what a pod gets: the same in each pool."""
+"""Fields of a resource on its network or its driver: they are the same in each pool."""
 
 
 def device_names(at: InPool) -> Iterator[Finding]:

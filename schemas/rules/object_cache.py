@@ -23,8 +23,8 @@ HOSTS_EXPONENT, FEWEST_ENTRIES = 2.2, 1021
 """A table has as many entries as hosts to this power, and no fewer than this: then the loss of one
 host moves at most twice its share of the keys (docs/hashing.md, which says how it was measured)."""
 _MOVES_EXPONENT, _MOST_TIMES = 0.65, 5.0
-"""What a lost host moves over its share is 1 + (hosts ** 2.2 / entries) ** 0.65, within 13 % up to
-5 times (docs/hashing.md)."""
+"""A lost host moves 1 + (hosts ** 2.2 / entries) ** 0.65 times its share, within 13 % up to 5 times
+(docs/hashing.md)."""
 SMALLEST_SHARE = 64 * MIB
 """A server keeps no object larger than its share of the bucket: less room than this for the files
 of a dataset is a quota mistaken for that of one host."""

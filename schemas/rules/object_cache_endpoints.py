@@ -24,10 +24,10 @@ MOST_BY_DNS = 64
 for the name (RFC 1035, 4.1; RFC 6891). Beyond, each Envoy asks twice each time, and over TCP."""
 LARGEST_CONFIG_MAP = 2**20
 BUCKET_BYTES, NAMESPACE_BYTES = 100, 4
-"""What a bucket takes in the file of buckets, and each of its namespaces, besides their names
+"""Bytes of a bucket in the file of buckets, and of each of its namespaces, besides their names
 (components/object_cache/buckets.py)."""
 ENDPOINT_BYTES = 152
-"""What a server takes in the file of endpoints besides its name and address (components/
+"""Bytes of a server in the file of endpoints, besides its name and address (components/
 object_cache/endpoints.py)."""
 _API_AUDIENCES = ("https://kubernetes.default.svc", "kubernetes.default.svc", "api")
 _DOCKER_INDEX = "index.docker.io"

@@ -26,8 +26,8 @@ SERVER_VARIABLES = {
     "CACHE_PORT": "cache.server.port",
     "CACHE_HOST": "the host's address",
 }
-"""What every server finds in its environment, and where it comes from (components/object_cache/
-server.py)."""
+"""Environment variables of every server, with the field that each comes from
+(components/object_cache/server.py)."""
 _KUBELET_VARIABLES = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 """By these a program finds the Kubernetes API, which the server asks whether a token is good; what
 a pod says itself goes before (Kubernetes 1.34, pkg/kubelet/kubelet_pods.go,

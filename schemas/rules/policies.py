@@ -17,7 +17,7 @@ from schemas.model.policies import CelRule
 from schemas.rules.finding import Finding, Path
 
 MAX_DAYS = 2 * 366
-"""How far the end of an exception may be away. What is within it stays so as time goes by."""
+"""Most days until the end of an exception. An end within them stays valid as time goes by."""
 _PLACE: Path = ("policies",)
 _KIND = re.compile(
     r"(?:(?P<group>[a-z0-9]([-a-z0-9.]*[a-z0-9])?)/)?v[0-9]+(?:(?:alpha|beta)[0-9]+)?/(?P<name>[a-z]+)"

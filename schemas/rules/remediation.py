@@ -28,7 +28,7 @@ _NEEDS = {
     Fault.ACCELERATOR_ERROR: "NVIDIA accelerators, whose driver reports such errors",
     Fault.PCIE_LINK_DEGRADED: "accelerators whose pci.link_width is known",
 }
-"""What a pool needs for a fault of accelerators (``Site.faults``)."""
+"""Devices that a pool needs for each fault of accelerators (``Site.faults``)."""
 
 
 def remediators(site: Site) -> list[tuple[Path, Remediator]]:

@@ -31,7 +31,7 @@ _PERL = {
     r"(?<!\\)(\\\\)*\(\?": ("(?…)", "leave ?: out, or the whole group"),
     r"(?<!\\)(\\\\)*[*+?}]\?": ("lazy repeats", "leave the ? out: only whole lines are counted"),
 }
-"""What regular expressions of Perl and Python have and grep -E has not, with a way out."""
+"""Syntax of Perl's and Python's regular expressions that grep -E lacks, with an alternative."""
 
 
 def disk_folders(site: Site) -> Iterator[Finding]:

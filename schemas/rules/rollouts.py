@@ -15,7 +15,7 @@ from schemas.rules.finding import Finding
 from schemas.rules.scope import InPool
 
 STARTUP_MARGIN_SECONDS = 600
-"""What a start takes besides the re-image: waiting for a host, power-on, joining."""
+"""Seconds of a start besides the re-image: waiting for a host, power-on, joining."""
 
 
 def rollout_settings(at: InPool) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ from tools.toolchain import locate
 
 pytestmark = pytest.mark.scheduling
 WHOLE = {"nvidia.com/gpu": "8"}
-"""What a pod asks for that has a node's accelerators to itself."""
+"""Requests of a pod that has a node's accelerators to itself."""
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.scheduling, pytest.mark.proofs(3)]
 
 ANYWHERE = [{"operator": "Exists"}]
 CARDS = {"v100": (V100, 8), "h100": (H100, 8), "t4": (T4, 1), "mncore": (MNCORE, 8)}
-"""What pods ask for to get onto hosts of a pool, and how many cards such a host has."""
+"""Requests that lead to hosts of a pool, and the number of devices of such a host."""
 SPARES = {"v100": 1}
 OURS = ("RuntimeClass", "DeviceClass", "AdmissionPolicy", "AdmissionPolicyBinding")
 FAKE_KIND = {

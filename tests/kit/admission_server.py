@@ -56,7 +56,7 @@ ON_CALL = User("on-call")
 """An operator who may also change the binding of node-marks."""
 KUBELET = User("system:node:n", ("system:nodes",))
 MANAGER = User("system:kube-controller-manager")
-"""What all controllers are where they have no accounts of their own."""
+"""The account of all controllers that have none of their own."""
 CONTROLLER = account("kube-system", "daemon-set-controller")
 NAMESPACES = account("kube-system", "namespace-controller")
 REMEDIATOR = account("node-remediation", "turns")

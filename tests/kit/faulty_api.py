@@ -40,7 +40,7 @@ class Fault:
 
 NONE = Fault()
 Rule = Callable[[str, str], Fault]
-"""What becomes of a method and a path."""
+"""Returns the fault of a request by its method and path."""
 
 
 def sound(_method: str, _path: str) -> Fault:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from components.making.promql import Exporter
 
 TARGET_LABELS = ("job", "instance", "namespace", "pod", "node", "pool")
-"""What every target of a pod of Foresite's has: ``node`` is the name of its node, ``pool`` the
-value of the pod's label of the pool (DaemonSets alone)."""
+"""Labels of every target that is a pod of Foresite's: ``node`` is the name of its node, ``pool``
+the value of the pod's label of the pool (DaemonSets alone)."""
 DETECTOR, CONTROLLER = "node-problem-detector", "node-operation-controller"
 SCHEDULER, KUEUE, VOLCANO = "scheduler", "kueue", "volcano"
 DCGM, CACHE_SERVER, ENVOY = "dcgm-exporter", "cache-server", "envoy"

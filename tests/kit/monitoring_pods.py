@@ -50,7 +50,7 @@ OUTSIDE = (
 
 
 STRANGER = OUTSIDE[1]._replace(namespace="team-a", of="Deployment kueue of a team")
-"""What anybody may run: pods with the labels of those that are shown a token."""
+"""Pods that anybody may run: with the labels of pods that are shown a token."""
 
 
 def every_object(site: Site) -> Iterator[Json]:

@@ -81,7 +81,7 @@ class Case(NamedTuple):
     late: int = 2
     back: int = 10
     ends: bool = True
-    """Whether the alert ends with the fault; else by time alone."""
+    """True if the alert ends with the fault; else by time alone."""
 
 
 class Run(NamedTuple):

@@ -42,7 +42,7 @@ PIECES = (
     "\u202e", "\u2066", "\u200b", "\ufeff", "\u2028", "\u0301", "\u05d0", "\U000e0041", "\ud800",
     "{{ 7*7 }}", "{% raw %}", "&lt;", "&#64;", "&", "'", '"', "=cmd()", "%s", "{}", "\0", "word",
 )  # fmt: skip
-"""What breaks out of quotes somewhere, one piece of it each."""
+"""Pieces of text that break out of quotes somewhere."""
 
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=8).map("".join)
 

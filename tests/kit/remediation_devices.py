@@ -26,7 +26,7 @@ Filesystem     {unit} Used Available Capacity Mounted on
 /dev/md0 3750000000 1000000 3749000000 {data}% {host}/srv/nvme
 devtmpfs 0 0 0 - {host}/srv/nvme/none
 """
-"""What df says in its POSIX form."""
+"""Output of df in its POSIX form."""
 
 
 class Said(NamedTuple):

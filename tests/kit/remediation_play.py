@@ -31,7 +31,7 @@ _NOTE = "remediation.foresite.dev/reboot"
 _OTHER = "Another NodeOperation"
 """How the reason of an operation begins that waits for another of its node."""
 _REFUSED = "Cannot do a Pod due to PDB"
-"""What the controller logs of an eviction that a budget forbids (v0.2.2,
+"""The controller's log of an eviction that a budget forbids (v0.2.2,
 controllers/eviction_stragegy.go)."""
 
 
@@ -66,7 +66,7 @@ class Play:
     """More of one pool than a host's faults can be."""
     namespace: str
     done: dict[str, Future[None]] = field(default_factory=dict, kw_only=True)
-    """What was done to a node meanwhile, by the node."""
+    """Work on each node in the meantime, by its name."""
     restarts: threading.Lock = field(default_factory=threading.Lock, kw_only=True)
 
     @property

@@ -119,7 +119,7 @@ def _filled(site: Site, train_job: Json, every: list[Json]) -> Json:
 
 
 _KEYS = {"containers": "name", "env": "name", "volumes": "name", "volumeMounts": "mountPath"}
-"""What tells entries of a list apart in strategic merge patches (k8s.io/api, core/v1/types.go)."""
+"""Merge keys of lists in strategic merge patches (k8s.io/api, core/v1/types.go)."""
 
 
 def _merge(into: Any, patch: Any) -> None:

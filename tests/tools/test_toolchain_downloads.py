@@ -299,7 +299,7 @@ CASES = {
     "slow": ("too slow", {"OVERALL_SECONDS": 0.2}),
     "silent": ("not reached", {"CONNECT_SECONDS": 0.2}),
 }
-"""What a person is told, and the bounds that are lowered."""
+"""Texts that a person reads, and the limits that are lowered."""
 
 
 def failing(publisher: Publisher, case: str) -> Answer:

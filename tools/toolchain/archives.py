@@ -37,7 +37,7 @@ _SPELLINGS = {
     "linux-aarch64": {"os": "linux", "arch": "arm64", "cpu": "arm64"},
     "darwin-arm64": {"os": "darwin", "arch": "arm64", "cpu": "arm64"},
 }
-"""How publishers spell the platforms of cache.platform_tag."""
+"""Spellings of the platforms of cache.platform_tag by publishers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 from urllib.request import Request, build_opener
 
 CONNECT_SECONDS = 3.0
-"""How long a host may take to answer at all; all hosts are asked at the same time."""
+"""Seconds that a host may take to answer; all hosts are asked at the same time."""
 STALL_SECONDS = 20.0
-"""How long a download may stand still."""
+"""Seconds that a download may pause."""
 OVERALL_SECONDS = 600.0
-"""How long one download may take: a build of the same part takes no longer."""
+"""Seconds that one download may take: a build of the same part takes no longer."""
 MOST_BYTES = 512 * 1024**2
 _CHUNK_BYTES = 1 << 16
 _FAILURES = (OSError, HTTPException, ValueError)

@@ -16,7 +16,7 @@ from schemas.model.remediation import Xids
 from schemas.model.vocabulary import Fault
 
 DEVICE = "max by (node, gpu, UUID, pci_bus_id)"
-"""What a device is called, whichever pod of the exporter tells of it."""
+"""Labels that identify a device, whichever pod of the exporter reports it."""
 SHOWN = "1h"
 """How long an error that happens once is shown."""
 DESCRIPTION = (

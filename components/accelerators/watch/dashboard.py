@@ -7,7 +7,7 @@ from schemas.facts.site import Site
 
 
 def cards(site: Site) -> list[Panel]:
-    """How busy, how hot and how well devices are, as NVIDIA's exporter has it."""
+    """Use, temperature and health of devices, from NVIDIA's exporter."""
     asked = by(site, DCGM)
     return [
         panel(

@@ -37,7 +37,7 @@ _LIMIT = path("spec.remediation.triggerIf.unhealthyLessThanOrEqualTo")
 _TEMPLATE = path("spec.remediation.templateRef")
 _STARTUP = path("spec.checks.nodeStartupTimeoutSeconds")
 DEFAULT_STARTUP_SECONDS = 600
-"""What the webhook writes where nothing is said."""
+"""Seconds that the webhook writes if the object sets none."""
 _ROLLING = {
     workers.KIND: workers.ROLLING_FIELDS,
     controlplane.KIND: controlplane.ROLLING_FIELDS,
@@ -130,7 +130,7 @@ def _startup(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iter
 
 
 def _seconds(manifest: Manifest | None) -> int:
-    """How long a machine may take to start; 0 for as long as it likes."""
+    """Seconds that a machine may take to start; 0 for no limit."""
     said = value(manifest, *_STARTUP) is not ABSENT
     return number(manifest, *_STARTUP) if said else DEFAULT_STARTUP_SECONDS
 

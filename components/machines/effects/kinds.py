@@ -15,6 +15,6 @@ HOST = "BareMetalHost.metal3.io"
 ADDRESS_POOL = "IPPool.ipam.metal3.io"
 
 TEMPLATES = (CONFIG_TEMPLATE, DATA_TEMPLATE, MACHINE_TEMPLATE)
-"""What machines are made from."""
+"""Kinds of the templates that machines are made from."""
 GUARDS = (kinds.POLICY, kinds.POLICY_BINDING)
 """They refuse an upgrade of workers before their control plane (components/machines/upgrade.py)."""

@@ -11,7 +11,7 @@ from components.monitoring.alerts import capacity, disks, inventory, nodes, watc
 from schemas.facts.site import Site
 
 INTERVAL = "1m"
-"""How often rules are evaluated."""
+"""Time between two evaluations of the rules."""
 
 
 def groups(site: Site, components: Sequence[Watched]) -> list[Json]:

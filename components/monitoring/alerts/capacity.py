@@ -29,7 +29,7 @@ from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 
 REQUESTED = "foresite:accelerators_requested:namespace"
-"""What pods of a namespace have, by ``model``: those that are placed, and have not ended."""
+"""Accelerators of a namespace's pods that are placed and have not ended, by ``model``."""
 
 
 def rules(site: Site) -> list[Json | Alert]:

@@ -38,7 +38,7 @@ REINSTALLED = "2h"
 SETTLED_HOURS = 4
 """Without a new Node for so long, no rollout or repair of a pool goes on."""
 REPLACE_SECONDS = 3600
-"""How long Cluster API may take to delete the Machine of a failed node."""
+"""Seconds that Cluster API may take to delete the Machine of a failed node."""
 
 
 def rules(site: Site) -> list[Json | Alert]:

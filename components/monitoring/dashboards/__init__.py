@@ -14,7 +14,7 @@ from schemas.facts.site import Site
 from schemas.model.monitoring import Monitoring
 
 LONGEST_UID = 40
-"""What Grafana takes (11.6, pkg/util/shortid_generator.go, IsShortUIDTooLong)."""
+"""Characters that Grafana allows (11.6, pkg/util/shortid_generator.go, IsShortUIDTooLong)."""
 UID_TAIL = 10
 """Digits of the hash at the end of an address that would be longer."""
 

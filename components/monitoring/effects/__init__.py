@@ -25,7 +25,7 @@ _MEANS = {
     "AlertmanagerConfig.monitoring.coreos.com": "who is notified of alerts",
     "ConfigMap": "a file for Prometheus, Alertmanager, Grafana or kube-state-metrics",
 }
-"""What each kind is to whoever watches the site."""
+"""The meaning of each kind for a person who monitors the site."""
 _FIELDS = {"ConfigMap": ("data", "binaryData", "immutable")}
 
 

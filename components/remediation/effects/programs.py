@@ -33,7 +33,7 @@ ENDS = {
     "operation is not deleted before the controller goes",
     TURNS: f"no repair begins any more, and nothing removes {FAULTY_TAINT} from a node",
 }
-"""What the end of a program means."""
+"""Consequences of the end of each program."""
 OTHERS = "nobody does its work any more; what it made stays"
 WITH_IT = (
     "it goes with its program, which alone used it: that is judged there; a reboot under way may "

@@ -31,7 +31,7 @@ from schemas.model.remediation import ALWAYS_REPAIRED, Remediation
 from schemas.model.vocabulary import Fault, RemediatorKind
 
 CHECKED = "foresite:faults_checked:pool"
-"""How many faults are looked for on each node of a pool."""
+"""Number of faults that are checked on each node of a pool."""
 QUARANTINED = "foresite:node_quarantined:info"
 """1 for each node that repairs did not help."""
 REPAIRS = "foresite:node_repair:info"

@@ -30,9 +30,9 @@ from schemas.model.scheduling import OffPeak
 from schemas.model.vocabulary import BackendKind
 
 WAITING = "foresite:accelerators_waiting:pod"
-"""What each pod asks for that a scheduler could not place, by ``model``."""
+"""Requests of each pod that a scheduler could not place, by ``model``."""
 ADMITTED = "30m"
-"""How long a job that was admitted shows that its queue moves."""
+"""Time for which an admitted job shows that its queue moves."""
 WARN_DAYS = 14
 DAY = 86400
 

@@ -200,5 +200,5 @@ def _of_objects(found: Remains) -> Iterator[str]:
 
 
 def count_text(objects: tuple[Ident, ...]) -> str:
-    """How many objects, and the first by name, for a person."""
+    """The number of objects, and the first names, for a person."""
     return f"{len(objects)}: {few(objects, _SHOWN)}"

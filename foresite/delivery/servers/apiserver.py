@@ -30,7 +30,7 @@ _BUSY = {429, 500, 502, 503, 504}
 """Answers after which asking again may help: too many requests, and faults of the server; 500 is
 also what the proxy says, in plain text, where it does not reach the server."""
 _FOR_GOOD = ("tls: ", "getting credentials")
-"""What the proxy says where asking again cannot help."""
+"""Texts of the proxy's errors that a retry cannot mend."""
 
 
 class NoAnswerError(Exception):

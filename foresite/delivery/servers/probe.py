@@ -35,11 +35,11 @@ class Need(IntEnum):
     """How much is asked; each includes what is above it."""
 
     ANSWER = 1
-    """Whether it answers."""
+    """The server answers."""
     KINDS = 2
-    """Whether it serves the kinds that the site makes, with the fields that it sets."""
+    """It serves the kinds that the site makes, with the fields that the site sets."""
     WRITE = 3
-    """Whether the account may make and change them, and delete what leaves."""
+    """The account may create and change them, and delete those that leave the site."""
 
 
 class Objects(NamedTuple):

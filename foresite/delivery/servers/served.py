@@ -18,7 +18,7 @@ _SETTLE = 5.0
 """Seconds for which fields that a server does not know are asked for again: right after a
 definition is installed, its document is still the old one."""
 _ABOVE = {"apiVersion", "kind", "metadata", "status"}
-"""What every object has, whatever its schema says."""
+"""Fields that every object has, whatever its schema says."""
 _SHOWN = 6
 
 Map = Callable[..., Iterable[Any]]

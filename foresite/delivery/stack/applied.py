@@ -16,7 +16,7 @@ from preview.states.fleet import changed_sites, differing
 from preview.states.snapshot import GitError, at, changed_files, commit_of, work_tree
 
 PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "uv.lock")
-"""What decides, besides a site's own data, which objects are registered and how."""
+"""Paths of the program that registers the objects, besides the site's own data."""
 _CATALOGUE = "schemas/catalogue/"
 _HISTORY = "100"
 """Updates of a stack that are looked through for the last one that went well."""
@@ -44,7 +44,7 @@ class Touched(NamedTuple):
 
     @property
     def many(self) -> float:
-        """How many sites."""
+        """The number of sites that the change concerns; infinite if it changes the program."""
         return float("inf") if self.program else len(self.sites)
 
 
@@ -62,7 +62,7 @@ class Commits:
         return sorted({*data, *changed_files(self._root, self.head, None, PROGRAM)})
 
     def standing(self, site: str, record: Record | None, under_way: str = "") -> Standing:
-        """How a site stands whose stack's history ends with ``record``.
+        """The state of a site whose stack's history ends with ``record``.
 
         Raises GitError where HEAD is not known to contain what was applied: to apply HEAD might
         take the site back.

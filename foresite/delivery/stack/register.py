@@ -19,9 +19,9 @@ _SECONDS_BETWEEN_LINES = 5.0
 _FORCE = "PULUMI_K8S_ENABLE_PATCH_FORCE"
 """The provider's switch to take a field from another manager (pulumi-kubernetes 4.25)."""
 _NOISE = ("KeyboardInterrupt", "During handling of the above exception")
-"""What a program says that the engine stops because something else failed."""
+"""Output of a program that the engine stops because something else failed."""
 _NOT_SAVED = "failed to save snapshot"
-"""What Pulumi says where it could not write its state; what it left may be half a file."""
+"""Pulumi's error when it cannot write its state; the file that it leaves may be incomplete."""
 _COMPLAINTS = 30
 """Lines of what Pulumi complains of that are shown; the log has them all."""
 

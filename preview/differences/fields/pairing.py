@@ -17,7 +17,7 @@ from preview.differences.fields.listkeys import items_by_key, matching
 from schemas.kubernetes.quantities import quantity
 
 MAX_NESTED = 3
-"""How deep texts with data may lie in data that itself was in a text."""
+"""Greatest depth of texts with data inside data that itself was in a text."""
 
 Laid = tuple[Any, Any] | None
 """Both sides, laid out alike; None where they mean the same."""

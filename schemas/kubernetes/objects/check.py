@@ -107,7 +107,7 @@ class _ListKeys:
 
 
 def _fits(name: str, obj: Any) -> bool:
-    """Whether an object of a known kind fits its schema.
+    """True if an object of a known kind fits its schema.
 
     To compile what objects need of that takes a tenth of the time that the whole takes. What the
     part takes, the whole takes; what is wrong with an object, the whole tells.
@@ -139,7 +139,7 @@ def _keys(value: Any) -> Iterator[str]:
 
 
 _OFTEN = 8
-"""How often objects of a kind may have new keys, until the whole schema is cheaper."""
+"""Times that objects of a kind may have new keys, until the whole schema is cheaper."""
 _parts: dict[str, tuple[frozenset[str], int, jsonschema_rs.Draft4Validator | None]] = {}
 """For each kind the keys of objects so far, how often there were more, and what judges them."""
 

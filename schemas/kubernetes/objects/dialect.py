@@ -20,7 +20,7 @@ WORTH_SHARING = 200
 REF = "$ref"
 LISTS_OF_SCHEMAS = ("allOf", "anyOf", "oneOf")
 NESTED = ("additionalProperties", "items")
-"""What describes values inside a value; ``not`` only adds conditions to what is described."""
+"""Keywords that describe values inside a value; ``not`` only adds conditions."""
 SCHEMAS = (*NESTED, "not")
 
 BOUNDS = frozenset(
@@ -80,7 +80,7 @@ DROPPED = frozenset(
     )
 )
 RULE_FACTS = ("rule", "reason", "fieldPath", "optionalOldSelf")
-"""What is kept of a CEL rule: its message is a text."""
+"""Fields of a CEL rule that are kept; its message is prose."""
 
 INTEGER_FORMATS = {"int32": 2**31, "int64": 2**63}
 """Format -> the first number that does not fit."""

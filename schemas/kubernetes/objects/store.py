@@ -11,7 +11,7 @@ from schemas.kubernetes.objects.dialect import Schema, expand
 DATA = Path(__file__).resolve().parent / "data"
 NATIVE = "kubernetes.json"
 REPEATED = "repeated.json"
-"""What CRDs repeat, by name."""
+"""File of the schemas that CRDs repeat, by name."""
 
 
 @dataclass(frozen=True, slots=True)

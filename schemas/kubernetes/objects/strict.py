@@ -47,7 +47,7 @@ NAMES: dict[str, Schema] = {
         for kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
     },
 }
-"""What an object may be called, where that is not a DNS subdomain. Source of these and of the keys
+"""Schemas of names that are not a DNS subdomain, by kind. Source of these and of the keys
 above: k8s.io/apimachinery pkg/util/validation, and ValidateName of each kind."""
 
 

@@ -41,7 +41,7 @@ MACHINES = "machines"
 Change = Callable[[Site], Site]
 PROXY = Proxy(http="http://proxy.example:3128")
 NO_OBJECT: tuple[Path, ...] = (("apiVersion",), ("kind",), ("metadata", "name"))
-"""What no object can be without."""
+"""Fields that every object has."""
 DELETE = "cluster.x-k8s.io/delete-machine"
 
 

@@ -36,9 +36,9 @@ PROTECTED = {
     "Metal3Cluster",
     "Namespace",
 }
-"""What destroys machines or their addresses when it is deleted."""
+"""Kinds whose deletion destroys machines or their addresses."""
 KEPT = {"KubeadmConfigTemplate", "Metal3DataTemplate", "Metal3MachineTemplate"}
-"""What old MachineSets may still refer to."""
+"""Kinds that old MachineSets may still refer to."""
 
 
 @pytest.fixture(params=sorted(every_site()))

@@ -78,7 +78,7 @@ def test_a_reader_of_yaml_1_2_reads_what_was_written(value: Any) -> None:
 
 
 REFUSED = {Code.FILE_CHARACTER, Code.FILE_EMPTY, Code.YAML_MERGE_KEY, Code.YAML_NUMBER}
-"""What our own reader refuses in a site file, though it is YAML."""
+"""Codes of YAML that our own reader refuses in a site file."""
 
 
 @given(st.dictionaries(texts, plain, min_size=1, max_size=4))

@@ -43,7 +43,7 @@ REASONS = {
     "sysctls": "forbidden sysctls",
     "windows-host-process": "hostProcess",
 }
-"""What the API server says of each control (pod-security-admission v0.34.3, policy/check_*.go,
+"""The API server's message for each control (pod-security-admission v0.34.3, policy/check_*.go,
 ForbiddenReason)."""
 BASELINE = {
     "capabilities-added": "non-default capabilities",
@@ -53,7 +53,7 @@ BASELINE = {
     "host-ports": "hostPort",
     "privileged": "privileged",
 }
-"""What the level baseline refuses of that which sites have."""
+"""Controls of the level baseline that sites break, with the API server's message."""
 LEVELS = ("restricted", "baseline", "privileged")
 """From the strictest."""
 

@@ -13,7 +13,7 @@ from tests.kit.monitoring_sites import SITES, exporters, groups
 
 SUFFIXES = ("_bucket", "_count", "_sum")
 IN_TEXTS = re.compile(r"topk\(1, (foresite:[a-z0-9_:]+)\{(\w+)=")
-"""What summaries ask for: no metric, but what is recorded."""
+"""Recorded series that summaries query; they query no metric."""
 
 
 def rules(site: Site) -> list[Json]:

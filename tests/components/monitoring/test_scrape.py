@@ -92,7 +92,7 @@ def test_annotations_and_targets_say_the_same(site: Site, scrape: Scrape) -> Non
 
 
 OWN = set(Exporter)
-"""What the site's Prometheus asks already."""
+"""Exporters that the site's Prometheus scrapes already."""
 
 
 @pytest.mark.parametrize("name", NAMES)

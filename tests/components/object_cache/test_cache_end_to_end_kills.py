@@ -78,7 +78,7 @@ class Traffic:
         self.cut: Counter[str] = Counter()
         """Answers that ended before they were whole, which a client takes for a miss."""
         self.errors: set[bytes] = set()
-        """What came with a status of 500 and above."""
+        """Bodies of answers with a status of 500 and above."""
         self.unchecked = 0
         """How often a server could not ask about a token: the API server had no processor time."""
 

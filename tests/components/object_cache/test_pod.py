@@ -47,7 +47,7 @@ STATUSES = [200, 404, 200, 200, 403, 404, 404, 404, 404, 200, 403, 403, 403, Non
 
 
 Said = tuple[list[Any], list[Any]]
-"""What the pod's Envoy answered before the hook, and after it."""
+"""Answers of the pod's Envoy before the hook, and after it."""
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,7 @@ OTHER_IMAGE = IMAGE.replace("v1.0.0", "v1.0.1")
 THROTTLED_TOO = with_scheduler(throttler="gangs")
 ONE_POOL = {**GANG, "pools": ["v100"]}
 RENAMED = {**GANG, "name": "gangs"}
-"""What is said beside what follows for hosts: `none` alone means nothing more."""
+"""Effects besides those on hosts: `none` alone means nothing more."""
 
 
 def side(made: Site) -> Side:

@@ -1,4 +1,4 @@
-"""What teams are guaranteed is there: the rule's arithmetic against the plan of real rollouts."""
+"""Accelerators guaranteed to teams exist: the rule's arithmetic against plans of real rollouts."""
 
 from typing import Any
 

@@ -53,7 +53,7 @@ SCHEDULERS = {
     "volcano": "volcano",
     "default": "default-scheduler",
 }
-"""What pods write as schedulerName, by the kind of the site (schemas/model/scheduling.py,
+"""Names that pods write as schedulerName, by the kind of the site (schemas/model/scheduling.py,
 Backend)."""
 HELPERS = {"ps", "launcher"}
 every_kind = pytest.mark.parametrize("kind", KINDS)

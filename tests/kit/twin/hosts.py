@@ -63,7 +63,7 @@ class FakeHosts:
         self.partly: set[str] = set()
         self.reboots: list[Reboot] = []
         self.errors: list[str] = []
-        """What went wrong in here, which no test should see."""
+        """Errors in here; no test should see one."""
         self._client = Client(access)
         self._mirror = Mirror(access)
         self._booting: set[str] = set()

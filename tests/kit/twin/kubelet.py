@@ -29,7 +29,7 @@ from tests.real.live.watch import Mirror
 _RESTART_SECONDS = 0.5
 """A kubelet's back-off begins with 10 s; here a container that has failed is started sooner."""
 _END_SECONDS = 5.0
-"""What a program that is told to end has left; in a cluster it is 30 s."""
+"""Seconds that a program has to end; in a cluster it is 30 s."""
 _MERGE = "application/strategic-merge-patch+json"
 _FIELD = re.compile(r"metadata\.(annotations|labels)\['(.+)'\]")
 
@@ -66,7 +66,7 @@ class Kubelet:
         self._containers: dict[str, _Container] = {}
         self._threads: list[threading.Thread] = []
         self.errors: list[str] = []
-        """What went wrong in here, which no test should see."""
+        """Errors in here; no test should see one."""
 
     def __enter__(self) -> Self:
         return self

@@ -14,7 +14,7 @@ from schemas.model.scheduling import Gang
 DEFAULT = "default-scheduler"
 GANG = "gang-scheduler"
 THROTTLED = "throttled-scheduler"
-"""What pods write as schedulerName."""
+"""Name that pods write as schedulerName."""
 
 BINARIES = {GANG: "kube-scheduler-gang", THROTTLED: "kube-throttler"}
 """The given executable (tools/toolchain/given.py) of each scheduler that cannot be built."""
@@ -24,7 +24,7 @@ SETTINGS = Gang(
 )
 NAMESPACE = "scheduling"
 THROTTLER = "kube-throttler"
-"""What throttles write as throttlerName."""
+"""Name that throttles write as throttlerName."""
 _PPROF_PORT = 6060
 """Where the gang scheduler would serve profiles on every interface (cmd/kube-scheduler)."""
 _THROTTLES = "schedule.k8s.everpeace.github.com"

@@ -28,7 +28,7 @@ BLOCKS = {
     "table", "thead", "tbody", "tr", "th", "td", "fence", "html_block", "inline", "hr",
 }  # fmt: skip
 LOOSE = re.compile(r"[A-Za-z0-9 .,;:!?()'%→…\[\]-]*")
-"""What may stand outside of code: words, numbers, and nothing that GitHub makes a link of."""
+"""Text that may stand outside of code: words, numbers, and nothing that GitHub makes a link of."""
 AUTOLINKED = re.compile(r"GH-\d|www\.|://|\b[0-9a-f]{7,40}\b|@|#")
 
 

@@ -62,7 +62,7 @@ class FakeMetal3:
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="fake Metal3", daemon=True)
         self.fault: Exception | None = None
-        """What ended it before its time."""
+        """The error that ended it before its time."""
 
     def start(self) -> None:
         """Begin; the mirror must follow Machines, Metal3Machines, Metal3Clusters and hosts."""

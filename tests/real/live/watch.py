@@ -17,7 +17,7 @@ Listener = Callable[[str, Manifest | None, Manifest | None], None]
 """Called with the kind, the object as it was and as it is, for each change in its order."""
 _CHANGES = ("ADDED", "MODIFIED", "DELETED")
 _BROKEN = (OSError, http.client.HTTPException, ValueError, AttributeError, ApiError)
-"""What a watch ends with: a server that goes away, or another thread that closes it."""
+"""Errors that end a watch: a server that goes away, or another thread that closes it."""
 _PAUSE_SECONDS = 0.1
 _PATIENCE_SECONDS, _TOO_EARLY = 30.0, 429
 

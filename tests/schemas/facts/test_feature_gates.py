@@ -282,7 +282,7 @@ def test_the_real_scheduler_takes_its_file(tmp_path: Path) -> None:
 
 
 PAST_ITS_CONFIGURATION = "cannot exit on lock file contention: no lock file specified"
-"""What a kubelet with half a lock says once it has taken its configuration, before it does anything
+"""Error of a kubelet with half a lock: it has read its configuration, and done nothing else yet
 (Kubernetes 1.34, cmd/kubelet/app/server.go, run)."""
 
 
