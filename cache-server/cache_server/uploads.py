@@ -18,7 +18,7 @@ from cache_server.store import Store, Upload
 _PIECE = 1 << 20
 """Bytes that are gathered before a thread writes them."""
 _TURN_SECONDS = 2.0
-"""Seconds that an upload waits for a slot: PFIO gives up after 3 (pfio 2.10, cache/http_cache.py)."""
+"""Seconds that an upload waits for a slot: PFIO gives up after 3 s (2.10, cache/http_cache.py)."""
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 _DIGITS = re.compile(r"[0-9]{1,18}")
 _BROKEN = (web.RequestPayloadError, aiohttp.ClientPayloadError, ConnectionError)

@@ -12,7 +12,7 @@ from schemas.model.vocabulary import CacheDiscovery
 _BY = {CacheDiscovery.HOSTS: "a file of hosts", CacheDiscovery.DNS: "DNS"}
 IN_HEADLINE = 2
 """Consequences that a headline names; the section has all."""
-ONCE = "once the cache is applied (cluster.context names no cluster yet): "
+ONCE = "once the cache is deployed: "
 NOT_YET = "the cache is not deployed yet (cluster.context is unset); the figures apply once it is"
 AFRESH = "the cache starts empty: its servers look into another folder"
 

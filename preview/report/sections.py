@@ -222,7 +222,7 @@ def why(site: SitePreview, room: Room) -> tuple[Section, Section]:
     harmless = [each for each in found if each.impact is Impact.NONE and not each.refused]
     return (
         Section("why", ("Why",), _reasons(harmful, room)),
-        Section("harmless", ("Changes that do nothing to a machine",), _reasons(harmless, room)),
+        Section("harmless", ("Changes without effect on machines",), _reasons(harmless, room)),
     )
 
 
@@ -264,7 +264,7 @@ def _to_hosts(each: Because, room: Room) -> Phrase:
     if each.hosts:
         return (f", {count(len(each.hosts), 'host')}: ", *names)
     if each.impact is Impact.NONE:
-        return () if each.refused else (", no machine is affected",)
+        return () if each.refused else (": no machine is affected",)
     return (", no listed host",)
 
 

@@ -77,7 +77,7 @@ def duration(hours: float) -> str:
 
 def takes(plan: PoolPlan) -> str:
     """How long a pool's rollout takes."""
-    drains = f" and up to {duration(plan.drain_hours)} of drains" if plan.drain_hours else ""
+    drains = f" plus up to {duration(plan.drain_hours)} of drains" if plan.drain_hours else ""
     return duration(plan.hours) + drains
 
 

@@ -51,12 +51,12 @@ def surge(at: InPool) -> Iterator[Finding]:
             f"max_unavailable: 0 keeps every old machine, and max_surge: {surge} finds no spare "
             f"host{where}"
         )
-        fix = "write 0 and max_unavailable: 1, or spares: 1 if the pool has a host to spare"
+        fix = "write max_surge: 0 and max_unavailable: 1, or spares: 1 if the pool has a free host"
         yield Finding(Code.ROLLOUT_STUCK, place, message, fix)
     else:
         where = " in each zone" if rollout.by_zone else ""
         message = f"max_surge: {surge} is more than the pool's spare hosts{where}: {spares}"
-        fix = f"write {spares}, or spares: {surge} if the pool has that many hosts to spare"
+        fix = f"write max_surge: {spares}, or spares: {surge} if the pool has as many free hosts"
         yield Finding(Code.SURGE_UNUSED, place, message, fix)
 
 
@@ -68,7 +68,7 @@ def progress(at: InPool) -> Iterator[Finding]:
             Code.ROLLOUT_STUCK,
             at.path("rollout", "max_unavailable"),
             "with max_unavailable: 0 and no surge, no old machine may ever be deleted",
-            "write 1",
+            "write max_unavailable: 1",
         )
 
 

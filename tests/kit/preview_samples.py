@@ -254,7 +254,8 @@ def invalid_site(name: str = "tokyo-1") -> SitePreview:
                     "pools.v100.rollout.max_surge", "3",
                     "max_unavailable: 0 keeps every old machine, and max_surge: 3 finds no spare "
                     "host",
-                    "write 0 and max_unavailable: 1, or spares: 1 if the pool has a host to spare"),
+                    "write max_surge: 0 and max_unavailable: 1, or spares: 1 if the pool has a "
+                    "free host"),
             Problem(f"sites/{name}.yaml", 0, 0, Code.FILE_EMPTY, "", "", "the file is empty",
                     "write the site"),
         ),

@@ -21,11 +21,11 @@ HEADLINES = {
     "nothing": "Nothing happens to any machine.",
     "harmless": "Nothing happens to any machine: 1 object differs in tokyo-1.",
     "disruptive": "Re-images 104 of 400 hosts in tokyo-1 (pool v100): 4 at a time, "
-    "32 of 832 V100 out at worst, 13 h and up to 52 h of drains.",
+    "32 of 832 V100 out at worst, 13 h plus up to 52 h of drains.",
     "destructive": "Removes 3 of 64 hosts in tsukuba-1 (pool cpu); drains at most 2 hosts; "
     "pulumi up stops at 1 refused object.",
     "cache": "Re-images 104 of 400 hosts in tokyo-1 (pool v100): 4 at a time, "
-    "32 of 832 V100 out at worst, 13 h and up to 52 h of drains; 0.43 % of the cache's keys move "
+    "32 of 832 V100 out at worst, 13 h plus up to 52 h of drains; 0.43 % of the cache's keys move "
     "to other hosts; 26 % of the cache's objects are lost with wiped disks; "
     "1 host of the cache is asked at an address that it does not have yet.",
     "unknown": "Cannot predict what happens to 3 of 5 hosts in lab-1 (pool cpu); adds 2 hosts.",
@@ -35,11 +35,11 @@ HEADLINES = {
     "nothing else happens to any machine.",
     "mixed": "Cannot predict what happens to osaka-1 (2 problems); removes 3 of 64 hosts in "
     "tsukuba-1 (pool cpu); cannot predict what happens to 3 hosts; re-images 104 hosts: "
-    "4 at a time, 32 of 832 V100 out at worst, 13 h and up to 52 h of drains; "
+    "4 at a time, 32 of 832 V100 out at worst, 13 h plus up to 52 h of drains; "
     "drains at most 2 hosts; adds 2 hosts; pulumi up stops at 1 refused object.",
     # 31 sites: 31 x 104 hosts, 31 x 4 at a time, 31 x 32 V100 of 31 x 832.
     "equal sites": "Re-images 3,224 of 12,400 hosts in 31 sites (pool v100): 124 at a time, "
-    "992 of 25,792 V100 out at worst, 13 h and up to 52 h of drains for the slowest pool.",
+    "992 of 25,792 V100 out at worst, 13 h plus up to 52 h of drains for the slowest pool.",
     "own code": "Cannot predict what 1 changed file of Foresite's own code will do; "
     "nothing else happens to any machine.",
 }

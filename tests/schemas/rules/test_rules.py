@@ -221,7 +221,10 @@ def test_advice_on_rollouts_helps(unavailable: int, surge: int, spares: int, zon
         finding = only(rule(pool()))
         if finding:
             assert finding.place == ("pools", 1, "rollout", field)
-            assert only(rule(pool(**{field: number(finding.fix)}))) is None
+            assert (
+                only(rule(pool(**{field: number(finding.fix, rf"write (?:{field}: )?(\d+)")})))
+                is None
+            )
 
 
 @_modest
