@@ -68,8 +68,7 @@ def _vanished_sites(preview: Preview) -> Iterator[Gate]:
         yield Gate(
             VANISHED,
             f"{_list_sites(sites)} is gone from sites/ and was not decommissioned: nothing would "
-            "be "
-            f"deleted, and no tool would manage {hosts} hosts; no count allows it",
+            f"be deleted, and no tool would manage {hosts} hosts; no count allows it",
             "bring the file back; where the site is to end, write decommission: {reason: …} into "
             "it, apply that, and remove the file after it",
         )

@@ -172,8 +172,7 @@ def _replacement(change: ObjectChange, at: Path, what: str) -> Fate:
     if former(change).protect and change.one.protect:
         why = (
             f"{what} cannot change in place: Pulumi would delete and re-create the object, and "
-            "refuses "
-            "to, as it is protected; nothing of it changes"
+            "refuses to, as it is protected; nothing of it changes"
         )
         return Fate(Action.REFUSED, at, why, PROTECTED)
     return Fate(Action.REPLACED, at, f"{what} cannot change in place", FORCE_NEW)

@@ -98,8 +98,7 @@ def ordering(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
     hosts = tuple(host.name for pool in pools for host in its.hosts_of(pool))
     why = (
         "PriorityClasses change order: running jobs get the new value, and pending jobs may now "
-        "preempt "
-        "them; how many is not in Git"
+        "preempt them; how many is not in Git"
     )
     found = effect(change, field, Impact.DRAIN, why, f"{PRIORITIES}, {PREEMPTION}")
     yield found._replace(hosts=hosts, at_most=running(site.side, hosts))
@@ -123,8 +122,7 @@ def judging(_site: SiteChange, change: ObjectChange, field: FieldChange | None) 
 
 COUNTED = harmless(
     "nothing is evicted: running pods continue, above the limit too, and are counted; whether "
-    "others "
-    "start is judged by it at once",
+    "others start is judged by it at once",
     THROTTLER,
 )
 RENAMED = harmless(

@@ -41,8 +41,7 @@ PRIORITY_RULE: Rule = (
         "!has(object.spec.priorityClassRef)"
         " || (oldObject != null"
         " && oldObject.spec.?priorityClassRef == object.spec.?priorityClassRef)"
-        " || object.spec.priorityClassRef.name"
-        " in "
+        " || object.spec.priorityClassRef.name in "
         f"namespaceObject.metadata.?annotations[?'{PRIORITIES_ANNOTATION}'].orValue('').split(',')"
     ),
     "the job names a PriorityClass that is not the team's",

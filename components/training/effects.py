@@ -18,8 +18,7 @@ RUNTIME = Kind(
     harmless("TrainJobs may name it from now on", BUILD),
     harmless(
         "running jobs continue; while a TrainJob names it, ended ones too, it stays, and `pulumi "
-        "up` "
-        "waits for its end and fails after ten minutes",
+        "up` waits for its end and fails after ten minutes",
         IN_USE,
     ),
     (

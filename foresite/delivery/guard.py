@@ -148,9 +148,7 @@ def _removal_problems(found: Change, lost: list[Stated], allow: int) -> Iterator
         named = [each.title for each in (*lost, *found.gone)]
         yield (
             f"{what} would be lost ({few(named, _SHOWN)}), and {_describe_allowance(allow)}; if "
-            "that is "
-            "intended: "
-            f"{_how(REMOVE, total)}"
+            f"that is intended: {_how(REMOVE, total)}"
         )
 
 
@@ -161,8 +159,7 @@ def _grown(found: Change, allow: int) -> Iterator[str]:
         longer = f"{TIMES_SIZE} times as long: {few(found.longer, _SHOWN)}" if found.longer else ""
         yield (
             f"it grows: {'; '.join(filter(None, (more, longer)))}; {_describe_allowance(allow)}; "
-            "if that is "
-            f"intended: {_how(GROW, total)}"
+            f"if that is intended: {_how(GROW, total)}"
         )
 
 

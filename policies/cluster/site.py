@@ -228,8 +228,7 @@ def _node_marks(facts: Facts) -> ClusterRule:
                 " || object.spec.?taints.orValue([]).exists(n, n.key == t.key"
                 f" && n.effect == t.effect)) || {remediator}variables.allowed",
                 "'the node has a fault: its taint is removed after the repair, or by an account "
-                "that may change"
-                " this rule'",
+                "that may change this rule'",
             ),
         ),
     )

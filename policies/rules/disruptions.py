@@ -141,9 +141,8 @@ def _never_evicted(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
                     Found(
                         f"spec.{field}",
                         f"{field}: {value} {reason}",
-                        "allow one eviction: maxUnavailable: 1, or for a DaemonSet minAvailable "
-                        "as a "
-                        "number below its nodes",
+                        "allow one eviction: maxUnavailable: 1, or for a DaemonSet minAvailable as "
+                        "a number below its nodes",
                     ),
                 )
 

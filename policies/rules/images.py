@@ -140,8 +140,7 @@ RULES: tuple[Rule, ...] = (
         Severity.MANDATORY,
         "every image of containers is named by digest",
         "a tag can be moved: hosts would run different programs under one name, and an attacker "
-        "with "
-        "the registry could run code on all of them",
+        "with the registry could run code on all of them",
         SECURITY,
         _by_digest,
     ),

@@ -194,8 +194,7 @@ RULES: tuple[Rule, ...] = (
         "names-not-reserved",
         Severity.MANDATORY,
         "nothing is created in default, kube-* or openshift-*, or with a name that Kubernetes "
-        "reserves, "
-        "unless an exception names it",
+        "reserves, unless an exception names it",
         "an upgrade of the cluster would revert it, and accounts that may write there may do much "
         "else",
         "Kubernetes documentation, Namespaces; NSA/CISA Kubernetes Hardening Guide 1.2",

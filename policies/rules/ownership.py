@@ -185,9 +185,8 @@ RULES: tuple[Rule, ...] = (
     SiteRule(
         "protected-from-pruning",
         Severity.MANDATORY,
-        "hosts, clusters, namespaces, templates and addresses carry the annotations that keep "
-        "Argo CD "
-        "and Flux from deleting them, while the site has its Cluster",
+        "hosts, clusters, namespaces, templates and addresses carry the annotations that keep Argo "
+        "CD and Flux from deleting them, while the site has its Cluster",
         "a file that was moved or a folder that was renamed would wipe hosts",
         "Argo CD documentation, Sync Options; Flux documentation, Kustomization; UniSuper, 2024",
         _deletion_guards,

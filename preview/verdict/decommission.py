@@ -54,8 +54,7 @@ _OVER = (
 )
 _BACK = (
     "the Cluster is created again, and hosts that are registered are installed for it; if the end "
-    "was "
-    "never applied, they run on as they are"
+    "was never applied, they run on as they are"
 )
 _IDLE = "no Machine has the host: its site is decommissioned"
 _METAL = "BMO v0.13.2, internal/controller/metal3.io/host_state_machine.go"

@@ -138,9 +138,8 @@ def _full_disk(cache: Cache, pool: Pool, gigabytes: int) -> Iterator[Finding]:
     if amount(cache.capacity) <= most:
         return
     message = (
-        f"{cache.capacity} is {amount(cache.capacity) / 10**9:,.0f} GB; hosts of pool "
-        f"{pool.name} have {gigabytes:,} GB beside the system, and {FILLED_PERCENT} % of it can "
-        "be filled"
+        f"{cache.capacity} is {amount(cache.capacity) / 10**9:,.0f} GB; hosts of pool {pool.name} "
+        f"have {gigabytes:,} GB beside the system, and {FILLED_PERCENT} % of it can be filled"
     )
     without = f"leave {pool.name} out of cache.pools"
     fix = f"write {most // GIB}Gi or less, or {without}" if most >= GIB else without

@@ -126,9 +126,8 @@ def _wanted_version() -> str:
 def _go_fix() -> str:
     return (
         f"install Go {_wanted_version()} or newer from https://go.dev/dl/ (with GOTOOLCHAIN=auto, "
-        "Go 1.21"
-        " and newer fetch it themselves; GOTOOLCHAIN=local forbids that), or install the tools"
-        " themselves in the versions of tools/versions.toml"
+        "Go 1.21 and newer fetch it themselves; GOTOOLCHAIN=local forbids that), or install the "
+        "tools themselves in the versions of tools/versions.toml"
     )
 
 

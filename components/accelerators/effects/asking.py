@@ -97,8 +97,7 @@ def _handover(otherwise: Judge) -> Judge:
             return
         why = (
             f"{model} is allocated by another mechanism, which does not know the pods that hold "
-            "devices "
-            "by the present one: one device may be given to two jobs, unless the hosts are "
+            "devices by the present one: one device may be given to two jobs, unless the hosts are "
             "drained first"
         )
         yield unsure(change, field, (why, DEVICES), hosts)

@@ -46,8 +46,7 @@ def _resource_change(site: SiteChange, change: ObjectChange) -> str:
         return ""
     return (
         f"its devices change their resource name from {before} to {after}, and nobody is evicted: "
-        "one that a "
-        "pod holds under the old name may be given to another"
+        "one that a pod holds under the old name may be given to another"
     )
 
 

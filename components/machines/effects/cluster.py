@@ -101,8 +101,7 @@ RULES = [
             not_known(
                 "read when the first machine runs kubeadm init: no part of Kubernetes moves a "
                 "cluster that runs to other networks, and a pod network that is configured with "
-                "them does "
-                "not find its nodes in them: what becomes of pods is not known",
+                "them does not find its nodes in them: what becomes of pods is not known",
                 _BOOTSTRAP,
             ),
         )

@@ -36,8 +36,7 @@ def _template_rename(
     """The content differs, so the name does: a second template beside the first."""
     why = (
         "the new template is created beside the old one, which stays while machines use it; "
-        "machines are replaced "
-        "only where an object refers to the new name"
+        "machines are replaced only where an object refers to the new name"
     )
     at = field.path
     yield Effect(Impact.NONE, change.name, at, why, _CLONED, action=Action.REPLACED)

@@ -199,8 +199,7 @@ def _audience(before: Cache, after: Cache) -> Iterable[str]:
             f"tokens that pods have are for {before.audience}, and a server refuses them once it "
             "restarted: such a pod gets misses of what is not public, and stores nothing, until it "
             f"is created again with tokens for {after.audience}, which other servers refuse until "
-            "they "
-            "restart"
+            "they restart"
         )
 
 

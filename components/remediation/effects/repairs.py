@@ -39,9 +39,7 @@ def first_repairs(site: SiteChange, case: Case) -> Iterator[Found]:
     if site.nodes is None:
         why = (
             f"{case.remediator.name} repairs {case.conditions} on pool {case.pool.name}: a node "
-            "that "
-            "has "
-            f"it now is {case.how}; {case.limit}; {NOT_GIVEN}"
+            f"that has it now is {case.how}; {case.limit}; {NOT_GIVEN}"
         )
         yield Found(Impact.REBOOT, hosts, why, min(case.machines, len(hosts)))
         return
@@ -147,8 +145,7 @@ def longer_fault(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[
     why = (
         f"{', '.join(what)}: {case.conditions} of a node of pool {case.pool.name} stays True for "
         "longer after its fault has passed; a repair that would be cancelled continues to its "
-        "reboot, "
-        f"and a waiting node gets its repair slot: {case.how}; {case.limit}"
+        f"reboot, and a waiting node gets its repair slot: {case.how}; {case.limit}"
     )
     if site.nodes is None:
         full = f"{why}; {NOT_GIVEN}"
@@ -172,8 +169,7 @@ def once_more(site: SiteChange, case: Case, because: str) -> Iterator[Found]:
     hosts = hosts_of(site, case.pool)
     why = (
         f"{because}: a node of pool {case.pool.name} with a repair slot, whose reboot did not "
-        "help, "
-        "may be rebooted once more instead of being quarantined or waited for; as many as "
+        "help, may be rebooted once more instead of being quarantined or waited for; as many as "
         f"{case.remediator.name} repairs at a time"
     )
     if site.nodes is None:

@@ -21,9 +21,8 @@ LINES = "foresite, components/remediation/turns.py (configuration), scripts/turn
 SCRIPTS = "foresite, components/remediation/reboot.py"
 _LATER = (
     "the repair-slot program reads its configuration in each round, without a restart; new reboot "
-    "limits apply from "
-    "the next decision on a node: a node that has used its reboots is quarantined, "
-    "which drains nothing"
+    "limits apply from the next decision on a node: a node that has used its reboots is "
+    "quarantined, which drains nothing"
 )
 
 

@@ -168,8 +168,7 @@ def _persists(remediation: Remediation, limits: Thresholds, kinds: set[Remediato
         minutes(lasts),
         "{{ $labels.node }} still has {{ $labels.fault }}",
         f"A remediator repairs this fault, and the node has had it for {lasts} minutes: it waits "
-        "for "
-        "a repair slot, or its repair does not work.",
+        "for a repair slot, or its repair does not work.",
     )
 
 
@@ -200,8 +199,7 @@ def _repairs(site: Site, remediation: Remediation, limits: Thresholds) -> Iterat
         "10m",
         "{{ $labels.node }} has {{ $labels.fault }} and still takes pods",
         "A node with a fault that a remediator repairs gets a taint within a minute. The taint is "
-        "missing: the "
-        "Deployment turns does not work.",
+        "missing: the Deployment turns does not work.",
     )
 
 

@@ -221,10 +221,8 @@ def test_advice_on_rollouts_helps(unavailable: int, surge: int, spares: int, zon
         finding = only(rule(pool()))
         if finding:
             assert finding.place == ("pools", 1, "rollout", field)
-            assert (
-                only(rule(pool(**{field: number(finding.fix, rf"write (?:{field}: )?(\d+)")})))
-                is None
-            )
+            advised = number(finding.fix, rf"write (?:{field}: )?(\d+)")
+            assert only(rule(pool(**{field: advised}))) is None
 
 
 @_modest
