@@ -1,7 +1,7 @@
-"""Gates: what a change may not do unless someone says so by number, and what a team forbids.
+"""Gates: losses that must be acknowledged with a count, and effects that a team forbids.
 
-Losses and growth must be named: ``Foresite-Allow: remove=3`` on a line of its own in the request,
-or the flag. A site whose file vanishes is let through by no number.
+``Foresite-Allow: remove=3`` on a line of its own in the pull request, or the flag, acknowledges
+losses and growth. No count lets a site pass whose file is gone.
 """
 
 import re
@@ -26,7 +26,7 @@ REFUSED = "refused"
 """One more value of ``--fail-on``: objects that are refused, at which `pulumi up` would stop."""
 NAMES = (*FORBIDDABLE, REFUSED)
 MAX_REQUEST = 1_000_000
-"""Characters of a request that are looked at; what is beyond cannot allow anything."""
+"""Characters of a pull request's text that are read; what follows acknowledges nothing."""
 _ALLOW = re.compile(r"^Foresite-Allow:[ \t]*([a-z]{1,20})=([0-9]{1,6})[ \t]*\r?$", re.MULTILINE)
 _PAIR = re.compile(r"^([a-z]{1,20})=([0-9]{1,6})$")
 
@@ -69,8 +69,8 @@ def _vanished_sites(preview: Preview) -> Iterator[Gate]:
             VANISHED,
             f"{_list_sites(sites)} is gone from sites/ and was not decommissioned: nothing would "
             f"be deleted, and no tool would manage {hosts} hosts; no count allows it",
-            "bring the file back; where the site is to end, write decommission: {reason: …} into "
-            "it, apply that, and remove the file after it",
+            "restore the file; to end the site, write decommission: {reason: …} into it, apply "
+            "that, and then remove the file",
         )
 
 
@@ -84,7 +84,7 @@ def _growth(preview: Preview, allow: int) -> Iterator[Gate]:
             else "the pull request acknowledges none"
         )
         what = "; ".join(_describe_growth(name, each) for name, each in grown[:5])
-        more = f"; and {len(grown) - 5} sites more" if len(grown) > 5 else ""
+        more = f"; and {len(grown) - 5} more sites" if len(grown) > 5 else ""
         yield Gate(
             GROW,
             f"{what}{more}: more than is usual, and {said}",
@@ -97,7 +97,7 @@ def _describe_growth(site: str, growth: Growth) -> str:
     parts = [f"{growth.before} to {growth.after} objects"] if growth.more else []
     parts += [f"{e.object} {e.before} to {e.after} bytes" for e in growth.swollen[:3]]
     more = len(growth.swollen) - 3
-    parts += [f"{more} objects more in size"] if more > 0 else []
+    parts += [f"{more} more objects grow in size"] if more > 0 else []
     return f"{site} grows: {', '.join(parts)}"
 
 
@@ -144,7 +144,7 @@ def _forbidden_impacts(preview: Preview, forbidden: Iterable[str]) -> Iterator[G
         whole = Impact.UNKNOWN in impacts and preview.code_changed
         if sites or whole:
             where = _list_sites(sites) if sites else "every site"
-            message = f"--fail-on {name}: the change does so to {where}"
+            message = f"--fail-on {name}: the change does this in {where}"
             yield Gate(f"fail-on {name}", message, "split the change, or leave the gate out")
 
 

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
         commits = Commits(root)
         dirty = commits.uncommitted_files()
         if dirty and not options.trial:
-            raise UsageError(f"{dirty[0]} is not as in the last commit; commit it, or take it back")
+            raise UsageError(f"{dirty[0]} has uncommitted changes; commit or revert them")
         steps = plan(root, sites, commits, trial=options.trial, everything=bool(dirty))
     except (GitError, EngineError) as error:
         raise UsageError(str(error)) from None
@@ -102,7 +102,7 @@ def plan(
         answers = list(pool.map(last_record, engines))
     steps = []
     for site, engine, answer in zip(sites, engines, answers, strict=True):
-        standing = Standing("", "the work tree has changes that are in no commit")
+        standing = Standing("", "the work tree has uncommitted changes")
         if not everything:
             standing = _standing(commits, site.name, answer)
         steps.append(Step(site, engine, standing, State.DUE if standing.due else State.SAME))

@@ -124,7 +124,7 @@ class Scope(NamedTuple):
             looked += f", schemas of {_count(self.kinds, 'kind')}, {policies}"
         asked = "no API server was asked"
         if self.cel_rules_not_asked:
-            asked += f"; {_count(self.cel_rules_not_asked, 'CEL rule')} are left to it"
+            asked += f"; {_count(self.cel_rules_not_asked, 'CEL rule')} not evaluated"
         if self.sites_not_judged:
             asked += f"; no objects generated for {', '.join(map(shorten, self.sites_not_judged))}"
         return f"checked offline: {looked}; {asked}"

@@ -1,4 +1,4 @@
-"""``foresite comment``: one comment on a pull request, made once and then brought up to date.
+"""``foresite comment``: one comment on a pull request, created once and then updated.
 
 The file is what another job left, and that job ran for anybody's pull request: it is data, with a
 bounded size and a mark in its first line. The mark alone does not make a comment ours, as anybody
@@ -21,8 +21,9 @@ _MARK = re.compile(r"<!-- foresite-[a-z-]{1,40} -->")
 _MAKES_REPORTS = ".github/"
 """A pull request's own workflow runs for it, so whoever changes it writes the report."""
 _NOT_SHOWN = """\
-**No report is shown.** This pull request changes `{folder}`, and so what makes the report. Read
-that change first; then look for yourself, with the code of the base branch:
+**No report is shown.** This pull request changes `{folder}`, and may so change how the
+report is made. Read that change first. Then run the preview yourself, with the code of the base
+branch:
 
 ```console
 $ git fetch origin pull/{number}/merge
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
             if pull and pull.changes_reports:
                 body = _not_shown(body, pull.number)
         if number is None:
-            print("no open pull request has this head any more: nothing to say")
+            print("no open pull request has this head any more: no comment is written")
             return OK
         comment = github.patiently(lambda: _put(github, number, body, options.author))
     except GitHubError as error:
@@ -66,7 +67,7 @@ def read_body(path: Path) -> str:
     be read; a link is refused, as it could lead to a file with a secret in it."""
     with open(path, "rb", opener=_no_link) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise UsageError(f"{path} is no regular file")
+            raise UsageError(f"{path} is not a regular file")
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise UsageError(f"{path} has more than {MAX_BYTES} bytes")
@@ -104,7 +105,7 @@ def _report(comment: dict[str, Any], author: str) -> None:
     print(comment["html_url"])
     login = comment["user"]["login"]
     if login != author:
-        print(f"written as {login}: with --author {login} the next run will find it")
+        print(f"the author is {login}: the next run finds the comment with --author {login}")
 
 
 def _pull(github: GitHub, event: dict[str, Any]) -> _Pull | None:
@@ -117,7 +118,7 @@ def _pull(github: GitHub, event: dict[str, Any]) -> _Pull | None:
         ran = event["workflow_run"]
         sha, branch, fork = ran["head_sha"], ran["head_branch"], ran["head_repository"]["full_name"]
     except (KeyError, TypeError):
-        raise GitHubError("the event is of no workflow's run") from None
+        raise GitHubError("the event is not a workflow_run event") from None
     head = f"{fork.partition('/')[0]}:{branch}"
     fits = [
         each["number"]

@@ -91,10 +91,10 @@ def _as_json(looks: Iterable[Look]) -> str:
 
 def _as_text(look: Look) -> str:
     if look.failed:
-        return f"{look.site}: could not look: {look.failed}"
+        return f"{look.site}: could not be compared: {look.failed}"
     read_from = f"{look.objects} objects read from {look.context}"
     if not look.differences:
-        return f"{look.site}: as Git says, {read_from}"
+        return f"{look.site}: no difference from Git, {read_from}"
     count = len(look.differences)
     lines = [f"{look.site}: {count} difference{'' if count == 1 else 's'}, {read_from}"]
     if look.note:

@@ -15,7 +15,7 @@ from schemas.model.primitives import Model
 from schemas.resolve import Meaning, UnknownPathError, resolve
 
 SHOWN = 12
-"""Objects of one kind that are named; of more the rest is counted."""
+"""Objects of one kind that are named; the others are counted."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -94,9 +94,9 @@ def _as_text(meaning: Meaning, found: Carriers | None) -> str:
     if found is None:
         return "\n".join(lines)
     if not found.known:
-        return "\n".join([*lines, "  in:   unknown, as no other value could be tried"])
+        return "\n".join([*lines, "  in:   unknown: no other value could be tried"])
     if not found.objects:
-        where = "checks, or the connection to a cluster, use it"
+        where = "it is used by checks, or to connect to a cluster"
         return "\n".join([*lines, f"  in:   no object; {where}"])
     count = sum(map(len, found.objects.values()))
     lines.append(f"  in:   {count} object{'' if count == 1 else 's'}")
@@ -107,5 +107,5 @@ def _as_text(meaning: Meaning, found: Carriers | None) -> str:
         for group in kinds.values():
             lines += [f"        {component}: {each.title}" for each in group[:SHOWN]]
             if len(group) > SHOWN:
-                lines.append(f"        {component}: and {len(group) - SHOWN} {group[0].kind}s more")
+                lines.append(f"        {component}: and {len(group) - SHOWN} more {group[0].kind}s")
     return "\n".join(lines)

@@ -51,11 +51,11 @@ def run(options: argparse.Namespace) -> int:
 def _make_job(site: Site, options: argparse.Namespace) -> Made | list[Refusal]:
     templates = {each.value: each for each in Template}
     missing = [
-        Refusal(option, f"nothing says {what}", f"write {option} with it")
+        Refusal(option, f"{option} is missing: {what}", f"write {option}")
         for option, given, what in (
-            ("--model", options.model, "which accelerators the job needs"),
-            ("--workers", options.workers, "how many workers it has"),
-            ("--image", options.image, "which image they run"),
+            ("--model", options.model, "the accelerator model of the job"),
+            ("--workers", options.workers, "the number of workers"),
+            ("--image", options.image, "the image of the workers"),
         )
         if given is None
     ]
@@ -123,7 +123,7 @@ def _as_lines(found: Json) -> str:
     if found["teams"]:
         lines += ["", "Teams", *(_team_line(k, v) for k, v in found["teams"].items())]
     if found["priorities"]:
-        lines += ["", f"Priorities: {', '.join(found['priorities'])}"]
+        lines += ["", f"PriorityClasses: {', '.join(found['priorities'])}"]
     if found["buckets"]:
         lines += ["", "Buckets of the cache"]
         lines += [_bucket_line(k, v) for k, v in found["buckets"].items()]
@@ -132,14 +132,14 @@ def _as_lines(found: Json) -> str:
 
 def _model_line(name: str, has: Json) -> str:
     machines = f"{has['machines']} machines with {has['each']} each"
-    return f"  {name}  {machines}, as {has['resource']}, by {has['by']}"
+    return f"  {name}  {machines}, resource {has['resource']}, scheduler {has['by']}"
 
 
 def _team_line(name: str, has: Json) -> str:
     usual = [f"{count} {model}" for model, count in has["accelerators"].items()]
     later = [f"{count} {model} off-peak" for model, count in has["off_peak"].items()]
-    promised = ", ".join([*usual, *later]) or "no accelerators"
-    return f"  {name}  {promised}; in {', '.join(has['namespaces'])}"
+    guaranteed = ", ".join([*usual, *later]) or "no accelerators"
+    return f"  {name}  {guaranteed}; in {', '.join(has['namespaces'])}"
 
 
 def _bucket_line(name: str, has: Json) -> str:

@@ -138,6 +138,6 @@ def _report(options: argparse.Namespace, files: list[str], root: Path, site: str
         print(json.dumps({"files": files, "to_write": left}, indent=2))
         return
     print("\n".join(f"written: {name}" for name in files))
-    print("\nto write before `foresite check` passes:")
+    print("\nvalues to write before `foresite check` passes:")
     for each in problems:
         print(f"  {each.file}:{each.line}:{each.column}: {each.path or each.message}")

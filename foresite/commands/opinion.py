@@ -38,7 +38,7 @@ from schemas.facts.site import Site
 
 MARK = "<!-- foresite-second-opinion -->"
 _SHOWN = 50
-"""Sites and differences that are named; of more the rest is counted."""
+"""Sites and differences that are named; the others are counted."""
 _NO_CHANGE = {"same", "read", "refresh"}
 _TEXT = 400
 
@@ -143,9 +143,9 @@ def tries(engine: Engine, site: Site, manifests: Iterable[Manifest]) -> str:
     kubectl = engine.kubectl or shutil.which("kubectl")
     kinds = {(each.body["apiVersion"], each.kind): each for each in manifests}
     if not kinds:
-        return "nothing to try"
+        return "no change to try"
     if kubectl is None:
-        return "not known, as there is no kubectl"
+        return "not known: kubectl is missing"
     for (api, kind), manifest in kinds.items():
         group, _, version = api.rpartition("/")
         context = site.file.cluster.context if manifest.target is Target.SITE else None
@@ -168,7 +168,7 @@ def report(opinions: list[Opinion]) -> Iterator[str]:
     if not opinions:
         yield "The change concerns no site."
         return
-    yield "| site | cluster | read from it | changes tried by it | offline preview | Pulumi | |"
+    yield "| site | cluster | objects read | server dry run | offline preview | Pulumi | |"
     yield "|---|---|---|---|---|---|---|"
     for each in opinions[:_SHOWN]:
         touched = [_count(len(keys)) for keys in (each.ours, each.theirs)]
@@ -177,13 +177,13 @@ def report(opinions: list[Opinion]) -> Iterator[str]:
         context = each.site.file.management
         yield f"| {' | '.join((_code(each.site.name), _code(context), *cells, each.verdict))} |"
     if len(opinions) > _SHOWN:
-        yield f"\nand {len(opinions) - _SHOWN} sites more"
+        yield f"\nand {len(opinions) - _SHOWN} more sites"
     yield ""
     lines = [line for each in opinions for line in _details(each)]
     yield from lines[:_SHOWN]
     if len(lines) > _SHOWN:
         yield f"- and {len(lines) - _SHOWN} more"
-    yield "Compared are what was last applied to each site and this change."
+    yield "This compares the last applied state of each site with this change."
 
 
 def _details(opinion: Opinion) -> Iterator[str]:

@@ -119,7 +119,7 @@ def _parse_allowances(options: argparse.Namespace) -> dict[str, int]:
 def _unknown(name: str, root: Path) -> str:
     near = nearest(name, [path.stem for path in (root / "sites").glob("*.yaml")])
     hint = f"; did you mean {near}?" if near else ""
-    return f"there is no site {name!r} on either side{hint}"
+    return f"there is no site {name!r} before or after the change{hint}"
 
 
 def _write(options: argparse.Namespace, found: Preview) -> None:

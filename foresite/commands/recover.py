@@ -107,16 +107,16 @@ def _check_losses(seen: Examined, rebuild: int | None) -> None:
     count = seen.rebuild_count
     if count > (rebuild or 0):
         said = {
-            "the cluster has lost objects that the state knows and the site has": seen.found.lost,
-            "the cluster has objects that are what was applied by name alone": seen.strange,
+            "the cluster has lost objects that the state and the site have": seen.found.lost,
+            "the cluster has objects that match the applied ones by name alone": seen.strange,
         }
         raise UsageError(
             "; ".join(f"{what}, {count_text(_idents(some))}" for what, some in said.items() if some)
-            + "\n  either the context names another cluster, such as one that was restored from a "
-            "backup of this: correct it; or its data is being restored: wait for that;\n"
-            "  or what was applied is lost for good: then the site is created again from Git, on "
-            "the objects that exist by now, and hosts that are registered again may be inspected "
-            f"and installed again: --rebuild {count}"
+            + "\n  if the context names another cluster, such as one restored from a backup: "
+            "correct it"
+            "\n  if the cluster's data is being restored: wait until it is done"
+            "\n  if the objects are lost for good: the site is created again from Git, and hosts that "
+            f"are registered again may be inspected and installed again: --rebuild {count}"
         )
 
 
@@ -146,15 +146,19 @@ def _act(options: argparse.Namespace, engine: Engine, seen: Examined, report: Re
     state = edit_state(seen.exported, changed, drop)
     if state != seen.exported:
         if engine.export_state() != seen.exported:
-            raise UsageError("another run has changed the state meanwhile; run it once more")
+            raise UsageError("another run has changed the state; run foresite recover again")
         engine.replace_state(state)
         if changed:
-            report.say("done", f"the state now has the fields left over on {len(changed)} objects")
+            report.say("done", f"the state now has the leftover fields of {len(changed)} objects")
         if drop:
-            report.say("done", f"the state has forgotten {len(drop)} objects of its own cluster")
+            report.say(
+                "done", f"{len(drop)} objects of the site's own cluster are removed from the state"
+            )
     _refresh(options, engine)
     pending = f"; {len(seen.state.pending)} pending operations are cleared"
-    report.say("done", f"the state is read anew{pending if seen.state.pending else ''}")
+    report.say(
+        "done", f"the state is refreshed from the clusters{pending if seen.state.pending else ''}"
+    )
 
 
 def _refresh(options: argparse.Namespace, engine: Engine) -> None:
@@ -209,7 +213,7 @@ def _prove(engine: Engine, site: Site, report: Report) -> int:
     protected = [each for each in seen.found.to_go if each.protect]
     if protected:
         report.say("left", _unprotect(site, protected))
-        report.end("something is left for a person")
+        report.end("some findings need a person")
         return FOUND
     try:
         # Without the policies: what they refuse is told by `foresite check`, and is no damage.
@@ -221,13 +225,13 @@ def _prove(engine: Engine, site: Site, report: Report) -> int:
     for step in explain_steps(asked["steps"], sides(seen.wanted, seen.state, seen.found)):
         report.step(step)
         if not step.why:
-            report.left.append(f"{step}: look at it before the next up")
+            report.left.append(f"{step}: examine it before the next up")
     mended = {step.object for step in report.steps}
     for each in sorted(each for each in seen.found.open if str(each) not in mended):
         report.say("left", f"{each} differs from the site, and the next up does not correct it")
     _forget(engine, seen, report)
     if report.left:
-        report.end("something is left for a person")
+        report.end("some findings need a person")
         return FOUND
     count = len(report.steps)
     report.end(f"sound; the next up takes {count} steps, each explained" if count
@@ -239,7 +243,7 @@ def _unprotect(site: Site, protected: list[Stated]) -> str:
     objects = count_text(_idents(protected))
     urns = " ".join(shlex.quote(each.urn) for each in protected)
     return (
-        f"protected, and not in the site any more, {objects}: put them back into the site; or, if "
+        f"protected, but no longer in the site: {objects}; put them back into the site, or, if "
         f"they are to go: pulumi state unprotect --stack {site.name} {urns}"
     )
 

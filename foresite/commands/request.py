@@ -1,7 +1,7 @@
-"""``foresite request``: the text of the request that a workflow runs for, as a file.
+"""``foresite request``: the text of the pull request that a workflow runs for, as a file.
 
-In it ``foresite preview --request`` looks for what the request allows by number. It comes from the
-event's file, so that no text of others gets into a shell. Of a pull request it is the description;
+``foresite preview --request`` reads acknowledged counts from it. It comes from the event's file, so
+that no text of others gets into a shell. Of a pull request it is the description;
 in a merge queue, the message of the commit that would be merged.
 """
 
@@ -13,7 +13,7 @@ from foresite.github import GitHubError, read_event
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the text; an empty file where the request has none."""
+    """Write the text; an empty file if the pull request has none."""
     try:
         text = text_of(read_event(options.event))
     except GitHubError as error:
@@ -23,12 +23,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def text_of(event: dict[str, Any]) -> str:
-    """The text of a request. Raises GitHubError where the event is about none."""
+    """The text of a pull request. Raises GitHubError if the event is about none."""
     try:
         if "merge_group" in event:
             found = event["merge_group"]["head_commit"]["message"]
         else:
             found = event["pull_request"]["body"]
     except (KeyError, TypeError):
-        raise GitHubError("the event is of no pull request and no merge queue") from None
+        raise GitHubError("the event is neither of a pull request nor of a merge queue") from None
     return str(found or "")

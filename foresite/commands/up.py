@@ -76,7 +76,7 @@ def _make_sure(engine: Engine) -> None:
 
 def _preview(engine: Engine, site: Site, allow: Mapping[str, int]) -> int:
     for lock in engine.locks():  # Pulumi's preview takes none, and minds none
-        say(f"{engine.stack} is locked, this report may show half of a run: {lock}")
+        say(f"{engine.stack} is locked, so this report may show an unfinished run: {lock}")
     _make_sure(engine)
     found = ready(engine, site)
     code = engine.follow(
@@ -184,5 +184,5 @@ def _after_the_end(site: Site) -> list[str]:
         f"\n{site.name} is decommissioned: its hosts are wiped and stay registered",
         f"look:      {look}",
         "then:      once no Cluster and no Machine is left, remove its files from sites/, merge,",
-        f"           and run pulumi destroy --stack {site.name}: nobody does that for you",
+        f"           and run pulumi destroy --stack {site.name}: no tool does that for you",
     ]

@@ -161,7 +161,7 @@ def options(repository: Repository, *sites: str, **more: Any) -> argparse.Namesp
 
 def test_work_that_is_in_no_commit_is_not_applied(repository: Repository) -> None:
     repository.write("sites/lab-1.yaml", repository.text("sites/lab-1.yaml") + "\n")
-    with pytest.raises(UsageError, match="is not as in the last commit"):
+    with pytest.raises(UsageError, match="has uncommitted changes"):
         apply.run(options(repository, trial=False))
 
 

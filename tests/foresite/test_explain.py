@@ -504,8 +504,8 @@ def test_a_person_reads_value_meaning_origin_and_objects(
 
 def test_a_person_reads_why_no_object_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     for path, last in (
-        ("bmc.network", "  in:   no object; checks, or the connection to a cluster, use it"),
-        ("pools.lab.role", "  in:   unknown, as no other value could be tried"),
+        ("bmc.network", "  in:   no object; it is used by checks, or to connect to a cluster"),
+        ("pools.lab.role", "  in:   unknown: no other value could be tried"),
         ("pools.lab.rollout", "  from: default"),
         ("cluster.workers", "  from: default"),
         ("pools.lab.replicas", "  from: computed"),

@@ -59,7 +59,7 @@ def test_a_long_report_is_cut_short() -> None:
     keys = frozenset(("Machines", f"Thing/{'x' * 200}-{number}") for number in range(5000))
     said = text(*[Opinion(LAB, theirs=keys, refused="")] * 100)
     assert len(said.encode()) < 60_000
-    assert "50 sites more" in said
+    assert "50 more sites" in said
 
 
 def options(root: Path, *sites: str, base: str = "HEAD~1") -> argparse.Namespace:
@@ -178,4 +178,4 @@ def test_the_documented_accounts_may_do_their_work_and_no_more(
     assert tries(preview, site, [objects["Cluster"], objects["BareMetalHost"]]) == "yes"
     assert "no: " in tries(preview, site, [objects["ValidatingAdmissionPolicy"]])
     assert "no: " in tries(drift, site, [objects["Cluster"]])
-    assert tries(drift, site, []) == "nothing to try"
+    assert tries(drift, site, []) == "no change to try"

@@ -244,7 +244,9 @@ def test_a_preview_says_that_the_site_is_locked_and_takes_no_lock_away(
     (folder / "x.json").write_text(json.dumps({"pid": gone.pid, "hostname": socket.gethostname()}))
     assert main(["--root", str(ROOT), "up", "--preview", "lab-1"]) == OK
     said = capsys.readouterr().err
-    assert f"lab-1 is locked, this report may show half of a run: process {gone.pid}@" in said
+    assert (
+        f"lab-1 is locked, so this report may show an unfinished run: process {gone.pid}@" in said
+    )
     called = (tmp_path / "called").read_text().splitlines()
     assert any(each.startswith("preview") for each in called)
     assert not any(each.startswith("cancel") for each in called)
