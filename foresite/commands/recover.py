@@ -115,8 +115,8 @@ def _check_losses(seen: Examined, rebuild: int | None) -> None:
             + "\n  if the context names another cluster, such as one restored from a backup: "
             "correct it"
             "\n  if the cluster's data is being restored: wait until it is done"
-            "\n  if the objects are lost for good: the site is created again from Git, and hosts that "
-            f"are registered again may be inspected and installed again: --rebuild {count}"
+            "\n  if the objects are lost for good: the site is created again from Git, and hosts "
+            f"that are registered again may be inspected and installed again: --rebuild {count}"
         )
 
 

@@ -30,5 +30,5 @@ def text_of(event: dict[str, Any]) -> str:
         else:
             found = event["pull_request"]["body"]
     except (KeyError, TypeError):
-        raise GitHubError("the event is neither of a pull request nor of a merge queue") from None
+        raise GitHubError("the event is about no pull request and no merge queue") from None
     return str(found or "")

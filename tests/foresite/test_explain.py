@@ -519,7 +519,7 @@ def test_many_objects_of_a_kind_are_counted(capsys: pytest.CaptureFixture[str]) 
     lines = capsys.readouterr().out.splitlines()
     hosts = len(every_site()["tokyo-1"].by_pool["v100"])
     shown = [line for line in lines if "BareMetalHost tokyo-1/" in line]
-    assert f"        machines: and {hosts - len(shown)} BareMetalHosts more" in lines
+    assert f"        machines: and {hosts - len(shown)} more BareMetalHosts" in lines
     assert len(lines) < 70
 
 
