@@ -203,7 +203,7 @@ def rule_text(found: dict[int, dict[int, float]]) -> str:
         for count in HOSTS
         if rule(count, size) < 5
     ]
-    return f"Of the table above the formula is off by {min(errors):+.0%} to {max(errors):+.0%}."
+    return f"The formula differs from this table by {min(errors):+.0%} to {max(errors):+.0%}."
 
 
 def times(rounds: int) -> list[tuple[float, float]]:

@@ -159,7 +159,7 @@ def test_advice_on_the_table_helps(size: int, hosts: int) -> None:
 def test_what_a_lost_host_costs_is_what_was_measured(
     hosts: int, size: int, times: float | None
 ) -> None:
-    """As measured with the exact algorithm (docs/hashing.md, What one lost host moves)."""
+    """As measured with the exact algorithm (docs/hashing.md, Cost of one lost host)."""
     found = list(rules.table(with_cache(with_hosts(hosts), table_size=size)))
     said = [re.search(r"moves ([0-9.]+) times", each.message) for each in found]
     numbers = [float(match[1]) for match in said if match]
