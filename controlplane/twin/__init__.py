@@ -1,4 +1,4 @@
-"""A whole cluster without machines: the embedded API server, with what acts on its objects.
+"""A whole cluster without machines: the trial API server, with what acts on its objects.
 
 Owns a real controller manager, real schedulers, and KWOK, which plays the nodes: a node is an
 object that gets ready, and a pod that is bound to it runs until it is deleted or as long as its

@@ -38,7 +38,7 @@ def _own(root: Path, stack: str) -> Engine:
 
 
 def _trial(root: Path, site: Site | None) -> Engine:
-    """The pinned Pulumi on the embedded API server, with a state of its own."""
+    """The pinned Pulumi on the trial API server, with a state of its own."""
     from controlplane import ControlPlane
     from controlplane.trial import serve, trial_directory
     from tools.toolchain import environment, locate
@@ -47,7 +47,7 @@ def _trial(root: Path, site: Site | None) -> Engine:
     folder = trial_directory()
     plane = ControlPlane(folder)
     if not plane.status().running:
-        raise UsageError(f"the embedded API server does not run; make up SITE={name or 'NAME'}")
+        raise UsageError(f"the trial API server does not run; start it with make up SITE={name or 'NAME'}")
     if site and site.file.cluster.context:
         serve(plane, (each.body for made in site_objects(site).values() for each in made))
     tools = locate(["pulumi", "controlplane"])
