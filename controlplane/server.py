@@ -25,7 +25,7 @@ _START_SECONDS = 90.0
 _PORT_TRIES = 3
 # Kubernetes signs its own certificate for a year and does not look at it again.
 _CERTIFICATE_DAYS = 300
-_WIPE_FIX = "look at the log, or begin anew: `python -m controlplane down --wipe`, then `up`"
+_WIPE_FIX = "read the log, or start again: `python -m controlplane down --wipe`, then `up`"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from policies.rules import DOMAINS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "policy-rules.md"
 TEXT = (
-    "What every object of a site is judged by. A mandatory rule that is broken stops `check`, "
-    "`render` and `up`; an advisory one is shown. How they are run, and how to make an exception: "
-    "[policies.md](policies.md)."
+    "This page lists the rules for every object of a site. It is for operators and reviewers. A "
+    "mandatory rule that is broken stops `check`, `render` and `up`; an advisory rule is only "
+    "shown. [policies.md](policies.md) explains how rules run, and how to make an exception."
 )
 EXCEPTIONS_TEXT = (
-    "What Foresite itself makes and a rule would refuse. `*` stands for any text of a kind, a "
-    "namespace or a name. Where values are named, no others are excepted."
+    "These objects come from Foresite itself, and a rule would refuse them. `*` stands for any "
+    "text of a kind, a namespace or a name. If values are named, the exception covers no others."
 )
 
 
@@ -27,7 +27,7 @@ def page() -> str:
     lines = ["# The rules", "", TEXT, ""]
     for domain, rules in DOMAINS.items():
         lines += [f"## {domain.capitalize()}", ""]
-        lines += ["| rule | | what it asks for | what it keeps from happening | from |"]
+        lines += ["| rule | | the rule demands | harm without it | source |"]
         lines += ["|---|---|---|---|---|", *(_row(rule) for rule in rules), ""]
     lines += ["## Exceptions", "", EXCEPTIONS_TEXT, "", "| object | rule | why |"]
     lines += ["|---|---|---|"]

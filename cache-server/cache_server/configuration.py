@@ -48,7 +48,7 @@ class Configuration:
         try:
             await self._trim()
         except StorageError as error:
-            _LOG.error("what buckets may not keep is not deleted: %s", error)
+            _LOG.error("objects above the quota are not deleted: %s", error)
         try:
             content = await asyncio.to_thread(self._file.read_bytes)
             if content != self._content:

@@ -86,7 +86,7 @@ def prepare(path: Path) -> None:
         # No rights, no room: a new file would not help.
         raise
     except sqlite3.DatabaseError as error:
-        _LOG.error("the index %s cannot be read, so the cache begins anew: %s", path, error)
+        _LOG.error("the index %s cannot be read, so the cache starts empty: %s", path, error)
         for suffix in ("-wal", "-shm"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
         os.replace(path, path.with_name(path.name + ".unreadable"))

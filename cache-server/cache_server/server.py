@@ -92,7 +92,7 @@ async def _repeat(step: Callable[[], Awaitable[None]], seconds: float | None) ->
             _LOG.error("%s", error)
         except Exception:  # noqa: BLE001 - it is logged whole, and tried again
             # It would end without a word until the server does.
-            _LOG.exception("what goes on beside requests has failed")
+            _LOG.exception("a background task has failed")
         if seconds is None:
             return
         await asyncio.sleep(seconds)

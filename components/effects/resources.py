@@ -47,8 +47,8 @@ _SAYS_NOTHING = ("app.kubernetes.io/", "foresite.dev/", "helm.sh/")
 def namespace_removal(
     site: SiteChange, change: ObjectChange, field: FieldChange | None
 ) -> Iterable[Effect]:
-    """A removed namespace takes all that is in it along, whoever made it."""
-    why = "everything in it is deleted, pods and data too, whoever made it"
+    """A removed namespace takes all that is in it along, whoever created it."""
+    why = "everything in it is deleted, pods and data too, whoever created it"
     impact = Impact.UNKNOWN
     if change.one.target is Target.MANAGEMENT:
         why += "; BareMetalHosts and Machines in it are wiped"

@@ -68,7 +68,7 @@ def _add_restart_notes(judge: Judge) -> Judge:
     ) -> Iterable[Effect]:
         stays = change.after is not None
         waiting = GANGS_WAIT if _gang(site.before, _backend(change.one)) else ""
-        after = JOBS_GO_ON if stays else "running jobs continue; pods that name it wait for ever"
+        after = JOBS_GO_ON if stays else "running jobs continue; pods that name it wait forever"
         notes = "; ".join(filter(None, (after, waiting if stays else "")))
         for each in judge(site, change, field):
             restarts = each.impact is Impact.POD_RESTART and change.before is not None

@@ -46,7 +46,7 @@ _ADDED = _read_by(
     "store holds"
 )
 _GONE = _read_by("the Secret goes with it, as it is its owner")
-_FETCHED = _read_by("the Secret is fetched anew from there, and stays as it is where that fails")
+_FETCHED = _read_by("the Secret is fetched again from there, and stays as it is where that fails")
 
 EXTERNAL_SECRET = Kind(
     f"{KIND}.{API.partition('/')[0]}",

@@ -57,7 +57,7 @@ def namespace(job: Setting) -> Iterator[Refusal]:
         message = f"{given} is no namespace of {owner.name}"
         yield Refusal("--namespace", message, choice(given, owner.namespaces))
     elif not job.site.scheduling.teams and given is None:
-        yield Refusal("--namespace", "nothing says where the job belongs", "write its namespace")
+        yield Refusal("--namespace", "the job has no namespace", "write its namespace")
     elif given is not None and not re.fullmatch(DNS_LABEL_PATTERN, given):
         fix = "write at most 63 lower-case letters, digits and dashes"
         yield Refusal("--namespace", "this is no name of a namespace", fix)

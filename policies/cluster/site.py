@@ -68,7 +68,7 @@ def _namespace_marks() -> ClusterRule:
         name=name,
         cluster=SITE,
         what="Labels and annotations by which rules know a namespace stay as Foresite wrote them",
-        why="who takes them away takes limits and Pod Security away, for all pods in there",
+        why="without them the pods of the namespace have no limits and no Pod Security",
         source="Kubernetes 1.34, docs Pod Security Admission (namespace labels); NSA/CISA "
         "Kubernetes Hardening Guide 1.2, Pod security enforcement; Kubernetes, pkg/registry/core/"
         "namespace/strategy.go (PrepareForUpdate)",
@@ -134,7 +134,7 @@ def _privileged_pods() -> ClusterRule:
         name=name,
         cluster=SITE,
         what="Pods in Foresite's privileged namespaces come from it and from controllers alone",
-        why="whoever makes a pod there may be root on every host",
+        why="a person who creates a pod there may be root on every host",
         source="Kubernetes 1.34, docs Pod Security Standards (privileged) and RBAC good practices "
         "(workload creation)",
         matches=(

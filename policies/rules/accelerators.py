@@ -146,7 +146,7 @@ RULES: tuple[Rule, ...] = (
         "devices-whole",
         Severity.MANDATORY,
         "devices and other extended resources have one whole number as limit and request",
-        "the API server refuses the pod, and of a template it is refused only when a job starts",
+        "the API server refuses the pod; a pod of a template is refused only when a job starts",
         "Kubernetes documentation, Managing Resources for Containers, Extended resources",
         of_pods(_resource_counts),
     ),

@@ -165,8 +165,8 @@ RULES: tuple[Rule, ...] = (
         "os-image-checksum",
         Severity.MANDATORY,
         "an image of an operating system comes with its SHA-256 or SHA-512 in Git",
-        "Ironic writes what the server gives it to the disks of all hosts; a checksum beside the "
-        "image changes with it",
+        "Ironic writes the server's answer to the disks of all hosts; a checksum beside the image "
+        "would change with it",
         CHECKSUM_SOURCE,
         _os_image,
     ),

@@ -168,8 +168,8 @@ RULES: tuple[Rule, ...] = (
     ObjectRule(
         "name-fits-kind",
         Severity.MANDATORY,
-        "a name is one that the API server takes for its kind: a DNS label or subdomain, short "
-        "enough for what is made of it",
+        "a name is valid for its kind: a DNS label or subdomain, short enough for the names that "
+        "are made from it",
         "the API server refuses it in the middle of an up, or its controller makes no pods",
         "Kubernetes documentation, Object Names and IDs",
         _form,
@@ -177,8 +177,8 @@ RULES: tuple[Rule, ...] = (
     ObjectRule(
         "labels-valid",
         Severity.MANDATORY,
-        "keys and values of labels have at most 63 characters that a label may have",
-        "the API server refuses the object, or the pods of a template that it took",
+        "keys and values of labels are valid and have at most 63 characters",
+        "the API server refuses the object, or later the pods of its template",
         "Kubernetes documentation, Labels and Selectors",
         _labels,
     ),

@@ -42,7 +42,7 @@ def _outside(each: Object) -> Iterator[Found]:
         if spec.get("externalIPs"):
             yield Found(
                 f"{place}spec.externalIPs",
-                "each node takes what is sent to these addresses, whoever they belong to",
+                "each node takes the traffic to these addresses, whoever owns them",
                 "leave externalIPs out",
             )
     for place, _ in bodies(each, DOORS):

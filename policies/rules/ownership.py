@@ -152,7 +152,7 @@ def _force_options(each: Object) -> Iterator[Found]:
     for name, value in wrong:
         yield Found(
             f'metadata.annotations["{name}"]',
-            f"{value} overwrites what others own of the object, or deletes it to make it anew",
+            f"{value} overwrites what others own of the object, or deletes it to create it again",
             "leave it out, and settle with the other owner who writes the field",
         )
 

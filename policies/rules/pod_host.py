@@ -98,7 +98,7 @@ RULES: tuple[Rule, ...] = (
     control(
         "host-ipc",
         "no pod shares memory with its host",
-        "it could read and change what others of the host share",
+        "it could read and change memory that other programs of the host share",
         of_pods(_host("hostIPC", "shares memory with its host")),
     ),
     control(
@@ -109,7 +109,7 @@ RULES: tuple[Rule, ...] = (
     ),
     control(
         "volume-types",
-        "volumes are of kinds that give nothing of the host away",
+        "volumes are of types that do not expose the host",
         "NFS, iSCSI and others are mounted by the host, with its rights and its credentials",
         of_pods(_volumes),
         guide=False,
@@ -124,14 +124,14 @@ RULES: tuple[Rule, ...] = (
     control(
         "probe-host",
         "probes and hooks ask the pod itself, and no other host",
-        "the kubelet would call any address for whoever may make a pod",
+        "anybody who may create a pod could make the kubelet call any address",
         of_containers(_probe_host),
         guide=False,
     ),
     control(
         "sysctls",
-        "a pod sets only what the kernel keeps apart for each pod",
-        "any other setting changes the host under all other pods of it",
+        "a pod sets only sysctls that the kernel separates by pod",
+        "any other sysctl changes the host for all its pods",
         of_pods(_sysctls),
         guide=False,
     ),

@@ -146,7 +146,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "secret-environment",
         "variables that are secrets come from a Secret",
-        f"whoever may read pods reads it; {READ_BY_MANY}",
+        f"everybody who may read pods can read it; {READ_BY_MANY}",
         of_containers(_environment),
     ),
 )

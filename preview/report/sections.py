@@ -289,7 +289,7 @@ def _edits(causes: Sequence[Cause]) -> list[Line]:
 def _edit(cause: Cause) -> Phrase:
     path: Phrase = (" ", value(cause.path)) if cause.path else ()
     if not cause.before and not cause.after:
-        what: Phrase = ("taken away" if cause.gone else "changed",)
+        what: Phrase = ("removed" if cause.gone else "changed",)
     elif not cause.before:
         what = ("new: ", value(cause.after, role="after"))
     elif not cause.after:

@@ -49,7 +49,7 @@ def waves(machines: int, max_unavailable: int, max_surge: int, spares: int) -> W
     at_once = min(out + min(max_surge, spares), machines)
     if machines and not at_once:
         why = "no machine may be missing (maxUnavailable 0) and " + (
-            f"a surge of {max_surge} has no free host: the new Machine waits for ever"
+            f"a surge of {max_surge} has no free host: the new Machine waits forever"
             if max_surge
             else "none may be made before one goes (maxSurge 0)"
         )

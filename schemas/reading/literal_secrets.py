@@ -29,7 +29,9 @@ from schemas.reading.wording import Node, schema_at
 from schemas.reading.yaml_reader import Document, Path
 
 KNOWN = "everyone who reads Git has it"
-_FIX = "remove it and change it, as what was in Git is known; put the new one into a Secret"
+_FIX = (
+    "remove it and change it, as the text in Git is no longer secret; put the new one into a Secret"
+)
 _FIXES = (
     ("private key", "write the public key (the file that ends in .pub), and replace the key pair"),
     (IN_A_URL, "leave them out, let the server accept addresses, and change the password"),
@@ -45,7 +47,7 @@ _BY_PLACE: tuple[tuple[Path, str], ...] = (
     ),
     (
         ("monitoring", "receivers"),
-        "put it into the Secret and write the name of its key here; what was in Git is known",
+        "put it into the Secret and write the name of its key here; the old one is known from Git",
     ),
 )
 _MAX_FOUND = 100

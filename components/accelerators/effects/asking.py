@@ -66,7 +66,7 @@ def device_labels(
         yield from not_known(why, MASTER)(site, change, field)
         return
     why = (
-        "node feature discovery labels every node anew within seconds; nothing of the site is "
+        "node feature discovery labels every node again within seconds; nothing of the site is "
         "placed by these labels"
     )
     yield effect(change, field, Impact.NONE, why, MASTER)

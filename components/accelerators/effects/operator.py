@@ -32,8 +32,8 @@ TOOLKIT = f"{PARTS}; nvidia-container-toolkit 1.19.1, cmd/nvidia-ctk-installer"
 TYPES = "NVIDIA/gpu-operator 26.3.3, api/nvidia/v1alpha1/nvidiadriver_types.go"
 _JOBS_GO_ON = "jobs keep their devices; the host allocates no device meanwhile"
 _CONTAINERD = (
-    "containerd restarts with the toolkit, and pods with GPUs cannot start meanwhile; what runs "
-    "goes on"
+    "containerd restarts with the toolkit, and pods with GPUs cannot start meanwhile; running "
+    "pods continue"
 )
 
 

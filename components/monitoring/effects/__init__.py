@@ -48,7 +48,7 @@ def _removal_judge(meaning: str, source: str) -> Judge:
         _site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterator[Effect]:
         moves = change.after is not None and former(change).key != change.one.key
-        ends = "it is found under its new name" if moves else "what it said is said no more"
+        ends = "it is found under its new name" if moves else "its metrics or messages end"
         why = f"{meaning}: {ends}; {_NO_MACHINE}"
         yield effect(change, field, Impact.NONE, why, source)
 

@@ -110,7 +110,7 @@ def _added_interfaces(
         if old is None or new is None or old.name == new.name:
             continue
         if old.functions != new.functions:
-            yield _redivision(site, f"{name} is divided anew", EVICTED)
+            yield _redivision(site, f"{name} is divided again", EVICTED)
         else:
             why = (
                 f"functions of {name} change their name from {old.name} to {new.name}, and nobody "

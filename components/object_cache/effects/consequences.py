@@ -56,14 +56,14 @@ def _removed_buckets(old: Cache, new: Cache) -> Iterator[Consequence]:
 def _connection_changes(old: Cache, new: Cache) -> Iterator[Consequence]:
     """Settings by which pods and servers find and know each other."""
     if old.audience != new.audience:
-        refused = "tokens of running pods are refused until they start anew"
+        refused = "tokens of running pods are refused until the pods restart"
         yield Consequence(
             refused,
             f"{refused}: they are for {old.audience}, and servers expect {new.audience}; what is "
             "not public is a miss to such a pod, and it stores nothing",
         )
     if old.url() != new.url():
-        lost = "running pods do not find the cache until they start anew"
+        lost = "running pods do not find the cache until they restart"
         yield Consequence(lost, f"{lost}: they ask {old.url()}, and it is at {new.url()}")
     if old.server.port != new.server.port:
         yield Consequence(

@@ -34,7 +34,7 @@ ENDS = {
     TURNS: f"no repair begins any more, and nothing removes {FAULTY_TAINT} from a node",
 }
 """Consequences of the end of each program."""
-OTHERS = "nobody does its work any more; what it made stays"
+OTHERS = "its work ends; objects that it created stay"
 WITH_IT = (
     "it goes with its program, which alone used it: that is judged there; a reboot under way may "
     "not note its end, and its node stays tainted"

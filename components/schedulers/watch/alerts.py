@@ -87,6 +87,6 @@ def _restarts(site: Site, backend: Backend) -> Alert:
         f"sum(increase({restarts}[1h])) >= {RESTARTS}",
         "5m",
         f"The scheduler {backend.name} restarted {{{{ $value | printf `%.0f` }}}} times in an hour",
-        "Each time the gangs that it held start to wait anew.",
+        "Each time the gangs that it held start to wait again.",
         labels={"scheduler": backend.name},
     )

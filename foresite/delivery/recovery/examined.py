@@ -150,7 +150,7 @@ def _go_back(engine: Engine, what: str) -> str:
         for each in whole[:_SHOWN]
     ]
     lines += [
-        "go back to the newest, then recover once more; what was made since is found by its label:",
+        "restore the newest, then recover again; objects created since are found by their label:",
         f"  cp {shlex.quote(str(whole[0].path))} {shlex.quote(str(kept.state))}",
         f"  foresite recover {engine.stack}",
     ]

@@ -36,7 +36,7 @@ class Report:
         if not self.begun:
             return "nothing was changed"
         done = "; ".join(self.done) or "its first step, maybe in part"
-        return f"stopped halfway, and the same command goes on from there (done: {done})"
+        return f"stopped halfway, and the same command continues from there (done: {done})"
 
     def _print(self, text: str) -> None:
         if self.form == "text":

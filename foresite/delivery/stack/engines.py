@@ -47,7 +47,9 @@ def _trial(root: Path, site: Site | None) -> Engine:
     folder = trial_directory()
     plane = ControlPlane(folder)
     if not plane.status().running:
-        raise UsageError(f"the trial API server does not run; start it with make up SITE={name or 'NAME'}")
+        raise UsageError(
+            f"the trial API server does not run; start it with make up SITE={name or 'NAME'}"
+        )
     if site and site.file.cluster.context:
         serve(plane, (each.body for made in site_objects(site).values() for each in made))
     tools = locate(["pulumi", "controlplane"])

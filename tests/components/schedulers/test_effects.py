@@ -152,7 +152,7 @@ def test_a_restart_says_what_it_means_to_gangs_and_to_jobs() -> None:
 def test_the_end_of_a_scheduler_says_that_its_pods_wait_for_ever() -> None:
     found = effects(change(site(GANG), site()))
     (words,) = [each.why for each in found if each.name[1] == f"Deployment/{GANG_SCHEDULER}"]
-    assert "wait for ever" in words
+    assert "wait forever" in words
 
 
 def test_another_prefix_says_that_gangs_come_apart() -> None:
