@@ -16,11 +16,11 @@ from components.secrets.objects import API, KIND
 
 OPERATOR = "External Secrets 2.9, pkg/controllers/externalsecret/externalsecret_controller.go"
 _BMC = (
-    "the Bare Metal Operator then logs in to the BMC anew, and the machine goes on; a host whose "
-    "BMC refuses is not power-cycled and not chosen for a Machine until it is put right"
+    "the Bare Metal Operator then logs in to the BMC again, and the machine continues; a host "
+    "whose BMC refuses is not power-cycled or chosen for a Machine until it is corrected"
 )
 _BMC_SOURCE = "Bare Metal Operator 0.13, internal/controller/metal3.io/baremetalhost_controller.go"
-_OTHER = "running pods go on; alerts or reboots that use it fail where it is not what it should be"
+_OTHER = "running pods continue; alerts or reboots that use it fail if its content is wrong"
 _OTHER_SOURCE = (
     "prometheus-operator 0.85.0, pkg/alertmanager/operator.go; "
     "foresite, components/remediation/reboot.py"

@@ -126,8 +126,8 @@ def _rule(name: str, what: str, why: str, check: Any, narrow: Any = None) -> Obj
 
 
 READ_BY_MANY = (
-    "it would be in Git for good, in every plan, in Pulumi's state and in what Argo CD or Flux "
-    "shows, for all who may read one of these"
+    "everybody who may read Git, a plan, Pulumi's state or the pages of Argo CD or Flux could read "
+    "it, and Git keeps it forever"
 )
 RULES: tuple[Rule, ...] = (
     _rule(

@@ -16,9 +16,9 @@ NAMESPACE: Name = ("machines", "Namespace")
 """The object that stands for all of a site's on its management cluster."""
 _SOURCE = "pulumi-kubernetes 4.25.0, provider/pkg/provider/provider.go, DiffConfig"
 _WHY = (
-    "{} is {} in place of {}: Pulumi takes it for another cluster, where it would make every "
-    "object anew and delete the old ones, and refuses, as hosts, cluster and network are "
-    "protected; whether it is another cluster Git does not say"
+    "{} is {} in place of {}: Pulumi treats it as another cluster, where it would create every "
+    "object again and delete the old ones; it refuses, because hosts, cluster and network are "
+    "protected; Git does not say whether it is another cluster"
 )
 
 

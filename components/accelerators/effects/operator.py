@@ -104,8 +104,8 @@ def _renewal(policy: Json) -> str:
     count = _at_a_time(policy)
     wait = mapping(policy, "waitForCompletion").get("timeoutSeconds", 0)
     return (
-        f"{count} at a time over all pools, each is cordoned, its Jobs may end within {wait} s, "
-        "then its pods with GPUs are evicted, and the driver is installed again"
+        f"{count} at a time over all pools; each is cordoned and its Jobs may end within {wait} s; "
+        "then its pods with GPUs are evicted and the driver is installed again"
     )
 
 

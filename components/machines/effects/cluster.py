@@ -99,9 +99,9 @@ RULES = [
             kinds.CLUSTER,
             path(f"spec.clusterNetwork.{each}"),
             not_known(
-                "read when the first machine runs kubeadm init: no part of Kubernetes moves a "
-                "cluster that runs to other networks, and a pod network that is configured with "
-                "them does not find its nodes in them: what becomes of pods is not known",
+                "it is read only when the first machine runs kubeadm init; Kubernetes cannot move "
+                "a running cluster to other networks, and a pod network with the new networks does "
+                "not find its nodes there; what becomes of pods is not known",
                 _BOOTSTRAP,
             ),
         )

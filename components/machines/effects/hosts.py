@@ -202,8 +202,8 @@ RULES = [
         KIND,
         path("spec.bmc.credentialsName"),
         _harmless(
-            "the BMC is logged in to anew, and the machine goes on; where that fails the host is "
-            "not power-cycled and not chosen for a Machine until it is put right",
+            "the Bare Metal Operator logs in to the BMC again, and the machine continues; if that "
+            "fails, the host is not power-cycled or chosen for a Machine until it is corrected",
             f"{_REGISTER}; {_SETTINGS}",
         ),
     ),

@@ -63,8 +63,8 @@ def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
         )
     if theirs > running:
         return Hold(
-            "Cluster API makes no worker machine while it upgrades the control plane, so those "
-            f"that go first are out until every control plane machine runs {its}"
+            "Cluster API creates no worker machine while it upgrades the control plane; deleted "
+            f"workers stay out until every control plane machine runs {its}"
         )
     return None
 

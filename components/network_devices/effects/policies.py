@@ -225,9 +225,9 @@ def driver(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
         yield on_hosts(site, change, field, Impact.DRAIN, (why, UPDATING))
         return
     why = (
-        f"functions get another driver: {EVICTED}, {pace(site)}; where the kernel was booted "
-        "without an IOMMU (iommu=pt) the host is drained of all pods and rebooted, and on Ubuntu "
-        "again and again, as the operator cannot set the argument there"
+        f"functions get another driver: {EVICTED}, {pace(site)}; a host whose kernel was booted "
+        "without an IOMMU (iommu=pt) is drained of all pods and rebooted; on Ubuntu this repeats, "
+        "because the operator cannot set the argument there"
     )
     yield on_hosts(site, change, field, Impact.REBOOT, (why, DIVIDING))
 

@@ -39,9 +39,9 @@ def meaning(site: SiteChange, field: FieldChange) -> str:
 def _file(field: FieldChange) -> str:
     if field.before is ABSENT or field.after is ABSENT:
         return (
-            "the file has another name: a server that runs finds the old one no more within about "
-            "two minutes (the reference server stays with the buckets that it read), and the new "
-            "one after its restart"
+            "the file has another name: within about two minutes a running server no longer finds "
+            "the old file (the reference server keeps the buckets that it has read); it finds the "
+            "new file after its restart"
         )
     return "only the form of the file differs"
 

@@ -34,8 +34,8 @@ _INSTALLED = (
 )
 _STARTED = f"a host that comes into the list gets its keys {_CHECKED}, after its pod has started"
 _OF_ANOTHER_POOL = (
-    "a host of another pool, whose hosts keep no objects, has no server before its machine is "
-    "installed again in the new pool, and gets its keys then"
+    "a host that comes from a pool without servers has no server before its machine is installed "
+    "again in the new pool, and gets its keys then"
 )
 _UNASKED = (
     "a host that leaves the list for another pool serves on, and nobody asks it, until its machine "

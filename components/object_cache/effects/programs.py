@@ -145,10 +145,10 @@ def _lost_objects(before: Cache | None, after: Cache | None) -> str:
     """The fate of the objects on the disks of servers that go."""
     if before and before.image_layers and after is None:
         return (
-            "what they stored stays on the disks, and is lost with these where hosts are installed "
-            "again, as they are to look for no more image layers in the cache"
+            "their objects stay on the disks, and are lost with these when hosts are installed "
+            "again, because hosts no longer look for image layers in the cache"
         )
-    return "what they stored stays on the disks until a person deletes it"
+    return "their objects stay on the disks until a person deletes them"
 
 
 def _of_field(before: Cache, after: Cache, field: FieldChange) -> Iterable[str]:
@@ -156,13 +156,12 @@ def _of_field(before: Cache, after: Cache, field: FieldChange) -> Iterable[str]:
     steps = set(field.path)
     if before.data_path != after.data_path and "volumes" in steps:
         yield (
-            f"no object of before is seen any more: the cache starts empty in {after.data_path}, "
-            f"where the folder has to be there, and what lies in {before.data_path} takes its "
-            "space until a person deletes it"
+            f"the cache starts empty in {after.data_path}, and the folder must exist; the objects "
+            f"in {before.data_path} are not used, and take space until a person deletes them"
         )
     if "runAsUser" in steps:
         yield (
-            f"files of before belong to user {before.server.user}: where nobody gives them to "
+            f"existing files belong to user {before.server.user}: until a person gives them to "
             f"user {after.server.user} the server may neither read nor delete them"
         )
     for variable, says in _VARIABLES.items():
@@ -196,10 +195,10 @@ def _capacity(before: Cache, after: Cache) -> Iterable[str]:
 def _audience(before: Cache, after: Cache) -> Iterable[str]:
     if before.audience != after.audience:
         yield (
-            f"tokens that pods have are for {before.audience}, and a server refuses them once it "
-            "restarted: such a pod gets misses of what is not public, and stores nothing, until it "
-            f"is created again with tokens for {after.audience}, which other servers refuse until "
-            "they restart"
+            f"running pods have tokens for {before.audience}, which a server refuses after its "
+            "restart: such a pod gets misses of objects that are not public, and stores nothing, "
+            f"until it is created again; servers refuse tokens for {after.audience} until their "
+            "own restart"
         )
 
 

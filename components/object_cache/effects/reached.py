@@ -106,8 +106,8 @@ def replacement(
         )
     if any((cache := cache_of(each)) and cache.image_layers for each in site.sides):
         why += (
-            "; hosts ask the address that they were installed with for image layers, and go to "
-            "the registry after a time-out where it changed, until they are installed again"
+            "; until they are installed again, hosts ask their old address for image layers; if it "
+            "changed, they ask the registry after a time-out"
         )
     yield effect(change, field, Impact.NONE, why, f"{PROXY}, {LAYERS}")
 

@@ -24,9 +24,9 @@ from components.remediation.names import CONTROLLER, NAME_LABEL, REBOOTS, TURNS
 
 WAITS = "repairs in progress continue where they were, and none begins, until it is back"
 TWICE = (
-    "the new one runs beside the old one until that is deleted, at the end of the update: both "
-    "look at the same nodes and labels, and know nothing of each other, so for a while more nodes "
-    "than max_unavailable may be begun with"
+    "the new one runs beside the old one until the update ends and deletes the old one; both act "
+    "on the same nodes and labels without knowing each other, so for a while they may repair more "
+    "nodes than max_unavailable"
 )
 ENDS = {
     CONTROLLER: "repairs stop where they are: a node keeps the controller's taint, where its "

@@ -168,8 +168,8 @@ def once_more(site: SiteChange, case: Case, because: str) -> Iterator[Found]:
     """Nodes that had their reboot, and would be put aside, or be waited for."""
     hosts = hosts_of(site, case.pool)
     why = (
-        f"{because}: a node of pool {case.pool.name} with a repair slot, whose reboot did not "
-        "help, may be rebooted once more instead of being quarantined or waited for; as many as "
+        f"{because}: a node of pool {case.pool.name} with a repair slot may be rebooted once more "
+        "if its reboot did not help, instead of a quarantine or a wait; as many as "
         f"{case.remediator.name} repairs at a time"
     )
     if site.nodes is None:

@@ -166,11 +166,11 @@ def test_a_cache_that_goes_stops_its_pods_and_leaves_its_namespace() -> None:
     for kind in ("ServiceAccount", "ClusterRole", "ClusterRoleBinding"):
         assert actions(site(), without(), f"{kind}/cache-server") == {Action.DELETED}
     text = said(site(), without(), "DaemonSet/cache-server/v100")
-    assert "stays on the disks until a person deletes it" in text
+    assert "stay on the disks until a person deletes them" in text
     layers = {"bucket": "open", "registries": ["docker.io"]}
     text = said(site(address="10.96.0.80", image_layers=layers), without(),
                 "DaemonSet/cache-server/v100")  # fmt: skip
-    assert "is lost with these where hosts are installed again" in text
+    assert "are lost with these when hosts are installed again" in text
     assert "jobs go on" in said(site(), without(), "DaemonSet/envoy/v100")
 
 
