@@ -197,8 +197,8 @@ def _audience(before: Cache, after: Cache) -> Iterable[str]:
         yield (
             f"running pods have tokens for {before.audience}, which a server refuses after its "
             "restart: such a pod gets misses of objects that are not public, and stores nothing, "
-            f"until it is created again; servers refuse tokens for {after.audience} until their "
-            "own restart"
+            f"until it is created again with tokens for {after.audience}; servers refuse these "
+            "until their own restart"
         )
 
 

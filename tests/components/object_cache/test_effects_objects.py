@@ -33,18 +33,21 @@ from tests.kit.object_cache_site import site as plain
 def test_servers_in_another_folder_start_empty() -> None:
     text = said(site(), site(data_path="/srv/other"), "DaemonSet/cache-server/h100")
     assert "the cache starts empty in /srv/other" in text
-    assert "what lies in /srv/nvme/cache takes its space until a person deletes it" in text
+    assert (
+        "objects in /srv/nvme/cache are not used, and take space until a person deletes them"
+        in text
+    )
 
 
 def test_another_user_may_find_files_that_it_cannot_read() -> None:
     text = said(site(), site({"user": 1000}), "DaemonSet/cache-server/h100")
-    assert "files of before belong to user 65532" in text
+    assert "existing files belong to user 65532" in text
 
 
 def test_tokens_for_the_old_audience_are_refused_once_servers_know_the_new_one() -> None:
     before, after = (site(audience=each) for each in ("objects", "things"))
     text = said(before, after, "DaemonSet/cache-server/v100")
-    assert "tokens that pods have are for objects" in text
+    assert "running pods have tokens for objects" in text
     assert "until it is created again with tokens for things" in text
     other = said(before, site({"args": ["-v"]}, audience="objects"), "DaemonSet/cache-server/v100")
     assert "tokens" not in other
@@ -185,7 +188,7 @@ def test_another_namespace_and_flag_of_a_bucket_are_told_with_its_file() -> None
 def test_a_file_of_another_name_is_found_after_a_restart() -> None:
     after = site({"config_path": "/etc/cache/other.json"})
     text = said(site(), after, BUCKET)
-    assert "restart is judged there" in text and "the new one after its restart" in text
+    assert "restart is judged there" in text and "it finds the new file after its restart" in text
     text = said(site(), after, "DaemonSet/cache-server/v100")
     assert "find their buckets in /etc/cache/other.json after their restart" in text
 
