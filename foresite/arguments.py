@@ -51,14 +51,7 @@ def parser() -> argparse.ArgumentParser:
         "path", metavar="PATH", help="for example pools.v100.rollout.max_unavailable"
     )
     _job(add("job", "write a training job for a site's accelerators"))
-    up = add("up", "check a site, and run pulumi up for it")
-    up.add_argument("site", metavar="SITE")
-    up.add_argument("--trial", action="store_true", help="use the trial API server on this machine")
-    up.add_argument("--preview", action="store_true", help="only show what up would do")
-    up.add_argument(
-        "--refresh", action="store_true", help="also correct manual changes in the clusters"
-    )
-    _allow(up)
+    _up(add("up", "check a site, and run pulumi up for it"))
     _recover(add("recover", "clean up after an interrupted up"))
     _in_ci(add)
     for name, command in commands.choices.items():
@@ -74,6 +67,15 @@ def _sites(command: argparse.ArgumentParser) -> None:
 def _allow(command: argparse.ArgumentParser) -> None:
     say = "acknowledge N deletions (remove=N) or N more objects (grow=N)"
     command.add_argument("--allow", action="append", default=[], metavar="WHAT=N", help=say)
+
+
+def _up(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("site", metavar="SITE")
+    add("--trial", action="store_true", help="use the trial API server on this machine")
+    add("--preview", action="store_true", help="only show what up would do")
+    add("--refresh", action="store_true", help="also correct manual changes in the clusters")
+    _allow(command)
 
 
 def _recover(command: argparse.ArgumentParser) -> None:
@@ -201,34 +203,16 @@ def _job(command: argparse.ArgumentParser) -> None:
     add("--name", help="default: the template's name")
     add("--model", help="accelerator model, such as v100-sxm2-32gb")
     add("--workers", type=int, metavar="N", help="number of workers")
-    add(
-        "--per-worker",
-        type=int,
-        metavar="N",
-        help="accelerators of each worker; default: all of a host",
-    )
+    add("--per-worker", type=int, metavar="N", help="accelerators each; default: all of a host")
     add("--servers", type=int, metavar="N", help="parameter servers; default: 1")
     add("--cpu", metavar="SIZE", help="CPU of a worker; default: its share of a host")
-    add(
-        "--memory",
-        metavar="SIZE",
-        help="memory of a worker, such as 64Gi; default: its share of a host",
-    )
+    add("--memory", metavar="SIZE", help="such as 64Gi, of a worker; default: its share of a host")
     add("--storage", metavar="SIZE", help="disk space; default: the site's ephemeral_storage")
     add("--image", help="image of workers and parameter servers")
     add("--priority", metavar="CLASS", help="default: the site's default PriorityClass")
-    add(
-        "--timeout",
-        type=int,
-        metavar="SECONDS",
-        help="seconds that a gang waits until all its pods fit",
-    )
+    add("--timeout", type=int, metavar="SECONDS", help="wait of a gang until all its pods fit")
     add("--rdma", action="store_true", help="use the fast network of the model's hosts")
-    add(
-        "--cache",
-        metavar="BUCKET",
-        help="use this bucket of the object cache: docs/cache-clients.md",
-    )
+    add("--cache", metavar="BUCKET", help="bucket of the object cache: docs/cache-clients.md")
     add("--format", choices=("yaml", "json"), default="yaml")
     add(
         "--command",
