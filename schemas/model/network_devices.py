@@ -41,7 +41,7 @@ class Rdma(Model):
 
 
 class Sriov(Model):
-    """An SR-IOV resource: virtual functions, each for one pod alone."""
+    """An SR-IOV resource: virtual functions, each used by one pod only."""
 
     name: ResourceLabel
     """Name of the resource, behind the site's prefix."""

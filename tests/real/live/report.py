@@ -28,7 +28,7 @@ _AGAIN = "the files as they are, applied again"
 _FILE = re.compile(r"^[\w.-]+(/[\w.-]+)+$")
 
 BEGIN = """\
-# Predictions, held against the real controllers
+# Predictions, compared with the real controllers
 
 What Foresite says a change does to machines, and what Cluster API v1.13.6 did when the change was
 made. Made by `python -m tests.real.live.report`; `tests/real/test_live_rollouts.py` runs the same
