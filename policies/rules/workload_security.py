@@ -107,6 +107,7 @@ RULES: tuple[Rule, ...] = (
         " account by anybody, later too",
         f"{HARDENING}; {SERVICE_ACCOUNTS}",
         _token,
+        alike=True,
     ),
     ObjectRule(
         "default-service-account",
