@@ -55,7 +55,7 @@ down: .venv/.ready ## Take the trial down and delete its data
 # only these starts in a few seconds.
 REAL := controlplane or pulumi or editor or go or browser or capi or scheduling or cache or remediation or monitoring
 empty :=
-MARKS := $(subst $(empty) or $(empty),|,$(REAL))|proofs?
+MARKS := $(subst $(empty) or $(empty),|,$(REAL))|proof
 REAL_FILES = $(sort $(shell grep -rlE 'pytest\.mark\.($(MARKS))\b' --include='test_*.py' tests))
 # They wait more than they compute, so there are more workers than processors.
 WORKERS ?= 6
@@ -84,7 +84,7 @@ lint: .venv/.ready ## Style and types
 
 test: .venv/.ready ## All tests, with what they need; of the long proofs a share
 	@rm -rf $(RESULTS)
-	@$(MAKE) --no-print-directory lint fast
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync lint fast
 	@$(PYTHON) -m tools.toolchain ensure
 	@$(PYTHON) -m tests.kit.go_programs
 	@status=0; \

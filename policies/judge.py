@@ -5,6 +5,7 @@ Owns the order of findings and what counts as excepted; the rules are in policie
 
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from policies.exceptions import Exemption, ours, titles_of
@@ -75,6 +76,7 @@ def findings(objects: Sequence[Object], rules: Iterable[Rule]) -> Iterator[Viola
     reads a leaf, it judges each.
     """
     blanks, others = _outlined(objects)
+    fewer = [*blanks, *others]
     for rule in rules:
         if isinstance(rule, ObjectRule):
             short = rule in _OURS and all(_keeps(rule, each) for each in blanks)
@@ -83,6 +85,8 @@ def findings(objects: Sequence[Object], rules: Iterable[Rule]) -> Iterator[Viola
                 for found in rule.check(each):
                     yield Violation(rule, each, found)
         elif isinstance(rule, SiteRule):
+            if rule.alike and ask_blank(partial(_keeps_all, rule, fewer)):
+                continue
             for each, found in rule.check(objects):
                 yield Violation(rule, each, found)
 
@@ -98,6 +102,11 @@ def _outlined(objects: Sequence[Object]) -> tuple[list[Object], list[Object]]:
         elif (each.cluster, found.key) not in blanks:
             blanks[each.cluster, found.key] = Object(each.cluster, blank(each.body))
     return list(blanks.values()), others
+
+
+def _keeps_all(rule: SiteRule, objects: Sequence[Object]) -> bool:
+    """True if all objects together keep a rule. Raises what a leaf raises that is read."""
+    return not any(True for _ in rule.check(objects))
 
 
 def _keeps(rule: ObjectRule, each: Object) -> bool:

@@ -97,9 +97,14 @@ class ObjectRule(Rule):
 
 @dataclass(frozen=True, slots=True)
 class SiteRule(Rule):
-    """A rule that takes all objects of a site to judge; each finding names its object."""
+    """A rule that takes all objects of a site to judge; each finding names its object.
+
+    ``alike``: one object stands for all that differ in leaves alone. So it counts none of them
+    (schemas/kubernetes/outline.py).
+    """
 
     check: Callable[[Sequence[Object]], Iterable[tuple[Object, Found]]]
+    alike: bool = False
 
 
 class Violation(NamedTuple):

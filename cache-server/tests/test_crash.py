@@ -51,7 +51,7 @@ def check_all(server: CacheServer, writers: list[Writer]) -> None:
     assert server.metric("cache_reserved_bytes") == 0
 
 
-MANY = pytest.param(50, id="many", marks=pytest.mark.proof(0, 5))
+MANY = pytest.param(50, id="many", marks=pytest.mark.proof)
 
 
 @pytest.mark.parametrize("crashes", [pytest.param(3, id="few"), MANY])

@@ -40,7 +40,7 @@ def received(server: CacheServer, name: str) -> tuple[int, bool]:
     return count, same
 
 
-@pytest.mark.proof(1, 5)
+@pytest.mark.proof
 def test_a_gibibyte_is_streamed_both_ways(tmp_path: Path) -> None:
     pieces = (1 << 30) // len(PIECE)
     with fake_token_reviews() as fake:

@@ -97,7 +97,7 @@ def test_the_capacity_evicts_whatever_is_oldest_anywhere(made: CacheServer) -> N
         assert used(server, "one") + used(server, "two") == MIB
 
 
-@pytest.mark.proof(2, 3)
+@pytest.mark.proof
 def test_a_large_object_takes_the_place_of_many_small_ones(made: CacheServer) -> None:
     made = CacheServer(made.folder, made.api_url, {"capacity": "64Mi"}, made.token)
     # More than one step of eviction takes.

@@ -237,6 +237,7 @@ RULES: tuple[Rule, ...] = (
         "a broken version would be noticed only when no old replica is left",
         "Google SRE workbook, Canarying Releases; Cloudflare, 5 December 2025",
         _at_once,
+        alike=True,
     ),
     ObjectRule(
         "rollout-moves",
@@ -256,6 +257,7 @@ RULES: tuple[Rule, ...] = (
         "Kubernetes 1.34, pkg/controller/disruption/disruption.go; Kubernetes documentation, "
         "Specifying a Disruption Budget",
         _never_evicted,
+        alike=True,
     ),
     SiteRule(
         "health-check-bounded",
@@ -264,6 +266,7 @@ RULES: tuple[Rule, ...] = (
         "a network that is down for half an hour would have every host of a pool rebooted or wiped",
         "cluster-api 1.13, machinehealthcheck_controller.go: the default is 100%",
         _remediation_bounds,
+        alike=True,
     ),
 )
 """Rules of disruptions, which scheduling joins to its own."""

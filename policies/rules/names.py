@@ -87,7 +87,8 @@ def _labels(each: Object) -> Iterator[Found]:
 
 def _keys(place: str, metadata: Json) -> Iterator[Found]:
     for key, value in mapping(metadata, "labels").items():
-        reason = _bad_key(str(key)) or _bad_value(value)
+        known = _bad_value(value) if isinstance(value, str) else f"{value!r} is no text"
+        reason = _bad_key(str(key)) or known
         if reason:
             yield Found(
                 f'{place}.labels["{key}"]',
@@ -107,9 +108,8 @@ def _bad_key(key: str) -> str:
     return "" if good and named else f"{key!r} is no key"
 
 
-def _bad_value(value: object) -> str:
-    if not isinstance(value, str):
-        return f"{value!r} is no text"
+@lru_cache(maxsize=4096)
+def _bad_value(value: str) -> str:
     if len(value) > LABEL_CHARACTERS:
         return f"it has {len(value)} characters, and may have {LABEL_CHARACTERS}"
     return "" if _VALUE.fullmatch(value) else f"{value!r} is no value of a label"

@@ -237,6 +237,7 @@ RULES: tuple[Rule, ...] = (
         "a compromised pod could reach the ports of all others",
         "NSA/CISA Kubernetes Hardening Guide 1.2, Network policies",
         _unguarded_pods,
+        alike=True,
     ),
     SiteRule(
         "host-ports-apart",
@@ -245,6 +246,7 @@ RULES: tuple[Rule, ...] = (
         "one of them restarts forever or stays pending",
         "Kubernetes documentation, Ports and Protocols",
         _clashes,
+        alike=True,
     ),
 )
 """Rules of network exposure."""

@@ -173,6 +173,7 @@ RULES: tuple[Rule, ...] = (
         "an object under another site's name is changed or deleted with that site",
         "Kubernetes documentation, Recommended Labels",
         _one_site,
+        alike=True,
     ),
     ObjectRule(
         "namespace-named",
@@ -190,6 +191,7 @@ RULES: tuple[Rule, ...] = (
         "a file that was moved or a folder that was renamed would wipe hosts",
         "Argo CD documentation, Sync Options; Flux documentation, Kustomization; UniSuper, 2024",
         _deletion_guards,
+        alike=True,
     ),
     ObjectRule(
         "no-forced-ownership",

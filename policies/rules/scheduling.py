@@ -174,6 +174,7 @@ RULES: tuple[Rule, ...] = (
         "pods whose scheduler does not exist are pending forever, without an event",
         "Kubernetes documentation, Configure Multiple Schedulers",
         _unknown_scheduler,
+        alike=True,
     ),
     SiteRule(
         "nodes-exist",
@@ -182,6 +183,7 @@ RULES: tuple[Rule, ...] = (
         "a DaemonSet runs nowhere and counts as complete; other pods are pending forever",
         "Kubernetes documentation, Assigning Pods to Nodes",
         _no_such_nodes,
+        alike=True,
     ),
     SiteRule(
         "one-default-priority",
@@ -190,6 +192,7 @@ RULES: tuple[Rule, ...] = (
         "the API server refuses the second one, in the middle of an up",
         "Kubernetes 1.34, plugin/pkg/admission/priority/admission.go",
         _one_default,
+        alike=True,
     ),
     *disruptions.RULES,
 )

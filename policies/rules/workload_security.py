@@ -107,6 +107,7 @@ RULES: tuple[Rule, ...] = (
         "later",
         f"{HARDENING}; {SERVICE_ACCOUNTS}",
         _token,
+        alike=True,
     ),
     ObjectRule(
         "default-service-account",

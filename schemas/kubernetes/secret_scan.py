@@ -32,7 +32,8 @@ _SCHEME = re.compile(r"[A-Za-z][\w+.-]*\Z")
 _URL_ENDS = re.compile(r"[\s,;)\]\"]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _FLAG = re.compile(r"[^\s=]+")
-_BASE64 = re.compile(r"[A-Za-z0-9+/\s]{40,}+={0,2}\s*")
+_SHORTEST = 40
+_BASE64 = re.compile(rf"[A-Za-z0-9+/\s]{{{_SHORTEST},}}+={{0,2}}\s*")
 
 
 class Key(NamedTuple):
@@ -198,7 +199,8 @@ def suspect(texts: Iterable[str]) -> bool:
     joined = '\n"\n'.join(every)
     if any(_keys(joined)) or any(secret_names(joined)):
         return True
-    return any(_BASE64.fullmatch(each) and credential(each) for each in every)
+    long = (each for each in every if len(each) >= _SHORTEST)
+    return any(_BASE64.fullmatch(each) and credential(each) for each in long)
 
 
 def _decode(text: str) -> str:

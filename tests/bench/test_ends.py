@@ -115,7 +115,7 @@ def token(body: dict[str, Any]) -> str:
     return f"kubernetes:{api if '/' in api else f'core/{api}'}:{body['kind']}"
 
 
-@pytest.mark.proof(2, 3)
+@pytest.mark.proof
 @pytest.mark.pulumi
 @pytest.mark.controlplane
 @pytest.mark.slow
@@ -126,7 +126,7 @@ def test_engine(out: Path) -> None:
     assert "recovered by the next up: yes" in figures["killed"]
 
 
-@pytest.mark.proof(1, 3)
+@pytest.mark.proof
 @pytest.mark.scheduling
 def test_scheduling(out: Path, world: World) -> None:
     scheduling.write(scheduling.compare(world, (4,), 1))

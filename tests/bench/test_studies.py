@@ -124,7 +124,7 @@ def test_maglev(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(row["wrong"] == 0 for row in rows)
 
 
-@pytest.mark.proof(0, 3)
+@pytest.mark.proof
 @pytest.mark.pulumi
 @pytest.mark.slow
 def test_survival(out: Path) -> None:
@@ -132,7 +132,7 @@ def test_survival(out: Path) -> None:
     assert len(json.loads((out / "survival.json").read_text("utf-8"))["seeds"]) == 1
 
 
-@pytest.mark.proof(1, 3)
+@pytest.mark.proof
 @pytest.mark.remediation
 @pytest.mark.slow
 def test_remediation(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from schemas.load import load_site
 from tests.kit.repository import ROOT
 from tools.toolchain import environment, locate
 
-pytestmark = [pytest.mark.pulumi, pytest.mark.proofs(3)]
+pytestmark = [pytest.mark.pulumi, pytest.mark.proof]
 BEFORE = ROOT / "tests" / "kit" / "stack_of_before"
 EXAMPLE = ROOT / "docs" / "examples" / "pulumi"
 CONTEXTS = ("mgmt-lab", "lab-1")

@@ -21,7 +21,7 @@ from tests.kit.twin.pods import pod
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running
 
-pytestmark = [pytest.mark.scheduling, pytest.mark.proofs(3)]
+pytestmark = [pytest.mark.scheduling, pytest.mark.proof]
 
 ANYWHERE = [{"operator": "Exists"}]
 CARDS = {"v100": (V100, 8), "h100": (H100, 8), "t4": (T4, 1), "mncore": (MNCORE, 8)}

@@ -32,7 +32,7 @@ from tests.kit.scheduling_world import (
 )
 from tests.kit.twin.pods import gang, pod
 
-pytestmark = [pytest.mark.scheduling, pytest.mark.proofs(3)]
+pytestmark = [pytest.mark.scheduling, pytest.mark.proof]
 EVERYWHERE = [{"operator": "Exists"}]
 WHOLE = {"nvidia.com/gpu": "8"}
 

@@ -35,7 +35,7 @@ from tests.kit.twin.world import world as running
 from tools.toolchain import ToolchainError, locate
 from tools.toolchain.given import find
 
-pytestmark = [pytest.mark.scheduling, pytest.mark.slow, pytest.mark.proofs(3)]
+pytestmark = [pytest.mark.scheduling, pytest.mark.slow, pytest.mark.proof]
 MODEL, DEVICE = "v100-sxm2-32gb", "nvidia.com/gpu"
 NODES = 5
 """Machines with the model, of eight accelerators each."""

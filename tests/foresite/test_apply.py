@@ -239,7 +239,7 @@ def wait_until(client: Client, *, refused: bool) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.proof(1, 3)
+@pytest.mark.proof
 @pytest.mark.pulumi
 def test_sites_follow_their_rings_stop_at_a_failure_and_go_on_from_there(
     api: ControlPlane,

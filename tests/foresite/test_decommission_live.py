@@ -25,7 +25,7 @@ from tests.kit.preview_repository import Repository
 from tests.kit.trial_repository import small_sites, use_trial
 from tools.toolchain import environment, locate
 
-pytestmark = [pytest.mark.pulumi, pytest.mark.proofs(5)]
+pytestmark = [pytest.mark.pulumi, pytest.mark.proof]
 SITE, OTHER = "dewa-1", "echigo-1"
 UP = ("up", "--trial", SITE)
 FILE = f"sites/{SITE}.yaml"

@@ -116,7 +116,7 @@ def look(root: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str,
     return code, site
 
 
-@pytest.mark.proof(0, 3)
+@pytest.mark.proof
 @pytest.mark.pulumi
 def test_what_is_changed_by_hand_is_found_and_named(
     api: ControlPlane,

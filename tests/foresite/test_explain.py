@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +32,17 @@ def root_of(name: str) -> Path:
     return GOLDEN if name == "edge-1" else ROOT
 
 
+@cache
 def document_of(path: Path) -> Document:
-    document, problems = read_yaml(path.read_bytes(), path.name)
+    document, problems = read_yaml(path.read_bytes(), f"{path.parent.name}/{path.name}")
     assert document is not None, problems
     return document
 
 
 def meaning_of(name: str, path: str) -> Meaning:
     sites = root_of(name) / "sites"
-    document, problems = read_yaml((sites / f"{name}.yaml").read_bytes(), f"sites/{name}.yaml")
-    assert document is not None, problems
     hosts = (sites / f"{name}.hosts.csv").read_text("utf-8")
-    return resolve(every_site()[name], document, hosts, path)
+    return resolve(every_site()[name], document_of(sites / f"{name}.yaml"), hosts, path)
 
 
 def explained(*arguments: str) -> int:

@@ -147,7 +147,7 @@ def differences(client: Client, manifests: list[Manifest]) -> list[str]:
     ]
 
 
-@pytest.mark.proofs(3)
+@pytest.mark.proof
 @pytest.mark.parametrize("site", SITES)
 def test_up_then_nothing_to_do(trial: Trial, site: str) -> None:
     manifests = trial.objects(site)
@@ -160,7 +160,7 @@ def test_up_then_nothing_to_do(trial: Trial, site: str) -> None:
     assert summary(again.stdout) == {"unchanged": len(manifests) + len(COMPONENTS) + 2}
 
 
-@pytest.mark.proofs(3)
+@pytest.mark.proof
 @pytest.mark.parametrize("site", SITES)
 def test_what_pulumi_registers_is_what_render_writes(trial: Trial, site: str) -> None:
     trial.up(site)
@@ -174,7 +174,7 @@ def test_what_pulumi_registers_is_what_render_writes(trial: Trial, site: str) ->
     assert DeepDiff(rendered, registered) == {}
 
 
-@pytest.mark.proofs(5)
+@pytest.mark.proof
 def test_a_plain_preview_of_a_changed_pool_names_only_that_pool(trial: Trial) -> None:
     trial.up("tsukuba-1")
     more = "reboot_retries: 2}\n    kubelet: {max_pods: 60}"
@@ -192,7 +192,7 @@ def test_a_plain_preview_of_a_changed_pool_names_only_that_pool(trial: Trial) ->
     } | {name: op for name, op in steps.items() if op == "create-replacement"}
 
 
-@pytest.mark.proofs(5)
+@pytest.mark.proof
 def test_an_old_template_is_kept_when_a_new_one_takes_its_place(trial: Trial) -> None:
     trial.up("tsukuba-1")
     before = next(m for m in trial.objects("tsukuba-1") if m.name == "KubeadmConfigTemplate/cpu")
@@ -205,7 +205,7 @@ def test_an_old_template_is_kept_when_a_new_one_takes_its_place(trial: Trial) ->
         assert live(client, after) is not None
 
 
-@pytest.mark.proofs(5)
+@pytest.mark.proof
 def test_other_manifests_of_the_pod_network_change_its_config_map_in_place(trial: Trial) -> None:
     trial.up("tsukuba-1")
     config = next(m for m in trial.objects("tsukuba-1") if m.kind == "ConfigMap")
@@ -222,7 +222,7 @@ def test_other_manifests_of_the_pod_network_change_its_config_map_in_place(trial
     assert after["metadata"]["uid"] == before["metadata"]["uid"], "deleted and created again"
 
 
-@pytest.mark.proofs(5)
+@pytest.mark.proof
 def test_a_host_that_leaves_the_list_is_not_deleted(trial: Trial) -> None:
     trial.up("tsukuba-1")
     path = trial.root / "sites" / "tsukuba-1.hosts.csv"
@@ -238,7 +238,7 @@ def test_a_host_that_leaves_the_list_is_not_deleted(trial: Trial) -> None:
     trial.up("tsukuba-1")
 
 
-@pytest.mark.proofs(5)
+@pytest.mark.proof
 def test_what_the_metal3_provider_writes_on_a_host_stays(trial: Trial) -> None:
     trial.up("lab-1")
     host = next(m for m in trial.objects("lab-1") if m.kind == "BareMetalHost")
@@ -288,7 +288,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
         plane.stop()
 
 
-@pytest.mark.proofs(5)
+@pytest.mark.proof
 def test_objects_of_the_sites_own_cluster_follow_once_it_answers(alone: Trial) -> None:
     trial = alone
     direct = "{manifests: pod-network/flannel.yaml, install: direct}"
@@ -313,7 +313,7 @@ def test_objects_of_the_sites_own_cluster_follow_once_it_answers(alone: Trial) -
     assert "protected" in refused.stderr
 
 
-@pytest.mark.proofs(5)
+@pytest.mark.proof
 def test_a_killed_up_is_taken_over_by_the_next(
     api: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -132,7 +132,7 @@ def environment(world: World) -> dict[str, str]:
     }  # fmt: skip
 
 
-@pytest.mark.proof(2, 3)
+@pytest.mark.proof
 @pytest.mark.pulumi
 def test_no_canary_is_found_in_what_runs_leave(world: World, api: ControlPlane) -> None:
     secrets_in_the_cluster(world, api)

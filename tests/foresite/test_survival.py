@@ -18,7 +18,7 @@ from tests.kit.faulty_api import Fault, Rule, at_random, first_writes, sound, wr
 from tests.kit.small_disk import FORESITE, needs_disk, on_disk
 from tests.kit.survival_world import CONTEXT, World, wait
 
-pytestmark = [pytest.mark.pulumi, pytest.mark.proofs(5)]
+pytestmark = [pytest.mark.pulumi, pytest.mark.proof]
 HOST = "/apis/metal3.io/v1alpha1/namespaces/{0}/baremetalhosts/{0}-lab-002"
 SMALL = "fukui-1"
 MERGE = "application/merge-patch+json"

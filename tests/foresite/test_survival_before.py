@@ -15,7 +15,7 @@ from foresite.delivery.stack.live import expected_objects
 from tests.kit.faulty_api import Fault
 from tests.kit.survival_world import CONTEXT, World, through, wait
 
-pytestmark = [pytest.mark.pulumi, pytest.mark.proofs(5)]
+pytestmark = [pytest.mark.pulumi, pytest.mark.proof]
 
 
 def edited(survival: World, path: Path, **user: Any) -> Path:

@@ -1,17 +1,18 @@
 """A pytest plugin for long proofs, which are run in shares, and for what runs side by side.
 
-A test with ``@pytest.mark.proof(share, of)`` is a long proof. ``--proof=all``, the default, runs
-every one; ``--proof=none`` runs none; ``--proof=share`` runs those whose turn it is: of every
-``of`` landings the one with the number ``share``, counted from 0. The others are skipped, and the
-summary names them. ``@pytest.mark.proofs(of)`` makes long proofs of several tests of a file, and
-gives them their shares in the order in which they stand. Where not all are run, properties draw
-fewer random examples, others in each run, and a test with very many cases takes a part of them
-(``part_of``). Landings are counted by the lines of bench/proof.jsonl (``make record`` adds one);
-ten commits that nobody has recorded count as one more.
+A test with ``@pytest.mark.proof`` is a long proof, and is run in one of ten landings.
+``--proof=all``, the default, runs every one; ``--proof=none`` runs none; ``--proof=share`` runs
+those whose turn it is. The others are skipped, and the summary names them. The tests of a file get
+their shares in the order in which they stand, each file from another share on;
+``@pytest.mark.proof(share)`` sets the share of tests that use the same long run. Where not all are
+run, properties draw fewer random examples, others in each run, and a test with very many cases
+takes a part of them (``part_of``). Landings are counted by the lines of bench/proof.jsonl
+(``make record`` adds one); ten commits that nobody has recorded count as one more.
 """
 
 import re
 import subprocess
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -22,8 +23,8 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = "bench/proof.jsonl"
-MOST = 10
-"""Every proof is run within so many landings."""
+SHARES = 10
+"""Every proof is run in one of so many landings."""
 FEWER = 4
 """A property is tried on one of so many of its examples."""
 SETTINGS = "_hypothesis_internal_use_settings"
@@ -51,22 +52,22 @@ def _git(root: Path, *arguments: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def is_due(mode: str, landing: int, share: int, of: int) -> bool:
-    """True if a proof is run; UsageError where it would not be run within ``MOST`` landings."""
-    if not 0 <= share < of <= MOST:
-        raise pytest.UsageError(f"proof({share}, {of}): 0 <= share < of <= {MOST}")
-    return mode == "all" or (mode == "share" and landing % of == share)
+def is_due(mode: str, landing: int, share: int) -> bool:
+    """True if a proof is run; UsageError for a share that has no turn."""
+    if not 0 <= share < SHARES:
+        raise pytest.UsageError(f"proof({share}): 0 <= share < {SHARES}")
+    return mode == "all" or (mode == "share" and landing % SHARES == share)
 
 
 def deal_shares(items: Iterable[pytest.Item]) -> None:
-    """Give each test with the mark ``proofs(of)`` the mark ``proof(share, of)``."""
-    dealt: Counter[tuple[Path, int]] = Counter()
+    """Give each test with the mark ``proof`` a share, unless the mark names one."""
+    dealt: Counter[Path] = Counter()
     for item in items:
-        mark = item.get_closest_marker("proofs")
-        if mark is not None:
-            (of,) = mark.args
-            item.add_marker(pytest.mark.proof(dealt[item.path, of] % of, of))
-            dealt[item.path, of] += 1
+        mark = item.get_closest_marker("proof")
+        if mark is not None and not mark.args:
+            first = zlib.crc32(item.path.name.encode())
+            item.add_marker(pytest.mark.proof((first + dealt[item.path]) % SHARES), append=False)
+            dealt[item.path] += 1
 
 
 def draw_fewer_examples(tests: Iterable[Any]) -> None:
@@ -127,9 +128,9 @@ class Proofs:
             command = "test" if any(map(item.get_closest_marker, PARTS)) else "fast"
             if mark is not None:
                 command = "proof"
-                share, of = mark.args
-                if not is_due(self.mode, self.landing, share, of):
-                    item.add_marker(pytest.mark.skip(f"{SKIPPED} {share} of every {of}"))
+                (share,) = mark.args
+                if not is_due(self.mode, self.landing, share):
+                    item.add_marker(pytest.mark.skip(f"{SKIPPED} {share} of every {SHARES}"))
             item.user_properties.append(("command", command))
         if config.getoption("dist", "no") == "loadfile":
             items.sort(key=lambda item: _rank(item.path))

@@ -108,6 +108,7 @@ def test_one_rule_that_fails_leaves_the_others_in_force(lab: Lab) -> None:
     assert [each["code"] for each in lab.report()["problems"]] == ["policy-violated", "policy-file"]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("text", [rule("exec('while True: pass')"), "while True: pass\n"])
 def test_a_file_that_never_ends_is_a_problem(
     lab: Lab, text: str, monkeypatch: pytest.MonkeyPatch

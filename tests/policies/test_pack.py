@@ -18,7 +18,7 @@ from schemas.load import load_site
 from tests.kit.policy_lab import OPEN_POD
 from tests.kit.trial_repository import small_sites, use_trial
 
-pytestmark = [pytest.mark.pulumi, pytest.mark.proofs(5)]
+pytestmark = [pytest.mark.pulumi, pytest.mark.proof]
 SITE = "sendai-1"
 RULES = """\
 import json, os

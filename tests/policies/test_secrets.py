@@ -31,6 +31,7 @@ def test_base64_hides_nothing() -> None:
     assert credential(base64.b64encode(b"\xff" * 60).decode()) == ""
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("part", [" ", "0a", "a://b:", "-eyJhbGciOiJ", "token "])
 def test_a_large_text_is_read_once(part: str) -> None:
     """To read the rest anew from each place at which something might start would take days."""

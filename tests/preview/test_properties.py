@@ -176,6 +176,7 @@ def consistent(site: SitePreview) -> None:
     assert site.impact.rank >= max((host.impact.rank for host in site.hosts), default=0)
 
 
+@pytest.mark.proof
 @settings(
     max_examples=40,
     deadline=None,
@@ -209,6 +210,7 @@ def severity(table: Table, *names: str) -> dict[str, int] | None:
     return {host.host: host.impact.rank for host in site.hosts}
 
 
+@pytest.mark.proof
 def test_the_same_edits_give_the_same_bytes(repository: Table) -> None:
     swap(RELEASE, "d7fe3a27", "d7fe3a28")(repository)
     repository.hosts(SITE, lambda rows: rows.pop(5))
@@ -226,6 +228,7 @@ def test_the_same_edits_give_the_same_bytes(repository: Table) -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.proof
 def test_many_sites_that_change_alike_are_one_entry(tmp_path: Path) -> None:
     fleet = Repository(tmp_path)
     shutil.rmtree(tmp_path / "sites")

@@ -59,7 +59,7 @@ def test_prometheus_takes_the_rules(site: Site, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.proofs(5)
+@pytest.mark.proof
 @pytest.mark.monitoring
 @pytest.mark.parametrize("case", CASES, ids=[case.alert for case in CASES])
 def test_an_alert_fires_when_it_should(case: Case, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def gone(site: Site) -> list[tuple[str, dict[str, str]]]:
     return [*found, *(("ExporterGone", {"exporter": str(each)}) for each in others)]
 
 
-@pytest.mark.proofs(5)
+@pytest.mark.proof
 @pytest.mark.monitoring
 @pytest.mark.parametrize("site", OPERATED.values(), ids=OPERATED)
 def test_nothing_at_all_is_told(site: Site, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_nothing_at_all_is_told(site: Site, tmp_path: Path) -> None:
     assert verdict(tmp_path / "tests.yaml") == ""
 
 
-@pytest.mark.proofs(5)
+@pytest.mark.proof
 @pytest.mark.monitoring
 @pytest.mark.parametrize("site", OPERATED.values(), ids=OPERATED)
 def test_a_site_without_nodes_yet_calls_nobody(site: Site, tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def written(at: At) -> str:
 
 
 @pytest.mark.monitoring
-@pytest.mark.proof(4, 5)
+@pytest.mark.proof
 def test_a_rollout_and_restarts_fire_nothing(tmp_path: Path) -> None:
     site = OPERATED["tsukuba-1"]
     rules = groups(site)

@@ -204,7 +204,7 @@ def test_prometheus_takes_the_configuration(tmp_path: Path, name: str) -> None:
     assert jobs == [scrape.name for scrape in scrapes(PLAIN[name])] and jobs
 
 
-@pytest.mark.proofs(3)
+@pytest.mark.proof
 @needs_promtool
 @pytest.mark.monitoring
 @pytest.mark.parametrize("name", NAMES)

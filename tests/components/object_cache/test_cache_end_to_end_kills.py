@@ -24,7 +24,7 @@ from tests.kit.cache_cluster import Cluster, Reply, Server, ask, cluster
 from tests.kit.cache_tokens import new_pod
 from tests.kit.envoy import NEEDS_ENVOY
 
-pytestmark = [pytest.mark.controlplane, pytest.mark.slow, NEEDS_ENVOY, pytest.mark.proofs(2)]
+pytestmark = [pytest.mark.controlplane, pytest.mark.slow, NEEDS_ENVOY, pytest.mark.proof]
 SPEC = {"containers": [{"name": "worker", "image": "registry.example/train:1"}]}
 BUCKET = "pictures"
 METHODS = ("GET", "PUT")

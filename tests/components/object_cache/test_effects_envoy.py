@@ -17,7 +17,7 @@ from tests.kit.envoy import NEEDS_ENVOY, Envoy, Upstreams, ask
 from tests.kit.object_cache_changes import side
 from tests.kit.object_cache_site import PREFIX, cache_of, of_hosts, on_loopback, routed
 
-pytestmark = [NEEDS_ENVOY, pytest.mark.slow, pytest.mark.cache, pytest.mark.proofs(3)]
+pytestmark = [NEEDS_ENVOY, pytest.mark.slow, pytest.mark.cache, pytest.mark.proof]
 
 FORTY = [f"tokyo-1-{n:03}" for n in range(40)]
 KEYS = [f"{PREFIX}vision/s3://store/bucket/train/{n:06}.jpg" for n in range(6_000)]

@@ -23,7 +23,7 @@ from tests.kit.envoy.cluster import (
     replace,
 )
 
-pytestmark = [NEEDS_ENVOY, pytest.mark.cache, pytest.mark.proofs(5)]
+pytestmark = [NEEDS_ENVOY, pytest.mark.cache, pytest.mark.proof]
 
 KEYS = keys(2_000)
 FORTY = [f"node-{number}" for number in range(40)]

@@ -16,7 +16,7 @@ from schemas.facts.site import Site
 from tests.kit.envoy import NEEDS_ENVOY, Envoy, Upstreams, answers, ask
 from tests.kit.object_cache_site import PREFIX, Mount, cache_of, of_hosts, on_loopback, routed, site
 
-pytestmark = [NEEDS_ENVOY, pytest.mark.cache, pytest.mark.proofs(3)]
+pytestmark = [NEEDS_ENVOY, pytest.mark.cache, pytest.mark.proof]
 
 NODES = [f"node-{n:02}" for n in range(20)]
 KEYS = [f"vision/s3://store/bucket/train/{n:05}.jpg" for n in range(2000)]

@@ -18,7 +18,7 @@ from tests.kit.envoy import NEEDS_ENVOY, Envoy
 from tests.kit.object_cache_site import PREFIX, bodies, of_hosts, routed, site
 from tests.kit.object_cache_upstream import BLOCK, Upstream, upstream
 
-pytestmark = [NEEDS_ENVOY, pytest.mark.cache, pytest.mark.proofs(2)]
+pytestmark = [NEEDS_ENVOY, pytest.mark.cache, pytest.mark.proof]
 
 GIBIBYTE = 1024
 """In blocks of the upstream."""

@@ -16,7 +16,7 @@ from tests.kit.remediation_npd import PATIENCE_SECONDS, Detector, can_run, runni
 from tests.kit.repository import all_sites
 from tools.toolchain import ToolchainError, locate
 
-pytestmark = [pytest.mark.controlplane, pytest.mark.remediation, pytest.mark.proofs(2)]
+pytestmark = [pytest.mark.controlplane, pytest.mark.remediation, pytest.mark.proof]
 
 POOLS = {"v100": "tokyo-1", "mncore2": "tsukuba-1"}
 BOARD = "1e37 120000 0002"

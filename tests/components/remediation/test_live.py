@@ -11,7 +11,7 @@ from tests.kit.remediation_history import State
 from tests.kit.remediation_play import DEADLOCK, LONG_SECONDS, MISSING, TEN, Play, play
 from tests.kit.remediation_world import MANY, NOC, ONE, PATIENCE_SECONDS
 
-pytestmark = [pytest.mark.remediation, pytest.mark.proof(3, 5)]
+pytestmark = [pytest.mark.remediation, pytest.mark.proof(3)]
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,7 @@ from tests.kit.remediation_rounds import ago
 from tests.kit.remediation_server import HOST_API, SECONDS, Server, shells
 from tests.kit.repository import all_sites
 
-pytestmark = [pytest.mark.controlplane, pytest.mark.proofs(4)]
+pytestmark = [pytest.mark.controlplane, pytest.mark.proof]
 MANY = 5000
 """Annotations of a host: a hundred times as many as any has."""
 NOT_ALLOWED: list[Json] = [

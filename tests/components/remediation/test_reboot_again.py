@@ -29,7 +29,7 @@ from tests.kit.remediation_host import (
 from tests.kit.remediation_rounds import ago
 from tests.kit.remediation_server import SECONDS, Server
 
-pytestmark = [pytest.mark.controlplane, pytest.mark.proofs(4)]
+pytestmark = [pytest.mark.controlplane, pytest.mark.proof]
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from tests.kit.remediation_rounds import BAD, GOOD, MISSING, UNKNOWN, ago, held,
 from tests.kit.remediation_server import SPACE, Server, shells
 from tests.kit.repository import all_sites
 
-pytestmark = [pytest.mark.controlplane, pytest.mark.proofs(4)]
+pytestmark = [pytest.mark.controlplane, pytest.mark.proof]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from components.making.faults import FAULTY_TAINT, QUARANTINED_TAINT, TURN_LABEL
 from tests.kit.remediation_rounds import BAD, GOOD, HANGS, MISSING, VERDICT, ago, lines, one_round
 from tests.kit.remediation_server import SECONDS, Server, shells
 
-pytestmark = [pytest.mark.controlplane, pytest.mark.proofs(4)]
+pytestmark = [pytest.mark.controlplane, pytest.mark.proof]
 
 
 @pytest.fixture(scope="module")

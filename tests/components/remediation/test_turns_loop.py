@@ -29,7 +29,7 @@ from tests.kit.remediation_server import SECONDS, Server, serving
 from tests.kit.repository import all_sites
 from tools.toolchain import locate
 
-pytestmark = [pytest.mark.controlplane, pytest.mark.proofs(4)]
+pytestmark = [pytest.mark.controlplane, pytest.mark.proof]
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from tests.kit.remediation_rounds import (
 )
 from tests.kit.remediation_server import SECONDS, SPACE, Server
 
-pytestmark = [pytest.mark.controlplane, pytest.mark.proofs(4)]
+pytestmark = [pytest.mark.controlplane, pytest.mark.proof]
 OURS, OWN = "r", None
 """Operations of a remediation, and of a person."""
 FORGED = 'x\ty"\ncondition\tsound\t"AcceleratorMissing"\t"True"\n'

@@ -218,7 +218,7 @@ def test_all_text_stands_out_from_its_ground(browser: Browser, tmp_path: Path, s
     assert browser.run(CONTRASTS) == []
 
 
-@pytest.mark.proofs(2)
+@pytest.mark.proof
 @pytest.mark.parametrize("screen", ["desktop", "phone"])
 def test_what_others_wrote_runs_and_loads_nothing(
     browser: Browser, tmp_path: Path, screen: str

@@ -165,6 +165,7 @@ def huge(piece: str) -> Preview:
     return hostile(piece * (HUGE // len(piece)))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("form", FOR_PEOPLE)
 @pytest.mark.parametrize("piece", ["A", "a b\n", "`", "1"])
 def test_a_huge_value_makes_no_huge_report(form: str, piece: str) -> None:
@@ -221,6 +222,7 @@ def test_the_document_keeps_every_text_as_it_is(text: str) -> None:
     assert read["sites"][1]["objects"][0]["fields"][0]["path"] == [text, 0, text]
 
 
+@pytest.mark.proof
 def test_the_document_of_a_thousand_sites_has_all_of_them() -> None:
     read = document(thousand_sites())
     assert len({site["name"] for site in read["sites"]}) == 1000

@@ -139,6 +139,7 @@ def large_comment() -> str:
     return report.comment(thousand_sites())
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("limit", [SMALLEST, 12_345, 59_999])
 def test_what_is_left_out_is_the_end_and_said_so(limit: int) -> None:
     whole = whole_comment()
@@ -161,11 +162,13 @@ def test_a_limit_without_room_for_a_headline_is_refused() -> None:
         report.comment(mixed(), SMALLEST - 1)
 
 
+@pytest.mark.proof
 def test_a_summary_is_below_what_github_takes() -> None:
     written = report.summary(thousand_sites())
     assert 60_000 < len(written.encode()) <= SUMMARY_LIMIT < 1024 * 1024
 
 
+@pytest.mark.proof
 def test_a_comment_on_a_thousand_sites_stays_within_its_limit() -> None:
     assert 50_000 < len(large_comment().encode()) <= 60_000
 

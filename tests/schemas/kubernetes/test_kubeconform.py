@@ -145,7 +145,7 @@ def rendered(schemas: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     return found
 
 
-@pytest.mark.proofs(3)
+@pytest.mark.proof
 @pytest.mark.parametrize("site", sorted(every_site()))
 def test_everything_that_is_rendered_is_valid(
     rendered: dict[str, list[Verdict]], site: str

@@ -190,6 +190,7 @@ def test_list_keys_and_many_objects() -> None:
     assert fault.path == (*job_ports, 1)
 
 
+@pytest.mark.proof
 def test_both_engines_find_the_same_faults() -> None:
     """The fast engine against the plain one, over a fixed sample of all mutations."""
     every = [m for obj in OBJECTS for m in mutations(obj) if _known(m)]

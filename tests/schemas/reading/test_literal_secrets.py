@@ -74,6 +74,7 @@ REPEATED = {
 }
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("what", REPEATED)
 def test_a_large_file_is_read_once(what: str) -> None:
     part = REPEATED[what]
