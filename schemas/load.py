@@ -103,9 +103,10 @@ def load(
     chosen = list(dict.fromkeys(names)) if names is not None else names_in(folder)
     near = names_in(folder) if among is None else sorted({*chosen, *among})
     files = {name: _read(folder, name) for name in near if has_site(folder, name)}
-    between = clashes([_footprint(each) for each in files.values()])
+    others = len(files) > 1
+    between = clashes([_footprint(each) for each in files.values()] if others else [])
     return {
-        name: _load(root, files[name], between[name])
+        name: _load(root, files[name], between.get(name, []))
         if name in files
         else _unknown(name, names_in(folder))
         for name in chosen

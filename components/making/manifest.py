@@ -154,10 +154,10 @@ def prune(value: Json) -> Json:
     """
     result: Json = {}
     for key, item in value.items():
-        kept = prune(item) if isinstance(item, dict) else item
-        if kept is None or (isinstance(kept, dict) and not kept):
-            continue
-        result[key] = kept
+        if isinstance(item, dict):
+            item = prune(item) or None  # noqa: PLW2901  what is left of it
+        if item is not None:
+            result[key] = item
     return result
 
 
@@ -166,5 +166,7 @@ def hash_name(prefix: str, content: Json) -> str:
 
     For objects that are immutable, or whose change Cluster API only sees by their name.
     """
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return f"{prefix}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return f"{prefix}-{hashlib.sha256(_compact(content).encode()).hexdigest()[:8]}"
+
+
+_compact = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode

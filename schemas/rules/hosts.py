@@ -1,6 +1,7 @@
 """Rules on the host list: each host has a place in the site, and shares nothing with another."""
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 from schemas.facts.site import Site
 from schemas.model.codes import Code
@@ -45,7 +46,7 @@ def host_duplicates(site: Site) -> Iterator[Finding]:
     hosts = site.hosts
     for column in UNIQUE_COLUMNS:
         position = Host._fields.index(column)
-        if len({host[position] for host in hosts}) == len(hosts):
+        if len(set(map(itemgetter(position), hosts))) == len(hosts):
             continue
         first: dict[object, int] = {}
         for host in hosts:
