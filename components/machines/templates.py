@@ -19,9 +19,7 @@ from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 
 
-def machine_template(
-    site: Site, pool: Pool, data: Manifest, zone: str | None = None
-) -> Manifest:
+def machine_template(site: Site, pool: Pool, data: Manifest, zone: str | None = None) -> Manifest:
     """The Metal3MachineTemplate of a pool (in one zone) with the pool's Metal3DataTemplate."""
     where = f"{pool.name}-{zone}" if zone else pool.name
     image = site.os_image(pool)

@@ -21,7 +21,7 @@ _PLAIN = re.compile(
 )
 """Words that every version of YAML takes for text."""
 MOST_KNOWN, MOST_BYTES = 512, 16384
-"""Entries whose text is kept, and the size of each."""
+"""Texts that are kept, and the size of what each says."""
 
 
 def dump(value: Any) -> str:
@@ -36,20 +36,34 @@ def dump(value: Any) -> str:
 
 def _entry_text(key: str, item: Any) -> str:
     """One entry of a map. Teams, pools and the states of a site have many of them alike."""
-    if item and type(item) in (dict, list):
-        try:
-            data = marshal.dumps({key: item}, 2)
-        except ValueError:
-            data = b""  # no plain data, or nested too deep
-        if 0 < len(data) < MOST_BYTES:
-            return _known_text(data)
-    return _text_of({key: item})
+    data = _packed({key: item}) if item and type(item) in (dict, list) else b""
+    return _known_text(data) if data else _text_of({key: item})
 
 
-# The same bytes are the same data, down to the types of numbers and the order of maps.
+def dump_json(value: Any, indent: int) -> str:
+    """``value`` as lines of JSON: Python takes long to indent, and files are often the same."""
+    data = _packed(value)
+    return _known_json(data, indent) if data else json.dumps(value, indent=indent) + "\n"
+
+
+def _packed(value: Any) -> bytes:
+    """The bytes that stand for plain data, down to the types of numbers and the order of maps;
+    none for what is no plain data, is nested too deep, or is too large to be kept."""
+    try:
+        data = marshal.dumps(value, 2)
+    except ValueError:
+        return b""
+    return data if len(data) <= MOST_BYTES else b""
+
+
 @functools.lru_cache(maxsize=MOST_KNOWN)
 def _known_text(data: bytes) -> str:
     return _text_of(marshal.loads(data))  # noqa: S302  written above
+
+
+@functools.lru_cache(maxsize=MOST_KNOWN)
+def _known_json(data: bytes, indent: int) -> str:
+    return json.dumps(marshal.loads(data), indent=indent) + "\n"  # noqa: S302  written above
 
 
 def _text_of(value: Any) -> str:

@@ -155,7 +155,7 @@ def prune(value: Json) -> Json:
     result: Json = {}
     for key, item in value.items():
         if isinstance(item, dict):
-            item = prune(item) or None  # noqa: PLW2901  what is left of it
+            item = prune(item) or None
         if item is not None:
             result[key] = item
     return result
