@@ -82,6 +82,12 @@ class Manifest(NamedTuple):
             metadata["name"],
         )
 
+    def bare(self) -> "Manifest":
+        """The object without all but what names it."""
+        api_version, kind, namespace, name = self.key
+        metadata = {"namespace": namespace, "name": name} if namespace else {"name": name}
+        return self._replace(body={"apiVersion": api_version, "kind": kind, "metadata": metadata})
+
 
 ARGO_OPTIONS = "argocd.argoproj.io/sync-options"
 ARGO_GUARDS = {"Prune": "Prune=false", "Delete": "Delete=false"}
