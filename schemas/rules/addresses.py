@@ -32,7 +32,8 @@ def endpoint_owner(site: Site) -> Iterator[Finding]:
     """Nothing else has the endpoint."""
     address = site.file.cluster.endpoint
     owners = [f"the gateway of zone {z.name}" for z in site.file.zones if z.gateway == address]
-    for host in site.hosts:
+    taken = address in site.cells("ip") or address in site.cells("bmc")
+    for host in site.hosts if taken else ():
         if address in (host.ip, host.bmc):
             what = "host" if address == host.ip else "the BMC of"
             owners.append(f"{what} {host.name} (line {host.line} of the host list)")
@@ -87,8 +88,8 @@ def control_plane_spread(site: Site) -> Iterator[Finding]:
     homes = [zone.name for zone in site.file.zones if address in parse_network(zone.network)]
     zones = {zone.name for zone in site.file.zones}
     pools = [pool.name for pool in site.file.pools if pool.role is Role.CONTROL_PLANE]
-    for host in site.hosts:
-        if homes and host.pool in pools[:1] and host.zone in zones and host.zone not in homes:
+    for host in site.hosts if homes else ():
+        if host.pool in pools[:1] and host.zone in zones and host.zone not in homes:
             yield Finding(
                 Code.CONTROL_PLANE_SPREAD,
                 HostCell(host.line, "zone"),

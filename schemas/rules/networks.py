@@ -88,7 +88,7 @@ def zone_size(at: InZone) -> Iterator[Finding]:
     """A zone's network has an address for each of its hosts."""
     site, zone = at.site, at.zone
     network = parse_network(zone.network)
-    count = [host.zone for host in site.hosts].count(zone.name)
+    count = list(site.cells("zone")).count(zone.name)
     # The network's own address, its broadcast address, the gateway, and the endpoint if it is here.
     reserved = 3 + (IPv4Address(site.file.cluster.endpoint) in network)
     room = max(0, network.num_addresses - reserved)
