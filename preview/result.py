@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from components.effects.vocabulary import Action, Effect, Impact, Ledger, ObjectChange, PoolPlan
 from components.object_cache.effects.consequences import Consequence
@@ -75,7 +75,10 @@ class HostVerdict(NamedTuple):
 
 
 class ObjectVerdict(NamedTuple):
-    """One object that differs: what becomes of it, and the indexes of the reasons that say why."""
+    """One object that differs: what becomes of it, and the indexes of the reasons that say why.
+
+    Of the object itself only its name is kept: there may be 100,000 of them, from other processes.
+    """
 
     change: ObjectChange
     action: Action
@@ -174,6 +177,34 @@ class SitePreview:
         for each in self.objects:
             found.setdefault(each.change.component, Counter())[each.action] += 1
         return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process sends of it."""
+        return {name: _pack(value) for name, value in vars(self).items()}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """What another process sent."""
+        vars(self).update((name, _unpack(value)) for name, value in state.items())
+
+
+class _Columns(NamedTuple):
+    """Many named tuples of one kind, field by field: so pickle calls nothing for each of them."""
+
+    kind: type[Any]
+    columns: tuple[Any, ...]
+
+
+def _pack(value: Any) -> Any:
+    kinds = set(map(type, value)) if type(value) is tuple else set()
+    if len(kinds) != 1 or not hasattr(kind := kinds.pop(), "_fields"):
+        return value
+    return _Columns(kind, tuple(map(_pack, zip(*value, strict=True))))
+
+
+def _unpack(value: Any) -> Any:
+    if not isinstance(value, _Columns):
+        return value
+    return tuple(map(value.kind._make, zip(*map(_unpack, value.columns), strict=True)))
 
 
 def count_hosts(hosts: Iterable[HostVerdict]) -> dict[Impact, int]:

@@ -103,9 +103,10 @@ def load(
     chosen = list(dict.fromkeys(names)) if names is not None else names_in(folder)
     near = names_in(folder) if among is None else sorted({*chosen, *among})
     files = {name: _read(folder, name) for name in near if has_site(folder, name)}
-    between = clashes([_footprint(each) for each in files.values()])
+    others = len(files) > 1
+    between = clashes([_footprint(each) for each in files.values()] if others else [])
     return {
-        name: _load(root, files[name], between[name])
+        name: _load(root, files[name], between.get(name, []))
         if name in files
         else _unknown(name, names_in(folder))
         for name in chosen
@@ -241,14 +242,14 @@ def _release(
     name: str, catalogue: FilePath, findings: list[Finding], problems: list[Problem]
 ) -> Release | None:
     at = ("release",)
-    names = release_names(catalogue)
-    if name not in names:
+    release, faults = load_release(name, catalogue)
+    if release is None and not faults:
+        names = release_names(catalogue)
         near = nearest(name, names)
         fix = f'write "{near}"' if near else f"write one of {', '.join(names) or 'none'}"
         message = f"there is no release {shorten(name)}"
         findings.append(Finding(Code.UNKNOWN_RELEASE, at, message, fix))
         return None
-    release, faults = load_release(name, catalogue)
     problems += faults
     if release is not None and not faults:
         if release.release != name:
@@ -282,6 +283,8 @@ def _texts(folder: FilePath, file: SiteFile, findings: list[Finding]) -> Iterato
 
 def _locate(findings: list[Finding], document: Document | None, files: _Files) -> Iterator[Problem]:
     """Findings as problems, each at its place in a file."""
+    if not findings:
+        return
     lines = files.hosts_data.decode("utf-8", "replace").split("\n")
     header = lines[0].rstrip("\r").split(",")
     for each in findings:

@@ -8,7 +8,7 @@ from components.machines.bootstrap import (
     registration,
 )
 from components.machines.names import CONTROL_PLANE_API, INFRASTRUCTURE_API, group, metadata
-from components.machines.templates import machine_template
+from components.machines.templates import data_template, machine_template
 from components.machines.workers import deletion
 from components.making.dump import dump
 from components.making.manifest import Json, Manifest, prune
@@ -25,14 +25,15 @@ _INIT_ONLY = "test ! -f /run/kubeadm/kubeadm.yaml || "
 def control_plane(site: Site) -> list[Manifest]:
     """The templates of the control plane's machines, and the KubeadmControlPlane."""
     pool = site.control_plane
-    templates = machine_template(site, pool)
+    data = data_template(site, pool)
+    template = machine_template(site, pool, data)
     body = {
         "apiVersion": CONTROL_PLANE_API,
         "kind": "KubeadmControlPlane",
         "metadata": metadata(site, site.name),
-        "spec": _spec(site, pool, templates[-1]),
+        "spec": _spec(site, pool, template),
     }
-    return [*templates, Manifest("KubeadmControlPlane", body, protect=True)]
+    return [data, template, Manifest("KubeadmControlPlane", body, protect=True)]
 
 
 def _spec(site: Site, pool: Pool, template: Manifest) -> Json:

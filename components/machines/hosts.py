@@ -21,7 +21,7 @@ from components.machines.names import (
     ZONE_LABEL,
     metadata,
 )
-from components.making.manifest import Json, Manifest, annotate, labels, prune
+from components.making.manifest import Json, Manifest, Target, annotate, labels, prune
 from schemas.facts.secret_references import bmc_secret
 from schemas.facts.site import Site
 from schemas.model.hardware import BmcProtocol, HardwareProfile
@@ -88,7 +88,8 @@ def _host(namespace: str, host: Host, hardware: _Hardware) -> Manifest:
         **_boot(hardware.boot_mode, hardware.disk),
     }
     body = {**_identity(namespace, host), "spec": spec}
-    return Manifest(f"BareMetalHost/{host.name}", body, protect=True, ignore=PROVIDER_FIELDS)
+    name = f"BareMetalHost/{host.name}"
+    return Manifest(name, body, Target.MANAGEMENT, True, False, PROVIDER_FIELDS)
 
 
 @functools.lru_cache(maxsize=RECENT)
@@ -133,7 +134,7 @@ def addresses(site: Site) -> Manifest:
     --enable-bmh-name-based-preallocation (docs/machines.md); prefix and gateway are those of the
     range that holds the address (Metal3 IPAM 1.13, ippool_manager.go).
     """
-    ranges = []
+    name, ranges = site.name, []
     for zone in site.file.zones:
         network = IPv4Network(zone.network)
         ranges.append(
@@ -148,12 +149,12 @@ def addresses(site: Site) -> Manifest:
     body = {
         "apiVersion": IPAM_API,
         "kind": "IPPool",
-        "metadata": metadata(site, site.name, **{CLUSTER_LABEL: site.name}),
+        "metadata": metadata(site, name, **{CLUSTER_LABEL: name}),
         "spec": {
-            "clusterName": site.name,
-            "namePrefix": site.name,
+            "clusterName": name,
+            "namePrefix": name,
             "pools": ranges,
-            "preAllocations": {f"{host.name}-{site.name}": host.ip for host in site.hosts},
+            "preAllocations": {f"{host.name}-{name}": host.ip for host in site.hosts},
         },
     }
     return Manifest("IPPool", body, protect=True)

@@ -19,12 +19,8 @@ from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 
 
-def machine_template(site: Site, pool: Pool, zone: str | None = None) -> list[Manifest]:
-    """The Metal3DataTemplate and the Metal3MachineTemplate of a pool (in one zone).
-
-    The last is the machine template.
-    """
-    data = data_template(site, pool)
+def machine_template(site: Site, pool: Pool, data: Manifest, zone: str | None = None) -> Manifest:
+    """The Metal3MachineTemplate of a pool (in one zone) with the pool's Metal3DataTemplate."""
     where = f"{pool.name}-{zone}" if zone else pool.name
     image = site.os_image(pool)
     selector = {POOL_LABEL: pool.name, **({ZONE_LABEL: zone} if zone else {})}
@@ -50,8 +46,7 @@ def machine_template(site: Site, pool: Pool, zone: str | None = None) -> list[Ma
         "spec": spec,
     }
     logical = f"{pool.name}/{zone}" if zone else pool.name
-    machine = Manifest(f"Metal3MachineTemplate/{logical}", body, keep=True)
-    return [machine] if zone else [data, machine]
+    return Manifest(f"Metal3MachineTemplate/{logical}", body, keep=True)
 
 
 def data_template(site: Site, pool: Pool) -> Manifest:

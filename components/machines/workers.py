@@ -27,14 +27,10 @@ def workers(site: Site) -> list[Manifest]:
     found: list[Manifest] = []
     for pool in site.worker_pools:
         config = config_template(site, pool)
-        found.append(config)
-        if not pool.rollout.by_zone:
-            templates = machine_template(site, pool)
-            found += [*templates, deployment(site, pool, config, templates[-1])]
-            continue
-        found.append(data_template(site, pool))
-        for zone in site.zones_of(pool):
-            (template,) = machine_template(site, pool, zone)
+        data = data_template(site, pool)
+        found += [config, data]
+        for zone in site.zones_of(pool) if pool.rollout.by_zone else (None,):
+            template = machine_template(site, pool, data, zone)
             found += [template, deployment(site, pool, config, template, zone)]
     return found
 

@@ -8,6 +8,7 @@ plainly a word. docs/decisions/0004-yaml-output.md has the figures.
 
 import functools
 import json
+import marshal
 import math
 import re
 from typing import Any, NamedTuple
@@ -19,6 +20,8 @@ _PLAIN = re.compile(
     r"[A-Za-z/][A-Za-z0-9_./@%+-]*(?::[A-Za-z0-9_./@%+-]+)*"
 )
 """Words that every version of YAML takes for text."""
+MOST_KNOWN, MOST_BYTES = 512, 16384
+"""Texts that are kept, and the size of what each says."""
 
 
 def dump(value: Any) -> str:
@@ -26,6 +29,44 @@ def dump(value: Any) -> str:
 
     Raises TypeError for anything else.
     """
+    if type(value) is not dict or not value:
+        return _text_of(value)
+    return "".join([_entry_text(key, item) for key, item in value.items()])
+
+
+def _entry_text(key: str, item: Any) -> str:
+    """One entry of a map. Teams, pools and the states of a site have many of them alike."""
+    data = _packed({key: item}) if item and type(item) in (dict, list) else b""
+    return _known_text(data) if data else _text_of({key: item})
+
+
+def dump_json(value: Any, indent: int) -> str:
+    """``value`` as lines of JSON: Python takes long to indent, and files are often the same."""
+    data = _packed(value)
+    return _known_json(data, indent) if data else json.dumps(value, indent=indent) + "\n"
+
+
+def _packed(value: Any) -> bytes:
+    """The bytes that stand for plain data, down to the types of numbers and the order of maps;
+    none for what is no plain data, is nested too deep, or is too large to be kept."""
+    try:
+        data = marshal.dumps(value, 2)
+    except ValueError:
+        return b""
+    return data if len(data) <= MOST_BYTES else b""
+
+
+@functools.lru_cache(maxsize=MOST_KNOWN)
+def _known_text(data: bytes) -> str:
+    return _text_of(marshal.loads(data))  # noqa: S302  written above
+
+
+@functools.lru_cache(maxsize=MOST_KNOWN)
+def _known_json(data: bytes, indent: int) -> str:
+    return json.dumps(marshal.loads(data), indent=indent) + "\n"  # noqa: S302  written above
+
+
+def _text_of(value: Any) -> str:
     lines: list[str] = []
     _emit(value, "", lines)
     return "\n".join(lines) + "\n"
@@ -66,9 +107,12 @@ def _template(value: Any, leaves: int) -> _Template:
 def _emit(value: Any, indent: str, lines: list[str]) -> None:
     if isinstance(value, dict) and value:
         for key, item in value.items():
-            # Most lines are a key and a word: they take the short way.
+            # Most lines are a key and a word or a map: they take the short way.
             if type(item) is str and "\n" not in item:
                 lines.append(f"{indent}{_text(key)}: {_text(item)}")
+            elif type(item) is dict and item:
+                lines.append(f"{indent}{_scalar(key)}:")
+                _emit(item, indent + "  ", lines)
             else:
                 _entry(f"{indent}{_scalar(key)}:", item, indent, lines)
     elif isinstance(value, list) and value:
@@ -115,8 +159,10 @@ def _literal(text: str) -> bool:
 def _scalar(value: Any) -> str:
     if isinstance(value, str):
         return _text(value)
-    if value is None or isinstance(value, bool | int):
-        return json.dumps(value)
+    if value is None or isinstance(value, bool):
+        return _WORDS[value]
+    if isinstance(value, int):
+        return int.__repr__(value)
     if isinstance(value, float) and math.isfinite(value):
         # YAML 1.1 takes 1e+16 for text: its numbers with an exponent have a point.
         text = repr(value)
@@ -124,6 +170,9 @@ def _scalar(value: Any) -> str:
     if isinstance(value, dict | list):
         return "{}" if isinstance(value, dict) else "[]"
     raise TypeError(f"not plain data: {type(value).__name__}")
+
+
+_WORDS = {None: "null", True: "true", False: "false"}
 
 
 @functools.lru_cache(maxsize=65536)

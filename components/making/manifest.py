@@ -82,6 +82,12 @@ class Manifest(NamedTuple):
             metadata["name"],
         )
 
+    def bare(self) -> "Manifest":
+        """The object without all but what names it."""
+        api_version, kind, namespace, name = self.key
+        metadata = {"namespace": namespace, "name": name} if namespace else {"name": name}
+        return self._replace(body={"apiVersion": api_version, "kind": kind, "metadata": metadata})
+
 
 ARGO_OPTIONS = "argocd.argoproj.io/sync-options"
 ARGO_GUARDS = {"Prune": "Prune=false", "Delete": "Delete=false"}
@@ -154,10 +160,10 @@ def prune(value: Json) -> Json:
     """
     result: Json = {}
     for key, item in value.items():
-        kept = prune(item) if isinstance(item, dict) else item
-        if kept is None or (isinstance(kept, dict) and not kept):
-            continue
-        result[key] = kept
+        if isinstance(item, dict):
+            item = prune(item) or None
+        if item is not None:
+            result[key] = item
     return result
 
 
@@ -166,5 +172,7 @@ def hash_name(prefix: str, content: Json) -> str:
 
     For objects that are immutable, or whose change Cluster API only sees by their name.
     """
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return f"{prefix}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return f"{prefix}-{hashlib.sha256(_compact(content).encode()).hexdigest()[:8]}"
+
+
+_compact = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode

@@ -8,10 +8,10 @@ pkg/resources/resources_manager.go, deployment/k8s/base; sriov-network-device-pl
 cmd/sriovdp, pkg/resources/deviceSelectors.go, deployments/sriovdp-daemonset.yaml.
 """
 
-import json
 from typing import Any, NamedTuple
 
 from components.making.daemons import Daemon, host_path, on_pool
+from components.making.dump import dump_json
 from components.making.manifest import (
     CONFIGURATION_ANNOTATION,
     Json,
@@ -135,7 +135,7 @@ def _plugin(site: Site, pool: Pool, plugin: Plugin, config: Json) -> list[Manife
             "namespace": NAMESPACE,
             "labels": {**labels(site.name, COMPONENT), POOL_LABEL: pool.name},
         },
-        "data": {CONFIG_FILE: json.dumps(config, indent=2) + "\n"},
+        "data": {CONFIG_FILE: dump_json(config, indent=2)},
     }
     daemon = Daemon(
         plugin.name,

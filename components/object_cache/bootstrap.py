@@ -6,9 +6,9 @@ envoy.extensions.filters.network.connection_limit.v3,
 envoy.extensions.filters.http.health_check.v3, envoy.config.overload.v3 and source/server/admin.
 """
 
-import json
 from collections.abc import Sequence
 
+from components.making.dump import dump_json
 from components.making.manifest import Json, Manifest, Target
 from components.object_cache.cluster import BUFFER_BYTES, servers
 from components.object_cache.names import BOOTSTRAP, CLUSTER, ENVOY, of_program
@@ -57,7 +57,7 @@ def bootstrap_config(site: Site, cache: Cache) -> Manifest:
 
 def bootstrap_text(cache: Cache) -> str:
     """The bootstrap as the file that Envoy reads: it takes JSON by the file's ending."""
-    return json.dumps(bootstrap(cache), indent=2) + "\n"
+    return dump_json(bootstrap(cache), indent=2)
 
 
 def bootstrap(cache: Cache) -> Json:

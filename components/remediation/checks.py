@@ -7,11 +7,11 @@ itself by less than the rule's timeout, which would leave "unknown" where a hang
 Source: node-problem-detector 1.36.0, pkg/custompluginmonitor.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from components.making.dump import dump_json
 from components.making.faults import CONDITIONS
 from components.making.manifest import Json
 from schemas.facts.feature_gates import uses_gpu_operator
@@ -100,7 +100,7 @@ def files(site: Site, pool: Pool) -> dict[str, str]:
     # Who takes out single devices reads from the message which they are.
     telling = {Fault.PCIE_LINK_DEGRADED} if site.taints_devices(pool) else set()
     made = {monitor(each): _monitor(each, detector, each.fault in telling) for each in found}
-    return {name: _dump(body) for name, body in made.items()} | texts
+    return {name: dump_json(body, indent=1) for name, body in made.items()} | texts
 
 
 def monitor(check: Check) -> str:
@@ -143,10 +143,6 @@ def _damping(check: Check, detector: Detector) -> list[str]:
     hung = "1" if check.hung_is_bad else "2"
     of_run = [str(check.seconds), hung, f"{PROGRAMS}/{check.script}"]
     return [STATE, BOOT_ID, check.fault.value, *counts, *of_run]
-
-
-def _dump(monitor: Json) -> str:
-    return json.dumps(monitor, indent=1) + "\n"
 
 
 def _pci(record: AcceleratorModel) -> tuple[str, str, str]:

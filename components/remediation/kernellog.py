@@ -10,9 +10,9 @@ fs/ext4/super.c, fs/xfs/xfs_fsops.c, fs/buffer.c, block/blk-mq.c, drivers/edac/e
 drivers/pci/pcie/aer.c; NVIDIA's open kernel modules 595.91, kernel_rc.c.
 """
 
-import json
 from collections.abc import Mapping
 
+from components.making.dump import dump_json
 from components.making.manifest import Json
 from schemas.facts.site import Site
 from schemas.model.remediation import Xids
@@ -43,7 +43,7 @@ def text(site: Site, pool: Pool) -> str:
     patterns = dict(PATTERNS)
     if remediation and Fault.ACCELERATOR_ERROR in site.faults(pool):
         patterns |= _xids(remediation.detector.xids)
-    return json.dumps(_monitor(patterns), indent=1) + "\n"
+    return dump_json(_monitor(patterns), indent=1)
 
 
 def _xids(xids: Xids) -> dict[str, str]:

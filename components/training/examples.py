@@ -6,13 +6,14 @@ One for each template and model that the team is guaranteed: two workers where t
 it, with RDMA where the model's hosts have it, and with the cache where the team has a bucket.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 
 from components.making.dump import dump_all
 from components.making.manifest import Json, Manifest, Target, labels
-from components.training.fitting import largest_guarantee
-from components.training.made import Made, make
+from components.training.fitting import has_users, largest_guarantee
+from components.training.made import Made, make_job
 from components.training.request import JobRequest, Template
 from components.training.setting import Setting
 from schemas.facts.site import Site
@@ -49,17 +50,23 @@ _NAMES = {
 
 def examples(site: Site) -> list[Manifest]:
     """The ConfigMaps of all namespaces of teams."""
+    models = {model: _settings(site, model) for model in site.models() if has_users(site, model)}
     return [
         made
         for team in site.scheduling.teams
         for namespace in team.namespaces
-        for made in _config_maps(site, team, namespace)
+        for made in _config_maps(site, namespace, dict(_texts(models, team, namespace)))
     ]
 
 
-def _config_maps(site: Site, team: Team, namespace: str) -> Iterator[Manifest]:
+def _settings(site: Site, model: str) -> list[Setting]:
+    """The settings that examples of a model vary, with RDMA first."""
+    request = JobRequest(Template.ALL_REDUCE, model, WORKERS, IMAGE)
+    return [Setting(site, replace(request, rdma=rdma)) for rdma in (True, False)]
+
+
+def _config_maps(site: Site, namespace: str, texts: dict[str, str]) -> Iterator[Manifest]:
     """As many as it takes for none to be too large; one for what a site has in practice."""
-    texts = dict(_texts(site, team, namespace))
     for number, part in enumerate(_parts(texts), start=1):
         name = NAME if number == 1 else f"{NAME}-{number}"
         body = {
@@ -88,53 +95,42 @@ def _parts(texts: dict[str, str]) -> Iterator[dict[str, str]]:
         yield part
 
 
-def _texts(site: Site, team: Team, namespace: str) -> Iterator[tuple[str, str]]:
-    for model in site.models():
+def _texts(
+    models: Mapping[str, list[Setting]], team: Team, namespace: str
+) -> Iterator[tuple[str, str]]:
+    for model, settings in models.items():
         if not largest_guarantee(team, model):
             continue
         for template in Template:
-            found = example(site, team, namespace, template, model)
+            found = _example(settings, team, namespace, template)
             if found is not None:
-                request, made = found
-                text = header(site, request, made) + dump_all(made.objects)
+                setting, made = found
+                text = header(setting, made) + dump_all(made.objects)
                 yield f"{template}.{model}.yaml", text
 
 
-def example(
-    site: Site, team: Team, namespace: str, template: Template, model: str
-) -> tuple[JobRequest, Made] | None:
+def _example(
+    settings: list[Setting], team: Team, namespace: str, template: Template
+) -> tuple[Setting, Made] | None:
     """An example that the site can run: the largest workers of which two may run, or else one.
 
     None where the site has no machine for the smallest.
     """
-    for request in _requests(site, team, namespace, template, model):
-        found = make(site, request)
-        if isinstance(found, Made):
-            return request, found
+    for here in settings:
+        for workers, per_worker in product((WORKERS, 1), range(here.most, 0, -1)):
+            varied = here.vary(
+                template=template,
+                workers=workers,
+                per_worker=per_worker,
+                team=team.name,
+                namespace=namespace,
+                cache=bucket_of(here.site, namespace),
+                command=COMMANDS.get(template, ("torchrun", "train.py")),
+            )
+            found = make_job(varied)
+            if isinstance(found, Made):
+                return varied, found
     return None
-
-
-def _requests(
-    site: Site, team: Team, namespace: str, template: Template, model: str
-) -> Iterator[JobRequest]:
-    """Examples from the best to the least."""
-    command = COMMANDS.get(template, ("torchrun", "train.py"))
-    first = JobRequest(
-        template,
-        model,
-        WORKERS,
-        IMAGE,
-        team.name,
-        namespace,
-        rdma=True,
-        cache=bucket_of(site, namespace),
-        command=command,
-    )
-    for rdma in (True, False):
-        here = Setting(site, replace(first, rdma=rdma))
-        for workers in (WORKERS, 1) if here.pools else ():
-            for per_worker in range(here.most, 0, -1):
-                yield replace(here.request, workers=workers, per_worker=per_worker)
 
 
 def bucket_of(site: Site, namespace: str) -> str | None:
@@ -147,9 +143,9 @@ def bucket_of(site: Site, namespace: str) -> str | None:
     return next((each.name for each in sorted(mine, key=lambda each: each.public)), None)
 
 
-def header(site: Site, request: JobRequest, made: Made) -> str:
+def header(setting: Setting, made: Made) -> str:
     """Comments on top of an example: what it is, and what is changed together."""
-    setting = Setting(site, request)
+    request = setting.request
     backend = setting.backend
     counts = [_COUNTS[request.template]]
     names = [each for each in (_NAMES[request.template],) if each]
@@ -166,7 +162,7 @@ def header(site: Site, request: JobRequest, made: Made) -> str:
     lines = [
         *made.notes,
         "Change together what says the same, or have all of it written for your numbers:",
-        f"  foresite job {site.name} {request.template} {options}",
+        f"  foresite job {setting.site.name} {request.template} {options}",
         f"- image; the command after {list_command(request)}",
         f"- the number of workers: {', '.join(counts)}",
         f"- accelerators of a worker: {devices}; cpu and memory with them",

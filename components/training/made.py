@@ -29,11 +29,15 @@ class Made(NamedTuple):
 
 def make(site: Site, request: JobRequest) -> Made | list[Refusal]:
     """The job, or everything that is wrong with the request."""
-    setting = Setting(site, request)
+    return make_job(Setting(site, request))
+
+
+def make_job(setting: Setting) -> Made | list[Refusal]:
+    """The job of a setting, or everything that is wrong with its request."""
     found = refusals(setting)
     if found:
         return found
-    return Made(MAKERS[request.template](setting), notes(setting))
+    return Made(MAKERS[setting.request.template](setting), notes(setting))
 
 
 def notes(setting: Setting) -> list[str]:

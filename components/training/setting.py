@@ -4,8 +4,9 @@ it, and what each worker gets.
 All of it answers as far as it can for requests that have faults, as the checks ask for it too.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from components.making.manifest import Json
 from components.making.object_cache_client import CacheClient, cache_client
@@ -20,6 +21,11 @@ from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Role
 
 NOTHING = Needs({}, [], {}, [], [])
+_OF_MODEL = (
+    *("is_served", "with_model", "resource", "backend"),
+    *("pools", "rooms", "most", "helper_pool"),
+)
+"""What follows from the site, the model and RDMA alone."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,20 @@ class Setting:
     site: Site
     request: JobRequest
 
-    @property
+    def vary(self, **fields: Any) -> "Setting":
+        """The setting of a request for the same model, with or without RDMA as here, whose other
+        fields differ: what follows from these two is found once."""
+        varied = Setting(self.site, replace(self.request, **fields))
+        if (varied.request.model, varied.request.rdma) != (self.request.model, self.request.rdma):
+            raise ValueError("another model, or RDMA as well")
+        vars(varied).update(self._of_model)
+        return varied
+
+    @cached_property
+    def _of_model(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _OF_MODEL}
+
+    @cached_property
     def name(self) -> str:
         """The job's name."""
         return self.request.job
@@ -50,7 +69,7 @@ class Setting:
         """True if the site serves the model."""
         return self.request.model in self.site.models()
 
-    @property
+    @cached_property
     def resource(self) -> str:
         """The resource of the model, which a worker requests."""
         return self.site.resource(self.request.model)
@@ -93,7 +112,7 @@ class Setting:
             return NOTHING
         return needs(self.site, self.pools[0], self.namespace if self.team else None)
 
-    @property
+    @cached_property
     def bucket(self) -> Bucket | None:
         """The bucket of the cache that the job asks for; None where the site has none of it."""
         cache, asked = self.site.file.cache, self.request.cache
@@ -104,7 +123,7 @@ class Setting:
         """True if the job's pods may write the bucket."""
         return self.bucket is not None and self.bucket.writable_by(self.namespace)
 
-    @property
+    @cached_property
     def cache(self) -> CacheClient | None:
         """How workers use that bucket."""
         cache, bucket = self.site.file.cache, self.bucket
@@ -130,7 +149,7 @@ class Setting:
         """Accelerators of the largest host."""
         return max((each.accelerators for each in self.rooms), default=0)
 
-    @property
+    @cached_property
     def per_worker(self) -> int:
         """Accelerators of each worker: all of the largest host where nothing is said."""
         asked = self.request.per_worker
@@ -152,13 +171,13 @@ class Setting:
         fitting = [each for each in self.rooms if each.accelerators >= max(1, self.per_worker)]
         return min(fitting, key=lambda each: (each.memory, each.cpu), default=None)
 
-    @property
+    @cached_property
     def cpu(self) -> str:
         """Cores of each worker: its share of the smallest host where nothing is said."""
         share = default_cpu(self.smallest, max(1, self.per_worker)) if self.smallest else "1"
         return self.request.cpu or share
 
-    @property
+    @cached_property
     def memory(self) -> str:
         """Memory of each worker, likewise."""
         share = default_memory(self.smallest, max(1, self.per_worker)) if self.smallest else "1Gi"
@@ -170,7 +189,7 @@ class Setting:
         own = self.team.ephemeral_storage if self.team else None
         return own or self.site.scheduling.ephemeral_storage
 
-    @property
+    @cached_property
     def storage(self) -> tuple[str, str]:
         """Request and limit of a container's space on disk."""
         asked = self.request.storage

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from components.effects.vocabulary import FieldChange, Name, ObjectChange, Side, SiteChange
 from components.making.manifest import Json, Manifest
 from preview.differences.connections import is_applied
-from preview.differences.fields import field_changes, reordered_lists
+from preview.differences.fields import compare_fields
 from preview.differences.fields.pairing import same
 
 ORDERS = ("in one order", "in another order")
@@ -55,10 +55,9 @@ class _Known:
         kind = {"apiVersion": after.get("apiVersion"), "kind": after.get("kind")}
         key = repr((kind, old, new))
         if key not in self._found:
-            pair = {**kind, **old}, {**kind, **new}
+            changes, orders = compare_fields({**kind, **old}, {**kind, **new})
             # A list with keys in another order says the same, and yet controllers compare it whole.
-            moved = (FieldChange(path, *ORDERS) for path in reordered_lists(*pair))
-            self._found[key] = (*field_changes(*pair), *moved)
+            self._found[key] = (*changes, *(FieldChange(path, *ORDERS) for path in orders))
         return self._found[key]
 
 

@@ -132,7 +132,8 @@ def _objects(site: SiteChange, effects: Sequence[Effect]) -> Iterator[ObjectVerd
         mine = tuple(reasons.get(name, ()))
         stated = [action for i in mine if (action := effects[i].action) is not None]
         action = _action(change, stated) if site.after else Action.LEFT
-        yield ObjectVerdict(change, action, mine)
+        before, after = (side and side.bare() for side in (change.before, change.after))
+        yield ObjectVerdict(change._replace(before=before, after=after), action, mine)
 
 
 def _action(change: ObjectChange, stated: Iterable[Action]) -> Action:

@@ -4,9 +4,10 @@ Owns what follows from other fields (replicas, versions, operating systems), so 
 computes it twice. A ``Site`` is only made of parts that were each valid.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from operator import itemgetter
 
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_LABEL, SRIOV_LABEL
 from schemas.model.accelerators import AcceleratorModel
@@ -61,6 +62,10 @@ class Site:
     def worker_pools(self) -> tuple[Pool, ...]:
         """The pools of workers, in the order of the file."""
         return tuple(pool for pool in self.file.pools if pool.role is Role.WORKER)
+
+    def cells(self, column: str) -> Iterator[str]:
+        """The cells of a column of the host list, in its order."""
+        return map(itemgetter(Host._fields.index(column)), self.hosts)
 
     def hosts_of(self, pool: Pool, zone: str | None = None) -> tuple[Host, ...]:
         """The hosts of a pool (in one zone), in the order of the host list."""

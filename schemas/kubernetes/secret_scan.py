@@ -28,6 +28,8 @@ from schemas.kubernetes.secret_forms import (
 
 WRITTEN_OUT = "a password, a key or a token written out"
 """Words for a value that is a secret by its name alone."""
+_WORDS = tuple(dict.fromkeys(word for form in FORMS for word in form.words))
+"""Words that a text must contain before a form is searched."""
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]*\Z")
 _URL_ENDS = re.compile(r"[\s,;)\]\"]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -59,8 +61,9 @@ def kind_of(text: str) -> str:
 
 
 def _keys(text: str) -> Iterator[Key]:
-    for form in FORMS:
-        if any(word in text for word in form.words):
+    there = {word for word in _WORDS if word in text}
+    for form in FORMS if there else ():
+        if not there.isdisjoint(form.words):
             for match in _compile(form.pattern).finditer(text):
                 yield Key(*match.span(), form.what)
     if "@" in text:

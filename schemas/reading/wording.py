@@ -114,6 +114,7 @@ def _forms() -> dict[str, str]:
     return {pattern_of(primitive): words for primitive, words in _FORMS}
 
 
+@functools.cache
 def pattern_of(primitive: Any) -> str:
     """The pattern of a primitive, which is also there behind a validator."""
     schema: Any = TypeAdapter(primitive).core_schema

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address
+from socket import inet_aton
 
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.vocabulary import Role, VirtualIp
 from schemas.rules.finding import Finding, HostCell
+from schemas.rules.networks import parse_network
 from schemas.rules.scope import InZone
 
 ENDPOINT = ("cluster", "endpoint")
@@ -16,7 +18,7 @@ ENDPOINT = ("cluster", "endpoint")
 def gateway(at: InZone) -> Iterator[Finding]:
     """A gateway is a host address of its zone's network."""
     zone = at.zone
-    network = IPv4Network(zone.network)
+    network = parse_network(zone.network)
     if not _is_inside(zone.gateway, zone.network) and network.num_addresses > 2:
         yield Finding(
             Code.GATEWAY_OUTSIDE,
@@ -30,7 +32,8 @@ def endpoint_owner(site: Site) -> Iterator[Finding]:
     """Nothing else has the endpoint."""
     address = site.file.cluster.endpoint
     owners = [f"the gateway of zone {z.name}" for z in site.file.zones if z.gateway == address]
-    for host in site.hosts:
+    taken = address in site.cells("ip") or address in site.cells("bmc")
+    for host in site.hosts if taken else ():
         if address in (host.ip, host.bmc):
             what = "host" if address == host.ip else "the BMC of"
             owners.append(f"{what} {host.name} (line {host.line} of the host list)")
@@ -52,12 +55,12 @@ def endpoint_place(site: Site) -> Iterator[Finding]:
         "the BMCs": site.file.bmc.network,
     }
     for name, network in others.items():
-        if IPv4Address(address) in IPv4Network(network):
+        if IPv4Address(address) in parse_network(network):
             message = f"{address} lies in {network} of {name}"
             fix = "choose an address of the control plane's zone"
             yield Finding(Code.ENDPOINT_OUTSIDE, ENDPOINT, message, fix)
             return
-    homes = [z for z in site.file.zones if IPv4Address(address) in IPv4Network(z.network)]
+    homes = [z for z in site.file.zones if IPv4Address(address) in parse_network(z.network)]
     for zone in homes:
         if not _is_inside(address, zone.network):
             yield Finding(
@@ -82,11 +85,11 @@ def control_plane_spread(site: Site) -> Iterator[Finding]:
     if cluster.virtual_ip is VirtualIp.EXTERNAL:
         return
     address = IPv4Address(cluster.endpoint)
-    homes = [zone.name for zone in site.file.zones if address in IPv4Network(zone.network)]
+    homes = [zone.name for zone in site.file.zones if address in parse_network(zone.network)]
     zones = {zone.name for zone in site.file.zones}
     pools = [pool.name for pool in site.file.pools if pool.role is Role.CONTROL_PLANE]
-    for host in site.hosts:
-        if homes and host.pool in pools[:1] and host.zone in zones and host.zone not in homes:
+    for host in site.hosts if homes else ():
+        if host.pool in pools[:1] and host.zone in zones and host.zone not in homes:
             yield Finding(
                 Code.CONTROL_PLANE_SPREAD,
                 HostCell(host.line, "zone"),
@@ -106,7 +109,7 @@ def host_addresses(site: Site) -> Iterator[Finding]:
             continue
         low, high = spans[host.zone]
         network = zones[host.zone].network
-        if not low < _number(host.ip) < high:
+        if not low < inet_aton(host.ip) < high:
             yield Finding(
                 Code.HOST_OUTSIDE,
                 HostCell(host.line, "ip"),
@@ -127,7 +130,7 @@ def bmc_addresses(site: Site) -> Iterator[Finding]:
     network = site.file.bmc.network
     low, high = _span(network)
     for host in site.hosts:
-        if host.bmc and not low < _number(host.bmc) < high:
+        if host.bmc and not low < inet_aton(host.bmc) < high:
             yield Finding(
                 Code.HOST_OUTSIDE,
                 HostCell(host.line, "bmc"),
@@ -138,18 +141,12 @@ def bmc_addresses(site: Site) -> Iterator[Finding]:
 
 def _is_inside(address: str, network: str) -> bool:
     low, high = _span(network)
-    return low < _number(address) < high
-
-
-@lru_cache(maxsize=32_768)  # both states of a site have most addresses alike
-def _number(address: str) -> int:
-    # Ten times as fast as ipaddress, which checks again what has been checked.
-    a, b, c, d = address.split(".")
-    return (int(a) << 24) | (int(b) << 16) | (int(c) << 8) | int(d)
+    return low < inet_aton(address) < high
 
 
 @lru_cache(maxsize=64)
-def _span(network: str) -> tuple[int, int]:
-    """The addresses that no host may have: the first and the last of a network."""
-    parsed = IPv4Network(network)
-    return int(parsed[0]), int(parsed[-1])
+def _span(network: str) -> tuple[bytes, bytes]:
+    """The addresses that no host may have: the first and the last of a network, in bytes, which
+    sort as they do. ``inet_aton`` is far faster than ipaddress; the addresses were checked."""
+    parsed = parse_network(network)
+    return parsed[0].packed, parsed[-1].packed

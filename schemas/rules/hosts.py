@@ -1,11 +1,10 @@
 """Rules on the host list: each host has a place in the site, and shares nothing with another."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
-from schemas.reading.host_list import Host
 from schemas.rules.finding import Finding, HostCell
 
 UNIQUE_COLUMNS = ("name", "bmc", "mac", "ip", "serial")
@@ -15,22 +14,19 @@ UNIQUE_COLUMNS = ("name", "bmc", "mac", "ip", "serial")
 def host_pools(site: Site) -> Iterator[Finding]:
     """Each host names a pool that the site has."""
     known = [pool.name for pool in site.file.pools]
-    yield from _strangers(site.hosts, "pool", Code.UNKNOWN_POOL, known)
+    yield from _strangers(site, "pool", Code.UNKNOWN_POOL, known)
 
 
 def host_zones(site: Site) -> Iterator[Finding]:
     """Each host names a zone that the site has."""
     known = [zone.name for zone in site.file.zones]
-    yield from _strangers(site.hosts, "zone", Code.UNKNOWN_ZONE, known)
+    yield from _strangers(site, "zone", Code.UNKNOWN_ZONE, known)
 
 
-def _strangers(
-    hosts: Sequence[Host], column: str, code: Code, known: list[str]
-) -> Iterator[Finding]:
-    position, names = Host._fields.index(column), frozenset(known)
-    for host in hosts:
-        value = str(host[position])
-        if value and value not in names:
+def _strangers(site: Site, column: str, code: Code, known: list[str]) -> Iterator[Finding]:
+    strange = set(site.cells(column)).difference(known, ("",))
+    for host, value in zip(site.hosts, site.cells(column), strict=True) if strange else ():
+        if value in strange:
             near = nearest(value, known)
             fix = f"write {near}" if near else f"write one of {', '.join(known)}, or add it"
             place = HostCell(host.line, column)
@@ -44,12 +40,10 @@ def host_duplicates(site: Site) -> Iterator[Finding]:
     """
     hosts = site.hosts
     for column in UNIQUE_COLUMNS:
-        position = Host._fields.index(column)
-        if len({host[position] for host in hosts}) == len(hosts):
+        if len(set(site.cells(column))) == len(hosts):
             continue
         first: dict[object, int] = {}
-        for host in hosts:
-            value = host[position]
+        for host, value in zip(hosts, site.cells(column), strict=True):
             line = first.setdefault(value, host.line)
             if value and line != host.line:
                 yield Finding(

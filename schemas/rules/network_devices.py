@@ -5,7 +5,6 @@ k8s-rdma-shared-dev-plugin 1.5.3, pkg/resources/resources_manager.go.
 """
 
 from collections.abc import Iterator
-from ipaddress import IPv4Network
 
 from schemas.facts.site import Site
 from schemas.kubernetes.extended_resources import reserved_domain_reason
@@ -13,7 +12,7 @@ from schemas.model.codes import Code
 from schemas.model.network_devices import Rdma, Sriov
 from schemas.model.vocabulary import LinkType, SriovBy, VirtualFunctionDriver
 from schemas.rules.finding import Finding, Path
-from schemas.rules.networks import site_networks
+from schemas.rules.networks import parse_network, site_networks
 from schemas.rules.scope import InPool
 
 RDMA_IMAGE, SRIOV_IMAGE = "rdma-shared-device-plugin", "sriov-device-plugin"
@@ -169,9 +168,9 @@ def pools_agree(site: Site) -> Iterator[Finding]:
 
 def addresses(site: Site) -> Iterator[Finding]:
     """The networks of functions lie outside the site's others; two resources may share one."""
-    taken = [(name, IPv4Network(text)) for name, _, text in site_networks(site) if text]
+    taken = [(name, parse_network(text)) for name, _, text in site_networks(site) if text]
     for place, sriov in _sriov_resources(site):
-        mine = IPv4Network(sriov.addresses) if sriov.addresses else None
+        mine = parse_network(sriov.addresses) if sriov.addresses else None
         for name, network in taken if mine else ():
             if mine and mine.overlaps(network):
                 message = f"{mine} overlaps {network} of {name}"

@@ -1,6 +1,7 @@
 """Rules on networks: that they are apart, and large enough. Addresses in them: addresses.py."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 from itertools import combinations
 
@@ -14,11 +15,14 @@ NODE_PREFIX = 24
 LARGEST_PODS, LARGEST_SERVICES = 8, 12
 """Prefixes of the largest networks that kubeadm accepts (1.34, validation.go)."""
 
+parse_network = lru_cache(maxsize=64)(IPv4Network)
+"""The network of a text; many rules read the same few."""
+
 
 def networks(site: Site) -> Iterator[Finding]:
     """No two networks of a site overlap."""
     every = site_networks(site)
-    everything = [(name, place, IPv4Network(text)) for name, place, text in every if text]
+    everything = [(name, place, parse_network(text)) for name, place, text in every if text]
     for (name, _, network), (other_name, place, other) in combinations(everything, 2):
         if network.overlaps(other):
             yield Finding(
@@ -43,7 +47,7 @@ def site_networks(site: Site) -> Iterator[tuple[str, Path, str | None]]:
 
 def pod_network(site: Site) -> Iterator[Finding]:
     """The pod network has a share for each host, and is one that kubeadm accepts."""
-    pods = IPv4Network(site.file.cluster.pods)
+    pods = parse_network(site.file.cluster.pods)
     room = 2 ** (NODE_PREFIX - pods.prefixlen) if pods.prefixlen <= NODE_PREFIX else 0
     if room < max(1, len(site.hosts)):
         need = NODE_PREFIX - (max(1, len(site.hosts)) - 1).bit_length()
@@ -59,7 +63,7 @@ def pod_network(site: Site) -> Iterator[Finding]:
 
 def service_network(site: Site) -> Iterator[Finding]:
     """The network of services is neither too small nor larger than kubeadm accepts."""
-    services = IPv4Network(site.file.cluster.services)
+    services = parse_network(site.file.cluster.services)
     if services.prefixlen > 24:
         yield Finding(
             Code.NETWORK_TOO_SMALL,
@@ -83,8 +87,8 @@ def _too_large(network: IPv4Network, largest: int, what: str) -> Iterator[Findin
 def zone_size(at: InZone) -> Iterator[Finding]:
     """A zone's network has an address for each of its hosts."""
     site, zone = at.site, at.zone
-    network = IPv4Network(zone.network)
-    count = sum(1 for host in site.hosts if host.zone == zone.name)
+    network = parse_network(zone.network)
+    count = list(site.cells("zone")).count(zone.name)
     # The network's own address, its broadcast address, the gateway, and the endpoint if it is here.
     reserved = 3 + (IPv4Address(site.file.cluster.endpoint) in network)
     room = max(0, network.num_addresses - reserved)

@@ -12,6 +12,8 @@ from schemas.reading.host_list import COLUMNS, Host, cell_column
 
 def host_edits(before: Input, after: Input) -> Iterator[Edit]:
     """Every edit of the host list; the order of its lines is none."""
+    if before.site.hosts == after.site.hosts:
+        return
     sides = [_HostText.of(before), _HostText.of(after)]
     old = {host.name: host for host in before.site.hosts}
     new = {host.name: host for host in after.site.hosts}

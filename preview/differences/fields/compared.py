@@ -35,10 +35,7 @@ def field_changes(before: Json, after: Json) -> tuple[FieldChange, ...]:
 
     Swapped objects give the same changes, swapped.
     """
-    if same(before, after):
-        return ()
-    pair = Pairing().lay_out(before, after, field_of(before, after))
-    return _compare_values(*pair) if pair else ()
+    return compare_fields(before, after)[0]
 
 
 def reordered_lists(before: Json, after: Json) -> tuple[Path, ...]:
@@ -50,9 +47,15 @@ def reordered_lists(before: Json, after: Json) -> tuple[Path, ...]:
     Kubernetes 1.34.3, pkg/controller/daemon/update.go, Match, and
     pkg/controller/deployment/util/deployment_util.go, EqualIgnoreHash.
     """
+    return compare_fields(before, after)[1]
+
+
+def compare_fields(before: Json, after: Json) -> tuple[tuple[FieldChange, ...], tuple[Path, ...]]:
+    """Both ``field_changes`` and ``reordered_lists``, as the objects are laid out once."""
     pairing = Pairing()
-    pairing.lay_out(before, after, field_of(before, after))
-    return tuple(sorted(pairing.reordered, key=_order))
+    pair = pairing.lay_out(before, after, field_of(before, after))
+    moved = tuple(sorted(pairing.reordered, key=_order))
+    return (_compare_values(*pair) if pair else ()), moved
 
 
 def show_path(path: Path) -> str:
