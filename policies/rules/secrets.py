@@ -49,13 +49,15 @@ def _suspects(objects: Sequence[Object]) -> Sequence[Object]:
     """The objects in which there may be anything to find: most have nothing, and to look at many
     texts at once takes a tenth of the time."""
     texts = dict[str, None]()
+    leaves = list[str]()
     different = dict[bytes | int, Json]()
     for each in objects:
         # No leaf stands beside the name of a secret.
         alike = outline(each.body)
-        texts.update(dict.fromkeys(alike.leaves if alike else ()))
+        leaves += alike.leaves if alike else ()
         different.setdefault(alike.key if alike else id(each), each.body)
-    if any(_named_in(each, texts) for each in different.values()) or suspect(texts):
+    named = any(_named_in(each, texts) for each in different.values())
+    if named or suspect((*texts, *leaves)):
         half = len(objects) // 2
         parts = (objects[:half], objects[half:])
         return [each for part in parts for each in _suspects(part)] if half else objects

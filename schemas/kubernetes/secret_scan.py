@@ -33,6 +33,8 @@ _WORDS = tuple(dict.fromkeys(word for form in FORMS for word in form.words))
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]*\Z")
 _URL_ENDS = re.compile(r"[\s,;)\]\"]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SOUNDS = re.compile("pass|pwd|secret|token|credential|key")
+"""Parts of which every name of a secret has one; most names have none."""
 _FLAG = re.compile(r"[^\s=]+")
 _SHORTEST = 40
 _BASE64 = re.compile(rf"[A-Za-z0-9+/\s]{{{_SHORTEST},}}+={{0,2}}\s*")
@@ -84,6 +86,8 @@ def _users(text: str) -> Iterator[Key]:
         scheme, start = text[max(0, at - 32) : at], at + 3
         at = text.find("://", start)
         last = len(text) if at < 0 else at
+        if text.find("@", start, last) < 0:
+            continue
         end = _URL_ENDS.search(text, start, last)
         user, found, host = text[start : end.start() if end else last].rpartition("@")
         if found and not host.startswith("sha256:") and _of_a_user(user, scheme):
@@ -110,6 +114,8 @@ def _of_a_user(user: str, before: str) -> bool:
 def is_secret_name(name: str) -> bool:
     """True if a name is one of a secret. ``db_password``, ``apiKey`` and ``--token`` are;
     ``secretName`` and ``MAX_TOKENS`` are not."""
+    if not _SOUNDS.search(name.lower()):
+        return False
     plain = _CAMEL.sub("_", name).lower()
     return NAMED.search(plain) is not None and ABOUT.search(plain) is None
 
