@@ -67,6 +67,9 @@ class Absent:
     def __repr__(self) -> str:
         return "absent"
 
+    def __reduce__(self) -> str:
+        return "ABSENT"  # there is one alone, also where another process sends it
+
 
 ABSENT = Absent()
 

@@ -159,10 +159,8 @@ def _literal(text: str) -> bool:
 def _scalar(value: Any) -> str:
     if isinstance(value, str):
         return _text(value)
-    if value is None or isinstance(value, bool):
-        return _WORDS[value]
-    if isinstance(value, int):
-        return int.__repr__(value)
+    if value is None or isinstance(value, bool | int):
+        return json.dumps(value)
     if isinstance(value, float) and math.isfinite(value):
         # YAML 1.1 takes 1e+16 for text: its numbers with an exponent have a point.
         text = repr(value)
@@ -170,9 +168,6 @@ def _scalar(value: Any) -> str:
     if isinstance(value, dict | list):
         return "{}" if isinstance(value, dict) else "[]"
     raise TypeError(f"not plain data: {type(value).__name__}")
-
-
-_WORDS = {None: "null", True: "true", False: "false"}
 
 
 @functools.lru_cache(maxsize=65536)

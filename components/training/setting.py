@@ -21,10 +21,7 @@ from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Role
 
 NOTHING = Needs({}, [], {}, [], [])
-_OF_MODEL = (
-    *("is_served", "with_model", "resource", "backend"),
-    *("pools", "rooms", "most", "helper_pool"),
-)
+_OF_MODEL = ("is_served", "with_model", "resource", "backend", "pools", "rooms", "helper_pool")
 """What follows from the site, the model and RDMA alone."""
 
 
@@ -41,12 +38,8 @@ class Setting:
         varied = Setting(self.site, replace(self.request, **fields))
         if (varied.request.model, varied.request.rdma) != (self.request.model, self.request.rdma):
             raise ValueError("another model, or RDMA as well")
-        vars(varied).update(self._of_model)
+        vars(varied).update((name, getattr(self, name)) for name in _OF_MODEL)
         return varied
-
-    @cached_property
-    def _of_model(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _OF_MODEL}
 
     @cached_property
     def name(self) -> str:

@@ -173,13 +173,11 @@ def site_findings(site: Site, *, holes: bool = False) -> Iterator[Finding]:
     for site_rule in SITE_RULES:
         yield from attempt(site_rule(site), holes=holes)
     for index, zone in enumerate(getattr(site.file, "zones", ())):
-        in_zone = InZone(site, index, zone)
         for zone_rule in ZONE_RULES:
-            yield from attempt(zone_rule(in_zone), holes=holes)
+            yield from attempt(zone_rule(InZone(site, index, zone)), holes=holes)
     for index, pool in enumerate(getattr(site.file, "pools", ())):
-        in_pool = InPool(site, index, pool)
         for pool_rule in POOL_RULES:
-            yield from attempt(pool_rule(in_pool), holes=holes)
+            yield from attempt(pool_rule(InPool(site, index, pool)), holes=holes)
 
 
 __all__ = [

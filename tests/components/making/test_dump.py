@@ -1,6 +1,7 @@
 """Our YAML says the same to readers of YAML 1.1 and of YAML 1.2, to libyaml and to ruamel.yaml."""
 
 import io
+import json
 import math
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from components.making.dump import dump, dump_all
+from components.making.dump import _text_of, dump, dump_all, dump_json
 from schemas.model.codes import Code
 from schemas.reading.yaml_reader import read_yaml
 
@@ -133,3 +134,23 @@ def test_the_order_of_keys_is_kept_and_the_same_data_gives_the_same_bytes() -> N
 def test_what_is_not_plain_data_is_refused(value: Any) -> None:
     with pytest.raises(TypeError, match="not plain data"):
         dump({"a": [value]})
+
+
+@given(st.dictionaries(texts, plain, min_size=1, max_size=3))
+def test_entries_that_are_kept_are_written_as_the_whole(value: Any) -> None:
+    for _ in range(2):
+        assert dump(value) == _text_of(value)
+
+
+@pytest.mark.parametrize(
+    "alike", [([1], [True], [1.0]), ([0.0], [-0.0]), ({"x": 1, "y": 2}, {"y": 2, "x": 1})]
+)
+def test_what_python_takes_for_equal_is_written_as_it_is(alike: tuple[Any, ...]) -> None:
+    for write in (dump, lambda value: dump_json(value, 2)):
+        assert len({write({"a": each}) for each in alike}) == len(alike)
+
+
+@given(plain, st.integers(0, 3))
+def test_json_is_that_of_python(value: Any, indent: int) -> None:
+    for _ in range(2):
+        assert dump_json(value, indent) == json.dumps(value, indent=indent) + "\n"

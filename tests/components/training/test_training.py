@@ -20,6 +20,7 @@ from components.training.made import Made, make
 from components.training.mpi import SSH_PORT
 from components.training.request import JobRequest, Template
 from components.training.room import room
+from components.training.setting import Setting
 from components.training.stopping import STOPPED, wrap
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import check_object
@@ -28,6 +29,7 @@ from tests.kit.accelerator_sites import site as built
 from tests.kit.training_pods import Pod, expanded
 from tests.kit.training_site import (
     H100,
+    IMAGE,
     NAME,
     PREFIX,
     RDMA,
@@ -652,3 +654,20 @@ def test_every_example_says_what_is_changed_together(kind: str) -> None:
             missing = {each for each in named if each not in body}
             alone = "One pod is no gang" in head and kind == "gang"
             assert missing == ({SIZE} if alone else set())
+
+
+@every_kind
+@pytest.mark.parametrize("rdma", [False, True])
+def test_a_varied_setting_is_that_of_its_request(kind: str, rdma: bool) -> None:
+    site = sites()[kind]
+    for model in site.models():
+        base = Setting(site, JobRequest(Template.ALL_REDUCE, model, 2, IMAGE, rdma=rdma))
+        names = [each for each, found in vars(Setting).items() if hasattr(found, "func")]
+        for fields in ({"team": "vision", "namespace": "vision-dev"}, {"workers": 1, "servers": 2}):
+            varied = base.vary(per_worker=1, template=Template.PARAMETER_SERVER, **fields)
+            alone = Setting(site, varied.request)
+            assert {each: getattr(varied, each) for each in names} == {
+                each: getattr(alone, each) for each in names
+            }
+        with pytest.raises(ValueError, match="RDMA"):
+            base.vary(rdma=not rdma)
