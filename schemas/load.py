@@ -103,8 +103,7 @@ def load(
     chosen = list(dict.fromkeys(names)) if names is not None else names_in(folder)
     near = names_in(folder) if among is None else sorted({*chosen, *among})
     files = {name: _read(folder, name) for name in near if has_site(folder, name)}
-    others = len(files) > 1
-    between = clashes([_footprint(each) for each in files.values()] if others else [])
+    between = clashes([_footprint(each) for each in files.values()] if len(files) > 1 else [])
     return {
         name: _load(root, files[name], between.get(name, []))
         if name in files
