@@ -21,7 +21,7 @@ from components.machines.names import (
     ZONE_LABEL,
     metadata,
 )
-from components.making.manifest import Json, Manifest, Target, annotate, labels, prune
+from components.making.manifest import Json, Manifest, annotate, labels, prune
 from schemas.facts.secret_references import bmc_secret
 from schemas.facts.site import Site
 from schemas.model.hardware import BmcProtocol, HardwareProfile
@@ -88,8 +88,7 @@ def _host(namespace: str, host: Host, hardware: _Hardware) -> Manifest:
         **_boot(hardware.boot_mode, hardware.disk),
     }
     body = {**_identity(namespace, host), "spec": spec}
-    name = f"BareMetalHost/{host.name}"
-    return Manifest(name, body, Target.MANAGEMENT, True, False, PROVIDER_FIELDS)
+    return Manifest(f"BareMetalHost/{host.name}", body, protect=True, ignore=PROVIDER_FIELDS)
 
 
 @functools.lru_cache(maxsize=RECENT)
@@ -149,10 +148,10 @@ def addresses(site: Site) -> Manifest:
     body = {
         "apiVersion": IPAM_API,
         "kind": "IPPool",
-        "metadata": metadata(site, name, **{CLUSTER_LABEL: name}),
+        "metadata": metadata(site, site.name, **{CLUSTER_LABEL: site.name}),
         "spec": {
-            "clusterName": name,
-            "namePrefix": name,
+            "clusterName": site.name,
+            "namePrefix": site.name,
             "pools": ranges,
             "preAllocations": {f"{host.name}-{name}": host.ip for host in site.hosts},
         },

@@ -172,7 +172,5 @@ def hash_name(prefix: str, content: Json) -> str:
 
     For objects that are immutable, or whose change Cluster API only sees by their name.
     """
-    return f"{prefix}-{hashlib.sha256(_compact(content).encode()).hexdigest()[:8]}"
-
-
-_compact = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return f"{prefix}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

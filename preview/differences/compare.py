@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from components.effects.vocabulary import FieldChange, Name, ObjectChange, Side, SiteChange
 from components.making.manifest import Json, Manifest
 from preview.differences.connections import is_applied
-from preview.differences.fields import compare_fields
+from preview.differences.fields.compared import compare_fields
 from preview.differences.fields.pairing import same
 
 ORDERS = ("in one order", "in another order")

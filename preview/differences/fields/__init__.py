@@ -8,18 +8,10 @@ in the rest.
 
 from preview.differences.fields.compared import (
     MAX_LINES,
-    compare_fields,
     field_changes,
     reordered_lists,
     show_path,
     text_lines,
 )
 
-__all__ = [
-    "MAX_LINES",
-    "compare_fields",
-    "field_changes",
-    "reordered_lists",
-    "show_path",
-    "text_lines",
-]
+__all__ = ["MAX_LINES", "field_changes", "reordered_lists", "show_path", "text_lines"]
