@@ -86,7 +86,8 @@ class Manifest(NamedTuple):
         """The object without all but what names it."""
         api_version, kind, namespace, name = self.key
         metadata = {"namespace": namespace, "name": name} if namespace else {"name": name}
-        return self._replace(body={"apiVersion": api_version, "kind": kind, "metadata": metadata})
+        body = {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+        return Manifest(self.name, body, *self[2:])
 
 
 ARGO_OPTIONS = "argocd.argoproj.io/sync-options"
