@@ -248,7 +248,7 @@ def test_of_what_is_not_applied_yet_the_headline_says_when_it_will_hold(
         assert "66.7 % of the keys move to another host" in text
         assert "Envoys know the hosts by: DNS → a file of hosts" in text
         assert "the cache is not deployed yet" in text
-        assert "names no cluster yet): 66.7 % of the cache's keys move" in text
+        assert "once the cache is deployed: 66.7 % of the cache's keys move" in text
         assert "restarts pods on 3 hosts" in text
 
 
