@@ -65,7 +65,7 @@ def _sites(command: argparse.ArgumentParser) -> None:
 
 
 def _allow(command: argparse.ArgumentParser) -> None:
-    say = "acknowledge N deletions (remove=N) or N more objects (grow=N)"
+    say = "acknowledge N deletions (remove=N) or N objects that are added or grow (grow=N)"
     command.add_argument("--allow", action="append", default=[], metavar="WHAT=N", help=say)
 
 
@@ -177,7 +177,7 @@ def _preview(command: argparse.ArgumentParser) -> None:
         help="exit with 1 if this happens to a host: drain, reimage, remove, unknown; or if an "
         "object is refused: refused; separated by commas",
     )
-    allow = "acknowledge N deletions, or with grow=N that N objects are added"
+    allow = "acknowledge N deletions, or with grow=N that N objects are added or grow"
     add("--allow", action="append", default=[], metavar="remove=N", help=allow)
     add(
         "--request",

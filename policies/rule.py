@@ -99,8 +99,8 @@ class ObjectRule(Rule):
 class SiteRule(Rule):
     """A rule that takes all objects of a site to judge; each finding names its object.
 
-    ``alike``: one object stands for all that differ in leaves alone. So it counts none of them
-    (schemas/kubernetes/outline.py).
+    ``alike``: one object stands for all that differ in leaves alone. Such a rule neither counts
+    objects nor compares them with each other (schemas/kubernetes/outline.py).
     """
 
     check: Callable[[Sequence[Object]], Iterable[tuple[Object, Found]]]

@@ -1,7 +1,7 @@
-"""Gates: losses that must be acknowledged with a count, and effects that a team forbids.
+"""Gates: losses and growth to acknowledge with a count, and effects that a team forbids.
 
 ``Foresite-Allow: remove=3`` on a line of its own in the pull request, or the flag, acknowledges
-losses and growth. No count lets a site pass whose file is gone.
+losses; ``grow=3`` acknowledges growth. No count lets a site pass whose file is gone.
 """
 
 import re
@@ -13,7 +13,7 @@ from preview.result import Gate, Growth, Preview, SitePreview, State
 REMOVE = "remove"
 GROW = "grow"
 ALLOWABLE = (REMOVE, GROW)
-"""Losses that may be acknowledged, each with a count."""
+"""Losses and growth that may be acknowledged, each with a count."""
 VANISHED = "vanished"
 FORBIDDABLE = {
     "drain": (Impact.DRAIN, Impact.REBOOT),

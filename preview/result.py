@@ -77,7 +77,8 @@ class HostVerdict(NamedTuple):
 class ObjectVerdict(NamedTuple):
     """One object that differs: what becomes of it, and the indexes of the reasons that say why.
 
-    Of the object itself only its name is kept: there may be 100,000 of them, from other processes.
+    Of the objects before and after only their names are kept, and the fields that differ: there may
+    be 100,000 of them, from other processes.
     """
 
     change: ObjectChange

@@ -21,7 +21,7 @@ _MARK = re.compile(r"<!-- foresite-[a-z-]{1,40} -->")
 _MAKES_REPORTS = ".github/"
 """A pull request's own workflow runs for it, so whoever changes it writes the report."""
 _NOT_SHOWN = """\
-**No report is shown.** This pull request changes `{folder}`, and may so change how the
+**No report is shown.** This pull request changes `{folder}`, and so may change how the
 report is made. Read that change first. Then run the preview yourself, with the code of the base
 branch:
 

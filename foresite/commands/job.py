@@ -132,7 +132,7 @@ def _as_lines(found: Json) -> str:
 
 def _model_line(name: str, has: Json) -> str:
     machines = f"{has['machines']} machines with {has['each']} each"
-    return f"  {name}  {machines}, resource {has['resource']}, scheduler {has['by']}"
+    return f"  {name}  {machines}, resource {has['resource']}, started by {has['by']}"
 
 
 def _team_line(name: str, has: Json) -> str:

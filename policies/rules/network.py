@@ -246,7 +246,6 @@ RULES: tuple[Rule, ...] = (
         "one of them restarts forever or stays pending",
         "Kubernetes documentation, Ports and Protocols",
         _clashes,
-        alike=True,
     ),
 )
 """Rules of network exposure."""

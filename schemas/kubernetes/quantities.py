@@ -49,7 +49,7 @@ def amount(text: str) -> float:
     return float(_exact(text))
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=4096, typed=True)
 def thousandths(text: str) -> int:
     """A quantity in thousandths of its unit, rounded up. Raises ValueError for what is none."""
     return math.ceil(_exact(text) * 1000)

@@ -73,7 +73,7 @@ class Cluster(Model):
     port: Annotated[int, Field(ge=1, le=65535)] = 6443
     """TCP port of the Kubernetes API."""
     virtual_ip: VirtualIp = Field(default=VirtualIp.ARP, strict=False)
-    """The endpoint's server: a virtual IP, or an external load balancer."""
+    """How the endpoint is reached: by a virtual IP, or by an external load balancer."""
     pods: Annotated[Network, Field(examples=["10.64.0.0/12"])]
     """Network of pods; each node takes a /24 of it."""
     services: Network

@@ -45,7 +45,7 @@ def _fewer(
     if leave and stay:
         why += (
             f"; it does not look at hosts, so the {leave} that leave may keep their Machines and "
-            f"others lose theirs; to choose the former, mark them with {DELETE_MACHINE} before"
+            f"others lose theirs; to choose which, mark their Machines with {DELETE_MACHINE} before"
         )
     hosts = stay or before
     at_most = limit_below(hosts, was - now)

@@ -48,7 +48,11 @@ def _removal_judge(meaning: str, source: str) -> Judge:
         _site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterator[Effect]:
         moves = change.after is not None and former(change).key != change.one.key
-        ends = "it is found under its new name" if moves else "its metrics or messages end"
+        ends = (
+            "it is found under its new name"
+            if moves
+            else "the metrics, messages or dashboards that it configured end"
+        )
         why = f"{meaning}: {ends}; {_NO_MACHINE}"
         yield effect(change, field, Impact.NONE, why, source)
 
