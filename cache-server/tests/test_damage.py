@@ -75,7 +75,7 @@ def test_a_page_that_breaks_ends_the_server_and_the_start_heals(server: CacheSer
     assert "is broken, so the server must start again" in server.log
     assert marker(server.data / "index.sqlite").exists()
     server.start()
-    assert "the cache begins anew" in server.log
+    assert "the cache starts empty" in server.log
     assert not marker(server.data / "index.sqlite").exists()
     assert server.get(PATH).status == 404
     assert server.put(PATH, b"new").status == 201
