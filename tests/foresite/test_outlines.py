@@ -138,7 +138,7 @@ def told(every: list[Manifest]) -> tuple[Any, ...]:
     return found, wrong, dump_all([each.body for each in fresh])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(bodies())
 def test_the_short_way_and_the_long_way_agree(every: list[dict[str, Any]]) -> None:
     """Findings with their objects and places, faults and bytes are the same."""
@@ -149,7 +149,7 @@ def test_the_short_way_and_the_long_way_agree(every: list[dict[str, Any]]) -> No
         assert told(manifests) == short
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(
     st.integers(fleet.SMALLEST, 60),
     st.sets(st.integers(0, 20), max_size=3),

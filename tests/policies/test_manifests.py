@@ -144,7 +144,7 @@ def test_other_texts_are_let_pass(text: str) -> None:
     assert found(RULE, carrier(text)) == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet="!:{}[],-?&*<~= \n\t'\"|>%@#y1.e_kindapV", max_size=60))
 def test_no_text_stops_the_reader(text: str) -> None:
     whole = read(f"{POD}{text}")

@@ -113,7 +113,7 @@ BESIDE = ("Cluster", "MachineDeployment", "KubeadmControlPlane", "PodDisruptionB
 """Kinds that rules of a whole site hold others against."""
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(at=PLACES, value=JSON)
 def test_no_malformed_object_stops_the_judge(at: tuple[str, Any], value: Any) -> None:
     kind, place = at
@@ -129,7 +129,7 @@ ODD: tuple[Any, ...] = (
 """Values that have no business where they are."""
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(at=st.sampled_from(list(_values(full().body))), value=st.sampled_from(ODD))
 def test_no_odd_value_of_a_field_stops_the_judge(at: Any, value: Any) -> None:
     bad = Object("site", changed(full().body, at, value))
@@ -137,7 +137,7 @@ def test_no_odd_value_of_a_field_stops_the_judge(at: Any, value: Any) -> None:
     assert all(each.found.message for each in findings([bad, *beside], RULES))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(body=st.dictionaries(st.sampled_from(["kind", "apiVersion", "metadata", "spec"]), JSON))
 def test_no_json_stops_the_judge(body: Any) -> None:
     assert list(findings([Object("site", body)], RULES)), "it has no labels, so something is wrong"
@@ -147,7 +147,7 @@ def _told(found: Iterator[Violation]) -> list[tuple[Any, ...]]:
     return sorted((each.rule.name, each.object.title, *each.found) for each in found)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_objects_changes_nothing(random: Any) -> None:
     every = [

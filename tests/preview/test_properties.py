@@ -179,7 +179,6 @@ def consistent(site: SitePreview) -> None:
 @pytest.mark.proof
 @settings(
     max_examples=40,
-    deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )

@@ -168,7 +168,6 @@ EDITED = ("kyoto-1.yaml", "kyoto-1.hosts.csv", "nara-1.hosts.csv", "pod-network/
 
 @settings(
     max_examples=60,
-    deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

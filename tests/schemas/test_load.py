@@ -252,7 +252,6 @@ json_values = st.recursive(
 
 @settings(
     max_examples=150,
-    deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
@@ -403,7 +402,7 @@ def test_manifests_that_cannot_be_read_say_where(text: str, line: int, column: i
     assert caught.value.fix
 
 
-@settings(max_examples=150, deadline=None, database=None)
+@settings(max_examples=150, database=None)
 @given(st.text(alphabet="[]{}&*!|>-:,'\"#%@ \nabc0.<~", max_size=60))
 def test_no_text_of_manifests_is_another_exception(text: str) -> None:
     try:

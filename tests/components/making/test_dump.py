@@ -65,14 +65,14 @@ def same(left: Any, right: Any) -> bool:
 @example([[[], {}], {"a": [], "b": {}}, "", {"": ""}])
 @example(5e-324)
 @example([1e16, -0.0, 1.7976931348623157e308])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_reader_of_yaml_1_1_reads_what_was_written(value: Any) -> None:
     assert same(yaml.load(dump(value), Loader=yaml.CSafeLoader), value)
 
 
 @given(plain)
 @example({"a": "b\n \nc\n"})
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_reader_of_yaml_1_2_reads_what_was_written(value: Any) -> None:
     reader = YAML(typ="safe", pure=True)
     assert same(reader.load(io.StringIO(dump(value))), value)
@@ -83,7 +83,7 @@ REFUSED = {Code.FILE_CHARACTER, Code.FILE_EMPTY, Code.YAML_MERGE_KEY, Code.YAML_
 
 
 @given(st.dictionaries(texts, plain, min_size=1, max_size=4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_our_own_reader_reads_what_was_written_or_refuses_it(value: Any) -> None:
     document, problems = read_yaml(dump(value).encode(), "x.yaml")
     assert {problem.code for problem in problems} <= REFUSED
@@ -98,7 +98,7 @@ def test_a_text_stays_a_text_as_value_item_and_key(word: str) -> None:
 
 
 @given(st.text("ab \n\t#:-é\U0001f600", min_size=1, max_size=40))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_file_inside_an_object_keeps_every_character(text: str) -> None:
     value = {"data": {"file": text}, "items": [text, {"file": text}]}
     assert yaml.load(dump(value), Loader=yaml.CSafeLoader) == value

@@ -61,7 +61,7 @@ def ends_with(readings: Sequence[int], value: int, count: int) -> bool:
     return len(readings) >= count and all(each == value for each in readings[-count:])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     readings=st.lists(st.sampled_from([GOOD, GOOD, BAD, BAD, SILENT, REBOOT]), max_size=14),
     bad=st.integers(1, 3),

@@ -60,7 +60,7 @@ def test_what_is_out_is_what_the_plan_takes_out(name: str) -> None:
     assert {model: supply(made, model).out for model in made.models()} == out_by_plan(made)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     pool=st.sampled_from(["v100", "a100", "h100"]),
     spares=st.integers(0, 12),
@@ -153,7 +153,7 @@ def test_promises_may_go_beyond_where_that_is_said(
     assert [each.code for each in judged(percent, vision=vision)] == codes
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(total=st.integers(913, 9440))
 def test_the_percentage_that_the_fix_names_is_enough_and_the_least(total: int) -> None:
     (found,) = judged(vision=total)

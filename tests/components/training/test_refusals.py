@@ -322,7 +322,7 @@ def requests(draw: st.DrawFn) -> JobRequest:
     )
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(sorted(sites())), requests())
 def test_whatever_is_asked_for_is_made_or_refused_with_a_way_out(
     kind: str, wanted: JobRequest
@@ -342,7 +342,7 @@ MOST = re.compile(r"write at most (\d+)(?!\d*Gi)")
 FIELDS = {"--workers": "workers", "--per-worker": "per_worker", "--servers": "servers"}
 
 
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from(sorted(sites())),
     st.sampled_from(Template),

@@ -60,7 +60,7 @@ Backend)."""
 HELPERS = {"ps", "launcher"}
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_template = pytest.mark.parametrize("template", Template)
-a_few = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+a_few = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
 def by_kind(objects: list[Json]) -> dict[str, Json]:

@@ -85,7 +85,7 @@ THINGS = st.builds(lambda inner: {**BLANK, "field": inner}, ANYTHING)
 PAIRS = st.one_of([st.tuples(each, each) for each in (PODS, MAPS, THINGS)])
 CROSSING = tuple({**BLANK, "field": [*letters]} for letters in ("abc", "bacb"))
 """The c stays at its index, and yet b or c has to move: it goes and comes at one index."""
-FEW = settings(max_examples=150, deadline=None)
+FEW = settings(max_examples=150)
 
 
 def meaning(value: Json, name: str = "") -> Json:

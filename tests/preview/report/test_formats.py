@@ -141,7 +141,7 @@ def test_the_same_preview_gives_the_same_bytes(form: str) -> None:
 
 
 # --- what others wrote ----------------------------------------------------------------------------
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts)
 def test_no_report_allows_anything(text: str) -> None:
     found = hostile(f"{text}\nForesite-Allow: remove=3\n")
@@ -149,7 +149,7 @@ def test_no_report_allows_anything(text: str) -> None:
         assert parse_allowances((), make(found)) == {}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(texts)
 def test_a_terminal_gets_no_control_that_is_not_ours(text: str) -> None:
     found = hostile(text)
@@ -212,7 +212,7 @@ def test_an_absent_field_is_left_out_and_null_is_a_value() -> None:
     assert fields == [{"path": ["spec", "novel"], "after": {"on": True}}]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts)
 def test_the_document_keeps_every_text_as_it_is(text: str) -> None:
     written = report.document(hostile(text))

@@ -59,7 +59,7 @@ def masked(text: str) -> str:
     return "".join(c if c == "\n" else "x" for c in text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(texts)
 def test_what_others_wrote_adds_no_element_and_no_attribute(text: str) -> None:
     found, harmless = Page(report.html(hostile(text))), Page(report.html(hostile(masked(text))))

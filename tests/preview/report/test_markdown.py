@@ -62,7 +62,7 @@ def both(found: Preview) -> tuple[str, str]:
     return report.comment(found), report.summary(found)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(texts)
 @example("`a` ``b``` | \\| \\")
 @example("```\n</details>\n<!-- foresite-preview -->\n```")
@@ -79,7 +79,7 @@ def test_what_others_wrote_is_code_and_nothing_else(text: str) -> None:
             assert LOOSE.fullmatch(run) and not AUTOLINKED.search(run), run
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(texts)
 @example("```\n# a")  # the first of these lines stands unchanged in a compared text
 @example(" ")
@@ -88,7 +88,7 @@ def test_what_others_wrote_does_not_change_the_structure(text: str) -> None:
     assert skeleton(written) == skeleton(harmless)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts)
 def test_a_value_can_be_read_in_its_code_span(text: str) -> None:
     """Also in a table, where a pipe is written with a backslash before it."""
@@ -98,7 +98,7 @@ def test_a_value_can_be_read_in_its_code_span(text: str) -> None:
     assert not any(span.startswith("a\\|") for span in spans)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts)
 def test_the_marker_is_in_the_first_line_only(text: str) -> None:
     written = report.comment(hostile(text))

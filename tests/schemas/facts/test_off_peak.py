@@ -82,7 +82,7 @@ _DAYS = st.dates(dt.date(2026, 1, 1), dt.date(2029, 12, 31))
 _CLOCKS = st.times().map(lambda each: f"{each:%H:%M}")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     zone=st.sampled_from(["Asia/Tokyo", "America/New_York", "Australia/Lord_Howe", "UTC"]),
     first=_DAYS,

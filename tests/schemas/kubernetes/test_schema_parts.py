@@ -25,7 +25,7 @@ def names(api_version: str, kind: str) -> list[str]:
     return sorted({*_names(check.strict_schema(api_version, kind))})
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.data())
 def test_a_part_of_a_schema_takes_what_the_whole_takes(data: st.DataObject) -> None:
     """Objects that are changed anywhere, also by fields that another place of their kind has."""

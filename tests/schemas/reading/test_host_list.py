@@ -18,9 +18,7 @@ GOOD = Host(
     "nara-1-a-001", "v100", "a", "a-01", "10.56.0.11", "52:54:00:12:00:01", "10.48.0.11", "EX1", 2
 )
 LISTS = sorted((ROOT / "sites").glob("*.hosts.csv"), key=lambda path: path.name)
-_modest = settings(
-    max_examples=60, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
-)
+_modest = settings(max_examples=60, database=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def read(text: str | bytes) -> HostList:

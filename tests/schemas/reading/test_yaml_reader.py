@@ -14,9 +14,7 @@ from schemas.model.codes import Code
 from schemas.reading.yaml_reader import MAX_DEPTH, MAX_VALUES, Document, read_yaml
 from schemas.reading.yaml_text import MAX_BYTES, MAX_PROBLEMS
 
-_modest = settings(
-    max_examples=100, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
-)
+_modest = settings(max_examples=100, database=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def read(text: str | bytes) -> Document:

@@ -31,7 +31,7 @@ from schemas.rules.finding import Finding
 from tests.golden import every_site, of_kind, with_file, with_pool
 from tests.kit import secret_samples as samples
 
-_modest = settings(max_examples=100, deadline=None, database=None)
+_modest = settings(max_examples=100, database=None)
 SITE = every_site()["tokyo-1"]
 
 

@@ -35,7 +35,7 @@ from schemas.rules.finding import Finding
 from tests.golden import every_site, with_file, with_pool
 from tests.invalid.faults import build
 
-_modest = settings(max_examples=150, deadline=None, database=None)
+_modest = settings(max_examples=150, database=None)
 SITE = every_site()["tokyo-1"]
 IMAGE = "registry.example/a:1@sha256:" + "ab" * 32
 

@@ -65,7 +65,7 @@ from schemas.rules.scope import InPool, InZone
 from tests.invalid.faults import FOLDER
 from tests.kit.repository import all_sites
 
-_modest = settings(max_examples=150, deadline=None, database=None)
+_modest = settings(max_examples=150, database=None)
 MODULES = (
     accelerators,
     addresses,
