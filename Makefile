@@ -84,7 +84,7 @@ lint: .venv/.ready ## Style and types
 
 test: .venv/.ready ## All tests, with what they need; of the long proofs a share
 	@rm -rf $(RESULTS)
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync lint fast
+	@$(MAKE) --no-print-directory --jobs=2 lint fast
 	@$(PYTHON) -m tools.toolchain ensure
 	@$(PYTHON) -m tests.kit.go_programs
 	@status=0; \
