@@ -4,9 +4,8 @@ Owns the order of findings and what counts as excepted; the rules are in policie
 """
 
 import datetime
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from policies.exceptions import Exemption, ours, titles_of
 from policies.memo import ask_blank
@@ -14,6 +13,7 @@ from policies.rule import Object, ObjectRule, Rule, SiteRule, Violation
 from policies.rules import RULES
 from schemas.kubernetes.outline import blank, outline
 
+Given = TypeVar("Given")
 _OURS = frozenset(RULES)
 """A site's own rules run in processes of theirs, which blank objects do not reach."""
 
@@ -79,13 +79,13 @@ def findings(objects: Sequence[Object], rules: Iterable[Rule]) -> Iterator[Viola
     fewer = [*blanks, *others]
     for rule in rules:
         if isinstance(rule, ObjectRule):
-            short = rule in _OURS and all(_keeps(rule, each) for each in blanks)
+            short = rule in _OURS and all(_keeps(rule.check, each) for each in blanks)
             judged = others if short else objects
             for each in rule.narrow(judged) if rule.narrow else judged:
                 for found in rule.check(each):
                     yield Violation(rule, each, found)
         elif isinstance(rule, SiteRule):
-            if rule.alike and ask_blank(partial(_keeps_all, rule, fewer)):
+            if rule.alike and _keeps(rule.check, fewer):
                 continue
             for each, found in rule.check(objects):
                 yield Violation(rule, each, found)
@@ -104,11 +104,6 @@ def _outlined(objects: Sequence[Object]) -> tuple[list[Object], list[Object]]:
     return list(blanks.values()), others
 
 
-def _keeps_all(rule: SiteRule, objects: Sequence[Object]) -> bool:
-    """True if all objects together keep a rule. Raises what a leaf raises that is read."""
-    return not any(True for _ in rule.check(objects))
-
-
-def _keeps(rule: ObjectRule, each: Object) -> bool:
-    """True if a blank object keeps a rule that reads none of its leaves."""
-    return ask_blank(lambda: not any(True for _ in rule.check(each))) is True
+def _keeps(check: Callable[[Given], Iterable[object]], given: Given) -> bool:
+    """True if a check finds nothing in a blank object, or among blank ones, and reads no leaf."""
+    return ask_blank(lambda: not any(True for _ in check(given))) is True

@@ -180,11 +180,11 @@ class SitePreview:
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process sends of it."""
+        """The fields as another process sends them."""
         return {name: _pack(value) for name, value in vars(self).items()}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """What another process sent."""
+        """Take the fields that another process sent."""
         vars(self).update((name, _unpack(value)) for name, value in state.items())
 
 

@@ -133,7 +133,7 @@ def addresses(site: Site) -> Manifest:
     --enable-bmh-name-based-preallocation (docs/machines.md); prefix and gateway are those of the
     range that holds the address (Metal3 IPAM 1.13, ippool_manager.go).
     """
-    name, ranges = site.name, []
+    ranges = []
     for zone in site.file.zones:
         network = IPv4Network(zone.network)
         ranges.append(
@@ -153,7 +153,7 @@ def addresses(site: Site) -> Manifest:
             "clusterName": site.name,
             "namePrefix": site.name,
             "pools": ranges,
-            "preAllocations": {f"{host.name}-{name}": host.ip for host in site.hosts},
+            "preAllocations": {f"{host.name}-{site.name}": host.ip for host in site.hosts},
         },
     }
     return Manifest("IPPool", body, protect=True)

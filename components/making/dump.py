@@ -107,12 +107,9 @@ def _template(value: Any, leaves: int) -> _Template:
 def _emit(value: Any, indent: str, lines: list[str]) -> None:
     if isinstance(value, dict) and value:
         for key, item in value.items():
-            # Most lines are a key and a word or a map: they take the short way.
+            # Most lines are a key and a word: they take the short way.
             if type(item) is str and "\n" not in item:
                 lines.append(f"{indent}{_text(key)}: {_text(item)}")
-            elif type(item) is dict and item:
-                lines.append(f"{indent}{_scalar(key)}:")
-                _emit(item, indent + "  ", lines)
             else:
                 _entry(f"{indent}{_scalar(key)}:", item, indent, lines)
     elif isinstance(value, list) and value:

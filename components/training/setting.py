@@ -22,7 +22,7 @@ from schemas.model.vocabulary import Role
 
 NOTHING = Needs({}, [], {}, [], [])
 _OF_MODEL = ("is_served", "with_model", "resource", "backend", "pools", "rooms", "helper_pool")
-"""What follows from the site, the model and RDMA alone."""
+"""Properties that follow from the site, the model and RDMA alone."""
 
 
 @dataclass(frozen=True)

@@ -87,8 +87,8 @@ def _labels(each: Object) -> Iterator[Found]:
 
 def _keys(place: str, metadata: Json) -> Iterator[Found]:
     for key, value in mapping(metadata, "labels").items():
-        known = _bad_value(value) if isinstance(value, str) else f"{value!r} is no text"
-        reason = _bad_key(str(key)) or known
+        text = isinstance(value, str)
+        reason = _bad_key(str(key)) or (_bad_value(value) if text else f"{value!r} is no text")
         if reason:
             yield Found(
                 f'{place}.labels["{key}"]',

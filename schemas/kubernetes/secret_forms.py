@@ -177,8 +177,11 @@ ABOUT = re.compile(
 )
 """Names that say something of a secret, such as where its file is, and are none. An URL is no such
 end: who has that of a web hook needs no more."""
+_PARTS = ("pass", "pwd", "secret", "token", "credential")
+SOUNDS = re.compile("|".join((*_PARTS, "key")))
+"""Parts of names in small letters: each name of a secret has one, most other names have none."""
 HINTS = (
-    *("pass", "pwd", "secret", "token", "credential"),
+    *_PARTS,
     *(f"{kind}{mark}key" for kind in KINDS.split("|") for mark in ("", "-", "_")),
 )
 """Parts of names of secrets, in small letters: to search for these is cheap."""

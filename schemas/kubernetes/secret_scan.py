@@ -23,6 +23,7 @@ from schemas.kubernetes.secret_forms import (
     IN_TEXT,
     NAMED,
     REFERENCE,
+    SOUNDS,
     WORD,
 )
 
@@ -33,8 +34,6 @@ _WORDS = tuple(dict.fromkeys(word for form in FORMS for word in form.words))
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]*\Z")
 _URL_ENDS = re.compile(r"[\s,;)\]\"]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_SOUNDS = re.compile("pass|pwd|secret|token|credential|key")
-"""Parts of which every name of a secret has one; most names have none."""
 _FLAG = re.compile(r"[^\s=]+")
 _SHORTEST = 40
 _BASE64 = re.compile(rf"[A-Za-z0-9+/\s]{{{_SHORTEST},}}+={{0,2}}\s*")
@@ -64,7 +63,7 @@ def kind_of(text: str) -> str:
 
 def _keys(text: str) -> Iterator[Key]:
     there = {word for word in _WORDS if word in text}
-    for form in FORMS if there else ():
+    for form in FORMS:
         if not there.isdisjoint(form.words):
             for match in _compile(form.pattern).finditer(text):
                 yield Key(*match.span(), form.what)
@@ -114,7 +113,7 @@ def _of_a_user(user: str, before: str) -> bool:
 def is_secret_name(name: str) -> bool:
     """True if a name is one of a secret. ``db_password``, ``apiKey`` and ``--token`` are;
     ``secretName`` and ``MAX_TOKENS`` are not."""
-    if not _SOUNDS.search(name.lower()):
+    if not SOUNDS.search(name.lower()):
         return False
     plain = _CAMEL.sub("_", name).lower()
     return NAMED.search(plain) is not None and ABOUT.search(plain) is None

@@ -1,4 +1,4 @@
-"""What another process sends of a site is the same as what it found."""
+"""The preview of a site is the same after another process has sent it."""
 
 import pickle
 
