@@ -17,6 +17,7 @@ from pathlib import Path
 from foresite.command import UsageError
 from preview.objects import Objects, parse
 from preview.states.snapshot import Snapshot
+from schemas.kubernetes.masking import shorten
 
 PACKAGES = ("foresite", "preview", "components", "policies", "schemas")
 _TIME_LIMIT = 600
@@ -85,10 +86,12 @@ def _code(root: Path, commit: str) -> Iterator[Path]:
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip()
         raise UsageError(f"the code of {commit[:10]} cannot be read: {said}")
-    with (
-        tempfile.TemporaryDirectory(prefix="foresite-code-") as folder,
-        tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive,
-    ):
-        members = [m for m in archive if m.name.split("/")[0] in PACKAGES]
-        archive.extractall(folder, members, filter="data")
+    with tempfile.TemporaryDirectory(prefix="foresite-code-") as folder:
+        try:
+            with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+                members = [m for m in archive if m.name.split("/")[0] in PACKAGES]
+                archive.extractall(folder, members, filter="data")
+        except (tarfile.TarError, OSError) as error:
+            said = shorten(str(error), 200)
+            raise UsageError(f"the code of {commit[:10]} cannot be unpacked: {said}") from None
         yield Path(folder)

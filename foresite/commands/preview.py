@@ -19,8 +19,9 @@ from preview import report
 from preview.gates import MAX_REQUEST, NAMES, gates, parse_allowances
 from preview.result import Preview
 from preview.states.fleet import site_names
+from preview.states.git import GitError, base_of
 from preview.states.nodes import NodesError, Seen, nodes_of
-from preview.states.snapshot import GitError, Snapshot, at, base_of, work_tree
+from preview.states.snapshot import Snapshot, at, work_tree
 from preview.survey import UnknownSiteError, Ways, survey
 from schemas.model.nearest import nearest
 
