@@ -16,7 +16,7 @@ from foresite.command import FAILED, FOUND, OK, UsageError, repository
 from foresite.othercode import make_objects_with, run_with
 from foresite.scratch import clear, scratch
 from preview import report
-from preview.gates import MAX_REQUEST, NAMES, gates, parse_allowances
+from preview.gates import MAX_REQUEST, gates, parse_allowances, parse_limits
 from preview.result import Preview
 from preview.states.fleet import site_names
 from preview.states.git import GitError, base_of
@@ -48,8 +48,7 @@ def _colour() -> bool:
 def run(options: argparse.Namespace) -> int:
     """Compare, judge and report; 2 where of a site nothing could be said."""
     root = repository(options)
-    forbidden = _parse_forbidden(options.fail_on)
-    allow = _parse_allowances(options)
+    limits, allow = _limits_and_allowances(options)
     try:
         base, head = _snapshots(options, root)
         if options.code in ("base", "head"):
@@ -65,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(_unknown(str(error), root)) from None
     except NodesError as error:
         raise UsageError(f"--nodes {error}") from None
-    found = replace(found, allowed=allow, gates=gates(found, allow, forbidden))
+    found = replace(found, allowed=allow, gates=gates(found, allow, limits))
     _write(options, found)
     return _code(options, found)
 
@@ -96,23 +95,13 @@ def _again(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> list[
     return found
 
 
-def _parse_forbidden(text: str) -> list[str]:
-    names = [name.strip() for name in text.replace("|", ",").split(",") if name.strip()]
-    for name in names:
-        if name not in NAMES:
-            near = nearest(name, NAMES)
-            hint = f"did you mean {near}?" if near else f"write one of {', '.join(NAMES)}"
-            raise UsageError(f"--fail-on {name}: {hint}")
-    return names
-
-
-def _parse_allowances(options: argparse.Namespace) -> dict[str, int]:
+def _limits_and_allowances(options: argparse.Namespace) -> tuple[dict[str, int], dict[str, int]]:
     request = ""
     if options.request:
         with options.request.open(encoding="utf-8", errors="replace") as file:
             request = file.read(MAX_REQUEST)
     try:
-        return parse_allowances(options.allow, request)
+        return parse_limits(options.fail_on), parse_allowances(options.allow, request)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
