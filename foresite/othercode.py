@@ -31,12 +31,13 @@ def run_with(root: Path, commit: str, arguments: list[str]) -> int:
         if not any((folder / each).exists() for each in _PREVIEWS):
             raise UsageError(f"the code of {commit[:10]} has no preview; leave --code out")
         command = ["foresite", "--root", str(root), *arguments]
-        return subprocess.run(
-            [sys.executable, "-P", "-m", *command],
-            env=_environment(folder),
-            check=False,
-            timeout=_TIME_LIMIT,
-        ).returncode
+        with _bounded(commit):
+            return subprocess.run(
+                [sys.executable, "-P", "-m", *command],
+                env=_environment(folder),
+                check=False,
+                timeout=_TIME_LIMIT,
+            ).returncode
 
 
 def make_objects_with(
@@ -51,14 +52,15 @@ def make_objects_with(
     with _code(side.root, side.commit) as code:
         if not (code / "preview" / "objects.py").exists():
             raise UsageError(f"the code of {side.label} cannot hand over objects: leave --code out")
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "preview.objects", str(folder), *names],
-            env=_environment(code),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_TIME_LIMIT,
-        )
+        with _bounded(side.label):
+            done = subprocess.run(
+                [sys.executable, "-P", "-m", "preview.objects", str(folder), *names],
+                env=_environment(code),
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=_TIME_LIMIT,
+            )
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["no word of why"]
         raise UsageError(f"the code of {side.label} fails: {said[-1]}")
@@ -66,6 +68,15 @@ def make_objects_with(
         return parse(done.stdout)
     except (ValueError, LookupError, TypeError) as error:
         raise UsageError(f"the code of {side.label} hands over no objects: {error}") from None
+
+
+@contextmanager
+def _bounded(state: str) -> Iterator[None]:
+    """Say that the code of a state took too long where it did. Raises UsageError."""
+    try:
+        yield
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"the code of {state} took more than {_TIME_LIMIT} s") from None
 
 
 def _environment(folder: Path) -> dict[str, str]:

@@ -212,3 +212,22 @@ def test_an_untrusted_request_is_judged_by_the_code_of_the_base(
     assert not marker.exists()
     run(repository, *ends, "--code", "head")
     assert marker.exists(), "the marker shows whether the request's code ran"
+
+
+@pytest.mark.parametrize("code", ["head", "each"])
+def test_code_that_takes_for_ever_is_ended(
+    repository: Repository,
+    code: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for folder in ("foresite", "preview"):
+        repository.write(f"{folder}/__init__.py", "import time; time.sleep(60)\n")
+    repository.write("preview/objects.py", "")
+    repository.write("foresite/preview.py", "")
+    repository.commit("slow")
+    repository.write("components/x.py", "")
+    repository.commit("code")
+    monkeypatch.setattr("foresite.othercode._TIME_LIMIT", 0.1)
+    assert run(repository, "--code", code, "--base", "HEAD~1", "--head", "HEAD") == 2
+    assert "took more than 0.1 s" in capsys.readouterr().err
