@@ -56,7 +56,7 @@ class HostVerdict(NamedTuple):
 
     ``at_most``: of the hosts that share this verdict and its worst reason only so many are
     concerned, and Git does not say which; to the others, or to so many of them as
-    ``rest_at_most`` says, happens ``rest``.
+    ``rest_at_most`` says, happens ``rest``. ``zone`` and ``rack`` are where it stands.
     """
 
     host: str
@@ -66,6 +66,8 @@ class HostVerdict(NamedTuple):
     at_most: int | None = None
     rest: Impact = Impact.NONE
     rest_at_most: int | None = None
+    zone: str = ""
+    rack: str = ""
 
     @property
     def group_key(self) -> tuple[Impact, int | None, Impact, int | None, tuple[int, ...]]:
@@ -117,6 +119,23 @@ class Growth(NamedTuple):
         return self.more + len(self.swollen)
 
 
+class Installation(NamedTuple):
+    """The first installation of a pool (in a zone, where zones are kept apart).
+
+    It ``begins`` so many hours after the change is applied, and takes ``hours``. ``accelerators``
+    are all of its machines' and of one ``model``, empty for none.
+    """
+
+    pool: str
+    zone: str
+    machines: int
+    begins: float
+    hours: float
+    model: str
+    accelerators: int
+    control_plane: bool
+
+
 class State(StrEnum):
     """The state of a site between the two sides."""
 
@@ -140,7 +159,9 @@ class SitePreview:
     each once, in the order of the list. ``capacity`` has a line for each accelerator model (and one
     for hosts without), with what is out when all pools are at their worst moment at once. ``cache``
     is what becomes of the cache's objects; None where nothing does. ``consequences`` are what else
-    users of the cache feel. ``growth`` is there where more grows than is usual.
+    users of the cache feel, ``services`` what other people and jobs do. ``growth`` is there where
+    more grows than is usual. ``guaranteed`` are the accelerators of each model that teams are
+    guaranteed in all. ``installations`` are those of a new site.
     """
 
     name: str
@@ -154,7 +175,10 @@ class SitePreview:
     deletions: tuple[Deletion, ...] = ()
     cache: CacheMove | None = None
     consequences: tuple[Consequence, ...] = ()
+    services: tuple[Consequence, ...] = ()
     growth: Growth | None = None
+    guaranteed: tuple[tuple[str, int], ...] = ()
+    installations: tuple[Installation, ...] = ()
 
     @cached_property
     def impact(self) -> Impact:

@@ -218,3 +218,4 @@ class PoolPlan(NamedTuple):
     out: Ledger
     stuck: str = ""
     notes: tuple[str, ...] = ()
+    control_plane: bool = False

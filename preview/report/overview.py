@@ -6,9 +6,18 @@ from components.effects.vocabulary import Impact
 from preview.report import object_cache
 from preview.report.blocks import Alert, Bar, Head, Line, Part, Report, Room, Row, Section, Table
 from preview.report.changes import differences, objects
-from preview.report.headline import clauses
+from preview.report.headline import clauses, figures
 from preview.report.phrase import Phrase, join_phrases, prose, value
-from preview.report.sections import capacity, every_host, hosts, pools, problem, problems, why
+from preview.report.sections import (
+    capacity,
+    every_host,
+    hosts,
+    pools,
+    problem,
+    problems,
+    services,
+    why,
+)
 from preview.report.words import (
     count,
     few,
@@ -28,6 +37,7 @@ def report(preview: Preview, room: Room) -> Report:
     return Report(
         headline=clauses(preview),
         tone=preview.impact if preview.certain else Impact.UNKNOWN,
+        figures=figures(preview),
         facts=tuple(_facts(preview)),
         alerts=tuple(_alerts(preview)),
         table=_table(preview, room) if several else None,
@@ -122,6 +132,7 @@ def _part(entry: Entry, room: Room) -> Part:
         pools(site),
         capacity(site),
         object_cache.section(site),
+        services(site),
         harmful,
         objects(site),
     ]

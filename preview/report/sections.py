@@ -211,6 +211,14 @@ def capacity(site: SitePreview) -> Section:
     return Section("capacity", title, (Table(heads, rows),) if rows else ())
 
 
+def services(site: SitePreview) -> Section:
+    """What people and jobs feel of a change that no machine does."""
+    lines = [Line((prose(each.line),)) for each in site.services]
+    if not all(each.applied for each in site.services):
+        lines.append(Line(("cluster.context is unset: this holds once the cluster is named",)))
+    return Section("services", ("Alerts, jobs and limits",), tuple(lines))
+
+
 # --- why ------------------------------------------------------------------------------------------
 def why(site: SitePreview, room: Room) -> tuple[Section, Section]:
     """The effects, the edits that cause them, and their objects and fields; worst first.

@@ -52,6 +52,9 @@ class _Terminal:
         yield self._paint(plain(found.sentence), found.tone)
         for line in found.facts:
             yield f"  {self._phrase(line.phrase)}"
+        if found.figures:
+            yield ""
+            yield from self._table(found.figures, "  ")
         for alert in found.alerts:
             yield from ("", self._paint(plain(alert.title), Impact.REMOVE))
             for line in alert.lines:

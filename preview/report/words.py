@@ -34,6 +34,17 @@ _VERBS = {
     Impact.ADD: "adds",
 }
 
+VERDICTS = {
+    Impact.REMOVE: "removed",
+    Impact.UNKNOWN: "cannot be predicted",
+    Impact.REIMAGE: "re-imaged",
+    Impact.REBOOT: "rebooted",
+    Impact.DRAIN: "drained",
+    Impact.POD_RESTART: "pods restart",
+    Impact.ADD: "added",
+}
+"""The same as what becomes of hosts, for a table."""
+
 WIPED = "wiped without a drain, and not installed again"
 """The meaning of a host's removal if its whole cluster is deleted."""
 CHECKED = (
