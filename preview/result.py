@@ -119,6 +119,11 @@ class Growth(NamedTuple):
         return self.more + len(self.swollen)
 
 
+AT_ONCE = 20
+"""Hosts that the Bare Metal Operator installs at a time, over all pools of its cluster.
+Source: BMO v0.13.2, pkg/provisioner/ironic/ironic.go, PROVISIONING_LIMIT."""
+
+
 class Installation(NamedTuple):
     """The first installation of a pool (in a zone, where zones are kept apart).
 

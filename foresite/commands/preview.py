@@ -22,10 +22,11 @@ from preview.states.fleet import site_names
 from preview.states.nodes import NodesError, Seen, nodes_of
 from preview.states.snapshot import GitError, Snapshot, at, base_of, work_tree
 from preview.survey import UnknownSiteError, Ways, survey
+from preview.wrapping import terminal_width
 from schemas.model.nearest import nearest
 
 FORMATS: dict[str, Callable[[Preview], str]] = {
-    "text": lambda preview: report.text(preview, colour=_colour()),
+    "text": lambda preview: report.text(preview, _colour(), terminal_width()),
     "markdown": report.comment,
     "json": report.document,
     "html": report.html,

@@ -16,10 +16,13 @@ from preview.report.words import (
     count,
     count_text,
     doings,
+    duration,
+    installed_after,
     list_names,
     members,
     out_at_worst,
     refusal_count,
+    spans,
     sum_doings,
     takes,
 )
@@ -50,7 +53,13 @@ def findings(preview: Preview) -> list[Finding]:
     """The findings, worst first."""
     known = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
     sites = [site for site in known if site.state not in (State.REMOVED, State.VANISHED)]
-    found = [*_blind(preview), *_ends(known), *_impacts(sites), *_rollouts(sites)]
+    found = [
+        *_blind(preview),
+        *_ends(known),
+        *_impacts(sites),
+        *_rollouts(sites),
+        *_installed(sites),
+    ]
     found += [*_refused(sites), *_services(sites), *_cache(sites), *_deleted(sites)]
     return sorted(found, key=lambda each: -each.rank)
 
@@ -171,10 +180,21 @@ def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     rank = Impact.REIMAGE.rank - 0.01
     if out:
         yield Finding(rank, (), ("out at worst",), out)
-    longest = max(moving, key=lambda plan: plan.hours + plan.drain_hours)
+    longest = max(moving, key=lambda plan: sum(spans(plan)))
     pace = f"{sum(plan.at_once for plan in moving):,} at a time"
     slowest = "" if len(plans) == 1 else "; the slowest pool"
     yield Finding(rank, (), ("takes",), (takes(longest),), (pace + slowest,))
+
+
+def _installed(sites: Sequence[SitePreview]) -> Iterable[Finding]:
+    """How long the first installation of new sites takes."""
+    new = [site for site in sites if site.installations]
+    if new:
+        hours = duration(max(map(installed_after, new)))
+        where = list_names([site.name for site in new], "site")
+        clause = (f"the first installation takes {hours}",)
+        rank = Impact.ADD.rank - 0.01
+        yield Finding(rank, (clause,), ("first installation",), (hours,), where, Impact.ADD)
 
 
 # --- consequences beside hosts --------------------------------------------------------------------

@@ -10,6 +10,7 @@ from preview.report.words import count, list_names, members, sum_doings
 from preview.result import Preview, SitePreview, State
 
 NOTHING = "nothing happens to any machine"
+NOTHING_ELSE = "nothing else happens to any machine"
 LONGEST = 120
 """Characters of a headline."""
 
@@ -27,13 +28,11 @@ def clauses(preview: Preview) -> tuple[Phrase, ...]:
     """
     forms = [each.forms for each in findings(preview) if each.forms]
     known = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
-    if not forms:
-        forms = list(_nothing(known))
-    elif not sum_doings(known) and any(
-        s.state not in (State.REMOVED, State.VANISHED) for s in known
-    ):
-        forms.append((("nothing else happens to any machine",),))
-    found = _fit(forms)
+    alive = [site for site in known if site.state not in (State.REMOVED, State.VANISHED)]
+    found = _fit(forms or list(_nothing(known)))
+    used = len(plain(join_phrases(found, "; ")))
+    if forms and alive and not sum_doings(known) and used + len(NOTHING_ELSE) + 3 <= LONGEST:
+        found.append((NOTHING_ELSE,))
     start = plain(found[0][:1])  # words of ours: each clause starts with some
     found[0] = (start[0].upper() + start[1:], *found[0][1:])
     found[-1] = (*found[-1], ".")

@@ -8,11 +8,10 @@ from preview.report.blocks import Alert, Bar, Head, Line, Part, Report, Room, Ro
 from preview.report.changes import differences, objects
 from preview.report.headline import clauses, figures
 from preview.report.phrase import Phrase, join_phrases, prose, value
+from preview.report.pools import capacity, installation, pools
 from preview.report.sections import (
-    capacity,
     every_host,
     hosts,
-    pools,
     problem,
     problems,
     services,
@@ -130,13 +129,16 @@ def _part(entry: Entry, room: Room) -> Part:
         problems(site),
         hosts(site, room),
         pools(site),
+        installation(site),
         capacity(site),
         object_cache.section(site),
         services(site),
         harmful,
         objects(site),
     ]
-    folded = [harmless, differences(site, room)]
+    # Of a new site everything is added: its components say so, a line each.
+    new = site.state is State.ADDED
+    folded = [] if new else [harmless, differences(site, room)]
     if len(every) > 1:
         folded.insert(0, _each_site(every))
     if room.every_host:

@@ -11,10 +11,7 @@ import math
 from collections.abc import Iterator
 
 from components.effects.vocabulary import SiteChange
-from preview.result import Installation
-
-AT_ONCE = 20
-"""Hosts that the Bare Metal Operator installs at a time, over all pools of its cluster."""
+from preview.result import AT_ONCE, Installation
 
 
 def installations(site: SiteChange) -> Iterator[Installation]:

@@ -47,7 +47,8 @@ def _alerts(before: Side, after: Side) -> Iterator[tuple[str, str]]:
         was, now = (_number(side, kind) for side in (before, after))
         if was and not now:
             yield clause, f"{clause}: {why}"
-        elif now < was and kind == _ALERTS:
+            return  # who is notified of no alert is nothing to tell
+        if now < was and kind == _ALERTS:
             some = f"alerts of {was - now} of {was} groups end"
             yield some, f"{some}: their PrometheusRules are deleted"
 
