@@ -10,11 +10,27 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from components.effects.vocabulary import Action, Effect, Impact, Ledger, ObjectChange, PoolPlan
 from components.object_cache.effects.consequences import Consequence
 from components.object_cache.effects.moved import CacheMove
 from schemas.model.problem import Problem
+
+
+class Forge(NamedTuple):
+    """The web pages of the files of both sides: the address before a path, empty if unknown."""
+
+    base: str = ""
+    head: str = ""
+
+    def link(self, file: str, line: int, gone: bool = False) -> str:
+        """The page of a line, on the earlier side where what stood there is gone."""
+        start = self.base if gone else self.head
+        return f"{start}{quote(file)}{f'#L{line}' if line else ''}" if start else ""
+
+
+NO_FORGE = Forge()
 
 
 class Cause(NamedTuple):
@@ -278,7 +294,7 @@ class Preview:
     ``code`` says whose code rendered both sides; ``code_changed`` are Foresite's own files that
     differ, whose effect is not in the preview. ``clashes`` are problems between sites. ``nodes``
     are the sites whose nodes' last known state was given: how many, and when the youngest of their
-    conditions was told.
+    conditions was told. ``forge`` leads to the files of both sides.
     """
 
     base: str
@@ -291,6 +307,7 @@ class Preview:
     gates: tuple[Gate, ...] = ()
     allowed: Mapping[str, int] = field(default_factory=dict)
     nodes: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    forge: Forge = NO_FORGE
 
     @property
     def impact(self) -> Impact:

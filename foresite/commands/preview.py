@@ -13,6 +13,7 @@ from pathlib import Path
 from components.effects.vocabulary import Impact
 from foresite import parallel
 from foresite.command import FAILED, FOUND, OK, UsageError, repository
+from foresite.forge import forge
 from foresite.othercode import make_objects_with, run_with
 from foresite.scratch import clear, scratch
 from preview import report
@@ -65,7 +66,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(_unknown(str(error), root)) from None
     except NodesError as error:
         raise UsageError(f"--nodes {error}") from None
-    found = replace(found, allowed=allow, gates=gates(found, allow, forbidden))
+    blocked = gates(found, allow, forbidden)
+    found = replace(found, allowed=allow, gates=blocked, forge=forge(root, base, head))
     _write(options, found)
     return _code(options, found)
 

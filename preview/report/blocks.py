@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from components.effects.vocabulary import Impact
 from preview.report.phrase import Phrase, join_phrases
+from preview.result import Forge
 
 
 class Code(NamedTuple):
@@ -124,3 +125,4 @@ class Room(NamedTuple):
     """Rows of the table of all entries."""
     every_host: bool = False
     sources: bool = False
+    forge: Forge = Forge()

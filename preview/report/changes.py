@@ -54,7 +54,7 @@ def _added_lines(site: SitePreview) -> Iterable[Line]:
     for each in site.objects:
         found.setdefault(each.change.component, Counter())[each.change.kind] += 1
     for component, kinds in found.items():
-        some, more = first_few(kinds.most_common(), 5)
+        some, more = first_few(kinds.most_common())
         named = join_phrases([(f"{number:,} ", value(kind)) for kind, number in some])
         rest = f" and {count(more, 'more kind')}" if more else ""
         total = count(sum(kinds.values()), "object")

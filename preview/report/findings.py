@@ -64,11 +64,11 @@ def findings(preview: Preview) -> list[Finding]:
     return sorted(found, key=lambda each: -each.rank)
 
 
-def _finding(rank: float, clause: Phrase, names: Sequence[str], **cells: Phrase) -> Finding:
+def _finding(rank: float, clause: Phrase, names: Sequence[str]) -> Finding:
     """A clause that ends with where it is so: by name, or by the number of sites."""
     where = list_names(names, "site")
-    forms = [(*clause, " in ", *where), (*clause, f" in {count(len(names), 'site')}")]
-    return Finding(rank, tuple(forms), **{"what": clause, "where": where, **cells})
+    forms = ((*clause, " in ", *where), (*clause, f" in {count(len(names), 'site')}"))
+    return Finding(rank, forms, clause, (), where)
 
 
 # --- whole sites ----------------------------------------------------------------------------------
@@ -144,11 +144,12 @@ def _impacts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         of = sum(len(site.hosts) for site in concerned)
         names, pools = [site.name for site in concerned], _pools(concerned, impact)
         what = "stops pods for good" if total.stops else VERDICTS[impact]
-        found = _finding(impact.rank, (count_text(total, of),), names, what=(what,))
+        found = _finding(impact.rank, (count_text(total, of),), names)
         in_pools = ((*found.forms[0], " (", *pools, ")"),) if pools else ()
         forms = (*in_pools, *found.forms, (count_text(total),))
         where = (*found.where, *((", ", *pools) if pools else ()))
-        yield found._replace(forms=forms, figure=_hosts(total, of), where=where, tone=impact)
+        figure = _hosts(total, of)
+        yield Finding(impact.rank, forms, (what,), figure, where, impact)
 
 
 def _hosts(total: Doing, of: int) -> Phrase:

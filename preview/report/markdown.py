@@ -202,7 +202,7 @@ def _in_html(piece: Piece) -> str:
 
 def _piece(piece: Piece) -> str:
     if isinstance(piece, Value):
-        return _span(piece.text)
+        return f"[{_span(piece.text)}]({piece.link})" if piece.link else _span(piece.text)
     if isinstance(piece, Strong):
         return f"**{piece.text}**"
     if isinstance(piece, Prose):

@@ -147,5 +147,4 @@ def installation(site: SitePreview) -> Section:
     )
     notes = tuple(Line((note,)) for note in _INSTALL_NOTES)
     title = (f"First installation: {duration(installed_after(site))}",)
-    blocks = (Table(_INSTALL_HEADS, rows), *notes)
-    return Section("installation", title, blocks if rows else ())
+    return Section("installation", title, (Table(_INSTALL_HEADS, rows), *notes) if rows else ())

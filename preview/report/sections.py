@@ -13,6 +13,9 @@ from preview.report.words import count, few, meaning
 from preview.result import Cause, HostVerdict, SitePreview
 from schemas.model.problem import Problem
 
+MOST_PROBLEMS = 100
+"""Problems of a site that are shown; nobody reads more before mending some."""
+
 
 def strong(impact: Impact) -> Strong:
     """An impact's name, as a word that stands out."""
@@ -27,7 +30,7 @@ def hosts_in(names: Iterable[str], room: Room) -> Phrase:
 
 
 # --- problems -------------------------------------------------------------------------------------
-def problem(each: Problem) -> Line:
+def problem(each: Problem, room: Room) -> Line:
     """A problem: the place, what is wrong, why it hurts, what to write instead."""
     place = each.file + (f":{each.line}:{each.column}" if each.line else "")
     at: Phrase = (" ", value(each.path)) if each.path else ()
@@ -36,12 +39,17 @@ def problem(each: Problem) -> Line:
         Line(("why: ", prose(each.why))),
         Line(("fix: ", prose(each.fix))),
     )
-    return Line((value(place, 160), ": ", Strong(each.code.value), *at), below, Impact.UNKNOWN)
+    link = room.forge.link(each.file, each.line)
+    where = value(place, 160)._replace(link=link)
+    return Line((where, ": ", Strong(each.code.value), *at), below, Impact.UNKNOWN)
 
 
-def problems(site: SitePreview) -> Section:
+def problems(site: SitePreview, room: Room) -> Section:
     """The reasons why nothing can be said of a site."""
-    return Section("problems", ("Problems",), tuple(map(problem, site.problems)))
+    some, more = first_few(site.problems, MOST_PROBLEMS)
+    rest = (Line((f"and {count(more, 'more problem')}",)),) if more else ()
+    lines = (*(problem(each, room) for each in some), *rest)
+    return Section("problems", ("Problems",), lines)
 
 
 # --- hosts ----------------------------------------------------------------------------------------
@@ -163,7 +171,7 @@ def _because(each: Because, room: Room) -> Line:
     what: Phrase = (*_happening(each), *_to_hosts(each, room))
     some, more = first_few(each.whys, room.groups)
     rest = (Line((f"and {count(more, 'more reason')}",)),) if more else ()
-    below = (*_edits(each.causes), *map(_why, some), *rest, *_sources(each, room))
+    below = (*_edits(each.causes, room), *map(_why, some), *rest, *_sources(each, room))
     tone = None if each.refused and each.impact is Impact.NONE else each.impact
     return Line(what, below, tone)
 
@@ -205,18 +213,18 @@ def _titles(objects: Sequence[str]) -> Phrase:
     return join_phrases([*some, *rest])
 
 
-def _edits(causes: Sequence[Cause]) -> list[Line]:
+def _edits(causes: Sequence[Cause], room: Room) -> list[Line]:
     if not causes:
         return [Line(("edit: could not be traced",))]
     some, more = first_few(causes)
-    lines = [Line(_edit(cause)) for cause in some]
+    lines = [Line(_edit(cause, room)) for cause in some]
     if more:
         files = list(dict.fromkeys(cause.file for cause in causes))
         lines.append(Line((f"and {count(more, 'more edit')} in ", *few(files))))
     return lines
 
 
-def _edit(cause: Cause) -> Phrase:
+def _edit(cause: Cause, room: Room) -> Phrase:
     path: Phrase = (" ", value(cause.path)) if cause.path else ()
     if not cause.before and not cause.after:
         what: Phrase = ("removed" if cause.gone else "changed",)
@@ -226,4 +234,5 @@ def _edit(cause: Cause) -> Phrase:
         what = ("gone: ", value(cause.before, role="before"))
     else:
         what = contrast(cause.before, cause.after)
-    return ("edit: ", value(cause.place, 160), *path, ": ", *what)
+    link = room.forge.link(cause.file, cause.line, cause.gone)
+    return ("edit: ", value(cause.place, 160)._replace(link=link), *path, ": ", *what)

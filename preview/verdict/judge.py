@@ -111,10 +111,10 @@ def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]
     for side in reversed(site.sides):
         for each in side.fleet.hosts:
             listed.setdefault(each.name, each)
-    for name, host in listed.items():
+    for name, one in listed.items():
         mine = concerned.get(name, [])
-        rack = dict(host.labels).get(RACK_LABEL, "")
-        verdict = HostVerdict(name, host.pool, Impact.NONE, (), zone=host.zone, rack=rack)
+        rack = dict(one.labels).get(RACK_LABEL, "")
+        verdict = HostVerdict(name, one.pool, Impact.NONE, (), zone=one.zone, rack=rack)
         if not mine:
             yield verdict
             continue
