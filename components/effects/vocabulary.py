@@ -204,7 +204,8 @@ class PoolPlan(NamedTuple):
     time at most, in ``waves`` (groups one after the other; in truth the window slides). ``hours``
     are for installing alone, without drains; ``drain_hours`` what drains may add at most. ``out``
     is what is missing at the worst moment; ``stuck`` says why it makes no progress, empty where it
-    does; ``notes`` are further things to know.
+    does; ``notes`` are further things to know. ``wait_hours`` and ``wait_drain_hours`` are those of
+    the control plane, where its upgrade goes first. ``control_plane``: it is that pool.
     """
 
     pool: str
@@ -218,3 +219,6 @@ class PoolPlan(NamedTuple):
     out: Ledger
     stuck: str = ""
     notes: tuple[str, ...] = ()
+    wait_hours: float = 0.0
+    wait_drain_hours: float = 0.0
+    control_plane: bool = False

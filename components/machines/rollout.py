@@ -53,6 +53,7 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
         out=Ledger(model, hosts, hosts * each, found.out, found.out * each),
         stuck=found.stuck or "; ".join(_obstacles(site, group, manifest)),
         notes=tuple(_notes(pace, found)),
+        control_plane=group.control_plane,
     )
 
 

@@ -11,6 +11,7 @@ from components.site import site_objects
 from foresite import parallel
 from foresite.command import FOUND, OK, UsageError, repository
 from foresite.judged import Advice, Judged, judge_site, place_problems
+from preview.wrapping import fold, terminal_width
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load
@@ -61,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         lines = [] if problems else [each.line for each in examined.values()]
         lines += [*hint_lines(hints), *advice_lines(advice), str(scope)]
-        print(as_text(loaded, problems, lines))
+        print(fold(as_text(loaded, problems, lines), terminal_width()))
     return FOUND if problems else OK
 
 

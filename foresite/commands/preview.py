@@ -13,6 +13,7 @@ from pathlib import Path
 from components.effects.vocabulary import Impact
 from foresite import parallel
 from foresite.command import FAILED, FOUND, OK, UsageError, repository
+from foresite.forge import forge
 from foresite.othercode import make_objects_with, run_with
 from foresite.scratch import clear, scratch
 from preview import report
@@ -23,10 +24,11 @@ from preview.states.git import GitError, base_of
 from preview.states.nodes import NodesError, Seen, nodes_of
 from preview.states.snapshot import Snapshot, at, work_tree
 from preview.survey import UnknownSiteError, Ways, survey
+from preview.wrapping import terminal_width
 from schemas.model.nearest import nearest
 
 FORMATS: dict[str, Callable[[Preview], str]] = {
-    "text": lambda preview: report.text(preview, colour=_colour()),
+    "text": lambda preview: report.text(preview, _colour(), terminal_width()),
     "markdown": report.comment,
     "json": report.document,
     "html": report.html,
@@ -64,7 +66,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(_unknown(str(error), root)) from None
     except NodesError as error:
         raise UsageError(f"--nodes {error}") from None
-    found = replace(found, allowed=allow, gates=gates(found, allow, limits))
+    blocked = gates(found, allow, limits)
+    found = replace(found, allowed=allow, gates=blocked, forge=forge(root, base, head))
     _write(options, found)
     return _code(options, found)
 

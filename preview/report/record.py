@@ -66,7 +66,10 @@ def _site(site: SitePreview) -> Json:
         "deletions": [{"what": each.what, "count": each.count} for each in site.deletions],
         "cache": site.cache._asdict() if site.cache else None,
         "consequences": [each._asdict() for each in site.consequences],
+        "services": [each._asdict() for each in site.services],
         "growth": _growth(site.growth) if site.growth else None,
+        "guaranteed": dict(site.guaranteed),
+        "installations": [each._asdict() for each in site.installations],
     }
 
 
