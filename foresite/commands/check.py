@@ -9,7 +9,7 @@ from components.making.manifest import Manifest
 from components.making.validation import object_problems
 from components.site import site_objects
 from foresite import parallel
-from foresite.command import FOUND, OK, UsageError, repository
+from foresite.command import FOUND, OK, UsageError, repository, show
 from foresite.judged import Advice, Judged, judge_site, place_problems
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
@@ -57,11 +57,11 @@ def run(options: argparse.Namespace) -> int:
             "advice": [each.as_dict() for each in advice],
             "offline": scope._asdict(),
         }
-        print(as_json(loaded, problems, **more))
+        show(as_json(loaded, problems, **more))
     else:
         lines = [] if problems else [each.line for each in examined.values()]
         lines += [*hint_lines(hints), *advice_lines(advice), str(scope)]
-        print(as_text(loaded, problems, lines))
+        show(as_text(loaded, problems, lines))
     return FOUND if problems else OK
 
 
@@ -134,6 +134,11 @@ def as_json(loaded: dict[str, Loaded], problems: Iterable[Problem], **more: Any)
     """The report for a machine."""
     found = [problem.as_dict() for problem in problems]
     return json.dumps({"sites": list(loaded), "problems": found, **more}, indent=2)
+
+
+def show_problems(form: str, loaded: dict[str, Loaded], problems: list[Problem]) -> None:
+    """Print the problems that keep a command from its work."""
+    show((as_json if form == "json" else as_text)(loaded, problems))
 
 
 def as_text(loaded: dict[str, Loaded], problems: list[Problem], lines: Sequence[str] = ()) -> str:
