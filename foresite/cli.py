@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 
 from foresite.arguments import parser
-from foresite.command import FAILED, OK, UsageError, say, show
+from foresite.command import FAILED, OK, UsageError, say, show, version
 from foresite.interruption import catch_signals, exit_code
 from schemas.kubernetes.masking import mask_command, shorten
 
@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     except UsageError as error:
         _say(str(error), arguments)
     except OSError as error:
-        where = f": {shorten(str(error.filename))}" if error.filename else ""
+        where = f": {shorten(str(error.filename), _WORD)}" if error.filename else ""
         _say(f"{error.strerror or error}{where}", arguments)
     except KeyboardInterrupt as error:
         _say("interrupted", arguments)
@@ -54,9 +54,7 @@ def _run(arguments: list[str] | None) -> int:
     found = parser()
     options = found.parse_args(arguments)
     if options.version:
-        from importlib.metadata import version
-
-        show(f"foresite {version('foresite')}")
+        show(f"foresite {version()}")
         return OK
     if options.command is None:
         show(found.format_help(), end="")

@@ -37,6 +37,13 @@ def say(text: str) -> None:
         sys.stderr = open("/dev/null", "w", encoding="utf-8")  # noqa: SIM115 open until the end
 
 
+def version() -> str:
+    """The version of Foresite that runs."""
+    from importlib.metadata import version as installed
+
+    return installed("foresite")
+
+
 def few(things: Sequence[object], shown: int) -> str:
     """The first of some things for a person: ``a, b and 28 more``."""
     more = f" and {len(things) - shown} more" if len(things) > shown else ""
@@ -49,6 +56,5 @@ def repository(options: argparse.Namespace) -> Path:
     for folder in (start, *start.parents) if options.root is None else (start,):
         if (folder / "sites").is_dir():
             return folder
-    raise UsageError(
-        f"no folder sites/ in {shorten(str(start))}; run in a Foresite repository, or give --root"
-    )
+    where = shorten(str(start), 300)
+    raise UsageError(f"no folder sites/ in {where}; run in a Foresite repository, or give --root")

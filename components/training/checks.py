@@ -128,7 +128,7 @@ def command(job: Setting) -> Iterator[Refusal]:
 def name(job: Setting) -> Iterator[Refusal]:
     """Names of pods and hosts, which are made of the job's, are DNS labels (Kubernetes 1.34,
     pkg/apis/batch/validation; JobSet 0.12, pkg/webhooks/jobset_webhook.go)."""
-    request, given = job.request, job.name
+    given = job.name
     if not _NAME.fullmatch(given):
         fix = "write lower-case letters, digits and dashes, with a letter first"
         yield Refusal("--name", f"{given!r} is no name of a job", fix)

@@ -131,7 +131,7 @@ def _report(options: argparse.Namespace, rendered: dict[str, dict[str, str]]) ->
     for site, files in rendered.items():
         index = json.loads(files[INDEX])["files"]
         count = sum(entry["objects"] for entry in index.values())
-        show(f"{shorten(str(options.out / site))}: {count} objects in {len(index)} files")
+        show(f"{shorten(str(options.out / site), 300)}: {count} objects in {len(index)} files")
         folders: dict[str, int] = {}
         for path, entry in index.items():
             folder = str(Path(path).parent)
