@@ -23,6 +23,7 @@ from preview.states.nodes import NodesError, Seen, nodes_of
 from preview.states.snapshot import GitError, Snapshot, at, base_of, work_tree
 from preview.survey import UnknownSiteError, Ways, survey
 from schemas.model.nearest import nearest
+from schemas.reading.bounded import read_regular
 
 FORMATS: dict[str, Callable[[Preview], str]] = {
     "text": lambda preview: report.text(preview, colour=_colour()),
@@ -108,8 +109,7 @@ def _parse_forbidden(text: str) -> list[str]:
 def _parse_allowances(options: argparse.Namespace) -> dict[str, int]:
     request = ""
     if options.request:
-        with options.request.open(encoding="utf-8", errors="replace") as file:
-            request = file.read(MAX_REQUEST)
+        request = read_regular(options.request, MAX_REQUEST).decode("utf-8", "replace")
     try:
         return parse_allowances(options.allow, request)
     except ValueError as error:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.model.accelerators import AcceleratorModel
+from schemas.model.codes import Code
 from schemas.model.hardware import HardwareProfile
 from schemas.model.primitives import DnsLabel, Model
 from schemas.model.problem import Problem
 from schemas.model.release import Release
+from schemas.reading.site_files import Refused, read
 from schemas.reading.typed_document import parse
 from schemas.reading.yaml_reader import Document, read_yaml
 
@@ -67,10 +69,14 @@ def _entries(
     folder: Path, part: str, model: type[Model]
 ) -> tuple[Mapping[str, Any], tuple[Problem, ...]]:
     """The entries of one part by name, which is its file's name and its top key too."""
-    try:
-        return _parse((folder / f"{part}.yaml").read_bytes(), part, model)
-    except FileNotFoundError:
-        return {}, ()
+    data = read(folder, f"{part}.yaml", SHOWN)
+    if isinstance(data, Refused):
+        return {}, () if data.code is Code.FILE_MISSING else (_refusal(f"{part}.yaml", data),)
+    return _parse(data, part, model)
+
+
+def _refusal(path: str, refused: Refused) -> Problem:
+    return Problem(f"{SHOWN}/{path}", 0, 0, refused.code, "", "", refused.message, refused.fix)
 
 
 # By content, as a folder may hold another state of the repository the next time.
@@ -95,7 +101,8 @@ def load_release(name: str, folder: Path = CATALOGUE) -> tuple[Release | None, t
     if name not in release_names(folder):
         return None, ()
     path = f"releases/{name}.yaml"
-    return _release((folder / path).read_bytes(), path)
+    data = read(folder, path, SHOWN)
+    return (None, (_refusal(path, data),)) if isinstance(data, Refused) else _release(data, path)
 
 
 @functools.lru_cache(maxsize=32)
@@ -107,7 +114,8 @@ def _release(data: bytes, path: str) -> tuple[Release | None, tuple[Problem, ...
 
 def catalogue_document(path: str, folder: Path = CATALOGUE) -> Document | None:
     """A file of a catalogue with its positions, for saying where a value comes from."""
-    return _document((folder / path).read_bytes(), f"{SHOWN}/{path}")
+    data = read(folder, path, SHOWN)
+    return None if isinstance(data, Refused) else _document(data, f"{SHOWN}/{path}")
 
 
 @functools.lru_cache(maxsize=16)

@@ -1,15 +1,17 @@
 """The files below sites/, as bytes: which there are, and why one cannot be had.
 
-The only place that opens a file of a repository. Nothing outside sites/ is read, whatever a link
-says, as what is read may be shown; nothing that has no end is read either.
+Nothing outside sites/ is read, whatever a link says, as what is read may be shown; nothing that has
+no end is read either.
 """
 
+import errno
 import os
 from pathlib import Path
 from typing import NamedTuple
 
 from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
+from schemas.reading.bounded import read_regular
 
 MAX_BYTES = 4 * 1024 * 1024
 """Size of any file below sites/, at most."""
@@ -50,28 +52,29 @@ def has_site(folder: Path, name: str) -> bool:
     return any(os.path.lexists(file) for file in files)
 
 
-def read(folder: Path, path: str) -> bytes | Refused:
-    """The bytes of a file below ``folder``, which is sites/ in what a person gets to read."""
-    target = folder / path
+def read(folder: Path, path: str, shown: str = "sites") -> bytes | Refused:
+    """The bytes of a file below ``folder``, which is ``shown`` in what a person gets to read."""
+    target, name = folder / path, f"{shown}/{shorten(path, 200)}"
     try:
         real = target.resolve(strict=True)
         if not real.is_relative_to(folder.resolve()):
-            return _unreadable(path, "leads out of sites/", "put the file itself there, not a link")
-        if not real.is_file():
-            kind = "a folder" if real.is_dir() else "no regular file"
-            return _unreadable(path, f"is {kind}", "put a file there")
-        size = real.stat().st_size
-        if size > MAX_BYTES:
-            message = f"sites/{shorten(path, 200)} has {size} bytes, more than {MAX_BYTES}"
-            return Refused(Code.FILE_TOO_LARGE, message, "leave out what the site does not need")
-        return real.read_bytes()
+            message, fix = f"{name} leads out of {shown}/", "put the file itself there, not a link"
+            return Refused(Code.FILE_UNREADABLE, message, fix)
+        return read_regular(real, MAX_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         what = "is a link to a file that is not there" if target.is_symlink() else "is not there"
-        return Refused(Code.FILE_MISSING, f"sites/{shorten(path, 200)} {what}", "add the file")
+        return Refused(Code.FILE_MISSING, f"{name} {what}", "add the file")
     except (OSError, RuntimeError) as error:  # RuntimeError: a link that leads to itself
-        why = getattr(error, "strerror", None) or "the link leads to itself"
-        return _unreadable(path, f"cannot be read: {why}", "make it a file that you may read")
+        return _refusal(name, error)
 
 
-def _unreadable(path: str, what: str, fix: str) -> Refused:
-    return Refused(Code.FILE_UNREADABLE, f"sites/{shorten(path, 200)} {what}", fix)
+def _refusal(name: str, error: OSError | RuntimeError) -> Refused:
+    why = getattr(error, "strerror", None) or "the link leads to itself"
+    number = getattr(error, "errno", None)
+    if number == errno.EFBIG:
+        fix = "leave out what the site does not need"
+        return Refused(Code.FILE_TOO_LARGE, f"{name} has {why}", fix)
+    if number in (errno.EINVAL, errno.EISDIR):
+        return Refused(Code.FILE_UNREADABLE, f"{name} is {why}", "put a file there")
+    fix = "make it a file that you may read"
+    return Refused(Code.FILE_UNREADABLE, f"{name} cannot be read: {why}", fix)

@@ -123,14 +123,14 @@ def test_a_site_of_any_name_can_be_asked_for(root: Path, name: str) -> None:
 def test_a_file_that_may_not_be_read_is_a_problem(
     root: Path, error: OSError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = Path.read_bytes
+    read = site_files.read_regular
 
-    def refuse(path: Path) -> bytes:
+    def refuse(path: Path, most: int) -> bytes:
         if path.is_relative_to(root):
             raise error
-        return read(path)
+        return read(path, most)
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(site_files, "read_regular", refuse)
     files = sorted((problem.file, problem.code) for problem in problems(root))
     assert files == [
         (f"sites/{site}{end}", Code.FILE_UNREADABLE)
