@@ -9,7 +9,7 @@ from components.making.manifest import Manifest
 from components.making.validation import object_problems
 from components.site import site_objects
 from foresite import parallel
-from foresite.command import FOUND, OK, UsageError, repository, show
+from foresite.command import FOUND, OK, UsageError, no_site, repository, show
 from foresite.judged import Advice, Judged, judge_site, place_problems
 from preview.wrapping import fold, terminal_width
 from schemas.facts.site import Site
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     root = repository(options)
     loaded = load(root, options.sites or None)
     if not loaded:
-        raise UsageError(f"there is no site in {root / 'sites'}; write one: foresite new")
+        raise UsageError(no_site(root))
     sites = [each.site for each in loaded.values() if each.site]
     examined = {each.site: each for each in parallel.each(examine, sites)}
     every = (each for name, one in loaded.items() for each in findings(one, examined.get(name)))
