@@ -45,7 +45,7 @@ FILES: dict[str, Callable[[Preview], str]] = {
 
 def _colour() -> bool:
     """True if colours help: for a person at a terminal who did not say no (no-color.org)."""
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    return terminal_width() is not None and "NO_COLOR" not in os.environ
 
 
 def run(options: argparse.Namespace) -> int:
