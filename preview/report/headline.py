@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from components.effects.vocabulary import Impact
+from components.effects.vocabulary import Impact, PoolPlan
 from preview.report import object_cache
-from preview.report.phrase import Phrase, join_phrases, plain, value
+from preview.report.phrase import Phrase, join_phrases, plain, prose, value
 from preview.report.words import (
     NAMED,
     Doing,
@@ -17,7 +17,7 @@ from preview.report.words import (
     refusal_count,
     series,
     sum_doings,
-    takes,
+    takes_in_all,
 )
 from preview.result import Preview, SitePreview, State
 
@@ -135,18 +135,28 @@ def _rollout(sites: Sequence[SitePreview]) -> Phrase:
     plans = [plan for plan in plans if not plan.stuck]
     one = len(plans) == 1
     out = out_at_worst([plans[0].out] if one else [each for s in sites for each in s.capacity])
-    longest = max(plans, key=lambda plan: plan.hours + plan.drain_hours)
+    longest = max(plans, key=_hours)
     slowest = "" if one else " for the slowest pool"
+    if longest.wait_hours:
+        slowest = " for the control plane and then the slowest pool"
     parts: list[Phrase] = [*never, (f"{sum(plan.at_once for plan in plans):,} at a time",)]
     parts += [(*out, " out at worst")] if out else []
-    parts += [(takes(longest) + slowest,)]
+    parts += [(takes_in_all(longest) + slowest,)]
     return join_phrases(parts)
+
+
+def _hours(plan: PoolPlan) -> float:
+    return plan.hours + plan.drain_hours + plan.wait_hours + plan.wait_drain_hours
 
 
 def _warnings(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
     """The warnings that the reader needs beside the effect on hosts."""
     if stopped := sum(map(refusal_count, sites)):
         yield (f"pulumi up stops at {count(stopped, 'refused object')}",)
+    if waiting := sum(site.waiting for site in sites):
+        ways = [site.waiting_way for site in sites if site.waiting_way]
+        way: Phrase = (": ", prose(ways[0])) if ways else ()
+        yield (f"{count(waiting, 'machine')} wait{'s' if waiting == 1 else ''}", *way)
     yield from object_cache.clauses(sites)
     lost = sum(each.count for site in sites for each in site.deletions)
     if lost and not any(site.impact is Impact.REMOVE for site in sites):

@@ -81,6 +81,17 @@ def takes(plan: PoolPlan) -> str:
     return duration(plan.hours) + drains
 
 
+def takes_in_all(plan: PoolPlan) -> str:
+    """The same, from the start of the change: the control plane's upgrade goes first."""
+    hours, drains = plan.hours + plan.wait_hours, plan.drain_hours + plan.wait_drain_hours
+    return takes(plan._replace(hours=hours, drain_hours=drains))
+
+
+def which(at_most: int, hosts: int) -> str:
+    """The words for hosts of which Git does not say all."""
+    return "Git does not say which" if at_most < hosts else "Git does not say whether"
+
+
 def together(ledgers: Iterable[Ledger]) -> list[Ledger]:
     """Ledgers of several pools or sites as one for each model, those without anything out left
     away; most accelerators out first, hosts without accelerators last."""
