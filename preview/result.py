@@ -10,11 +10,27 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from components.effects.vocabulary import Action, Effect, Impact, Ledger, ObjectChange, PoolPlan
 from components.object_cache.effects.consequences import Consequence
 from components.object_cache.effects.moved import CacheMove
 from schemas.model.problem import Problem
+
+
+class Forge(NamedTuple):
+    """The web pages of the files of both sides: the address before a path, empty if unknown."""
+
+    base: str = ""
+    head: str = ""
+
+    def link(self, file: str, line: int, gone: bool = False) -> str:
+        """The page of a line, on the earlier side where what stood there is gone."""
+        start = self.base if gone else self.head
+        return f"{start}{quote(file)}{f'#L{line}' if line else ''}" if start else ""
+
+
+NO_FORGE = Forge()
 
 
 class Cause(NamedTuple):
@@ -57,7 +73,8 @@ class HostVerdict(NamedTuple):
     ``at_most``: of the hosts that share this verdict and its worst reason only so many are
     concerned, and Git does not say which; to the others, or to so many of them as
     ``rest_at_most`` says, happens ``rest``. ``together``: hosts with the same ``limit`` (a reason's
-    index) are concerned so many in all, as their verdicts are alternatives.
+    index) are concerned so many in all, as their verdicts are alternatives. ``zone`` and ``rack``
+    are where it stands.
     """
 
     host: str
@@ -67,6 +84,8 @@ class HostVerdict(NamedTuple):
     at_most: int | None = None
     rest: Impact = Impact.NONE
     rest_at_most: int | None = None
+    zone: str = ""
+    rack: str = ""
     together: int | None = None
     limit: int | None = None
 
@@ -120,6 +139,28 @@ class Growth(NamedTuple):
         return self.more + len(self.swollen)
 
 
+AT_ONCE = 20
+"""Hosts that the Bare Metal Operator installs at a time, over all pools of its cluster.
+Source: BMO v0.13.2, pkg/provisioner/ironic/ironic.go, PROVISIONING_LIMIT."""
+
+
+class Installation(NamedTuple):
+    """The first installation of a pool (in a zone, where zones are kept apart).
+
+    It ``begins`` so many hours after the change is applied, and takes ``hours``. ``accelerators``
+    are all of its machines' and of one ``model``, empty for none.
+    """
+
+    pool: str
+    zone: str
+    machines: int
+    begins: float
+    hours: float
+    model: str
+    accelerators: int
+    control_plane: bool
+
+
 class State(StrEnum):
     """The state of a site between the two sides."""
 
@@ -143,7 +184,9 @@ class SitePreview:
     each once, in the order of the list. ``capacity`` has a line for each accelerator model (and one
     for hosts without), with what is out when all pools are at their worst moment at once. ``cache``
     is what becomes of the cache's objects; None where nothing does. ``consequences`` are what else
-    users of the cache feel. ``growth`` is there where more grows than is usual.
+    users of the cache feel, ``services`` what other people and jobs do. ``growth`` is there where
+    more grows than is usual. ``guaranteed`` are the accelerators of each model that teams are
+    guaranteed in all. ``installations`` are those of a new site.
     """
 
     name: str
@@ -157,7 +200,10 @@ class SitePreview:
     deletions: tuple[Deletion, ...] = ()
     cache: CacheMove | None = None
     consequences: tuple[Consequence, ...] = ()
+    services: tuple[Consequence, ...] = ()
     growth: Growth | None = None
+    guaranteed: tuple[tuple[str, int], ...] = ()
+    installations: tuple[Installation, ...] = ()
 
     @cached_property
     def impact(self) -> Impact:
@@ -282,7 +328,7 @@ class Preview:
     ``code`` says whose code rendered both sides; ``code_changed`` are Foresite's own files that
     differ, whose effect is not in the preview. ``clashes`` are problems between sites. ``nodes``
     are the sites whose nodes' last known state was given: how many, and when the youngest of their
-    conditions was told.
+    conditions was told. ``forge`` leads to the files of both sides.
     """
 
     base: str
@@ -295,6 +341,7 @@ class Preview:
     gates: tuple[Gate, ...] = ()
     allowed: Mapping[str, int] = field(default_factory=dict)
     nodes: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    forge: Forge = NO_FORGE
 
     @property
     def impact(self) -> Impact:

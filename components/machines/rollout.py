@@ -83,6 +83,7 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
         out=Ledger(model, there, there * each, out, out * each),
         stuck=found.stuck or "; ".join(_obstacles(site, group, manifest)),
         notes=tuple(_notes(pace, found)),
+        control_plane=group.control_plane,
     )
 
 

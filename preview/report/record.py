@@ -67,7 +67,10 @@ def _site(site: SitePreview) -> Json:
         "cache": site.cache._asdict() if site.cache else None,
         "consequences": [each._asdict() for each in site.consequences],
         "waiting": site.waiting,
+        "services": [each._asdict() for each in site.services],
         "growth": _growth(site.growth) if site.growth else None,
+        "guaranteed": dict(site.guaranteed),
+        "installations": [each._asdict() for each in site.installations],
     }
 
 
