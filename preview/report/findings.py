@@ -57,6 +57,7 @@ def findings(preview: Preview) -> list[Finding]:
         *_blind(preview),
         *_ends(known),
         *_impacts(sites),
+        *_waiting(sites),
         *_rollouts(sites),
         *_installed(sites),
     ]
@@ -163,6 +164,17 @@ def _pools(sites: Sequence[SitePreview], impact: Impact) -> Phrase:
     names = list(dict.fromkeys(h.pool for h in every if impact in (h.impact, h.rest)))
     noun = "" if len(names) > NAMED else "pool " if len(names) == 1 else "pools "
     return (noun, *list_names(names, "pool")) if names else ()
+
+
+def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
+    """The machines that are refused the change for now, and what to write instead."""
+    if number := sum(site.waiting for site in sites):
+        names = [site.name for site in sites if site.waiting]
+        way = next(site.waiting_way for site in sites if site.waiting).partition(",")[0]
+        said: Phrase = (f"{number:,} more wait",)
+        forms: tuple[Phrase, ...] = ((*said, ": ", prose(way)), said)
+        rank, where = Impact.REIMAGE.rank - 0.005, list_names(names, "site")
+        yield Finding(rank, forms, ("wait until applied again",), forms[0], where, Impact.UNKNOWN)
 
 
 def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:

@@ -103,6 +103,11 @@ def installed_after(site: SitePreview) -> float:
     return max((each.begins + each.hours for each in site.installations), default=0.0)
 
 
+def which(at_most: int, hosts: int) -> str:
+    """The words for hosts of which Git does not say all."""
+    return "Git does not say which" if at_most < hosts else "Git does not say whether"
+
+
 def together(ledgers: Iterable[Ledger]) -> list[Ledger]:
     """Ledgers of several pools or sites as one for each model, those without anything out left
     away; most accelerators out first, hosts without accelerators last."""
