@@ -175,9 +175,10 @@ def _preview(command: argparse.ArgumentParser) -> None:
         metavar="WHAT",
         default="",
         help="exit with 1 if this happens to a host: drain, reimage, remove, unknown; or if an "
-        "object is refused: refused; separated by commas",
+        "object is refused: refused; separated by commas; reimage>10%% passes up to that share of "
+        "each site's hosts",
     )
-    allow = "acknowledge N deletions, or with grow=N that N objects are added or grow"
+    allow = "acknowledge N deletions; also grow=N (objects), and drain, reimage, unknown, refused"
     add("--allow", action="append", default=[], metavar="remove=N", help=allow)
     add(
         "--request",

@@ -5,7 +5,7 @@ happens are one ``Entry``. Reports read this and compute nothing of their own.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -72,7 +72,9 @@ class HostVerdict(NamedTuple):
 
     ``at_most``: of the hosts that share this verdict and its worst reason only so many are
     concerned, and Git does not say which; to the others, or to so many of them as
-    ``rest_at_most`` says, happens ``rest``. ``zone`` and ``rack`` are where it stands.
+    ``rest_at_most`` says, happens ``rest``. ``together``: hosts with the same ``limit`` (a reason's
+    index) are concerned so many in all, as their verdicts are alternatives. ``zone`` and ``rack``
+    are where it stands.
     """
 
     host: str
@@ -84,12 +86,14 @@ class HostVerdict(NamedTuple):
     rest_at_most: int | None = None
     zone: str = ""
     rack: str = ""
+    together: int | None = None
+    limit: int | None = None
 
     @property
-    def group_key(self) -> tuple[Impact, int | None, Impact, int | None, tuple[int, ...]]:
+    def group_key(self) -> tuple[object, ...]:
         """The key by which hosts are counted together."""
         worst = () if self.at_most is None else self.reasons[:1]
-        return self.impact, self.at_most, self.rest, self.rest_at_most, worst
+        return self.impact, self.at_most, worst, self.together, self.limit
 
 
 class ObjectVerdict(NamedTuple):
@@ -217,6 +221,16 @@ class SitePreview:
     def _counts(self) -> Mapping[Impact, int]:
         return count_hosts(self.hosts)
 
+    @property
+    def waiting(self) -> int:
+        """The machines that a change is refused for now, and that it happens to when it is applied
+        again."""
+        effects = (reason.effect for reason in self.reasons if reason.effect.waits)
+        found = {
+            e.name: len(e.hosts) if e.at_most is None else e.at_most for e in effects if e.hosts
+        }
+        return sum(found.values())
+
     def actions(self) -> dict[str, Counter[Action]]:
         """Objects by component and by what becomes of them."""
         found: dict[str, Counter[Action]] = {}
@@ -255,15 +269,30 @@ def _unpack(value: Any) -> Any:
 
 def count_hosts(hosts: Iterable[HostVerdict]) -> dict[Impact, int]:
     """Hosts by the impact on them, worst first; at most so many where that is known."""
-    groups = Counter(host.group_key for host in hosts)
+    groups: dict[tuple[object, ...], list[HostVerdict]] = {}
+    for host in hosts:
+        groups.setdefault(host.group_key, []).append(host)
     found: Counter[Impact] = Counter()
-    for (impact, at_most, rest, rest_at_most, _), number in groups.items():
-        concerned = number if at_most is None else min(number, at_most)
-        found[impact] += concerned
-        if rest is not Impact.NONE:
-            others = number - concerned
-            found[rest] += others if rest_at_most is None else min(others, rest_at_most)
+    left: dict[int, int] = {}
+    for alike in sorted(groups.values(), key=lambda alike: -alike[0].impact.rank):
+        first = alike[0]
+        concerned = len(alike) if first.at_most is None else min(len(alike), first.at_most)
+        if first.together is not None and first.limit is not None:
+            concerned = min(concerned, left.get(first.limit, first.together))
+            left[first.limit] = left.get(first.limit, first.together) - concerned
+        found[first.impact] += concerned
+        found.update(_count_rest(alike, len(alike) - concerned))
     return {impact: found[impact] for impact in reversed(Impact) if found[impact]}
+
+
+def _count_rest(alike: Sequence[HostVerdict], others: int) -> dict[Impact, int]:
+    """What happens to those of some hosts that are spared the worst, in all ``others`` of them."""
+    found: Counter[Impact] = Counter()
+    rests = Counter((host.rest, host.rest_at_most) for host in alike)
+    for (rest, at_most), number in rests.items():
+        if rest is not Impact.NONE:
+            found[rest] += min(number, others if at_most is None else min(others, at_most))
+    return found
 
 
 class Entry(NamedTuple):

@@ -117,7 +117,7 @@ def _lines(cache: CacheMove) -> Iterable[Line]:
     if cache.readdressed:
         yield _address_line(cache)
     more = cache.servers_after - cache.servers_before
-    if more != cache.hosts_after - cache.hosts_before:
+    if more != cache.hosts_after - cache.hosts_before and (more or cache.idle):
         yield _machines(cache)
 
 

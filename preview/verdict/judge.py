@@ -5,7 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from components.effects.fleet import Host
 from components.effects.kubernetes import HOLDS_DATA
 from components.effects.rules import judge_object
-from components.effects.vocabulary import Action, Effect, Impact, Name, ObjectChange, SiteChange
+from components.effects.vocabulary import (
+    Action,
+    Effect,
+    Impact,
+    Name,
+    ObjectChange,
+    Path,
+    SiteChange,
+)
 from components.machines.effects import kinds
 from components.machines.rollout import capacity, plans
 from components.making.manifest import Manifest, Target
@@ -108,6 +116,7 @@ def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]
         for host in effects[index].hosts:
             concerned.setdefault(host, []).append(index)
     listed: dict[str, Host] = {}
+    limits: dict[tuple[Name, Path], int] = {}
     for side in reversed(site.sides):
         for each in side.fleet.hosts:
             listed.setdefault(each.name, each)
@@ -120,6 +129,9 @@ def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]
             continue
         worst = effects[mine[0]]
         verdict = verdict._replace(impact=worst.impact, reasons=tuple(mine), at_most=worst.at_most)
+        if worst.together is not None:
+            limit = limits.setdefault((worst.name, worst.path), mine[0])
+            verdict = verdict._replace(together=worst.together, limit=limit)
         less = (e for e in map(effects.__getitem__, mine) if _remains(e, worst))
         other = next(less, None) if worst.at_most is not None else None
         if other:
@@ -181,6 +193,23 @@ def _deletes(site: SiteChange, change: ObjectChange) -> bool:
     return named or change.one.target is Target.MANAGEMENT
 
 
+def _machines_lost(site: SiteChange, effects: Iterable[Effect]) -> Iterator[int]:
+    """How many machines each MachineDeployment loses, alternatives counted once; of one that goes
+    all, though other objects may use their hosts again."""
+    whole: dict[Name, int] = {}
+    for each in effects:
+        change = site.changes.get(each.name)
+        if change is None or change.before is None or change.group_kind != kinds.DEPLOYMENT:
+            continue
+        if change.after is None and each.impact in (Impact.REMOVE, Impact.REIMAGE):
+            whole[each.name] = change.before.body["spec"]["replicas"]
+        elif each.together is not None and each.impact in (Impact.REMOVE, Impact.REIMAGE):
+            whole[each.name] = each.together
+        elif each.impact is Impact.REMOVE:
+            yield len(each.hosts) if each.at_most is None else each.at_most
+    yield from whole.values()
+
+
 def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion]:
     """The permanent losses of the change, which the pull request must acknowledge with a count.
 
@@ -190,11 +219,7 @@ def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion
     hosts = sum(each.group_kind == kinds.HOST for each in gone.values())
     if decommission.state(site) is State.DECOMMISSIONED:
         hosts = len(site.sides[0].fleet.hosts)
-    machines = sum(
-        len(each.hosts) if each.at_most is None else each.at_most
-        for each in effects
-        if each.impact is Impact.REMOVE and site.changes[each.name].group_kind == kinds.DEPLOYMENT
-    )
+    machines = sum(_machines_lost(site, effects))
     if hosts or machines:
         yield Deletion("hosts", max(hosts, machines))
     lost: dict[str, int] = {}

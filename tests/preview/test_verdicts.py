@@ -78,6 +78,11 @@ def judged(site: SitePreview, wanted: Expected) -> None:
     assert {impact: site.counts().get(impact) for impact in wanted.counts} == wanted.counts
     plans = {(p.pool, p.zone): (p.machines, p.at_once, p.out.hosts_out) for p in site.plans}
     assert plans == (wanted.plans or plans)
+    out = {each.model: (each.hosts, each.hosts_out) for each in site.capacity}
+    assert {model: out[model] for model in wanted.out} == wanted.out
+    sentences = [reason.effect.why for reason in site.reasons]
+    assert [text for text in wanted.says if not any(text in each for each in sentences)] == []
+    assert site.waiting == wanted.waiting
 
 
 Said = Counter[tuple[Impact, int | None]]
