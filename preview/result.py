@@ -231,6 +231,11 @@ class SitePreview:
         }
         return sum(found.values())
 
+    @property
+    def waiting_way(self) -> str:
+        """What to write so that none of those machines is refused; empty where none is."""
+        return next((r.effect.way for r in self.reasons if r.effect.waits and r.effect.way), "")
+
     def actions(self) -> dict[str, Counter[Action]]:
         """Objects by component and by what becomes of them."""
         found: dict[str, Counter[Action]] = {}

@@ -33,7 +33,8 @@ class Why(NamedTuple):
 
 
 class Because(NamedTuple):
-    """The effect on some hosts because of the same edits; ``sources`` are the rules' own."""
+    """The effect on some hosts because of the same edits; ``sources`` are the rules' own, ``ways``
+    what to write for a smaller effect."""
 
     impact: Impact
     refused: bool
@@ -42,6 +43,7 @@ class Because(NamedTuple):
     causes: tuple[Cause, ...]
     whys: tuple[Why, ...]
     sources: tuple[str, ...]
+    ways: tuple[str, ...] = ()
 
 
 def group_reasons(site: SitePreview) -> list[Because]:
@@ -94,6 +96,7 @@ def _because(groups: Sequence[Sequence[Reason]]) -> Because:
         _causes(reasons),
         _merge_equal(map(_why, groups)),
         _each_once(reason.effect.source for reason in reasons if reason.effect.source),
+        _each_once(reason.effect.way for reason in reasons if reason.effect.way),
     )
 
 

@@ -9,7 +9,7 @@ from preview.report.blocks import Head, Line, Names, Room, Row, Section, Table
 from preview.report.phrase import Phrase, Strong, contrast, join_phrases, prose, value
 from preview.report.ranges import FEW, first_few, ranges
 from preview.report.reasons import Because, Why, group_reasons
-from preview.report.words import count, few, meaning
+from preview.report.words import count, few, meaning, which
 from preview.result import Cause, HostVerdict, SitePreview
 from schemas.model.problem import Problem
 
@@ -90,7 +90,7 @@ def _host_row(site: SitePreview, alike: Sequence[HostVerdict], room: Room) -> Ro
     number = f"{len(alike):,} of {in_pool:,}"
     if first.at_most is not None:
         number = f"{_host_count(alike):,} of {len(alike):,}"
-        names = (*names, f"; Git does not say which{_others(alike)}")
+        names = (*names, f"; {which(_host_count(alike), len(alike))}{_others(alike)}")
     pool: Phrase = (value(first.pool),) if first.pool else ()
     return Row((what, (number,), pool, names), first.impact)
 
@@ -124,7 +124,8 @@ def _names(alike: Sequence[HostVerdict]) -> Names:
     if first.impact is not Impact.NONE and first.pool:
         title = (*title, " of pool ", value(first.pool))
     if first.at_most is not None:
-        vague = f": {_host_count(alike):,} of them, Git does not say which{_others(alike)}"
+        said = which(_host_count(alike), len(alike))
+        vague = f": {_host_count(alike):,} of them, {said}{_others(alike)}"
         title = (*title, vague)
     return Names(title, tuple(value(host.host).text for host in alike), first.impact)
 
@@ -171,7 +172,9 @@ def _because(each: Because, room: Room) -> Line:
     what: Phrase = (*_happening(each), *_to_hosts(each, room))
     some, more = first_few(each.whys, room.groups)
     rest = (Line((f"and {count(more, 'more reason')}",)),) if more else ()
-    below = (*_edits(each.causes, room), *map(_why, some), *rest, *_sources(each, room))
+    ways = (Line(("smaller way: ", prose(way))) for way in each.ways)
+    edits = _edits(each.causes, room)
+    below = (*edits, *map(_why, some), *rest, *ways, *_sources(each, room))
     tone = None if each.refused and each.impact is Impact.NONE else each.impact
     return Line(what, below, tone)
 
@@ -187,7 +190,7 @@ def _to_hosts(each: Because, room: Room) -> Phrase:
     names = hosts_in(each.hosts, room)
     if each.at_most is not None:
         hosts = f"{each.at_most:,} of {count(len(each.hosts), 'host')}"
-        return (f", {hosts}, Git does not say which: ", *names)
+        return (f", {hosts}, {which(each.at_most, len(each.hosts))}: ", *names)
     if each.hosts:
         return (f", {count(len(each.hosts), 'host')}: ", *names)
     if each.impact is Impact.NONE:

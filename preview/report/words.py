@@ -87,7 +87,8 @@ def duration(hours: float) -> str:
 
 
 def takes(plan: PoolPlan) -> str:
-    """How long a pool's rollout takes, with its wait for the control plane."""
+    """How long a pool's rollout takes from the start of the change: the control plane's upgrade
+    goes first."""
     drains = plan.drain_hours + plan.wait_drain_hours
     more = f" plus up to {duration(drains)} of drains" if drains else ""
     return duration(plan.hours + plan.wait_hours) + more
@@ -101,6 +102,11 @@ def spans(plan: PoolPlan) -> tuple[float, float]:
 def installed_after(site: SitePreview) -> float:
     """Hours until all pools of a new site are installed."""
     return max((each.begins + each.hours for each in site.installations), default=0.0)
+
+
+def which(at_most: int, hosts: int) -> str:
+    """The words for hosts of which Git does not say all."""
+    return "Git does not say which" if at_most < hosts else "Git does not say whether"
 
 
 def together(ledgers: Iterable[Ledger]) -> list[Ledger]:

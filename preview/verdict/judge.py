@@ -128,12 +128,13 @@ def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]
             yield verdict
             continue
         worst = effects[mine[0]]
-        verdict = verdict._replace(impact=worst.impact, reasons=tuple(mine), at_most=worst.at_most)
+        most = worst.at_most if worst.impact is not Impact.NONE else None
+        verdict = verdict._replace(impact=worst.impact, reasons=tuple(mine), at_most=most)
         if worst.together is not None:
             limit = limits.setdefault((worst.name, worst.path), mine[0])
             verdict = verdict._replace(together=worst.together, limit=limit)
         less = (e for e in map(effects.__getitem__, mine) if _remains(e, worst))
-        other = next(less, None) if worst.at_most is not None else None
+        other = next(less, None) if most is not None else None
         if other:
             verdict = verdict._replace(rest=other.impact, rest_at_most=other.at_most)
         yield verdict

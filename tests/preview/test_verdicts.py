@@ -83,6 +83,9 @@ def judged(site: SitePreview, wanted: Expected) -> None:
     sentences = [reason.effect.why for reason in site.reasons]
     assert [text for text in wanted.says if not any(text in each for each in sentences)] == []
     assert site.waiting == wanted.waiting
+    ways = {reason.effect.way for reason in site.reasons if reason.effect.way}
+    assert wanted.ways is None or bool(ways) == bool(wanted.ways)
+    assert all(any(text in way for way in ways) for text in wanted.ways or ())
 
 
 Said = Counter[tuple[Impact, int | None]]

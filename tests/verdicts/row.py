@@ -37,6 +37,8 @@ class Expected:
     are missing. ``stuck``: pools whose rollout makes no progress. ``out``: of an accelerator model
     the machines before, and how many of them are missing when all is at its worst. ``says``: parts
     of sentences of reasons. ``waiting``: machines that are refused a change for now.
+    ``ways``: parts of what to write for a smaller effect, none where there is no such way; None:
+    that is not the point.
     """
 
     pools: Mapping[str, Verdict | tuple[Verdict, ...]] = field(default_factory=dict)
@@ -49,6 +51,7 @@ class Expected:
     out: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     says: tuple[str, ...] = ()
     waiting: int = 0
+    ways: tuple[str, ...] | None = None
     state: State = State.CHANGED
 
 

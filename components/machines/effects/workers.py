@@ -39,7 +39,8 @@ from components.machines.effects.scale import (
     room,
     staying_machines,
 )
-from components.machines.effects.templates import because
+from components.machines.effects.smaller import smaller_way
+from components.machines.effects.templates import because, template_change
 from components.machines.effects.versions import PREFLIGHT, Hold, hold
 from schemas.kubernetes.selectors import has_labels
 
@@ -81,12 +82,22 @@ def _replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> 
     why = f"{what}, so Cluster API replaces the pool's machines" + (f"; {held.why}" if held else "")
     source = f"{COMPARED}; {PREFLIGHT}" if held else COMPARED
     found = Effect(Impact.REIMAGE, change.name, field.path, why, source, hosts, at_most, action)
-    yield _refused(found, held)
+    yield _refused(found._replace(way=_smaller_way(site, change)), held)
     out = number(change.after, "spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable")
     if held and held.stuck and out:
         why = f"{many(out, 'Machine')} at most are deleted and none is made: {held.why}"
         most = limit_below(hosts, out)
         yield Effect(Impact.REMOVE, change.name, field.path, why, PREFLIGHT, hosts, most)
+
+
+def _smaller_way(site: SiteChange, change: ObjectChange) -> str:
+    """The way without a rollout, where nothing but the bootstrap configuration differs."""
+    at = path("spec.template.spec.bootstrap")
+    rolling = [f.path for f in change.fields for r in ROLLING_FIELDS if f.path[: len(r)] == r]
+    if any(each[: len(at)] != at for each in rolling):
+        return ""
+    name = value(change.after, *at, "configRef", "name")
+    return smaller_way(template_change(site, kinds.CONFIG_TEMPLATE, name))
 
 
 def _refused(effect: Effect, held: Hold | None) -> Effect:
