@@ -5,7 +5,6 @@ Compares two states of the repository. Needs no cluster, no credentials and no n
 
 import argparse
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

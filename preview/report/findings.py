@@ -53,15 +53,9 @@ def findings(preview: Preview) -> list[Finding]:
     """The findings, worst first."""
     known = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
     sites = [site for site in known if site.state not in (State.REMOVED, State.VANISHED)]
-    found = [
-        *_blind(preview),
-        *_ends(known),
-        *_impacts(sites),
-        *_waiting(sites),
-        *_rollouts(sites),
-        *_installed(sites),
-    ]
-    found += [*_refused(sites), *_services(sites), *_cache(sites), *_deleted(sites)]
+    found = [*_blind(preview), *_ends(known), *_impacts(sites), *_rollouts(sites)]
+    found += [*_waiting(sites), *_installed(sites), *_refused(sites), *_services(sites)]
+    found += [*_cache(sites), *_deleted(sites)]
     return sorted(found, key=lambda each: -each.rank)
 
 
@@ -166,17 +160,6 @@ def _pools(sites: Sequence[SitePreview], impact: Impact) -> Phrase:
     return (noun, *list_names(names, "pool")) if names else ()
 
 
-def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
-    """The machines that are refused the change for now, and what to write instead."""
-    if number := sum(site.waiting for site in sites):
-        names = [site.name for site in sites if site.waiting]
-        way = next(site.waiting_way for site in sites if site.waiting).partition(",")[0]
-        said: Phrase = (f"{number:,} more wait",)
-        forms: tuple[Phrase, ...] = ((*said, ": ", prose(way)), said)
-        rank, where = Impact.REIMAGE.rank - 0.005, list_names(names, "site")
-        yield Finding(rank, forms, ("wait until applied again",), forms[0], where, Impact.UNKNOWN)
-
-
 def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     """How many are out at a time, how long it takes, and what never ends."""
     plans = [plan for site in sites for plan in site.plans if plan.machines]
@@ -196,6 +179,8 @@ def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     longest = max(moving, key=lambda plan: sum(spans(plan)))
     pace = f"{sum(plan.at_once for plan in moving):,} at a time"
     slowest = "" if len(plans) == 1 else "; the slowest pool"
+    if longest.wait_hours:
+        slowest = "; the control plane and then the slowest pool"
     yield Finding(rank, (), ("takes",), (takes(longest),), (pace + slowest,))
 
 
@@ -211,12 +196,33 @@ def _installed(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 
 
 # --- consequences beside hosts --------------------------------------------------------------------
+def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
+    """Machines that a change is refused for now, and what to write so that none is."""
+    those = [site for site in sites if site.waiting]
+    if those:
+        number = sum(site.waiting for site in those)
+        said = f"{count(number, 'machine')} wait{'s' if number == 1 else ''}"
+        way = next((site.waiting_way for site in those if site.waiting_way), "")
+        ways: Phrase = (": ", prose(way)) if way else ()
+        short: Phrase = (": ", prose(way.partition(",")[0])) if way else ()
+        forms: tuple[Phrase, ...] = ((said, *short), (said,))
+        where = list_names([site.name for site in those], "site")
+        machines = (count(number, "machine"),)
+        what: Phrase = ("refused now, and waits", *ways)
+        yield Finding(Impact.REIMAGE.rank - 0.005, forms, what, machines, where, Impact.UNKNOWN)
+
+
 def _refused(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     if stopped := sum(map(refusal_count, sites)):
         objects = count(stopped, "refused object")
         where = list_names([site.name for site in sites if refusal_count(site)], "site")
         said = (f"pulumi up stops at {objects}",)
-        yield Finding(REFUSED, (said,), ("pulumi up stops",), (objects,), where, Impact.UNKNOWN)
+        # Of machines that wait it is the reason, and they are in the headline.
+        waits = any(site.waiting for site in sites)
+        rank = Impact.REIMAGE.rank - 0.02 if waits else REFUSED
+        yield Finding(
+            rank, () if waits else (said,), ("pulumi up stops",), (objects,), where, Impact.UNKNOWN
+        )
 
 
 def _services(sites: Sequence[SitePreview]) -> Iterable[Finding]:

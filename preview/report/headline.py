@@ -40,19 +40,27 @@ def clauses(preview: Preview) -> tuple[Phrase, ...]:
 
 
 def _fit(every: Sequence[Sequence[Phrase]]) -> list[Phrase]:
-    """As many clauses as fit, each in its longest form that does; the rest as a number."""
+    """As many clauses as fit, each in its longest form that leaves room for the next; the rest as a
+    number."""
     found: list[Phrase] = []
     room = LONGEST - 1  # the full stop
     for index, forms in enumerate(every):
         left = len(every) - index - 1
-        need = len(_more(left)) + 2 if left else 0
-        sizes = [(form, len(plain(form)) + (2 if found else 0)) for form in forms]
-        form, size = next((each for each in sizes if each[1] + need <= room), ((), 0))
-        if not form:
+        rest = _size((_more(left),)) if left else 0
+        following = _size(every[index + 1][0]) + rest if left else 0
+        start = 0 if found else -2
+        fitting = [form for form in forms if _size(form) + start + rest <= room]
+        roomy = [form for form in fitting if _size(form) + start + following <= room]
+        if not fitting:
             return [*found, (_more(left + 1),)]
-        found.append(form)
-        room -= size
+        found.append((roomy or fitting)[0])
+        room -= _size(found[-1]) + start
     return found
+
+
+def _size(clause: Phrase) -> int:
+    """The characters of a clause and of what joins it to another."""
+    return len(plain(clause)) + 2
 
 
 def _more(number: int) -> str:

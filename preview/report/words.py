@@ -87,7 +87,8 @@ def duration(hours: float) -> str:
 
 
 def takes(plan: PoolPlan) -> str:
-    """How long a pool's rollout takes, with its wait for the control plane."""
+    """How long a pool's rollout takes from the start of the change: the control plane's upgrade
+    goes first."""
     drains = plan.drain_hours + plan.wait_drain_hours
     more = f" plus up to {duration(drains)} of drains" if drains else ""
     return duration(plan.hours + plan.wait_hours) + more
