@@ -14,7 +14,7 @@ from foresite.judged import Advice, Judged, judge_site, place_problems
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load
-from schemas.model.problem import Problem
+from schemas.model.problem import Problem, first_problems, number_of
 
 CEL = "ValidatingAdmissionPolicy"
 """The kind whose rules an API server judges."""
@@ -132,15 +132,15 @@ class Scope(NamedTuple):
 
 def as_json(loaded: dict[str, Loaded], problems: Iterable[Problem], **more: Any) -> str:
     """The report for a machine."""
-    found = [problem.as_dict() for problem in problems]
+    found = [problem.as_dict() for problem in first_problems([*problems])]
     return json.dumps({"sites": list(loaded), "problems": found, **more}, indent=2)
 
 
 def as_text(loaded: dict[str, Loaded], problems: list[Problem], lines: Sequence[str] = ()) -> str:
     """The report for a person: each problem, other ``lines``, then one line that counts."""
-    counts = _count(len(problems), "problem") if problems else "no problem"
+    counts = _count(number_of(problems), "problem") if problems else "no problem"
     last = "\n".join([*lines, f"{_count(len(loaded), 'site')} checked: {counts}"])
-    return "\n\n".join([*map(str, problems), last])
+    return "\n\n".join([*map(str, first_problems(problems)), last])
 
 
 def hint_lines(hints: Iterable[Problem]) -> Iterator[str]:

@@ -20,6 +20,7 @@ from preview.report.words import (
     takes,
 )
 from preview.result import Preview, SitePreview, State
+from schemas.model.problem import number_of
 
 NOTHING = "nothing happens to any machine"
 
@@ -63,10 +64,10 @@ def _unsaid(preview: Preview) -> Iterable[Phrase]:
     """The sites of which nothing can be said."""
     invalid = [s for e in preview.entries for s in members(e) if s.state is State.INVALID]
     if len(invalid) > NAMED:
-        problems = sum(len(site.problems) for site in invalid)
+        problems = sum(number_of(site.problems) for site in invalid)
         yield (f"cannot predict what happens to {len(invalid):,} sites ({problems:,} problems)",)
     elif invalid:
-        named = [(value(s.name), f" ({count(len(s.problems), 'problem')})") for s in invalid]
+        named = [(value(s.name), f" ({count(number_of(s.problems), 'problem')})") for s in invalid]
         yield ("cannot predict what happens to ", *series(named))
     if preview.clashes:
         clashes = count(len(preview.clashes), "problem")
