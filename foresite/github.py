@@ -7,6 +7,7 @@ urllib would send the token along.
 import http.client
 import json
 import os
+import re
 import time
 import urllib.error
 import urllib.request
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
+from schemas.kubernetes.forms import HOST
 from schemas.kubernetes.masking import shorten
 from schemas.reading.bounded import parse_json, read_regular
 
@@ -144,8 +146,8 @@ def connect(api: str, repository: str) -> GitHub:
     except ValueError as error:
         raise GitHubError(f"--api {shorten(api)}: {error}") from None
     loopback = parts.hostname in ("127.0.0.1", "localhost")
-    if not parts.hostname or "@" in parts.netloc:
-        raise GitHubError("--api: write https://, the server's name and no user")
+    if not re.fullmatch(HOST, parts.hostname or "") or "@" in parts.netloc:
+        raise GitHubError("--api: write https:// and the server's name in ASCII, without a user")
     if parts.scheme != "https" and not (parts.scheme == "http" and loopback):
         raise GitHubError(f"--api {shorten(api)}: a token goes over https only")
     owner, _, name = repository.partition("/")

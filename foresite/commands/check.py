@@ -15,7 +15,7 @@ from preview.wrapping import fold, terminal_width
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load
-from schemas.model.problem import Problem
+from schemas.model.problem import Problem, first_problems, number_of
 
 CEL = "ValidatingAdmissionPolicy"
 """The kind whose rules an API server judges."""
@@ -150,7 +150,7 @@ class Scope(NamedTuple):
 
 def as_json(loaded: dict[str, Loaded], problems: Iterable[Problem], **more: Any) -> str:
     """The report for a machine."""
-    found = [problem.as_dict() for problem in problems]
+    found = [problem.as_dict() for problem in first_problems([*problems])]
     return json.dumps({"sites": list(loaded), "problems": found, **more}, indent=2)
 
 
@@ -162,11 +162,11 @@ def show_problems(form: str, loaded: dict[str, Loaded], problems: list[Problem])
 def as_text(loaded: dict[str, Loaded], problems: list[Problem], lines: Sequence[str] = ()) -> str:
     """The report for a person: each problem, other ``lines``, then one line that counts."""
     last = "\n".join([*lines, _counted(loaded, problems)])
-    return "\n\n".join([*map(str, problems), last])
+    return "\n\n".join([*map(str, first_problems(problems)), last])
 
 
 def _counted(loaded: dict[str, Loaded], problems: list[Problem]) -> str:
-    counts = _count(len(problems), "problem") if problems else "no problem"
+    counts = _count(number_of(problems), "problem") if problems else "no problem"
     return f"{_count(len(loaded), 'site')} checked: {counts}"
 
 
