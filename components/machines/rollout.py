@@ -53,9 +53,11 @@ def _replaces(site: SiteChange, effect: Effect) -> bool:
         return False
     if change.before is None and change.group_kind == kinds.DEPLOYMENT and site.before:
         return any(room(site, group).waiting for group in site.side.fleet.about.get(name, ()))
-    found = (side.objects[name] for side in site.sides if name in side.objects)
-    machines = any(each.group_kind in (kinds.DEPLOYMENT, kinds.CONTROL_PLANE) for each in found)
-    return machines and effect.impact is Impact.REIMAGE and effect.path[-1:] != ("replicas",)
+    if change.group_kind not in (kinds.DEPLOYMENT, kinds.CONTROL_PLANE):
+        return False
+    # Where none is made again (a minor version apart) machines are removed.
+    impacts = (Impact.REIMAGE, Impact.REMOVE)
+    return effect.impact in impacts and bool(effect.path) and effect.path[-1:] != ("replicas",)
 
 
 def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
@@ -69,7 +71,7 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
         found = waves(machines, *_limits(spec, manifest.kind), max(0, len(group.hosts) - machines))
         there = former.replicas
         out = there - min(there, max(0, machines - found.out))
-    model, each = group.accelerators
+    model, each = _source(site, group).accelerators
     drain = pace.drain_seconds * found.groups / 3600
     return PoolPlan(
         pool=group.pool,
@@ -85,6 +87,13 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
         notes=tuple(_notes(pace, found)),
         control_plane=group.control_plane,
     )
+
+
+def _source(site: SiteChange, group: Group) -> Group:
+    """The group whose machines a plan takes out: itself, or where it is new another's."""
+    before = site.before.fleet.group_of_host if site.before else {}
+    former = former_group(site, group.owner)
+    return former or next((before[h.name] for h in group.hosts if h.name in before), group)
 
 
 def _limits(spec: Json, kind: str) -> Limits:

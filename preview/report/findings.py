@@ -6,7 +6,7 @@ A finding of a few words has several ``forms``: the longest that fits stands in 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from components.effects.vocabulary import Impact
+from components.effects.vocabulary import Action, Impact
 from preview.report import object_cache
 from preview.report.phrase import Phrase, prose
 from preview.report.words import (
@@ -45,6 +45,8 @@ class Finding(NamedTuple):
     tone: Impact | None = None
 
 
+WAITING = Impact.REIMAGE.rank - 0.005
+"""Right after what is re-imaged now."""
 BLIND, ENDS, STUCK, REFUSED, SERVICE, MOVED, OVER = 90, 80, 5.9, 5.8, 4.5, 1.5, -1
 """Ranks of findings that are no impact; an impact has its own rank, 7 for remove to 0 for none."""
 
@@ -173,8 +175,9 @@ def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         way = next(site.waiting_way for site in sites if site.waiting).partition(",")[0]
         said: Phrase = (f"{number:,} more wait",)
         forms: tuple[Phrase, ...] = ((*said, ": ", prose(way)), said)
-        rank, where = Impact.REIMAGE.rank - 0.005, list_names(names, "site")
-        yield Finding(rank, forms, ("wait until applied again",), forms[0], where, Impact.UNKNOWN)
+        where = list_names(names, "site")
+        what = ("wait until applied again",)
+        yield Finding(WAITING, forms, what, forms[0], where, Impact.UNKNOWN)
 
 
 def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
@@ -216,7 +219,16 @@ def _refused(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         objects = count(stopped, "refused object")
         where = list_names([site.name for site in sites if refusal_count(site)], "site")
         said = (f"pulumi up stops at {objects}",)
-        yield Finding(REFUSED, (said,), ("pulumi up stops",), (objects,), where, Impact.UNKNOWN)
+        # What is refused for now is said by what waits.
+        rank = WAITING - 0.001 if all(map(_only_waits, sites)) else REFUSED
+        yield Finding(rank, (said,), ("pulumi up stops",), (objects,), where, Impact.UNKNOWN)
+
+
+def _only_waits(site: SitePreview) -> bool:
+    """True if every refused object of a site is refused for now alone."""
+    waiting = {reason.effect.name for reason in site.reasons if reason.effect.waits}
+    refused = (each.change.name for each in site.objects if each.action is Action.REFUSED)
+    return waiting.issuperset(refused)
 
 
 def _services(sites: Sequence[SitePreview]) -> Iterable[Finding]:

@@ -141,7 +141,8 @@ def _fewer(
             f"; it does not look at hosts, so the {leave} that leave may keep their Machines and "
             f"others lose theirs; to choose which, mark their Machines with {DELETE_MACHINE} before"
         )
-    most = min(go, len(hosts)) if moved else limit_below(hosts, go)
+    # A Machine that goes may be on a host that leaves: then all others stay.
+    most = min(go, len(hosts)) if leave and stay else limit_below(hosts, go)
     if go and hosts:
         together = go if moved else None
         yield base._replace(why=why, hosts=hosts, at_most=most, together=together)

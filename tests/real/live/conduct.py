@@ -28,7 +28,7 @@ LEAST_SECONDS = 5.0
 STUCK_SECONDS = 25.0
 """Nothing has moved for so long, and it is not done: it is stuck. The longest pause that the
 managers make is 15 s (after a failed preflight check of a MachineSet)."""
-LIMIT_SECONDS = 240.0
+LIMIT_SECONDS = 600.0
 _TICK_SECONDS = 0.1
 _DELETE_FIRST = {"cluster.x-k8s.io/delete-machine": "yes"}
 
