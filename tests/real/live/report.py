@@ -56,7 +56,7 @@ METHOD = """\
 - All of it runs in a network namespace of its own; where none is to be had the test says so and is
   skipped.
 
-A change is *done* when the MachineSets are as asked and nothing has moved for 3 s, and *stuck* when
+A change is *done* when the MachineSets are as asked and nothing has moved for 4 s, and *stuck* when
 they are not and nothing has moved for 25 s.
 """
 
