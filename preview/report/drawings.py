@@ -102,19 +102,18 @@ def _draw_racks(site: str, found: RackMap) -> Drawing:
     for zone, racks in found.zones:
         words.append(Word(0, y + 11, f"zone {zone}", "label"))
         y += LINE + 2
-        x, tall = 0.0, 0
+        x, rows = 0.0, max(math.ceil(len(rack.cells) / _columns(rack)) for rack in racks)
         for rack in racks:
-            columns = math.ceil(len(rack.cells) / HIGH) if len(rack.cells) > HIGH else 2
+            columns = _columns(rack)
             wide = columns * PITCH + 5
             if x + wide > WIDTH + 5 and x:
-                x, y, tall = 0.0, y + tall, 0
-            rows = math.ceil(len(rack.cells) / columns)
+                x, y = 0.0, y + rows * PITCH + 14
             for number, cell in enumerate(rack.cells):
                 at = (x + number % columns * PITCH, y + number // columns * PITCH)
                 cells.setdefault(cell, []).append(at)
             words.append(Word(x, y + rows * PITCH + 9, _end_of(rack), "small"))
-            x, tall = x + wide, max(tall, rows * PITCH + 14)
-        y += tall + 3
+            x += wide
+        y += rows * PITCH + 17
     shapes = [shape for cell, places in cells.items() for shape in _cell_shapes(cell, places)]
     for cell, hosts, concerned in found.key:
         shapes += _cell_shapes(cell, [(0, y + 3)])
@@ -128,6 +127,10 @@ def _draw_racks(site: str, found: RackMap) -> Drawing:
         "racks", f"Racks of {site}: {what}", describe_racks(found), math.ceil(y + 3), tuple(shapes),
         tuple(words),
     )  # fmt: skip
+
+
+def _columns(rack: Rack) -> int:
+    return max(2, math.ceil(len(rack.cells) / HIGH))
 
 
 def _cell_shapes(cell: Cell, places: Iterable[tuple[float, float]]) -> Iterator[Shape]:
@@ -189,7 +192,7 @@ def _row_shapes(row: Stretch, hours: float, y: float) -> Iterator[Shape]:
     start, work = _scale(hours, row.start), max(1.0, _scale(hours, row.work))
     more = _scale(hours, row.more)
     yield Shape(_box(start, y, work, 12), f"bar tone-{'add' if row.new else 're-image'}")
-    if 1 < row.steps <= WAVES and work / row.steps >= 3:
+    if 1 < row.steps <= WAVES and work / row.steps >= 2:
         edges = (start + work * step / row.steps for step in range(1, row.steps))
         yield Shape("".join(f"M{edge:.1f} {y:g}v12" for edge in edges), "edge")
     if more:

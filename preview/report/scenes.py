@@ -19,8 +19,8 @@ MOST_RACKS = 400
 """Racks that are drawn, those with the worst cells first to stay."""
 MOST_ROWS = 10
 """Pools of a timeline, and with a third of it the models of a capacity."""
-NAME = 24
-"""Characters of a pool's or a model's name in a picture."""
+NAME, POOL = 24, 14
+"""Characters of a model's and of a pool's name in a picture."""
 
 
 class Cell(NamedTuple):
@@ -172,14 +172,14 @@ def _stretch(plans: Sequence[PoolPlan]) -> Stretch:
         return Stretch(name, "never ends", 0.0, 0.0, 0.0, 0, stuck=True)
     drains = f" + {duration(first.drain_hours)} of drains" if first.drain_hours else ""
     start, _ = spans(first)
-    said = f"{duration(first.hours)}{drains}"
+    said = f"{count(first.waves, 'wave')}, {duration(first.hours)}{drains}"
     return Stretch(name, said, start, first.hours, first.drain_hours, first.waves)
 
 
 def _name(pool: str, zones: Sequence[str]) -> str:
     named = [zone for zone in zones if zone]
     where = "" if not named else f" in {named[0]}" if len(named) == 1 else f", {len(named)} zones"
-    return visible(pool, NAME) + visible(where, NAME)
+    return visible(pool, POOL) + visible(where, NAME - POOL)
 
 
 # --- capacity -------------------------------------------------------------------------------------

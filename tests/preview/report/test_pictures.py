@@ -108,7 +108,7 @@ def test_the_control_plane_goes_first_and_the_last_pool_ends_the_picture() -> No
     starts = [float(x) for x, _ in START.findall(shapes(made, "bar tone-re-image"))]
     assert starts == [0, round(WIDTH * 4.5 / 69.5, 1)]
     assert shapes(made, "hatch tone-drain").count("z") == 2
-    assert shapes(made, "edge").count("M") == 25  # between 26 waves
+    assert shapes(made, "edge").count("M") == 25 + 2  # between 26 waves, and between 3
 
 
 def test_a_rollout_that_never_ends_has_no_hours() -> None:
