@@ -26,7 +26,7 @@ _PARTS = re.compile(r"\s+|\S+")
 
 def terminal_width() -> int | None:
     """The columns of the terminal that is written to (or COLUMNS); None where it is none."""
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():  # None where it is closed
         return None
     return max(NARROWEST, shutil.get_terminal_size().columns)
 

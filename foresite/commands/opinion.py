@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from components.effects.vocabulary import Action
 from components.making.manifest import Manifest, Target
-from foresite.command import FAILED, FOUND, OK, UsageError, repository
+from foresite.command import FAILED, FOUND, OK, UsageError, repository, show
 from foresite.commands.up import sound
 from foresite.delivery.servers.probe import Need, probe
 from foresite.delivery.stack.applied import Commits, last_record
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(text, encoding="utf-8")
-    print(text, end="")
+    show(text, end="")
     if any(each.failed for each in opinions):
         return FAILED
     return FOUND if any(e.refused or e.ours != e.theirs for e in opinions) else OK

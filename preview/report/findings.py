@@ -27,6 +27,7 @@ from preview.report.words import (
     takes,
 )
 from preview.result import Preview, SitePreview, State
+from schemas.model.problem import number_of
 
 
 class Finding(NamedTuple):
@@ -72,7 +73,7 @@ def _blind(preview: Preview) -> Iterable[Finding]:
     invalid = [s for e in preview.entries for s in members(e) if s.state is State.INVALID]
     if invalid:
         said = "cannot predict what happens to "
-        problems = (count(sum(len(site.problems) for site in invalid), "problem"),)
+        problems = (count(sum(number_of(site.problems) for site in invalid), "problem"),)
         where = list_names([site.name for site in invalid], "site")
         forms = tuple(
             (said, *which, " (", *problems, ")")

@@ -19,6 +19,7 @@ from schemas.model.codes import Code
 from schemas.model.problem import Problem
 from schemas.model.site_file import SiteFile
 from schemas.reading import site_files
+from schemas.reading.bounded import read_regular
 from schemas.reading.partial import Flaw, Hole, with_holes
 from schemas.reading.tree import Refused
 from schemas.reading.typed_document import parse
@@ -124,14 +125,12 @@ def test_a_site_of_any_name_can_be_asked_for(root: Path, name: str) -> None:
 def test_a_file_that_may_not_be_read_is_a_problem(
     root: Path, error: OSError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = Path.read_bytes
-
-    def refuse(path: Path) -> bytes:
+    def refuse(path: Path, most: int, *, links: bool) -> bytes:
         if path.is_relative_to(root):
             raise error
-        return read(path)
+        return read_regular(path, most, links=links)
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(site_files, "read_regular", refuse)
     files = sorted((problem.file, problem.code) for problem in problems(root))
     assert files == [
         (f"sites/{site}{end}", Code.FILE_UNREADABLE)
