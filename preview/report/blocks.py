@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from components.effects.vocabulary import Impact
 from preview.report.phrase import Phrase, join_phrases
-from preview.result import Forge
+from preview.report.scenes import Scene
+from preview.result import NO_FORGE, Forge
 
 
 class Code(NamedTuple):
@@ -69,7 +70,10 @@ class Section(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The effect of the change on an entry's sites; ``folded`` is for fewer readers."""
+    """The effect of the change on an entry's sites; ``folded`` is for fewer readers.
+
+    ``scene`` has the pictures of the site whose figures are shown; None where there is no room.
+    """
 
     title: Phrase
     says: Phrase
@@ -78,6 +82,7 @@ class Part(NamedTuple):
     intro: tuple[Line, ...]
     sections: tuple[Section, ...]
     folded: tuple[Section, ...]
+    scene: Scene | None
 
 
 class Alert(NamedTuple):
@@ -125,4 +130,6 @@ class Room(NamedTuple):
     """Rows of the table of all entries."""
     every_host: bool = False
     sources: bool = False
-    forge: Forge = Forge()
+    pictures: int = 0
+    """Entries whose pictures are drawn, the worst ones."""
+    forge: Forge = NO_FORGE

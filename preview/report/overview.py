@@ -9,6 +9,7 @@ from preview.report.changes import differences, objects
 from preview.report.headline import clauses, figures
 from preview.report.phrase import Phrase, join_phrases, prose, value
 from preview.report.pools import capacity, installation, pools
+from preview.report.scenes import scene
 from preview.report.sections import (
     every_host,
     hosts,
@@ -41,7 +42,10 @@ def report(preview: Preview, room: Room) -> Report:
         facts=tuple(_facts(preview)),
         alerts=tuple(_alerts(preview, room)),
         table=_table(preview, room) if several else None,
-        parts=tuple(_part(entry, room) for entry in preview.entries),
+        parts=tuple(
+            _part(entry, room, drawn=number < room.pictures)
+            for number, entry in enumerate(preview.entries)
+        ),
         checked=Line((scope_text(),)),
     )
 
@@ -122,7 +126,7 @@ _STATES = {
 }
 
 
-def _part(entry: Entry, room: Room) -> Part:
+def _part(entry: Entry, room: Room, *, drawn: bool) -> Part:
     site = entry.site
     every = members(entry)
     harmful, harmless = why(site, room)
@@ -152,6 +156,7 @@ def _part(entry: Entry, room: Room) -> Part:
         intro=tuple(_intro(entry)),
         sections=tuple(section for section in main if section.blocks),
         folded=tuple(section for section in folded if section.blocks),
+        scene=scene(site) if drawn else None,
     )
 
 

@@ -14,12 +14,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from preview.report.blocks import Bar, Code, Line, Names, Room, Table
+from preview.report.drawings import drawings
 from preview.report.overview import report
 from preview.report.phrase import Prose, Strong, Value, plain
 from preview.result import Preview
 
 ROOM = Room(
-    groups=1_000, fields=200, lines=60, ranges=50, rows=2_000, every_host=True, sources=True
+    groups=1_000,
+    fields=200,
+    lines=60,
+    ranges=50,
+    rows=2_000,
+    every_host=True,
+    sources=True,
+    pictures=6,
 )
 WIDE = 1_000
 """Units of the picture of shares."""
@@ -54,7 +62,7 @@ def _template() -> Template:
     )
     for name, kind in _KINDS.items():
         found.tests[name] = lambda thing, kind=kind: isinstance(thing, kind)
-    found.filters |= {"plain": plain, "shares": _shares}
+    found.filters |= {"plain": plain, "shares": _shares, "drawings": drawings}
     return found.get_template("report.html.j2")
 
 

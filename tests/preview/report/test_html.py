@@ -17,6 +17,7 @@ VOID = {"meta"}
 ATTRIBUTES = {
     "lang", "charset", "http-equiv", "content", "name", "class", "scope", "data-head",
     "viewbox", "preserveaspectratio", "aria-hidden", "x", "y", "width", "height",
+    "role", "aria-labelledby", "id", "d",
 }  # fmt: skip
 """None of them loads or runs anything."""
 BY_TEXT = {"code", "span", "del", "ins"}
