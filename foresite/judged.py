@@ -135,7 +135,7 @@ def _locate(problem: Problem, origin: Origin | None) -> Problem:
         return replace(problem, fix=f"{problem.fix}; {_REPORT}{more}")
     how = "the object is there for" if origin.whole else "the value comes from"
     fix = f"{problem.fix}; {how} {origin.field}" if origin.field else problem.fix
-    return replace(problem, **origin.place._asdict(), fix=fix)
+    return replace(problem, file=origin.file, line=origin.line, column=origin.column, fix=fix)
 
 
 def _today() -> datetime.date:

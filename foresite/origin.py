@@ -7,7 +7,7 @@ site may write another value there.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
@@ -41,19 +41,14 @@ _EVERYWHERE = ("site", "region", "management")
 Path = tuple[str | int, ...]
 
 
-class Place(NamedTuple):
-    """A place in a file of the repository; line and column count from 1."""
+class Origin(NamedTuple):
+    """The place that a spot comes from; line and column count from 1. ``field`` is a path that
+    ``foresite explain`` takes; empty for an object that the site brings. ``whole``: the object as
+    such is there for that field."""
 
     file: str
     line: int
     column: int
-
-
-class Origin(NamedTuple):
-    """The place that a spot comes from. ``field`` is a path that ``foresite explain`` takes; empty
-    for an object that the site brings. ``whole``: the object as such is there for that field."""
-
-    place: Place
     field: str = ""
     whole: bool = False
 
@@ -75,27 +70,26 @@ class Origins:
         if spot.component not in COMPONENTS or spot.name not in self._objects(spot.component):
             return None
         body = self._objects(spot.component)[spot.name]
-        brought = _in_manifests(self._site, spot, body)
-        return Origin(brought) if brought else self._by_value(spot, body) or self._by_name(spot)
+        return (
+            _in_manifests(self._site, spot, body)
+            or self._by_value(spot, _at(body, spot.path))
+            or self._by_name(spot)
+        )
 
     def _objects(self, component: str) -> dict[str, Json]:
         if component not in self._now:
             self._now[component] = _bodies(component, self._site)
         return self._now[component]
 
-    def _by_value(self, spot: Spot, body: Json) -> Origin | None:
+    def _by_value(self, spot: Spot, value: Any) -> Origin | None:
         """The field whose value, or a part of it, is at the spot, and changes with it."""
-        value = _at(body, spot.path)
-        if value is None:
-            return None
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        alike = [
-            (not _same(each, value), -len(str(each)), number, path)
-            for number, (path, each) in enumerate(self._leaves(spot))
-            if _same(each, value)
-            or (path[0] not in _EVERYWHERE and len(str(each)) >= _TEXT and str(each) in text)
-        ]
-        for *_, path in sorted(alike)[:TRIED]:
+        alike = (
+            (not _same(each, value), path, each)
+            for path, each in self._leaves(spot)
+            if _same(each, value) or (path[0] not in _EVERYWHERE and _holds(text, each))
+        )
+        for path in _likeliest(alike) if value is not None else ():
             for then in self._variants(spot.component, path):
                 other = then.get(spot.name)
                 if other is not None and _at(other, spot.path) != value:
@@ -104,17 +98,14 @@ class Origins:
 
     def _by_name(self, spot: Spot) -> Origin | None:
         """The field that the object is there for: a host, a pool, a team, a section."""
-        parts = re.split(r"[/.]", spot.name)
-        named = [
-            (str(each) not in parts, -len(str(each)), number, path)
-            for number, (path, each) in enumerate(self._leaves(spot))
-            if isinstance(each, str) and len(each) >= _TEXT and each in spot.name
-        ]
+        named = (
+            (str(each) not in re.split(r"[/.]", spot.name), path, each)
+            for path, each in self._leaves(spot)
+            if isinstance(each, str) and _holds(spot.name, each)
+        )
         sections: list[Path] = [(name,) for name, each in self._site.file if _is_map(each)]
-        for path in [*(path for *_, path in sorted(named)[:TRIED]), *sections]:
-            if any(
-                then.get(spot.name, ()) is None for then in self._variants(spot.component, path)
-            ):
+        for path in (*_likeliest(named), *sections):
+            if any(each.get(spot.name, 0) is None for each in self._variants(spot.component, path)):
                 return self._origin(path)._replace(whole=True)
         return None
 
@@ -169,18 +160,18 @@ class Origins:
         meaning = self._meaning(path)
         if meaning is not None and meaning.place:
             file, line, column = meaning.place.rsplit(":", 2)
-            return Origin(Place(file, int(line), int(column)), meaning.path)
+            return Origin(file, int(line), int(column), meaning.path)
         while path and value_at(self._document, path) is None:
             path = path[:-1]  # a default stands nowhere: what it is a part of does
         field = f"{meaning.path} (default)" if meaning else ""
-        return Origin(Place(self._document.file, *self._document.position(path)), field)
+        return Origin(self._document.file, *self._document.position(path), field)
 
 
 def _bodies(component: str, site: Site) -> dict[str, Json]:
     return {each.name: each.body for each in COMPONENTS[component].objects(site)}
 
 
-def _in_manifests(site: Site, spot: Spot, body: Json) -> Place | None:
+def _in_manifests(site: Site, spot: Spot, body: Json) -> Origin | None:
     """The place where an object begins in a file that the site brings: itself, or one that it
     holds."""
     for path, text in site.texts.items():
@@ -192,7 +183,7 @@ def _in_manifests(site: Site, spot: Spot, body: Json) -> Place | None:
             for item, line in objects:
                 held = f":{_title(item)}." in f"{spot.path}."
                 if held or (_title(item), item["apiVersion"]) == (_title(body), body["apiVersion"]):
-                    return Place(f"sites/{path}", line, 1)
+                    return Origin(f"sites/{path}", line, 1)
     return None
 
 
@@ -202,6 +193,16 @@ def _title(body: Json) -> str:
 
 def _is_map(value: Any) -> bool:
     return isinstance(value, Model | dict | list)
+
+
+def _likeliest(found: Iterable[tuple[bool, Path, Any]]) -> list[Path]:
+    """The paths to try: first what fits best, then what is longest, then by their order."""
+    ranked = sorted(found, key=lambda each: (each[0], -len(str(each[2]))))
+    return [path for _, path, _ in ranked[:TRIED]]
+
+
+def _holds(text: str, leaf: Any) -> bool:
+    return len(str(leaf)) >= _TEXT and str(leaf) in text
 
 
 def _same(leaf: Any, value: Any) -> bool:
