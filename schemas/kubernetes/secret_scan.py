@@ -24,12 +24,12 @@ from schemas.kubernetes.secret_forms import (
     NAMED,
     REFERENCE,
     SOUNDS,
+    SPOKEN,
     WORD,
+    WRITTEN_OUT,
 )
 
-WRITTEN_OUT = "a password, a key or a token written out"
-"""Words for a value that is a secret by its name alone."""
-_WORDS = tuple(dict.fromkeys(word for form in FORMS for word in form.words))
+_WORDS = tuple(dict.fromkeys(word for form in (*FORMS, *SPOKEN) for word in form.words))
 """Words that a text must contain before a form is searched."""
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]*\Z")
 _URL_ENDS = re.compile(r"[\s,;)\]\"]")
@@ -67,6 +67,12 @@ def _keys(text: str) -> Iterator[Key]:
         if not there.isdisjoint(form.words):
             for match in _compile(form.pattern).finditer(text):
                 yield Key(*match.span(), form.what)
+    for form in SPOKEN:
+        if not there.isdisjoint(form.words):
+            for match in _compile(form.pattern).finditer(text):
+                # A password before an address may have any character.
+                if "@" in form.words or not IN_TEXT.fullmatch(match["secret"]):
+                    yield Key(*match.span("secret"), form.what)
     if "@" in text:
         yield from _users(text)
 

@@ -9,7 +9,7 @@ import re
 from operator import itemgetter
 from typing import NamedTuple
 
-from schemas.kubernetes.masking import shorten
+from schemas.kubernetes.masking import HIDDEN, shorten
 from schemas.model.codes import Code
 from schemas.model.primitives import IPV4_PATTERN
 from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
@@ -187,6 +187,8 @@ class _Rows:
         if self._is_full():
             return
         at = cell_column(line, self._header, name)
+        if "@" in cell:  # nothing in a host list has one but what people write before an address
+            cell = f"{HIDDEN}@{cell.rpartition('@')[2]}"
         self._add((number, at), Code.HOSTS_CELL, _words(name, cell), name, cell)
 
 
