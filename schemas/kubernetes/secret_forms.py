@@ -154,6 +154,8 @@ FORMS = (
 
 WRITTEN_OUT = "a password, a key or a token written out"
 """Words for a value that is a secret by its name alone."""
+IN_A_COMMAND = "a password in a command"
+"""Words for a secret of which the words before it tell."""
 _COMMAND = r"[^\n|;&]{0,200}?[ \t\"',]"
 _WORD = r"(?P<secret>[^\s\"',|;&-][^\s\"',|;&]{3,})"
 SPOKEN = (
@@ -173,7 +175,7 @@ SPOKEN = (
         "RFC 9110, 11.6.2",
     ),
     Form(
-        "a password in a command",
+        IN_A_COMMAND,
         ("-p", "-P"),
         rf"\b(?:(?:mysql|mariadb)[\w-]*{_COMMAND}-p|(?:sshpass{_COMMAND}-p|ipmi[\w-]*{_COMMAND}-P)"
         rf"(?:[\"']?,?[ \t]*[\"']?)){_WORD}",

@@ -8,8 +8,9 @@ import base64
 import binascii
 import functools
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import Any, NamedTuple
 
 from schemas.kubernetes.secret_forms import (
@@ -18,6 +19,7 @@ from schemas.kubernetes.secret_forms import (
     ASSIGNED,
     FORMS,
     HINTS,
+    IN_A_COMMAND,
     IN_A_URL,
     IN_PLACE,
     IN_TEXT,
@@ -157,6 +159,11 @@ def in_arguments(words: Sequence[Any]) -> Iterator[tuple[int, str]]:
         flag = texts[index].partition("=")[0]
         if flag.startswith("-") and is_literal(given):
             yield at, flag
+    if any(text.startswith(("-p", "-P")) for text in texts):
+        starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
+        for key in keys_in(" ".join(texts)):
+            if key.what == IN_A_COMMAND:
+                yield bisect_right(starts, key.start) - 1, "-p"
 
 
 def secret_names(text: str) -> Iterator[str]:

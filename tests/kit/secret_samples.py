@@ -147,6 +147,8 @@ WORDS = (
     ["--db-password", "!hunter22"],
     ["-c", "curl --api-key=" + LETTERS[:12] + " https://example.com"],
     ["-c", "serve --token s3cr3tvalue99"],
+    ["mysql", "-uroot", "-phunter2"],
+    ["sshpass", "-p", "hunter2", "ssh", "node"],
 )
 """Arguments of which one is a secret."""
 
@@ -159,6 +161,8 @@ PLAIN_WORDS = (
     ["--token-file=/var/run/secrets/kubernetes.io/serviceaccount/token"],
     ["-c", "TOKEN=$(cat /var/run/secrets/kubernetes.io/serviceaccount/token) serve"],
     ["-c", 'PASSWORD="${PASSWORD:-}" serve'],
+    ["serve", "-p8080", "-p", "443:443"],
+    ["mysql", "-p", "--port=3306", "-P3306"],
 )
 """Arguments of which none is."""
 
