@@ -1,0 +1,156 @@
+"""The preview's report held against plays of the same change.
+
+What the preview says may be less exact ("at most 2 of these hosts"), never safer than a play, and
+never wider than the widest play.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tests.preview.simulator.play import Figures, Play
+from tests.preview.simulator.world import KCP
+
+LOST = ("re-image", "remove")
+Report = Mapping[str, Any]
+Ways = tuple[Mapping[str, str], ...]
+"""Outcomes by host of one play, in all ways to say them."""
+Group = tuple[str, str, int | None, str, int | None]
+
+
+def settled(found: Play, before: Mapping[str, str], pools: Mapping[str, str]) -> dict[str, str]:
+    """The outcome of each host where a free host that takes the place of another of its pool counts
+    as that one: Git has no name for the hosts that are free, so both ways to say it are right."""
+    hosts = dict(found.hosts)
+    for pool in set(pools.values()):
+        mine = sorted(name for name in hosts if pools.get(name) == pool)
+        wiped = [each for each in mine if hosts[each] == "remove" and before.get(each) == pool
+                 and each in found.there]  # fmt: skip
+        taken = [name for name in mine if hosts[name] == "add"]
+        for old, new in zip(wiped, taken, strict=False):
+            hosts[old], hosts[new] = "re-image", "none"
+    return hosts
+
+
+def groups(report: Report) -> dict[Group, list[str]]:
+    """Hosts by what is said of them, as one bound is for all of them together."""
+    found: dict[Group, list[str]] = defaultdict(list)
+    for each in report["hosts"]:
+        key = (each["pool"], each["impact"], each["at_most"], each["rest"], each["rest_at_most"])
+        found[key].append(each["host"])
+    return found
+
+
+def compare_hosts(
+    report: Report, plays: Sequence[Ways], restarts: set[str], ran: Sequence[set[str]]
+) -> Iterator[str]:
+    for key, hosts in groups(report).items():
+        what = f"{len(hosts)} of pool {key[0]} ({hosts[0]}…): {key[1]}"
+        what += "" if key[2] is None else f" at most {key[2]}, rest {key[3]} {key[4] or ''}"
+        yield from (f"{what}: {each}" for each in _compare_group(key, hosts, plays))
+        said = key[1] if key[2] is None else key[3]
+        for name in hosts:
+            seen = {"pod restart" for each in ran if name in each & restarts}
+            if seen and key[1] == "none":
+                yield f"{what}: pods of {name} restart, and nothing is said"
+            if said == "pod restart" and name not in restarts:
+                yield f"{what}: no pod of {name} restarts"
+
+
+def _compare_group(key: Group, hosts: Sequence[str], plays: Sequence[Ways]) -> Iterator[str]:
+    _, impact, at_most, rest, rest_at_most = key
+    whole = len(hosts) if at_most is None else at_most
+    after = 0 if at_most is None else len(hosts) if rest_at_most is None else rest_at_most
+    said = defaultdict(int, {impact: whole})
+    said[rest] += min(after, len(hosts)) if rest != "none" else 0
+    for names, kind in ((LOST, "lose their Machine"), (("remove",), "are not installed again"),
+                        (("add",), "become a Machine")):  # fmt: skip
+        seen = [[sum(way[host] in names for host in hosts) for way in each] for each in plays]
+        bound = min(sum(said[each] for each in names), len(hosts))
+        surely, perhaps = max(map(min, seen)), max(map(max, seen))
+        if surely > bound:
+            yield f"UNSAFE: {surely} {kind}, and {bound} are said"
+        elif perhaps < bound:
+            yield f"WIDE: {perhaps} {kind}, and {bound} are said"
+        elif at_most is None and impact in names and min(map(max, seen)) < len(hosts):
+            yield f"WIDE: {min(map(max, seen))} to {perhaps} {kind}, and all are said"
+
+
+def compare_counts(report: Report, plays: Sequence[Ways]) -> Iterator[str]:
+    said = sum(report["counts"].get(each, 0) for each in LOST)
+    seen = [sum(outcome in LOST for outcome in each[0].values()) for each in plays]
+    if said != max(seen):
+        yield f"{_kind(said < max(seen))}: counts: {max(seen)} hosts lose Machines, {said} are said"
+
+
+def compare_plans(report: Report, plays: Sequence[Play], control: str) -> Iterator[str]:
+    """Rollouts: MachineDeployments that are there before and after and that replace Machines."""
+    said = {
+        f"{each['pool']}-{each['zone']}" if each["zone"] else each["pool"]: each
+        for each in report["plans"]
+    }
+    for name in sorted(plays[0].figures):
+        all_of = [each.figures[name] for each in plays]
+        plan = said.pop(control if name.startswith(KCP) else name, None)
+        rolls = any(each.down and each.up for each in all_of)
+        if not rolls or not all_of[0].first or not all_of[0].target:
+            continue
+        if plan is None:
+            yield f"UNSAFE: {name} is rolled, and there is no plan"
+            continue
+        yield from (f"plan of {name}: {each}" for each in _compare_plan(plan, all_of))
+
+
+def _compare_plan(plan: Report, seen: Sequence[Figures]) -> Iterator[str]:
+    down = [max(each.down, each.up) for each in seen]
+    if not min(min(each.down, each.up) for each in seen) <= plan["machines"] <= max(down):
+        yield f"{_kind(plan['machines'] < max(down))}: {set(down)} Machines, {plan['machines']} said"
+    at_once = max(min(each.at_once, each.down) for each in seen)
+    steady = all(each.first == each.target for each in seen)
+    if steady and plan["at_once"] != at_once:
+        yield f"{_kind(plan['at_once'] < at_once)}: {at_once} at once, {plan['at_once']} said"
+    low = max(min(each.first, each.target) - each.least for each in seen)
+    high = max(max(each.first, each.target) - each.least for each in seen)
+    if not low <= plan["out"]["hosts_out"] <= high:
+        yield f"{_kind(plan['out']['hosts_out'] < low)}: {low} to {high} out, {plan['out']} said"
+
+
+def compare_capacity(
+    report: Report, plays: Sequence[Play], models: Mapping[str, str]
+) -> Iterator[str]:
+    """What is out at worst, and what is left, of each model; the preview adds the worst moments of
+    all pools up, so it may say more than one moment of a play."""
+    for each in report["capacity"]:
+        mine = {name for name, model in models.items() if model == each["model"]}
+        first = max(len(found.ran & mine) for found in plays)
+        least = min(len(hosts & mine) for found in plays for hosts in found.running)
+        most = max(first, max(len(found.running[-1] & mine) for found in plays))
+        low = max(first - least, 0)
+        high = max(low, max(_worst(found, mine) for found in plays))
+        model = each["model"] or "no accelerators"
+        if not low <= each["hosts_out"] <= high:
+            kind = _kind(each["hosts_out"] < low)
+            yield f"{kind}: {model}: {low} to {high} hosts out, {each['hosts_out']} said"
+        left = each.get("hosts_left", each["hosts"] - each["hosts_out"])
+        if not min(least, most - high) <= left <= most - low:
+            kind = _kind(left > most - low)
+            yield f"{kind}: {model}: {least} to {most - low} hosts left, {left} said"
+
+
+def _worst(found: Play, mine: set[str]) -> int:
+    """The worst moments of all MachineDeployments, added up."""
+    return sum(
+        each.first if not each.target else max(each.first, each.target) - each.least
+        for name, each in found.figures.items()
+        if each.first and found.owners[name] & mine
+    )
+
+
+def compare_waits(text: str, plays: Sequence[Play]) -> Iterator[str]:
+    waits = {name for each in plays for name, figures in each.figures.items() if figures.waits}
+    if waits and "wait" not in text:
+        yield f"UNSAFE: Machines of {', '.join(sorted(waits))} wait for ever, and nothing says so"
+
+
+def _kind(unsafe: bool) -> str:
+    return "UNSAFE" if unsafe else "WIDE"
