@@ -16,35 +16,47 @@ Report = Mapping[str, Any]
 Ways = tuple[Mapping[str, str], ...]
 """Outcomes by host of one play, in all ways to say them."""
 Group = tuple[str, str, int | None, str, int | None]
+"""Pool, impact, at most so many, the rest, at most so many of the rest."""
+UNSEEN = ("reboot", "drain")
+"""What only hosts that are not healthy can get; the model has none."""
 
 
-def settled(found: Play, before: Mapping[str, str], pools: Mapping[str, str]) -> dict[str, str]:
+def settled(found: Play, before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
     """The outcome of each host where a free host that takes the place of another of its pool counts
-    as that one: Git has no name for the hosts that are free, so both ways to say it are right."""
+    as that one: Git has no name for the hosts that are free, so both ways to say it are right.
+
+    ``before`` and ``after`` are the pools of hosts.
+    """
     hosts = dict(found.hosts)
-    for pool in set(pools.values()):
-        mine = sorted(name for name in hosts if pools.get(name) == pool)
-        wiped = [each for each in mine if hosts[each] == "remove" and before.get(each) == pool
-                 and each in found.there]  # fmt: skip
-        taken = [name for name in mine if hosts[name] == "add"]
+    for pool in set(after.values()):
+        wiped = [each for each in sorted(after) if hosts[each] == "remove"
+                 and before.get(each) == after[each] == pool]  # fmt: skip
+        taken = [each for each in sorted(after) if hosts[each] == "add" and after[each] == pool]
         for old, new in zip(wiped, taken, strict=False):
             hosts[old], hosts[new] = "re-image", "none"
     return hosts
 
 
-def groups(report: Report) -> dict[Group, list[str]]:
-    """Hosts by what is said of them, as one bound is for all of them together."""
-    found: dict[Group, list[str]] = defaultdict(list)
+def groups(report: Report, zones: Mapping[str, str]) -> list[tuple[Group, list[str]]]:
+    """Hosts by what is said of them, and why, as one bound is for all of them together. ``zones``
+    has the hosts of pools in which each zone is bounded by itself."""
+    found: dict[tuple[Group, object], list[str]] = defaultdict(list)
     for each in report["hosts"]:
         key = (each["pool"], each["impact"], each["at_most"], each["rest"], each["rest_at_most"])
-        found[key].append(each["host"])
-    return found
+        found[key, (zones.get(each["host"]), *each["reasons"])].append(each["host"])
+    return [(key, hosts) for (key, _), hosts in found.items()]
 
 
 def compare_hosts(
-    report: Report, plays: Sequence[Ways], restarts: set[str], ran: Sequence[set[str]]
+    report: Report,
+    plays: Sequence[Ways],
+    restarts: set[str],
+    ran: Sequence[set[str]],
+    zones: Mapping[str, str],
 ) -> Iterator[str]:
-    for key, hosts in groups(report).items():
+    for key, hosts in groups(report, zones):
+        if key[1] in UNSEEN:
+            continue
         what = f"{len(hosts)} of pool {key[0]} ({hosts[0]}…): {key[1]}"
         what += "" if key[2] is None else f" at most {key[2]}, rest {key[3]} {key[4] or ''}"
         yield from (f"{what}: {each}" for each in _compare_group(key, hosts, plays))
@@ -109,7 +121,7 @@ def _compare_plan(plan: Report, seen: Sequence[Figures]) -> Iterator[str]:
     steady = all(each.first == each.target for each in seen)
     if steady and plan["at_once"] != at_once:
         yield f"{_kind(plan['at_once'] < at_once)}: {at_once} at once, {plan['at_once']} said"
-    low = max(min(each.first, each.target) - each.least for each in seen)
+    low = max(min(each.first, each.target) - each.least - each.dead for each in seen)
     high = max(max(each.first, each.target) - each.least for each in seen)
     if not low <= plan["out"]["hosts_out"] <= high:
         yield f"{_kind(plan['out']['hosts_out'] < low)}: {low} to {high} out, {plan['out']} said"
@@ -120,6 +132,8 @@ def compare_capacity(
 ) -> Iterator[str]:
     """What is out at worst, and what is left, of each model; the preview adds the worst moments of
     all pools up, so it may say more than one moment of a play."""
+    if any(each["impact"] in UNSEEN for each in report["hosts"]):
+        return
     for each in report["capacity"]:
         mine = {name for name, model in models.items() if model == each["model"]}
         first = max(len(found.ran & mine) for found in plays)

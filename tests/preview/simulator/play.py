@@ -37,13 +37,14 @@ class Figures:
     """A MachineDeployment (or the control plane) in one play, in Machines.
 
     ``first`` and ``target`` are the replicas before and after; ``down`` of the first ones go, ``up``
-    new ones come; ``at_once`` are at most in work; ``least`` are at least available; ``waits`` find
-    no host in the end.
+    new ones come; ``dead`` lost their host; ``at_once`` are at most in work; ``least`` are at least
+    available; ``waits`` are not there in the end.
     """
 
     first: int = 0
     target: int = 0
     down: int = 0
+    dead: int = 0
     up: int = 0
     at_once: int = 0
     least: int = 0
@@ -169,6 +170,7 @@ def _measure(world: World, found: Play) -> None:
         figures.least = min(figures.least, ready)
         figures.at_once = max(figures.at_once, len(owned) - ready)
         figures.down = figures.first - sum(each.first and each.available for each in owned)
+        figures.dead = max(figures.dead, sum(each.state == "dead" for each in owned))
         figures.up = sum(each.available and not each.first for each in owned)
     found.running.append(
         frozenset(each.host.name for each in world.machines if each.host and each.available)
@@ -178,7 +180,8 @@ def _measure(world: World, found: Play) -> None:
 def _end(world: World, found: Play) -> None:
     for name, figures in found.figures.items():
         # A MachineSet that may not create Machines leaves its MachineDeployment short of them.
-        short = figures.target - sum(each.available for each in world.owned(name))
+        there = sum(each.available or each.state == "dead" for each in world.owned(name))
+        short = figures.target - there
         figures.waits = max(short, 0)
     ends = found.running[-1]
     kept = frozenset(found.ran).intersection(*found.running)

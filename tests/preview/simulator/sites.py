@@ -52,6 +52,14 @@ class State:
         hardware = {each["name"]: each["hardware"] for each in self.pools}
         return {each["name"]: MODELS[hardware[each["pool"]]] for each in self.hosts}
 
+    def pools_of_hosts(self) -> dict[str, str]:
+        return {each["name"]: each["pool"] for each in self.hosts}
+
+    def single_zones(self) -> dict[str, str]:
+        """The zone of each host whose pool is a MachineDeployment for each zone."""
+        split = {each["name"] for each in self.pools if each.get("rollout", {}).get("by_zone")}
+        return {each["name"]: each["zone"] for each in self.hosts if each["pool"] in split}
+
     def add_host(self, pool: str, zone: str) -> Row:
         number, self.next = self.next, self.next + 1
         row = {

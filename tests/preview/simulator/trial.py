@@ -43,6 +43,16 @@ def _draw(base: State, site: int, edits: int) -> Change:
     return Change(f"{site}:{edits}", "; ".join(words) if all(words) else "", base, head)
 
 
+def renamed(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
+    """Pools that have another name, by the former: all their hosts went to one new pool."""
+    found = {}
+    for pool in set(old.values()) - set(new.values()):
+        now = {new[name] for name, each in old.items() if each == pool and name in new}
+        if len(now) == 1 and not now & set(old.values()):
+            found[pool] = now.pop()
+    return found
+
+
 class Bench:
     """Two folders that the preview compares."""
 
@@ -92,10 +102,8 @@ class Bench:
         document = json.loads(report.document(found))
         said = next((each for each in document["sites"] if each["name"] == NAME), None)
         plays = play(before, after)
-        old, new = (
-            {each["name"]: each["pool"] for each in state.hosts}
-            for state in (change.base, change.head)
-        )
+        old, new = change.base.pools_of_hosts(), change.head.pools_of_hosts()
+        old = {name: renamed(old, new).get(pool, pool) for name, pool in old.items()}
         hosts = [(each.hosts, compare.settled(each, old, new)) for each in plays]
         pods = restarts(before, after)
         if said is None:
@@ -103,9 +111,10 @@ class Bench:
             seen |= pods
             return [f"UNSAFE: {sorted(seen)} change, and nothing is said"] if seen else []
         (control,) = (each["name"] for each in change.head.pools if "role" in each)
-        models = change.base.models() | change.head.models()
+        models = change.head.models() | change.base.models()
+        zones = change.base.single_zones() | change.head.single_zones()
         return [
-            *compare.compare_hosts(said, hosts, pods, [each.ran for each in plays]),
+            *compare.compare_hosts(said, hosts, pods, [each.ran for each in plays], zones),
             *compare.compare_counts(said, hosts),
             *compare.compare_plans(said, plays, control),
             *compare.compare_capacity(said, plays, models),
