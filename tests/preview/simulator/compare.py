@@ -12,6 +12,13 @@ from tests.preview.simulator.play import Figures, Play
 from tests.preview.simulator.world import KCP
 
 LOST = ("re-image", "remove")
+ALL = (*LOST, "add")
+KINDS = {
+    LOST: "lose their Machine",
+    ("remove",): "are not installed again",
+    ("add",): "become a Machine",
+    ALL: "change",
+}
 Report = Mapping[str, Any]
 Ways = tuple[Mapping[str, str], ...]
 """Outcomes by host of one play, in all ways to say them."""
@@ -38,12 +45,12 @@ def settled(found: Play, before: Mapping[str, str], after: Mapping[str, str]) ->
 
 
 def groups(report: Report, zones: Mapping[str, str]) -> list[tuple[Group, list[str]]]:
-    """Hosts by what is said of them, and why, as one bound is for all of them together. ``zones``
+    """Hosts by what is said of them, as one bound is for all of them together. ``zones``
     has the hosts of pools in which each zone is bounded by itself."""
-    found: dict[tuple[Group, object], list[str]] = defaultdict(list)
+    found: dict[tuple[Group, str | None], list[str]] = defaultdict(list)
     for each in report["hosts"]:
         key = (each["pool"], each["impact"], each["at_most"], each["rest"], each["rest_at_most"])
-        found[key, (zones.get(each["host"]), *each["reasons"])].append(each["host"])
+        found[key, zones.get(each["host"])].append(each["host"])
     return [(key, hosts) for (key, _), hosts in found.items()]
 
 
@@ -75,13 +82,14 @@ def _compare_group(key: Group, hosts: Sequence[str], plays: Sequence[Ways]) -> I
     after = 0 if at_most is None else len(hosts) if rest_at_most is None else rest_at_most
     said = defaultdict(int, {impact: whole})
     said[rest] += min(after, len(hosts)) if rest != "none" else 0
-    for names, kind in ((LOST, "lose their Machine"), (("remove",), "are not installed again"),
-                        (("add",), "become a Machine")):  # fmt: skip
+    for names, kind in KINDS.items():
         seen = [[sum(way[host] in names for host in hosts) for way in each] for each in plays]
         bound = min(sum(said[each] for each in names), len(hosts))
         surely, perhaps = max(map(min, seen)), max(map(max, seen))
-        if surely > bound:
+        if names != ("add",) and surely > bound:  # a re-image that is an addition is said worse
             yield f"UNSAFE: {surely} {kind}, and {bound} are said"
+        elif names == ALL:
+            continue
         elif perhaps < bound:
             yield f"WIDE: {perhaps} {kind}, and {bound} are said"
         elif at_most is None and impact in names and min(map(max, seen)) < len(hosts):

@@ -125,8 +125,7 @@ def drain(random: Random, state: State) -> str:
 @edit
 def health_check(random: Random, state: State) -> str:
     pool = _pool(random, state)
-    pool["health_check"] = random.choice([{"unhealthy_timeout_seconds": 900},
-                                          {"max_unhealthy_percent": 40}])  # fmt: skip
+    pool["health_check"] = random.choice([{"reboot_retries": 2}, {"max_unhealthy_percent": 40}])
     return f"health check of {pool['name']}: {pool['health_check']}"
 
 
