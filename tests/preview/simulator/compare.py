@@ -12,20 +12,18 @@ from tests.preview.simulator.play import Figures, Play
 from tests.preview.simulator.world import KCP
 
 LOST = ("re-image", "remove")
-ALL = (*LOST, "add")
 KINDS = {
     LOST: "lose their Machine",
     ("remove",): "are not installed again",
     ("add",): "become a Machine",
-    ALL: "change",
 }
 Report = Mapping[str, Any]
 Ways = tuple[Mapping[str, str], ...]
 """Outcomes by host of one play, in all ways to say them."""
 Group = tuple[str, str, int | None, str, int | None]
 """Pool, impact, at most so many, the rest, at most so many of the rest."""
-UNSEEN = ("reboot", "drain")
-"""What only hosts that are not healthy can get; the model has none."""
+UNSEEN = ("reboot", "drain", "unknown")
+"""What only hosts get that are not healthy or not up to date to begin with; the model has none."""
 
 
 def settled(found: Play, before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
@@ -57,43 +55,51 @@ def groups(report: Report, zones: Mapping[str, str]) -> list[tuple[Group, list[s
 def compare_hosts(
     report: Report,
     plays: Sequence[Ways],
-    restarts: set[str],
-    ran: Sequence[set[str]],
+    pods: Sequence[set[str]],
     zones: Mapping[str, str],
 ) -> Iterator[str]:
+    """The verdicts of hosts; ``pods`` are the hosts of each play on which pods restart."""
     for key, hosts in groups(report, zones):
         if key[1] in UNSEEN:
             continue
         what = f"{len(hosts)} of pool {key[0]} ({hosts[0]}…): {key[1]}"
         what += "" if key[2] is None else f" at most {key[2]}, rest {key[3]} {key[4] or ''}"
-        yield from (f"{what}: {each}" for each in _compare_group(key, hosts, plays))
-        said = key[1] if key[2] is None else key[3]
-        for name in hosts:
-            seen = {"pod restart" for each in ran if name in each & restarts}
-            if seen and key[1] == "none":
-                yield f"{what}: pods of {name} restart, and nothing is said"
-            if said == "pod restart" and name not in restarts:
-                yield f"{what}: no pod of {name} restarts"
+        yield from (f"{what}: {each}" for each in _compare_group(key, hosts, plays, pods))
 
 
-def _compare_group(key: Group, hosts: Sequence[str], plays: Sequence[Ways]) -> Iterator[str]:
+def _said(key: Group, hosts: Sequence[str]) -> dict[str, int]:
+    """Hosts at most, by what is said of them."""
     _, impact, at_most, rest, rest_at_most = key
-    whole = len(hosts) if at_most is None else at_most
-    after = 0 if at_most is None else len(hosts) if rest_at_most is None else rest_at_most
-    said = defaultdict(int, {impact: whole})
-    said[rest] += min(after, len(hosts)) if rest != "none" else 0
+    said = defaultdict(int, {impact: len(hosts) if at_most is None else at_most})
+    if at_most is not None:
+        said[rest] += len(hosts) if rest_at_most is None else min(rest_at_most, len(hosts))
+    said.pop("none", None)
+    return said
+
+
+def _compare_group(
+    key: Group, hosts: Sequence[str], plays: Sequence[Ways], pods: Sequence[set[str]]
+) -> Iterator[str]:
+    said = _said(key, hosts)
     for names, kind in KINDS.items():
         seen = [[sum(way[host] in names for host in hosts) for way in each] for each in plays]
         bound = min(sum(said[each] for each in names), len(hosts))
         surely, perhaps = max(map(min, seen)), max(map(max, seen))
-        if names != ("add",) and surely > bound:  # a re-image that is an addition is said worse
+        if names != ("add",) and surely > bound:
             yield f"UNSAFE: {surely} {kind}, and {bound} are said"
-        elif names == ALL:
-            continue
         elif perhaps < bound:
             yield f"WIDE: {perhaps} {kind}, and {bound} are said"
-        elif at_most is None and impact in names and min(map(max, seen)) < len(hosts):
+        elif key[2] is None and key[1] in names and min(map(max, seen)) < len(hosts):
             yield f"WIDE: {min(map(max, seen))} to {perhaps} {kind}, and all are said"
+    changed = [
+        min(sum(name in restarting or way[name] != "none" for name in hosts) for way in ways)
+        for ways, restarting in zip(plays, pods, strict=True)
+    ]
+    if max(changed) > sum(said.values()):
+        yield f"UNSAFE: {max(changed)} change, and {sum(said.values())} are said"
+    restarts = max(sum(name in each for name in hosts) for each in pods)
+    if said["pod restart"] > restarts:
+        yield f"WIDE: pods of {restarts} restart, and {said['pod restart']} are said"
 
 
 def compare_counts(report: Report, plays: Sequence[Ways]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import yaml
 
@@ -27,7 +28,12 @@ def _delivered(objects: Bodies) -> Iterator[Body]:
             for resource in body["spec"]["resources"]:
                 data = objects[resource["kind"], resource["name"]].get("data", {})
                 for text in data.values():
-                    yield from (each for each in yaml.safe_load_all(text) if each)
+                    yield from _parsed(text)
+
+
+@cache
+def _parsed(text: str) -> list[Body]:
+    return [each for each in yaml.load_all(text, yaml.CSafeLoader) if each]
 
 
 def restarting(base: Bodies, head: Bodies) -> list[Body]:

@@ -66,8 +66,16 @@ class Play:
 
 
 def play(base: Bodies, head: Bodies, seeds: Sequence[int] = range(SEEDS)) -> list[Play]:
-    """All plays of the change from ``base`` to ``head``."""
+    """All plays of the change from ``base`` to ``head``; a few where no Machine has a reason to
+    change, as then only the free hosts are left to chance."""
+    if _asked(base) == _asked(head):
+        seeds = seeds[:: len(seeds) // 3]
     return [_play(base, head, seed) for seed in seeds]
+
+
+def _asked(objects: Bodies) -> object:
+    hosts = {name: body["metadata"]["labels"] for name, body in bare_metal(objects).items()}
+    return control_plane(objects), deployments(objects), hosts
 
 
 def _play(base: Bodies, head: Bodies, seed: int) -> Play:

@@ -118,7 +118,7 @@ def draw_site(random: Random) -> State:
         site["cluster"]["workers"] = "v1.34.8"
     if random.random() < 0.5:
         site["cluster"]["pod_network"]["install"] = "direct"
-    if random.random() < 0.4:
+    if random.random() < 0.25:
         server = {"image": IMAGE.format(0), "reloads_config": True}
         site["cache"] = {
             "data_path": "/srv/nvme/cache", "capacity": "1500Gi", "discovery": "dns",

@@ -10,7 +10,7 @@ from random import Random
 
 from components.site import site_objects
 from preview import report
-from preview.states.snapshot import work_tree
+from preview.states.snapshot import Snapshot, work_tree
 from preview.survey import survey
 from schemas.load import load
 from tests.kit.repository import ROOT
@@ -57,6 +57,7 @@ class Bench:
     """Two folders that the preview compares."""
 
     def __init__(self, root: Path) -> None:
+        self._base: tuple[State, Bodies, Snapshot] | None = None
         self.sides = root / "base", root / "head"
         for side in self.sides:
             (side / "sites" / "pod-network").mkdir(parents=True)
@@ -88,6 +89,14 @@ class Bench:
                 number += 1
                 yield change
 
+    def _before(self, state: State) -> tuple[Bodies, Snapshot]:
+        """The objects and the files of a site before its changes, made once for all of them."""
+        if self._base is None or self._base[0] is not state:
+            objects = self.objects(0, state)
+            assert objects is not None
+            self._base = state, objects, work_tree(self.sides[0])
+        return self._base[1:]
+
     def draw_again(self, seed: str) -> Change:
         """The change of a seed that a message names."""
         site, edits = map(int, seed.split(":"))
@@ -96,9 +105,10 @@ class Bench:
 
     def mismatches(self, change: Change) -> list[str]:
         """What the preview says of a change and no play shows, and the other way round."""
-        before, after = self.objects(0, change.base), self.objects(1, change.head)
-        assert before is not None and after is not None
-        found = survey(*map(work_tree, self.sides), [NAME])
+        before, old_tree = self._before(change.base)
+        after = self.objects(1, change.head)
+        assert after is not None, change.words
+        found = survey(old_tree, work_tree(self.sides[1]), [NAME])
         document = json.loads(report.document(found))
         said = next((each for each in document["sites"] if each["name"] == NAME), None)
         plays = play(before, after)
@@ -114,7 +124,7 @@ class Bench:
         models = change.head.models() | change.base.models()
         zones = change.base.single_zones() | change.head.single_zones()
         return [
-            *compare.compare_hosts(said, hosts, pods, [each.ran for each in plays], zones),
+            *compare.compare_hosts(said, hosts, [each.ran & pods for each in plays], zones),
             *compare.compare_counts(said, hosts),
             *compare.compare_plans(said, plays, control),
             *compare.compare_capacity(said, plays, models),
