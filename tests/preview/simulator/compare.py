@@ -130,7 +130,8 @@ def compare_plans(report: Report, plays: Sequence[Play], control: str) -> Iterat
 def _compare_plan(plan: Report, seen: Sequence[Figures]) -> Iterator[str]:
     down = [max(each.down, each.up) for each in seen]
     if not min(min(each.down, each.up) for each in seen) <= plan["machines"] <= max(down):
-        yield f"{_kind(plan['machines'] < max(down))}: {set(down)} Machines, {plan['machines']} said"
+        kind = _kind(plan["machines"] < max(down))
+        yield f"{kind}: {min(down)} to {max(down)} Machines, {plan['machines']} said"
     at_once = max(min(each.at_once, each.down) for each in seen)
     steady = all(each.first == each.target for each in seen)
     if steady and plan["at_once"] != at_once:
@@ -152,9 +153,9 @@ def compare_capacity(
         mine = {name for name, model in models.items() if model == each["model"]}
         first = max(len(found.ran & mine) for found in plays)
         least = min(len(hosts & mine) for found in plays for hosts in found.running)
-        most = max(first, max(len(found.running[-1] & mine) for found in plays))
+        most = max(first, *(len(found.running[-1] & mine) for found in plays))
         low = max(first - least, 0)
-        high = max(low, max(_worst(found, mine) for found in plays))
+        high = max(low, *(_worst(found, mine) for found in plays))
         model = each["model"] or "no accelerators"
         if not low <= each["hosts_out"] <= high:
             kind = _kind(each["hosts_out"] < low)

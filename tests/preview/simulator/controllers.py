@@ -1,7 +1,7 @@
 """One step of each controller.
 
 Sources: Cluster API v1.13.5, internal/controllers/machinedeployment/
-machinedeployment_rollout_rollingupdate.go, machinedeployment_rollout_ondelete.go and mdutil/util.go;
+machinedeployment_rollout_rollingupdate.go, machinedeployment_rollout_ondelete.go, mdutil/util.go;
 internal/controllers/machineset/machineset_controller.go, machineset_preflight.go and
 machineset_deletion_order.go; controlplane/kubeadm/internal/controllers/update.go and scale.go.
 Cluster API Provider Metal3 v1.13.2, baremetal/metal3machine_manager.go.
@@ -107,9 +107,7 @@ def plan(world: World, wanted: Wanted) -> bool:
     return bool(intents)
 
 
-def _scale_new(
-    world: World, wanted: Wanted, new: Group, groups: list[Group]
-) -> dict[Group, int]:
+def _scale_new(world: World, wanted: Wanted, new: Group, groups: list[Group]) -> dict[Group, int]:
     if new.replicas > wanted.replicas:
         return {new: wanted.replicas}
     limit = wanted.replicas + (0 if wanted.on_delete else wanted.surge)
@@ -155,10 +153,8 @@ def _scale_old(
                 room -= down
 
 
-def _break_deadlock(
-    world: World, old: list[Group], new: Group, intents: dict[Group, int]
-) -> None:
-    """reconcileDeadlockBreaker: one old Machine more where old ones are broken and nothing moves."""
+def _break_deadlock(world: World, old: list[Group], new: Group, intents: dict[Group, int]) -> None:
+    """reconcileDeadlockBreaker: an old Machine more where old ones are broken and nothing moves."""
     broken = [each for each in old if _available(world, each) != len(world.of(each))]
     still = not intents and all(each.replicas == len(world.of(each)) for each in [*old, new])
     if still and _available(world, new) == len(world.of(new)):

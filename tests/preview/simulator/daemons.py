@@ -11,6 +11,10 @@ from tests.preview.simulator.world import Bodies, Body, bare_metal
 SYNCED = re.compile(r"(^|\.)(node\.cluster\.x-k8s\.io|node-restriction\.kubernetes\.io)$")
 """Domains of labels that Cluster API syncs from a Machine to its Node."""
 
+CONTROL = "node-role.kubernetes.io/control-plane"
+BY_ROLE: list[Body] = [{"key": CONTROL, "effect": "NoSchedule"}]
+"""Taints that kubeadm gives a node of the control plane."""
+
 
 def daemon_sets(objects: Bodies) -> dict[tuple[str, str], Body]:
     """The site's DaemonSets by namespace and name, those of a ClusterResourceSet too."""
@@ -75,9 +79,8 @@ def _node(objects: Bodies, pool: str) -> tuple[dict[str, str], list[Body]]:
         elif kind == "KubeadmControlPlane":
             own = body["spec"]["machineTemplate"]["metadata"]["labels"]
             if own.get("node.cluster.x-k8s.io/pool") == pool:
-                role = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
-                more = {"node-role.kubernetes.io/control-plane": ""}
-                return labels | more | _synced(own), _taints(body["spec"]["kubeadmConfigSpec"], [role])  # fmt: skip
+                taints = _taints(body["spec"]["kubeadmConfigSpec"], BY_ROLE)
+                return labels | {CONTROL: ""} | _synced(own), taints
     raise AssertionError(f"no Machines of pool {pool}")
 
 

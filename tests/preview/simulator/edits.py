@@ -10,15 +10,32 @@ Edit = Callable[[Random, State], str]
 """Changes the state; the words, none where the state has nothing to change so."""
 EDITS: list[Edit] = []
 Pool = dict[str, Any]
+TAINT = {"key": "example.com/team", "value": "b", "effect": "NoSchedule"}
+OF_A_POOL: dict[str, list[dict[str, Any]]] = {
+    "os": [{"os": "rocky-9"}, {"os": "ubuntu-24.04"}],
+    "kubelet": [{"max_pods": 60}, {"max_pods": 110}, {"reserved_memory": "3Gi"}],
+    "taints": [{"taints": []}, {"taints": [TAINT]}],
+    "labels": [{"node.cluster.x-k8s.io/tier": "x"}, {"example.com/tier": "x"}],
+    "rollout": [
+        *({"drain_timeout_seconds": seconds} for seconds in (600, 7200)),
+        *({"max_unavailable": number} for number in (1, 2)),
+        *({"max_surge": number} for number in (0, 1)),
+        *({"strategy": strategy} for strategy in ("OnDelete", "RollingUpdate")),
+    ],
+    "health_check": [{"reboot_retries": 2}, {"max_unhealthy_percent": 40}],
+}
+"""Settings of a pool; a map is merged into what is there."""
+FIRST_BOOT: list[dict[str, Any]] = [
+    {"ntp": ["10.20.0.3"]},
+    {"dns": ["10.20.0.3"]},
+    {"ssh": {"user": "admin", "keys": [KEY]}},
+    {"ca_certificates": ["certificates/example-ca.pem"]},
+]
 
 
 def edit(function: Edit) -> Edit:
     EDITS.append(function)
     return function
-
-
-def _pool(random: Random, state: State) -> Pool:
-    return random.choice(state.pools)
 
 
 def _mostly_worker(random: Random, state: State) -> Pool:
@@ -31,14 +48,19 @@ def _rollout(pool: Pool) -> Pool:
     return rollout
 
 
-# --- versions and templates -----------------------------------------------------------------------
-@edit
-def operating_system(random: Random, state: State) -> str:
-    pool = _pool(random, state)
-    pool["os"] = "ubuntu-24.04" if pool.get("os") == "rocky-9" else "rocky-9"
-    return f"os of {pool['name']}: {pool['os']}"
+def _setting(name: str) -> Edit:
+    def change(random: Random, state: State) -> str:
+        pool, value = random.choice(state.pools), random.choice(OF_A_POOL[name])
+        pool.update(value if name in value else {name: {**pool.get(name, {}), **value}})
+        return f"{name} of {pool['name']}: {value}"
+
+    return change
 
 
+EDITS += map(_setting, OF_A_POOL)
+
+
+# --- the site ------------------------------------------------------------------------------------
 @edit
 def patch(random: Random, state: State) -> str:
     if state.site["cluster"]["kubernetes"] != "v1.34.3":
@@ -65,80 +87,20 @@ def catch_up(random: Random, state: State) -> str:
 
 
 @edit
-def kubelet(random: Random, state: State) -> str:
-    pool = _pool(random, state)
-    name, value = random.choice(
-        [("max_pods", random.randint(50, 100)), ("reserved_memory", "3Gi"), ("max_pods", 110)]
-    )
-    pool.setdefault("kubelet", {})[name] = value
-    return f"kubelet of {pool['name']}: {name} {value}"
-
-
-@edit
-def taints(random: Random, state: State) -> str:
-    pool = _pool(random, state)
-    pool["taints"] = random.choice(
-        [[], [{"key": "example.com/team", "value": "b", "effect": "NoSchedule"}]]
-    )
-    return f"taints of {pool['name']}: {pool['taints']}"
-
-
-@edit
 def first_boot(random: Random, state: State) -> str:
     target: Pool = state.site["first_boot"]
-    where = "the site"
+    where, value = "the site", random.choice(FIRST_BOOT)
     if random.random() < 0.5:
-        pool = _pool(random, state)
-        pool["first_boot"] = {key: value for key, value in target.items()}
-        target, where = pool["first_boot"], pool["name"]
-    name, value = random.choice([
-        ("ntp", ["10.20.0.3"]), ("dns", ["10.20.0.3"]),
-        ("ssh", {"user": "ops", "keys": [KEY]}), ("ssh", {"user": "admin", "keys": [KEY]}),
-        ("ca_certificates", ["certificates/example-ca.pem"]),
-    ])  # fmt: skip
-    target[name] = value
-    return f"first boot of {where}: {name} {value}"
+        pool = random.choice(state.pools)
+        target, where = pool.setdefault("first_boot", {**target}), pool["name"]
+    target.update(value)
+    return f"first boot of {where}: {value}"
 
 
 @edit
 def mirror(random: Random, state: State) -> str:
     state.site["sources"]["registry_mirror"] = "https://registry.example"
     return "a registry mirror"
-
-
-# --- what is propagated in place, and what machines never see -------------------------------------
-@edit
-def labels(random: Random, state: State) -> str:
-    pool = _pool(random, state)
-    key = random.choice(["node.cluster.x-k8s.io/tier", "example.com/tier"])
-    pool.setdefault("labels", {})[key] = random.choice("xyz")
-    return f"labels of {pool['name']}: {pool['labels']}"
-
-
-@edit
-def drain(random: Random, state: State) -> str:
-    pool = _pool(random, state)
-    _rollout(pool)["drain_timeout_seconds"] = random.choice([600, 7200])
-    return f"drain timeout of {pool['name']}"
-
-
-@edit
-def health_check(random: Random, state: State) -> str:
-    pool = _pool(random, state)
-    pool["health_check"] = random.choice([{"reboot_retries": 2}, {"max_unhealthy_percent": 40}])
-    return f"health check of {pool['name']}: {pool['health_check']}"
-
-
-@edit
-def width(random: Random, state: State) -> str:
-    if not state.workers:
-        return ""
-    rollout = _rollout(random.choice(state.workers))
-    name = random.choice(["max_unavailable", "max_surge", "strategy"])
-    rollout[name] = (
-        random.choice(["OnDelete", "RollingUpdate"]) if name == "strategy" else random.randint(0, 2)
-    )
-    return f"rollout of a pool: {rollout}"
 
 
 @edit
@@ -155,21 +117,15 @@ def order(random: Random, state: State) -> str:
 
 
 @edit
-def rack(random: Random, state: State) -> str:
+def column(random: Random, state: State) -> str:
+    """A cell of a host list that decides nothing about Machines, or that is refused."""
     host = random.choice(state.hosts)
-    host["rack"] = "moved-9"
-    return f"{host['name']} is in another rack"
-
-
-@edit
-def address(random: Random, state: State) -> str:
-    host = random.choice(state.hosts)
+    state.next += 1
     name, value = random.choice([
         ("bmc", f"10.26.0.{state.next + 100}"), ("mac", f"52:54:00:00:01:{state.next:02x}"),
-        ("serial", f"T{state.next}"),
+        ("serial", f"T{state.next}"), ("rack", "moved-9"),
         ("ip", host["ip"].rpartition(".")[0] + f".{200 + state.next % 50}"),
     ])  # fmt: skip
-    state.next += 1
     host[name] = value
     return f"{name} of {host['name']}"
 
@@ -199,10 +155,11 @@ def add_spare(random: Random, state: State) -> str:
 def remove_hosts(random: Random, state: State) -> str:
     pool = _mostly_worker(random, state)
     rows = state.of(pool["name"])
-    number = min(random.choice([1, 1, 2]), len(rows) - 1)
-    gone = random.sample(rows, number)
+    if len(rows) < 2:
+        return ""
+    gone = random.sample(rows, min(random.choice([1, 1, 2]), len(rows) - 1))
     state.hosts = [each for each in state.hosts if each not in gone]
-    return gone and f"{', '.join(each['name'] for each in gone)} of {pool['name']} removed" or ""
+    return " ".join([*(each["name"] for each in gone), f"of {pool['name']} removed"])
 
 
 @edit

@@ -1,7 +1,7 @@
 """A change of a site's objects, played on the controllers with several seeds."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests.preview.simulator.controllers import (
@@ -16,6 +16,7 @@ from tests.preview.simulator.controllers import (
 )
 from tests.preview.simulator.world import (
     Bodies,
+    Body,
     Group,
     Host,
     Machine,
@@ -36,9 +37,9 @@ MOST_STEPS = 2000
 class Figures:
     """A MachineDeployment (or the control plane) in one play, in Machines.
 
-    ``first`` and ``target`` are the replicas before and after; ``down`` of the first ones go, ``up``
-    new ones come; ``dead`` lost their host; ``at_once`` are at most in work; ``least`` are at least
-    available; ``waits`` are not there in the end.
+    ``first`` and ``target`` are the replicas before and after; ``down`` of the first ones go, and
+    ``up`` new ones come; ``dead`` lost their host; ``at_once`` are at most in work; ``least`` are
+    at least available; ``waits`` are not there in the end.
     """
 
     first: int = 0
@@ -81,17 +82,19 @@ def _asked(objects: Bodies) -> object:
 def _play(base: Bodies, head: Bodies, seed: int) -> Play:
     before, after = bare_metal(base), bare_metal(head)
     refused = refused_hosts(base, head)
-    special = {name for name in before.keys() | after if _labels(before, name) != _labels(after, name)}
+    special = {
+        name for name in before.keys() | after if _labels(before, name) != _labels(after, name)
+    }
     chance = Chance(seed, special)
     world = start(base, chance)
     first = Counter(each.owner for each in world.machines)
-    owners = {
-        name: {each.host.name for each in world.owned(name) if each.host} for name in first
-    }
+    owners = {name: {each.host.name for each in world.owned(name) if each.host} for name in first}
     found = Play(set(before), set(after), set().union(*owners.values()), owners)
     _apply(world, base, head, refused, chance)
     names = {*first, *world.deployments, world.control.name}
-    stay = {name: world.deployments[name] for name in deployments(head) if name in world.deployments}
+    stay = {
+        name: world.deployments[name] for name in deployments(head) if name in world.deployments
+    }
     targets = {world.control.name: world.control.replicas}
     targets |= {name: each.replicas for name, each in stay.items()}
     found.figures = {
@@ -115,8 +118,8 @@ def _play(base: Bodies, head: Bodies, seed: int) -> Play:
     return found
 
 
-def _labels(bodies: Bodies, name: str) -> object:
-    return bodies[name]["metadata"]["labels"] if name in bodies else None  # type: ignore[index]
+def _labels(bodies: Mapping[str, Body], name: str) -> object:
+    return bodies[name]["metadata"]["labels"] if name in bodies else None
 
 
 def start(objects: Bodies, chance: Chance) -> World:
@@ -131,9 +134,7 @@ def start(objects: Bodies, chance: Chance) -> World:
             world.groups_of_control.append(group)
         else:
             world.groups[wanted.name] = [group]
-        world.machines += [
-            Machine(wanted.name, group, first=True) for _ in range(wanted.replicas)
-        ]
+        world.machines += [Machine(wanted.name, group, first=True) for _ in range(wanted.replicas)]
     associate(world, chance, chance.filled)
     for machine in world.machines:
         assert machine.host is not None, f"{machine.owner} lacks hosts to begin with"
@@ -188,9 +189,9 @@ def _measure(world: World, found: Play) -> None:
 def _end(world: World, found: Play) -> None:
     for name, figures in found.figures.items():
         # A MachineSet that may not create Machines leaves its MachineDeployment short of them.
-        there = sum(each.available or each.state == "dead" for each in world.owned(name))
-        short = figures.target - there
-        figures.waits = max(short, 0)
+        states = Counter(each.state for each in world.owned(name))
+        short = figures.target - states["running"] - states["dead"]
+        figures.waits = max(short, states["waiting"])
     ends = found.running[-1]
     kept = frozenset(found.ran).intersection(*found.running)
     for name in found.before | found.there:

@@ -11,7 +11,9 @@ from tests.kit.repository import ROOT
 
 NAME = "site-1"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFymhLku4SdfYrPbCwX88H668olnzzQcg7SSyMhAs2aA ops@example"
-IMAGE = "registry.example/cache/cache-server:v0.1.{}@sha256:" + "2f7c1b6de0a94c35b1f86e7d4a3920c5" * 2
+IMAGE = (
+    "registry.example/cache/cache-server:v0.1.{}@sha256:" + "2f7c1b6de0a94c35b1f86e7d4a3920c5" * 2
+)
 MODELS = {"cpu-1u": "", "a100-sxm4-80gb-x8": "a100-sxm4-80gb", "t4-pcie-16gb-x1": "t4-pcie-16gb"}
 """Accelerator models by hardware profile of the catalogue."""
 Row = dict[str, str]

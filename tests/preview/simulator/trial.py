@@ -117,7 +117,9 @@ class Bench:
         hosts = [(each.hosts, compare.settled(each, old, new)) for each in plays]
         pods = restarts(before, after)
         if said is None:
-            seen = {name for each, _ in hosts for name, outcome in each.items() if outcome != "none"}
+            seen = {
+                name for each, _ in hosts for name, outcome in each.items() if outcome != "none"
+            }
             seen |= pods
             return [f"UNSAFE: {sorted(seen)} change, and nothing is said"] if seen else []
         (control,) = (each["name"] for each in change.head.pools if "role" in each)

@@ -93,7 +93,7 @@ def by_name(bodies: Iterable[Body]) -> dict[tuple[str, str], Body]:
 
 
 def control_plane(objects: Bodies) -> Wanted:
-    """The KubeadmControlPlane. A template that is named by its content is as good as the content."""
+    """The KubeadmControlPlane. A template's name is as good as its content, which names it."""
     ((name, body),) = ((name, body) for (kind, name), body in objects.items() if kind == KCP)
     spec = body["spec"]
     template = spec["machineTemplate"]["spec"]["infrastructureRef"]["name"]
@@ -146,8 +146,10 @@ def refused_hosts(base: Bodies, head: Bodies) -> set[str]:
 
 
 def refused_deployments(base: Bodies, head: Bodies) -> set[str]:
-    """MachineDeployments that the rendered ValidatingAdmissionPolicy refuses: a version whose minor
-    the control plane does not run yet, where it is new to the MachineDeployment."""
+    """MachineDeployments that the rendered ValidatingAdmissionPolicy refuses, where there is one: a
+    version whose minor the control plane does not run yet, and that is new to it."""
+    if not any(name.endswith("-worker-version") for _, name in base):
+        return set()
     runs, before = control_plane(base), deployments(base)
     return {
         name
