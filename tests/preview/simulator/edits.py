@@ -174,7 +174,7 @@ def move(random: Random, state: State) -> str:
     """Mostly between pools of the same hardware: else the disk is another one as well."""
     host = random.choice(state.of(_mostly_worker(random, state)["name"]))
     hardware = {each["name"]: each["hardware"] for each in state.pools}
-    others = [name for name in hardware if name != host["pool"]]
+    others = [each["name"] for each in state.workers if each["name"] != host["pool"]]
     same = [name for name in others if hardware[name] == hardware[host["pool"]]]
     if not others or (not same and random.random() < 0.7):
         return ""
