@@ -13,9 +13,12 @@ import sys
 from collections.abc import Callable
 
 from foresite.arguments import parser
-from foresite.command import FAILED, UsageError, say
+from foresite.command import FAILED, OK, UsageError, say, show, version
 from foresite.interruption import catch_signals, exit_code
-from schemas.kubernetes.masking import mask_command
+from schemas.kubernetes.masking import mask_command, shorten
+
+_WORD = 300
+"""Characters of a typed word that a message repeats."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,27 +28,46 @@ def main(arguments: list[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         with catch_signals():
-            options = parser().parse_args(arguments)
-            code = _command(options.command)(options)
+            code = _run(arguments)
             print(end="", flush=True)  # where stdout is closed, print does nothing
             return code
     except BrokenPipeError:
         pass  # the reader has left (``| head``): there is nobody to tell
     except UsageError as error:
-        _say(str(error))
+        _say(str(error), arguments)
     except OSError as error:
-        where = f": {error.filename}" if error.filename else ""
-        _say(f"{error.strerror or error}{where}")
+        where = f": {shorten(str(error.filename), _WORD)}" if error.filename else ""
+        _say(f"{error.strerror or error}{where}", arguments)
     except KeyboardInterrupt as error:
-        _say("interrupted")
+        _say("interrupted", arguments)
         _drop_output()
         return exit_code(error)
     _drop_output()
     return FAILED
 
 
-def _say(message: str) -> None:
-    # A message may repeat what was typed, or what another program said.
+def _run(arguments: list[str] | None) -> int:
+    if "_ARGCOMPLETE" in os.environ:
+        from foresite.completion import complete
+
+        complete(parser(whole=True))
+    found = parser()
+    options = found.parse_args(arguments)
+    if options.version:
+        show(f"foresite {version()}")
+        return OK
+    if options.command is None:
+        show(found.format_help(), end="")
+        return FAILED
+    return _command(options.command)(options)
+
+
+def _say(message: str, arguments: list[str] | None) -> None:
+    # A message may repeat what was typed, which gets no lines of its own and is bounded, or what
+    # another program said.
+    for word in sys.argv[1:] if arguments is None else arguments:
+        if word and shorten(word, _WORD) != word:
+            message = message.replace(word, shorten(word, _WORD))
     say(f"foresite: {mask_command(message)}")
 
 

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from schemas.kubernetes.masking import shorten
+
 OK, FOUND, FAILED = 0, 1, 2
 """Exit codes: nothing to report, problems found, could not run."""
 
@@ -14,12 +16,32 @@ class UsageError(Exception):
     """The command cannot run as it was called; the message says what to do instead."""
 
 
+def visible(text: str) -> str:
+    """``text`` with every character that a terminal would obey, or not show, as an escape; lines
+    and tabs stay."""
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return "".join(c if c in "\n\t" or c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+
+
+def show(*lines: str, end: str = "\n", flush: bool = False) -> None:
+    """Print lines for a person or a program; whatever users wrote in them becomes visible."""
+    print(visible("\n".join(lines)), end=end, flush=flush)
+
+
 def say(text: str) -> None:
     """A line for whoever watches; that nobody does any more is no reason to stop half-way."""
     try:
-        print(text, file=sys.stderr, flush=True)
+        print(visible(text), file=sys.stderr, flush=True)
     except OSError:
         sys.stderr = open("/dev/null", "w", encoding="utf-8")  # noqa: SIM115 open until the end
+
+
+def version() -> str:
+    """The version of Foresite that runs."""
+    from importlib.metadata import version as installed
+
+    return installed("foresite")
 
 
 def few(things: Sequence[object], shown: int) -> str:
@@ -34,4 +56,5 @@ def repository(options: argparse.Namespace) -> Path:
     for folder in (start, *start.parents) if options.root is None else (start,):
         if (folder / "sites").is_dir():
             return folder
-    raise UsageError(f"no folder sites/ in {start}; run in a Foresite repository, or give --root")
+    where = shorten(str(start), 300)
+    raise UsageError(f"no folder sites/ in {where}; run in a Foresite repository, or give --root")

@@ -57,6 +57,12 @@ class Advice(NamedTuple):
         """The advice as plain data for ``--format json``."""
         return self._asdict()
 
+    def as_problem(self) -> Problem:
+        """The advice as what is shown beside a file."""
+        said, code = f"{self.title}: {self.message}", Code.POLICY_VIOLATED
+        file = f"sites/{self.site}.yaml"
+        return Problem(file, 0, 0, code, self.path, "", said, self.fix, self.why)
+
 
 class Judged(NamedTuple):
     """The policies' verdict on a site: the number of judged ``rules``, violations of mandatory

@@ -6,7 +6,6 @@ in one part never keeps another from being judged in the same run.
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 from schemas.facts.site import Site
@@ -26,7 +25,8 @@ from schemas.reading.catalogue import (
 from schemas.reading.host_list import COLUMNS, HostList, cell_column, read_hosts
 from schemas.reading.literal_secrets import in_file, merge_literals
 from schemas.reading.partial import Hole
-from schemas.reading.site_files import HOST_LIST, SITE_FILE, Refused, has_site, names_in, read
+from schemas.reading.site_files import HOST_LIST, SITE_FILE, has_site, names_in, read
+from schemas.reading.tree import Folder, Refused
 from schemas.reading.typed_document import parse, place, readable
 from schemas.reading.yaml_reader import Document, read_yaml
 from schemas.rules import (
@@ -86,13 +86,13 @@ class _Files(NamedTuple):
         return f"sites/{self.shown}{HOST_LIST}"
 
 
-def site_names(root: FilePath) -> list[str]:
+def site_names(root: Folder) -> list[str]:
     """The names of a repository's sites, sorted; also of those that lack one of their files."""
     return names_in(root / "sites")
 
 
 def load(
-    root: FilePath, names: Iterable[str] | None = None, among: Iterable[str] | None = None
+    root: Folder, names: Iterable[str] | None = None, among: Iterable[str] | None = None
 ) -> dict[str, Loaded]:
     """The named sites (all, where none is named), each with its problems, sorted.
 
@@ -112,12 +112,12 @@ def load(
     }
 
 
-def load_site(root: FilePath, name: str) -> Loaded:
+def load_site(root: Folder, name: str) -> Loaded:
     """One site; see ``load``."""
     return load(root, [name])[name]
 
 
-def _read(folder: FilePath, name: str) -> _Files:
+def _read(folder: Folder, name: str) -> _Files:
     shown = shorten(name, 200)  # a file's name may hold what no terminal should be sent
     file, hosts_file = f"sites/{shown}{SITE_FILE}", f"sites/{shown}{HOST_LIST}"
     document, hosts, hosts_data = None, HostList([], [], complete=False), b""
@@ -125,7 +125,7 @@ def _read(folder: FilePath, name: str) -> _Files:
     if isinstance(data, Refused):
         fix = data.fix
         if data.code is Code.FILE_MISSING:
-            there = f"{shown}.yml" if (folder / f"{name}.yml").exists() else ""
+            there = f"{shown}.yml" if not isinstance(read(folder, f"{name}.yml"), Refused) else ""
             fix = f"rename {there} to {shown}.yaml" if there else f"{fix}, or remove {hosts_file}"
         problems = [_whole(file, data.code, data.message, fix)]
     else:
@@ -164,7 +164,7 @@ def _whole(file: str, code: Code, message: str, fix: str) -> Problem:
     return Problem(file, 0, 0, code, "", "", message, fix)
 
 
-def _load(root: FilePath, files: _Files, between: list[Finding]) -> Loaded:
+def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
     document, problems = files.document, list(files.problems)
     catalogue = catalogue_of(root)
     hardware, models = hardware_catalogue(catalogue), accelerator_catalogue(catalogue)
@@ -193,7 +193,7 @@ def _load(root: FilePath, files: _Files, between: list[Finding]) -> Loaded:
 
 
 def _site(
-    root: FilePath, file: SiteFile, files: _Files, findings: list[Finding], problems: list[Problem]
+    root: Folder, file: SiteFile, files: _Files, findings: list[Finding], problems: list[Problem]
 ) -> Site:
     """The site, with a hole for each part that is not known; ``findings`` say which."""
     catalogue = catalogue_of(root)
@@ -209,14 +209,14 @@ def _site(
     return site
 
 
-def _hardware(file: SiteFile, catalogue: FilePath) -> Any:
+def _hardware(file: SiteFile, catalogue: Folder) -> Any:
     """The profiles that a site can name; a hole where they are not all known."""
     own: Any = getattr(file, "hardware", None)
     shared = hardware_catalogue(catalogue)
     return Hole() if own is None or shared.problems else {**shared.profiles, **own}
 
 
-def _models(file: SiteFile, catalogue: FilePath) -> Any:
+def _models(file: SiteFile, catalogue: Folder) -> Any:
     """The accelerator models that a site can use; a hole where they are not all known."""
     shared = accelerator_catalogue(catalogue)
     settings: Any = getattr(file, "accelerators", None)
@@ -238,7 +238,7 @@ def _countable(file: SiteFile, hosts: HostList) -> bool:
 
 
 def _release(
-    name: str, catalogue: FilePath, findings: list[Finding], problems: list[Problem]
+    name: str, catalogue: Folder, findings: list[Finding], problems: list[Problem]
 ) -> Release | None:
     at = ("release",)
     release, faults = load_release(name, catalogue)
@@ -263,7 +263,7 @@ def _release(
     return release
 
 
-def _texts(folder: FilePath, file: SiteFile, findings: list[Finding]) -> Iterator[tuple[str, str]]:
+def _texts(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[tuple[str, str]]:
     """The content of each file that the site names, by its path."""
     for path, where in site_file_references(file):
         data = read(folder, path)

@@ -4,7 +4,7 @@ Each check looks at one thing, and says nothing where what it needs is faulty it
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from components.training.fitting import guarantees, machines, room_of_worker
 from components.training.jobset import SERVER, WORKER, tf_config
@@ -25,9 +25,11 @@ _LONGEST_VARIABLE = 131_071
 """Bytes of a variable and its name that Linux lets a program start with (MAX_ARG_STRLEN)."""
 
 
-def refusals(job: Setting) -> list[Refusal]:
-    """Everything that is wrong with a request; none where it can be written."""
-    return [refusal for check in CHECKS for refusal in check(job)]
+def refusals(job: Setting, unknown: Collection[str] = ()) -> list[Refusal]:
+    """Everything that is wrong with a request; none where it can be written. What rests on an
+    ``unknown`` option, for which the request has a stand-in, is not looked at."""
+    checks = (check for check, options in CHECKS.items() if not options & {*unknown})
+    return [refusal for check in checks for refusal in check(job)]
 
 
 def choice(word: str, known: Iterable[str]) -> str:
@@ -105,11 +107,16 @@ def quantities(job: Setting) -> Iterator[Refusal]:
 
 
 def image(job: Setting) -> Iterator[Refusal]:
-    """There is an image, and a command where the template cannot do without."""
+    """The image is one that a registry can serve."""
     request = job.request
     if not _IMAGE.fullmatch(request.image) or len(request.image) > _LONGEST_IMAGE:
         fix = "write one such as registry.example/team/train:1.0"
         yield Refusal("--image", "this is no reference of an image", fix)
+
+
+def command(job: Setting) -> Iterator[Refusal]:
+    """There is a command where the template cannot do without, and not too long a one."""
+    request = job.request
     if request.template is Template.MPI and not request.command:
         fix = "write what each process runs, such as --command python train.py"
         yield Refusal("--command", "mpirun has nothing to start", fix)
@@ -121,10 +128,15 @@ def image(job: Setting) -> Iterator[Refusal]:
 def name(job: Setting) -> Iterator[Refusal]:
     """Names of pods and hosts, which are made of the job's, are DNS labels (Kubernetes 1.34,
     pkg/apis/batch/validation; JobSet 0.12, pkg/webhooks/jobset_webhook.go)."""
-    request, given = job.request, job.name
+    given = job.name
     if not _NAME.fullmatch(given):
         fix = "write lower-case letters, digits and dashes, with a letter first"
         yield Refusal("--name", f"{given!r} is no name of a job", fix)
+
+
+def length_of_name(job: Setting) -> Iterator[Refusal]:
+    """The longest name of a pod has at most 63 characters."""
+    request, given = job.request, job.name
     room = _LONGEST - max(map(len, _endings(request)))
     if len(given) > room:
         longest = f"{given}{max(_endings(request), key=len)}"
@@ -223,33 +235,41 @@ def variable(job: Setting) -> Iterator[Refusal]:
         yield Refusal("--workers", message, fix)
 
 
-def workers(job: Setting) -> Iterator[Refusal]:
-    """There are workers with accelerators, and the site and the team have so many."""
+def counts(job: Setting) -> Iterator[Refusal]:
+    """There are workers, with accelerators."""
     if job.request.workers < 1:
         yield Refusal("--workers", "a job needs at least one worker", "write 1 or more")
     if job.per_worker < 1:
         fix = "write 1 or more, or leave it out for all of a host"
         yield Refusal("--per-worker", "a worker needs at least one accelerator", fix)
-    counts = job.request.workers > 0 and job.per_worker > 0
-    if counts and job.pools and not list(quantities(job)):
+
+
+def workers(job: Setting) -> Iterator[Refusal]:
+    """The site and the team have so many accelerators."""
+    if not any([*counts(job), *quantities(job)]) and job.pools:
         too_large = list(room_of_worker(job))
         # Where a worker fits on no host more machines are no help.
         yield from too_large or machines(job)
     yield from guarantees(job)
 
 
-CHECKS: tuple[Check, ...] = (
-    team,
-    namespace,
-    model,
-    workers,
-    servers,
-    quantities,
-    image,
-    name,
-    priority,
-    timeout,
-    rdma,
-    cache,
-    variable,
-)
+_SIZE = frozenset({"--model", "--workers", "--per-worker", "--servers", "TEMPLATE"})
+CHECKS: dict[Check, frozenset[str]] = {
+    team: frozenset(),
+    namespace: frozenset(),
+    model: frozenset({"--model"}),
+    counts: frozenset(),
+    workers: _SIZE,
+    servers: frozenset({"TEMPLATE", "--servers"}),
+    quantities: frozenset(),
+    image: frozenset({"--image"}),
+    command: frozenset({"TEMPLATE"}),
+    name: frozenset(),
+    length_of_name: frozenset({"TEMPLATE", "--workers", "--servers"}),
+    priority: frozenset(),
+    timeout: frozenset({"--model", "--timeout"}),
+    rdma: frozenset({"--model", "--per-worker", "TEMPLATE"}),
+    cache: frozenset(),
+    variable: _SIZE,
+}
+"""Each check with the options that it rests on and that may be missing, or be no numbers."""

@@ -4,6 +4,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from schemas.kubernetes.masking import shorten
+
+_MESSAGE = 300
+"""Characters of a message, which may repeat what was typed."""
+
 
 class Template(StrEnum):
     """How the pods of a job work together; ``does`` says it in a line."""
@@ -80,4 +85,4 @@ class Refusal(NamedTuple):
 
     def __str__(self) -> str:
         """The refusal for a person."""
-        return f"{self.option}: {self.message}\n  fix: {self.fix}"
+        return f"{self.option}: {shorten(self.message, _MESSAGE)}\n  fix: {self.fix}"

@@ -8,14 +8,13 @@ the same command goes on from there. What is due is asked of the stacks
 import argparse
 import json
 import shlex
-import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from foresite.command import FOUND, OK, UsageError, repository
+from foresite.command import FOUND, OK, UsageError, repository, say, show
 from foresite.commands.up import apply, parse_acknowledgements, select, sound
 from foresite.delivery.allowance import Allowances
 from foresite.delivery.ready import ready
@@ -24,7 +23,7 @@ from foresite.delivery.stack.applied import Commits, Standing, last_record, last
 from foresite.delivery.stack.engine import Engine, EngineError, Record
 from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.vanished import vanished_lines, without_file
-from preview.states.snapshot import GitError
+from preview.states.git import GitError
 from schemas.facts.site import Site
 from schemas.load import site_names
 
@@ -157,13 +156,13 @@ def _one(step: Step, words: str, allow: Allowances) -> Step:
                 allow.use(site, since, found.needed_counts)
                 return step._replace(state=State.APPLIED, seconds=outcome.seconds)
     except (UsageError, EngineError, GitError) as error:
-        print(f"foresite: {site}: {error}", file=sys.stderr)
+        say(f"foresite: {site}: {error}")
     return step._replace(state=State.FAILED)
 
 
 def _say(options: argparse.Namespace, text: str) -> None:
     if options.format == "text":
-        print(text, flush=True)
+        show(text, flush=True)
 
 
 def _report(
@@ -183,17 +182,18 @@ def _report(
         ]  # fmt: skip
         resume = _same_command(options) if failed else None
         said = {"commit": head, "sites": sites, "resume": resume, "without_file": gone}
-        print(json.dumps(said, indent=2))
+        show(json.dumps(said, indent=2))
         return code
     if options.plan:
-        print("\n".join(map(str, steps)))
+        show(*map(str, steps))
     counts = [f"{len(names)} {state.value}" for state, names in named.items() if names]
-    print(f"\n{head[:10]}: {', '.join(counts) or 'there is no site'}")
-    print(end="".join(f"{line}\n" for line in vanished_lines(gone)))
+    show(f"\n{head[:10]}: {', '.join(counts) or 'there is no site'}")
+    for line in vanished_lines(gone):
+        show(line)
     if failed:
         if named[State.NOT_REACHED]:
-            print(f"not reached: {', '.join(named[State.NOT_REACHED])}")
-        print(f"correct the problems above, then continue with: {_same_command(options)}")
+            show(f"not reached: {', '.join(named[State.NOT_REACHED])}")
+        show(f"correct the problems above, then continue with: {_same_command(options)}")
     return code
 
 

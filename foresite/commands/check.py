@@ -9,8 +9,9 @@ from components.making.manifest import Manifest
 from components.making.validation import object_problems
 from components.site import site_objects
 from foresite import parallel
-from foresite.command import FOUND, OK, UsageError, repository
+from foresite.command import FOUND, OK, UsageError, repository, show
 from foresite.judged import Advice, Judged, judge_site, place_problems
+from preview.wrapping import fold, terminal_width
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load
@@ -51,18 +52,35 @@ def run(options: argparse.Namespace) -> int:
     advice = [each for one in examined.values() for each in one.judged.advised]
     hints = [each for one in loaded.values() for each in one.hints]
     scope = Scope.of(loaded, examined)
-    if options.format == "json":
+    if options.format in ("github", "sarif"):
+        _annotate(options.format, [*problems, *hints], advice)
+    if options.format == "github":
+        show(str(scope), _counted(loaded, problems))
+    elif options.format == "json":
         more = {
             "hints": [each.as_dict() for each in hints],
             "advice": [each.as_dict() for each in advice],
             "offline": scope._asdict(),
         }
-        print(as_json(loaded, problems, **more))
-    else:
+        show(as_json(loaded, problems, **more))
+    elif options.format == "text":
         lines = [] if problems else [each.line for each in examined.values()]
         lines += [*hint_lines(hints), *advice_lines(advice), str(scope)]
-        print(as_text(loaded, problems, lines))
+        show(fold(as_text(loaded, problems, lines), terminal_width()))
     return FOUND if problems else OK
+
+
+def _annotate(form: str, found: Iterable[Problem], advice: Iterable[Advice]) -> None:
+    """Print what is found for whoever shows it beside the files."""
+    from foresite.annotations import Note, as_sarif, as_workflow_commands
+
+    notes = [Note("note" if each.code.hint else "error", each.code.value, each) for each in found]
+    notes += [Note("warning", each.rule, each.as_problem()) for each in advice]
+    if form == "sarif":
+        show(as_sarif(notes))
+    else:
+        for line in as_workflow_commands(notes):
+            show(line)
 
 
 def examine(site: Site, objects: Mapping[str, Sequence[Manifest]] | None = None) -> Examined:
@@ -136,11 +154,20 @@ def as_json(loaded: dict[str, Loaded], problems: Iterable[Problem], **more: Any)
     return json.dumps({"sites": list(loaded), "problems": found, **more}, indent=2)
 
 
+def show_problems(form: str, loaded: dict[str, Loaded], problems: list[Problem]) -> None:
+    """Print the problems that keep a command from its work."""
+    show((as_json if form == "json" else as_text)(loaded, problems))
+
+
 def as_text(loaded: dict[str, Loaded], problems: list[Problem], lines: Sequence[str] = ()) -> str:
     """The report for a person: each problem, other ``lines``, then one line that counts."""
-    counts = _count(len(problems), "problem") if problems else "no problem"
-    last = "\n".join([*lines, f"{_count(len(loaded), 'site')} checked: {counts}"])
+    last = "\n".join([*lines, _counted(loaded, problems)])
     return "\n\n".join([*map(str, problems), last])
+
+
+def _counted(loaded: dict[str, Loaded], problems: list[Problem]) -> str:
+    counts = _count(len(problems), "problem") if problems else "no problem"
+    return f"{_count(len(loaded), 'site')} checked: {counts}"
 
 
 def hint_lines(hints: Iterable[Problem]) -> Iterator[str]:

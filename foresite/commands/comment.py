@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from foresite.command import OK, UsageError
+from foresite.command import OK, UsageError, show
 from foresite.github import GitHub, GitHubError, connect, read_event
 
 MAX_BYTES = 60_000
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
             if pull and pull.changes_reports:
                 body = _not_shown(body, pull.number)
         if number is None:
-            print("no open pull request has this head any more: no comment is written")
+            show("no open pull request has this head any more: no comment is written")
             return OK
         comment = github.patiently(lambda: _put(github, number, body, options.author))
     except GitHubError as error:
@@ -102,10 +102,10 @@ def _put(github: GitHub, number: int, body: str, author: str) -> dict[str, Any]:
 
 
 def _report(comment: dict[str, Any], author: str) -> None:
-    print(comment["html_url"])
+    show(comment["html_url"])
     login = comment["user"]["login"]
     if login != author:
-        print(f"the author is {login}: the next run finds the comment with --author {login}")
+        show(f"the author is {login}: the next run finds the comment with --author {login}")
 
 
 def _pull(github: GitHub, event: dict[str, Any]) -> _Pull | None:

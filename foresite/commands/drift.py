@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from foresite.command import FAILED, FOUND, OK, UsageError, repository
+from foresite.command import FAILED, FOUND, OK, UsageError, repository, show
 from foresite.commands.up import sound
 from foresite.delivery.differences import HAS, NEVER, Difference, differences
 from foresite.delivery.servers.probe import Need, probe
@@ -18,7 +18,7 @@ from foresite.delivery.stack.applied import Commits, last_record
 from foresite.delivery.stack.engine import EngineError, Record
 from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import expected_objects, read
-from preview.states.snapshot import GitError
+from preview.states.git import GitError
 from schemas.facts.site import Site
 
 
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         return FAILED
     commits = _commits(root)
     looks = [_look(root, site, commits, trial=options.trial) for site in sites]
-    print(_as_json(looks) if options.format == "json" else "\n".join(map(_as_text, looks)))
+    show(_as_json(looks) if options.format == "json" else "\n".join(map(_as_text, looks)))
     if any(look.failed for look in looks):
         return FAILED
     return FOUND if any(look.differences for look in looks) else OK

@@ -8,8 +8,8 @@ from typing import Any
 
 from components.making.manifest import Manifest
 from components.trace import Carriers, carriers
-from foresite.command import FOUND, OK, UsageError, repository
-from foresite.commands.check import as_json, as_text
+from foresite.command import FOUND, OK, UsageError, repository, show
+from foresite.commands.check import show_problems
 from schemas.load import catalogue_of, load_site
 from schemas.model.primitives import Model
 from schemas.resolve import Meaning, UnknownPathError, resolve
@@ -23,8 +23,7 @@ def run(options: argparse.Namespace) -> int:
     root = repository(options)
     loaded = load_site(root, options.site)
     if loaded.site is None or loaded.document is None:
-        show = as_json if options.format == "json" else as_text
-        print(show({loaded.name: loaded}, list(loaded.problems)))
+        show_problems(options.format, {loaded.name: loaded}, list(loaded.problems))
         return FOUND
     hosts = (root / "sites" / f"{options.site}.hosts.csv").read_text(encoding="utf-8")
     try:
@@ -32,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     except UnknownPathError as error:
         raise UsageError(str(error)) from None
     found = _carriers(loaded.site, meaning)
-    print(_as_json(meaning, found) if options.format == "json" else _as_text(meaning, found))
+    show(_as_json(meaning, found) if options.format == "json" else _as_text(meaning, found))
     return OK
 
 

@@ -5,18 +5,28 @@ Without a template it says what there is to choose from.
 
 import argparse
 import json
-import sys
+import re
+from collections.abc import Collection, Iterator
 
 from components.making.manifest import Json
+from components.training.checks import choice, refusals
 from components.training.examples import documents
-from components.training.made import Made, make
+from components.training.made import Made, make_job
 from components.training.request import JobRequest, Refusal, Template
-from foresite.command import FOUND, OK, repository
-from foresite.commands.check import as_json, as_text
+from components.training.setting import Setting
+from foresite.command import FAILED, FOUND, OK, repository, say, show
+from foresite.commands.check import show_problems
 from schemas.facts.site import Site
+from schemas.kubernetes.masking import shorten
 from schemas.load import load_site
-from schemas.model.nearest import nearest
 from schemas.model.scheduling import DEFAULT_SCHEDULER
+
+_NUMBERS = ("workers", "per_worker", "servers", "timeout")
+_NEEDED = {
+    "model": "the accelerator model of the job",
+    "workers": "the number of workers",
+    "image": "the image of the workers",
+}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -24,54 +34,71 @@ def run(options: argparse.Namespace) -> int:
     loaded = load_site(repository(options), options.site)
     form = options.format
     if loaded.site is None:
-        show = as_json if form == "json" else as_text
-        print(show({loaded.name: loaded}, list(loaded.problems)))
+        show_problems(form, {loaded.name: loaded}, list(loaded.problems))
         return FOUND
     if loaded.site.file.decommission is not None:
         refused = [Refusal("SITE", f"{loaded.site.name} is decommissioned", "choose another site")]
-        print(_as_problems(refused) if form == "json" else str(refused[0]))
+        show(_as_problems(refused) if form == "json" else str(refused[0]))
         return FOUND
-    if options.template is None:
+    unread = [*_numbers(options), *(Refusal(*each) for each in getattr(options, "unknown", ()))]
+    if options.template is None and not unread:
         chosen = choices(loaded.site)
-        print(json.dumps(chosen, indent=2) if form == "json" else _as_lines(chosen))
+        show(json.dumps(chosen, indent=2) if form == "json" else _as_lines(chosen))
         return OK
-    made = _make_job(loaded.site, options)
+    made = _make_job(loaded.site, options, unread)
     if isinstance(made, Made):
         if form == "json":
             # A List has no place for them, and kubectl is to take what is printed.
-            print(*made.notes, sep="\n", file=sys.stderr)
-            print(_as_list(made), end="")
+            say("\n".join(made.notes))
+            show(_as_list(made), end="")
         else:
-            print(documents(*made), end="")
+            show(documents(*made), end="")
         return OK
-    print(_as_problems(made) if form == "json" else "\n\n".join(map(str, made)))
-    return FOUND
+    show(_as_problems(made) if form == "json" else "\n\n".join(map(str, made)))
+    return FAILED if unread else FOUND
 
 
-def _make_job(site: Site, options: argparse.Namespace) -> Made | list[Refusal]:
+def _make_job(
+    site: Site, options: argparse.Namespace, unread: list[Refusal]
+) -> Made | list[Refusal]:
+    """The job, or all that is wrong with the call besides what could not be read; a stand-in takes
+    the place of what is missing, so that the rest is judged too."""
     templates = {each.value: each for each in Template}
-    missing = [
-        Refusal(option, f"{option} is missing: {what}", f"write {option}")
-        for option, given, what in (
-            ("--model", options.model, "the accelerator model of the job"),
-            ("--workers", options.workers, "the number of workers"),
-            ("--image", options.image, "the image of the workers"),
-        )
-        if given is None
-    ]
-    template = templates.get(options.template)
-    if template is None:
-        near = nearest(options.template, templates)
-        fix = f"write {near}" if near else f"write one of {', '.join(templates)}"
-        missing.insert(0, Refusal("TEMPLATE", f"there is no template {options.template}", fix))
-    if missing or template is None:
-        return missing
+    wrong = [*_missing(options, templates), *unread]
+    unknown = {each.option for each in wrong}
     fields = {
-        field: getattr(options, field)
+        field: value
         for field in JobRequest.__dataclass_fields__
         if field not in ("template", "command")
+        and (value := getattr(options, field)) is not None
+        and _option(field) not in unknown
     }
-    return make(site, JobRequest(template=template, command=tuple(options.words), **fields))
+    fields |= {field: int(fields[field]) for field in _NUMBERS if field in fields}
+    fields = {"model": "", "workers": 1, "image": "", **fields}
+    template = templates.get(options.template, Template.ALL_REDUCE)
+    setting = Setting(site, JobRequest(template=template, command=tuple(options.words), **fields))
+    return [*wrong, *refusals(setting, unknown)] if wrong else make_job(setting)
+
+
+def _option(field: str) -> str:
+    return f"--{field.replace('_', '-')}"
+
+
+def _missing(options: argparse.Namespace, templates: Collection[str]) -> Iterator[Refusal]:
+    word = options.template
+    if word not in templates:
+        message = "it is missing" if word is None else f"there is no template {word}"
+        yield Refusal("TEMPLATE", message, choice(word or "", templates))
+    for field, what in _NEEDED.items():
+        if getattr(options, field) is None:
+            yield Refusal(_option(field), f"it is missing: {what}", f"write {_option(field)}")
+
+
+def _numbers(options: argparse.Namespace) -> Iterator[Refusal]:
+    for field in _NUMBERS:
+        given = getattr(options, field)
+        if given is not None and not re.fullmatch("-?[0-9]{1,9}", given):
+            yield Refusal(_option(field), f"{shorten(given)} is no whole number", "write one")
 
 
 def choices(site: Site) -> Json:

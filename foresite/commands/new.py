@@ -12,7 +12,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from foresite.command import OK, UsageError, repository
+from foresite.command import OK, UsageError, repository, show
 from schemas.kubernetes.masking import shorten
 from schemas.load import load_site, site_names
 from schemas.model.codes import Code
@@ -135,9 +135,9 @@ def _report(options: argparse.Namespace, files: list[str], root: Path, site: str
     problems = load_site(root, site).problems
     if options.format == "json":
         left = [problem.as_dict() for problem in problems]
-        print(json.dumps({"files": files, "to_write": left}, indent=2))
+        show(json.dumps({"files": files, "to_write": left}, indent=2))
         return
-    print("\n".join(f"written: {name}" for name in files))
-    print("\nvalues to write before `foresite check` passes:")
+    show(*(f"written: {name}" for name in files))
+    show("\nvalues to write before `foresite check` passes:")
     for each in problems:
-        print(f"  {each.file}:{each.line}:{each.column}: {each.path or each.message}")
+        show(f"  {each.file}:{each.line}:{each.column}: {each.path or each.message}")

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from components.effects.vocabulary import Action
 from components.making.manifest import Manifest, Target
-from foresite.command import FAILED, FOUND, OK, UsageError, repository
+from foresite.command import FAILED, FOUND, OK, UsageError, repository, show
 from foresite.commands.up import sound
 from foresite.delivery.servers.probe import Need, probe
 from foresite.delivery.stack.applied import Commits, last_record
@@ -32,7 +32,8 @@ from foresite.delivery.stack.live import (
     run_json,
 )
 from preview.report.phrase import visible
-from preview.states.snapshot import GitError, at, commit_of
+from preview.states.git import GitError, commit_of
+from preview.states.snapshot import at
 from preview.survey import survey
 from schemas.facts.site import Site
 
@@ -88,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(text, encoding="utf-8")
-    print(text, end="")
+    show(text, end="")
     if any(each.failed for each in opinions):
         return FAILED
     return FOUND if any(e.refused or e.ours != e.theirs for e in opinions) else OK

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Iterable
 
 from foresite.command import FOUND, OK, UsageError, repository
-from foresite.commands.check import as_json, as_text
+from foresite.commands.check import show_problems
 from foresite.delivery.recovery.examined import (
     DamagedError,
     Examined,
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     loaded = load(root, [options.site])
     (found,) = loaded.values()
     if (site := found.site) is None:
-        print((as_json if options.format == "json" else as_text)(loaded, list(found.problems)))
+        show_problems(options.format, loaded, list(found.problems))
         return FOUND
     try:
         allow = parse_allowances(options.allow, "").get(REMOVE, 0)

@@ -15,10 +15,11 @@ from components.making.dump import dump_all
 from components.making.manifest import Manifest
 from components.site import site_objects
 from foresite import parallel
-from foresite.command import FOUND, OK, UsageError, repository
-from foresite.commands.check import Examined, as_json, as_text, examine, findings
+from foresite.command import FOUND, OK, UsageError, repository, show
+from foresite.commands.check import Examined, examine, findings, show_problems
 from foresite.scratch import clear, put, scratch
 from schemas.facts.site import Site
+from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load
 from schemas.model.problem import Problem
 
@@ -30,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     loaded = load(repository(options), options.sites or None)
     rendered, problems = _render(loaded)
     if problems:
-        print((as_json if options.format == "json" else as_text)(loaded, problems))
+        show_problems(options.format, loaded, problems)
         return FOUND
     for site, files in rendered.items():
         write(options.out / site, files)
@@ -125,15 +126,15 @@ def _listed_files(index: Path) -> list[str]:
 def _report(options: argparse.Namespace, rendered: dict[str, dict[str, str]]) -> None:
     if options.format == "json":
         listed = {site: list(files) for site, files in rendered.items()}
-        print(json.dumps({"out": str(options.out), "sites": listed}, indent=2))
+        show(json.dumps({"out": str(options.out), "sites": listed}, indent=2))
         return
     for site, files in rendered.items():
         index = json.loads(files[INDEX])["files"]
         count = sum(entry["objects"] for entry in index.values())
-        print(f"{options.out / site}: {count} objects in {len(index)} files")
+        show(f"{shorten(str(options.out / site), 300)}: {count} objects in {len(index)} files")
         folders: dict[str, int] = {}
         for path, entry in index.items():
             folder = str(Path(path).parent)
             folders[folder] = folders.get(folder, 0) + entry["objects"]
         for folder, number in folders.items():
-            print(f"  {folder}: {number} objects")
+            show(f"  {folder}: {number} objects")

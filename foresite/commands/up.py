@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from components.making.manifest import Manifest
-from foresite.command import FAILED, FOUND, OK, UsageError, repository, say
-from foresite.commands.check import all_problems, as_json, as_text
+from foresite.command import FAILED, FOUND, OK, UsageError, repository, say, show
+from foresite.commands.check import all_problems, show_problems
 from foresite.delivery.ready import Ready, ready
 from foresite.delivery.stack.alone import lock_site
 from foresite.delivery.stack.engine import Engine, complaint
@@ -53,7 +53,7 @@ def sound(root: Path, names: Sequence[str], form: str) -> list[Site] | None:
     every = (problem for each in loaded.values() for problem in all_problems(each))
     problems = list(dict.fromkeys(every))  # a file that two sites share has its faults once
     if problems:
-        print((as_json if form == "json" else as_text)(loaded, problems))
+        show_problems(form, loaded, problems)
         return None
     return [each.site for each in loaded.values() if each.site is not None]
 
@@ -81,15 +81,15 @@ def _preview(engine: Engine, site: Site, allow: Mapping[str, int]) -> int:
     found = ready(engine, site)
     code = engine.follow(
         ["preview", "--stack", engine.stack, "--non-interactive", "--color", "never",
-         *engine.policies], print,
+         *engine.policies], show,
     )  # fmt: skip
-    print("\n".join(found.report_lines()))
+    show(*found.report_lines())
     if code != 0:
         return FAILED
     try:
         found.guard(allow)
     except UsageError as error:
-        print(f"`foresite up` would refuse this: {error}")
+        show(f"`foresite up` would refuse this: {error}")
         return FOUND
     return OK
 
@@ -133,10 +133,9 @@ def _report(options: argparse.Namespace, engine: Engine, site: Site, outcome: Ou
         following = [" ".join(filter(None, each.key)) for each in later]
         report = {"site": site.name, "objects": counts, "following": following,
                   "left_behind": left, "seconds": seconds}  # fmt: skip
-        print(json.dumps(report, indent=2))
+        show(json.dumps(report, indent=2))
         return
-    print("\n".join(_summary(site, counts, later, left, seconds)))
-    print("\n".join(_what_next(options, engine, site)))
+    show(*_summary(site, counts, later, left, seconds), *_what_next(options, engine, site))
 
 
 def _summary(

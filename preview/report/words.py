@@ -34,6 +34,17 @@ _VERBS = {
     Impact.ADD: "adds",
 }
 
+VERDICTS = {
+    Impact.REMOVE: "removed",
+    Impact.UNKNOWN: "cannot be predicted",
+    Impact.REIMAGE: "re-imaged",
+    Impact.REBOOT: "rebooted",
+    Impact.DRAIN: "drained",
+    Impact.POD_RESTART: "pods restart",
+    Impact.ADD: "added",
+}
+"""The same as what becomes of hosts, for a table."""
+
 WIPED = "wiped without a drain, and not installed again"
 """The meaning of a host's removal if its whole cluster is deleted."""
 CHECKED = (
@@ -76,9 +87,25 @@ def duration(hours: float) -> str:
 
 
 def takes(plan: PoolPlan) -> str:
-    """How long a pool's rollout takes."""
-    drains = f" plus up to {duration(plan.drain_hours)} of drains" if plan.drain_hours else ""
-    return duration(plan.hours) + drains
+    """How long a pool's rollout takes, with its wait for the control plane."""
+    drains = plan.drain_hours + plan.wait_drain_hours
+    more = f" plus up to {duration(drains)} of drains" if drains else ""
+    return duration(plan.hours + plan.wait_hours) + more
+
+
+def spans(plan: PoolPlan) -> tuple[float, float]:
+    """Hours until a pool's rollout begins at the latest, and hours that it takes at most."""
+    return plan.wait_hours + plan.wait_drain_hours, plan.hours + plan.drain_hours
+
+
+def installed_after(site: SitePreview) -> float:
+    """Hours until all pools of a new site are installed."""
+    return max((each.begins + each.hours for each in site.installations), default=0.0)
+
+
+def which(at_most: int, hosts: int) -> str:
+    """The words for hosts of which Git does not say all."""
+    return "Git does not say which" if at_most < hosts else "Git does not say whether"
 
 
 def together(ledgers: Iterable[Ledger]) -> list[Ledger]:

@@ -206,7 +206,6 @@ def test_a_name_that_no_terminal_can_show_is_shown_escaped(root: Path) -> None:
 
 def test_calls_that_mean_nothing_are_2(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (
-        [],
         ["chekc"],
         ["check", "--fromat", "json"],
         ["check", "--format", "yaml"],
@@ -219,14 +218,6 @@ def test_calls_that_mean_nothing_are_2(capsys: pytest.CaptureFixture[str]) -> No
         said = capsys.readouterr()
         assert said.out == ""
         assert "usage: foresite" in said.err
-
-
-@pytest.mark.parametrize("command", ["check", "render", "new", "explain", "up"])
-def test_each_command_says_what_it_is_for(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert usage(command, "--help") == OK
-    assert "--format" in capsys.readouterr().out
-    assert usage("--help") == OK
-    assert command in capsys.readouterr().out
 
 
 # --- the repository -------------------------------------------------------------------------------

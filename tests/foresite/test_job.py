@@ -211,11 +211,38 @@ def test_a_site_with_problems_gives_no_job(
     assert "write lab-1" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [["--workers", "many"], ["--nosuch"], ["--format", "text"]])
-def test_a_call_that_cannot_be_read_is_no_finding(arguments: list[str]) -> None:
+def test_a_call_that_cannot_be_read_is_no_finding(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["--workers", "many"], ["--nosuch"], ["--timeout", "1.5"]):
+        assert job(*right(), *arguments) == FAILED
+        said = capsys.readouterr().out
+        assert said.startswith(f"{arguments[0]}: ")
+        assert "apiVersion" not in said
+    assert job("--nosuch") == FAILED
     with pytest.raises(SystemExit) as ended:
-        job(*right(), *arguments)
+        job(*right(), "--format", "text")
     assert ended.value.code == FAILED
+
+
+def test_all_wrong_options_are_reported_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also those that argparse or a missing option would keep from being looked at."""
+    wrong = [
+        *("all-reduc", "--workers", "many", "--per-worker", "0", "--team", "nosuch"),
+        *("--model", "v100", "--cpu", "x", "--nmae", "a", "--name", "A\nB", "--priority", "p"),
+        *("--cache", "nosuch", "--rdma", "--format", "json"),
+    ]
+    assert job(*wrong) == FAILED
+    problems = json.loads(capsys.readouterr().out)["problems"]
+    assert {each["option"] for each in problems} == {
+        *("TEMPLATE", "--image", "--workers", "--nmae", "--team", "--per-worker", "--model"),
+        *("--cpu", "--name", "--priority", "--cache"),
+    }
+    assert len(problems) == 11
+    assert next(each["fix"] for each in problems if each["option"] == "--nmae") == (
+        "did you mean --name?"
+    )
+    assert job(*wrong[:-2]) == FAILED
+    said = capsys.readouterr().out
+    assert said.count("  fix: ") == len(said.split("\n\n")) == 11
 
 
 def test_nothing_of_pulumi_is_loaded() -> None:

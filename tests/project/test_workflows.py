@@ -174,7 +174,7 @@ def test_what_a_workflow_calls_is_a_command_with_these_options(arguments: list[s
 
 def test_each_step_of_the_way_is_called() -> None:
     called = {arguments[0] for arguments in ours()}
-    assert called == {"request", "preview", "comment", "opinion", "apply", "drift"}
+    assert called == {"check", "request", "preview", "comment", "opinion", "apply", "drift"}
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)

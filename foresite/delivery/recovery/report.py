@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, field
 
+from foresite.command import show
 from foresite.delivery.recovery.explained import Step
 
 
@@ -40,16 +41,16 @@ class Report:
 
     def _print(self, text: str) -> None:
         if self.form == "text":
-            print(text, flush=True)
+            show(text, flush=True)
 
     def end(self, verdict: str) -> None:
         """The last line, or everything."""
         if self.form == "text":
-            print(f"{self.site}: {verdict}", flush=True)
+            show(f"{self.site}: {verdict}", flush=True)
             return
         whole = {
             "site": self.site, "found": self.found, "done": self.done,
             "next": [each._asdict() for each in self.steps], "left": self.left,
             "orphans": self.orphans, "verdict": verdict,
         }  # fmt: skip
-        print(json.dumps(whole, indent=2))
+        show(json.dumps(whole, indent=2))

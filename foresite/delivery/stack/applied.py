@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from foresite.delivery.stack.engine import Engine, EngineError, Record, complaint
 from preview.states.fleet import changed_sites, differing
-from preview.states.snapshot import GitError, at, changed_files, commit_of, work_tree
+from preview.states.git import GitError, changed_files, commit_of
+from preview.states.snapshot import at, work_tree
 
 PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "uv.lock")
 """Paths of the program that registers the objects, besides the site's own data."""

@@ -1,8 +1,8 @@
 """The policies as the engine runs them: which pack, and whether the language host can run one."""
 
-import sys
 from pathlib import Path
 
+from foresite.command import say
 from tools.toolchain import Tools, parts
 
 _HOST = "pulumi-language-python"
@@ -18,8 +18,5 @@ def pack_of(root: Path, tools: Tools | None = None) -> Path | None:
     host = tools[_HOST] if tools else None
     if host is None or parts()[_HOST].accepts(host.version):
         return pack
-    print(
-        f"the policy pack is not run by {host.name} {host.version}; the same rules passed offline",
-        file=sys.stderr,
-    )
+    say(f"the policy pack is not run by {host.name} {host.version}; the same rules passed offline")
     return None
