@@ -4,6 +4,7 @@ What the preview says may be less exact ("at most 2 of these hosts"), never safe
 never wider than the widest play.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ KINDS = {
     ("remove",): "are not installed again",
     ("add",): "become a Machine",
 }
+FOR_EVER = re.compile(r"for ever|forever|do not come back|waits? (for|until)|without a machine")
 Report = Mapping[str, Any]
 Ways = tuple[Mapping[str, str], ...]
 """Outcomes by host of one play, in all ways to say them."""
@@ -26,17 +28,21 @@ UNSEEN = ("reboot", "drain", "unknown")
 """What only hosts get that are not healthy or not up to date to begin with; the model has none."""
 
 
-def settled(found: Play, before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
-    """The outcome of each host where a free host that takes the place of another of its pool counts
-    as that one: Git has no name for the hosts that are free, so both ways to say it are right.
-
-    ``before`` and ``after`` are the pools of hosts.
-    """
+def settled(
+    found: Play, before: Mapping[str, str], after: Mapping[str, str], zones: Mapping[str, str]
+) -> dict[str, str]:
+    """The outcome of each host where a free host that takes the place of another of its group
+    counts as that one: Git has no name for the hosts that are free, so both ways to say it are
+    right. ``before`` and ``after`` are the pools of hosts."""
     hosts = dict(found.hosts)
-    for pool in set(after.values()):
-        wiped = [each for each in sorted(after) if hosts[each] == "remove"
-                 and before.get(each) == after[each] == pool]  # fmt: skip
-        taken = [each for each in sorted(after) if hosts[each] == "add" and after[each] == pool]
+    parts: dict[object, list[str]] = defaultdict(list)
+    for name in sorted(after):
+        parts[after[name], zones.get(name)].append(name)
+    for mine in parts.values():
+        wiped = [
+            each for each in mine if hosts[each] == "remove" and before.get(each) == after[each]
+        ]
+        taken = [each for each in mine if hosts[each] == "add"]
         for old, new in zip(wiped, taken, strict=False):
             hosts[old], hosts[new] = "re-image", "none"
     return hosts
@@ -57,37 +63,63 @@ def compare_hosts(
     plays: Sequence[Ways],
     pods: Sequence[set[str]],
     zones: Mapping[str, str],
+    stops: bool,
 ) -> Iterator[str]:
-    """The verdicts of hosts; ``pods`` are the hosts of each play on which pods restart."""
+    """The verdicts of hosts; ``pods`` are the hosts of each play on which pods restart, ``stops``
+    is true where a MachineDeployment is refused: whether its hosts are installed again is then
+    not the controllers' matter."""
+    yield from _compare_limits(report, plays)
+    kinds = {LOST: KINDS[LOST]} if stops else KINDS
     for key, hosts in groups(report, zones):
         if key[1] in UNSEEN:
             continue
         what = f"{len(hosts)} of pool {key[0]} ({hosts[0]}…): {key[1]}"
         what += "" if key[2] is None else f" at most {key[2]}, rest {key[3]} {key[4] or ''}"
-        yield from (f"{what}: {each}" for each in _compare_group(key, hosts, plays, pods))
+        found = _compare_group(key, hosts, plays, pods, kinds)
+        yield from (f"{what}: {each}" for each in found)
 
 
-def _said(key: Group, hosts: Sequence[str]) -> dict[str, int]:
-    """Hosts at most, by what is said of them."""
+def _compare_limits(report: Report, plays: Sequence[Ways]) -> Iterator[str]:
+    """Hosts that have one limit together, as each may be the one."""
+    limits: dict[int, list[Report]] = defaultdict(list)
+    for each in report["hosts"]:
+        if each.get("limit") is not None:
+            limits[each["limit"]].append(each)
+    for hosts in limits.values():
+        said = hosts[0]["together"]
+        names = {each["host"]: LOST if each["impact"] in LOST else ("add",) for each in hosts}
+        seen = [[sum(way[host] in names[host] for host in names) for way in each] for each in plays]
+        if not max(map(min, seen)) <= said <= max(map(max, seen)):
+            kind = _kind(said < max(map(min, seen)))
+            yield f"{kind}: {max(map(max, seen))} of {min(names)}… together, {said} are said"
+
+
+def _said(key: Group, hosts: Sequence[str], least: bool) -> dict[str, int]:
+    """Hosts at most, by what is said of them; the least of it where parts exclude each other."""
     _, impact, at_most, rest, rest_at_most = key
     said = defaultdict(int, {impact: len(hosts) if at_most is None else at_most})
     if at_most is not None:
-        said[rest] += len(hosts) if rest_at_most is None else min(rest_at_most, len(hosts))
+        others = max(len(hosts) - at_most, 0) if least else len(hosts)
+        said[rest] += others if rest_at_most is None else min(rest_at_most, others)
     said.pop("none", None)
     return said
 
 
 def _compare_group(
-    key: Group, hosts: Sequence[str], plays: Sequence[Ways], pods: Sequence[set[str]]
+    key: Group,
+    hosts: Sequence[str],
+    plays: Sequence[Ways],
+    pods: Sequence[set[str]],
+    kinds: Mapping[tuple[str, ...], str],
 ) -> Iterator[str]:
-    said = _said(key, hosts)
-    for names, kind in KINDS.items():
+    said, surely_said = _said(key, hosts, False), _said(key, hosts, True)
+    for names, kind in kinds.items():
         seen = [[sum(way[host] in names for host in hosts) for way in each] for each in plays]
         bound = min(sum(said[each] for each in names), len(hosts))
         surely, perhaps = max(map(min, seen)), max(map(max, seen))
         if names != ("add",) and surely > bound:
             yield f"UNSAFE: {surely} {kind}, and {bound} are said"
-        elif perhaps < bound:
+        elif perhaps < min(sum(surely_said[each] for each in names), len(hosts)):
             yield f"WIDE: {perhaps} {kind}, and {bound} are said"
         elif key[2] is None and key[1] in names and min(map(max, seen)) < len(hosts):
             yield f"WIDE: {min(map(max, seen))} to {perhaps} {kind}, and all are said"
@@ -175,9 +207,12 @@ def _worst(found: Play, mine: set[str]) -> int:
     )
 
 
-def compare_waits(text: str, plays: Sequence[Play]) -> Iterator[str]:
+def compare_waits(report: Report, plays: Sequence[Play]) -> Iterator[str]:
+    """Machines that never come are said by words: of a plan that is stuck, or of a reason."""
     waits = {name for each in plays for name, figures in each.figures.items() if figures.waits}
-    if waits and "wait" not in text:
+    words = " ".join(each["why"] for each in report["reasons"])
+    stuck = any(each["stuck"] for each in report["plans"])
+    if waits and not stuck and not FOR_EVER.search(words):
         yield f"UNSAFE: Machines of {', '.join(sorted(waits))} wait for ever, and nothing says so"
 
 

@@ -146,7 +146,8 @@ def _apply(world: World, base: Bodies, head: Bodies, refused: set[str], chance: 
     """What an ``up`` creates and changes; what is refused stays as it is."""
     for name, body in bare_metal(head).items():
         if name not in world.hosts:
-            world.hosts[name] = Host(name, {}, clock=chance.steps(INSPECT))
+            clock = 1 if chance.chosen > 0 else chance.steps(INSPECT)
+            world.hosts[name] = Host(name, {}, clock=clock)
         if name not in refused:
             world.hosts[name].labels = body["metadata"]["labels"]
     world.control = control_plane(head)

@@ -19,7 +19,7 @@ from tests.preview.simulator.daemons import restarts
 from tests.preview.simulator.edits import EDITS
 from tests.preview.simulator.play import play
 from tests.preview.simulator.sites import NAME, State, draw_site
-from tests.preview.simulator.world import Bodies, by_name
+from tests.preview.simulator.world import Bodies, by_name, refused_deployments
 
 PAIRS = 0.4
 """Share of the changes that are two edits."""
@@ -114,7 +114,8 @@ class Bench:
         plays = play(before, after)
         old, new = change.base.pools_of_hosts(), change.head.pools_of_hosts()
         old = {name: renamed(old, new).get(pool, pool) for name, pool in old.items()}
-        hosts = [(each.hosts, compare.settled(each, old, new)) for each in plays]
+        zones = change.base.single_zones() | change.head.single_zones()
+        hosts = [(each.hosts, compare.settled(each, old, new, zones)) for each in plays]
         pods = restarts(before, after)
         if said is None:
             seen = {
@@ -123,12 +124,12 @@ class Bench:
             seen |= pods
             return [f"UNSAFE: {sorted(seen)} change, and nothing is said"] if seen else []
         (control,) = (each["name"] for each in change.head.pools if "role" in each)
+        stops = bool(refused_deployments(before, after))
         models = change.head.models() | change.base.models()
-        zones = change.base.single_zones() | change.head.single_zones()
         return [
-            *compare.compare_hosts(said, hosts, [each.ran & pods for each in plays], zones),
+            *compare.compare_hosts(said, hosts, [each.ran & pods for each in plays], zones, stops),
             *compare.compare_counts(said, hosts),
             *compare.compare_plans(said, plays, control),
             *compare.compare_capacity(said, plays, models),
-            *compare.compare_waits(json.dumps(said), plays),
+            *compare.compare_waits(said, plays),
         ]
