@@ -209,7 +209,8 @@ def _refusals(change: SiteChange) -> tuple[Problem, ...]:
     for each in change.changes.values():
         if each.after is not None:
             objects.setdefault(each.component, []).append(each.after)
-    return tuple(object_problems(source.site_of(change.after), objects))
+    found = object_problems(source.site_of(change.after), objects)
+    return tuple(problem for _, problem in found)
 
 
 def _side(side: Input | None, made: Mapping[str, Objects] | None) -> Side | None:

@@ -33,8 +33,11 @@ def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
     first = next((plan for plan in found if _is_control_plane(site, plan)), None)
     if first is None or not _upgrades(site):
         return tuple(found)
-    wait = {"wait_hours": first.hours, "wait_drain_hours": first.drain_hours}
-    return tuple(plan if plan is first else plan._replace(**wait) for plan in found)
+    wait, drains = first.hours, first.drain_hours
+    return tuple(
+        plan if plan is first else plan._replace(wait_hours=wait, wait_drain_hours=drains)
+        for plan in found
+    )
 
 
 def _is_control_plane(site: SiteChange, plan: PoolPlan) -> bool:

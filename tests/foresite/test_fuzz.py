@@ -131,9 +131,8 @@ def judge(*arguments: str) -> None:
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The path of each value in plain data."""
     found = [path] if path else []
-    items = value.items() if isinstance(value, dict) else ()
-    items = enumerate(value) if isinstance(value, list) else items
-    for key, item in items:
+    keys = value if isinstance(value, dict) else range(len(value) * isinstance(value, list))
+    for key, item in ((key, value[key]) for key in keys):
         found += places(item, (*path, key))
     return found
 
