@@ -58,7 +58,8 @@ def _template() -> Template:
     )
     for name, kind in _KINDS.items():
         found.tests[name] = lambda thing, kind=kind: isinstance(thing, kind)
-    found.filters |= {"plain": plain, "drawings": drawings}
+    found.filters["plain"] = plain
+    found.filters["drawings"] = drawings
     return found.get_template("report.html.j2")
 
 
