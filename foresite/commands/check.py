@@ -3,10 +3,11 @@
 import argparse
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from components.making.manifest import Manifest
-from components.making.validation import object_problems
+from components.making.validation import Placed, object_problems
 from components.site import site_objects
 from foresite import parallel
 from foresite.command import FOUND, OK, UsageError, no_site, repository, show
@@ -27,7 +28,7 @@ class Examined(NamedTuple):
     the API server judges."""
 
     site: str
-    refused: list[Problem]
+    refused: list[Placed]
     judged: Judged
     line: str
     kinds: frozenset[str]
@@ -47,7 +48,9 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(no_site(root))
     sites = [each.site for each in loaded.values() if each.site]
     examined = {each.site: each for each in parallel.each(examine, sites)}
-    every = (each for name, one in loaded.items() for each in findings(one, examined.get(name)))
+    every = (
+        each for name, one in loaded.items() for each in findings(one, examined.get(name), root)
+    )
     problems = list(dict.fromkeys(every))  # a file that two sites share has its faults once
     advice = [each for one in examined.values() for each in one.judged.advised]
     hints = [each for one in loaded.values() for each in one.hints]
@@ -104,16 +107,16 @@ def _expressions(policy: Manifest) -> int:
     return len(found) if isinstance(found, list) else 0
 
 
-def findings(loaded: Loaded, examined: Examined | None) -> list[Problem]:
+def findings(loaded: Loaded, examined: Examined | None, root: Path) -> list[Problem]:
     """The problems of a site: of its files, or else of the objects that come of them."""
     if examined is None:
         return list(loaded.problems)
-    return [*examined.refused, *place_problems(loaded, examined.judged)]
+    return place_problems(loaded, examined.refused, examined.judged, root)
 
 
-def all_problems(loaded: Loaded) -> list[Problem]:
+def all_problems(loaded: Loaded, root: Path) -> list[Problem]:
     """The problems of a site's files, or else those of the objects that would come of them."""
-    return findings(loaded, examine(loaded.site) if loaded.site else None)
+    return findings(loaded, examine(loaded.site) if loaded.site else None, root)
 
 
 class Scope(NamedTuple):

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     loaded = load(root, options.sites or None)
     if not loaded:
         raise UsageError(no_site(root))
-    rendered, problems = _render(loaded)
+    rendered, problems = _render(loaded, root)
     if problems:
         show_problems(options.format, loaded, problems)
         return FOUND
@@ -45,14 +45,18 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _render(loaded: dict[str, Loaded]) -> tuple[dict[str, dict[str, str]], list[Problem]]:
+def _render(
+    loaded: dict[str, Loaded], root: Path
+) -> tuple[dict[str, dict[str, str]], list[Problem]]:
     problems = [problem for each in loaded.values() for problem in each.problems]
     if problems:
         return {}, problems
     sites = [each.site for each in loaded.values() if each.site is not None]
     made = parallel.each(_files, sites)
     problems = [
-        problem for _, examined in made for problem in findings(loaded[examined.site], examined)
+        problem
+        for _, examined in made
+        for problem in findings(loaded[examined.site], examined, root)
     ]
     rendered = {} if problems else {site.name: made[i][0] for i, site in enumerate(sites)}
     return rendered, problems

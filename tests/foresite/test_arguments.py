@@ -221,6 +221,8 @@ def offered(line: str, root: Path = ROOT) -> list[str]:
         ("foresite explain lab-1 pools.lab.hardware.reimage", ["reimage_minutes"]),
         ("foresite explain lab-1 hosts.lab-1-lab-002.ma", ["mac"]),
         ("foresite explain lab-1 nowhere.x", []),
+        ("foresite explain lab-1 pools.lab.spares.", []),
+        ("foresite explain lab-1 region.", []),
         ("foresite job lab-1 param", ["parameter-server"]),
         ("foresite job lab-1 --team ", []),
         ("foresite request --event pyproj", ["pyproject.toml"]),
