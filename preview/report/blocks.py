@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from components.effects.vocabulary import Impact
+from preview.forge import NO_FORGE, Forge
 from preview.report.phrase import Phrase, join_phrases
 from preview.report.scenes import Scene
-from preview.result import NO_FORGE, Forge
 
 
 class Code(NamedTuple):
@@ -54,13 +54,6 @@ class Names(NamedTuple):
 Block = Line | Table | Names
 
 
-class Bar(NamedTuple):
-    """Hosts by impact, worst first, and all hosts: for a picture of the shares."""
-
-    parts: tuple[tuple[Impact, int], ...]
-    total: int
-
-
 class Section(NamedTuple):
     """Blocks under a title; ``kind`` says which section it is."""
 
@@ -78,7 +71,6 @@ class Part(NamedTuple):
     title: Phrase
     says: Phrase
     tone: Impact
-    bar: Bar
     intro: tuple[Line, ...]
     sections: tuple[Section, ...]
     folded: tuple[Section, ...]

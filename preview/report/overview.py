@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from components.effects.vocabulary import Impact
 from preview.report import object_cache
-from preview.report.blocks import Alert, Bar, Head, Line, Part, Report, Room, Row, Section, Table
+from preview.report.blocks import Alert, Head, Line, Part, Report, Room, Row, Section, Table
 from preview.report.changes import differences, objects
 from preview.report.headline import clauses, figures
 from preview.report.phrase import Phrase, join_phrases, prose, value
@@ -152,7 +152,6 @@ def _part(entry: Entry, room: Room, *, drawn: bool) -> Part:
         title=(*sites_named(entry.sites), _STATES.get(site.state, "")),
         says=happening(every),
         tone=site.impact,
-        bar=_bar(site),
         intro=tuple(_intro(entry)),
         sections=tuple(section for section in main if section.blocks),
         folded=tuple(section for section in folded if section.blocks),
@@ -165,10 +164,6 @@ def _intro(entry: Entry) -> Iterable[Line]:
     if len(entry.sites) > 1:
         said = "The same happens in each. Figures and places below are those of "
         yield Line((said, value(entry.site.name)))
-
-
-def _bar(site: SitePreview) -> Bar:
-    return Bar(tuple((each.impact, each.hosts) for each in sum_doings([site])), len(site.hosts))
 
 
 def _each_site(every: Iterable[SitePreview]) -> Section:

@@ -6,11 +6,12 @@ from dataclasses import replace
 import pytest
 
 from components.effects.vocabulary import Impact, Ledger
+from components.machines.installation import Installation
 from preview import report
 from preview.report.drawings import _SIGNS, WIDTH, Drawing, drawings
 from preview.report.scenes import MOST_CELLS, MOST_RACKS, Scene, scene
 from preview.report.sketches import sketch
-from preview.result import HostVerdict, Installation, SitePreview, State
+from preview.result import HostVerdict, SitePreview, State
 from tests.kit.preview_samples import SAMPLES, V100_PLAN, disruptive_site, one, placed, preview
 
 START = re.compile(r"M(-?[0-9.]+) (-?[0-9.]+)")
