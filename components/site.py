@@ -1,5 +1,7 @@
 """The one page that wires a site: which components it has, in which order."""
 
+from dataclasses import replace
+
 from components.accelerators import objects as accelerators
 from components.admission_policies import objects as admission_policies
 from components.effects.vocabulary import Name
@@ -18,6 +20,7 @@ from components.secrets import objects as secrets
 from components.teams import objects as teams
 from components.training import objects as training
 from schemas.facts.site import Site
+from schemas.model.vocabulary import Role
 
 COMPONENTS: dict[str, Component] = {
     each.name: each
@@ -46,9 +49,24 @@ def watch_list(site: Site) -> list[Watched]:
     return [each.watch(site) for each in COMPONENTS.values()]
 
 
+def _in_fixed_order(site: Site) -> Site:
+    """The site with its zones and pools in an order that the file's order is no part of: zones by
+    name; the control plane, then pools as the catalogue lists their hardware, and by name."""
+    hardware = {name: index for index, name in enumerate(site.hardware)}
+    zones = sorted(site.file.zones, key=lambda zone: zone.name)
+    pools = sorted(
+        site.file.pools,
+        key=lambda pool: (pool.role is Role.WORKER, hardware[pool.hardware], pool.name),
+    )
+    if zones == list(site.file.zones) and pools == list(site.file.pools):
+        return site
+    return replace(site, file=site.file.model_copy(update={"zones": zones, "pools": pools}))
+
+
 def site_objects(site: Site) -> dict[str, list[Manifest]]:
     """Every object of a site, by component, in a fixed order; of one that is decommissioned what
     remains of it."""
+    site = _in_fixed_order(site)
     return {name: remaining(site, each.objects(site)) for name, each in COMPONENTS.items()}
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from foresite.command import UsageError
 from preview.objects import Objects, parse
 from preview.states.snapshot import Snapshot
+from schemas.kubernetes.masking import shorten
 
 PACKAGES = ("foresite", "preview", "components", "policies", "schemas")
 _TIME_LIMIT = 600
@@ -30,12 +31,13 @@ def run_with(root: Path, commit: str, arguments: list[str]) -> int:
         if not any((folder / each).exists() for each in _PREVIEWS):
             raise UsageError(f"the code of {commit[:10]} has no preview; leave --code out")
         command = ["foresite", "--root", str(root), *arguments]
-        return subprocess.run(
-            [sys.executable, "-P", "-m", *command],
-            env=_environment(folder),
-            check=False,
-            timeout=_TIME_LIMIT,
-        ).returncode
+        with _bounded(commit):
+            return subprocess.run(
+                [sys.executable, "-P", "-m", *command],
+                env=_environment(folder),
+                check=False,
+                timeout=_TIME_LIMIT,
+            ).returncode
 
 
 def make_objects_with(
@@ -50,14 +52,15 @@ def make_objects_with(
     with _code(side.root, side.commit) as code:
         if not (code / "preview" / "objects.py").exists():
             raise UsageError(f"the code of {side.label} cannot hand over objects: leave --code out")
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "preview.objects", str(folder), *names],
-            env=_environment(code),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_TIME_LIMIT,
-        )
+        with _bounded(side.label):
+            done = subprocess.run(
+                [sys.executable, "-P", "-m", "preview.objects", str(folder), *names],
+                env=_environment(code),
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=_TIME_LIMIT,
+            )
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["no word of why"]
         raise UsageError(f"the code of {side.label} fails: {said[-1]}")
@@ -65,6 +68,15 @@ def make_objects_with(
         return parse(done.stdout)
     except (ValueError, LookupError, TypeError) as error:
         raise UsageError(f"the code of {side.label} hands over no objects: {error}") from None
+
+
+@contextmanager
+def _bounded(state: str) -> Iterator[None]:
+    """Say that the code of a state took too long where it did. Raises UsageError."""
+    try:
+        yield
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"the code of {state} took more than {_TIME_LIMIT} s") from None
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -85,10 +97,12 @@ def _code(root: Path, commit: str) -> Iterator[Path]:
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip()
         raise UsageError(f"the code of {commit[:10]} cannot be read: {said}")
-    with (
-        tempfile.TemporaryDirectory(prefix="foresite-code-") as folder,
-        tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive,
-    ):
-        members = [m for m in archive if m.name.split("/")[0] in PACKAGES]
-        archive.extractall(folder, members, filter="data")
+    with tempfile.TemporaryDirectory(prefix="foresite-code-") as folder:
+        try:
+            with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+                members = [m for m in archive if m.name.split("/")[0] in PACKAGES]
+                archive.extractall(folder, members, filter="data")
+        except (tarfile.TarError, OSError) as error:
+            said = shorten(str(error), 200)
+            raise UsageError(f"the code of {commit[:10]} cannot be unpacked: {said}") from None
         yield Path(folder)

@@ -1,7 +1,8 @@
-"""Gates: losses and growth to acknowledge with a count, and effects that a team forbids.
+"""Gates: losses, growth and whatever else a team wants acknowledged with a count.
 
 ``Foresite-Allow: remove=3`` on a line of its own in the pull request, or the flag, acknowledges
-losses; ``grow=3`` acknowledges growth. No count lets a site pass whose file is gone.
+losses; ``grow=3`` growth; ``reimage=50`` what ``--fail-on reimage>10%`` found, and so on. No count
+lets a site pass whose file is gone.
 """
 
 import re
@@ -9,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from components.effects.vocabulary import Action, Impact
 from preview.result import Gate, Growth, Preview, SitePreview, State
+from schemas.kubernetes.masking import shorten
+from schemas.model.nearest import nearest
 
 REMOVE = "remove"
 GROW = "grow"
-ALLOWABLE = (REMOVE, GROW)
-"""Losses and growth that may be acknowledged, each with a count."""
 VANISHED = "vanished"
 FORBIDDABLE = {
     "drain": (Impact.DRAIN, Impact.REBOOT),
@@ -25,10 +26,15 @@ FORBIDDABLE = {
 REFUSED = "refused"
 """One more value of ``--fail-on``: objects that are refused, at which `pulumi up` would stop."""
 NAMES = (*FORBIDDABLE, REFUSED)
+ALLOWABLE = (REMOVE, GROW, *(name for name in NAMES if name != REMOVE))
+"""What may be acknowledged, each with a count."""
+_OF_HOSTS = ("drain", "reimage", "remove")
+"""Values of ``--fail-on`` that count hosts, so that a share of a site's may be given."""
 MAX_REQUEST = 1_000_000
 """Characters of a pull request's text that are read; what follows acknowledges nothing."""
 _ALLOW = re.compile(r"^Foresite-Allow:[ \t]*([a-z]{1,20})=([0-9]{1,6})[ \t]*\r?$", re.MULTILINE)
 _PAIR = re.compile(r"^([a-z]{1,20})=([0-9]{1,6})$")
+_LIMIT = re.compile(r"^([a-z-]{1,20})(?:>([0-9]{1,2})%)?$")
 
 
 def parse_allowances(flags: Iterable[str], request: str) -> dict[str, int]:
@@ -41,8 +47,8 @@ def parse_allowances(flags: Iterable[str], request: str) -> dict[str, int]:
     for flag in flags:
         match = _PAIR.match(flag)
         if match is None or match[1] not in ALLOWABLE:
-            names = " or ".join(f"{name}=<count>" for name in ALLOWABLE)
-            raise ValueError(f"--allow {flag}: write {names}, such as {REMOVE}=3")
+            names = ", ".join(f"{name}=<count>" for name in ALLOWABLE)
+            raise ValueError(f"--allow {flag}: write one of {names}; such as {REMOVE}=3")
         pairs.append(match.groups())
     pairs += [each for each in _ALLOW.findall(request[:MAX_REQUEST]) if each[0] in ALLOWABLE]
     found: dict[str, int] = {}
@@ -51,14 +57,55 @@ def parse_allowances(flags: Iterable[str], request: str) -> dict[str, int]:
     return found
 
 
-def gates(preview: Preview, allow: Mapping[str, int], forbidden: Iterable[str]) -> tuple[Gate, ...]:
-    """The gates that a change does not pass."""
+def parse_limits(text: str) -> dict[str, int]:
+    """What ``--fail-on`` forbids, by name: the share of a site's hosts in percent up to which it
+    passes, such as 10 for ``reimage>10%``; 0 without a share.
+
+    Raises ValueError for what is none; the message says what to write.
+    """
+    found: dict[str, int] = {}
+    for part in filter(None, (each.strip() for each in text.replace("|", ",").split(","))):
+        match = _LIMIT.match(part.replace(" ", ""))
+        name, share = match.groups() if match else (part, None)
+        if name not in NAMES:
+            near = nearest(name, NAMES)
+            one = f"write one of {', '.join(NAMES)}; for a share of each site's hosts, reimage>10%"
+            hint = f"did you mean {near}?" if near and ">" not in part else one
+            raise ValueError(f"--fail-on {shorten(part)}: {hint}")
+        if share and name not in _OF_HOSTS:
+            raise ValueError(
+                f"--fail-on {shorten(part)}: {name} counts no hosts, so it has no share of them; "
+                f"write {name}"
+            )
+        found[name] = min(found.get(name, 99), int(share or 0))
+    return found
+
+
+def gates(
+    preview: Preview, allow: Mapping[str, int], limits: Mapping[str, int]
+) -> tuple[Gate, ...]:
+    """The gates that a change does not pass; ``limits`` as ``parse_limits`` gives them."""
     return (
         *_vanished_sites(preview),
         *_losses(preview, allow.get(REMOVE, 0)),
         *_growth(preview, allow.get(GROW, 0)),
-        *_forbidden_impacts(preview, forbidden),
+        *_forbidden(preview, allow, limits),
     )
+
+
+def _acknowledge(name: str, count: int) -> str:
+    """How to pass a gate, and who does it."""
+    return (
+        "the author writes this line into the pull request, and an owner of the sites approves it: "
+        f"Foresite-Allow: {name}={count}"
+    )
+
+
+def _who_allows(allow: int) -> str:
+    """How many were acknowledged, as a part of a sentence."""
+    if allow:
+        return f"{allow} are acknowledged in the pull request"
+    return "the pull request acknowledges none"
 
 
 def _vanished_sites(preview: Preview) -> Iterator[Gate]:
@@ -69,8 +116,8 @@ def _vanished_sites(preview: Preview) -> Iterator[Gate]:
             VANISHED,
             f"{_list_sites(sites)} is gone from sites/ and was not decommissioned: nothing would "
             f"be deleted, and no tool would manage {hosts} hosts; no count allows it",
-            "restore the file; to end the site, write decommission: {reason: …} into it, apply "
-            "that, and then remove the file",
+            "the author restores the file; to end the site, write decommission: {reason: …} into "
+            "it, apply that, and then remove the file",
         )
 
 
@@ -78,18 +125,12 @@ def _growth(preview: Preview, allow: int) -> Iterator[Gate]:
     grown = [(site.name, site.growth) for site in preview.sites if site.growth]
     total = sum(each.total for _, each in grown)
     if total > allow:
-        said = (
-            f"{allow} are acknowledged in the pull request"
-            if allow
-            else "the pull request acknowledges none"
-        )
         what = "; ".join(_describe_growth(name, each) for name, each in grown[:5])
         more = f"; and {len(grown) - 5} more sites" if len(grown) > 5 else ""
         yield Gate(
             GROW,
-            f"{what}{more}: more than is usual, and {said}",
-            "if that is intended, write this line in the pull request: Foresite-Allow: "
-            f"{GROW}={total}",
+            f"{what}{more}: more than is usual, and {_who_allows(allow)}",
+            _acknowledge(GROW, total),
         )
 
 
@@ -120,16 +161,10 @@ def _losses(preview: Preview, allow: int) -> Iterator[Gate]:
     total = sum(found.values())
     if total > allow:
         what = ", ".join(_many(count, kind) for kind, count in found.items())
-        said = (
-            f"{allow} are acknowledged in the pull request"
-            if allow
-            else "the pull request acknowledges none"
-        )
         yield Gate(
             REMOVE,
-            f"{what} would be lost, and {said}",
-            "if that is intended, write this line in the pull request: Foresite-Allow: "
-            f"{REMOVE}={total}",
+            f"{what} would be lost, and {_who_allows(allow)}",
+            _acknowledge(REMOVE, total),
         )
 
 
@@ -137,22 +172,58 @@ def _many(count: int, kind: str) -> str:
     return f"{count} {kind.removesuffix('s') if count == 1 and kind == 'hosts' else kind}"
 
 
-def _forbidden_impacts(preview: Preview, forbidden: Iterable[str]) -> Iterator[Gate]:
-    for name in dict.fromkeys(forbidden):
-        impacts = FORBIDDABLE.get(name, ())
-        sites = [site for site in preview.sites if _has(site, impacts) or _stops(site, name)]
-        whole = Impact.UNKNOWN in impacts and preview.code_changed
-        if sites or whole:
-            where = _list_sites(sites) if sites else "every site"
-            message = f"--fail-on {name}: the change does this in {where}"
-            yield Gate(f"fail-on {name}", message, "split the change, or leave the gate out")
+_WORDS = {
+    "drain": "hosts drained or rebooted",
+    "reimage": "hosts re-imaged",
+    "remove": "hosts removed",
+    "unknown": "sites with an effect that no rule knows",
+    REFUSED: "objects that are refused, at which `pulumi up` stops",
+}
+"""What each value of ``--fail-on`` counts."""
 
 
-def _has(site: SitePreview, impacts: Iterable[Impact]) -> bool:
-    wanted = set(impacts)
-    found = {host.impact for host in site.hosts} | {r.effect.impact for r in site.reasons}
-    return bool(found & wanted) or (not site.hosts and site.impact in wanted)
+def _forbidden(
+    preview: Preview, allow: Mapping[str, int], limits: Mapping[str, int]
+) -> Iterator[Gate]:
+    """What a team forbids and the change does, more of it than the pull request acknowledges."""
+    for name, share in limits.items():
+        counted = [(site, count) for site in preview.sites if (count := _count(site, name))]
+        total = sum(count for _, count in counted)
+        where = _name_counts(name, counted)
+        if name == "unknown" and preview.code_changed:
+            total, where = max(total, preview.sites_total, 1), "Foresite's own code differs"
+        over = any(count * 100 > share * len(site.hosts) for site, count in counted)
+        if total > allow.get(name, 0) and (over or not counted):
+            limit = f", more than {share} % of a site" if share else ""
+            yield Gate(
+                f"fail-on {name}",
+                f"{total} {_WORDS[name]}{limit} ({where}), and {_who_allows(allow.get(name, 0))}",
+                _acknowledge(name, total),
+            )
 
 
-def _stops(site: SitePreview, name: str) -> bool:
-    return name == REFUSED and any(each.action is Action.REFUSED for each in site.objects)
+def _count(site: SitePreview, name: str) -> int:
+    """How often a site has what a value of ``--fail-on`` stands for: hosts, at most; objects that
+    are refused; or 1 where an effect is unknown."""
+    if name == REFUSED:
+        # A deletion that is refused is a loss, and has a gate of its own.
+        refused = (each for each in site.objects if each.action is Action.REFUSED)
+        return sum(each.change.after is not None for each in refused)
+    impacts = FORBIDDABLE[name]
+    hosts = sum(count for impact, count in site.counts().items() if impact in impacts)
+    there = any(reason.effect.impact in impacts for reason in site.reasons)
+    there |= not site.hosts and site.impact in impacts
+    return max(hosts, int(there)) if name in _OF_HOSTS else int(bool(hosts or there))
+
+
+def _name_counts(name: str, counted: list[tuple[SitePreview, int]]) -> str:
+    """The sites with most of it first: each with its count, and of how many hosts."""
+    worst = sorted(counted, key=lambda each: (-each[1], each[0].name))
+    names = [
+        f"{site.name} {count} of {len(site.hosts)}"
+        if name in _OF_HOSTS and site.hosts
+        else f"{site.name}{f' {count}' if name == REFUSED else ''}"
+        for site, count in worst[:5]
+    ]
+    more = f" and {len(worst) - 5} more sites" if len(worst) > 5 else ""
+    return ", ".join(names) + more

@@ -5,16 +5,32 @@ happens are one ``Entry``. Reports read this and compute nothing of their own.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from components.effects.vocabulary import Action, Effect, Impact, Ledger, ObjectChange, PoolPlan
 from components.object_cache.effects.consequences import Consequence
 from components.object_cache.effects.moved import CacheMove
 from schemas.model.problem import Problem
+
+
+class Forge(NamedTuple):
+    """The web pages of the files of both sides: the address before a path, empty if unknown."""
+
+    base: str = ""
+    head: str = ""
+
+    def link(self, file: str, line: int, gone: bool = False) -> str:
+        """The page of a line, on the earlier side where what stood there is gone."""
+        start = self.base if gone else self.head
+        return f"{start}{quote(file)}{f'#L{line}' if line else ''}" if start else ""
+
+
+NO_FORGE = Forge()
 
 
 class Cause(NamedTuple):
@@ -56,7 +72,9 @@ class HostVerdict(NamedTuple):
 
     ``at_most``: of the hosts that share this verdict and its worst reason only so many are
     concerned, and Git does not say which; to the others, or to so many of them as
-    ``rest_at_most`` says, happens ``rest``.
+    ``rest_at_most`` says, happens ``rest``. ``together``: hosts with the same ``limit`` (a reason's
+    index) are concerned so many in all, as their verdicts are alternatives. ``zone`` and ``rack``
+    are where it stands.
     """
 
     host: str
@@ -66,12 +84,16 @@ class HostVerdict(NamedTuple):
     at_most: int | None = None
     rest: Impact = Impact.NONE
     rest_at_most: int | None = None
+    zone: str = ""
+    rack: str = ""
+    together: int | None = None
+    limit: int | None = None
 
     @property
-    def group_key(self) -> tuple[Impact, int | None, Impact, int | None, tuple[int, ...]]:
+    def group_key(self) -> tuple[object, ...]:
         """The key by which hosts are counted together."""
         worst = () if self.at_most is None else self.reasons[:1]
-        return self.impact, self.at_most, self.rest, self.rest_at_most, worst
+        return self.impact, self.at_most, worst, self.together, self.limit
 
 
 class ObjectVerdict(NamedTuple):
@@ -117,6 +139,28 @@ class Growth(NamedTuple):
         return self.more + len(self.swollen)
 
 
+AT_ONCE = 20
+"""Hosts that the Bare Metal Operator installs at a time, over all pools of its cluster.
+Source: BMO v0.13.2, pkg/provisioner/ironic/ironic.go, PROVISIONING_LIMIT."""
+
+
+class Installation(NamedTuple):
+    """The first installation of a pool (in a zone, where zones are kept apart).
+
+    It ``begins`` so many hours after the change is applied, and takes ``hours``. ``accelerators``
+    are all of its machines' and of one ``model``, empty for none.
+    """
+
+    pool: str
+    zone: str
+    machines: int
+    begins: float
+    hours: float
+    model: str
+    accelerators: int
+    control_plane: bool
+
+
 class State(StrEnum):
     """The state of a site between the two sides."""
 
@@ -140,7 +184,9 @@ class SitePreview:
     each once, in the order of the list. ``capacity`` has a line for each accelerator model (and one
     for hosts without), with what is out when all pools are at their worst moment at once. ``cache``
     is what becomes of the cache's objects; None where nothing does. ``consequences`` are what else
-    users of the cache feel. ``growth`` is there where more grows than is usual.
+    users of the cache feel, ``services`` what other people and jobs do. ``growth`` is there where
+    more grows than is usual. ``guaranteed`` are the accelerators of each model that teams are
+    guaranteed in all. ``installations`` are those of a new site.
     """
 
     name: str
@@ -154,7 +200,10 @@ class SitePreview:
     deletions: tuple[Deletion, ...] = ()
     cache: CacheMove | None = None
     consequences: tuple[Consequence, ...] = ()
+    services: tuple[Consequence, ...] = ()
     growth: Growth | None = None
+    guaranteed: tuple[tuple[str, int], ...] = ()
+    installations: tuple[Installation, ...] = ()
 
     @cached_property
     def impact(self) -> Impact:
@@ -171,6 +220,21 @@ class SitePreview:
     @cached_property
     def _counts(self) -> Mapping[Impact, int]:
         return count_hosts(self.hosts)
+
+    @property
+    def waiting(self) -> int:
+        """The machines that a change is refused for now, and that it happens to when it is applied
+        again."""
+        effects = (reason.effect for reason in self.reasons if reason.effect.waits)
+        found = {
+            e.name: len(e.hosts) if e.at_most is None else e.at_most for e in effects if e.hosts
+        }
+        return sum(found.values())
+
+    @property
+    def waiting_way(self) -> str:
+        """What to write so that none of those machines is refused; empty where none is."""
+        return next((r.effect.way for r in self.reasons if r.effect.waits and r.effect.way), "")
 
     def actions(self) -> dict[str, Counter[Action]]:
         """Objects by component and by what becomes of them."""
@@ -210,15 +274,30 @@ def _unpack(value: Any) -> Any:
 
 def count_hosts(hosts: Iterable[HostVerdict]) -> dict[Impact, int]:
     """Hosts by the impact on them, worst first; at most so many where that is known."""
-    groups = Counter(host.group_key for host in hosts)
+    groups: dict[tuple[object, ...], list[HostVerdict]] = {}
+    for host in hosts:
+        groups.setdefault(host.group_key, []).append(host)
     found: Counter[Impact] = Counter()
-    for (impact, at_most, rest, rest_at_most, _), number in groups.items():
-        concerned = number if at_most is None else min(number, at_most)
-        found[impact] += concerned
-        if rest is not Impact.NONE:
-            others = number - concerned
-            found[rest] += others if rest_at_most is None else min(others, rest_at_most)
+    left: dict[int, int] = {}
+    for alike in sorted(groups.values(), key=lambda alike: -alike[0].impact.rank):
+        first = alike[0]
+        concerned = len(alike) if first.at_most is None else min(len(alike), first.at_most)
+        if first.together is not None and first.limit is not None:
+            concerned = min(concerned, left.get(first.limit, first.together))
+            left[first.limit] = left.get(first.limit, first.together) - concerned
+        found[first.impact] += concerned
+        found.update(_count_rest(alike, len(alike) - concerned))
     return {impact: found[impact] for impact in reversed(Impact) if found[impact]}
+
+
+def _count_rest(alike: Sequence[HostVerdict], others: int) -> dict[Impact, int]:
+    """What happens to those of some hosts that are spared the worst, in all ``others`` of them."""
+    found: Counter[Impact] = Counter()
+    rests = Counter((host.rest, host.rest_at_most) for host in alike)
+    for (rest, at_most), number in rests.items():
+        if rest is not Impact.NONE:
+            found[rest] += min(number, others if at_most is None else min(others, at_most))
+    return found
 
 
 class Entry(NamedTuple):
@@ -249,7 +328,7 @@ class Preview:
     ``code`` says whose code rendered both sides; ``code_changed`` are Foresite's own files that
     differ, whose effect is not in the preview. ``clashes`` are problems between sites. ``nodes``
     are the sites whose nodes' last known state was given: how many, and when the youngest of their
-    conditions was told.
+    conditions was told. ``forge`` leads to the files of both sides.
     """
 
     base: str
@@ -262,6 +341,7 @@ class Preview:
     gates: tuple[Gate, ...] = ()
     allowed: Mapping[str, int] = field(default_factory=dict)
     nodes: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    forge: Forge = NO_FORGE
 
     @property
     def impact(self) -> Impact:

@@ -5,7 +5,7 @@ is asked.
 """
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,14 +26,17 @@ from preview.differences.edits import Input, edits
 from preview.objects import Objects
 from preview.result import Preview, SitePreview, State
 from preview.states.fleet import changed_sites, owners, site_names, site_of, suspects
+from preview.states.git import changed_files
 from preview.states.nodes import NodesError, Seen
-from preview.states.snapshot import Snapshot, changed_files
+from preview.states.snapshot import Snapshot
 from preview.verdict.group import group_sites
 from preview.verdict.judge import judge
 from schemas.load import Loaded, load
 from schemas.model.codes import Code
-from schemas.model.problem import Problem
+from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
+from schemas.reading.catalogue import SHOWN, installed_files
 from schemas.reading.site_files import has_site
+from schemas.reading.tree import Tree
 
 CODE = ("schemas", "components", "policies", "__main__.py", "Pulumi.yaml")
 """Paths of the code that makes a site's objects; the catalogue is data."""
@@ -57,12 +60,12 @@ class Ways(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """The input of the work: the folders of both sides, the sites among which a clash may be, by
+    """The input of the work: the files of both sides, the sites among which a clash may be, by
     site the hosts whose BMC was another's, objects that another code made, and the last seen states
     of nodes."""
 
-    before: Path
-    after: Path
+    before: Tree
+    after: Tree
     suspects: frozenset[str]
     owners: Mapping[str, Mapping[str, str]]
     made: tuple[Mapping[str, Objects] | None, Mapping[str, Objects] | None] = (None, None)
@@ -91,33 +94,44 @@ def survey(
     names = [name for name in reached if not wanted or name in set(wanted)]
     sites: list[SitePreview | None] = []
     if names:
-        with tempfile.TemporaryDirectory(prefix="foresite-") as folder:
-            work = _write(before, after, names, Path(folder))._replace(nodes=dict(nodes))
-            if code and maker:
-                made = maker(before, work.before, names), maker(after, work.after, names)
-                work = work._replace(made=made)
-            one = partial(_site, work)
-            sites = each(one, names) if each else [one(name) for name in names]
+        work = _work(before, after, names, maker if code else None)._replace(nodes=dict(nodes))
+        one = partial(_site, work)
+        sites = each(one, names) if each else [one(name) for name in names]
     return Preview(
         base=before.label,
         head=after.label,
         sites_total=len(site_names(after)),
-        entries=group_sites([site for site in sites if site is not None]),
+        entries=group_sites(list(_bound_problems(site for site in sites if site is not None))),
         code_changed=() if maker else tuple(code),
         nodes={name: (len(seen.nodes), seen.when) for name, seen in nodes.items() if name in names},
     )
 
 
-def _write(before: Snapshot, after: Snapshot, names: list[str], folder: Path) -> _Work:
-    """The files of the sites that are looked at, and all that sites share, of both sides."""
+def _work(before: Snapshot, after: Snapshot, names: list[str], maker: Maker | None) -> _Work:
+    """The files of the sites that are looked at, and all that sites share, of both sides; with a
+    maker also the objects that it makes of each side."""
     near = suspects(before, after, names)
-    for part, snapshot in (("before", before), ("after", after)):
-        wanted = {*names, *near}
-        paths = [p for p in snapshot.files if (site := site_of(p)) is None or site in wanted]
-        (folder / part / "sites").mkdir(parents=True)
-        snapshot.write(paths, folder / part)
-    whose = owners(before, after, names)
-    return _Work(folder / "before", folder / "after", frozenset(near), whose)
+    wanted = {*names, *near}
+    sides = before, after
+    chosen = [
+        [p for p in side.files if (site := site_of(p)) is None or site in wanted] for side in sides
+    ]
+    # The catalogue that is installed stands for that of both states where neither has one. It never
+    # stands for that of one: a change that takes the catalogue away would then seem to do nothing.
+    own = any(path.startswith(f"{SHOWN}/") for side in sides for path in side.files)
+    shared = {} if own else installed_files()
+    old, new = (
+        Tree({**shared, **side.contents(paths)}) for side, paths in zip(sides, chosen, strict=True)
+    )
+    work = _Work(old, new, frozenset(near), owners(before, after, names))
+    if maker is None:
+        return work
+    made = []
+    for side, paths in zip(sides, chosen, strict=True):
+        with tempfile.TemporaryDirectory(prefix="foresite-") as folder:
+            side.write(paths, Path(folder))
+            made.append(maker(side, Path(folder), names))
+    return work._replace(made=(made[0], made[1]))
 
 
 def _site(work: _Work, name: str) -> SitePreview | None:
@@ -153,10 +167,19 @@ def _nodes(change: SiteChange, seen: Seen | None) -> Mapping[str, NodeState] | N
     return seen.nodes
 
 
-def _load(folder: Path, name: str, among: frozenset[str]) -> Loaded | None:
+def _load(folder: Tree, name: str, among: frozenset[str]) -> Loaded | None:
     """A site of one side, with its problems; None where it is not there."""
     there = has_site(folder / "sites", name)
     return load(folder, [name], among)[name] if there else None
+
+
+def _bound_problems(sites: Iterable[SitePreview]) -> Iterator[SitePreview]:
+    """The sites, with as many problems as one person reads; each that has any keeps one."""
+    room = MAX_PROBLEMS
+    for site in sites:
+        kept = first_problems(site.problems, most=max(1, room))
+        room -= len(kept)
+        yield replace(site, problems=tuple(kept)) if kept else site
 
 
 def _earlier(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -190,7 +213,7 @@ def _side(side: Input | None, made: Mapping[str, Objects] | None) -> Side | None
     return side_of(side.site, made.get(side.site.name, {}))
 
 
-def _input(loaded: Loaded | None, folder: Path) -> Input | None:
+def _input(loaded: Loaded | None, folder: Tree) -> Input | None:
     if loaded is None or loaded.site is None or loaded.document is None:
         return None
     return Input(loaded.site, loaded.document, folder)

@@ -24,7 +24,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from schemas.load import hardware_catalogue, load_release, release_names
-from schemas.model.primitives import HttpUrl, Network
+from schemas.model.primitives import Network
 from schemas.model.site_file import SiteFile
 
 FILE = Path(__file__).parent / "site.schema.json"
@@ -182,14 +182,8 @@ def _facts(node: Node) -> list[str]:
 @functools.cache
 def _sharper() -> dict[str, tuple[str, tuple[str, ...]]]:
     """By a primitive's pattern: one that also says what its validator refuses, and its words."""
-    network, url = (
-        str(TypeAdapter(primitive).json_schema()["pattern"]) for primitive in (Network, HttpUrl)
-    )
-    without_user = url.replace(r"[^\s/?", r"[^@\s/?", 1)
-    return {
-        network: (_canonical_network(), ("No bit is set behind the prefix.",)),
-        url: (without_user, ("It holds no user and no password.",)),
-    }
+    network = str(TypeAdapter(Network).json_schema()["pattern"])
+    return {network: (_canonical_network(), ("No bit is set behind the prefix.",))}
 
 
 def _canonical_network() -> str:

@@ -6,14 +6,13 @@ in one part never keeps another from being judged in the same run.
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
-from schemas.model.problem import Problem
+from schemas.model.problem import Problem, first_problems
 from schemas.model.release import Release
 from schemas.model.site_file import SiteFile
 from schemas.reading.catalogue import (
@@ -26,7 +25,8 @@ from schemas.reading.catalogue import (
 from schemas.reading.host_list import COLUMNS, HostList, cell_column, read_hosts
 from schemas.reading.literal_secrets import in_file, merge_literals
 from schemas.reading.partial import Hole
-from schemas.reading.site_files import HOST_LIST, SITE_FILE, Refused, has_site, names_in, read
+from schemas.reading.site_files import HOST_LIST, SITE_FILE, has_site, names_in, read
+from schemas.reading.tree import Folder, Refused
 from schemas.reading.typed_document import parse, place, readable
 from schemas.reading.yaml_reader import Document, read_yaml
 from schemas.rules import (
@@ -55,6 +55,9 @@ __all__ = [
     "site_names",
 ]
 
+
+MAX_FINDINGS = 500
+"""Findings of a site that are placed in its files, as placing takes time; others are counted."""
 
 # Both states of a repository have most files alike. What is kept here is never changed.
 _yaml, _host_list = lru_cache(maxsize=4)(read_yaml), lru_cache(maxsize=4)(read_hosts)
@@ -86,13 +89,13 @@ class _Files(NamedTuple):
         return f"sites/{self.shown}{HOST_LIST}"
 
 
-def site_names(root: FilePath) -> list[str]:
+def site_names(root: Folder) -> list[str]:
     """The names of a repository's sites, sorted; also of those that lack one of their files."""
     return names_in(root / "sites")
 
 
 def load(
-    root: FilePath, names: Iterable[str] | None = None, among: Iterable[str] | None = None
+    root: Folder, names: Iterable[str] | None = None, among: Iterable[str] | None = None
 ) -> dict[str, Loaded]:
     """The named sites (all, where none is named), each with its problems, sorted.
 
@@ -112,12 +115,12 @@ def load(
     }
 
 
-def load_site(root: FilePath, name: str) -> Loaded:
+def load_site(root: Folder, name: str) -> Loaded:
     """One site; see ``load``."""
     return load(root, [name])[name]
 
 
-def _read(folder: FilePath, name: str) -> _Files:
+def _read(folder: Folder, name: str) -> _Files:
     shown = shorten(name, 200)  # a file's name may hold what no terminal should be sent
     file, hosts_file = f"sites/{shown}{SITE_FILE}", f"sites/{shown}{HOST_LIST}"
     document, hosts, hosts_data = None, HostList([], [], complete=False), b""
@@ -125,7 +128,7 @@ def _read(folder: FilePath, name: str) -> _Files:
     if isinstance(data, Refused):
         fix = data.fix
         if data.code is Code.FILE_MISSING:
-            there = f"{shown}.yml" if (folder / f"{name}.yml").exists() else ""
+            there = f"{shown}.yml" if not isinstance(read(folder, f"{name}.yml"), Refused) else ""
             fix = f"rename {there} to {shown}.yaml" if there else f"{fix}, or remove {hosts_file}"
         problems = [_whole(file, data.code, data.message, fix)]
     else:
@@ -164,14 +167,14 @@ def _whole(file: str, code: Code, message: str, fix: str) -> Problem:
     return Problem(file, 0, 0, code, "", "", message, fix)
 
 
-def _load(root: FilePath, files: _Files, between: list[Finding]) -> Loaded:
+def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
     document, problems = files.document, list(files.problems)
     catalogue = catalogue_of(root)
     hardware, models = hardware_catalogue(catalogue), accelerator_catalogue(catalogue)
     if document is None:
         cells = [each for each in between if isinstance(each.place, HostCell)]
-        problems += _locate(cells, document, files)
-        return Loaded(files.name, None, tuple(merge_literals(problems)), None)
+        problems += _locate(cells[:MAX_FINDINGS], document, files)
+        return Loaded(files.name, None, tuple(first_problems(merge_literals(problems))), None)
     file, more = _typed(SiteFile, document)
     problems += more
     findings = list(between)
@@ -185,15 +188,16 @@ def _load(root: FilePath, files: _Files, between: list[Finding]) -> Loaded:
         # A part that could not be had leaves a hole, as a value that is wrong does.
         holes = bool(problems or findings) or isinstance(site.by_pool, Hole)
         findings += site_findings(site, holes=holes)
-    problems += _locate(findings, document, files)
+    unshown = max(0, len(findings) - MAX_FINDINGS)
+    problems += _locate(findings[:MAX_FINDINGS], document, files)
     found = merge_literals(problems)
-    wrong = tuple(each for each in found if not each.code.hint)
+    wrong = tuple(first_problems([each for each in found if not each.code.hint], unshown))
     hints = tuple(each for each in found if each.code.hint)
     return Loaded(files.name, None if wrong else site, wrong, document, hints)
 
 
 def _site(
-    root: FilePath, file: SiteFile, files: _Files, findings: list[Finding], problems: list[Problem]
+    root: Folder, file: SiteFile, files: _Files, findings: list[Finding], problems: list[Problem]
 ) -> Site:
     """The site, with a hole for each part that is not known; ``findings`` say which."""
     catalogue = catalogue_of(root)
@@ -209,14 +213,14 @@ def _site(
     return site
 
 
-def _hardware(file: SiteFile, catalogue: FilePath) -> Any:
+def _hardware(file: SiteFile, catalogue: Folder) -> Any:
     """The profiles that a site can name; a hole where they are not all known."""
     own: Any = getattr(file, "hardware", None)
     shared = hardware_catalogue(catalogue)
     return Hole() if own is None or shared.problems else {**shared.profiles, **own}
 
 
-def _models(file: SiteFile, catalogue: FilePath) -> Any:
+def _models(file: SiteFile, catalogue: Folder) -> Any:
     """The accelerator models that a site can use; a hole where they are not all known."""
     shared = accelerator_catalogue(catalogue)
     settings: Any = getattr(file, "accelerators", None)
@@ -238,7 +242,7 @@ def _countable(file: SiteFile, hosts: HostList) -> bool:
 
 
 def _release(
-    name: str, catalogue: FilePath, findings: list[Finding], problems: list[Problem]
+    name: str, catalogue: Folder, findings: list[Finding], problems: list[Problem]
 ) -> Release | None:
     at = ("release",)
     release, faults = load_release(name, catalogue)
@@ -263,7 +267,7 @@ def _release(
     return release
 
 
-def _texts(folder: FilePath, file: SiteFile, findings: list[Finding]) -> Iterator[tuple[str, str]]:
+def _texts(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[tuple[str, str]]:
     """The content of each file that the site names, by its path."""
     for path, where in site_file_references(file):
         data = read(folder, path)

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
-from pathlib import Path as FilePath
 from typing import Any
 
 from schemas.facts.site import Site
@@ -19,6 +18,7 @@ from schemas.model.primitives import Model, field_docs
 from schemas.model.site_file import Pool, SiteFile
 from schemas.reading.catalogue import CATALOGUE, catalogue_document
 from schemas.reading.host_list import COLUMNS, Host, cell_column
+from schemas.reading.tree import Folder
 from schemas.reading.yaml_reader import Document
 
 
@@ -66,7 +66,7 @@ COMPUTED: dict[str, tuple[str, Callable[[Site, Pool], Any]]] = {
 
 
 def resolve(
-    site: Site, document: Document, hosts_text: str, path: str, catalogue: FilePath = CATALOGUE
+    site: Site, document: Document, hosts_text: str, path: str, catalogue: Folder = CATALOGUE
 ) -> Meaning:
     """The meaning of ``path``; ``catalogue`` is the site's. Raises UnknownPathError."""
     if len(path) > MAX_PATH:
@@ -82,7 +82,7 @@ def resolve(
 class _Walk:
     """One walk along a path: what is underfoot, and how to put another value there."""
 
-    def __init__(self, site: Site, document: Document, path: str, catalogue: FilePath) -> None:
+    def __init__(self, site: Site, document: Document, path: str, catalogue: Folder) -> None:
         self.site, self.path, self.catalogue = site, path, catalogue
         self.document: Document | None = document
         self.origin, self.description = Origin.SITE_FILE, "The site."

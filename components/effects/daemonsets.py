@@ -34,14 +34,14 @@ def template(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
     stay, move = moves(site, before, after)
     if move:
         words = (_describe_move(its, move), CONTROLLER)
-        yield restart(site, change, field, words, move)
+        yield from restart(site, change, field, words, move)
     if _strategy(after).get("type") == ON_DELETE:
         why = f"the {its} stay as they are until someone deletes them (updateStrategy OnDelete)"
         yield effect(change, field, Impact.NONE, why, UPDATE)
     elif stay or not move:
         hosts = running(site.side, stay)
         words = (f"the {its} restart, {_pace(after, hosts)}", UPDATE)
-        yield restart(site, change, field, words, stay)
+        yield from restart(site, change, field, words, stay)
 
 
 def _describe_move(its: str, move: dict[str, Fit]) -> str:
@@ -74,7 +74,7 @@ def strategy(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
     hosts = {name: Fit.MAYBE for name, fit in _both(site, change).items() if fit is not Fit.NO}
     its = f"pods of {after.title}"
     why = f"those {its} that still have an older template restart, {_pace(after, len(hosts))}"
-    yield restart(site, change, field, (why, UPDATE), hosts, running(site.side, hosts))
+    yield from restart(site, change, field, (why, UPDATE), hosts, running(site.side, hosts))
 
 
 def _both(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:
@@ -86,14 +86,15 @@ def addition(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
     why = f"a pod of {change.one.title} starts on each host that it fits"
     if (pod_spec(change.one) or {}).get("priorityClassName"):
         why += "; where a host is full it preempts pods of lower priority"
-    yield restart(site, change, field, (why, f"{CONTROLLER}, {PREEMPTION}"), _both(site, change))
+    words = (why, f"{CONTROLLER}, {PREEMPTION}")
+    yield from restart(site, change, field, words, _both(site, change))
 
 
 def removal(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
     """A DaemonSet that is deleted takes its pods with it, all at once."""
     hosts = on_both(site, places(site.before, change.before))
     words = (f"all pods of {change.one.title} stop, and do not come back", CONTROLLER)
-    yield restart(site, change, field, words, hosts)
+    yield from restart(site, change, field, words, hosts)
 
 
 def replacement(
@@ -104,7 +105,7 @@ def replacement(
     new = _both(site, change)
     hosts = {name: max(old.get(name, Fit.NO), new.get(name, Fit.NO)) for name in {**old, **new}}
     words = ("all its pods stop at once, and new ones start", CONTROLLER)
-    yield restart(site, change, field, words, hosts)
+    yield from restart(site, change, field, words, hosts)
 
 
 LATER = harmless(

@@ -95,6 +95,11 @@ class Fleet:
             found[group.pool] = (*found.get(group.pool, ()), group)
         return found
 
+    @cached_property
+    def group_of_host(self) -> Mapping[str, Group]:
+        """The group that each host belongs to, by the host's name."""
+        return {host.name: group for group in self.groups for host in group.hosts}
+
     def hosts_of(self, pool: str, zone: str = "") -> tuple[Host, ...]:
         """The hosts of a pool (in one zone), in the order of all hosts."""
         groups = self.pools.get(pool, ())

@@ -1,12 +1,13 @@
 """Pods that come, go and restart: on which hosts of both sides, and how many of them at most."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from components.effects import kinds
 from components.effects.applying import effect
 from components.effects.bodies import mapping
-from components.effects.placement import Fit, fits, running, tolerating
+from components.effects.fleet import Group
+from components.effects.placement import Fit, fits, tolerating
 from components.effects.vocabulary import (
     Effect,
     FieldChange,
@@ -18,6 +19,7 @@ from components.effects.vocabulary import (
 from components.making.manifest import Json, Manifest, Target
 from schemas.kubernetes import quantities
 
+OUTSIDE = "labels of nodes that are not in Git decide where"
 ELSEWHERE = "on the management cluster, and on no host of the site"
 TEMPLATES = {
     "CronJob.batch": ("spec", "jobTemplate", "spec", "template"),
@@ -93,29 +95,57 @@ def restart(
     words: tuple[str, str],
     hosts: Fits,
     limit: int | None = None,
-) -> Effect:
-    """Pods restart on the hosts, on ``limit`` of them at most; ``words`` are why and the source.
+) -> Iterator[Effect]:
+    """Pods restart on the hosts, or on ``limit`` of them; ``words`` are why and the source.
 
     Spares run no pods, and a host that a label outside Git decides about may run none: then only
-    some of the hosts are concerned.
+    some of the hosts are concerned, so many of each group of machines.
     """
     why, source = words
-    if change.one.target is not Target.SITE:
-        return effect(change, field, Impact.NONE, f"{why}; {ELSEWHERE}", source)
-    mine = [name for name, fit in hosts.items() if fit is not Fit.NO]
-    if not mine:
-        return effect(change, field, Impact.NONE, f"{why}; but on no host of the site", source)
-    count = running(site.side, mine)
-    if limit is not None:
-        count = min(count, limit)
-    if count == 0:
-        return effect(change, field, Impact.NONE, f"{why}; but there are none", source)
-    unsure = any(fit is Fit.MAYBE for fit in hosts.values())
-    if unsure:
-        why += "; labels of nodes that are not in Git decide where"
-    at_most = count if unsure or count < len(mine) else None
     found = effect(change, field, Impact.POD_RESTART, why, source)
-    return found._replace(hosts=tuple(mine), at_most=at_most)
+    if change.one.target is not Target.SITE:
+        yield found._replace(impact=Impact.NONE, why=f"{why}; {ELSEWHERE}")
+        return
+    mine = {name: fit for name, fit in hosts.items() if fit is not Fit.NO}
+    groups = [_Share.of(site, group, mine) for group in site.side.fleet.groups]
+    count = sum(share.count for share in groups)
+    if not mine or count == 0 or limit == 0:
+        there = "but there are none" if mine else "but on no host of the site"
+        yield found._replace(impact=Impact.NONE, why=f"{why}; {there}")
+    elif limit is not None and limit < count:
+        unsure = f"; {OUTSIDE}" if any(share.unsure for share in groups) else ""
+        yield found._replace(why=why + unsure, hosts=tuple(mine), at_most=limit)
+    else:
+        sure = {name for share in groups if share.sure for name in share.hosts}
+        if sure:
+            yield found._replace(hosts=tuple(name for name in mine if name in sure))
+        for share in groups:
+            if share.hosts and not share.sure:
+                unsure = f"; {OUTSIDE}" if share.unsure else ""
+                yield found._replace(why=why + unsure, hosts=share.hosts, at_most=share.count)
+
+
+class _Share(NamedTuple):
+    """The hosts of a group of machines that may run a pod, and how many of them are nodes before
+    and after; ``unsure`` where labels outside Git decide."""
+
+    hosts: tuple[str, ...]
+    count: int
+    unsure: bool
+
+    @classmethod
+    def of(cls, site: SiteChange, group: Group, fits: Fits) -> "_Share":
+        """The share of a group as it will be."""
+        hosts = tuple(host.name for host in group.hosts if host.name in fits)
+        before = site.before.fleet.groups if site.before else ()
+        replicas = [each.replicas for each in before if each.owner == group.owner]
+        unsure = any(fits[name] is Fit.MAYBE for name in hosts)
+        return cls(hosts, min(len(hosts), group.replicas, *replicas), unsure)
+
+    @property
+    def sure(self) -> bool:
+        """True if the pod runs on each of the hosts."""
+        return not self.unsure and self.count == len(self.hosts)
 
 
 def scale(value: Any, whole: int) -> int:

@@ -167,8 +167,11 @@ class Effect(NamedTuple):
     """The effect of one change of one field (or of a whole object, ``path`` empty).
 
     ``hosts`` are the names of those concerned, none where no machine notices. ``at_most``: only so
-    many of them, and Git does not say which. ``at_once``: so many of a pool are out at a time, as
-    whoever does it keeps to a pace. ``why`` is a sentence for the reviewer: what will
+    many of them, and Git does not say which (or whether). ``together``: so many at most of all
+    effects of this object and field that say so: they are alternatives. ``at_once``: so many of a
+    pool are out at a time, as whoever does it keeps to a pace. ``waits``: it is refused now, and
+    happens to the hosts when the change is applied again. ``way``: what to write for a smaller
+    effect, where there is such a way. ``why`` is a sentence for the reviewer: what will
     happen and because of which behaviour. ``action`` is given where the effect says what becomes of
     the object itself. ``source`` is where the rule is from: project, version, file, or KEP.
     """
@@ -182,10 +185,14 @@ class Effect(NamedTuple):
     at_most: int | None = None
     action: Action | None = None
     at_once: int | None = None
+    together: int | None = None
+    waits: bool = False
+    way: str = ""
 
 
 class Ledger(NamedTuple):
-    """Hosts and accelerators of one model: all, and how many are out at the worst moment.
+    """Hosts that have a machine, their accelerators of one model, and how many are out at the worst
+    moment. A spare host has no machine and is not counted.
 
     ``model`` is an accelerator's, empty for hosts that have none.
     """
@@ -204,7 +211,12 @@ class PoolPlan(NamedTuple):
     time at most, in ``waves`` (groups one after the other; in truth the window slides). ``hours``
     are for installing alone, without drains; ``drain_hours`` what drains may add at most. ``out``
     is what is missing at the worst moment; ``stuck`` says why it makes no progress, empty where it
-    does; ``notes`` are further things to know.
+    does; ``notes`` are further things to know. ``wait_hours`` and ``wait_drain_hours`` are those of
+    the control plane, where its upgrade goes first. ``control_plane``: it is that pool.
+    are for installing alone, without drains; ``drain_hours`` what drains may add at most.
+    ``wait_hours`` and ``wait_drain_hours`` are those of the control plane, where its upgrade goes
+    first. ``out`` is what is missing at the worst moment, of the machines before; ``stuck`` says
+    why it makes no progress, empty where it does; ``notes`` are further things to know.
     """
 
     pool: str
@@ -218,3 +230,6 @@ class PoolPlan(NamedTuple):
     out: Ledger
     stuck: str = ""
     notes: tuple[str, ...] = ()
+    wait_hours: float = 0.0
+    wait_drain_hours: float = 0.0
+    control_plane: bool = False

@@ -73,7 +73,7 @@ def some(text: str, source: str, count: Count | None) -> Judge:
     ) -> Iterable[Effect]:
         words = (text.format(change.one.title), source)
         limit = sum(_counts(change, count)) if count else None
-        yield restart(site, change, field, words, _hosts(site, change), limit)
+        yield from restart(site, change, field, words, _hosts(site, change), limit)
 
     return judge
 
@@ -87,7 +87,7 @@ def scale(source: str, count: Count) -> Judge:
         old, new = _counts(change, count)
         how = "more pods of {} start" if new > old else "pods of {} stop"
         words = (f"{abs(new - old)} {how.format(change.one.title)}", source)
-        yield restart(site, change, field, words, _hosts(site, change), abs(new - old))
+        yield from restart(site, change, field, words, _hosts(site, change), abs(new - old))
 
     return judge
 

@@ -15,10 +15,12 @@ from schemas.model.release import OsFamily
 from schemas.model.site_file import FirstBoot, Pool, Proxy
 
 PATCHES = "/etc/kubernetes/patches"
-_TRUST = {
+DROP_IN = "/etc/systemd/system/containerd.service.d"
+TRUST = {
     OsFamily.DEBIAN: ("/usr/local/share/ca-certificates", "crt", "update-ca-certificates"),
     OsFamily.RHEL: ("/etc/pki/ca-trust/source/anchors", "pem", "update-ca-trust extract"),
 }
+"""Where each family keeps trusted certificates, their suffix, and the command that reads them."""
 
 
 def kubeadm_config(site: Site, pool: Pool) -> Json:
@@ -79,11 +81,11 @@ def files(site: Site, pool: Pool) -> list[Json]:
     if boot.proxy:
         found.append(
             _file(
-                "/etc/systemd/system/containerd.service.d/10-proxy.conf",
+                f"{DROP_IN}/10-proxy.conf",
                 proxy_unit(site, boot.proxy),
             )
         )
-    folder, suffix, _ = _TRUST[site.operating_system(pool).family]
+    folder, suffix, _ = TRUST[site.operating_system(pool).family]
     for number, path in enumerate(boot.ca_certificates, start=1):
         content = site.texts[path].replace("\r\n", "\n")
         found.append(_file(f"{folder}/foresite-{number}.{suffix}", content))
@@ -105,7 +107,7 @@ def commands(site: Site, pool: Pool) -> list[str]:
     boot: FirstBoot = site.first_boot(pool)
     found = []
     if boot.ca_certificates:
-        found.append(_TRUST[site.operating_system(pool).family][2])
+        found.append(TRUST[site.operating_system(pool).family][2])
     if boot.proxy:
         found.append("systemctl daemon-reload")
     if boot.ca_certificates or boot.proxy:

@@ -5,12 +5,14 @@ schemas/facts/rollout.py.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from components.effects.fleet import Fleet, Group, Pace
-from components.effects.vocabulary import Effect, Impact, Ledger, PoolPlan, SiteChange
+from components.effects.vocabulary import Effect, Impact, Ledger, Name, PoolPlan, SiteChange
 from components.machines.effects import kinds
-from components.machines.effects.versions import control_plane, parse_version
+from components.machines.effects.concerned import value
+from components.machines.effects.scale import former_group, room
+from components.machines.effects.versions import control_plane, hold, parse_version
 from components.making.manifest import Json, Manifest
 from schemas.facts.rollout import DEFAULTS, Limits, Waves, control_plane_limits, waves
 
@@ -19,26 +21,54 @@ def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
     """The plan of each pool (and zone) whose machines are replaced."""
     rolled = dict.fromkeys(each.name for each in effects if _replaces(site, each))
     about, objects = site.side.fleet.about, site.side.objects
-    return tuple(
+    found = [
         _plan(site, group, objects[name])
         for name in rolled
         if name in objects
         for group in about.get(name, ())
-    )
+    ]
+    first = next((plan for plan in found if _is_control_plane(site, plan)), None)
+    if first is None or not _upgrades(site):
+        return tuple(found)
+    wait = {"wait_hours": first.hours, "wait_drain_hours": first.drain_hours}
+    return tuple(plan if plan is first else plan._replace(**wait) for plan in found)
+
+
+def _is_control_plane(site: SiteChange, plan: PoolPlan) -> bool:
+    return any(each.control_plane for each in site.side.fleet.pools[plan.pool])
+
+
+def _upgrades(site: SiteChange) -> bool:
+    """True if the control plane gets a newer version: no worker machine is made meanwhile."""
+    sides = (control_plane(site.before), control_plane(site.after))
+    was, now = (parse_version(value(each, "spec", "version")) for each in sides)
+    return bool(was) and now > was
 
 
 def _replaces(site: SiteChange, effect: Effect) -> bool:
-    if effect.impact is not Impact.REIMAGE:
+    """True if machines of the effect's object are replaced: in waves, or all at once where it is
+    new and its hosts run machines of other objects."""
+    name, change = effect.name, site.changes.get(effect.name)
+    if effect.waits or change is None:
         return False
-    found = (side.objects[effect.name] for side in site.sides if effect.name in side.objects)
-    return any(each.group_kind in (kinds.DEPLOYMENT, kinds.CONTROL_PLANE) for each in found)
+    if change.before is None and change.group_kind == kinds.DEPLOYMENT and site.before:
+        return any(room(site, group).waiting for group in site.side.fleet.about.get(name, ()))
+    found = (side.objects[name] for side in site.sides if name in side.objects)
+    machines = any(each.group_kind in (kinds.DEPLOYMENT, kinds.CONTROL_PLANE) for each in found)
+    return machines and effect.impact is Impact.REIMAGE and effect.path[-1:] != ("replicas",)
 
 
 def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
     spec, pace = manifest.body["spec"], group.pace
-    machines = spec["replicas"]
-    hosts = len(group.hosts)
-    found = waves(machines, *_limits(spec, manifest.kind), max(0, hosts - machines))
+    machines, former = spec["replicas"], former_group(site, group.owner)
+    if former is None:
+        # A new object: none of its machines waits for another of them.
+        machines = room(site, group).waiting if site.before else machines
+        found, there, out = Waves(machines, machines, 1 if machines else 0), machines, machines
+    else:
+        found = waves(machines, *_limits(spec, manifest.kind), max(0, len(group.hosts) - machines))
+        there = former.replicas
+        out = there - min(there, max(0, machines - found.out))
     model, each = group.accelerators
     drain = pace.drain_seconds * found.groups / 3600
     return PoolPlan(
@@ -50,9 +80,10 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
         waves=found.groups,
         hours=found.groups * pace.install_minutes / 60,
         drain_hours=drain,
-        out=Ledger(model, hosts, hosts * each, found.out, found.out * each),
+        out=Ledger(model, there, there * each, out, out * each),
         stuck=found.stuck or "; ".join(_obstacles(site, group, manifest)),
         notes=tuple(_notes(pace, found)),
+        control_plane=group.control_plane,
     )
 
 
@@ -93,16 +124,13 @@ def _obstacles(site: SiteChange, group: Group, manifest: Manifest) -> Iterator[s
 
 
 def _moved_hosts(site: SiteChange, group: Group) -> int:
-    """Hosts that came from another pool, which has as many machines as before and so keeps them."""
+    """Hosts that came from another group, which has as many machines as before and keeps them."""
     if site.before is None:
         return 0
-    old, now = site.before.fleet, site.side.fleet
-    former = {host.name: host.pool for host in old.hosts}
-    kept = {
-        name: now.replicas(name) >= old.replicas(name) for name in old.pools if name in now.pools
-    }
-    came = (former.get(host.name, group.pool) for host in group.hosts)
-    return sum(name != group.pool and kept.get(name, False) for name in came)
+    sources, now = site.before.fleet.group_of_host, site.side.fleet.groups
+    kept = {each.owner: each.replicas for each in now if each.owner != group.owner}
+    former = (sources.get(host.name, group) for host in group.hosts)
+    return sum(kept.get(each.owner, -1) >= each.replicas for each in former)
 
 
 def _notes(pace: Pace, found: Waves) -> Iterator[str]:
@@ -119,26 +147,47 @@ def capacity(
     """Hosts and accelerators of each model, and what is out when all pools are at their worst.
 
     Counts what rollouts and operators take out at a time, what is removed, and hosts of which
-    nothing is known.
+    nothing is known; of machines, never of spare hosts.
     """
     fleet = site.sides[0].fleet
-    effects = list(effects)
     gone = [each for each in effects if each.impact in _OUT]
-    lost = [each for each in gone if each.at_once is None]
+    groups = {group.owner: group for group in fleet.groups}
+    found = {(group.pool, group.zone): group.owner for group in site.side.fleet.groups}
+    out = dict.fromkeys(fleet.pools, 0)
+    for owner, number in _machines_out(site, rollouts, found).items():
+        if owner in groups:
+            out[groups[owner].pool] += number
+    # The machines of groups are counted; what else takes hosts out comes to them.
+    lost = [each for each in gone if each.at_once is None and not _of_group(each, groups)]
     certain = {host for each in lost if each.at_most is None for host in each.hosts}
-    out = {pool: sum(host.name in certain for host in fleet.hosts_of(pool)) for pool in fleet.pools}
-    rolled = {each.name for each in effects if _replaces(site, each)}
-    for plan in rollouts:
-        if plan.pool in out:
-            out[plan.pool] += plan.out.hosts_out
+    for pool in fleet.pools:
+        out[pool] += sum(host.name in certain for host in fleet.hosts_of(pool))
     for each in lost:
         pool = next((h.pool for h in fleet.hosts if h.name in each.hosts), "")
-        # Those that a rollout deletes and does not replace are those that it takes out.
-        if each.at_most is not None and pool in out and each.name not in rolled:
+        if each.at_most is not None and pool in out:
             out[pool] += each.at_most
     for (pool, _), number in _operator_pace(fleet, gone).items():
         out[pool] += number
     return tuple(_ledgers(fleet, out))
+
+
+def _of_group(effect: Effect, groups: Container[Name]) -> bool:
+    """True if an effect is about the machines that a group gives up or replaces."""
+    return effect.name in groups and effect.impact is not Impact.UNKNOWN
+
+
+def _machines_out(
+    site: SiteChange, rollouts: Iterable[PoolPlan], owners: Mapping[tuple[str, str], Name]
+) -> dict[Name, int]:
+    """How many machines each object lacks at the worst moment of those that it has before."""
+    found = {owners[plan.pool, plan.zone]: plan.out.hosts_out for plan in rollouts}
+    now = {group.owner: group.replicas for group in site.after.fleet.groups} if site.after else {}
+    for group in site.sides[0].fleet.groups:
+        change = site.changes.get(group.owner)
+        held = hold(site, change) if change and change.group_kind == kinds.DEPLOYMENT else None
+        if change and group.owner not in found and not (held and held.refused):
+            found[group.owner] = max(0, group.replicas - now.get(group.owner, 0))
+    return found
 
 
 def _operator_pace(fleet: Fleet, effects: Iterable[Effect]) -> dict[tuple[str, str], int]:
@@ -159,7 +208,7 @@ def _ledgers(fleet: Fleet, out: dict[str, int]) -> Iterator[Ledger]:
     totals: dict[str, list[int]] = {}
     for pool, groups in fleet.pools.items():
         model, each = groups[0].accelerators
-        hosts = len(fleet.hosts_of(pool))
+        hosts = sum(group.replicas for group in groups)
         missing = min(out[pool], hosts)
         row = totals.setdefault(model, [0, 0, 0, 0])
         for index, number in enumerate((hosts, hosts * each, missing, missing * each)):

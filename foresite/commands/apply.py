@@ -23,7 +23,7 @@ from foresite.delivery.stack.applied import Commits, Standing, last_record, last
 from foresite.delivery.stack.engine import Engine, EngineError, Record
 from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.vanished import vanished_lines, without_file
-from preview.states.snapshot import GitError
+from preview.states.git import GitError
 from schemas.facts.site import Site
 from schemas.load import site_names
 

@@ -10,12 +10,13 @@ from components.making.manifest import Manifest
 from components.making.validation import Placed, object_problems
 from components.site import site_objects
 from foresite import parallel
-from foresite.command import FOUND, OK, UsageError, repository, show
+from foresite.command import FOUND, OK, UsageError, no_site, repository, show
 from foresite.judged import Advice, Judged, judge_site, place_problems
+from preview.wrapping import fold, terminal_width
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load
-from schemas.model.problem import Problem
+from schemas.model.problem import Problem, first_problems, number_of
 
 CEL = "ValidatingAdmissionPolicy"
 """The kind whose rules an API server judges."""
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     root = repository(options)
     loaded = load(root, options.sites or None)
     if not loaded:
-        raise UsageError(f"there is no site in {root / 'sites'}; write one: foresite new")
+        raise UsageError(no_site(root))
     sites = [each.site for each in loaded.values() if each.site]
     examined = {each.site: each for each in parallel.each(examine, sites)}
     every = (
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     elif options.format == "text":
         lines = [] if problems else [each.line for each in examined.values()]
         lines += [*hint_lines(hints), *advice_lines(advice), str(scope)]
-        show(as_text(loaded, problems, lines))
+        show(fold(as_text(loaded, problems, lines), terminal_width()))
     return FOUND if problems else OK
 
 
@@ -152,7 +153,7 @@ class Scope(NamedTuple):
 
 def as_json(loaded: dict[str, Loaded], problems: Iterable[Problem], **more: Any) -> str:
     """The report for a machine."""
-    found = [problem.as_dict() for problem in problems]
+    found = [problem.as_dict() for problem in first_problems([*problems])]
     return json.dumps({"sites": list(loaded), "problems": found, **more}, indent=2)
 
 
@@ -164,11 +165,11 @@ def show_problems(form: str, loaded: dict[str, Loaded], problems: list[Problem])
 def as_text(loaded: dict[str, Loaded], problems: list[Problem], lines: Sequence[str] = ()) -> str:
     """The report for a person: each problem, other ``lines``, then one line that counts."""
     last = "\n".join([*lines, _counted(loaded, problems)])
-    return "\n\n".join([*map(str, problems), last])
+    return "\n\n".join([*map(str, first_problems(problems)), last])
 
 
 def _counted(loaded: dict[str, Loaded], problems: list[Problem]) -> str:
-    counts = _count(len(problems), "problem") if problems else "no problem"
+    counts = _count(number_of(problems), "problem") if problems else "no problem"
     return f"{_count(len(loaded), 'site')} checked: {counts}"
 
 

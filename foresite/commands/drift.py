@@ -18,7 +18,7 @@ from foresite.delivery.stack.applied import Commits, last_record
 from foresite.delivery.stack.engine import EngineError, Record
 from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import expected_objects, read
-from preview.states.snapshot import GitError
+from preview.states.git import GitError
 from schemas.facts.site import Site
 
 

@@ -32,7 +32,8 @@ from foresite.delivery.stack.live import (
     run_json,
 )
 from preview.report.phrase import visible
-from preview.states.snapshot import GitError, at, commit_of
+from preview.states.git import GitError, commit_of
+from preview.states.snapshot import at
 from preview.survey import survey
 from schemas.facts.site import Site
 

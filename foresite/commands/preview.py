@@ -5,7 +5,6 @@ Compares two states of the repository. Needs no cluster, no credentials and no n
 
 import argparse
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,19 +12,23 @@ from pathlib import Path
 from components.effects.vocabulary import Impact
 from foresite import parallel
 from foresite.command import FAILED, FOUND, OK, UsageError, repository
+from foresite.forge import forge
 from foresite.othercode import make_objects_with, run_with
 from foresite.scratch import clear, scratch
 from preview import report
-from preview.gates import MAX_REQUEST, NAMES, gates, parse_allowances
+from preview.gates import MAX_REQUEST, gates, parse_allowances, parse_limits
 from preview.result import Preview
 from preview.states.fleet import site_names
+from preview.states.git import GitError, base_of
 from preview.states.nodes import NodesError, Seen, nodes_of
-from preview.states.snapshot import GitError, Snapshot, at, base_of, work_tree
+from preview.states.snapshot import Snapshot, at, work_tree
 from preview.survey import UnknownSiteError, Ways, survey
+from preview.wrapping import terminal_width
 from schemas.model.nearest import nearest
+from schemas.reading.bounded import read_regular
 
 FORMATS: dict[str, Callable[[Preview], str]] = {
-    "text": lambda preview: report.text(preview, colour=_colour()),
+    "text": lambda preview: report.text(preview, _colour(), terminal_width()),
     "markdown": report.comment,
     "json": report.document,
     "html": report.html,
@@ -41,14 +44,13 @@ FILES: dict[str, Callable[[Preview], str]] = {
 
 def _colour() -> bool:
     """True if colours help: for a person at a terminal who did not say no (no-color.org)."""
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    return terminal_width() is not None and "NO_COLOR" not in os.environ
 
 
 def run(options: argparse.Namespace) -> int:
     """Compare, judge and report; 2 where of a site nothing could be said."""
     root = repository(options)
-    forbidden = _parse_forbidden(options.fail_on)
-    allow = _parse_allowances(options)
+    limits, allow = _limits_and_allowances(options)
     try:
         base, head = _snapshots(options, root)
         if options.code in ("base", "head"):
@@ -64,7 +66,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(_unknown(str(error), root)) from None
     except NodesError as error:
         raise UsageError(f"--nodes {error}") from None
-    found = replace(found, allowed=allow, gates=gates(found, allow, forbidden))
+    blocked = gates(found, allow, limits)
+    found = replace(found, allowed=allow, gates=blocked, forge=forge(root, base, head))
     _write(options, found)
     return _code(options, found)
 
@@ -95,23 +98,12 @@ def _again(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> list[
     return found
 
 
-def _parse_forbidden(text: str) -> list[str]:
-    names = [name.strip() for name in text.replace("|", ",").split(",") if name.strip()]
-    for name in names:
-        if name not in NAMES:
-            near = nearest(name, NAMES)
-            hint = f"did you mean {near}?" if near else f"write one of {', '.join(NAMES)}"
-            raise UsageError(f"--fail-on {name}: {hint}")
-    return names
-
-
-def _parse_allowances(options: argparse.Namespace) -> dict[str, int]:
+def _limits_and_allowances(options: argparse.Namespace) -> tuple[dict[str, int], dict[str, int]]:
     request = ""
     if options.request:
-        with options.request.open(encoding="utf-8", errors="replace") as file:
-            request = file.read(MAX_REQUEST)
+        request = read_regular(options.request, MAX_REQUEST).decode("utf-8", "replace")
     try:
-        return parse_allowances(options.allow, request)
+        return parse_limits(options.fail_on), parse_allowances(options.allow, request)
     except ValueError as error:
         raise UsageError(str(error)) from None
 

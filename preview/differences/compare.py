@@ -2,12 +2,26 @@
 
 from collections.abc import Mapping
 
-from components.effects.vocabulary import FieldChange, Name, ObjectChange, Side, SiteChange
+from components.effects.pods import TEMPLATES
+from components.effects.vocabulary import (
+    FieldChange,
+    Name,
+    ObjectChange,
+    Path,
+    Side,
+    SiteChange,
+)
 from components.making.manifest import Json, Manifest
 from preview.differences.connections import is_applied
 from preview.differences.fields.compared import compare_fields
 from preview.differences.fields.pairing import same
 
+_WHOLE: dict[str, tuple[Path, ...]] = {
+    **{name.partition(".")[0]: (at,) for name, at in TEMPLATES.items()},
+    "ConfigMap": (("data",),),
+    "KubeadmControlPlane": (("spec", "kubeadmConfigSpec"),),
+}
+"""The parts of kinds in which the order of a list with keys makes a difference."""
 ORDERS = ("in one order", "in another order")
 """Values shown for a list whose items are the same on both sides."""
 
@@ -56,9 +70,16 @@ class _Known:
         key = repr((kind, old, new))
         if key not in self._found:
             changes, orders = compare_fields({**kind, **old}, {**kind, **new})
-            # A list with keys in another order says the same, and yet controllers compare it whole.
-            self._found[key] = (*changes, *(FieldChange(path, *ORDERS) for path in orders))
+            whole = (path for path in orders if _order_counts(str(after.get("kind")), path))
+            self._found[key] = (*changes, *(FieldChange(path, *ORDERS) for path in whole))
         return self._found[key]
+
+
+def _order_counts(kind: str, path: Path) -> bool:
+    """True if somebody compares a list with keys whole, though it means the same in any order:
+    makers of pods their template (pairing.py), the control plane its configuration (filters.go of
+    Cluster API v1.13.6), programs the text of a file."""
+    return any(path[: len(at)] == at for at in _WHOLE.get(kind, ()))
 
 
 def _apart(before: Json, after: Json) -> tuple[Json, Json]:

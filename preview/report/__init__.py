@@ -7,11 +7,11 @@ wrote becomes safe to show in ``phrase.py``. A format is imported when it is ask
 from preview.result import Preview
 
 
-def text(preview: Preview, colour: bool = False) -> str:
-    """The report for a terminal; ``colour`` is for a terminal that shows it."""
+def text(preview: Preview, colour: bool = False, width: int | None = None) -> str:
+    """The report for a terminal that shows ``colour``, of so many columns; else as it comes."""
     from preview.report.terminal import render
 
-    return render(preview, colour)
+    return render(preview, colour, width)
 
 
 def comment(preview: Preview, limit: int = 60_000) -> str:

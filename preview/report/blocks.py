@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from components.effects.vocabulary import Impact
 from preview.report.phrase import Phrase, join_phrases
+from preview.result import Forge
 
 
 class Code(NamedTuple):
@@ -89,12 +90,14 @@ class Alert(NamedTuple):
 class Report(NamedTuple):
     """A whole report, worst first.
 
-    ``headline`` is one sentence, in clauses that semicolons join; ``table`` has a row for each part
+    ``headline`` is one sentence, in clauses that semicolons join; ``figures`` has all that it says
+    and what it has no room for; ``table`` has a row for each part
     where there are several; ``checked`` says at the end what was checked and what was not.
     """
 
     headline: tuple[Phrase, ...]
     tone: Impact
+    figures: Table | None
     facts: tuple[Line, ...]
     alerts: tuple[Alert, ...]
     table: Table | None
@@ -122,3 +125,4 @@ class Room(NamedTuple):
     """Rows of the table of all entries."""
     every_host: bool = False
     sources: bool = False
+    forge: Forge = Forge()

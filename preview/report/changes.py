@@ -1,5 +1,6 @@
 """The sections on objects: how many of which component, and what differs in each."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from preview.report.blocks import Code, Head, Line, Room, Row, Section, Table
 from preview.report.phrase import Phrase, Strong, change, join_phrases, prose, value, visible
 from preview.report.ranges import first_few, ranges
 from preview.report.words import count, few
-from preview.result import ObjectVerdict, SitePreview
+from preview.result import ObjectVerdict, SitePreview, State
 
 _ORDER = (
     Action.REFUSED,
@@ -34,6 +35,8 @@ LINE = 160
 # --- objects --------------------------------------------------------------------------------------
 def objects(site: SitePreview) -> Section:
     """Objects by component and by what becomes of them; what is refused or lost by name."""
+    if site.state is State.ADDED:
+        return Section("objects", ("Objects by component",), tuple(_added_lines(site)))
     actions = site.actions()
     used = [action for action in _ORDER if any(each[action] for each in actions.values())]
     heads = (Head("component"), *(Head(action.value, number=True) for action in used))
@@ -43,6 +46,19 @@ def objects(site: SitePreview) -> Section:
     )
     table = [Table(heads, rows)] if rows else []
     return Section("objects", ("Objects",), (*_loss_lines(site), *_refusal_lines(site), *table))
+
+
+def _added_lines(site: SitePreview) -> Iterable[Line]:
+    """What a new site gets, a line a component."""
+    found: dict[str, Counter[str]] = {}
+    for each in site.objects:
+        found.setdefault(each.change.component, Counter())[each.change.kind] += 1
+    for component, kinds in found.items():
+        some, more = first_few(kinds.most_common())
+        named = join_phrases([(f"{number:,} ", value(kind)) for kind, number in some])
+        rest = f" and {count(more, 'more kind')}" if more else ""
+        total = count(sum(kinds.values()), "object")
+        yield Line((Strong("added"), " ", value(component), f", {total}: ", *named, rest))
 
 
 def _loss_lines(site: SitePreview) -> Iterable[Line]:

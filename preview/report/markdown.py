@@ -98,7 +98,9 @@ def _pieces(found: Report) -> Piecewise:
     facts = "".join(f"{_inline(line.phrase)}  \n" for line in found.facts)
     top = f"## {_inline(found.sentence)}\n\n{facts}\n"
     several = len(found.parts) > 1
-    pieces: list[str | Piecewise] = [top, *map(_alert, found.alerts)]
+    pieces: list[str | Piecewise] = [top]
+    pieces += [_table(found.figures)] if found.figures else []
+    pieces += map(_alert, found.alerts)
     if found.table:
         pieces.append(_table(found.table))
     pieces += [_part(part, alone=not several) for part in found.parts]
@@ -200,7 +202,7 @@ def _in_html(piece: Piece) -> str:
 
 def _piece(piece: Piece) -> str:
     if isinstance(piece, Value):
-        return _span(piece.text)
+        return f"[{_span(piece.text)}]({piece.link})" if piece.link else _span(piece.text)
     if isinstance(piece, Strong):
         return f"**{piece.text}**"
     if isinstance(piece, Prose):

@@ -1,11 +1,12 @@
 """The cache in a report: which part of its keys moves, and which objects are lost with disks."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from components.object_cache.effects.moved import CacheMove, percent
 from preview.report.blocks import Line, Section
 from preview.report.phrase import Phrase, Strong, prose
-from preview.report.words import count, list_names
+from preview.report.words import count
 from preview.result import SitePreview
 from schemas.model.vocabulary import CacheDiscovery
 
@@ -32,42 +33,50 @@ def _in_clusters(site: SitePreview) -> bool:
     return moves and all(each.applied for each in site.consequences)
 
 
-def clauses(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
-    """The clauses of a headline on caches that are there."""
-    yield from _clauses([site for site in sites if _in_clusters(site)], len(sites) > 1)
+class Clause(NamedTuple):
+    """What becomes of the caches of some ``sites``, for a headline.
+
+    ``applied`` is false where it will hold once the cache is deployed.
+    """
+
+    words: Phrase
+    sites: tuple[str, ...]
+    applied: bool
+    loses: bool = False
 
 
-def pending(sites: Sequence[SitePreview]) -> Iterable[Phrase]:
-    """The clauses of a headline on caches that are not applied yet, and the condition under which
-    they hold."""
-    found = list(_clauses([site for site in sites if not _in_clusters(site)], len(sites) > 1))
-    for index, each in enumerate(found):
-        yield each if index else (ONCE, *each)
+def clauses(sites: Sequence[SitePreview]) -> Iterable[Clause]:
+    """The clauses of a headline, on caches that are deployed first."""
+    for applied in (True, False):
+        those = [site for site in sites if _in_clusters(site) is applied]
+        for words, names, loses in _clauses(those):
+            start: Phrase = () if applied else (ONCE,)
+            yield Clause((*start, *words), tuple(dict.fromkeys(names)), applied, loses)
 
 
-def _clauses(sites: Sequence[SitePreview], where: bool) -> Iterable[Phrase]:
+def _clauses(sites: Sequence[SitePreview]) -> Iterable[tuple[Phrase, Iterable[str], bool]]:
     found = [(each.name, each.cache) for each in sites if each.cache]
     moved = {name: each.moved for name, each in found if each.moved}
     idle = {name: each.idle for name, each in found if each.idle and not each.moved}
     lost = {name: each.lost for name, each in found if each.lost}
     vague = any(each.at_most for _, each in found)
     afresh = [name for name, each in found if each.afresh]
-    keys = " of the cache's keys move to other hosts"
-    if moved:
-        yield (_share(moved), keys, *_in(moved, where))
-    if idle:
-        yield (f"about {percent(max(idle.values()))}", keys, *_in(idle, where))
     if afresh:
-        yield (AFRESH, *_in(afresh, where))
+        yield (AFRESH,), afresh, True
     elif lost:
         said = " of the cache's objects are lost with wiped disks"
-        yield (_share(lost, vague), said, *_in(lost, where))
+        yield (_share(lost, vague), said), lost, True
+    keys = " of the cache's keys move to other hosts"
+    if moved:
+        yield (_share(moved), keys), moved, False
+    if idle:
+        yield (f"about {percent(max(idle.values()))}", keys), idle, False
     if away := {name: each.readdressed for name, each in found if each.readdressed}:
-        yield (_wrong_address_text(sum(away.values())), *_in(away, where))
-    yield from _felt(sites, where)
+        yield (_wrong_address_text(sum(away.values())),), away, False
+    yield from _felt(sites)
 
 
-def _felt(sites: Sequence[SitePreview], where: bool) -> Iterable[Phrase]:
+def _felt(sites: Sequence[SitePreview]) -> Iterable[tuple[Phrase, Iterable[str], bool]]:
     """The effects on users: the first two, and the number of the others."""
     names: dict[str, list[str]] = {}
     for site in sites:
@@ -75,10 +84,10 @@ def _felt(sites: Sequence[SitePreview], where: bool) -> Iterable[Phrase]:
             names.setdefault(each.clause, []).append(site.name)
     said = list(names.items())
     for clause, those in said[:IN_HEADLINE]:
-        yield (*_phrase(clause), *_in(dict.fromkeys(those), where))
-    more = len(said) - IN_HEADLINE
-    if more > 0:
-        yield (f"{count(more, 'more consequence')} for users of the cache",)
+        yield _phrase(clause), those, True
+    if more := said[IN_HEADLINE:]:
+        words = f"{count(len(more), 'more consequence')} for users of the cache"
+        yield (words,), [name for _, those in more for name in those], False
 
 
 def _phrase(text: str) -> Phrase:
@@ -98,10 +107,6 @@ def _share(shares: dict[str, float], vague: bool = False) -> str:
     return f"up to {most}" if vague or len(shares) > 1 else most
 
 
-def _in(names: Iterable[str], where: bool) -> Phrase:
-    return (" in ", *list_names(list(names), "site")) if where else ()
-
-
 def _lines(cache: CacheMove) -> Iterable[Line]:
     if cache.changes_routing:
         yield _move_line(cache)
@@ -112,7 +117,7 @@ def _lines(cache: CacheMove) -> Iterable[Line]:
     if cache.readdressed:
         yield _address_line(cache)
     more = cache.servers_after - cache.servers_before
-    if more != cache.hosts_after - cache.hosts_before:
+    if more != cache.hosts_after - cache.hosts_before and (more or cache.idle):
         yield _machines(cache)
 
 

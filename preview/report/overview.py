@@ -6,9 +6,17 @@ from components.effects.vocabulary import Impact
 from preview.report import object_cache
 from preview.report.blocks import Alert, Bar, Head, Line, Part, Report, Room, Row, Section, Table
 from preview.report.changes import differences, objects
-from preview.report.headline import clauses
+from preview.report.headline import clauses, figures
 from preview.report.phrase import Phrase, join_phrases, prose, value
-from preview.report.sections import capacity, every_host, hosts, pools, problem, problems, why
+from preview.report.pools import capacity, installation, pools
+from preview.report.sections import (
+    every_host,
+    hosts,
+    problem,
+    problems,
+    services,
+    why,
+)
 from preview.report.words import (
     count,
     few,
@@ -25,11 +33,13 @@ from preview.result import Entry, Preview, SitePreview, State
 def report(preview: Preview, room: Room) -> Report:
     """The report of a preview; ``room`` is what the format shows of long lists."""
     several = len(preview.entries) > 1
+    room = room._replace(forge=preview.forge)
     return Report(
         headline=clauses(preview),
         tone=preview.impact if preview.certain else Impact.UNKNOWN,
+        figures=figures(preview),
         facts=tuple(_facts(preview)),
-        alerts=tuple(_alerts(preview)),
+        alerts=tuple(_alerts(preview, room)),
         table=_table(preview, room) if several else None,
         parts=tuple(_part(entry, room) for entry in preview.entries),
         checked=Line((scope_text(),)),
@@ -59,14 +69,14 @@ def _facts(preview: Preview) -> Iterable[Line]:
         yield Line(("the pull request allows: ", *join_phrases(numbers)))
 
 
-def _alerts(preview: Preview) -> Iterable[Alert]:
+def _alerts(preview: Preview, room: Room) -> Iterable[Alert]:
     """The alerts that need a person before anything else."""
     for gate in preview.gates:
         lines = (Line((prose(gate.message),)), Line(("to pass the gate: ", prose(gate.fix))))
         yield Alert(("Blocked by the gate ", value(gate.name)), lines)
     if preview.clashes:
         title = f"{count(len(preview.clashes), 'problem')} between sites"
-        yield Alert((title,), tuple(map(problem, preview.clashes)))
+        yield Alert((title,), tuple(problem(each, room) for each in preview.clashes))
     if preview.code_changed:
         said = "what this does to sites is not in the preview"
         yield Alert(
@@ -117,15 +127,19 @@ def _part(entry: Entry, room: Room) -> Part:
     every = members(entry)
     harmful, harmless = why(site, room)
     main = [
-        problems(site),
+        problems(site, room),
         hosts(site, room),
         pools(site),
+        installation(site),
         capacity(site),
         object_cache.section(site),
+        services(site),
         harmful,
         objects(site),
     ]
-    folded = [harmless, differences(site, room)]
+    # Of a new site everything is added: its components say so, a line each.
+    new = site.state is State.ADDED
+    folded = [] if new else [harmless, differences(site, room)]
     if len(every) > 1:
         folded.insert(0, _each_site(every))
     if room.every_host:

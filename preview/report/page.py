@@ -1,7 +1,8 @@
 """The report as one HTML file, for the artifact of a run and for reading offline.
 
 It loads nothing and runs nothing: no script, no font, no image, and a Content-Security-Policy that
-would forbid them. Text of others is escaped by jinja2 and never stands in an attribute or a script.
+would forbid them. Text of others is escaped by jinja2 and never stands in a script; in attributes
+are only paths, quoted for an address.
 """
 
 import base64

@@ -28,10 +28,14 @@ _FROM_RIGHT = {"R", "AL", "AN"}
 
 
 class Value(NamedTuple):
-    """A name or a value as it can be seen; ``role`` is ``before`` or ``after`` in a change."""
+    """A name or a value as it can be seen; ``role`` is ``before`` or ``after`` in a change.
+
+    ``link`` is an address with no character that a format gives a meaning.
+    """
 
     text: str
     role: str = ""
+    link: str = ""
 
 
 class Prose(NamedTuple):

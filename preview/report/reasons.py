@@ -33,7 +33,8 @@ class Why(NamedTuple):
 
 
 class Because(NamedTuple):
-    """The effect on some hosts because of the same edits; ``sources`` are the rules' own."""
+    """The effect on some hosts because of the same edits; ``sources`` are the rules' own, ``ways``
+    what to write for a smaller effect."""
 
     impact: Impact
     refused: bool
@@ -42,12 +43,13 @@ class Because(NamedTuple):
     causes: tuple[Cause, ...]
     whys: tuple[Why, ...]
     sources: tuple[str, ...]
+    ways: tuple[str, ...] = ()
 
 
 def group_reasons(site: SitePreview) -> list[Because]:
     """A site's reasons, worst first."""
     alike: dict[object, list[Reason]] = {}
-    for reason in site.reasons:
+    for reason in _telling(site.reasons):
         key = (_what(reason), reason.object.partition(" ")[0], _shape(_sentence(reason)))
         alike.setdefault(key, []).append(reason)
     same: dict[object, list[list[Reason]]] = {}
@@ -55,6 +57,16 @@ def group_reasons(site: SitePreview) -> list[Because]:
         same.setdefault((_what(reasons[0]), _causes(reasons)), []).append(reasons)
     found = map(_because, same.values())
     return sorted(found, key=lambda each: (-each.impact.rank, not each.refused))
+
+
+def _telling(reasons: Sequence[Reason]) -> Iterable[Reason]:
+    """The reasons without those of single fields of an object that is replaced as a whole."""
+    replaced = {r.effect.name for r in reasons if r.effect.action is Action.REPLACED}
+    for each in reasons:
+        effect = each.effect
+        part = effect.name in replaced and effect.action is None and effect.impact is Impact.NONE
+        if not part:
+            yield each
 
 
 def _what(reason: Reason) -> tuple[object, ...]:
@@ -82,8 +94,9 @@ def _because(groups: Sequence[Sequence[Reason]]) -> Because:
         effect.at_most,
         _each_once(host for reason in reasons for host in reason.effect.hosts),
         _causes(reasons),
-        tuple(map(_why, groups)),
+        _merge_equal(map(_why, groups)),
         _each_once(reason.effect.source for reason in reasons if reason.effect.source),
+        _each_once(reason.effect.way for reason in reasons if reason.effect.way),
     )
 
 
@@ -94,6 +107,16 @@ def _why(reasons: Sequence[Reason]) -> Why:
         _each_once(reason.object for reason in reasons),
         tuple(show_path(path) for path in fields if path),
     )
+
+
+def _merge_equal(whys: Iterable[Why]) -> tuple[Why, ...]:
+    """Each sentence once, with all objects and fields that it is said of."""
+    found: dict[str, Why] = {}
+    for each in whys:
+        old = found.get(each.sentence, Why(each.sentence, (), ()))
+        objects = _each_once((*old.objects, *each.objects))
+        found[each.sentence] = Why(each.sentence, objects, _each_once((*old.fields, *each.fields)))
+    return tuple(found.values())
 
 
 def _merge_sentences(sentences: Sequence[str]) -> str:

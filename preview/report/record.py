@@ -66,7 +66,11 @@ def _site(site: SitePreview) -> Json:
         "deletions": [{"what": each.what, "count": each.count} for each in site.deletions],
         "cache": site.cache._asdict() if site.cache else None,
         "consequences": [each._asdict() for each in site.consequences],
+        "services": [each._asdict() for each in site.services],
+        "waiting": site.waiting,
         "growth": _growth(site.growth) if site.growth else None,
+        "guaranteed": dict(site.guaranteed),
+        "installations": [each._asdict() for each in site.installations],
     }
 
 
@@ -93,6 +97,9 @@ def _effect(effect: Effect) -> Json:
         "source": effect.source,
         "hosts": len(effect.hosts),
         "at_most": effect.at_most,
+        "together": effect.together,
+        "waits": effect.waits,
+        "way": effect.way,
         "action": effect.action.value if effect.action else None,
     }
 

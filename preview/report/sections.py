@@ -1,16 +1,20 @@
 """The sections on one entry: its problems, hosts, pools, capacity, and why all of it happens."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from components.effects.vocabulary import Action, Impact, Ledger, PoolPlan
+from components.effects.vocabulary import Action, Impact
 from preview.report.blocks import Head, Line, Names, Room, Row, Section, Table
 from preview.report.phrase import Phrase, Strong, contrast, join_phrases, prose, value
-from preview.report.ranges import first_few, ranges
+from preview.report.ranges import FEW, first_few, ranges
 from preview.report.reasons import Because, Why, group_reasons
-from preview.report.words import count, few, meaning, takes
+from preview.report.words import count, few, meaning, which
 from preview.result import Cause, HostVerdict, SitePreview
 from schemas.model.problem import Problem
+
+MOST_PROBLEMS = 100
+"""Problems of a site that are shown; nobody reads more before mending some."""
 
 
 def strong(impact: Impact) -> Strong:
@@ -26,7 +30,7 @@ def hosts_in(names: Iterable[str], room: Room) -> Phrase:
 
 
 # --- problems -------------------------------------------------------------------------------------
-def problem(each: Problem) -> Line:
+def problem(each: Problem, room: Room) -> Line:
     """A problem: the place, what is wrong, why it hurts, what to write instead."""
     place = each.file + (f":{each.line}:{each.column}" if each.line else "")
     at: Phrase = (" ", value(each.path)) if each.path else ()
@@ -35,12 +39,17 @@ def problem(each: Problem) -> Line:
         Line(("why: ", prose(each.why))),
         Line(("fix: ", prose(each.fix))),
     )
-    return Line((value(place, 160), ": ", Strong(each.code.value), *at), below, Impact.UNKNOWN)
+    link = room.forge.link(each.file, each.line)
+    where = value(place, 160)._replace(link=link)
+    return Line((where, ": ", Strong(each.code.value), *at), below, Impact.UNKNOWN)
 
 
-def problems(site: SitePreview) -> Section:
+def problems(site: SitePreview, room: Room) -> Section:
     """The reasons why nothing can be said of a site."""
-    return Section("problems", ("Problems",), tuple(map(problem, site.problems)))
+    some, more = first_few(site.problems, MOST_PROBLEMS)
+    rest = (Line((f"and {count(more, 'more problem')}",)),) if more else ()
+    lines = (*(problem(each, room) for each in some), *rest)
+    return Section("problems", ("Problems",), lines)
 
 
 # --- hosts ----------------------------------------------------------------------------------------
@@ -81,7 +90,7 @@ def _host_row(site: SitePreview, alike: Sequence[HostVerdict], room: Room) -> Ro
     number = f"{len(alike):,} of {in_pool:,}"
     if first.at_most is not None:
         number = f"{_host_count(alike):,} of {len(alike):,}"
-        names = (*names, f"; Git does not say which{_others(alike)}")
+        names = (*names, f"; {which(_host_count(alike), len(alike))}{_others(alike)}")
     pool: Phrase = (value(first.pool),) if first.pool else ()
     return Row((what, (number,), pool, names), first.impact)
 
@@ -115,100 +124,19 @@ def _names(alike: Sequence[HostVerdict]) -> Names:
     if first.impact is not Impact.NONE and first.pool:
         title = (*title, " of pool ", value(first.pool))
     if first.at_most is not None:
-        vague = f": {_host_count(alike):,} of them, Git does not say which{_others(alike)}"
+        said = which(_host_count(alike), len(alike))
+        vague = f": {_host_count(alike):,} of them, {said}{_others(alike)}"
         title = (*title, vague)
     return Names(title, tuple(value(host.host).text for host in alike), first.impact)
 
 
-# --- pools and capacity ---------------------------------------------------------------------------
-_POOL_HEADS = (
-    Head("pool"),
-    Head("replaced", number=True),
-    Head("at a time", number=True),
-    Head("waves", number=True),
-    Head("takes"),
-    Head("accelerator"),
-    Head("out at worst"),
-    Head("left"),
-)
-
-
-def pools(site: SitePreview) -> Section:
-    """The replacement of each pool's machines; rollouts that never end come first."""
-    stuck = [
-        Line((Strong("Stuck"), ", ", *_pool(plan), ": ", prose(plan.stuck)), tone=Impact.UNKNOWN)
-        for plan in site.plans
-        if plan.stuck
-    ]
-    plans = sorted(site.plans, key=lambda plan: not plan.stuck)
-    table = [Table(_POOL_HEADS, tuple(map(_pool_row, plans)))] if plans else []
-    return Section("pools", ("Pools",), (*stuck, *table, *_notes(site.plans)))
-
-
-def _notes(plans: Iterable[PoolPlan]) -> Iterable[Line]:
-    """Each note once, with the pools that it is about."""
-    about: dict[str, list[str]] = {}
-    for plan in plans:
-        for note in plan.notes:
-            about.setdefault(note, []).append(plan.pool)
-    for note, names in about.items():
-        pools = tuple(dict.fromkeys(names))
-        yield Line(("pool " if len(pools) == 1 else "pools ", *few(pools), ": ", prose(note)))
-
-
-def _pool(plan: PoolPlan) -> Phrase:
-    zone: Phrase = (" in zone ", value(plan.zone)) if plan.zone else ()
-    return ("pool ", value(plan.pool), *zone)
-
-
-def _pool_row(plan: PoolPlan) -> Row:
-    surge = f" ({plan.surge:,} by surge)" if plan.surge else ""
-    time: Phrase = (Strong("never ends"),) if plan.stuck else (takes(plan),)
-    cells: tuple[Phrase, ...] = (
-        _pool(plan)[1:],
-        (f"{plan.machines:,}",),
-        (f"{plan.at_once:,}{surge}",),
-        (f"{plan.waves:,}",),
-        time,
-        _model(plan.out),
-        (_out(plan.out),),
-        (_remaining(plan.out),),
-    )
-    return Row(cells, Impact.UNKNOWN if plan.stuck else None)
-
-
-def _model(ledger: Ledger) -> Phrase:
-    return (value(ledger.model),) if ledger.model else ("none",)
-
-
-def _out(ledger: Ledger) -> str:
-    """``32 of 832 (4 of 104 hosts)``: accelerators, where there are any, and hosts."""
-    hosts_out = f"{ledger.hosts_out:,} of {count(ledger.hosts, 'host')}"
-    if not ledger.model:
-        return hosts_out
-    return f"{ledger.accelerators_out:,} of {ledger.accelerators:,} ({hosts_out})"
-
-
-def _remaining(ledger: Ledger) -> str:
-    hosts_left = count(ledger.hosts - ledger.hosts_out, "host")
-    if not ledger.model:
-        return hosts_left
-    return f"{ledger.accelerators - ledger.accelerators_out:,} ({hosts_left})"
-
-
-def capacity(site: SitePreview) -> Section:
-    """The devices of each model that are out and left when all pools are at their worst moment at
-    once.
-
-    Left away where the one pool that is rolled says the same.
-    """
-    heads = (Head("accelerator"), Head("out at worst"), Head("left"))
-    out = [each for each in site.capacity if each.hosts_out]
-    if out == [plan.out for plan in site.plans]:
-        out = []
-    rows = tuple(Row((_model(each), (_out(each),), (_remaining(each),))) for each in out)
-    title = ("Capacity when all pools are at their worst at once",)
-    return Section("capacity", title, (Table(heads, rows),) if rows else ())
+# --- people and jobs -----------------------------------------------------------------------------
+def services(site: SitePreview) -> Section:
+    """What people and jobs feel of a change that no machine does."""
+    lines = [Line((prose(each.line),)) for each in site.services]
+    if not all(each.applied for each in site.services):
+        lines.append(Line(("cluster.context is unset: this holds once the cluster is named",)))
+    return Section("services", ("Alerts, jobs and limits",), tuple(lines))
 
 
 # --- why ------------------------------------------------------------------------------------------
@@ -244,7 +172,9 @@ def _because(each: Because, room: Room) -> Line:
     what: Phrase = (*_happening(each), *_to_hosts(each, room))
     some, more = first_few(each.whys, room.groups)
     rest = (Line((f"and {count(more, 'more reason')}",)),) if more else ()
-    below = (*_edits(each.causes), *map(_why, some), *rest, *_sources(each, room))
+    ways = (Line(("smaller way: ", prose(way))) for way in each.ways)
+    edits = _edits(each.causes, room)
+    below = (*edits, *map(_why, some), *rest, *ways, *_sources(each, room))
     tone = None if each.refused and each.impact is Impact.NONE else each.impact
     return Line(what, below, tone)
 
@@ -260,7 +190,7 @@ def _to_hosts(each: Because, room: Room) -> Phrase:
     names = hosts_in(each.hosts, room)
     if each.at_most is not None:
         hosts = f"{each.at_most:,} of {count(len(each.hosts), 'host')}"
-        return (f", {hosts}, Git does not say which: ", *names)
+        return (f", {hosts}, {which(each.at_most, len(each.hosts))}: ", *names)
     if each.hosts:
         return (f", {count(len(each.hosts), 'host')}: ", *names)
     if each.impact is Impact.NONE:
@@ -272,21 +202,32 @@ def _why(each: Why) -> Line:
     fields: Phrase = ()
     if each.fields:
         fields = (", field " if len(each.fields) == 1 else ", fields ", *few(each.fields, 160))
-    return Line((prose(each.sentence),), (Line((*few(ranges(each.objects), 160), *fields)),))
+    return Line((prose(each.sentence),), (Line((*_titles(each.objects), *fields)),))
 
 
-def _edits(causes: Sequence[Cause]) -> list[Line]:
+def _titles(objects: Sequence[str]) -> Phrase:
+    """Objects by title; those of several kinds, where they are many, by kind and number."""
+    found = Counter(each.partition(" ")[0] for each in objects)
+    if len(found) == 1 or len(objects) <= FEW:
+        return few(ranges(objects), 160)
+    kinds = [(f"{number:,} ", value(kind)) for kind, number in found.most_common()]
+    some, more = first_few(kinds, 6)
+    rest: list[Phrase] = [(count(more, "more kind"),)] if more else []
+    return join_phrases([*some, *rest])
+
+
+def _edits(causes: Sequence[Cause], room: Room) -> list[Line]:
     if not causes:
         return [Line(("edit: could not be traced",))]
     some, more = first_few(causes)
-    lines = [Line(_edit(cause)) for cause in some]
+    lines = [Line(_edit(cause, room)) for cause in some]
     if more:
         files = list(dict.fromkeys(cause.file for cause in causes))
         lines.append(Line((f"and {count(more, 'more edit')} in ", *few(files))))
     return lines
 
 
-def _edit(cause: Cause) -> Phrase:
+def _edit(cause: Cause, room: Room) -> Phrase:
     path: Phrase = (" ", value(cause.path)) if cause.path else ()
     if not cause.before and not cause.after:
         what: Phrase = ("removed" if cause.gone else "changed",)
@@ -296,4 +237,5 @@ def _edit(cause: Cause) -> Phrase:
         what = ("gone: ", value(cause.before, role="before"))
     else:
         what = contrast(cause.before, cause.after)
-    return ("edit: ", value(cause.place, 160), *path, ": ", *what)
+    link = room.forge.link(cause.file, cause.line, cause.gone)
+    return ("edit: ", value(cause.place, 160)._replace(link=link), *path, ": ", *what)

@@ -1,18 +1,20 @@
 """The report for a terminal: plain lines and aligned columns, the worst first."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from components.effects.vocabulary import Impact
 from preview.report.blocks import Block, Code, Line, Names, Part, Report, Room, Section, Table
 from preview.report.overview import report
 from preview.report.phrase import Phrase, Strong, plain
 from preview.result import Preview
+from preview.wrapping import GAP, HANG, Styled, cut, fit_columns, size, wrap
 
 ROOM = Room(groups=200, fields=40, lines=40, ranges=8, rows=60)
 LONG = 50
 """Lines after which the headline has left the screen, so that it is said once more."""
 
-_COLOURS = {
+_CODES = {
     Impact.REMOVE: "1;31",
     Impact.UNKNOWN: "1;35",
     Impact.REIMAGE: "1;31",
@@ -25,16 +27,17 @@ _COLOURS = {
 _BOLD = "1"
 
 
-def render(preview: Preview, colour: bool) -> str:
-    """The report as text; ``colour`` with the escapes that a terminal knows."""
-    return "\n".join(_Terminal(colour).lines(report(preview, ROOM))) + "\n"
+def render(preview: Preview, colour: bool, width: int | None) -> str:
+    """The report as text, wrapped to ``width``; ``colour`` with the escapes a terminal knows."""
+    return "\n".join(_Terminal(colour, width).lines(report(preview, ROOM))) + "\n"
 
 
 class _Terminal:
-    """Lines of text, with or without colours."""
+    """Lines of text, with or without colours, as wide as the terminal."""
 
-    def __init__(self, colour: bool) -> None:
+    def __init__(self, colour: bool, width: int | None) -> None:
         self._colour = colour
+        self._width = width
 
     def lines(self, found: Report) -> Iterator[str]:
         """Every line of the report."""
@@ -44,16 +47,19 @@ class _Terminal:
         for part in found.parts:
             for section in part.folded:
                 lines += ["", *self._fold(part, section, len(found.parts) > 1)]
-        yield from (*lines, "", self._dim(plain(found.checked.phrase)))
+        yield from (*lines, "", *self._text(found.checked.phrase, "", _CODES[Impact.NONE]))
         if len(lines) > LONG:
-            yield from ("", self._paint(plain(found.sentence), found.tone))
+            yield from ("", *self._text(found.sentence, "", _CODES[found.tone]))
 
     def _top(self, found: Report) -> Iterator[str]:
-        yield self._paint(plain(found.sentence), found.tone)
+        yield from self._text(found.sentence, "", _CODES[found.tone])
         for line in found.facts:
-            yield f"  {self._phrase(line.phrase)}"
+            yield from self._text(line.phrase, "  ")
+        if found.figures:
+            yield ""
+            yield from self._table(found.figures, "  ")
         for alert in found.alerts:
-            yield from ("", self._paint(plain(alert.title), Impact.REMOVE))
+            yield from ("", *self._text(alert.title, "", _CODES[Impact.REMOVE]))
             for line in alert.lines:
                 yield from self._line(line, "  ")
         if found.table:
@@ -61,17 +67,17 @@ class _Terminal:
             yield from self._table(found.table, "")
 
     def _part(self, part: Part) -> Iterator[str]:
-        yield self._paint(plain((*part.title, ": ", *part.says)), part.tone)
+        yield from self._text((*part.title, ": ", *part.says), "", _CODES[part.tone])
         for line in part.intro:
             yield from self._line(line, "  ")
         for section in part.sections:
             yield ""
-            yield f"  {self._bold(plain(section.title))}"
+            yield from self._text(section.title, "  ", _BOLD)
             yield from self._blocks(section.blocks, "    ")
 
     def _fold(self, part: Part, section: Section, several: bool) -> Iterator[str]:
         of = f", {plain(part.title)}" if several else ""
-        yield self._bold(plain(section.title) + of)
+        yield from self._text((plain(section.title) + of,), "", _BOLD)
         yield from self._blocks(section.blocks, "  ")
 
     def _blocks(self, blocks: Iterable[Block], indent: str) -> Iterator[str]:
@@ -79,47 +85,68 @@ class _Terminal:
             if isinstance(block, Table):
                 yield from self._table(block, indent)
             elif isinstance(block, Names):
-                yield f"{indent}{plain(block.title)}: {' '.join(block.names)}"
+                yield from self._text((plain(block.title), ": ", " ".join(block.names)), indent)
             else:
                 yield from self._line(block, indent)
 
     def _line(self, line: Line, indent: str) -> Iterator[str]:
-        yield indent + self._phrase(line.phrase, line.tone)
+        yield from self._text(line.phrase, indent, strong=_CODES[line.tone] if line.tone else _BOLD)
         for below in line.below:
             if isinstance(below, Code):
-                yield from (f"{indent}    {text}" for text in below.lines)
+                for text in below.lines:
+                    yield from self._code(text, f"{indent}    ")
             else:
                 yield from self._line(below, indent + "  ")
 
+    def _code(self, text: str, indent: str) -> Iterator[str]:
+        """A line of a compared text, whose blanks count."""
+        if self._width is None:
+            yield indent + text
+            return
+        room = max(1, self._width - len(indent))
+        yield from (indent + part for part in cut(text, room, room))
+
+    def _text(
+        self, phrase: Phrase, indent: str, code: str = "", strong: str = _BOLD
+    ) -> Iterator[str]:
+        """A phrase with a hanging indent, all in ``code``, or what stands out in ``strong``."""
+        pieces = [
+            (plain((each,)), code or (strong if isinstance(each, Strong) else ""))
+            for each in phrase
+        ]
+        room = None if self._width is None else self._width - len(indent) - HANG
+        whole = None if self._width is None else self._width - len(indent)
+        fits = whole is None or size("".join(text for text, _ in pieces)) <= whole
+        first, *rest = wrap(pieces, whole if fits else room)
+        yield indent + self._paint(first)
+        yield from (f"{indent}{' ' * HANG}{self._paint(each)}" for each in rest)
+
     def _table(self, table: Table, indent: str) -> Iterator[str]:
-        """The columns as wide as their widest cell, numbers to the right."""
+        """The columns as wide as their widest cell where that fits, numbers to the right."""
         heads = [head.text for head in table.heads]
         cells = [[plain(cell) for cell in row.cells] for row in table.rows]
-        widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+        widest = [max(map(size, column)) for column in zip(heads, *cells, strict=True)]
+        room = None if self._width is None else self._width - len(indent)
+        least = [max(map(size, head.split())) for head in heads]
+        widths = fit_columns(widest, least, room)
+        codes = [_CODES[row.tone] if row.tone else "" for row in table.rows]
+        for texts, code in zip([heads, *cells], [_CODES[Impact.NONE], *codes], strict=True):
+            for line in self._row(texts, table, widths):
+                yield indent + self._paint([(line, code)])
 
-        def align(texts: Iterable[str]) -> str:
-            columns = zip(texts, widths, table.heads, strict=True)
-            padded = (t.rjust(w) if head.number else t.ljust(w) for t, w, head in columns)
-            return (indent + "  ".join(padded)).rstrip()
+    def _row(self, texts: Sequence[str], table: Table, widths: Sequence[int]) -> Iterator[str]:
+        wrapped = [
+            ["".join(part for part, _ in line) for line in wrap([(text, "")], width)]
+            for text, width in zip(texts, widths, strict=True)
+        ]
+        for line in zip_longest(*wrapped, fillvalue=""):
+            padded = []
+            for text, width, head in zip(line, widths, table.heads, strict=True):
+                blank = " " * (width - size(text))
+                padded.append(blank + text if head.number else text + blank)
+            yield (" " * GAP).join(padded).rstrip()
 
-        yield self._dim(align(heads))
-        for row, texts in zip(table.rows, cells, strict=True):
-            yield self._paint(align(texts), row.tone)
-
-    def _phrase(self, phrase: Phrase, tone: Impact | None = None) -> str:
+    def _paint(self, pieces: Iterable[Styled]) -> str:
         return "".join(
-            self._paint(piece.text, tone, _BOLD) if isinstance(piece, Strong) else plain((piece,))
-            for piece in phrase
+            f"\033[{code}m{text}\033[0m" if self._colour and code else text for text, code in pieces
         )
-
-    def _paint(self, text: str, tone: Impact | None, otherwise: str = "") -> str:
-        return self._escape(text, _COLOURS[tone] if tone else otherwise)
-
-    def _bold(self, text: str) -> str:
-        return self._escape(text, _BOLD)
-
-    def _dim(self, text: str) -> str:
-        return self._escape(text, _COLOURS[Impact.NONE])
-
-    def _escape(self, text: str, code: str) -> str:
-        return f"\033[{code}m{text}\033[0m" if self._colour and code else text

@@ -8,6 +8,7 @@ from components.effects.vocabulary import Action, Impact, Ledger, PoolPlan
 from preview.report.phrase import Phrase, Strong, join_phrases, value
 from preview.report.ranges import first_few
 from preview.result import Entry, SitePreview, State
+from schemas.model.problem import number_of
 
 MEANING = {
     Impact.REMOVE: "drained, wiped, not installed again",
@@ -33,6 +34,17 @@ _VERBS = {
     Impact.POD_RESTART: "restarts pods on",
     Impact.ADD: "adds",
 }
+
+VERDICTS = {
+    Impact.REMOVE: "removed",
+    Impact.UNKNOWN: "cannot be predicted",
+    Impact.REIMAGE: "re-imaged",
+    Impact.REBOOT: "rebooted",
+    Impact.DRAIN: "drained",
+    Impact.POD_RESTART: "pods restart",
+    Impact.ADD: "added",
+}
+"""The same as what becomes of hosts, for a table."""
 
 WIPED = "wiped without a drain, and not installed again"
 """The meaning of a host's removal if its whole cluster is deleted."""
@@ -76,9 +88,26 @@ def duration(hours: float) -> str:
 
 
 def takes(plan: PoolPlan) -> str:
-    """How long a pool's rollout takes."""
-    drains = f" plus up to {duration(plan.drain_hours)} of drains" if plan.drain_hours else ""
-    return duration(plan.hours) + drains
+    """How long a pool's rollout takes from the start of the change: the control plane's upgrade
+    goes first."""
+    drains = plan.drain_hours + plan.wait_drain_hours
+    more = f" plus up to {duration(drains)} of drains" if drains else ""
+    return duration(plan.hours + plan.wait_hours) + more
+
+
+def spans(plan: PoolPlan) -> tuple[float, float]:
+    """Hours until a pool's rollout begins at the latest, and hours that it takes at most."""
+    return plan.wait_hours + plan.wait_drain_hours, plan.hours + plan.drain_hours
+
+
+def installed_after(site: SitePreview) -> float:
+    """Hours until all pools of a new site are installed."""
+    return max((each.begins + each.hours for each in site.installations), default=0.0)
+
+
+def which(at_most: int, hosts: int) -> str:
+    """The words for hosts of which Git does not say all."""
+    return "Git does not say which" if at_most < hosts else "Git does not say whether"
 
 
 def together(ledgers: Iterable[Ledger]) -> list[Ledger]:
@@ -178,7 +207,7 @@ def sum_doings(sites: Iterable[SitePreview]) -> list[Doing]:
 def happening(sites: Sequence[SitePreview]) -> Phrase:
     """The effects in these sites, in a few words."""
     if any(site.state is State.INVALID for site in sites):
-        problems = sum(len(site.problems) for site in sites)
+        problems = sum(number_of(site.problems) for site in sites)
         return (Strong("cannot predict what happens"), f": {count(problems, 'problem')}")
     found = sum_doings(sites)
     if not found:

@@ -5,7 +5,6 @@ takes that they may have too.
 """
 
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -55,9 +54,9 @@ def changed_sites(before: Snapshot, after: Snapshot) -> list[str]:
         for side in (before, after):
             files = {path: name for path in side.files if (name := _site_file(path))}
             rest = [path for path, name in files.items() if name not in names]
-            for path, data in side.read(rest).items():
-                if _holds(data, needles):
-                    names.add(files[path])
+            read = side.read(rest)
+            # What cannot be read may name anything.
+            names |= {files[path] for path in rest if _holds(read.get(path, b"\\"), needles)}
     return sorted(names)
 
 
@@ -84,12 +83,10 @@ def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Itera
 
 def _profiles(before: Snapshot, after: Snapshot) -> Iterator[bytes]:
     """The names of the hardware profiles that differ; of all, where one side has problems."""
-    sides = []
-    for side in (before, after):
-        with tempfile.TemporaryDirectory(prefix="foresite-") as folder:
-            side.write([path for path in (_HARDWARE,) if path in side.files], Path(folder))
-            sides.append(hardware_catalogue(catalogue_of(Path(folder))))
-    first, second = sides
+    first, second = (
+        hardware_catalogue(catalogue_of(side.tree({_HARDWARE} & side.files.keys())))
+        for side in (before, after)
+    )
     names = first.profiles.keys() | second.profiles.keys()
     faulty = bool(first.problems or second.problems)
     for name in sorted(names):

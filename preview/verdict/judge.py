@@ -2,13 +2,23 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from components.effects.fleet import Host
 from components.effects.kubernetes import HOLDS_DATA
 from components.effects.rules import judge_object
-from components.effects.vocabulary import Action, Effect, Impact, Name, ObjectChange, SiteChange
+from components.effects.vocabulary import (
+    Action,
+    Effect,
+    Impact,
+    Name,
+    ObjectChange,
+    Path,
+    SiteChange,
+)
 from components.machines.effects import kinds
 from components.machines.rollout import capacity, plans
 from components.making.manifest import Manifest, Target
 from components.site import COMPONENTS
+from components.source import site_of
 from preview.differences import connections
 from preview.result import (
     Cause,
@@ -21,7 +31,11 @@ from preview.result import (
 )
 from preview.verdict import decommission
 from preview.verdict.growth import growth
+from preview.verdict.installation import installations
 from preview.verdict.object_cache import cache, consequences
+from preview.verdict.services import services
+from schemas.facts.quotas import guaranteed_devices
+from schemas.kubernetes.node_labels import RACK_LABEL
 
 SHARED = (
     "its BMC is that of the BareMetalHost {}, which is protected and stays until a person deletes "
@@ -57,7 +71,10 @@ def judge(
         deletions=tuple(_deletions(site, effects)),
         cache=cache(site, hosts, rollouts),
         consequences=tuple(consequences(site)),
+        services=tuple(services(site)),
         growth=growth(site),
+        guaranteed=tuple(_guaranteed(site)),
+        installations=tuple(installations(site)),
     )
 
 
@@ -78,6 +95,14 @@ def _shared_hosts(site: SiteChange, owners: Mapping[str, str]) -> Iterator[Effec
             yield Effect(Impact.UNKNOWN, name, (), SHARED.format(owner), _REGISTERED, (host,))
 
 
+def _guaranteed(site: SiteChange) -> Iterator[tuple[str, int]]:
+    """The accelerators of each model that teams are guaranteed on the later side."""
+    its = site_of(site.side)
+    for model in its.models():
+        if number := guaranteed_devices(its.scheduling, model):
+            yield model, number
+
+
 def _object(site: SiteChange, name: Name) -> Manifest:
     if name in site.changes:
         return site.changes[name].one
@@ -90,19 +115,26 @@ def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]
     for index in sorted(range(len(effects)), key=lambda i: _order(effects[i])):
         for host in effects[index].hosts:
             concerned.setdefault(host, []).append(index)
-    pools: dict[str, str] = {}
+    listed: dict[str, Host] = {}
+    limits: dict[tuple[Name, Path], int] = {}
     for side in reversed(site.sides):
         for each in side.fleet.hosts:
-            pools.setdefault(each.name, each.pool)
-    for name, pool in pools.items():
+            listed.setdefault(each.name, each)
+    for name, one in listed.items():
         mine = concerned.get(name, [])
+        rack = dict(one.labels).get(RACK_LABEL, "")
+        verdict = HostVerdict(name, one.pool, Impact.NONE, (), zone=one.zone, rack=rack)
         if not mine:
-            yield HostVerdict(name, pool, Impact.NONE, ())
+            yield verdict
             continue
         worst = effects[mine[0]]
-        verdict = HostVerdict(name, pool, worst.impact, tuple(mine), worst.at_most)
+        most = worst.at_most if worst.impact is not Impact.NONE else None
+        verdict = verdict._replace(impact=worst.impact, reasons=tuple(mine), at_most=most)
+        if worst.together is not None:
+            limit = limits.setdefault((worst.name, worst.path), mine[0])
+            verdict = verdict._replace(together=worst.together, limit=limit)
         less = (e for e in map(effects.__getitem__, mine) if _remains(e, worst))
-        other = next(less, None) if worst.at_most is not None else None
+        other = next(less, None) if most is not None else None
         if other:
             verdict = verdict._replace(rest=other.impact, rest_at_most=other.at_most)
         yield verdict
@@ -162,6 +194,23 @@ def _deletes(site: SiteChange, change: ObjectChange) -> bool:
     return named or change.one.target is Target.MANAGEMENT
 
 
+def _machines_lost(site: SiteChange, effects: Iterable[Effect]) -> Iterator[int]:
+    """How many machines each MachineDeployment loses, alternatives counted once; of one that goes
+    all, though other objects may use their hosts again."""
+    whole: dict[Name, int] = {}
+    for each in effects:
+        change = site.changes.get(each.name)
+        if change is None or change.before is None or change.group_kind != kinds.DEPLOYMENT:
+            continue
+        if change.after is None and each.impact in (Impact.REMOVE, Impact.REIMAGE):
+            whole[each.name] = change.before.body["spec"]["replicas"]
+        elif each.together is not None and each.impact in (Impact.REMOVE, Impact.REIMAGE):
+            whole[each.name] = each.together
+        elif each.impact is Impact.REMOVE:
+            yield len(each.hosts) if each.at_most is None else each.at_most
+    yield from whole.values()
+
+
 def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion]:
     """The permanent losses of the change, which the pull request must acknowledge with a count.
 
@@ -171,11 +220,7 @@ def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion
     hosts = sum(each.group_kind == kinds.HOST for each in gone.values())
     if decommission.state(site) is State.DECOMMISSIONED:
         hosts = len(site.sides[0].fleet.hosts)
-    machines = sum(
-        len(each.hosts) if each.at_most is None else each.at_most
-        for each in effects
-        if each.impact is Impact.REMOVE and site.changes[each.name].group_kind == kinds.DEPLOYMENT
-    )
+    machines = sum(_machines_lost(site, effects))
     if hosts or machines:
         yield Deletion("hosts", max(hosts, machines))
     lost: dict[str, int] = {}

@@ -48,12 +48,16 @@ def _idle(before: Site, after: Site) -> Iterator[str]:
     for pool in after.cache_pools():
         if pool.name in there:
             sides = [
-                len(each.by_pool.get(pool.name, ())) - each.replicas(one)
+                each.replicas(one)
                 for each in (before, after)
                 for one in each.cache_pools()
                 if one.name == pool.name
             ]
-            more = abs(sides[1] - sides[0])
+            names = [
+                {host.name for host in each.by_pool.get(pool.name, ())} for each in (before, after)
+            ]
+            more = sides[1] - sides[0]
+            more = max(0, more - len(names[1] - names[0]), -more - len(names[0] - names[1]))
             yield from (host.name for host in after.by_pool.get(pool.name, ())[:more])
 
 
@@ -127,7 +131,7 @@ def _with_disks(
     mine = [each for each in hosts if each.host in kept]
     counts = count_hosts(mine)
     wiped = sum(counts.get(impact, 0) for impact in WIPED)
-    pools = {pool.name for pool in sides[0].cache_pools()}
+    pools = {pool.name for side in sides for pool in side.cache_pools()}
     at_once = sum(plan.at_once for plan in plans if plan.pool in pools and not plan.stuck)
     lost = wiped / found.hosts_before
     vague = any(each.impact is Impact.REMOVE and each.at_most is not None for each in mine)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from schemas.kubernetes.forms import SUBDOMAIN
 from schemas.model.primitives import (
     AbsolutePath,
     DnsLabel,
@@ -100,7 +101,7 @@ class Exporter(Program):
 class Dra(Model):
     """How the model is found among the devices of its DRA driver (resource.k8s.io/v1)."""
 
-    driver: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$")]
+    driver: Annotated[str, Field(pattern=rf"^{SUBDOMAIN}$", max_length=63)]
     """Name of the driver, such as gpu.nvidia.com."""
     expressions: Annotated[
         list[Annotated[str, Field(min_length=1, max_length=1024)]], Field(max_length=16)

@@ -39,7 +39,7 @@ class Code(StrEnum):
     YAML_DOCUMENTS = "yaml-documents", "a tool that reads one document silently drops the others"
     YAML_DUPLICATE_KEY = "yaml-duplicate-key", "tools silently keep the first or the last value"
     YAML_KEY_TYPE = "yaml-key-type", "a key that is no text is renamed or refused by other tools"
-    YAML_NUMBER = "yaml-number", "a number beyond 64 bits is rounded or refused by other tools"
+    YAML_NUMBER = "yaml-number", "other tools would read another number, or refuse it"
 
     # --- the host list ------------------------------------------------------------------------
     HOSTS_TEXT = (
@@ -48,6 +48,8 @@ class Code(StrEnum):
     )
     HOSTS_COLUMNS = "hosts-columns", "a shifted cell would send one host's address to another"
     HOSTS_CELL = "hosts-cell", "the Bare Metal Operator could not reach or boot the host"
+
+    MORE_PROBLEMS = "more-problems", "what is not shown may matter more than what is"
 
     # --- one value ----------------------------------------------------------------------------
     UNKNOWN_FIELD = "unknown-field", "a misspelt field is a setting that silently does nothing"
@@ -84,12 +86,21 @@ class Code(StrEnum):
     )
     RESERVED_NAME = "reserved-name", "the name is reserved for something else"
     CONTEXT_CLASH = "context-clash", "objects meant for one cluster would be applied to another"
-    TEMPLATE_MARK = "template-mark", "cloud-init would replace it with something else on each host"
+    TEMPLATE_MARK = (
+        "template-mark",
+        "cloud-init and Prometheus would fill it in, or refuse the whole file",
+    )
+
+    PORT_TAKEN = "port-taken", "only one program of a host can listen on a port"
 
     # --- networks -----------------------------------------------------------------------------
     NETWORK_NOT_CANONICAL = (
         "network-not-canonical",
         "two spellings of one network hide that they overlap",
+    )
+    ADDRESS_RESERVED = (
+        "address-reserved",
+        "no other machine and no pod could reach anything there",
     )
     NETWORK_OVERLAP = "network-overlap", "packets for one network would go to the other"
     NETWORK_TOO_SMALL = "network-too-small", "hosts beyond its size would never get ready"

@@ -52,7 +52,7 @@ class RootDisk(Model):
 
     device_name: Annotated[str, Field(pattern=r"^/dev/[A-Za-z0-9/_:.-]+$")] | None = None
     """Device path, such as /dev/nvme0n1 or a stable link below /dev/disk/by-path."""
-    min_size_gigabytes: Annotated[int, Field(ge=1)] | None = None
+    min_size_gigabytes: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
     """Smallest size that counts, in GB."""
     rotational: bool | None = None
     """False for a solid state disk."""
@@ -74,7 +74,7 @@ class HardwareProfile(Model):
     """Description of the host, for people."""
     cpu_cores: Annotated[int, Field(ge=1, le=4096)]
     """Physical cores of one host."""
-    memory_gib: Annotated[int, Field(ge=1)]
+    memory_gib: Annotated[int, Field(ge=1, le=131_072)]
     """Memory of one host in GiB."""
     accelerators: Accelerators | None = None
     """The accelerators of one host; leave out where it has none."""
@@ -84,7 +84,7 @@ class HardwareProfile(Model):
     """Firmware interface."""
     root_disk: RootDisk
     """Disk for the operating system."""
-    data_nvme_gb: Annotated[int, Field(ge=1)] | None = None
+    data_nvme_gb: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
     """Space of its NVMe disks beside the operating system, in GB (10^9 bytes); leave out where it
     is not known."""
     reimage_minutes: Annotated[int, Field(ge=5, le=480)] = 30

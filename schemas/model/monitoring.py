@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from schemas.model.primitives import DnsLabel, HttpUrl, LabelKey, LabelValue, Model, Percent
+from schemas.model.addresses import HttpUrl
+from schemas.model.primitives import DnsLabel, LabelKey, LabelValue, Model, Percent
 from schemas.model.vocabulary import ReceiverKind
 
 SecretKey = Annotated[

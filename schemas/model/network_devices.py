@@ -4,7 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from schemas.model.primitives import DnsLabel, DomainName, Model, Network
+from schemas.model.addresses import HostNetwork
+from schemas.model.primitives import DnsLabel, DomainName, Model
 from schemas.model.vocabulary import LinkType, SriovBy, VirtualFunctionDriver
 
 InterfaceName = Annotated[
@@ -59,7 +60,7 @@ class Sriov(Model):
     """MTU of the functions in bytes; default: as the interface has it."""
     vlan: Annotated[int, Field(ge=1, le=4094)] | None = None
     """VLAN of the network that pods join; default: none."""
-    addresses: Network | None = None
+    addresses: HostNetwork | None = None
     """Network from which whereabouts assigns addresses to pods; default: pods get none."""
 
 

@@ -7,8 +7,10 @@ from typing import Annotated
 
 from pydantic import Field
 
+from schemas.kubernetes.forms import REGISTRY
 from schemas.kubernetes.quantities import MIB, thousandths
-from schemas.model.primitives import DnsLabel, ImageReference, Ipv4, Model, PoolName, Quantity
+from schemas.model.primitives import DnsLabel, ImageReference, Ipv4, Model, PoolName
+from schemas.model.sizes import Cores, DiskSpace, Memory
 from schemas.model.vocabulary import CacheDiscovery
 
 LARGEST_TABLE = 5_000_011
@@ -32,7 +34,8 @@ BucketName = Annotated[
 RegistryHost = Annotated[
     str,
     Field(
-        pattern=r"^[a-z0-9]([-a-z0-9.]{0,189}[a-z0-9])?(:[0-9]{1,5})?$",
+        pattern=rf"^{REGISTRY}$",
+        max_length=197,
         examples=["docker.io", "registry.example:5000"],
     ),
 ]
@@ -48,15 +51,6 @@ EnvName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127}$")]
 
 Port = Annotated[int, Field(ge=1024, le=32767)]
 """A TCP port that needs no rights, below those that the kernel gives to connections (32768 on)."""
-
-Cores = Annotated[str, Field(pattern=r"^[0-9]{1,6}m?$", examples=["1"])]
-"""Processor cores: a whole number, or thousandths of one, as 500m."""
-
-Memory = Annotated[Quantity, Field(examples=["2Gi"])]
-"""Memory, with its unit."""
-
-DiskSpace = Annotated[Quantity, Field(examples=["3000Gi"])]
-"""Space on disks, with its unit."""
 
 _MOUNTED_PATH = r"^(/[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*)+$"
 

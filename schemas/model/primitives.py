@@ -9,18 +9,25 @@ import functools
 import inspect
 import ipaddress
 import itertools
-import re
 import textwrap
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from schemas.kubernetes.quantities import SITE_FORM
+from schemas.kubernetes.forms import (
+    DIGEST,
+    IPV4,
+    QUALIFIED,
+    REGISTRY,
+    REPOSITORY,
+    SUBDOMAIN,
+    TAG,
+)
 from schemas.model.codes import Code
 
-_OCTET = r"(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-IPV4_PATTERN = rf"^{_OCTET}(\.{_OCTET}){{3}}$"
+IPV4_PATTERN = rf"^{IPV4}$"
+LONGEST_SUBDOMAIN = 253
 DNS_LABEL_PATTERN = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 
 
@@ -84,36 +91,12 @@ def _canonical(value: str) -> str:
     return value
 
 
-def _no_credentials(value: str) -> str:
-    if re.match(r"^[a-z]+://[^/@]*@", value):
-        raise fault(
-            Code.SECRET_IN_FILE,
-            "the URL holds a user or a password",
-            "leave them out: let the proxy or mirror accept the hosts' addresses",
-        )
-    return value
-
-
-def _bare(value: str) -> str:
-    scheme, _, rest = value.partition("://")
-    host = rest.partition("/")[0]
-    if rest != host:
-        raise fault(
-            Code.INVALID_VALUE,
-            "the URL of a registry has no path",
-            f"write {scheme}://{host}, as containerd adds /v2 itself",
-        )
-    return value
-
-
-def _public_key(value: str) -> str:
-    if "PRIVATE KEY" in value:
-        raise fault(
-            Code.SECRET_IN_FILE,
-            "this is a private key",
-            "write the public key (the file that ends in .pub), and replace the key pair: "
-            "what was once in Git is known",
-        )
+def _short_prefix(value: str) -> str:
+    prefix = value.rpartition("/")[0]
+    if len(prefix) > LONGEST_SUBDOMAIN:
+        message = f"the domain before the slash has {len(prefix)} characters"
+        fix = f"write at most {LONGEST_SUBDOMAIN} characters before the slash"
+        raise fault(Code.OUT_OF_BOUNDS, message, fix)
     return value
 
 
@@ -160,38 +143,6 @@ KubernetesVersion = Annotated[
 ]
 """A Kubernetes release with its ``v``, as Cluster API spells it."""
 
-HttpUrl = Annotated[
-    str,
-    Field(
-        pattern=r"^https?://[^\s/?#\"'\\]+(/[^\s?#\"'\\]*)?$",
-        max_length=512,
-        examples=["https://registry.tokyo-1.example"],
-    ),
-    AfterValidator(_no_credentials),
-]
-"""An http or https URL without credentials, query or fragment."""
-
-RegistryUrl = Annotated[HttpUrl, AfterValidator(_bare)]
-"""A container registry: a URL without a path, as containerd adds /v2 itself."""
-
-Server = Annotated[
-    str,
-    Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$", examples=["10.16.0.2"]),
-]
-"""A host name or an IPv4 address."""
-
-PublicKey = Annotated[
-    str,
-    AfterValidator(_public_key),
-    Field(
-        pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\.com) "
-        r"[A-Za-z0-9+/]{40,}={0,2}( [A-Za-z0-9@._+-]{1,100})?$",
-        max_length=2048,
-        examples=["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI… ops"],
-    ),
-]
-"""An OpenSSH public key on one line: type, base64, and a comment if you like."""
-
 RelativePath = Annotated[
     str,
     Field(
@@ -204,23 +155,16 @@ RelativePath = Annotated[
 
 LabelKey = Annotated[
     str,
-    Field(
-        pattern=r"^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$",
-        examples=["example.com/team"],
-    ),
+    Field(pattern=rf"^({SUBDOMAIN}/)?{QUALIFIED}$", max_length=317, examples=["example.com/team"]),
+    AfterValidator(_short_prefix),
 ]
-"""The key of a Kubernetes label or taint."""
+"""The key of a Kubernetes label or taint: a qualified name (k8s.io/apimachinery 0.34.3,
+pkg/api/validate/content/kube.go, IsLabelKey)."""
 
 LabelValue = Annotated[
     str, Field(pattern=r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$", examples=["vision"])
 ]
 """The value of a Kubernetes label or taint."""
-
-Quantity = Annotated[
-    str,
-    Field(pattern=f"^{SITE_FORM}$", examples=["500Mi"]),
-]
-"""A Kubernetes resource quantity: a whole number with an optional unit."""
 
 HostFolder = Annotated[
     str,
@@ -228,9 +172,7 @@ HostFolder = Annotated[
 ]
 """A folder of a host, or its root."""
 
-SecretName = Annotated[
-    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,120}[a-z0-9])?$", examples=["bmc"])
-]
+SecretName = Annotated[str, Field(pattern=rf"^{SUBDOMAIN}$", max_length=122, examples=["bmc"])]
 """The name of a Secret."""
 
 Percent = Annotated[int, Field(ge=1, le=99, examples=[10])]
@@ -242,7 +184,8 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 ImageReference = Annotated[
     str,
     Field(
-        pattern=r"^[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)+:[A-Za-z0-9._-]+@sha256:[0-9a-f]{64}$",
+        pattern=rf"^{REGISTRY}/{REPOSITORY}:{TAG}@{DIGEST}$",
+        max_length=512,
         examples=["registry.example/project/image:v1.2.3@sha256:…"],
     ),
 ]
@@ -272,7 +215,8 @@ DomainName = Annotated[
 ResourceName = Annotated[
     str,
     Field(
-        pattern=r"^[a-z0-9]([-a-z0-9.]{0,187}[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$",
+        pattern=rf"^{SUBDOMAIN}/{QUALIFIED}$",
+        max_length=253,
         examples=["nvidia.com/gpu"],
     ),
 ]

@@ -14,8 +14,8 @@ from schemas.model.primitives import (
     Model,
     Percent,
     PoolName,
-    Quantity,
 )
+from schemas.model.sizes import Memory
 from schemas.model.vocabulary import Eviction, Fault, RemediatorKind
 
 Xid = Annotated[int, Field(ge=1, le=999)]
@@ -109,7 +109,7 @@ class Controller(Model):
     tools_image: ImageReference | None = None
     """Image with sh, awk, sleep and kubectl, for repair slots and reboots; default: the
     release's."""
-    memory: Annotated[Quantity, Field(examples=["512Mi"])] = "512Mi"
+    memory: Annotated[Memory, Field(examples=["512Mi"])] = "512Mi"
     """Memory request and limit of the controller: it caches all pods and jobs of the cluster."""
 
 

@@ -4,7 +4,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from schemas.model.primitives import DnsLabel, ImageReference, Model, PoolName, Quantity
+from schemas.kubernetes.forms import SUBDOMAIN
+from schemas.model.primitives import DnsLabel, ImageReference, Model, PoolName
+from schemas.model.sizes import ScratchSpace
 from schemas.model.vocabulary import BackendKind
 
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
@@ -23,7 +25,8 @@ class Gang(Model):
     annotation_prefix: Annotated[
         str,
         Field(
-            pattern=r"^[a-z0-9]([-a-z0-9.]{0,120}[a-z0-9])?/[A-Za-z0-9]([A-Za-z0-9_.-]{0,28}[A-Za-z0-9])?$",
+            pattern=rf"^{SUBDOMAIN}/[A-Za-z0-9]([A-Za-z0-9_.-]{{0,28}}[A-Za-z0-9])?$",
+            max_length=153,
             examples=["gang-scheduling.example.com/gang"],
         ),
     ]
@@ -88,9 +91,7 @@ def scheduler_name(backend: Backend | None) -> str:
 class Priority(Model):
     """A PriorityClass of the site."""
 
-    name: Annotated[
-        str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$", examples=["normal"])
-    ]
+    name: Annotated[str, Field(pattern=rf"^{SUBDOMAIN}$", max_length=63, examples=["normal"])]
     """Name that pods write as priorityClassName."""
     value: Annotated[int, Field(ge=-1_000_000_000, le=1_000_000_000)]
     """Priority value: pods with a higher value are scheduled first."""
@@ -103,11 +104,11 @@ class Priority(Model):
 class EphemeralStorage(Model):
     """Space on a node's disk: container layers, logs and emptyDir volumes."""
 
-    request: Quantity = "10Gi"
+    request: ScratchSpace = "10Gi"
     """Default request of a container."""
-    limit: Quantity = "50Gi"
+    limit: ScratchSpace = "50Gi"
     """Default limit of a container; beyond it the kubelet evicts its pod."""
-    max: Quantity = "200Gi"
+    max: ScratchSpace = "200Gi"
     """Largest request and limit that a container may set."""
 
 

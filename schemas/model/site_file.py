@@ -9,6 +9,15 @@ from typing import Annotated
 from pydantic import Field
 
 from schemas.model.accelerators import AcceleratorSettings
+from schemas.model.addresses import (
+    ApiPort,
+    Host,
+    HostAddress,
+    HostNetwork,
+    HttpUrl,
+    RegistryUrl,
+    Server,
+)
 from schemas.model.decommission import Decommission
 from schemas.model.hardware import HardwareProfile
 from schemas.model.monitoring import Monitoring
@@ -18,28 +27,23 @@ from schemas.model.policies import SitePolicies
 from schemas.model.primitives import (
     ContextName,
     DnsLabel,
-    HttpUrl,
-    Ipv4,
     KubernetesVersion,
     LabelKey,
     LabelValue,
     Model,
-    Network,
     OsName,
     Percent,
     PoolName,
-    PublicKey,
-    Quantity,
-    RegistryUrl,
     RelativePath,
     SecretName,
-    Server,
     SiteName,
     ZoneName,
 )
 from schemas.model.remediation import Remediation
 from schemas.model.scheduling import Scheduling
 from schemas.model.secrets import Secrets
+from schemas.model.sizes import Cores, LogSize, Memory
+from schemas.model.ssh_key import PublicKey
 from schemas.model.vocabulary import (
     PodNetworkInstall,
     Remedy,
@@ -68,15 +72,15 @@ class Cluster(Model):
     """Version of the control plane, and of workers unless they are held back."""
     workers: KubernetesVersion | None = None
     """Version that workers stay at while the control plane is upgraded; default: the same."""
-    endpoint: Ipv4
+    endpoint: HostAddress
     """Address of the Kubernetes API; no host may have it."""
-    port: Annotated[int, Field(ge=1, le=65535)] = 6443
+    port: ApiPort = 6443
     """TCP port of the Kubernetes API."""
     virtual_ip: VirtualIp = Field(default=VirtualIp.ARP, strict=False)
     """How the endpoint is reached: by a virtual IP, or by an external load balancer."""
-    pods: Annotated[Network, Field(examples=["10.64.0.0/12"])]
+    pods: Annotated[HostNetwork, Field(examples=["10.64.0.0/12"])]
     """Network of pods; each node takes a /24 of it."""
-    services: Network
+    services: HostNetwork
     """Network of service addresses."""
     pod_network: PodNetwork
     """The pod network (CNI)."""
@@ -89,16 +93,16 @@ class Zone(Model):
 
     name: ZoneName
     """Name of the zone; nodes carry it as topology.kubernetes.io/zone."""
-    network: Network
+    network: HostNetwork
     """Network that the zone's hosts have their addresses in."""
-    gateway: Ipv4
+    gateway: HostAddress
     """Default gateway of the network."""
 
 
 class BmcAccess(Model):
     """How the hosts' BMCs are reached."""
 
-    network: Network
+    network: HostNetwork
     """Network that the BMC addresses lie in."""
     credentials: SecretName | None = None
     """Name of one Secret for all BMCs; default: a Secret for each host, named <host>-bmc."""
@@ -127,7 +131,7 @@ class Proxy(Model):
 
     http: HttpUrl
     """Proxy for http and https, without user or password."""
-    exclude: Annotated[list[Server], Field(max_length=30)] = []
+    exclude: Annotated[list[Host], Field(max_length=30)] = []
     """Names that are reached directly, besides the site's own networks."""
 
 
@@ -136,7 +140,7 @@ class FirstBoot(Model):
 
     ntp: Annotated[list[Server], Field(min_length=1, max_length=8)]
     """Time servers: certificates fail on a host whose clock is off."""
-    dns: Annotated[list[Ipv4], Field(min_length=1, max_length=3)]
+    dns: Annotated[list[HostAddress], Field(min_length=1, max_length=3)]
     """Name servers; a resolver reads three at most."""
     ssh: Ssh
     """SSH access to hosts."""
@@ -149,7 +153,7 @@ class FirstBoot(Model):
 class EvictionHard(Model):
     """Below which free share or size the kubelet evicts pods."""
 
-    memory: Quantity = "500Mi"
+    memory: Memory = "500Mi"
     """Free memory."""
     nodefs_percent: Percent = 10
     """Free share of the disk that holds pods' data and logs."""
@@ -168,11 +172,11 @@ class Kubelet(Model):
     """Used share of the image disk at which unused images are deleted."""
     image_gc_low_percent: Percent = 70
     """Used share of the image disk at which deleting stops."""
-    container_log_max_size: Quantity = "50Mi"
+    container_log_max_size: LogSize = "50Mi"
     """Size at which a container's log is rotated."""
-    reserved_memory: Quantity = "2Gi"
+    reserved_memory: Memory = "2Gi"
     """Memory kept for the system and the kubelet."""
-    reserved_cpu: Annotated[Quantity, Field(examples=["500m"])] = "1"
+    reserved_cpu: Annotated[Cores, Field(examples=["500m"])] = "1"
     """Processor cores kept for the system and the kubelet."""
 
 

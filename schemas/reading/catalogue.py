@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.model.accelerators import AcceleratorModel
+from schemas.model.codes import Code
 from schemas.model.hardware import HardwareProfile
 from schemas.model.primitives import DnsLabel, Model
 from schemas.model.problem import Problem
 from schemas.model.release import Release
+from schemas.reading.site_files import read
+from schemas.reading.tree import Folder, Refused, Tree
 from schemas.reading.typed_document import parse
 from schemas.reading.yaml_reader import Document, read_yaml
 
@@ -47,30 +50,46 @@ class AcceleratorModels(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def catalogue_of(root: Path) -> Path:
-    """The catalogue that a repository's sites refer to: its own, or else the one shipped here."""
+def catalogue_of(root: Folder) -> Folder:
+    """The catalogue that a repository's sites refer to: its own, or else the one shipped here.
+
+    A state in memory has its own alone: where a change takes the catalogue away, nothing else may
+    stand in for it.
+    """
     own = root / "schemas" / "catalogue"
-    return own if own.is_dir() else CATALOGUE
+    return own if own.is_dir() or isinstance(root, Tree) else CATALOGUE
 
 
-def hardware_catalogue(folder: Path = CATALOGUE) -> Hardware:
+def installed_files() -> dict[str, bytes]:
+    """The files of the catalogue that is shipped here, by path from the root of a repository."""
+    files = sorted(CATALOGUE.rglob("*.yaml"))
+    return {f"{SHOWN}/{path.relative_to(CATALOGUE)}": path.read_bytes() for path in files}
+
+
+def hardware_catalogue(folder: Folder = CATALOGUE) -> Hardware:
     """The hardware profiles of a catalogue."""
     return Hardware(*_entries(folder, "hardware", Catalogue))
 
 
-def accelerator_catalogue(folder: Path = CATALOGUE) -> AcceleratorModels:
+def accelerator_catalogue(folder: Folder = CATALOGUE) -> AcceleratorModels:
     """The accelerator models of a catalogue; a repository of its own may have none."""
     return AcceleratorModels(*_entries(folder, "accelerators", AcceleratorCatalogue))
 
 
 def _entries(
-    folder: Path, part: str, model: type[Model]
+    folder: Folder, part: str, model: type[Model]
 ) -> tuple[Mapping[str, Any], tuple[Problem, ...]]:
     """The entries of one part by name, which is its file's name and its top key too."""
-    try:
-        return _parse((folder / f"{part}.yaml").read_bytes(), part, model)
-    except FileNotFoundError:
-        return {}, ()
+    data = read(folder, f"{part}.yaml", SHOWN)
+    if not isinstance(data, Refused):
+        return _parse(data, part, model)
+    return {}, () if data.code is Code.FILE_MISSING else (_whole(f"{part}.yaml", data),)
+
+
+def _whole(path: str, refused: Refused) -> Problem:
+    """The problem of a file of the catalogue that cannot be had."""
+    code, message, fix = refused
+    return Problem(f"{SHOWN}/{path}", 0, 0, code, "", "", message, fix)
 
 
 # By content, as a folder may hold another state of the repository the next time.
@@ -85,17 +104,22 @@ def _parse(
     return entries, tuple(problems)
 
 
-def release_names(folder: Path = CATALOGUE) -> list[str]:
+def release_names(folder: Folder = CATALOGUE) -> list[str]:
     """The names of the releases, oldest first."""
-    return sorted(path.stem for path in (folder / "releases").glob("*.yaml"))
+    releases = folder / "releases"
+    names = [each.name for each in releases.iterdir()] if releases.is_dir() else []
+    return sorted(each.removesuffix(".yaml") for each in names if each.endswith(".yaml"))
 
 
-def load_release(name: str, folder: Path = CATALOGUE) -> tuple[Release | None, tuple[Problem, ...]]:
+def load_release(
+    name: str, folder: Folder = CATALOGUE
+) -> tuple[Release | None, tuple[Problem, ...]]:
     """A release by name, with the problems of its file; (None, ()) where there is none."""
     if name not in release_names(folder):
         return None, ()
     path = f"releases/{name}.yaml"
-    return _release((folder / path).read_bytes(), path)
+    data = read(folder, path, SHOWN)
+    return (None, (_whole(path, data),)) if isinstance(data, Refused) else _release(data, path)
 
 
 @functools.lru_cache(maxsize=32)
@@ -105,9 +129,10 @@ def _release(data: bytes, path: str) -> tuple[Release | None, tuple[Problem, ...
     return release, (*problems, *more)
 
 
-def catalogue_document(path: str, folder: Path = CATALOGUE) -> Document | None:
+def catalogue_document(path: str, folder: Folder = CATALOGUE) -> Document | None:
     """A file of a catalogue with its positions, for saying where a value comes from."""
-    return _document((folder / path).read_bytes(), f"{SHOWN}/{path}")
+    data = read(folder, path, SHOWN)
+    return None if isinstance(data, Refused) else _document(data, f"{SHOWN}/{path}")
 
 
 @functools.lru_cache(maxsize=16)

@@ -16,7 +16,7 @@ from schemas.reading.wording import schema_at, schema_of
 from schemas.reading.yaml_reader import Path
 
 M = TypeVar("M", bound=Model)
-_ANY_TEXT = f"ssh-ed25519 {'A' * 68}"
+_ANY_TEXT = f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{'A' * 43}"
 """Text for a field that names no example: one of any text, or a public key."""
 
 

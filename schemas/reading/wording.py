@@ -13,7 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 from schemas.kubernetes.masking import shorten
-from schemas.model import accelerators, object_cache, primitives
+from schemas.model import accelerators, addresses, object_cache, primitives, sizes, ssh_key
 from schemas.model.nearest import nearest
 from schemas.reading.suggested_value import fits, tidy
 
@@ -49,13 +49,13 @@ _FORMS = (
     (primitives.OsName, "the name of an operating system"),
     (primitives.ContextName, "the name of a kubeconfig context"),
     (primitives.KubernetesVersion, "a Kubernetes version"),
-    (primitives.HttpUrl, "an http or https URL without query"),
-    (primitives.Server, "a host name or an IPv4 address"),
-    (primitives.PublicKey, "an OpenSSH public key on one line"),
+    (addresses.HttpUrl, "an http or https URL without query"),
+    (addresses.Host, "a DNS name or an IPv4 address"),
+    (ssh_key.PublicKey, "an OpenSSH public key on one line"),
     (primitives.RelativePath, "a path below sites/ (letters, digits, . _ -)"),
     (primitives.LabelKey, "the key of a Kubernetes label"),
     (primitives.LabelValue, "the value of a Kubernetes label"),
-    (primitives.Quantity, "a quantity (a whole number, and a unit such as Mi or Gi)"),
+    (sizes.Quantity, "a quantity (a whole number, and a unit such as Mi or Gi)"),
     (primitives.Sha256, "a SHA-256 in lower-case hexadecimal"),
     (
         primitives.ImageReference,
@@ -84,7 +84,7 @@ _FORMS = (
     ),
     (object_cache.UrlPath, "the path of a URL (a slash first and none last, no query)"),
     (object_cache.DataPath, "an absolute path without . or .., empty parts or colons"),
-    (object_cache.Cores, "a number of cores (whole, or thousandths as in 500m)"),
+    (sizes.Cores, "a number of cores (whole, or thousandths as in 500m)"),
 )
 
 

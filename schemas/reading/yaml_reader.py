@@ -14,6 +14,7 @@ import yaml
 from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
+from schemas.reading.yaml_scalars import number_fault, resolve
 from schemas.reading.yaml_text import (
     MAX_PROBLEMS,
     SPLIT_FILE,
@@ -25,7 +26,6 @@ from schemas.reading.yaml_text import (
     hidden_characters,
     locate,
     name_of,
-    resolve,
 )
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
@@ -36,7 +36,6 @@ MAX_VALUES: Final = 10_000
 """Keys and values of one file; few bytes can spell many, and each costs time."""
 
 _ONE_EACH: Final = "use one file for each document"
-_NUMBER: Final = "write a finite number within 64 bits, or put the text in quotes"
 _COPY: Final = "write the value out in each place"
 _KINDS: Final = {type(None): "null", bool: "true or false", int: "a number", float: "a number"}
 
@@ -202,8 +201,7 @@ class _Composer:
         if style == "":
             value = resolve(event.value)
             if type(value) is float and not math.isfinite(value):
-                message = f"{shorten(event.value)} is no number that every tool can hold"
-                self._add(Code.YAML_NUMBER, start, message, _NUMBER, event.value)
+                self._add(Code.YAML_NUMBER, start, *number_fault(event.value), event.value)
             return value, start
         if style == '"' and not event.value.isprintable():
             for hidden in sorted(hidden_characters(event.value)):

@@ -1,10 +1,10 @@
 """The characters that a file may hold, and the meaning of its unquoted scalars.
 
-Owns the checks on bytes and characters, the words for syntax errors, the core schema, and the rules
-of YAML 1.2 that libyaml does not hold. Values and their places belong to yaml_reader.py.
+Owns the checks on bytes and characters, the words for syntax errors, and the rules of YAML 1.2
+that libyaml does not hold. Values and their places belong to yaml_reader.py, what a scalar means
+to yaml_scalars.py.
 """
 
-import math
 import re
 import unicodedata
 from bisect import bisect_right
@@ -39,20 +39,6 @@ _COMMENT_OR_KEY_MARK = re.compile(r"#[^\n]*|\?")
 _BLOCK_HEADER = re.compile(r"[|>]([1-9]?[-+]?[1-9]?)(?:[ \t]+#[^\n]*|[ \t\r]*)(?:\n|\Z)")
 _BLOCK_BODY = re.compile(r"(?P<blanks>(?: *\r?\n)*)(?P<indent> *)(?=[^ \r\n])")
 _LINE = re.compile(r"\n( *)([^\n]*)")
-
-_CONSTANTS: dict[str, bool | None] = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
-    **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("false", "False", "FALSE"), False),
-}
-_TYPED = frozenset({"", *"~nNtTfF+-.0123456789"})
-"""First characters of scalars that are not text; this test spares most scalars all others."""
-_NUMBER = re.compile(
-    r"(?P<decimal>[-+]?[0-9]+)|0o(?P<octal>[0-7]+)|0x(?P<hex>[0-9a-fA-F]+)"
-    r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
-    r"|(?P<endless>[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))"
-)
-_BASES = {"decimal": 10, "octal": 8, "hex": 16}
 
 _QUOTE = "put the value in quotes"
 _REFUSED = (
@@ -181,25 +167,6 @@ def _character_faults(text: str) -> Iterator[_Fault]:
             yield index, f"the invisible character {name_of(character)}", "delete the character"
     for match in _LONE_RETURN.finditer(text):
         yield match.start(), "a carriage return ends no line", "end each line with a line feed"
-
-
-def resolve(text: str) -> str | int | float | bool | None:
-    """The meaning of an unquoted scalar by the core schema; infinity where no tool can hold it."""
-    if text[:1] not in _TYPED:
-        return text
-    if text in _CONSTANTS:
-        return _CONSTANTS[text]
-    match = _NUMBER.fullmatch(text)
-    if match is None:
-        return text
-    kind = match.lastgroup or ""
-    if kind == "endless":
-        return math.inf
-    if kind == "float":
-        return float(text)
-    # Python refuses to convert thousands of digits, and 64 bits are never that long.
-    number = int(match[kind], _BASES[kind]) if len(text) <= 64 else math.inf
-    return number if -(2**63) <= number < 2**63 else math.inf
 
 
 def add_syntax_error(findings: Findings, error: yaml.YAMLError, bracket: int) -> None:

@@ -43,7 +43,6 @@ from schemas.rules.sites import Footprint, clashes, footprint
 SITE_RULES = (
     identity.contexts,
     identity.object_names,
-    identity.template_marks,
     networks.networks,
     networks.pod_network,
     networks.service_network,

@@ -1,19 +1,17 @@
 """Rules on what a site and its parts are called, and which clusters it belongs to."""
 
-import re
 from collections.abc import Iterator, Mapping
-from itertools import chain
 
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.hardware import Bmc, BmcProtocol, BootMode, HardwareProfile
 from schemas.model.primitives import SiteName
-from schemas.model.site_file import FirstBoot, SiteFile
+from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import Role
 from schemas.reading.suggested_value import fits, tidy
 from schemas.reading.wording import pattern_of
-from schemas.rules.finding import Finding, Path
+from schemas.rules.finding import Finding
 from schemas.rules.namespaces import TAKEN
 
 
@@ -106,35 +104,3 @@ def contexts(site: Site) -> Iterator[Finding]:
             f"{cluster.context} is also the context of the management cluster",
             "write the context of the site's own cluster; leave it out until that answers",
         )
-
-
-def template_marks(site: Site) -> Iterator[Finding]:
-    """No text of the site is taken for a template on the hosts.
-
-    cloud-init renders the whole first boot with jinja; of what a site file may hold only URLs
-    leave room for its marks.
-    """
-    for place, url in chain(_mirror(site), _proxies(site)):
-        if re.search(r"\{[{%#]", url):
-            yield Finding(
-                Code.TEMPLATE_MARK,
-                place,
-                f"{shorten(url)} holds a mark of a jinja template",
-                "write the URL without braces",
-            )
-
-
-def _mirror(site: Site) -> Iterator[tuple[Path, str]]:
-    mirror = site.file.sources.registry_mirror
-    if mirror is not None:
-        yield ("sources", "registry_mirror"), mirror
-
-
-def _proxies(site: Site) -> Iterator[tuple[Path, str]]:
-    boots: list[tuple[Path, FirstBoot | None]] = [(("first_boot",), site.file.first_boot)]
-    boots += [
-        (("pools", i, "first_boot"), pool.first_boot) for i, pool in enumerate(site.file.pools)
-    ]
-    for place, boot in boots:
-        if boot is not None and boot.proxy is not None:
-            yield (*place, "proxy", "http"), boot.proxy.http

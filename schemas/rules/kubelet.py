@@ -8,9 +8,6 @@ from schemas.model.codes import Code
 from schemas.rules.finding import Finding, Path
 from schemas.rules.scope import InPool
 
-SMALLEST_MEMORY = 2**20
-"""Less memory than this is a unit mistaken (500m is half a byte)."""
-
 
 def images(at: InPool) -> Iterator[Finding]:
     """Deleting unused images ends below where it starts (the kubelet refuses anything else)."""
@@ -54,7 +51,7 @@ def eviction(at: InPool) -> Iterator[Finding]:
 
 
 def memory(at: InPool) -> Iterator[Finding]:
-    """The reserved memory is less than the host has, and in the right unit."""
+    """The reserved memory is less than the host has."""
     site, pool = at.site, at.pool
     gib = site.profile(pool).memory_gib if pool.hardware in site.hardware else None
     settings: Path = at.path("kubelet")
@@ -64,10 +61,7 @@ def memory(at: InPool) -> Iterator[Finding]:
     )
     for field, text, usual in values:
         place, size = (*settings, *field), amount(text)
-        if size < SMALLEST_MEMORY:
-            message = f"{text} is {size:g} bytes of memory"
-            yield Finding(Code.OUT_OF_BOUNDS, place, message, f"write {usual}")
-        elif gib is not None and size >= gib * 2**30:
+        if gib is not None and size >= gib * 2**30:
             message = f"{text} is all of the {gib} GiB of {pool.hardware}, so no pod would run"
             fix = f"write a part of {gib}Gi; {usual} is usual"
             yield Finding(Code.OUT_OF_BOUNDS, place, message, fix)

@@ -32,31 +32,19 @@ _PLACE: Path = ("cache",)
 
 
 def sizes(site: Site) -> Iterator[Finding]:
-    """The sizes that a site gives are sizes of disks: a unit left out makes them bytes."""
+    """Each quota leaves every server a share that objects fit in."""
     cache = site.file.cache
     if cache is None:
         return
-    yield from _too_small((*_PLACE, "capacity"), cache.capacity)
     count = site.cache_servers()
     for index, bucket in enumerate(cache.buckets):
-        place = (*_PLACE, "buckets", index, "quota")
-        small = list(_too_small(place, bucket.quota))
-        yield from small
-        if not small and amount(bucket.quota) < smallest_quota(count):
-            yield _small_share(place, bucket.quota, count)
+        if amount(bucket.quota) < smallest_quota(count):
+            yield _small_share((*_PLACE, "buckets", index, "quota"), bucket.quota, count)
 
 
 def smallest_quota(count: int) -> int:
     """The least that a bucket of a site with so many servers may take, in bytes."""
     return max(GIB, ceil(rounded_servers(count) * SMALLEST_SHARE / GIB) * GIB)
-
-
-def _too_small(place: Path, text: str) -> Iterator[Finding]:
-    if amount(text) < GIB:
-        message = f"{text} is {amount(text):,.12g} bytes on disk, and less than 1Gi"
-        fix = "write it with its unit, such as 3000Gi"
-        fix = fix if amount(text) < MIB else "write 1Gi or more"
-        yield Finding(Code.OUT_OF_BOUNDS, place, message, fix)
 
 
 def _small_share(place: Path, text: str, count: int) -> Finding:

@@ -165,6 +165,3 @@ def _registries(layers: ImageLayers) -> Iterator[Finding]:
             message = f"{name} without a dot or a port is a folder of docker.io to containerd"
             fix = "write the registry as image references begin, such as docker.io"
             yield Finding(Code.CACHE_UNREACHABLE, place, message, fix)
-        elif port and not 1 <= int(port) <= 65535:
-            message = f"{port} is no TCP port"
-            yield Finding(Code.INVALID_VALUE, place, message, "write the registry with its port")

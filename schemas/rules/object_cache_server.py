@@ -4,6 +4,7 @@ needed by others."""
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
+from schemas.kubernetes.host_ports import port_owner
 from schemas.kubernetes.quantities import GIB, MIB, amount
 from schemas.model.codes import Code
 from schemas.model.object_cache import Cache
@@ -32,29 +33,8 @@ _KUBELET_VARIABLES = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 """By these a program finds the Kubernetes API, which the server asks whether a token is good; what
 a pod says itself goes before (Kubernetes 1.34, pkg/kubelet/kubelet_pods.go,
 makeEnvironmentVariables)."""
-NODE_PORT_RANGE = range(30_000, 32_768)
-"""Ports that Kubernetes hands out to Services on all hosts (1.34, pkg/kubeapiserver/options/
-options.go, DefaultServiceNodePortRange)."""
 JOB_PORTS = range(20_000, 30_000)
 """Ports that jobs in the hosts' network choose theirs from (components/training/job.py)."""
-_NODE_PORTS = {
-    10248: "the kubelet",
-    10249: "kube-proxy",
-    10250: "the kubelet",
-    10256: "kube-proxy",
-}
-"""Kubernetes 1.34, pkg/cluster/ports/ports.go; an address of the loopback interface alone (10248,
-10249) is taken as well for who listens on all addresses."""
-_CONTROL_PLANE_PORTS = {
-    2112: "kube-vip",
-    2379: "etcd",
-    2380: "etcd",
-    2381: "etcd",
-    10257: "kube-controller-manager",
-    10259: "kube-scheduler",
-}
-"""Kubernetes 1.34, cmd/kubeadm/app/constants/constants.go; kube-vip's metrics as Foresite sets
-them."""
 PROXY_PORTS = {
     9901: "Envoy's administration",
     9902: "Envoy's probes",
@@ -86,14 +66,12 @@ def server_port(site: Site) -> Iterator[Finding]:
     if cache is None:
         return
     port = cache.server.port
-    owner = _NODE_PORTS.get(port)
-    if any(pool.role is Role.CONTROL_PLANE for pool in site.cache_pools()):
-        api = "the Kubernetes API" if port == site.file.cluster.port else None
-        owner = owner or _CONTROL_PLANE_PORTS.get(port) or api
+    controls = any(pool.role is Role.CONTROL_PLANE for pool in site.cache_pools())
+    owner = port_owner(port, control_plane=controls)
+    if controls and port == site.file.cluster.port:
+        owner = owner or "the Kubernetes API"
     if port in JOB_PORTS and any(_jobs_in_host_network(pool) for pool in site.file.pools):
         owner = f"jobs with RDMA over Ethernet, which choose of {JOB_PORTS[0]} to {JOB_PORTS[-1]}"
-    if port in NODE_PORT_RANGE:
-        owner = f"Services (NodePort, {NODE_PORT_RANGE[0]} to {NODE_PORT_RANGE[-1]})"
     if owner:
         message = f"port {port} of the hosts is that of {owner}, and the server has their network"
         usual = 8081 if port != 8081 else 8181
@@ -198,8 +176,6 @@ def program_sizes(site: Site) -> Iterator[Finding]:
     small = [each for each in given if amount(each[1]) < SMALLEST_MEMORY]
     for place, text, usual in small:
         message = f"{text} is less than 256Mi, with which the program would be killed under load"
-        if amount(text) < MIB:
-            message = f"{text} is {amount(text):g} bytes of memory"
         fix = f"write {usual}, as usual, or 256Mi or more"
         yield Finding(Code.OUT_OF_BOUNDS, (*place, "memory"), message, fix)
     keeping = {pool.name for pool in site.cache_pools()}

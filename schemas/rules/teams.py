@@ -13,7 +13,6 @@ from schemas.model.nearest import nearest
 from schemas.model.scheduling import EphemeralStorage, Team
 from schemas.model.vocabulary import BackendKind
 from schemas.rules.finding import Finding, Path
-from schemas.rules.kubelet import SMALLEST_MEMORY
 
 _SYSTEM_PRIORITIES = "system-"
 _VOLCANOS_QUEUES = ("default", "root")
@@ -105,12 +104,6 @@ def storage(site: Site) -> Iterator[Finding]:
 
 def _storage(place: Path, given: EphemeralStorage) -> Iterator[Finding]:
     sizes = {name: getattr(given, name) for name in ("request", "limit", "max")}
-    for name, text in sizes.items():
-        if amount(text) < SMALLEST_MEMORY:
-            message = f"{text} is {amount(text):g} bytes on disk"
-            fix = "write it with its unit, such as 10Gi"
-            yield Finding(Code.OUT_OF_BOUNDS, (*place, name), message, fix)
-            return
     for less, more in (("request", "limit"), ("limit", "max")):
         if amount(sizes[less]) > amount(sizes[more]):
             # Of the two the one that the file says is at fault.

@@ -18,7 +18,7 @@ from foresite.commands import apply
 from foresite.delivery.stack.applied import Commits, message
 from foresite.delivery.stack.engine import Record
 from foresite.delivery.stack.engines import engine_for
-from preview.states.snapshot import GitError
+from preview.states.git import GitError
 from schemas.load import load_site
 from tests.kit.preview_repository import Repository
 from tests.kit.trial_repository import small_sites, use_trial

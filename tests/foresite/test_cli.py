@@ -266,7 +266,7 @@ def test_a_folder_that_is_gone_is_2(tmp_path: Path) -> None:
 def test_a_repository_without_a_site_cannot_be_checked(tmp_path: Path) -> None:
     (tmp_path / "sites").mkdir()
     assert main(["--root", str(tmp_path), "check"]) == FAILED
-    assert main(["--root", str(tmp_path), "render", "--out", str(tmp_path / "out")]) == OK
+    assert main(["--root", str(tmp_path), "render", "--out", str(tmp_path / "out")]) == FAILED
     assert main(["--root", str(tmp_path), "new", "osaka-1", "--like", "lab-1"]) == FAILED
 
 

@@ -168,9 +168,9 @@ def test_a_decommission_takes_every_host_and_has_to_be_named(repository: Reposit
     assert kinds["hosts"] == 3 and kinds["Cluster"] == 1
     assert "BareMetalHost" not in kinds and "Namespace" not in kinds
     total = sum(kinds.values())
-    (gate,) = gates(preview, {"remove": total - 1}, ())
+    (gate,) = gates(preview, {"remove": total - 1}, {})
     assert f"remove={total}" in gate.fix
-    assert gates(preview, {"remove": total}, ()) == ()
+    assert gates(preview, {"remove": total}, {}) == ()
     actions = {each.change.name: each.action for each in site.objects}
     for name in ("Cluster", "KubeadmControlPlane", "IPPool"):
         assert actions["machines", name] is Action.DELETED
@@ -195,7 +195,7 @@ def test_a_file_that_is_gone_after_its_end_does_nothing(repository: Repository) 
     assert site.state is State.REMOVED
     assert impacts(site) == {Impact.NONE}
     assert {each.action for each in site.objects} == {Action.LEFT}
-    assert gates(preview, {}, ["unknown", "remove", "refused"]) == ()
+    assert gates(preview, {}, dict.fromkeys(["unknown", "remove", "refused"], 0)) == ()
     assert "pulumi destroy" in text(preview)
 
 
@@ -207,7 +207,7 @@ def test_a_file_that_vanishes_passes_with_no_number(repository: Repository, allo
     # Nothing is deleted, and that is what is said.
     assert impacts(site) == {Impact.NONE}
     assert site.deletions == ()
-    (gate,) = gates(preview, {"remove": allow, "grow": allow}, ())
+    (gate,) = gates(preview, {"remove": allow, "grow": allow}, {})
     assert gate.name == "vanished"
     assert SITE in gate.message and "decommission:" in gate.fix
 
@@ -228,7 +228,7 @@ def test_an_end_that_is_taken_back_installs_the_hosts_anew(repository: Repositor
     repository.write(FILE, before)
     preview, site = judged(repository)
     assert impacts(site) == {Impact.ADD}
-    assert gates(preview, {}, ["unknown", "remove", "reimage", "refused"]) == ()
+    assert gates(preview, {}, dict.fromkeys(["unknown", "remove", "reimage", "refused"], 0)) == ()
     actions = {each.change.kind: each.action for each in site.objects}
     assert actions["Cluster"] is Action.ADDED
 
@@ -259,7 +259,7 @@ def test_at_its_end_a_host_that_moves_has_no_machine_to_lose(repository: Reposit
     preview, site = judged(repository)
     assert site.state is State.CHANGED
     assert impacts(site) == {Impact.NONE}
-    assert gates(preview, {}, ["unknown", "refused"]) == ()
+    assert gates(preview, {}, dict.fromkeys(["unknown", "refused"], 0)) == ()
 
 
 def test_at_its_end_a_host_that_leaves_the_list_has_to_be_named(repository: Repository) -> None:
@@ -270,7 +270,7 @@ def test_at_its_end_a_host_that_leaves_the_list_has_to_be_named(repository: Repo
     preview, site = judged(repository)
     assert site.counts()[Impact.REMOVE] == 2
     assert {each.what: each.count for each in site.deletions} == {"hosts": 2}
-    assert [gate.name for gate in gates(preview, {"remove": 1}, ())] == ["remove"]
+    assert [gate.name for gate in gates(preview, {"remove": 1}, {})] == ["remove"]
     assert {each.action for each in site.objects} == {Action.DELETED}
 
 

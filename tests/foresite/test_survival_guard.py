@@ -22,7 +22,7 @@ from foresite.delivery.stack.engine import Engine
 from foresite.delivery.stack.live import Key
 from foresite.delivery.stack.register import Progress, shorten
 from foresite.delivery.stack.stated import SMALL, Stated
-from preview.states.snapshot import GitError
+from preview.states.git import GitError
 from preview.verdict.growth import LARGE, MORE
 from tests.kit.preview_repository import Repository
 from tests.kit.repository import ROOT

@@ -9,7 +9,6 @@ import copy
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 from unittest.mock import patch
 
@@ -23,6 +22,7 @@ from preview.differences.fields import compared
 from schemas.facts.site import Site
 from schemas.load import Loaded, load
 from schemas.reading import catalogue
+from schemas.reading.tree import Tree
 from schemas.rules import addresses, secrets
 
 V = TypeVar("V")
@@ -79,22 +79,15 @@ def _apart(site: Site) -> dict[Name, Manifest]:
     return copy.deepcopy(objects_by_name(site))
 
 
-def _load(root: Path, names: list[str], among: Iterable[str]) -> dict[str, Loaded]:
+def _load(root: Tree, names: list[str], among: Iterable[str]) -> dict[str, Loaded]:
     (name,) = names
-    key = (name, frozenset(among), tuple(_contents(root)))
+    key = (name, frozenset(among), tuple(sorted(root.files.items())))
     return {name: _kept(_loaded, key, lambda: load(root, names, among)[name])}
 
 
 def _objects(site: Site) -> dict[Name, Manifest]:
     made = _kept(_made, id(site), lambda: Made(site, objects_by_name(site)))
     return dict(made.objects)
-
-
-def _contents(root: Path) -> Iterator[tuple[str, bool, bytes]]:
-    for path in sorted(root.rglob("*")):
-        if path.is_symlink() or path.is_file():
-            data = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
-            yield str(path.relative_to(root)), path.is_symlink(), data
 
 
 def _kept(among: OrderedDict[Hashable, V], key: Hashable, make: Callable[[], V]) -> V:

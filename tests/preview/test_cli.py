@@ -65,6 +65,9 @@ def invalid(repository: Repository) -> None:
         (destructive, ("--allow", "remove=2"), 0),
         (destructive, ("--allow", "remove=2", "--exit-code"), 1),
         (destructive, ("--allow", "remove=2", "--fail-on", "remove"), 1),
+        (destructive, ("--allow", "remove=4", "--fail-on", "remove,refused"), 0),
+        (disruptive, ("--fail-on", "reimage>10%,refused,unknown"), 1),
+        (disruptive, ("--fail-on", "reimage>10%", "--allow", "reimage=9999"), 0),
         (invalid, (), 2),
         (invalid, ("--exit-code",), 2),
         (invalid, ("--allow", "remove=9", "--fail-on", "unknown"), 2),
@@ -126,7 +129,7 @@ def test_only_the_sites_that_are_asked_for_are_looked_at(
         (("--head", "HEAD:sites"), "there is no commit HEAD:sites"),
         (("--fail-on", "reimages"), "did you mean reimage"),
         (("--allow", "remove"), "remove=3"),
-        (("--allow", "reimage=2"), "remove=3"),
+        (("--allow", "reimages=2"), "remove=3"),
         (("--request", "no-such-file"), "No such file"),
         (("--out", "/dev/null/x"), "Not a directory"),
     ],
@@ -209,3 +212,22 @@ def test_an_untrusted_request_is_judged_by_the_code_of_the_base(
     assert not marker.exists()
     run(repository, *ends, "--code", "head")
     assert marker.exists(), "the marker shows whether the request's code ran"
+
+
+@pytest.mark.parametrize("code", ["head", "each"])
+def test_code_that_takes_for_ever_is_ended(
+    repository: Repository,
+    code: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for folder in ("foresite", "preview"):
+        repository.write(f"{folder}/__init__.py", "import time; time.sleep(60)\n")
+    repository.write("preview/objects.py", "")
+    repository.write("foresite/preview.py", "")
+    repository.commit("slow")
+    repository.write("components/x.py", "")
+    repository.commit("code")
+    monkeypatch.setattr("foresite.othercode._TIME_LIMIT", 0.1)
+    assert run(repository, "--code", code, "--base", "HEAD~1", "--head", "HEAD") == 2
+    assert "took more than 0.1 s" in capsys.readouterr().err

@@ -128,7 +128,7 @@ def grown(*counts: int) -> Preview:
 
 @pytest.mark.parametrize(("allow", "passes"), [(0, False), (700, False), (701, True), (9999, True)])
 def test_growth_needs_its_number_over_all_sites(allow: int, *, passes: bool) -> None:
-    found = gates(grown(301, 400), {GROW: allow, "remove": 9999}, ())
+    found = gates(grown(301, 400), {GROW: allow, "remove": 9999}, {})
     assert (not found) == passes
     for gate in found:
         assert gate.name == GROW
@@ -141,7 +141,7 @@ def test_growth_is_allowed_by_the_same_words_as_losses() -> None:
         ["grow=3", "remove=2"], "Foresite-Allow: grow=5\nForesite-Allow: remove=1\n"
     )
     assert said == {"grow": 5, "remove": 2}
-    assert set(ALLOWABLE) == set(said)
+    assert set(said) < set(ALLOWABLE)
 
 
 def test_a_site_that_is_written_as_it_should_not_be_is_stopped(
@@ -168,7 +168,7 @@ def test_a_site_that_is_written_as_it_should_not_be_is_stopped(
 
 def test_reports_say_what_has_grown() -> None:
     preview = grown(301)
-    preview = replace(preview, gates=gates(preview, {}, ()))
+    preview = replace(preview, gates=gates(preview, {}, {}))
     assert "300 to 601 objects" in text(preview)
     assert '"growth":{"before":300,"after":601,"more":301,"swollen":[]}' in document(preview)
 

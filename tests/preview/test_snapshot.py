@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from preview.states.fleet import changed_sites, differing, site_names, site_of, suspects
-from preview.states.snapshot import GitError, at, base_of, commit_of, work_tree
+from preview.states.git import GitError, base_of, commit_of
+from preview.states.snapshot import at, work_tree
 from tests.kit.preview_repository import Repository
 
 TOKYO = "sites/tokyo-1.yaml"

@@ -78,6 +78,14 @@ def judged(site: SitePreview, wanted: Expected) -> None:
     assert {impact: site.counts().get(impact) for impact in wanted.counts} == wanted.counts
     plans = {(p.pool, p.zone): (p.machines, p.at_once, p.out.hosts_out) for p in site.plans}
     assert plans == (wanted.plans or plans)
+    out = {each.model: (each.hosts, each.hosts_out) for each in site.capacity}
+    assert {model: out[model] for model in wanted.out} == wanted.out
+    sentences = [reason.effect.why for reason in site.reasons]
+    assert [text for text in wanted.says if not any(text in each for each in sentences)] == []
+    assert site.waiting == wanted.waiting
+    ways = {reason.effect.way for reason in site.reasons if reason.effect.way}
+    assert wanted.ways is None or bool(ways) == bool(wanted.ways)
+    assert all(any(text in way for way in ways) for text in wanted.ways or ())
 
 
 Said = Counter[tuple[Impact, int | None]]

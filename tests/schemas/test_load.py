@@ -19,7 +19,9 @@ from schemas.model.codes import Code
 from schemas.model.problem import Problem
 from schemas.model.site_file import SiteFile
 from schemas.reading import site_files
+from schemas.reading.bounded import read_regular
 from schemas.reading.partial import Flaw, Hole, with_holes
+from schemas.reading.tree import Refused
 from schemas.reading.typed_document import parse
 from schemas.reading.yaml_reader import read_yaml
 from tests.invalid.faults import FOLDER
@@ -123,14 +125,12 @@ def test_a_site_of_any_name_can_be_asked_for(root: Path, name: str) -> None:
 def test_a_file_that_may_not_be_read_is_a_problem(
     root: Path, error: OSError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = Path.read_bytes
-
-    def refuse(path: Path) -> bytes:
+    def refuse(path: Path, most: int, *, links: bool) -> bytes:
         if path.is_relative_to(root):
             raise error
-        return read(path)
+        return read_regular(path, most, links=links)
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(site_files, "read_regular", refuse)
     files = sorted((problem.file, problem.code) for problem in problems(root))
     assert files == [
         (f"sites/{site}{end}", Code.FILE_UNREADABLE)
@@ -146,10 +146,14 @@ def test_a_pipe_is_not_waited_for(root: Path) -> None:
     assert problem.code is Code.FILE_UNREADABLE
 
 
-def test_a_link_inside_the_folder_is_as_good_as_a_file(root: Path) -> None:
-    (root / "sites/ca.pem").rename(root / "sites/pod-network/ca.pem")
-    (root / "sites/ca.pem").symlink_to("pod-network/ca.pem")
-    assert problems(root) == []
+@pytest.mark.parametrize(
+    ("link", "target"), [("sites/ca.pem", "pod-network/x"), ("sites/pod-network", "elsewhere")]
+)
+def test_no_link_below_the_folder_is_followed(root: Path, link: str, target: str) -> None:
+    (root / link).rename((root / link).parent / target)
+    (root / link).symlink_to(target)
+    found = {(each.code, "is a link" in each.message) for each in problems(root)}
+    assert found == {(Code.FILE_UNREADABLE, True)}
 
 
 def test_the_folder_may_be_a_link_itself(
@@ -172,7 +176,7 @@ def test_reading_says_what_hinders_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     assert site_files.read(tmp_path, "file") == b"x"
     missing = site_files.read(tmp_path, "file/below")
-    assert isinstance(missing, site_files.Refused)
+    assert isinstance(missing, Refused)
     assert missing.code is Code.FILE_MISSING
 
 

@@ -44,6 +44,18 @@ _FIRST_BOOT = {
     "a registry mirror": ("sources:\n", "sources:\n  registry_mirror: https://r.example\n"),
     "the region": ("region: jp-east", "region: jp-west"),
 }
+_ON_RUNNING = (
+    "containerd 2.4.2, docs/hosts.md: hosts.toml is read without a restart; OnDelete replaces no "
+    "machine (machinedeployment_rollout_ondelete.go)"
+)
+_WAYS = {
+    "time servers": ("strategy: OnDelete", "chrony"),
+    "another key that may log in": ("strategy: OnDelete", "authorized_keys"),
+    "the user that may log in": ("authorized_keys",),
+    "a proxy": ("systemctl daemon-reload",),
+    "a certificate": ("update-ca-trust extract", "strategy: OnDelete"),
+    "a registry mirror": ("at the next pull",),
+}
 _OTHERS = {
     "the proxy's address": ("proxy.tokyo-1.example:3128", "proxy.tokyo-1.example:3129"),
     "what the proxy is not asked for": ('3128"}', '3128", exclude: [git.example]}'),
@@ -81,7 +93,12 @@ ROWS = (
     ),
     _row("a control plane's kubelet", _control("kubelet: {max_pods: 50}"), CONTROL, KCP_ROLLS),
     *(
-        _row(f"first boot: {name}", site("tsukuba-1", *change), TSUKUBA, _BOTH)
+        Row(
+            f"first boot: {name}",
+            (site("tsukuba-1", *change),),
+            {"tsukuba-1": Expected(TSUKUBA, ways=_WAYS.get(name, ()))},
+            f"{_BOTH}; {_ON_RUNNING}",
+        )
         for name, change in _FIRST_BOOT.items()
     ),
     *(

@@ -37,6 +37,7 @@ from tests.verdicts.edits import (
     listed,
     site,
     swap,
+    together,
     without,
 )
 from tests.verdicts.healing import FOUND
@@ -180,7 +181,7 @@ _HOSTS = (
     _tsukuba("a host's rack", cells("tsukuba-1", _FIRST, rack="a-07"), Expected(),
              f"{_LATER}; no endpoint has a rack"),
     _tokyo("a host to a pool that keeps no objects", (listed("tokyo-1", _to_h100),),
-           Expected({"cpu": removed(146, 1), "h100": reimaged(1)}, _ENDPOINTS, {"hosts": 1}),
+           Expected({"cpu": removed(146, 1), "h100": reimaged(1, 1)}, _ENDPOINTS, {"hosts": 1}),
            f"{SCALE_DOWN}; {_WATCHED}, while the host still serves", KEEP_SOME),
     _tokyo("two hosts exchange a pool that keeps objects for one that keeps none",
            (listed("tokyo-1", _exchanged),),
@@ -189,6 +190,11 @@ _HOSTS = (
     _tsukuba("one more spare", site("tsukuba-1", "spares: 1", "spares: 2"),
              Expected({"mncore2": removed(40, 1)}, deletions={"hosts": 1}),
              f"{SCALE_DOWN}; every host is an endpoint, spares too"),
+    _tsukuba("a host more, and one more spare",
+             together(at_tsukuba("mncore2", "b"), site("tsukuba-1", "spares: 1", "spares: 2")),
+             Expected(actions={"BareMetalHost/tsukuba-1-b-250": Action.ADDED},
+                      counts={Impact.ADD: None, Impact.POD_RESTART: None}),
+             "as many machines as before; every host is an endpoint, and a spare serves nothing"),
     _tsukuba("no spare any more",
              site("tsukuba-1", "spares: 1\n    rollout: {max_unavailable: 2, max_surge: 1}",
                   "rollout: {max_unavailable: 2}"),

@@ -56,6 +56,24 @@ def _to_h100(rows: Lines) -> None:
     next(row for row in rows if row["pool"] == "cpu")["pool"] = "h100"
 
 
+_V100 = "v100-sxm2-32gb"
+
+
+def _eight_v100(rows: Lines) -> None:
+    last = [row for row in rows if row["pool"] == "v100"][-1]
+    for number in range(8):
+        rows.append(
+            last
+            | {
+                "name": f"tokyo-1-z-{number}",
+                "serial": f"EXZ{number}",
+                "bmc": f"10.24.9.{number + 1}",
+                "mac": f"52:54:00:ff:00:{number:02x}",
+                "ip": last["ip"].rpartition(".")[0] + f".{240 + number}",
+            }
+        )
+
+
 def _a100_to_b(rows: Lines) -> None:
     row = next(row for row in rows if row["pool"] == "a100" and row["zone"] == "a")
     row.update(zone="b", rack="b-20", ip="10.16.7.250")
@@ -174,8 +192,20 @@ _COMING = (
     _row(
         "a host more in a pool with spares",
         at_tsukuba("mncore2", "b"),
-        Expected({"mncore2": (added(1), added(40, 1))}),
+        Expected({"mncore2": (added(1, 1), added(40, 1))}, counts={Impact.ADD: 1}),
         f"{_GROWS}; the old spare is available at once, the new host is inspected first",
+    ),
+    Row(
+        "eight hosts more in a pool with two spares",
+        (listed("tokyo-1", _eight_v100),),
+        {
+            "tokyo-1": Expected(
+                {"v100": (added(8, 8), added(120, 2))},
+                counts={Impact.ADD: 8},
+                out={_V100: (118, 0)},
+            )
+        },
+        f"{_GROWS}: eight of ten hosts",
     ),
     _row(
         "two hosts more for the control plane",
@@ -262,9 +292,11 @@ _MOVING = (
         (listed("tokyo-1", _to_h100),),
         {
             "tokyo-1": Expected(
-                {"cpu": removed(146, 1), "h100": reimaged(1)},
+                {"cpu": removed(146, 1), "h100": reimaged(1, 1)},
                 deletions={"hosts": 1},
-                counts={Impact.REMOVE: 1},
+                counts={Impact.REMOVE: 1, Impact.REIMAGE: None, Impact.ADD: None},
+                out={"": (150, 1)},
+                says=("wait for ever",),
             )
         },
         f"cpu has one machine less ({SCALE_DOWN}); CAPM3 1.13.2, metal3machine_manager.go, "
@@ -280,6 +312,8 @@ _MOVING = (
                 "mncore2": (removed(1, 1), Verdict(Impact.ADD, 40, 1)),
             },
             deletions={"hosts": 1},
+            counts={Impact.REMOVE: 1, Impact.ADD: 1},
+            out={"": (24, 1)},
         ),
         f"cpu has one machine less ({SCALE_DOWN}); mncore2's new one takes the spare (CAPM3 "
         "1.13.2, chooseHost: any free host), so this one is not installed again",
@@ -289,9 +323,10 @@ _MOVING = (
         (listed("tokyo-1", _a100_to_b),),
         {
             "tokyo-1": Expected(
-                {"a100": (removed(19, 1), reimaged(1))},
+                {"a100": (removed(19, 1), reimaged(1, 1))},
                 deletions={"hosts": 1},
-                counts={Impact.REMOVE: 1},
+                counts={Impact.REMOVE: 1, Impact.REIMAGE: None},
+                says=("Machine of pool a100 in zone b wait until", "wait for ever"),
             )
         },
         f"zone a has one machine less ({SCALE_DOWN}); zone b's new one waits for this host",

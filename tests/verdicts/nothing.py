@@ -1,6 +1,7 @@
 """Edits that change no object, or none that a machine would notice: the site is not named."""
 
-from components.effects.vocabulary import Action
+import re
+
 from tests.kit.preview_repository import Repository
 from tests.verdicts.edits import (
     DIGEST,
@@ -15,7 +16,7 @@ from tests.verdicts.edits import (
     site,
     swap,
 )
-from tests.verdicts.row import NO_OBJECT, SAME, Expected, Row
+from tests.verdicts.row import NO_OBJECT, SAME, Row
 
 _CONTROL = "  - {name: control, role: control-plane, hardware: cpu-1u}\n"
 _CPU = "  - {name: cpu, hardware: cpu-1u, os: rocky-9, rollout: {max_unavailable: 2}}\n"
@@ -38,6 +39,20 @@ def _rotated(repository: Repository) -> None:
     file = "sites/pod-network/tsukuba.yaml"
     first, *others = repository.text(file).split("---\n")
     repository.write(file, "---\n".join([*others, first]))
+
+
+def _turned(section: str) -> Edit:
+    """The items of a list at the top of tokyo-1's file, the last one first."""
+
+    def edit(repository: Repository) -> None:
+        file = "sites/tokyo-1.yaml"
+        text = repository.text(file)
+        (found,) = re.findall(rf"(?m)^{section}:\n((?:[ #].*\n)+)", text)
+        items = re.findall(r"(?m)^  - .*\n(?:    .*\n)*", found)
+        assert "".join(items) == found and len(items) > 2
+        repository.write(file, text.replace(found, "".join(reversed(items))))
+
+    return edit
 
 
 def _row(name: str, edit: Edit, source: str, base: tuple[Edit, ...] = ()) -> Row:
@@ -64,19 +79,13 @@ ROWS = (
         ),
         SAME,
     ),
-    Row(
+    _row(
         "pools in another order",
-        (site("tsukuba-1", _CONTROL + _CPU, _CPU + _CONTROL),),
-        {
-            "tsukuba-1": Expected(
-                actions={
-                    "PrometheusRule/*": Action.CHANGED,
-                    "ConfigMap/*-dashboard": Action.CHANGED,
-                }
-            )
-        },
-        f"{SAME}, but for the order of rules and of menus on dashboards, which no host is affected",
+        site("tsukuba-1", _CONTROL + _CPU, _CPU + _CONTROL),
+        SAME,
     ),
+    _row("pools of a site with a scheduler in another order", _turned("pools"), SAME),
+    _row("zones of a site in another order", _turned("zones"), SAME),
     _row("hosts in another order", listed("tokyo-1", lambda rows: rows.reverse()), SAME),
     _row(
         "defaults that are written down",

@@ -1,16 +1,26 @@
 """Pools and zones that come, go and are renamed, and the networks of zones."""
 
-from components.effects.vocabulary import Action
+from components.effects.vocabulary import Action, Impact
 from tests.verdicts.edits import (
     Edit,
     Lines,
     at_tsukuba,
+    bare,
     every_cell,
     listed,
     site,
     without_pool,
 )
-from tests.verdicts.row import KCP_ROLLS, PROTECTED, Expected, Row, added, reimaged, removed
+from tests.verdicts.row import (
+    KCP_ROLLS,
+    PROTECTED,
+    SCALE_DOWN,
+    Expected,
+    Row,
+    added,
+    reimaged,
+    removed,
+)
 
 _CPU = "  - {name: cpu, hardware: cpu-1u, os: rocky-9, rollout: {max_unavailable: 2}}\n"
 _ZONE = "  - {name: b, network: 10.17.1.0/24, gateway: 10.17.1.1}\n"
@@ -20,6 +30,18 @@ _DOMAINS = (
     "Cluster API 1.13.6, controlplane/kubeadm/internal/filters.go: a failure domain is no reason "
     "for a rollout"
 )
+
+
+_AT_ONCE = (
+    f"{PROTECTED}; unprotected, the old MachineDeployment's machines are deleted at once, and the "
+    "new one's are all made at once (Cluster API 1.13.6, machinedeployment_rollout_planner.go: "
+    "max_unavailable bounds what is replaced, not what is made): each waits for a host"
+)
+
+
+def _five_to_batch(rows: Lines) -> None:
+    for row in [row for row in rows if row["pool"] == "cpu"][:5]:
+        row["pool"] = "batch"
 
 
 def _row(name: str, edits: tuple[Edit, ...], expected: Expected, source: str, *base: Edit) -> Row:
@@ -67,7 +89,7 @@ _POOLS = (
             site("tsukuba-1", "{name: cpu,", "{name: general,"),
         ),
         Expected(
-            {"general": removed(21)},
+            {"general": reimaged(21)},
             {
                 "MachineDeployment/cpu": Action.REFUSED,
                 "MachineHealthCheck/cpu": Action.DELETED,
@@ -77,8 +99,50 @@ _POOLS = (
                 "BareMetalHost/*": Action.CHANGED,
             },
             {"hosts": 21},
+            counts={Impact.REIMAGE: 21, Impact.ADD: None},
+            plans={("general", ""): (21, 21, 21)},
+            out={"": (24, 21)},
         ),
-        f"{PROTECTED}; unprotected, the old MachineDeployment's 21 machines are deleted at once",
+        _AT_ONCE,
+    ),
+    _row(
+        "another name for a pool with a spare",
+        (
+            every_cell("tsukuba-1", "pool", {"mncore2": "boards"}),
+            site("tsukuba-1", "name: mncore2\n    hardware", "name: boards\n    hardware"),
+        ),
+        Expected(
+            {"boards": reimaged(40, 39)},
+            {
+                "MachineDeployment/mncore2": Action.REFUSED,
+                "MachineHealthCheck/mncore2": Action.DELETED,
+                "Metal3RemediationTemplate/mncore2": Action.DELETED,
+                "BareMetalHost/*": Action.CHANGED,
+            },
+            {"hosts": 39},
+            counts={Impact.REIMAGE: 39, Impact.ADD: 1},
+            plans={("boards", ""): (39, 39, 39)},
+            out={"mncore2": (39, 39)},
+        ),
+        f"{_AT_ONCE}; the spare has no Machine, and is taken at once",
+        bare("tsukuba-1"),
+    ),
+    _row(
+        "a pool's hosts to another pool that is new, and some stay",
+        (
+            listed("tsukuba-1", _five_to_batch),
+            site("tsukuba-1", _CPU, f"{_CPU}  - {{name: batch, hardware: cpu-1u}}\n"),
+        ),
+        Expected(
+            {"cpu": removed(16, 5), "batch": reimaged(5, 5)},
+            {"MachineDeployment/batch": Action.ADDED},
+            {"hosts": 5},
+            counts={Impact.REMOVE: 5, Impact.REIMAGE: None, Impact.ADD: None},
+            plans={("batch", ""): (5, 5, 5)},
+            out={"": (24, 5)},
+            says=("wait for ever",),
+        ),
+        f"{_AT_ONCE}; {SCALE_DOWN}: cpu gives up five Machines, which need not be those",
     ),
 )
 _CONTROL = _row(
@@ -113,7 +177,7 @@ _ZONES = (
         f"{_DOMAINS}; {_IPAM}: a range without addresses in use may go",
         site("tsukuba-1", _ZONE, _ZONE + _NEW_ZONE),
     ),
-    _row(
+    Row(
         "zones in another order",
         (
             site(
@@ -122,9 +186,8 @@ _ZONES = (
                 f"{_ZONE}  - {{name: a, network: 10.17.0.0/24, gateway: 10.17.0.1}}\n",
             ),
         ),
-        Expected(actions={"IPPool": Action.CHANGED}),
-        "IPAM 1.13.2, ippool_manager.go: a preallocated address is taken from whichever range has "
-        "it; Metal3Cluster.failureDomains is a map by name",
+        {},
+        "components/site.py: objects are made in an order of their own",
     ),
     _row(
         "another name for a zone",
@@ -144,16 +207,18 @@ _ZONES = (
         ),
         {
             "tokyo-1": Expected(
-                {"a100": removed(20)},
+                {"a100": reimaged(20)},
                 {
                     "MachineDeployment/a100/d": Action.REFUSED,
                     "MachineDeployment/a100/e": Action.ADDED,
                     "BareMetalHost/*": Action.CHANGED,
                 },
                 {"hosts": 20},
+                plans={("a100", "e"): (20, 20, 20)},
+                out={"a100-sxm4-80gb": (80, 20)},
             )
         },
-        f"{PROTECTED}; unprotected, its 20 machines are deleted at once",
+        _AT_ONCE,
     ),
     _row(
         "a smaller network for a zone, with room for its hosts",

@@ -1,7 +1,7 @@
 """How machines are replaced and healed, and how many there are."""
 
 from components.effects.vocabulary import Action, Impact
-from tests.verdicts.edits import HARDWARE, Edit, at_tsukuba, site, swap
+from tests.verdicts.edits import HARDWARE, Edit, at_tsukuba, site, swap, together
 from tests.verdicts.row import (
     ANY,
     KCP_ROLLS,
@@ -35,6 +35,10 @@ _FAILING = (
     "Git does not say which, if any"
 )
 _ROLLOUT = "rollout: {max_unavailable: 2}}"
+_AT_ONCE = (
+    f"{PROTECTED}; unprotected, the old object's machines are deleted at once, and those of the "
+    "new ones are all made at once (Cluster API 1.13.6, machinedeployment_rollout_planner.go)"
+)
 _DISK = "    data_nvme_gb: 7680\n"
 _WAITING = "os: rocky-9, rollout: {strategy: OnDelete}}"
 
@@ -117,26 +121,30 @@ _ZONES = (
         "a MachineDeployment for each zone",
         _cpu("os: rocky-9, rollout: {max_unavailable: 2, by_zone: true}}"),
         Expected(
-            {"cpu": removed(21)},
+            {"cpu": reimaged(21)},
             {"MachineDeployment/cpu": Action.REFUSED, "Metal3MachineTemplate/cpu": Action.LEFT},
             {"hosts": 21},
+            plans={("cpu", "a"): (9, 9, 9), ("cpu", "b"): (12, 12, 12)},
+            out={"": (24, 21)},
         ),
-        f"{PROTECTED}; unprotected, its 21 machines are deleted at once",
+        _AT_ONCE,
     ),
     Row(
         "one MachineDeployment for all zones",
         (site("tokyo-1", ", by_zone: true", ""),),
         {
             "tokyo-1": Expected(
-                {"a100": removed(80)},
+                {"a100": reimaged(80)},
                 {
                     "MachineDeployment/a100/*": Action.REFUSED,
                     "MachineDeployment/a100": Action.ADDED,
                 },
                 {"hosts": 80},
+                plans={("a100", ""): (80, 80, 80)},
+                out={"a100-sxm4-80gb": (80, 80)},
             )
         },
-        f"{PROTECTED}; unprotected, the machines of all four are deleted at once",
+        _AT_ONCE,
     ),
     Row(
         "a spare in each zone",
@@ -157,6 +165,18 @@ _SPARES = (
         f"replicas 39 to 38; {SCALE_DOWN}; seen live (capi-live.md, g)",
     ),
     _spare(
+        "a host more, and one more spare",
+        together(
+            at_tsukuba("mncore2", "b"),
+            site("tsukuba-1", "spares: 1", "spares: 2"),
+        ),
+        Expected(
+            actions={"BareMetalHost/tsukuba-1-b-250": Action.ADDED}, counts={Impact.ADD: None}
+        ),
+        "as many machines as before: BMO 0.13.2, host_state_machine.go: it is inspected, and stays "
+        "available",
+    ),
+    _spare(
         "no spare any more",
         site(
             "tsukuba-1",
@@ -173,8 +193,9 @@ _SPARES = (
             at_tsukuba("control", "a"),
             site("tsukuba-1", "role: control-plane,", "role: control-plane, spares: 1,"),
         ),
-        {"tsukuba-1": Expected({"control": added(1)}, {"KubeadmControlPlane": Action.CHANGED})},
-        "Cluster API 1.13.6, kubeadmcontrolplane.go: maxSurge may be 0 or 1, and rolls nothing",
+        {"tsukuba-1": Expected(actions={"KubeadmControlPlane": Action.CHANGED})},
+        "Cluster API 1.13.6, kubeadmcontrolplane.go: maxSurge may be 0 or 1, and rolls nothing; as "
+        "many machines as before, so the new host stays free",
     ),
 )
 _CHECKS = (

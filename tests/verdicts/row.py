@@ -34,7 +34,11 @@ class Expected:
     the losses that the pull request must acknowledge. ``lines``: a logical name and the text of the
     line that its reasons are traced to, where there are several edits. ``counts``: hosts in all.
     ``plans``: of a pool and zone the machines that are replaced, how many at once, and how many
-    are missing. ``stuck``: pools whose rollout makes no progress.
+    are missing. ``stuck``: pools whose rollout makes no progress. ``out``: of an accelerator model
+    the machines before, and how many of them are missing when all is at its worst. ``says``: parts
+    of sentences of reasons. ``waiting``: machines that are refused a change for now.
+    ``ways``: parts of what to write for a smaller effect, none where there is no such way; None:
+    that is not the point.
     """
 
     pools: Mapping[str, Verdict | tuple[Verdict, ...]] = field(default_factory=dict)
@@ -44,6 +48,10 @@ class Expected:
     counts: Mapping[Impact, int] = field(default_factory=dict)
     plans: Mapping[tuple[str, str], tuple[int, int, int]] = field(default_factory=dict)
     stuck: frozenset[str] = frozenset()
+    out: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    says: tuple[str, ...] = ()
+    waiting: int = 0
+    ways: tuple[str, ...] | None = None
     state: State = State.CHANGED
 
 

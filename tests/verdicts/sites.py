@@ -148,7 +148,8 @@ ROWS = (
                 {"mncore2": removed(40, 1)},
                 deletions={"hosts": 1},
                 counts={Impact.REMOVE: 1, Impact.REIMAGE: 38},
-                plans={("mncore2", ""): (38, 3, 2)},
+                plans={("mncore2", ""): (38, 3, 3)},
+                out={"mncore2": (39, 3)},
             )
         },
         f"{MD_ROLLS}; replicas 39 to 38: any host may be the one that is not installed again, so "
@@ -163,7 +164,8 @@ ROWS = (
                 {"BareMetalHost/*": Action.REFUSED},
                 {"hosts": 1},
                 counts={Impact.REIMAGE: 19},
-                plans={("cpu", ""): (20, 2, 2)},
+                plans={("cpu", ""): (20, 2, 3)},
+                out={"": (24, 4)},
             )
         },
         f"{MD_ROLLS}; one machine less; {PROTECTED}",

@@ -161,9 +161,18 @@ ROWS = (
     Row(
         "a minor release, control plane and workers at once",
         (_version("tokyo-1", "v1.34.3", "v1.35.5"),),
-        {"tokyo-1": Expected(TOKYO, {"MachineDeployment/*": Action.REFUSED})},
+        {
+            "tokyo-1": Expected(
+                CONTROL,
+                {"MachineDeployment/*": Action.REFUSED},
+                plans={("control", ""): (3, 1, 1)},
+                out={"": (150, 1), "v100-sxm2-32gb": (118, 0)},
+                waiting=395,
+            )
+        },
         "decision 0006: the site's ValidatingAdmissionPolicy refuses a MachineDeployment a minor "
-        "ahead of status.version; applied again when the control plane is done, it rolls",
+        "ahead of status.version; applied again when the control plane is done, it rolls; seen "
+        "live (docs/predictions.md, minor, all in one step)",
     ),
     Row(
         "a minor release, control plane first",

@@ -26,11 +26,6 @@ def groups(side: Side | None, change: ObjectChange) -> tuple[Group, ...]:
     return side.fleet.about.get(change.name, ()) if side else ()
 
 
-def hosts_in(side: Side | None, pool: str, zone: str = "") -> tuple[str, ...]:
-    """The hosts of a pool (in one zone) on one side, in the order of all hosts."""
-    return tuple(host.name for host in side.fleet.hosts_of(pool, zone)) if side else ()
-
-
 def members(side: Side | None, change: ObjectChange) -> tuple[str, ...]:
     """The hosts that an object is about on one side; all, where it is about the whole site."""
     if side is None:
@@ -55,11 +50,6 @@ def staying(site: SiteChange, change: ObjectChange) -> tuple[str, ...]:
 def either(site: SiteChange, change: ObjectChange) -> tuple[str, ...]:
     """The hosts that an object is about on at least one side, the earlier side's first."""
     return tuple(dict.fromkeys((*members(site.before, change), *members(site.after, change))))
-
-
-def groups_named(side: Side | None, pool: str) -> tuple[Group, ...]:
-    """The groups of a pool on one side; none where there is no pool of that name."""
-    return side.fleet.pools.get(pool, ()) if side else ()
 
 
 def value(manifest: Manifest | None, *steps: str | int) -> Any:

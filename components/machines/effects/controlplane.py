@@ -156,7 +156,7 @@ def _lagging(site: SiteChange, minor: tuple[int, ...]) -> bool:
 
 @of_field
 def _replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
-    yield from replica_change(site, change, field, _CHOSEN, _SCALE)
+    yield from replica_change(site, change, field, _CHOSEN, _SCALE, rolls=False)
 
 
 def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -> Iterator[Effect]:

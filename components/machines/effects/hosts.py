@@ -14,14 +14,13 @@ from components.effects.vocabulary import (
     FieldChange,
     Impact,
     ObjectChange,
-    Side,
     SiteChange,
 )
 from components.machines.effects import kinds
 from components.machines.effects.anykind import metadata_rules, of_field, removal, removal_action
-from components.machines.effects.concerned import groups_named, hosts_in, many, value
-from components.machines.effects.scale import DELETE_MACHINE
-from components.machines.effects.workers import ROLLING_FIELDS
+from components.machines.effects.concerned import number, value
+from components.machines.effects.scale import DELETE_MACHINE, former_group, group_title, room
+from components.machines.effects.workers import rolls_out
 from components.machines.names import (
     BOOT_MAC_ANNOTATION,
     FAILURE_DOMAIN_LABEL,
@@ -57,102 +56,70 @@ def _harmless(why: str, source: str, action: Action | None = None) -> Judge:
 @of_field
 def _pool(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """The host moves: its Machine is not told, and a Machine of the new pool waits for it."""
-    groups = (
-        groups_named(site.before, str(field.before)),
-        groups_named(site.after, str(field.after)),
-    )
-    if all(each and each[0].control_plane for each in groups):
-        why = "a label by which control plane machines find hosts; read when one is made"
-        yield Effect(Impact.NONE, change.name, field.path, why, _PROVIDER, (change.one.key[3],))
-        return
-    yield _move_effect(site, change, field, (str(field.before), ""), (str(field.after), ""))
+    why = "a label by which machines of the same group find hosts; read when one is made"
+    yield _move_effect(site, change, field, why)
 
 
 @of_field
 def _zone(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """A move between zones is one between groups of machines only where a pool keeps them apart."""
     labels = ("metadata", "labels", POOL_LABEL)
-    before, after = value(change.before, *labels), value(change.after, *labels)
-    groups = groups_named(site.before, str(before)), groups_named(site.after, str(after))
-    if before == after and all(each and each[0].zone for each in groups):
-        zones = (str(before), str(field.before)), (str(after), str(field.after))
-        yield _move_effect(site, change, field, *zones)
+    if value(change.before, *labels) == value(change.after, *labels):
+        why = _NEXT.format("its node gets the label of the other zone")
+        yield _move_effect(site, change, field, why)
         return
-    why = _NEXT.format("its node gets the label of the other zone")
+    why = "part of the host's move to another pool"
     yield Effect(Impact.NONE, change.name, field.path, why, _DATA, (change.one.key[3],))
 
 
-Group = tuple[str, str]
-"""A pool, and a zone of it or "" for all."""
+def _move_effect(site: SiteChange, change: ObjectChange, field: FieldChange, same: str) -> Effect:
+    """The fate of a host that another group of machines finds from now on; ``same``: what it means
+    where that is the same group.
 
-
-def _move_effect(
-    site: SiteChange, change: ObjectChange, field: FieldChange, old: Group, new: Group
-) -> Effect:
-    """The fate of a host that another group of machines finds from now on.
-
-    Nobody tells its Machine. It goes if the group that it leaves is to have fewer; whether another
-    comes depends on the group that it joins waiting for a host.
+    Nobody tells its Machine, which goes with its group, or with the group's next rollout, or where
+    the group is to have fewer (scale.py).
     """
-    leaves, joins = _group_name(old), _group_name(new)
-    hosts = (change.one.key[3],)
-    if _rolls_out(site, change, old):
-        why = (
-            f"{leaves} is replaced, and with it the Machine that this host still has of it; then "
-            f"the host is wiped, and serves {joins} if that lacks one"
-        )
-        return Effect(Impact.REMOVE, change.name, field.path, why, _PROVIDER, hosts, 1)
-    if _replicas(site.after, old) >= _replicas(site.before, old):
+    host = change.one.key[3]
+    sides = (site.before, site.after)
+    old, new = (side.fleet.group_of_host.get(host) if side else None for side in sides)
+    found = Effect(Impact.NONE, change.name, field.path, same, _DATA, (host,))
+    if old is None or new is None or old.owner == new.owner:
+        return found
+    leaves, joins, found = group_title(old), group_title(new), found._replace(source=_PROVIDER)
+    owner = site.after.objects.get(old.owner) if site.after else None
+    if owner is None:
+        return found._replace(why=f"its Machine goes with {leaves}; then {joins} finds the host")
+    if rolls_out(site.changes.get(old.owner)):
+        waits = room(site, new).waiting
+        then = f"installed for {joins}" if waits else f"serves {joins} if that lacks one"
+        why = f"{leaves} is replaced, and with it the Machine of this host; it is wiped, and {then}"
+        spare = 1 if len(old.hosts) > old.replicas else None
+        impact = Impact.REIMAGE if waits else Impact.REMOVE
+        return found._replace(impact=impact, why=why, at_most=spare)
+    if number(owner, "spec", "replicas") >= old.replicas:
         why = (
             f"the host keeps its Machine of {leaves}, which is to have as many as before, until "
             f"something else deletes it; from then on {joins} finds it, and {leaves} lacks a host"
         )
-        return Effect(Impact.NONE, change.name, field.path, why, _PROVIDER, hosts)
-    chosen = (
-        f"Which Machine {leaves} gives up is Cluster API's choice: mark this host's with "
-        f"{DELETE_MACHINE} before"
-    )
-    free = len(hosts_in(site.before, *new)) - _replicas(site.before, new)
-    if free > 0:
-        why = (
-            f"the host keeps its Machine of {leaves} until that is deleted, and is wiped then; "
-            f"{joins} has {many(free, 'free host')}, which its new Machine takes at once, so this "
-            f"one may stay without a machine. {chosen}"
-        )
-        return Effect(Impact.REMOVE, change.name, field.path, why, _PROVIDER, hosts, 1)
+        return found._replace(why=why)
     why = (
-        f"the host keeps its Machine of {leaves} until that is deleted, and {joins} waits for it; "
-        f"then it is wiped and installed for {joins}. {chosen}"
+        f"the host keeps its Machine of {leaves} until that is deleted; which Machine {leaves} "
+        f"gives up is Cluster API's choice: if it is another one, {joins} does not get this host. "
+        f"Mark its Machine with {DELETE_MACHINE} before"
     )
-    return Effect(Impact.REIMAGE, change.name, field.path, why, _PROVIDER, hosts)
+    return found._replace(why=why)
 
 
-def _group_name(group: Group) -> str:
-    return f"{group[0]} in zone {group[1]}" if group[1] else f"pool {group[0]}"
-
-
-def _rolls_out(site: SiteChange, change: ObjectChange, group: Group) -> bool:
-    """True if the machines of the group that a host leaves are replaced in the same change."""
-    zone = value(change.before, "metadata", "labels", ZONE_LABEL)
-    groups = (each for each in groups_named(site.before, group[0]) if each.zone in ("", zone))
-    found = (site.changes.get(each.owner) for each in groups)
-    fields = (field.path for each in found if each for field in each.fields)
-    return any(at[: len(rolling)] == rolling for at in fields for rolling in ROLLING_FIELDS)
-
-
-def _replicas(side: Side | None, group: Group) -> int:
-    """How many machines a group is to have; 0 where it is not there."""
-    return side.fleet.replicas(*group) if side else 0
-
-
-def _whole(_site: SiteChange, change: ObjectChange, _field: FieldChange | None) -> Iterator[Effect]:
+def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -> Iterator[Effect]:
     hosts = (change.one.key[3],)
     if change.before is None:
         why = (
             "a new host: it is powered on for an inspection, whatever runs on it, and is wiped and "
             "installed when a Machine of its pool takes it"
         )
-        yield Effect(Impact.ADD, change.name, (), why, _STATES, hosts, action=Action.ADDED)
+        # Where another line goes, its Machine counts until someone deletes it: a new one follows.
+        impact = Impact.ADD if _replaces_line(site, hosts[0]) else Impact.NONE
+        yield Effect(impact, change.name, (), why, _STATES, hosts, action=Action.ADDED)
         return
     action = removal_action(change)
     what = (
@@ -162,6 +129,15 @@ def _whole(_site: SiteChange, change: ObjectChange, _field: FieldChange | None) 
     source = f"{_STATES}; {_PROVIDER}"
     why = removal(action, what)
     yield Effect(Impact.REMOVE, change.name, (), why, source, hosts, action=action)
+
+
+def _replaces_line(site: SiteChange, host: str) -> bool:
+    """True if a new host comes to a group from whose lines as many go."""
+    group = site.side.fleet.group_of_host.get(host)
+    former = former_group(site, group.owner) if group else None
+    if group is None or former is None or group.replicas > former.replicas:
+        return False
+    return any(each.name not in site.side.fleet.group_of_host for each in former.hosts)
 
 
 RULES = [

@@ -1,13 +1,26 @@
-"""How many machines a pool has: who is added, and who may lose its machine.
+"""How many machines a group has: who is added, and who may lose its machine.
 
-Which Machine goes is Cluster API's choice and has nothing to do with which host left the list.
+Which Machine goes is Cluster API's choice and has nothing to do with which host left the list. A
+host that another group finds from now on keeps its Machine until that goes: what becomes of it is
+one of the ways in which its group may give up a Machine, and none besides.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.fleet import Group
+from components.effects.vocabulary import (
+    Action,
+    Effect,
+    FieldChange,
+    Impact,
+    Name,
+    ObjectChange,
+    SiteChange,
+)
 from components.machines.effects.concerned import (
     either,
+    groups,
     limit_below,
     many,
     members,
@@ -17,56 +30,188 @@ from components.machines.effects.concerned import (
 )
 
 DELETE_MACHINE = "cluster.x-k8s.io/delete-machine"
+CHOSEN_HOST = "CAPM3 v1.13.2, baremetal/metal3machine_manager.go"
+"""chooseHost: at random among the free hosts that the selector admits."""
+Hosts = tuple[str, ...]
+
+
+class Departures(NamedTuple):
+    """The hosts that a group of machines has before: ``stay`` in it, ``moved`` to other groups (by
+    the name of their object), or are ``gone`` from the list."""
+
+    stay: Hosts
+    moved: dict[Name, list[str]]
+    gone: Hosts
+
+
+def departures(site: SiteChange, change: ObjectChange) -> Departures:
+    """The way of each host that an object's machines may be on before."""
+    stay, moved, gone = set(staying(site, change)), dict[Name, list[str]](), list[str]()
+    owners = site.after.fleet.group_of_host if site.after else {}
+    for name in members(site.before, change):
+        if name not in stay and name in owners:
+            moved.setdefault(owners[name].owner, []).append(name)
+        elif name not in stay:
+            gone.append(name)
+    return Departures(staying(site, change), moved, tuple(gone))
+
+
+def group_by_owner(site: SiteChange, owner: Name) -> Group:
+    """The group of machines of an object, as it will be."""
+    return next(each for each in site.side.fleet.groups if each.owner == owner)
+
+
+def former_group(site: SiteChange, owner: Name) -> Group | None:
+    """The group of machines that an object had before."""
+    groups = site.before.fleet.groups if site.before else ()
+    return next((each for each in groups if each.owner == owner), None)
+
+
+class Room(NamedTuple):
+    """The hosts that a group's new Machines may take at once: those of each part, and how many of
+    them are free at most. ``wanted`` are the new Machines, ``waiting`` those without a host."""
+
+    wanted: int
+    parts: tuple[tuple[Hosts, int], ...]
+
+    @property
+    def waiting(self) -> int:
+        """The new Machines that wait until another group frees a host."""
+        return max(0, self.wanted - sum(free for _, free in self.parts[:2]))
+
+
+def room(site: SiteChange, group: Group) -> Room:
+    """The hosts for a group's new Machines: lines that are new, spares that stay in the group, and
+    hosts of other groups that may be spares there."""
+    former = former_group(site, group.owner)
+    mine = {host.name for host in former.hosts} if former else set()
+    sources = site.before.fleet.group_of_host if site.before else {}
+    names = [host.name for host in group.hosts]
+    new = tuple(name for name in names if name not in sources)
+    stay = tuple(name for name in names if name in mine)
+    moved = tuple(name for name in names if name in sources and name not in mine)
+    spares = 0
+    for source in {sources[name].owner: sources[name] for name in moved}.values():
+        leave = sum(sources[name].owner == source.owner for name in moved)
+        spares += min(leave, max(0, len(source.hosts) - source.replicas))
+    free = max(0, len(former.hosts) - former.replicas) if former else 0
+    wanted = max(0, group.replicas - (former.replicas if former else 0))
+    return Room(wanted, ((new, len(new)), (stay, min(free, len(stay))), (moved, spares)))
 
 
 def replica_change(
-    site: SiteChange, change: ObjectChange, field: FieldChange, chosen: str, source: str
+    site: SiteChange,
+    change: ObjectChange,
+    field: FieldChange,
+    chosen: str,
+    source: str,
+    *,
+    rolls: bool,
 ) -> Iterator[Effect]:
     """The effect of another number of machines; ``chosen`` gives the pace and the choice of
-    machines."""
+    machines, ``rolls`` says that all of them are replaced by the same change."""
     was, now = (value(each, "spec", "replicas") for each in (change.before, change.after))
     if not isinstance(was, int) or not isinstance(now, int):
         why = f"replicas go from {was} to {now}, and what follows is not known"
         yield Effect(Impact.UNKNOWN, change.name, field.path, why, source, either(site, change))
     elif now < was:
         go = f"{many(was - now, 'Machine')} to delete, {chosen}"
-        yield _fewer(site, change, field, go, source)
+        base = Effect(Impact.REMOVE, change.name, field.path, go, source)
+        yield from _fewer(site, change, base, rolls=rolls)
     else:
-        yield _more(site, change, field, source)
+        why = f"replicas go from {was} to {now}: {many(now - was, 'Machine')} more"
+        base = Effect(Impact.ADD, change.name, field.path, why, source)
+        for group in groups(site.after, change):
+            yield from arrivals(site, group, base)
 
 
 def _fewer(
-    site: SiteChange, change: ObjectChange, field: FieldChange, go: str, source: str
-) -> Effect:
+    site: SiteChange, change: ObjectChange, base: Effect, *, rolls: bool
+) -> Iterator[Effect]:
     was, now = (number(each, "spec", "replicas") for each in (change.before, change.after))
-    before, stay = members(site.before, change), staying(site, change)
-    leave = len(before) - len(stay)
-    why = f"replicas go from {was} to {now}: {go}"
+    stay, moved, gone = departures(site, change)
+    why = f"replicas go from {was} to {now}: {base.why}"
+    go, hosts = was - now, stay or gone
+    if rolls:
+        # All are replaced, on the hosts that stay: only those that find none there are lost.
+        go, moved = max(0, min(was, len(stay) + len(gone)) - now), {}
+    leave = len(gone) + sum(map(len, moved.values()))
     if leave and stay:
         why += (
             f"; it does not look at hosts, so the {leave} that leave may keep their Machines and "
             f"others lose theirs; to choose which, mark their Machines with {DELETE_MACHINE} before"
         )
-    hosts = stay or before
-    at_most = limit_below(hosts, was - now)
-    return Effect(Impact.REMOVE, change.name, field.path, why, source, hosts, at_most)
+    most = min(go, len(hosts)) if moved else limit_below(hosts, go)
+    if go and hosts:
+        together = go if moved else None
+        yield base._replace(why=why, hosts=hosts, at_most=most, together=together)
+    for owner, names in moved.items():
+        yield _move(site, owner, tuple(names), base, go)
 
 
-def _more(site: SiteChange, change: ObjectChange, field: FieldChange, source: str) -> Effect:
-    was, now = (number(each, "spec", "replicas") for each in (change.before, change.after))
-    before, after = members(site.before, change), members(site.after, change)
-    new = tuple(name for name in after if name not in set(before))
-    free = len(before) > was
-    hosts = after if free or not new else new
-    why = (
-        f"replicas go from {was} to {now}: {many(now - was, 'Machine')} more, each on a free host "
-        "of the pool, which is installed and joins"
+def _move(site: SiteChange, owner: Name, names: Hosts, base: Effect, go: int) -> Effect:
+    """The other way: a Machine that goes is on a host that another group finds from now on."""
+    joins, most = group_by_owner(site, owner), min(go, len(names))
+    again = most <= room(site, joins).waiting
+    title = group_title(joins)
+    if again:
+        why = (
+            f"or the Machine that goes is on a host that moves to {title}: that host is wiped, and "
+            f"installed for the Machine of {title} that waits for it"
+        )
+    else:
+        why = (
+            f"or the Machine that goes is on a host that moves to {title}: that host is wiped, and "
+            f"may stay without a machine, as {title} has free hosts"
+        )
+    why += f"; mark its Machine with {DELETE_MACHINE} before to choose it"
+    impact = Impact.REIMAGE if again else Impact.REMOVE
+    source = f"{base.source}; {CHOSEN_HOST}"
+    together = max(go, most)
+    return base._replace(
+        impact=impact, why=why, source=source, hosts=names, at_most=most, together=together
     )
-    at_most = limit_below(hosts, now - was)
-    return Effect(Impact.ADD, change.name, field.path, why, source, hosts, at_most)
 
 
-def staying_machines(site: SiteChange, change: ObjectChange) -> tuple[tuple[str, ...], int | None]:
+def group_title(group: Group) -> str:
+    """A group of machines for a person."""
+    return f"pool {group.pool}" + (f" in zone {group.zone}" if group.zone else "")
+
+
+def arrivals(site: SiteChange, group: Group, base: Effect) -> Iterator[Effect]:
+    """New Machines of a group, each on a free host: on which, and how many of them at most."""
+    found = room(site, group)
+    parts = [(hosts, min(free, found.wanted)) for hosts, free in found.parts if hosts and free]
+    free = sum(most for _, most in parts)
+    why = f"{base.why}, each on a free host of the pool, which is installed and joins"
+    if waits := max(0, found.wanted - free):
+        why = (
+            f"{base.why}: {many(waits, 'Machine')} of {group_title(group)} wait until the Machines "
+            "are deleted that have its hosts now"
+        )
+        if _keeps_machines(site, group):
+            why += (
+                ": another group gives up as many, and if it chooses Machines on other hosts, "
+                f"those of {group_title(group)} wait for ever"
+            )
+    if not parts:
+        action = base.action if base.action is not Action.REFUSED else None
+        yield base._replace(impact=Impact.NONE, why=why, action=action)
+    for hosts, most in parts:
+        sure = most == len(hosts) and free <= found.wanted
+        together = found.wanted if free > found.wanted and len(parts) > 1 else None
+        at_most = None if sure else most
+        yield base._replace(why=why, hosts=hosts, at_most=at_most, together=together)
+
+
+def _keeps_machines(site: SiteChange, group: Group) -> bool:
+    """True if hosts come to a group from one that stays, and that chooses which Machines go."""
+    sources = site.before.fleet.group_of_host if site.before else {}
+    there = {each.owner for each in site.side.fleet.groups if each.owner != group.owner}
+    return any(sources[h.name].owner in there for h in group.hosts if h.name in sources)
+
+
+def staying_machines(site: SiteChange, change: ObjectChange) -> tuple[Hosts, int | None]:
     """The hosts that may run a machine on both sides, and the most that do: spares do not, and a
     surplus machine is not replaced."""
     hosts = staying(site, change)

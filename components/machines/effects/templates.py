@@ -74,7 +74,7 @@ def because(site: SiteChange, change: ObjectChange, at: Path) -> str:
     """
     kind, group = (value(change.after, *at, each) for each in ("kind", "apiGroup"))
     old, new = (value(each, *at, "name") for each in (change.before, change.after))
-    made = _template(site, f"{kind}.{group}", new)
+    made = template_change(site, f"{kind}.{group}", new)
     if made is None or made.before is None or value(made.before, "metadata", "name") != old:
         return f"another {kind} is referred to: {new} in place of {old}"
     fields = list(_fields(site, made))
@@ -86,7 +86,7 @@ def because(site: SiteChange, change: ObjectChange, at: Path) -> str:
     return " and ".join(shown) + (f" and {more} more" if more > 0 else "") + " changed"
 
 
-def _template(site: SiteChange, kind: GroupKind, name: Any) -> ObjectChange | None:
+def template_change(site: SiteChange, kind: GroupKind, name: Any) -> ObjectChange | None:
     """The change that brought the template of a kind and name."""
     return next(
         (
@@ -109,7 +109,7 @@ def _fields(site: SiteChange, change: ObjectChange) -> Iterator[tuple[str, str]]
     for field in inside:
         inner = None
         if field.path == (*_DATA_TEMPLATE, "name"):
-            inner = _template(site, kinds.DATA_TEMPLATE, field.after)
+            inner = template_change(site, kinds.DATA_TEMPLATE, field.after)
         if inner is not None and inner.before is not None:
             yield from _fields(site, inner)
         else:

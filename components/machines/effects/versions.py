@@ -17,11 +17,13 @@ PREFLIGHT = "Cluster API v1.13.6, internal/controllers/machineset/machineset_pre
 
 class Hold(NamedTuple):
     """The reason why no worker machines are made. ``refused``: the management cluster does not take
-    the change at all. ``stuck``: it does, and only another change gets it going again."""
+    the change at all; ``way`` is what to write instead. ``stuck``: it does, and only another change
+    gets it going again."""
 
     why: str
     refused: bool = False
     stuck: bool = False
+    way: str = ""
 
 
 def parse_version(version: Any) -> tuple[int, ...]:
@@ -53,6 +55,8 @@ def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
             f"the management cluster refuses this until every control plane machine runs {its}: "
             "apply again then",
             refused=True,
+            way=f"write workers: {had if parse_version(had) else was} in cluster first, and take "
+            f"it out once every control plane machine runs {its}",
         )
     if mine[:2] != theirs[:2]:
         return Hold(

@@ -22,17 +22,26 @@ from components.machines.effects.anykind import (
 from components.machines.effects.concerned import (
     format_path,
     groups,
-    hosts_in,
     limit_below,
     many,
-    members,
     number,
     value,
 )
 from components.machines.effects.labels import label_change
-from components.machines.effects.scale import DELETE_MACHINE, replica_change, staying_machines
-from components.machines.effects.templates import because
-from components.machines.effects.versions import PREFLIGHT, hold
+from components.machines.effects.scale import (
+    CHOSEN_HOST,
+    DELETE_MACHINE,
+    arrivals,
+    departures,
+    group_by_owner,
+    group_title,
+    replica_change,
+    room,
+    staying_machines,
+)
+from components.machines.effects.smaller import smaller_way
+from components.machines.effects.templates import because, template_change
+from components.machines.effects.versions import PREFLIGHT, Hold, hold
 from schemas.kubernetes.selectors import has_labels
 
 KIND = kinds.DEPLOYMENT
@@ -72,12 +81,33 @@ def _replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> 
         return
     why = f"{what}, so Cluster API replaces the pool's machines" + (f"; {held.why}" if held else "")
     source = f"{COMPARED}; {PREFLIGHT}" if held else COMPARED
-    yield Effect(Impact.REIMAGE, change.name, field.path, why, source, hosts, at_most, action)
+    found = Effect(Impact.REIMAGE, change.name, field.path, why, source, hosts, at_most, action)
+    yield _refused(found._replace(way=_smaller_way(site, change)), held)
     out = number(change.after, "spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable")
     if held and held.stuck and out:
         why = f"{many(out, 'Machine')} at most are deleted and none is made: {held.why}"
         most = limit_below(hosts, out)
         yield Effect(Impact.REMOVE, change.name, field.path, why, PREFLIGHT, hosts, most)
+
+
+def _smaller_way(site: SiteChange, change: ObjectChange) -> str:
+    """The way without a rollout, where nothing but the bootstrap configuration differs."""
+    at = path("spec.template.spec.bootstrap")
+    rolling = [f.path for f in change.fields for r in ROLLING_FIELDS if f.path[: len(r)] == r]
+    if any(each[: len(at)] != at for each in rolling):
+        return ""
+    name = value(change.after, *at, "configRef", "name")
+    return smaller_way(template_change(site, kinds.CONFIG_TEMPLATE, name))
+
+
+def _refused(effect: Effect, held: Hold | None) -> Effect:
+    """The effect, or that it waits where the management cluster does not take the change yet."""
+    if held is None or not held.refused:
+        return effect
+    action, source = Action.REFUSED, PREFLIGHT if effect.impact is Impact.ADD else effect.source
+    return effect._replace(
+        impact=Impact.NONE, action=action, source=source, waits=True, way=held.way
+    )
 
 
 def _what(site: SiteChange, change: ObjectChange, field: FieldChange) -> str:
@@ -92,12 +122,20 @@ def _what(site: SiteChange, change: ObjectChange, field: FieldChange) -> str:
 @of_field
 def _replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     held = hold(site, change)
-    for effect in replica_change(site, change, field, _CHOSEN, _ORDER):
+    for effect in replica_change(site, change, field, _CHOSEN, _ORDER, rolls=rolls_out(change)):
         if effect.impact is Impact.ADD and held:
             effect = effect._replace(why=f"{effect.why}; {held.why}", source=PREFLIGHT)
-        if held and held.refused:
-            effect = effect._replace(action=Action.REFUSED)
-        yield effect
+        yield _refused(effect, held)
+
+
+def rolls_out(change: ObjectChange | None) -> bool:
+    """True if a change of a MachineDeployment replaces all of its machines."""
+    if change is None or change.before is None or change.after is None:
+        return False
+    if value(change.after, "spec", "rollout", "strategy", "type") == "OnDelete":
+        return False
+    paths = (field.path for field in change.fields)
+    return any(at[: len(rolling)] == rolling for at in paths for rolling in ROLLING_FIELDS)
 
 
 @of_field
@@ -138,37 +176,40 @@ def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -
 
 
 def _going(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
-    """All its machines go together: the deletion of a MachineSet knows no max_unavailable."""
-    hosts, action = members(site.before, change), removal_action(change)
+    """All its machines go together: the deletion of a MachineSet knows no max_unavailable.
+
+    The hosts that other groups wait for are installed again, all at once too.
+    """
+    stay, moved, gone = departures(site, change)
+    action, machines = removal_action(change), number(change.before, "spec", "replicas")
     why = removal(action, "with it all its Machines are deleted at once")
-    most = limit_below(hosts, number(change.before, "spec", "replicas"))
-    yield Effect(Impact.REMOVE, change.name, (), why, _SETS, hosts, most, action)
+    base = Effect(Impact.REMOVE, change.name, (), why, _SETS, action=action)
+    if gone or stay:
+        hosts = (*stay, *gone)
+        yield base._replace(hosts=hosts, at_most=limit_below(hosts, machines))
+    for owner, names in moved.items():
+        hosts, joins = tuple(names), group_by_owner(site, owner)
+        again = room(site, joins).waiting
+        lost = max(0, min(machines, len(hosts)) - again)
+        if lost:
+            yield base._replace(hosts=hosts, at_most=limit_below(hosts, lost))
+        if again:
+            more = f"; the hosts are wiped, and installed for the Machines of {group_title(joins)}"
+            most, source = limit_below(hosts, machines), f"{_SETS}; {CHOSEN_HOST}"
+            yield base._replace(
+                impact=Impact.REIMAGE, why=why + more, source=source, hosts=hosts, at_most=most
+            )
 
 
 def _coming(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
-    """New hosts join; hosts of the same pool or another are taken until their machines go."""
-    hosts = members(site.after, change)
-    known = set(site.before.fleet.names) if site.before else set()
-    new = tuple(name for name in hosts if name not in known)
-    taken = tuple(name for name in hosts if name in known)
-    replicas = number(change.after, "spec", "replicas")
+    """All its machines are made at once, on free hosts; the others wait for hosts to be freed."""
     held = hold(site, change)
-    more = f"; {held.why}" if held else ""
-    action = Action.REFUSED if held and held.refused else Action.ADDED
-    if new or not taken:
-        why = f"{many(replicas, 'Machine')}, each on a free host that is installed and joins{more}"
-        most = limit_below(new, replicas)
-        yield Effect(Impact.ADD, change.name, (), why, _SETS, new, most, action)
-    if taken:
-        pools = {group.pool for group in groups(site.after, change)}
-        mine = {name for pool in pools for name in hosts_in(site.before, pool)}
-        whose = "the pool as it was" if mine.issuperset(taken) else "another pool"
-        why = (
-            f"its Machines wait for hosts that run machines of {whose}; when those are deleted, "
-            f"the hosts are wiped and installed again{more}"
-        )
-        most = limit_below(taken, replicas)
-        yield Effect(Impact.REIMAGE, change.name, (), why, _SETS, taken, most, action)
+    why = many(number(change.after, "spec", "replicas"), "Machine") + ", all at once"
+    why += f"; {held.why}" if held else ""
+    base = Effect(Impact.ADD, change.name, (), why, _SETS, action=Action.ADDED)
+    for group in groups(site.after, change):
+        for effect in arrivals(site, group, base):
+            yield _refused(effect, held)
 
 
 def _in_place(what: str, source: str = COMPARED) -> Judge:

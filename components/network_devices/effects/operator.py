@@ -26,7 +26,7 @@ def settings_added(
     pools = sriov_pools(site.side)
     hosts = {name: Fit.YES for pool in pools for name in staying(site, pool)}
     why = "the operator's daemons start on hosts of pools that divide interfaces"
-    yield restart(site, change, field, (why, SETTINGS), hosts)
+    yield from restart(site, change, field, (why, SETTINGS), hosts)
 
 
 _UNKNOWN = not_known("the operator's daemons may come to hosts, leave or reboot them", SETTINGS)

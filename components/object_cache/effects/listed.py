@@ -77,11 +77,30 @@ def _describe_membership(site: SiteChange, name: str, *, come: bool) -> tuple[st
     return _STARTED, HEALTH
 
 
+def unserved(before: Side, after: Side) -> tuple[frozenset[str], frozenset[str]]:
+    """Lines that go from the list of a side, or come to it, and that no machine is less or more
+    for: they are spares, without a server. Which they are is up to Cluster API; another choice
+    moves about as many keys."""
+    former = {group.owner: group for group in before.fleet.groups}
+    found: tuple[set[str], set[str]] = (set(), set())
+    for group in after.fleet.groups:
+        old = former.get(group.owner)
+        if old is None:
+            continue
+        more = group.replicas - old.replicas
+        went = [h.name for h in old.hosts if h.name not in after.fleet.group_of_host]
+        came = [h.name for h in group.hosts if h.name not in before.fleet.group_of_host]
+        found[0].update(went[max(0, -more) + len(came) :])
+        found[1].update(came[max(0, more) + len(went) :])
+    return frozenset(found[0]), frozenset(found[1])
+
+
 def joining(before: Side, after: Side) -> int:
     """How many hosts are new in the list and have no server before they are installed (again)."""
+    idle = unserved(before, after)[1]
     pools, keeping = {host.name: host.pool for host in before.fleet.hosts}, pools_of(after)
     listed_before = {host.name for host in hosts_of(before)}
-    came = [host for host in hosts_of(after) if host.name not in listed_before]
+    came = [h for h in hosts_of(after) if h.name not in listed_before and h.name not in idle]
     return sum(
         pools.get(host.name) != host.pool and pools.get(host.name) not in keeping for host in came
     )

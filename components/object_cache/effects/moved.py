@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from components.effects.vocabulary import Side, SiteChange
-from components.object_cache.effects.listed import joining
+from components.object_cache.effects.listed import joining, unserved
 from components.object_cache.effects.routing import Routing, routing
 from components.object_cache.effects.section import cache_of
 from schemas.model.vocabulary import CacheDiscovery
@@ -24,9 +24,10 @@ class CacheMove(NamedTuple):
 
     ``moved`` is the share of keys that another host is asked for, of 1; ``unavoidable`` the share
     that would move with any even spread, as hosts come and go. Both take every listed host to be
-    up. ``servers_*`` count the listed hosts that have a machine. ``wiped`` hosts keep their place
-    in the list and lose their disks, ``at_once`` at a time (0: not known), and with them ``lost``,
-    a share of all objects; ``at_most`` so many where it is up to Cluster API.
+    up, but for spares that come or go. ``servers_*`` count the listed hosts that have a machine.
+    ``wiped`` hosts keep their place in the list and lose their disks, ``at_once`` at a time (0: not
+    known), and with them ``lost``, a share of all objects; ``at_most`` so many where it is up to
+    Cluster API.
     ``joining`` hosts are new in the list, and have no server before they are installed (again).
     ``readdressed`` hosts are asked at an address that they get when they are installed again.
     ``afresh``: servers look into another folder, so that no object of before is seen. ``applied``
@@ -68,6 +69,7 @@ def cache_move(site: SiteChange) -> CacheMove | None:
     if before is None or after is None:
         return None
     caches = [cache_of(each) for each in site.sides]
+    idle = unserved(*site.sides)
     return CacheMove(
         len(before.hosts),
         len(after.hosts),
@@ -75,7 +77,7 @@ def cache_move(site: SiteChange) -> CacheMove | None:
         after.table,
         before.discovery,
         after.discovery,
-        *_moved_shares(before, after),
+        *_moved_shares(_serving(before, idle[0]), _serving(after, idle[1])),
         afresh=len({each.data_path for each in caches if each}) > 1,
         applied=all(each.fleet.context is not None for each in site.sides),
         joining=joining(*site.sides),
@@ -87,8 +89,12 @@ def without(side: Side | None, names: frozenset[str]) -> float:
     found = routing(side)
     if found is None or not names:
         return 0.0
-    rest = tuple(each for each in found.hosts if each[1] not in names)
-    return _moved_shares(found, found._replace(hosts=rest))[0]
+    return _moved_shares(found, _serving(found, names))[0]
+
+
+def _serving(found: Routing, idle: frozenset[str]) -> Routing:
+    """The routing without hosts that have no server."""
+    return found._replace(hosts=tuple(each for each in found.hosts if each[1] not in idle))
 
 
 def percent(part: float) -> str:

@@ -1,11 +1,11 @@
 """An edit: one value that was changed between two sides of a site, and how to do it alone."""
 
 from collections.abc import Callable
-from pathlib import Path as FilePath
 from typing import NamedTuple
 
 from preview.result import Cause
 from schemas.facts.site import Site
+from schemas.reading.tree import Folder
 from schemas.reading.yaml_reader import Document
 
 SHOWN = 80
@@ -17,7 +17,7 @@ class Input(NamedTuple):
 
     site: Site
     document: Document
-    folder: FilePath
+    folder: Folder
 
 
 class Edit(NamedTuple):

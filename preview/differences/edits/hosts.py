@@ -8,6 +8,8 @@ from preview.differences.edits.edit import Edit, Input
 from preview.result import Cause
 from schemas.facts.site import Site
 from schemas.reading.host_list import COLUMNS, Host, cell_column
+from schemas.reading.site_files import read
+from schemas.reading.tree import Refused
 
 
 def host_edits(before: Input, after: Input) -> Iterator[Edit]:
@@ -42,8 +44,10 @@ class _HostText(NamedTuple):
 
     @classmethod
     def of(cls, side: Input) -> "_HostText":
-        file = f"sites/{side.site.name}.hosts.csv"
-        return cls(file, (side.folder / file).read_text(encoding="utf-8").split("\n"))
+        file = f"{side.site.name}.hosts.csv"
+        data = read(side.folder / "sites", file)
+        text = "" if isinstance(data, Refused) else data.decode("utf-8")
+        return cls(f"sites/{file}", text.split("\n"))
 
     def column(self, host: Host, name: str) -> int:
         header = self.lines[0].rstrip("\r").split(",")

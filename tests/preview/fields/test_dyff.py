@@ -176,6 +176,7 @@ COMMANDS = "spec.kubeadmConfigSpec.preKubeadmCommands"
 FIRST_COMMAND = f'{COMMANDS}: "update-ca-certificates"'
 MANIFEST = "data.manifests.yaml.DaemonSet/kube-flannel/flannel"
 POD_FILE: Place = (*CONFIG, "files", 6)
+POD_PATH = "/etc/kubernetes/manifests/kube-vip.yaml"
 IN_POD = "content.Pod/kube-system/kube-vip.spec.containers.kube-vip"
 
 BY_DESIGN = {
@@ -211,7 +212,7 @@ BY_DESIGN = {
     "a static pod in a file": Design(
         Edit("KubeadmControlPlane", (*POD_FILE, "content"), lambda old: old.replace("v1.2", "v9")),
         f"{AS_DATA}; and {INDEX}",
-        ours={f"± spec.kubeadmConfigSpec.files.6.{IN_POD}.image"},
+        ours={f"± spec.kubeadmConfigSpec.files.{POD_PATH}.{IN_POD}.image"},
         item=POD_FILE,
     ),
     "a user's shell": Design(

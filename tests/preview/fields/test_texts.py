@@ -150,9 +150,9 @@ def test_files_of_machines_hold_data(kind: str) -> None:
         return kubeadm(kind, files=[{"path": "/x.conf"}, {"path": "/a", "content": content}])
 
     (change,) = field_changes(files(dump(NET)), files(dump(NEW_NET)))
-    assert show_path(change.path).endswith("files[1].content.Backend.Type")
+    assert show_path(change.path).endswith("files[/a].content.Backend.Type")
     (change,) = field_changes(files("[a]\nb = 1\n"), files("[a]\nb = 2\n"))
-    assert show_path(change.path).endswith("files[1].content")
+    assert show_path(change.path).endswith("files[/a].content")
 
 
 def test_static_pods_are_compared_as_pods() -> None:

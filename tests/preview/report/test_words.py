@@ -1,5 +1,6 @@
 """The words of reports: the headline, numbers, ranges of names, and text made safe to show."""
 
+import re
 import unicodedata
 from dataclasses import replace
 
@@ -8,46 +9,74 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.effects.vocabulary import ABSENT, Impact, Ledger
-from preview.report.headline import headline
+from components.object_cache.effects.consequences import Consequence
+from preview.report.findings import findings
+from preview.report.headline import LONGEST, clauses, figures, headline
 from preview.report.phrase import Prose, Value, change, contrast, plain, prose, visible
 from preview.report.ranges import first_few, ranges
 from preview.report.reasons import group_reasons
 from preview.report.words import doings, duration, out_at_worst
 from preview.result import HostVerdict, SitePreview, State
-from tests.kit.preview_hostile import texts
+from tests.kit.preview_hostile import hostile, texts
 from tests.kit.preview_samples import SAMPLES, disruptive_site, names, one, preview, stuck_site
 
 HEADLINES = {
     "nothing": "Nothing happens to any machine.",
     "harmless": "Nothing happens to any machine: 1 object differs in tokyo-1.",
-    "disruptive": "Re-images 104 of 400 hosts in tokyo-1 (pool v100): 4 at a time, "
-    "32 of 832 V100 out at worst, 13 h plus up to 52 h of drains.",
-    "destructive": "Removes 3 of 64 hosts in tsukuba-1 (pool cpu); drains at most 2 hosts; "
-    "pulumi up stops at 1 refused object.",
-    "cache": "Re-images 104 of 400 hosts in tokyo-1 (pool v100): 4 at a time, "
-    "32 of 832 V100 out at worst, 13 h plus up to 52 h of drains; 0.43 % of the cache's keys move "
-    "to other hosts; 26 % of the cache's objects are lost with wiped disks; "
-    "1 host of the cache is asked at an address that it does not have yet.",
-    "unknown": "Cannot predict what happens to 3 of 5 hosts in lab-1 (pool cpu); adds 2 hosts.",
-    "stuck": "Re-images 104 of 400 hosts in tokyo-1 (pool v100): 1 rollout never ends.",
+    "disruptive": "Re-images 104 of 400 hosts in tokyo-1 (pool v100).",
+    "destructive": "Removes 3 of 64 hosts in tsukuba-1 (pool cpu); pulumi up stops at 1 refused "
+    "object; drains at most 2 hosts.",
+    "unknown": "Cannot predict what happens to 3 of 5 hosts in lab-1 (pool cpu); adds 2 of 5 "
+    "hosts in lab-1 (pool cpu).",
+    "stuck": "1 rollout never ends in tokyo-1; re-images 104 of 400 hosts in tokyo-1 (pool v100).",
     "invalid": "Cannot predict what happens to tokyo-1 (2 problems).",
-    "clash": "Cannot predict what 1 problem between sites will do; "
-    "nothing else happens to any machine.",
+    "cache": "Re-images 104 of 400 hosts in tokyo-1 (pool v100); 26 % of the cache's objects "
+    "are lost with wiped disks; 2 more below.",
+    "clash": "Cannot predict what 1 problem between sites will do; nothing else happens to "
+    "any machine.",
     "mixed": "Cannot predict what happens to osaka-1 (2 problems); removes 3 of 64 hosts in "
-    "tsukuba-1 (pool cpu); cannot predict what happens to 3 hosts; re-images 104 hosts: "
-    "4 at a time, 32 of 832 V100 out at worst, 13 h plus up to 52 h of drains; "
-    "drains at most 2 hosts; adds 2 hosts; pulumi up stops at 1 refused object.",
-    # 31 sites: 31 x 104 hosts, 31 x 4 at a time, 31 x 32 V100 of 31 x 832.
-    "equal sites": "Re-images 3,224 of 12,400 hosts in 31 sites (pool v100): 124 at a time, "
-    "992 of 25,792 V100 out at worst, 13 h plus up to 52 h of drains for the slowest pool.",
-    "own code": "Cannot predict what 1 changed file of Foresite's own code will do; "
-    "nothing else happens to any machine.",
+    "tsukuba-1 (pool cpu); 5 more below.",
+    "equal sites": "Re-images 3,224 of 12,400 hosts in 31 sites (pool v100).",
+    "own code": "Cannot predict what 1 changed file of Foresite's own code will do; nothing else "
+    "happens to any machine.",
 }
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_the_headline_says_what_will_happen(name: str) -> None:
-    assert plain(headline(SAMPLES[name]())) == HEADLINES[name]
+    said = plain(headline(SAMPLES[name]()))
+    assert said == HEADLINES[name]
+    assert len(said) <= LONGEST
+
+
+@given(texts)
+def test_a_headline_is_short_whatever_names_others_chose(text: str) -> None:
+    assert 0 < len(plain(headline(hostile(text * 40)))) <= LONGEST
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_what_the_headline_leaves_out_is_in_its_table(name: str) -> None:
+    """A clause that is counted stands in a row, and rows are in the order of the clauses."""
+    found = SAMPLES[name]()
+    table = figures(found)
+    rows = table.rows if table else ()
+    more = re.search(r"([0-9]+) more below", plain(headline(found)))
+    assert len(rows) >= len(clauses(found)) - 1 + int(more[1] if more else 0)
+    ranks = [each.rank for each in findings(found)]
+    assert ranks == sorted(ranks, reverse=True) and len(ranks) == len(rows)
+
+
+def test_consequences_that_are_no_machines_are_told_where_they_rank() -> None:
+    """Alerts that end are worse than pods that restart, and not as bad as hosts that are wiped."""
+    ends = Consequence("all alerts end", "all alerts end: no PrometheusRule of the site is left")
+    hosts = tuple(HostVerdict(n, "p", Impact.POD_RESTART, ()) for n in names("a", "a", 9))
+    quiet = SitePreview("a", State.CHANGED, hosts=hosts, services=(ends,))
+    assert plain(headline(preview(one(quiet)))).startswith("All alerts end in a; restarts pods on")
+    wiped = replace(disruptive_site(), services=(ends,))
+    said = plain(headline(preview(one(wiped))))
+    assert said == "Re-images 104 of 400 hosts in tokyo-1 (pool v100); all alerts end in tokyo-1."
+    later = replace(quiet, services=(ends._replace(applied=False),))
+    assert "once the cluster is named: all alerts end" in plain(headline(preview(one(later))))
 
 
 @pytest.mark.parametrize("impact", [impact for impact in Impact if impact is not Impact.NONE])

@@ -3,7 +3,7 @@
 import copy
 import functools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +96,8 @@ class Conduct:
             machine = self._machine_on(each.deleted)
             self._here.client.delete(machine["apiVersion"], "Machine", *_names(machine))
         refusals = self._apply(made)
+        if each.released:
+            self._release(made, each.predicted.groups)
         # No other change of the round puts right what this one changes past the files.
         self._held |= {one.key for one in made if one.name in each.patched}
         return refusals
@@ -116,6 +118,15 @@ class Conduct:
             except ApiError as error:
                 refusals[one.name] = error.message
         return refusals
+
+    def _release(self, made: list[Made], groups: Container[str]) -> None:
+        """Delete the MachineDeployments of groups that are no longer made."""
+        now = {one.key for one in made}
+        for key, one in list(self._applied.items()):
+            if one.kind == "MachineDeployment" and key not in now and key[3] in groups:
+                name, namespace = key[3], key[2]
+                self._here.client.delete(one.body["apiVersion"], one.kind, name, namespace)
+                del self._applied[key]
 
     def _outcome(self, window: Window) -> Outcome | None:
         """The outcome of a window's change, or None while it goes on."""

@@ -27,8 +27,9 @@ class Experiment:
     ``edit`` is what a person changes in the files. Where ``check`` refuses it (with the code
     ``problem``), ``taken`` is the part that it takes and ``patched`` what is changed in the objects
     besides, by their logical names; the files then stay as they were. By hand a person first marks
-    the Machine on the host ``marked`` to go first, deletes the one on ``deleted``, or takes away
-    the policy on worker versions (``unguarded``). ``in_place`` machines are to be changed without
+    the Machine on the host ``marked`` to go first, deletes the one on ``deleted``, takes away the
+    policy on worker versions (``unguarded``), or releases and deletes MachineDeployments that are
+    no longer made (``released``). ``in_place`` machines are to be changed without
     being replaced. ``source`` is where the prediction's rule is from.
     """
 
@@ -42,6 +43,7 @@ class Experiment:
     marked: str = ""
     deleted: str = ""
     unguarded: bool = False
+    released: bool = False
     in_place: int = 0
 
     @property
@@ -55,6 +57,7 @@ class Experiment:
         said = [f"Machine of `{self.marked}` marked to go first"] if self.marked else []
         said += [f"Machine of `{self.deleted}` deleted"] if self.deleted else []
         said += ["our policy on worker versions taken away"] if self.unguarded else []
+        said += ["MachineDeployments that are gone from the objects deleted"] * self.released
         if self.problem:
             said.append(f"`check` refuses it (`{self.problem}`): changed in the objects")
         return tuple(said)

@@ -6,6 +6,7 @@ Predictions are written by hand here, from the rules that each experiment's ``so
 from collections.abc import Iterator
 
 from components.effects.vocabulary import Impact
+from tests.real.live import figures
 from tests.real.live.experiment import (
     CHOICE,
     DELETION,
@@ -163,11 +164,20 @@ PATCH = (
                 "zoned-b": Group(4, 4, 1, 3),
                 "manual": Group(0, 0, 0, 11),
                 "surge": Group(8, 8, 3, 6),
+                "joined-a": Group(2, 2, 1, 1),
+                "joined-b": Group(2, 2, 1, 1),
+                "parted": Group(4, 4, 1, 3),
+                "mixed": Group(5, 5, 1, 4),
+                **{name: Group(0, 0, 0, n) for name, n in (("spared", 8), ("stocked", 4))},
+                **{name: Group(0, 0, 0, n) for name, n in (("giver", 7), ("places-a", 1))},
+                "places-b": Group(0, 0, 0, 5),
             },
             {
                 Impact.REIMAGE: Hosts(
-                    every(CONTROL, "one", "two", "four", "zoned", "surge"),
-                    at_most=3 + 8 + 6 + 10 + 8 + 8,
+                    every(
+                        CONTROL, "one", "two", "four", "zoned", "surge", "joined", "parted", "mixed"
+                    ),
+                    at_most=3 + 8 + 6 + 10 + 8 + 8 + 4 + 4 + 5,
                 )
             },
         ),
@@ -195,7 +205,11 @@ LAST = (
             {Impact.REIMAGE: Hosts(every(CONTROL))},
             refused=frozenset(
                 f"MachineDeployment/{name}"
-                for name in ("one", "two", "four", "zoned/a", "zoned/b", "manual", "surge")
+                for name in (
+                    *("one", "two", "four", "zoned/a", "zoned/b", "manual", "surge"),
+                    *("joined/a", "joined/b", "parted", "mixed", "spared", "stocked", "giver"),
+                    *("places/a", "places/b"),
+                )
             ),
             says="workers must wait",
         ),
@@ -204,8 +218,16 @@ LAST = (
 )
 
 ROUNDS = (
-    IN_PLACE, IMAGES, BY_POOL, REFUSED_AND_STUCK, WAYS_OUT, MARKED, PATCH, LAST,
-)  # fmt: skip
+    (*IN_PLACE, *figures.SETTINGS),
+    (*IMAGES, *figures.MADE_ANEW),
+    (*BY_POOL, *figures.TOGETHER),
+    (*REFUSED_AND_STUCK, *figures.FREED),
+    WAYS_OUT,
+    (*MARKED, *figures.MERGED),
+    PATCH,
+    LAST,
+    figures.AGAIN,
+)
 """Experiments of one round go on side by side, in groups of their own; rounds follow each other."""
 
 

@@ -14,14 +14,15 @@ from tests.real.live.watch import Mirror, condition
 
 
 def settled(mirror: Mirror, group: str) -> bool:
-    """True if a group's machines are as its MachineDeployment or KubeadmControlPlane declares."""
+    """True if a group's machines are as its MachineDeployment or KubeadmControlPlane declares:
+    without one there are none."""
     if group == CONTROL:
         return _control_plane(mirror)
     deployment = mirror.get("MachineDeployment", group, SITE)
-    if deployment is None or not _observed(deployment):
-        return False
-    wanted = deployment["spec"]["replicas"]
     machines = [each for each in mirror.all("Machine") if group_of(each) == group]
+    if deployment is None or not _observed(deployment):
+        return deployment is None and not machines
+    wanted = deployment["spec"]["replicas"]
     available = [each for each in machines if condition(each, "Available").get("status") == "True"]
     if not len(machines) == len(available) == wanted:
         return False

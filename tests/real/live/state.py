@@ -7,6 +7,7 @@ starts from the very thing that a pull request changes.
 import copy
 import csv
 import shutil
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,8 +21,11 @@ from tests.kit.repository import ROOT
 
 SITE = "rollout-1"
 NETWORK = "pod-network/flannel.yaml"
+UBUNTU = "ubuntu-24.04"
 REMOVED = object()
-"""The value of a field that a change takes out."""
+"""The value of a field that a change takes out; of a list, the item of that name."""
+TURNED = object()
+"""The value of a list whose items a change puts the other way round."""
 
 Row = dict[str, str]
 
@@ -31,27 +35,31 @@ class Edit:
     """A change of the two files: fields of the site file by path, lines of the host list.
 
     A path names pools by their name, as ``foresite explain`` does. ``added`` are hosts by name with
-    pool and zone, ``changed`` hosts by name with the cells that are new.
+    pool and zone, ``changed`` hosts by name with the cells that are new. ``turned``: the lines of
+    the host list come the other way round.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     added: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
     changed: Mapping[str, Row] = field(default_factory=dict)
+    turned: bool = False
 
     def __str__(self) -> str:
         """The change as a reader of the documentation sees it."""
-        said = [
-            f"`{path}` removed" if value is REMOVED else f"`{path}: {_flow(value)}`"
-            for path, value in self.fields.items()
-        ]
-        said += [f"host added to `{pool}`" for pool, _ in self.added.values()]
-        said += [f"line of `{name}` removed" for name in self.removed]
+        said = [_said(path, value) for path, value in self.fields.items()]
+        said += ["lines of hosts in the other order"] if self.turned else []
+        added = Counter(pool for pool, _ in self.added.values())
         said += [
-            f"line of `{name}`: {column} `{cell}`"
-            for name, cells in self.changed.items()
-            for column, cell in cells.items()
+            f"host added to `{pool}`" if count == 1 else f"{count} hosts added to `{pool}`"
+            for pool, count in added.items()
         ]
+        said += [f"line of `{name}` removed" for name in self.removed]
+        lines: dict[str, list[str]] = {}
+        for name, cells in self.changed.items():
+            for column, cell in cells.items():
+                lines.setdefault(f"{column} `{cell}`", []).append(f"`{name}`")
+        said += [f"line of {', '.join(names)}: {cell}" for cell, names in lines.items()]
         return ", ".join(said)
 
 
@@ -75,7 +83,7 @@ class State:
             _row(name, pool, zone, len(self.hosts) + number)
             for number, (name, (pool, zone)) in enumerate(edit.added.items())
         ]
-        return replace(self, site=site, hosts=tuple(hosts))
+        return replace(self, site=site, hosts=tuple(reversed(hosts) if edit.turned else hosts))
 
     def write(self, root: Path) -> None:
         """Write the files below ``root``/sites, as they lie in a repository."""
@@ -95,6 +103,12 @@ class State:
         return load_site(root, SITE)
 
 
+def _said(path: str, value: Any) -> str:
+    if value is REMOVED:
+        return f"`{path}` removed"
+    return f"`{path}` in the other order" if value is TURNED else f"`{path}: {_flow(value)}`"
+
+
 def _flow(value: Any) -> str:
     return yaml.safe_dump(value, default_flow_style=True, width=200).removesuffix("...\n").strip()
 
@@ -107,8 +121,12 @@ def _set(site: dict[str, Any], path: list[str], value: Any) -> None:
             where = next(item for item in where if item["name"] == step)
         else:
             where = where.setdefault(step, {})
-    if value is REMOVED:
+    if value is REMOVED and isinstance(where, list):
+        where.remove(next(item for item in where if item["name"] == path[-1]))
+    elif value is REMOVED:
         del where[path[-1]]
+    elif value is TURNED:
+        where[path[-1]].reverse()
     else:
         where[path[-1]] = value
 
@@ -122,9 +140,18 @@ POOLS: dict[str, Mapping[str, int]] = {
     "zoned": {"a": 4, "b": 4},
     "manual": {"a": 8},
     "surge": {"a": 9},
+    "named": {"a": 4},
+    "joined": {"a": 2, "b": 2},
+    "parted": {"a": 2, "b": 2},
+    "mixed": {"a": 6},
+    "spared": {"a": 6},
+    "stocked": {"a": 3},
+    "giver": {"a": 4},
+    "places": {"a": 3, "b": 3},
 }
 """Hosts of each pool by zone. The pools are named after what they try: one, two or four machines
-out at a time, zones kept apart, replacement by hand, a new machine before an old one goes."""
+out at a time, zones kept apart, replacement by hand, a new machine before an old one goes; another
+name, zones apart from now on or no longer, spares and hosts that come, hosts that move."""
 
 
 def start() -> State:
@@ -196,5 +223,13 @@ _SITE = {
         _pool("zoned", rollout={"max_unavailable": 1, "by_zone": True}),
         _pool("manual", rollout={"strategy": "OnDelete"}),
         _pool("surge", spares=1, rollout={"max_unavailable": 0, "max_surge": 1}),
+        _pool("named", os=UBUNTU, rollout={"max_unavailable": 1}),
+        _pool("joined", os=UBUNTU, rollout={"max_unavailable": 1}),
+        _pool("parted", os=UBUNTU, rollout={"max_unavailable": 1, "by_zone": True}),
+        _pool("mixed", rollout={"max_unavailable": 1}),
+        _pool("spared", os=UBUNTU, spares=2, rollout={"strategy": "OnDelete"}),
+        _pool("stocked", os=UBUNTU, rollout={"strategy": "OnDelete"}),
+        _pool("giver", os=UBUNTU, rollout={"max_unavailable": 1}),
+        _pool("places", os=UBUNTU, rollout={"strategy": "OnDelete", "by_zone": True}),
     ],
 }

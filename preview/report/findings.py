@@ -1,0 +1,262 @@
+"""Findings of a preview, worst first: each is a clause of the headline and a row of its table.
+
+A finding of a few words has several ``forms``: the longest that fits stands in the headline.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from components.effects.vocabulary import Impact
+from preview.report import object_cache
+from preview.report.phrase import Phrase, prose
+from preview.report.words import (
+    NAMED,
+    VERDICTS,
+    Doing,
+    count,
+    count_text,
+    doings,
+    duration,
+    installed_after,
+    list_names,
+    members,
+    out_at_worst,
+    refusal_count,
+    spans,
+    sum_doings,
+    takes,
+)
+from preview.result import Preview, SitePreview, State
+from schemas.model.problem import number_of
+
+
+class Finding(NamedTuple):
+    """One thing that the change does: how bad it is, and its words.
+
+    ``rank`` orders findings, worst first by a higher number. ``forms`` are clauses for a headline,
+    the longest first; none where only the table has it. ``what``, ``figure`` and ``where`` are the
+    cells of the table.
+    """
+
+    rank: float
+    forms: tuple[Phrase, ...]
+    what: Phrase
+    figure: Phrase = ()
+    where: Phrase = ()
+    tone: Impact | None = None
+
+
+BLIND, ENDS, STUCK, REFUSED, SERVICE, MOVED, OVER = 90, 80, 5.9, 5.8, 4.5, 1.5, -1
+"""Ranks of findings that are no impact; an impact has its own rank, 7 for remove to 0 for none."""
+
+
+def findings(preview: Preview) -> list[Finding]:
+    """The findings, worst first."""
+    known = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
+    sites = [site for site in known if site.state not in (State.REMOVED, State.VANISHED)]
+    found = [*_blind(preview), *_ends(known), *_impacts(sites), *_rollouts(sites)]
+    found += [*_waiting(sites), *_installed(sites), *_refused(sites), *_services(sites)]
+    found += [*_cache(sites), *_deleted(sites)]
+    return sorted(found, key=lambda each: -each.rank)
+
+
+def _finding(rank: float, clause: Phrase, names: Sequence[str]) -> Finding:
+    """A clause that ends with where it is so: by name, or by the number of sites."""
+    where = list_names(names, "site")
+    forms = ((*clause, " in ", *where), (*clause, f" in {count(len(names), 'site')}"))
+    return Finding(rank, forms, clause, (), where)
+
+
+# --- whole sites ----------------------------------------------------------------------------------
+def _blind(preview: Preview) -> Iterable[Finding]:
+    """The sites of which nothing can be said, and what is not in the preview."""
+    invalid = [s for e in preview.entries for s in members(e) if s.state is State.INVALID]
+    if invalid:
+        said = "cannot predict what happens to "
+        problems = (count(sum(number_of(site.problems) for site in invalid), "problem"),)
+        where = list_names([site.name for site in invalid], "site")
+        forms = tuple(
+            (said, *which, " (", *problems, ")")
+            for which in (where, (count(len(invalid), "site"),))
+        )
+        yield Finding(BLIND, forms, ("cannot be predicted",), problems, where, Impact.UNKNOWN)
+    if preview.clashes:
+        clashes = count(len(preview.clashes), "problem")
+        said = f"cannot predict what {clashes} between sites will do"
+        yield Finding(
+            BLIND, ((said,),), ("problems between sites",), (clashes,), (), Impact.UNKNOWN
+        )
+    if preview.code_changed:
+        files = count(len(preview.code_changed), "changed file")
+        said = f"cannot predict what {files} of Foresite's own code will do"
+        what = ("own code is not in the preview",)
+        yield Finding(Impact.UNKNOWN.rank + 0.5, ((said,),), what, (files,), (), Impact.UNKNOWN)
+
+
+_ENDS = {
+    State.VANISHED: (
+        ENDS,
+        "the file is gone of {}, not decommissioned: no tool would manage {}",
+        "file is gone, not decommissioned",
+        Impact.REMOVE,
+    ),
+    State.DECOMMISSIONED: (
+        ENDS,
+        "decommissions {}: the cluster is deleted with all that runs on {}",
+        "decommissioned: the cluster is deleted",
+        Impact.REMOVE,
+    ),
+    State.REMOVED: (
+        OVER,
+        "ends {}, decommissioned before: nothing is deleted, {} stay registered",
+        "ends, decommissioned before",
+        None,
+    ),
+}
+
+
+def _ends(sites: Sequence[SitePreview]) -> Iterable[Finding]:
+    """The sites that end, and those that have no file any more."""
+    for state, (rank, said, what, tone) in _ENDS.items():
+        some = [site for site in sites if site.state is state]
+        if not some:
+            continue
+        hosts = count(sum(len(site.hosts) for site in some), "host")
+        where = list_names([site.name for site in some], "site")
+        start, middle, end = said.split("{}")
+        forms = tuple(
+            (start, *which, f"{middle}{hosts}{end}")
+            for which in (where, (count(len(some), "site"),))
+        )
+        yield Finding(rank, forms, (what,), (hosts,), where, tone)
+
+
+# --- hosts ----------------------------------------------------------------------------------------
+def _impacts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
+    """A finding for each thing that happens to hosts."""
+    for total in sum_doings(sites):
+        impact = total.impact
+        concerned = [s for s in sites if any(each.impact is impact for each in doings(s))]
+        of = sum(len(site.hosts) for site in concerned)
+        names, pools = [site.name for site in concerned], _pools(concerned, impact)
+        what = "stops pods for good" if total.stops else VERDICTS[impact]
+        found = _finding(impact.rank, (count_text(total, of),), names)
+        in_pools = ((*found.forms[0], " (", *pools, ")"),) if pools else ()
+        forms = (*in_pools, *found.forms, (count_text(total),))
+        where = (*found.where, *((", ", *pools) if pools else ()))
+        figure = _hosts(total, of)
+        yield Finding(impact.rank, forms, (what,), figure, where, impact)
+
+
+def _hosts(total: Doing, of: int) -> Phrase:
+    if not total.hosts:
+        return ("hosts that are not listed",)
+    return (f"{'at most ' * total.at_most}{total.hosts:,} of {count(of, 'host')}",)
+
+
+def _pools(sites: Sequence[SitePreview], impact: Impact) -> Phrase:
+    every = [host for site in sites for host in site.hosts if host.pool]
+    names = list(dict.fromkeys(h.pool for h in every if impact in (h.impact, h.rest)))
+    noun = "" if len(names) > NAMED else "pool " if len(names) == 1 else "pools "
+    return (noun, *list_names(names, "pool")) if names else ()
+
+
+def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
+    """How many are out at a time, how long it takes, and what never ends."""
+    plans = [plan for site in sites for plan in site.plans if plan.machines]
+    moving = [plan for plan in plans if not plan.stuck]
+    if stuck := len(plans) - len(moving):
+        names = [site.name for site in sites if any(plan.stuck for plan in site.plans)]
+        said: Phrase = (f"{count(stuck, 'rollout')} never end{'s' if stuck == 1 else ''}",)
+        yield _finding(STUCK, said, names)._replace(tone=Impact.UNKNOWN)
+    if not moving:
+        return
+    out = out_at_worst(
+        [moving[0].out] if len(plans) == 1 else [each for s in sites for each in s.capacity]
+    )
+    rank = Impact.REIMAGE.rank - 0.01
+    if out:
+        yield Finding(rank, (), ("out at worst",), out)
+    longest = max(moving, key=lambda plan: sum(spans(plan)))
+    pace = f"{sum(plan.at_once for plan in moving):,} at a time"
+    slowest = "" if len(plans) == 1 else "; the slowest pool"
+    if longest.wait_hours:
+        slowest = "; the control plane and then the slowest pool"
+    yield Finding(rank, (), ("takes",), (takes(longest),), (pace + slowest,))
+
+
+def _installed(sites: Sequence[SitePreview]) -> Iterable[Finding]:
+    """How long the first installation of new sites takes."""
+    new = [site for site in sites if site.installations]
+    if new:
+        hours = duration(max(map(installed_after, new)))
+        where = list_names([site.name for site in new], "site")
+        clause = (f"the first installation takes {hours}",)
+        rank = Impact.ADD.rank - 0.01
+        yield Finding(rank, (clause,), ("first installation",), (hours,), where, Impact.ADD)
+
+
+# --- consequences beside hosts --------------------------------------------------------------------
+def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
+    """Machines that a change is refused for now, and what to write so that none is."""
+    those = [site for site in sites if site.waiting]
+    if those:
+        number = sum(site.waiting for site in those)
+        said = f"{count(number, 'machine')} wait{'s' if number == 1 else ''}"
+        way = next((site.waiting_way for site in those if site.waiting_way), "")
+        ways: Phrase = (": ", prose(way)) if way else ()
+        short: Phrase = (": ", prose(way.partition(",")[0])) if way else ()
+        forms: tuple[Phrase, ...] = ((said, *short), (said,))
+        where = list_names([site.name for site in those], "site")
+        machines = (count(number, "machine"),)
+        what: Phrase = ("refused now, and waits", *ways)
+        yield Finding(Impact.REIMAGE.rank - 0.005, forms, what, machines, where, Impact.UNKNOWN)
+
+
+def _refused(sites: Sequence[SitePreview]) -> Iterable[Finding]:
+    if stopped := sum(map(refusal_count, sites)):
+        objects = count(stopped, "refused object")
+        where = list_names([site.name for site in sites if refusal_count(site)], "site")
+        said = (f"pulumi up stops at {objects}",)
+        # Of machines that wait it is the reason, and they are in the headline.
+        waits = any(site.waiting for site in sites)
+        rank = Impact.REIMAGE.rank - 0.02 if waits else REFUSED
+        yield Finding(
+            rank, () if waits else (said,), ("pulumi up stops",), (objects,), where, Impact.UNKNOWN
+        )
+
+
+def _services(sites: Sequence[SitePreview]) -> Iterable[Finding]:
+    names: dict[tuple[str, bool], list[str]] = {}
+    for site in sites:
+        for each in site.services:
+            names.setdefault((each.clause, each.applied), []).append(site.name)
+    for (clause, applied), those in names.items():
+        # Digits and words of ours alone; names are in the section.
+        said: Phrase = (("" if applied else "once the cluster is named: ") + clause,)
+        yield _finding(SERVICE if applied else MOVED, said, those)
+
+
+def _cache(sites: Sequence[SitePreview]) -> Iterable[Finding]:
+    for each in object_cache.clauses(sites):
+        rank = SERVICE - 0.1 if each.loses else MOVED
+        where = list_names(each.sites, "site")
+        named = ((*each.words, " in ", *where),) if len(sites) > 1 else ()
+        # Names of buckets may be too long for a headline.
+        forms = (*named, each.words, ("users of the cache are affected",))
+        yield Finding(rank if each.applied else MOVED - 1, forms, each.words, (), where)
+
+
+def _deleted(sites: Sequence[SitePreview]) -> Iterable[Finding]:
+    lost: dict[str, int] = {}
+    for site in sites:
+        for each in site.deletions:
+            lost[each.what] = lost.get(each.what, 0) + each.count
+    if lost:
+        total = count(sum(lost.values()), "thing")
+        said = (f"deletes {total} that the pull request must acknowledge",)
+        hosts = any(site.impact is Impact.REMOVE for site in sites)
+        where = list_names([site.name for site in sites if site.deletions], "site")
+        kinds = prose(", ".join(f"{number:,} {what}" for what, number in lost.items()))
+        forms = () if hosts else (said,)
+        yield Finding(REFUSED - 0.1, forms, ("to be acknowledged",), (kinds,), where)

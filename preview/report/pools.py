@@ -1,0 +1,150 @@
+"""The sections on pools: how their machines are replaced, and what capacity is left meanwhile."""
+
+from collections.abc import Iterable
+
+from components.effects.vocabulary import Impact, Ledger, PoolPlan
+from preview.report.blocks import Head, Line, Row, Section, Table
+from preview.report.phrase import Phrase, Strong, join_phrases, prose, value
+from preview.report.words import count, duration, few, installed_after
+from preview.result import AT_ONCE, SitePreview
+
+_POOL_HEADS = (
+    Head("pool"),
+    Head("replaced", number=True),
+    Head("at a time", number=True),
+    Head("waves", number=True),
+    Head("takes"),
+    Head("drains add"),
+    Head("accelerator"),
+    Head("out at worst"),
+    Head("left"),
+)
+
+
+def pools(site: SitePreview) -> Section:
+    """The replacement of each pool's machines; rollouts that never end come first."""
+    stuck = [
+        Line((Strong("Stuck"), ", ", *_pool(plan), ": ", prose(plan.stuck)), tone=Impact.UNKNOWN)
+        for plan in site.plans
+        if plan.stuck
+    ]
+    rows = [_pool_row(plan) for plan in sorted(site.plans, key=lambda plan: not plan.stuck)]
+    table = [Table(_POOL_HEADS, tuple(_merge_zones(rows)))] if rows else []
+    return Section("pools", ("Pools",), (*stuck, *table, *_notes(site.plans)))
+
+
+def _merge_zones(rows: Iterable[Row]) -> Iterable[Row]:
+    """The rows of a pool's zones as one, where they are equal."""
+    alike: dict[object, list[Row]] = {}
+    for row in rows:
+        alike.setdefault((row.cells[0][:1], row.cells[1:], row.tone), []).append(row)
+    for first, *others in alike.values():
+        if not others:
+            yield first
+            continue
+        zones = [row.cells[0][-1] for row in (first, *others)]
+        names = join_phrases([(zone,) for zone in zones])
+        pool: Phrase = (first.cells[0][0], f" in each of {len(zones)} zones: ", *names)
+        yield Row((pool, *first.cells[1:]), first.tone)
+
+
+def _notes(plans: Iterable[PoolPlan]) -> Iterable[Line]:
+    """Each note once, with the pools that it is about."""
+    about: dict[str, list[str]] = {}
+    for plan in plans:
+        for note in plan.notes:
+            about.setdefault(note, []).append(plan.pool)
+    for note, names in about.items():
+        pools = tuple(dict.fromkeys(names))
+        yield Line(("pool " if len(pools) == 1 else "pools ", *few(pools), ": ", prose(note)))
+
+
+def _pool(plan: PoolPlan) -> Phrase:
+    zone: Phrase = (" in zone ", value(plan.zone)) if plan.zone else ()
+    return ("pool ", value(plan.pool), *zone)
+
+
+def _pool_row(plan: PoolPlan) -> Row:
+    surge = f" ({plan.surge:,} by surge)" if plan.surge else ""
+    time: Phrase = (Strong("never ends"),) if plan.stuck else (duration(plan.hours),)
+    drains = f"up to {duration(plan.drain_hours)}" if plan.drain_hours else ""
+    cells: tuple[Phrase, ...] = (
+        _pool(plan)[1:],
+        (f"{plan.machines:,}",),
+        (f"{plan.at_once:,}{surge}",),
+        (f"{plan.waves:,}",),
+        time,
+        (drains,) if drains and not plan.stuck else (),
+        _model(plan.out),
+        (_out(plan.out),),
+        (_remaining(plan.out),),
+    )
+    return Row(cells, Impact.UNKNOWN if plan.stuck else None)
+
+
+def _model(ledger: Ledger) -> Phrase:
+    return (value(ledger.model),) if ledger.model else ("none",)
+
+
+def _out(ledger: Ledger) -> str:
+    """``32 of 832 (4 of 104 hosts)``: accelerators, where there are any, and hosts."""
+    hosts_out = f"{ledger.hosts_out:,} of {count(ledger.hosts, 'host')}"
+    if not ledger.model:
+        return hosts_out
+    return f"{ledger.accelerators_out:,} of {ledger.accelerators:,} ({hosts_out})"
+
+
+def _remaining(ledger: Ledger) -> str:
+    hosts_left = count(ledger.hosts - ledger.hosts_out, "host")
+    if not ledger.model:
+        return hosts_left
+    return f"{ledger.accelerators - ledger.accelerators_out:,} ({hosts_left})"
+
+
+def capacity(site: SitePreview) -> Section:
+    """The devices of each model that are out and left when all pools are at their worst moment at
+    once.
+
+    Left away where the one pool that is rolled says the same.
+    """
+    heads = (Head("accelerator"), Head("out at worst"), Head("left"))
+    out = [each for each in site.capacity if each.hosts_out]
+    if out == [plan.out for plan in site.plans]:
+        out = []
+    rows = tuple(Row((_model(each), (_out(each),), (_remaining(each),))) for each in out)
+    title = ("Capacity when all pools are at their worst at once",)
+    return Section("capacity", title, (Table(heads, rows),) if rows else ())
+
+
+# --- a new site -----------------------------------------------------------------------------------
+_INSTALL_HEADS = (
+    Head("pool"),
+    Head("machines", number=True),
+    Head("begins after"),
+    Head("takes"),
+    Head("accelerators"),
+)
+_INSTALL_NOTES = (
+    "the control plane adds a machine at a time; workers begin once its first machine is there",
+    f"the Bare Metal Operator installs at most {AT_ONCE} hosts at a time, over all pools",
+    "hours are without the inspection of hosts, which comes before",
+)
+
+
+def installation(site: SitePreview) -> Section:
+    """The first installation of a new site, a line for each pool."""
+    rows = tuple(
+        Row(
+            (
+                (value(each.pool), *((" in zone ", value(each.zone)) if each.zone else ())),
+                (f"{each.machines:,}",),
+                (duration(each.begins),) if each.begins else ("at once",),
+                (duration(each.hours),),
+                (f"{each.accelerators:,} ", value(each.model)) if each.model else ("none",),
+            )
+        )
+        for each in site.installations
+    )
+    notes = tuple(Line((note,)) for note in _INSTALL_NOTES)
+    title = (f"First installation: {duration(installed_after(site))}",)
+    return Section("installation", title, (Table(_INSTALL_HEADS, rows), *notes) if rows else ())

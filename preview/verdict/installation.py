@@ -1,0 +1,35 @@
+"""The first installation of a new site: when each pool begins, and how long it takes.
+
+Sources: KubeadmControlPlane adds a machine at a time (Cluster API v1.13.6,
+controlplane/kubeadm/internal/controllers/scale.go); workers wait for the first of them, as their
+bootstrap data does (bootstrap/kubeadm/internal/controllers/kubeadmconfig_controller.go); the Bare
+Metal Operator works on 20 hosts at a time (BMO v0.13.2, pkg/provisioner/ironic/ironic.go,
+PROVISIONING_LIMIT).
+"""
+
+import math
+from collections.abc import Iterator
+
+from components.effects.vocabulary import SiteChange
+from preview.result import AT_ONCE, Installation
+
+
+def installations(site: SiteChange) -> Iterator[Installation]:
+    """The installation of each pool of a new site, the control plane first.
+
+    Workers take turns by pool where they are more than the operator takes at a time. Hours do not
+    count the inspection of hosts, which comes before.
+    """
+    if site.before is not None:
+        return
+    groups = sorted(site.side.fleet.groups, key=lambda group: not group.control_plane)
+    begins = 0.0
+    for group in groups:
+        each = group.pace.install_minutes / 60
+        turns = group.replicas if group.control_plane else math.ceil(group.replicas / AT_ONCE)
+        model, number = group.accelerators
+        yield Installation(
+            group.pool, group.zone, group.replicas, begins, turns * each, model,
+            group.replicas * number, group.control_plane,
+        )  # fmt: skip
+        begins += each if group.control_plane else turns * each

@@ -1,0 +1,103 @@
+"""Consequences of a change that no machine feels: alerts that end, jobs that wait, lower limits.
+
+Found in the objects that differ, by their kinds. Usage is in no Git: of a lower limit only the
+limit itself is known.
+Sources: components/monitoring, components/schedulers and components/teams, whose effects say what
+each deletion does.
+"""
+
+from collections.abc import Iterator
+
+from components.effects import kinds
+from components.effects.vocabulary import ABSENT, FieldChange, ObjectChange, Side, SiteChange
+from components.object_cache.effects.consequences import Consequence
+from preview.verdict import decommission
+from schemas.kubernetes.quantities import quantity
+
+_ALERTS = "PrometheusRule.monitoring.coreos.com"
+_ROUTES = "AlertmanagerConfig.monitoring.coreos.com"
+_QUEUES = ("LocalQueue.kueue.x-k8s.io", "Queue.scheduling.volcano.sh")
+_LIMITS = {
+    "ClusterQueue.kueue.x-k8s.io": {"nominalQuota", "borrowingLimit"},
+    "ClusterThrottle.schedule.k8s.everpeace.github.com": {"threshold"},
+    "Cohort.kueue.x-k8s.io": {"nominalQuota"},
+    "Queue.scheduling.volcano.sh": {"capability", "deserved"},
+    "ResourceQuota": {"hard"},
+}
+"""Kinds that hold teams to a limit, and the steps of a path that lead to the number."""
+
+
+def services(site: SiteChange) -> Iterator[Consequence]:
+    """The consequences for people and jobs of a site, the worst first.
+
+    ``applied`` is false where they will hold once the site's own cluster is named.
+    """
+    if site.before is None or site.after is None or decommission.special(site):
+        return
+    applied = all(side.fleet.context is not None for side in site.sides)
+    for clause, line in (*_alerts(site.before, site.after), *_waiting(site), *_limits(site)):
+        yield Consequence(clause, line, applied)
+
+
+def _alerts(before: Side, after: Side) -> Iterator[tuple[str, str]]:
+    for kind, clause, why in (
+        (_ALERTS, "all alerts end", "no PrometheusRule of the site is left"),
+        (_ROUTES, "nobody is notified of alerts", "no AlertmanagerConfig of the site is left"),
+    ):
+        was, now = (_number(side, kind) for side in (before, after))
+        if was and not now:
+            yield clause, f"{clause}: {why}"
+            return  # who is notified of no alert is nothing to tell
+        if now < was and kind == _ALERTS:
+            some = f"alerts of {was - now} of {was} groups end"
+            yield some, f"{some}: their PrometheusRules are deleted"
+
+
+def _number(side: Side, kind: str) -> int:
+    return sum(each.group_kind == kind for each in side.objects.values())
+
+
+def _waiting(site: SiteChange) -> Iterator[tuple[str, str]]:
+    """Jobs that wait for something that is deleted; running jobs continue."""
+    gone = [each for each in site.changes.values() if _goes(each)]
+    schedulers = [
+        each.one.key[3]
+        for each in gone
+        if each.component == "schedulers" and each.group_kind == kinds.DEPLOYMENT
+    ]
+    queues = [each.one.key[3] for each in gone if each.group_kind in _QUEUES]
+    for what, names in (("scheduler", schedulers), ("queue", queues)):
+        if names:
+            those = f"{len(names)} {what}{'s' * (len(names) > 1)}"
+            clause = f"pending jobs of {those} wait for ever"
+            yield clause, f"{clause}: {', '.join(names)}; running jobs continue"
+
+
+def _goes(change: ObjectChange) -> bool:
+    """True if an object goes, also to make way for one of another name."""
+    return change.before is not None and (
+        change.after is None or change.before.key != change.after.key
+    )
+
+
+def _limits(site: SiteChange) -> Iterator[tuple[str, str]]:
+    lower = [
+        each.one.key[3]
+        for each in site.changes.values()
+        if any(_falls(field, _LIMITS.get(each.group_kind, set())) for field in each.fields)
+    ]
+    if lower:
+        one = len(lower) == 1
+        clause = (
+            f"{len(lower)} limit{'' if one else 's'} may fall below {'its' if one else 'the'} use"
+        )
+        said = "running jobs continue above it, and no other starts until there is room"
+        yield clause, f"{clause}: {', '.join(lower)}; {said}"
+
+
+def _falls(field: FieldChange, steps: set[str]) -> bool:
+    """True if a number of a limit is lower than before, or is there now where none was."""
+    if steps.isdisjoint(map(str, field.path)):
+        return False
+    before, after = (quantity(side) for side in (field.before, field.after))
+    return after is not None and (field.before is ABSENT or (before or 0) > after)
