@@ -103,6 +103,7 @@ def test_the_version_is_that_of_the_project(capsys: pytest.CaptureFixture[str]) 
         ("check --format zzz", "there is no zzz; write one of text, json, github, sarif"),
         ("explain lab-1 a b", "there is no place for b; leave it out"),
         ("preview --zzz --exit-cod --faill-on x", "did you mean --fail-on?"),
+        ("new osaka-1 --lkie lab-1", "required: --like; there is no option --lkie; did you mean"),
         ("--rooot=x check", "there is no option --rooot; did you mean --root?"),
         ("comment --pull x --repository a/b --file f", "invalid int value: 'x'"),
     ],
