@@ -8,6 +8,7 @@ import importlib
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 from foresite.cli import main
 from tests.invalid.faults import FOLDER
+from tests.kit.forge import DIRECTORY, FILE, LINK, SUBMODULE, Entry, Forge
 from tests.kit.repository import ROOT
 
 PAGE = ROOT / "docs" / "hostile-input.md"
@@ -302,6 +304,45 @@ def table(title: str) -> list[list[str]]:
     lines = [line for line in part.split("\n") if line.startswith("| ")]
     return [[cell.strip().replace("`", "") for cell in line.strip("|").split(" | ")]
             for line in lines[1:]]  # fmt: skip
+
+
+# --- commits made by hand -------------------------------------------------------------------------
+
+
+def made_by_hand(words: str, make: Callable[[Forge], list[Entry]]) -> None:
+    """Note a preview of a commit with more entries below sites/."""
+
+    def change(root: Path) -> list[str]:
+        who = ("-c", "user.name=T", "-c", "user.email=t@example.com")
+        for command in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "x")):
+            subprocess.run(["git", *who, *command], cwd=root, check=True)
+        forge = Forge(root)
+        return ["preview", "--base", "main", "--head", forge.commit(*make(forge))]
+
+    CASES[words] = change
+
+
+made_by_hand("a commit with a folder called ..", lambda forge: [forge.file(b"..", b"..", b"x")])
+made_by_hand("a commit with a folder called .git", lambda forge: [forge.file(b".git", b"x")])
+made_by_hand("a commit with a line feed in a name", lambda forge: [forge.file(b"a\nb")])
+made_by_hand(
+    "a commit with a link beside a folder of its name",
+    lambda forge: [(LINK, b"zz", forge.store("blob", b"/tmp")), forge.file(b"zz", b"x")],
+)
+made_by_hand(
+    "a commit with a submodule in place of a site",
+    lambda forge: [(SUBMODULE, b"new-1.yaml", forge.base)],
+)
+made_by_hand(
+    "a commit with 100,000 files",
+    lambda forge: [
+        (DIRECTORY, b"many", forge.tree((FILE, b"%06d" % n, forge.base) for n in range(100_000)))
+    ],
+)
+made_by_hand(
+    "a commit with a site file of 5 MiB",
+    lambda forge: [forge.file(b"new-1.yaml", data=b"x" * 5 * 2**20)],
+)
 
 
 ROWS = {row[0]: row[1:] for row in table("What each input gets")}
