@@ -30,7 +30,7 @@ _LONGEST = 60.0
 _SECONDS = 30.0
 _PAGES = 100
 _PAGE = 100
-_MAX_ANSWER = 16 * 1024 * 1024
+MAX_ANSWER = 16 * 1024 * 1024
 _HINTS = {
     401: "GITHUB_TOKEN is not valid any more",
     403: "the job needs permissions: pull-requests: write",
@@ -107,7 +107,7 @@ class GitHub:
         what = f"{method} {path.partition('?')[0]}"
         try:
             with urllib.request.build_opener(_NoRedirect).open(request, timeout=_SECONDS) as answer:
-                return parse_json(answer.read(_MAX_ANSWER)), answer.headers
+                return parse_json(answer.read(MAX_ANSWER)), answer.headers
         except urllib.error.HTTPError as error:
             with error:
                 raise _refusal(error, what) from None
@@ -128,7 +128,7 @@ def _refusal(error: urllib.error.HTTPError, what: str) -> Exception:
 
 def _message(error: urllib.error.HTTPError) -> str:
     try:
-        return str(parse_json(error.read(_MAX_ANSWER))["message"])
+        return str(parse_json(error.read(MAX_ANSWER))["message"])
     except (OSError, ValueError, KeyError, TypeError):
         return str(error.reason)
 
@@ -160,7 +160,7 @@ def connect(api: str, repository: str) -> GitHub:
 def read_event(path: Path) -> dict[str, Any]:
     """The event that started a workflow, from ``$GITHUB_EVENT_PATH``. Raises GitHubError."""
     try:
-        event = parse_json(read_regular(path, _MAX_ANSWER))
+        event = parse_json(read_regular(path, MAX_ANSWER))
     except ValueError as error:
         raise GitHubError(f"{path} is no event: it is no JSON ({error})") from None
     if not isinstance(event, dict):

@@ -16,6 +16,9 @@ from components.machines.effects.versions import control_plane, hold, parse_vers
 from components.making.manifest import Json, Manifest
 from schemas.facts.rollout import DEFAULTS, Limits, Waves, control_plane_limits, waves
 
+_MACHINES = (kinds.DEPLOYMENT, kinds.CONTROL_PLANE)
+"""Kinds whose objects make machines."""
+
 
 def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
     """The plan of each pool (and zone) whose machines are replaced."""
@@ -27,15 +30,14 @@ def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
         if name in objects
         for group in about.get(name, ())
     ]
-    first = next((plan for plan in found if _is_control_plane(site, plan)), None)
+    first = next((plan for plan in found if plan.control_plane), None)
     if first is None or not _upgrades(site):
         return tuple(found)
-    wait = {"wait_hours": first.hours, "wait_drain_hours": first.drain_hours}
-    return tuple(plan if plan is first else plan._replace(**wait) for plan in found)
-
-
-def _is_control_plane(site: SiteChange, plan: PoolPlan) -> bool:
-    return any(each.control_plane for each in site.side.fleet.pools[plan.pool])
+    hours, drains = first.hours, first.drain_hours
+    return tuple(
+        plan if plan is first else plan._replace(wait_hours=hours, wait_drain_hours=drains)
+        for plan in found
+    )
 
 
 def _upgrades(site: SiteChange) -> bool:
@@ -49,13 +51,14 @@ def _replaces(site: SiteChange, effect: Effect) -> bool:
     """True if machines of the effect's object are replaced: in waves, or all at once where it is
     new and its hosts run machines of other objects."""
     name, change = effect.name, site.changes.get(effect.name)
-    if effect.waits or change is None:
+    found = [side.objects[name] for side in site.sides if name in side.objects]
+    if effect.waits or not found or found[-1].group_kind not in _MACHINES:
         return False
-    if change.before is None and change.group_kind == kinds.DEPLOYMENT and site.before:
+    if change and change.before is None and site.before:
         return any(room(site, group).waiting for group in site.side.fleet.about.get(name, ()))
-    found = (side.objects[name] for side in site.sides if name in side.objects)
-    machines = any(each.group_kind in (kinds.DEPLOYMENT, kinds.CONTROL_PLANE) for each in found)
-    return machines and effect.impact is Impact.REIMAGE and effect.path[-1:] != ("replicas",)
+    # Where none is made again (a minor version apart) machines are removed.
+    impacts = (Impact.REIMAGE, Impact.REMOVE)
+    return effect.impact in impacts and effect.path[-1:] != ("replicas",)
 
 
 def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
@@ -69,7 +72,7 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
         found = waves(machines, *_limits(spec, manifest.kind), max(0, len(group.hosts) - machines))
         there = former.replicas
         out = there - min(there, max(0, machines - found.out))
-    model, each = group.accelerators
+    model, each = _source(site, group).accelerators
     drain = pace.drain_seconds * found.groups / 3600
     return PoolPlan(
         pool=group.pool,
@@ -85,6 +88,13 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
         notes=tuple(_notes(pace, found)),
         control_plane=group.control_plane,
     )
+
+
+def _source(site: SiteChange, group: Group) -> Group:
+    """The group whose machines a plan takes out: itself, or where it is new another's."""
+    before = site.before.fleet.group_of_host if site.before else {}
+    former = former_group(site, group.owner)
+    return former or next((before[h.name] for h in group.hosts if h.name in before), group)
 
 
 def _limits(spec: Json, kind: str) -> Limits:

@@ -110,6 +110,8 @@ def _pull(github: GitHub, event: dict[str, Any]) -> _Pull | None:
         sha, branch, fork = ran["head_sha"], ran["head_branch"], ran["head_repository"]["full_name"]
     except (KeyError, TypeError):
         raise GitHubError("the event is not a workflow_run event") from None
+    if not all(isinstance(each, str) for each in (sha, branch, fork)):
+        raise GitHubError("the event is not a workflow_run event: its head is no text")
     head = f"{fork.partition('/')[0]}:{branch}"
     fits = [
         each["number"]

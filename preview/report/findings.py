@@ -6,7 +6,7 @@ A finding of a few words has several ``forms``: the longest that fits stands in 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from components.effects.vocabulary import Impact
+from components.effects.vocabulary import Action, Impact
 from preview.report import object_cache
 from preview.report.phrase import Phrase, prose
 from preview.report.words import (
@@ -46,6 +46,8 @@ class Finding(NamedTuple):
     tone: Impact | None = None
 
 
+WAITING = Impact.REIMAGE.rank - 0.005
+"""Right after what is re-imaged now."""
 BLIND, ENDS, STUCK, REFUSED, SERVICE, MOVED, OVER = 90, 80, 5.9, 5.8, 4.5, 1.5, -1
 """Ranks of findings that are no impact; an impact has its own rank, 7 for remove to 0 for none."""
 
@@ -210,7 +212,7 @@ def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         where = list_names([site.name for site in those], "site")
         machines = (count(number, "machine"),)
         what: Phrase = ("refused now, and waits", *ways)
-        yield Finding(Impact.REIMAGE.rank - 0.005, forms, what, machines, where, Impact.UNKNOWN)
+        yield Finding(WAITING, forms, what, machines, where, Impact.UNKNOWN)
 
 
 def _refused(sites: Sequence[SitePreview]) -> Iterable[Finding]:
@@ -218,12 +220,17 @@ def _refused(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         objects = count(stopped, "refused object")
         where = list_names([site.name for site in sites if refusal_count(site)], "site")
         said = (f"pulumi up stops at {objects}",)
-        # Of machines that wait it is the reason, and they are in the headline.
-        waits = any(site.waiting for site in sites)
-        rank = Impact.REIMAGE.rank - 0.02 if waits else REFUSED
-        yield Finding(
-            rank, () if waits else (said,), ("pulumi up stops",), (objects,), where, Impact.UNKNOWN
-        )
+        # What is refused for now is said by what waits.
+        waits = all(map(_only_waits, sites))
+        rank, forms = (WAITING - 0.001, ()) if waits else (REFUSED, (said,))
+        yield Finding(rank, forms, ("pulumi up stops",), (objects,), where, Impact.UNKNOWN)
+
+
+def _only_waits(site: SitePreview) -> bool:
+    """True if every refused object of a site is refused for now alone."""
+    waiting = {reason.effect.name for reason in site.reasons if reason.effect.waits}
+    refused = (each.change.name for each in site.objects if each.action is Action.REFUSED)
+    return waiting.issuperset(refused)
 
 
 def _services(sites: Sequence[SitePreview]) -> Iterable[Finding]:

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from schemas.kubernetes.masking import mask
 from schemas.model.codes import Code
 
+SHOWN = 8
+"""Other places of a problem that are shown."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
@@ -19,6 +22,7 @@ class Problem:
     ``value`` is what was written there, shortened; ``message`` says what is wrong and ``fix`` what
     to write instead. Why it hurts follows from the code, or is a ``reason`` of its own, as where
     one code stands for many rules. ``stands_for``: how many problems this one is in place of.
+    ``also``: the other places of a rule over several lines.
     """
 
     file: str
@@ -30,6 +34,7 @@ class Problem:
     message: str
     fix: str
     reason: str = ""
+    also: tuple[str, ...] = ()
     stands_for: int = 1
 
     def __post_init__(self) -> None:
@@ -49,16 +54,19 @@ class Problem:
         """The problem for a person: the place, what is wrong, why it hurts, what to write."""
         place = self.file + (f":{self.line}:{self.column}" if self.line else "")
         at = f" {self.path}" if self.path else ""
+        more = f" and {len(self.also) - SHOWN} more" if len(self.also) > SHOWN else ""
+        also = f"  also: {', '.join(self.also[:SHOWN])}{more}\n" if self.also else ""
         return (
             f"{place}: {self.code.value}{at}\n"
             f"  {self.message}\n"
+            f"{also}"
             f"  why: {self.why}\n"
             f"  fix: {self.fix}"
         )
 
-    def as_dict(self) -> dict[str, str | int]:
-        """The problem as plain data for ``--format json``."""
-        return {
+    def as_dict(self) -> dict[str, str | int | list[str]]:
+        """The problem as plain data for ``--format json``; ``also`` where there is any."""
+        found: dict[str, str | int | list[str]] = {
             "file": self.file,
             "line": self.line,
             "column": self.column,
@@ -69,6 +77,7 @@ class Problem:
             "why": self.why,
             "fix": self.fix,
         }
+        return {**found, "also": list(self.also)} if self.also else found
 
 
 MAX_PROBLEMS = 100
@@ -86,7 +95,9 @@ def first_problems(
     at = (left or problems)[0 if left else -1]
     message = f"{more:,} more problem{'s are' if more > 1 else ' is'} not shown"
     fix = "correct those that are shown, and check again"
-    rest = Problem(at.file, at.line, at.column, Code.MORE_PROBLEMS, "", "", message, fix, "", more)
+    rest = Problem(
+        at.file, at.line, at.column, Code.MORE_PROBLEMS, "", "", message, fix, stands_for=more
+    )
     return [*problems[:most], rest]
 
 

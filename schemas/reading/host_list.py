@@ -6,13 +6,15 @@ schemas/reading/table_text.py.
 """
 
 import re
+from dataclasses import replace
 from operator import itemgetter
 from typing import NamedTuple
 
-from schemas.kubernetes.masking import shorten
+from schemas.kubernetes.masking import HIDDEN, shorten
 from schemas.model.codes import Code
 from schemas.model.primitives import IPV4_PATTERN
 from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
+from schemas.reading.not_yet import NO_EFFECT, is_ipv6
 from schemas.reading.suggested_value import tidy
 from schemas.reading.table_text import header_problems, table_lines
 
@@ -187,7 +189,11 @@ class _Rows:
         if self._is_full():
             return
         at = cell_column(line, self._header, name)
+        if "@" in cell:  # nothing in a host list has one but what people write before an address
+            cell = f"{HIDDEN}@{cell.rpartition('@')[2]}"
         self._add((number, at), Code.HOSTS_CELL, _words(name, cell), name, cell)
+        if is_ipv6(cell):
+            self._problems[-1] = replace(self._problems[-1], reason=NO_EFFECT)
 
 
 def _words(name: str, cell: str) -> tuple[str, str]:
@@ -201,6 +207,9 @@ def _words(name: str, cell: str) -> tuple[str, str]:
     if name == "mac" and re.fullmatch(_MAC, cell):
         message = f"mac {cell} is an address of a group or of nobody, not of a NIC"
         return message, f"write the MAC of the NIC that boots, such as {column.example}"
+    if "IPv4" in column.meaning and is_ipv6(cell):
+        message = f"{name} {shorten(cell)} is IPv6, which Foresite does not configure yet"
+        return message, f"write {column.meaning}, such as {column.example}"
     fitting = tidy(cell, column.pattern, respelt=name != "serial")
     fix = f"write {fitting or f'{column.meaning}, such as {column.example}'}"
     return f"{name} {shorten(cell)} is not {column.meaning}", fix

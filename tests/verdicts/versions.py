@@ -1,7 +1,7 @@
 """The software that hosts boot: images, releases, and the versions of Kubernetes."""
 
 from components.effects.vocabulary import Action, Impact
-from tests.verdicts.edits import DIGEST, RELEASE, Edit, bare, copied, site, swap
+from tests.verdicts.edits import DIGEST, RELEASE, Edit, at_tsukuba, bare, copied, site, swap
 from tests.verdicts.row import (
     CONTROL,
     CPU,
@@ -190,7 +190,15 @@ ROWS = (
     Row(
         "another kubelet while workers wait for a minor release",
         (_KUBELET,),
-        {"tokyo-1": Expected(_STUCK, deletions={"hosts": 10}, stuck=frozenset({"cpu"}))},
+        {
+            "tokyo-1": Expected(
+                _STUCK,
+                deletions={"hosts": 10},
+                counts={Impact.REMOVE: 10, Impact.REIMAGE: None},
+                out={"": (150, 10)},
+                stuck=frozenset({"cpu"}),
+            )
+        },
         _NO_NEW,
         (_version("tokyo-1", "v1.34.3", "v1.35.5", "v1.34.3"),),
     ),
@@ -210,6 +218,17 @@ ROWS = (
         {"tokyo-1": Expected({"cpu": TOKYO["cpu"]})},
         f"{MD_ROLLS}; machineset_preflight.go lets a patch level behind through",
         (_version("tokyo-1", "v1.34.3", "v1.34.8", "v1.34.3"),),
+    ),
+    Row(
+        "a host more while workers wait for a minor release",
+        (at_tsukuba("cpu", "b"),),
+        {
+            "tsukuba-1": Expected(
+                actions={"BareMetalHost/tsukuba-1-b-250": Action.ADDED}, says=("another minor",)
+            )
+        },
+        _NO_NEW,
+        (_version("tsukuba-1", "v1.34.3", "v1.35.5", "v1.34.3"),),
     ),
     Row(
         "a patch release back",

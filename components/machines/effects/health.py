@@ -19,7 +19,6 @@ from components.machines.effects.anykind import coming_and_going, metadata_rules
 from components.machines.effects.concerned import (
     either,
     groups,
-    limit_below,
     number,
     staying,
     value,
@@ -51,7 +50,7 @@ def _acts(site: SiteChange, change: ObjectChange, field: FieldChange, when: str)
     does = "replaced: their hosts are wiped and installed again" if replaces else "power-cycled"
     why = f"{when} are {does}; Git does not say which those are, if any"
     impact = Impact.REIMAGE if replaces else Impact.REBOOT
-    most = limit_below(hosts, _limit(change.after, len(hosts)))
+    most = min(len(hosts), _limit(change.after, len(hosts)))
     return Effect(impact, change.name, field.path, why, _CHECK, hosts, most)
 
 

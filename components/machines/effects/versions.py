@@ -55,7 +55,7 @@ def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
             f"the management cluster refuses this until every control plane machine runs {its}: "
             "apply again then",
             refused=True,
-            way=f"write workers: {had if parse_version(had) else was} in cluster first, and take "
+            way=f"write workers: {had if parse_version(had) else was} first, in cluster, and take "
             f"it out once every control plane machine runs {its}",
         )
     if mine[:2] != theirs[:2]:

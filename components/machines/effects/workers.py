@@ -82,12 +82,23 @@ def _replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> 
     why = f"{what}, so Cluster API replaces the pool's machines" + (f"; {held.why}" if held else "")
     source = f"{COMPARED}; {PREFLIGHT}" if held else COMPARED
     found = Effect(Impact.REIMAGE, change.name, field.path, why, source, hosts, at_most, action)
-    yield _refused(found._replace(way=_smaller_way(site, change)), held)
-    out = number(change.after, "spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable")
-    if held and held.stuck and out:
+    if held and held.stuck:
+        yield from _stuck(change, found, held)
+    else:
+        yield _refused(found._replace(way=_smaller_way(site, change)), held)
+
+
+def _stuck(change: ObjectChange, found: Effect, held: Hold) -> Iterator[Effect]:
+    """A rollout that deletes as many machines as may be missing, and makes none."""
+    yield found._replace(impact=Impact.NONE, hosts=(), at_most=None)
+    at = ("spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable")
+    was, now = (number(each, "spec", "replicas") for each in (change.before, change.after))
+    # The planner counts new machines that are not made as unavailable.
+    out = min(was, was - now + number(change.after, *at))
+    if out > 0:
         why = f"{many(out, 'Machine')} at most are deleted and none is made: {held.why}"
-        most = limit_below(hosts, out)
-        yield Effect(Impact.REMOVE, change.name, field.path, why, PREFLIGHT, hosts, most)
+        most = limit_below(found.hosts, out)
+        yield found._replace(impact=Impact.REMOVE, why=why, source=PREFLIGHT, at_most=most)
 
 
 def _smaller_way(site: SiteChange, change: ObjectChange) -> str:
@@ -125,7 +136,13 @@ def _replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
     for effect in replica_change(site, change, field, _CHOSEN, _ORDER, rolls=rolls_out(change)):
         if effect.impact is Impact.ADD and held:
             effect = effect._replace(why=f"{effect.why}; {held.why}", source=PREFLIGHT)
-        yield _refused(effect, held)
+        yield _refused(_not_made(effect, held), held)
+
+
+def _not_made(effect: Effect, held: Hold | None) -> Effect:
+    """The effect, or that no machine is made while versions differ."""
+    made = effect.impact is Impact.ADD and held is not None and held.stuck
+    return effect._replace(impact=Impact.NONE, hosts=(), at_most=None) if made else effect
 
 
 def rolls_out(change: ObjectChange | None) -> bool:
@@ -209,7 +226,7 @@ def _coming(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
     base = Effect(Impact.ADD, change.name, (), why, _SETS, action=Action.ADDED)
     for group in groups(site.after, change):
         for effect in arrivals(site, group, base):
-            yield _refused(effect, held)
+            yield _refused(_not_made(effect, held), held)
 
 
 def _in_place(what: str, source: str = COMPARED) -> Judge:

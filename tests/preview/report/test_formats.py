@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given, settings
 
 from components.effects.vocabulary import Action, Impact
+from components.machines.installation import Installation
 from preview import report
+from preview.forge import Forge
 from preview.gates import parse_allowances
 from preview.report.headline import headline
 from preview.report.phrase import plain
-from preview.result import Forge, HostVerdict, Installation, Preview, SitePreview, State
+from preview.result import HostVerdict, Preview, SitePreview, State
 from tests.kit.preview_hostile import hostile, texts
 from tests.kit.preview_samples import SAMPLES, mixed, names, one, preview, thousand_sites
 

@@ -23,7 +23,7 @@ from tests.real.live.state import start
 from tools.toolchain import locate
 
 GROUPS = ("controlplane", "cluster-api")
-_LIMIT_SECONDS = 1200
+_LIMIT_SECONDS = 2400
 
 
 def main(arguments: list[str]) -> int:
