@@ -96,6 +96,9 @@ def fold(text: str, width: int | None) -> str:
 
 def _fold(lines: Iterable[str], width: int) -> Iterable[str]:
     for line in lines:
+        if size(line) <= width:
+            yield line
+            continue
         indent = len(line) - len(line.lstrip(" "))
         first, *rest = wrap([(line[indent:], "")], width - indent - HANG)
         yield " " * indent + "".join(part for part, _ in first)

@@ -34,8 +34,8 @@ class Finding(NamedTuple):
     """One thing that the change does: how bad it is, and its words.
 
     ``rank`` orders findings, worst first by a higher number. ``forms`` are clauses for a headline,
-    the longest first; none where only the table has it. ``what``, ``figure`` and ``where`` are the
-    cells of the table.
+    the longest first; none where only the table has it. ``short`` are those that say less, for
+    where no other fits. ``what``, ``figure`` and ``where`` are the cells of the table.
     """
 
     rank: float
@@ -44,6 +44,7 @@ class Finding(NamedTuple):
     figure: Phrase = ()
     where: Phrase = ()
     tone: Impact | None = None
+    short: tuple[Phrase, ...] = ()
 
 
 WAITING = Impact.REIMAGE.rank - 0.005
@@ -65,8 +66,8 @@ def findings(preview: Preview) -> list[Finding]:
 def _finding(rank: float, clause: Phrase, names: Sequence[str]) -> Finding:
     """A clause that ends with where it is so: by name, or by the number of sites."""
     where = list_names(names, "site")
-    forms = ((*clause, " in ", *where), (*clause, f" in {count(len(names), 'site')}"))
-    return Finding(rank, forms, clause, (), where)
+    short = ((*clause, f" in {count(len(names), 'site')}"), clause)
+    return Finding(rank, ((*clause, " in ", *where),), clause, (), where, short=short)
 
 
 # --- whole sites ----------------------------------------------------------------------------------
@@ -81,7 +82,8 @@ def _blind(preview: Preview) -> Iterable[Finding]:
             (said, *which, " (", *problems, ")")
             for which in (where, (count(len(invalid), "site"),))
         )
-        yield Finding(BLIND, forms, ("cannot be predicted",), problems, where, Impact.UNKNOWN)
+        what: Phrase = ("cannot be predicted",)
+        yield Finding(BLIND, forms[:1], what, problems, where, Impact.UNKNOWN, forms[1:])
     if preview.clashes:
         clashes = count(len(preview.clashes), "problem")
         said = f"cannot predict what {clashes} between sites will do"
@@ -130,7 +132,7 @@ def _ends(sites: Sequence[SitePreview]) -> Iterable[Finding]:
             (start, *which, f"{middle}{hosts}{end}")
             for which in (where, (count(len(some), "site"),))
         )
-        yield Finding(rank, forms, (what,), (hosts,), where, tone)
+        yield Finding(rank, forms[:1], (what,), (hosts,), where, tone, forms[1:])
 
 
 # --- hosts ----------------------------------------------------------------------------------------
@@ -144,10 +146,10 @@ def _impacts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         what = "stops pods for good" if total.stops else VERDICTS[impact]
         found = _finding(impact.rank, (count_text(total, of),), names)
         in_pools = ((*found.forms[0], " (", *pools, ")"),) if pools else ()
-        forms = (*in_pools, *found.forms, (count_text(total),))
+        forms, short = (*in_pools, *found.forms), (found.short[0], (count_text(total),))
         where = (*found.where, *((", ", *pools) if pools else ()))
         figure = _hosts(total, of)
-        yield Finding(impact.rank, forms, (what,), figure, where, impact)
+        yield Finding(impact.rank, forms, (what,), figure, where, impact, short)
 
 
 def _hosts(total: Doing, of: int) -> Phrase:
@@ -208,11 +210,11 @@ def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         way = next((site.waiting_way for site in those if site.waiting_way), "")
         ways: Phrase = (": ", prose(way)) if way else ()
         short: Phrase = (": ", prose(way.partition(",")[0])) if way else ()
-        forms: tuple[Phrase, ...] = ((said, *short), (said,))
+        forms: tuple[Phrase, ...] = ((said, *short),)
         where = list_names([site.name for site in those], "site")
         machines = (count(number, "machine"),)
         what: Phrase = ("refused now, and waits", *ways)
-        yield Finding(WAITING, forms, what, machines, where, Impact.UNKNOWN)
+        yield Finding(WAITING, forms, what, machines, where, Impact.UNKNOWN, ((said,),))
 
 
 def _refused(sites: Sequence[SitePreview]) -> Iterable[Finding]:
@@ -250,8 +252,9 @@ def _cache(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         where = list_names(each.sites, "site")
         named = ((*each.words, " in ", *where),) if len(sites) > 1 else ()
         # Names of buckets may be too long for a headline.
-        forms = (*named, each.words, ("users of the cache are affected",))
-        yield Finding(rank if each.applied else MOVED - 1, forms, each.words, (), where)
+        short = ("users of the cache are affected",)
+        rank = rank if each.applied else MOVED - 1
+        yield Finding(rank, (*named, each.words), each.words, (), where, short=(short,))
 
 
 def _deleted(sites: Sequence[SitePreview]) -> Iterable[Finding]:
