@@ -18,7 +18,7 @@ from schemas.load import Loaded, load, load_site, site_names
 from schemas.model.codes import Code
 from schemas.model.problem import MAX_PROBLEMS, Problem, number_of
 from schemas.model.site_file import SiteFile
-from schemas.reading import site_files
+from schemas.reading import bounded, site_files
 from schemas.reading.partial import Flaw, Hole, with_holes
 from schemas.reading.typed_document import parse
 from schemas.reading.yaml_reader import read_yaml
@@ -123,7 +123,7 @@ def test_a_site_of_any_name_can_be_asked_for(root: Path, name: str) -> None:
 def test_a_file_that_may_not_be_read_is_a_problem(
     root: Path, error: OSError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = site_files.read_regular
+    read = bounded.read_regular
 
     def refuse(path: Path, most: int) -> bytes:
         if path.is_relative_to(root):
