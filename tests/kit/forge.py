@@ -1,7 +1,7 @@
 """Commits whose trees are written byte by byte, as no Git makes them of a folder."""
 
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 FILE, LINK, DIRECTORY, SUBMODULE = b"100644", b"120000", b"40000", b"160000"
@@ -48,9 +48,36 @@ class Forge:
             entry = (DIRECTORY, each, self.tree([entry]))
         return entry
 
+    def link(self, name: bytes, target: bytes) -> Entry:
+        """An entry for a link."""
+        return LINK, name, self.store("blob", target)
+
+    def submodule(self, name: bytes) -> Entry:
+        """An entry for another repository's commit."""
+        return SUBMODULE, name, self.base
+
+    def folder(self, name: bytes, files: int) -> Entry:
+        """An entry for a folder with so many files."""
+        blob = self.store("blob", b"x")
+        return DIRECTORY, name, self.tree((FILE, b"%06d" % n, blob) for n in range(files))
+
     def commit(self, *more: Entry) -> str:
         """The id of a commit with more entries below sites/."""
         entry = (DIRECTORY, b"sites", self.tree([*self.sites.values(), *more]))
         top = self.tree({**self.top, b"sites": entry}.values())
         text = f"tree {top}\nparent {self.base}\nauthor {_WHO}\ncommitter {_WHO}\n\nx\n"
         return self.store("commit", text.encode())
+
+
+def preview_of_commit(make: Callable[[Forge], Iterable[Entry]]) -> Callable[[Path], list[str]]:
+    """What makes a repository of a folder, with a commit that has more entries below sites/, and
+    gives the arguments of the preview of that commit."""
+
+    def commit(root: Path) -> list[str]:
+        who = ("-c", "user.name=T", "-c", "user.email=t@example.com")
+        for command in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "x")):
+            subprocess.run(["git", *who, *command], cwd=root, check=True)
+        forge = Forge(root)
+        return ["preview", "--base", "main", "--head", forge.commit(*make(forge))]
+
+    return commit

@@ -94,8 +94,7 @@ def test_it_is_refused_whoevers_code_looks(forge: Forge, code: str) -> None:
 def test_a_link_beside_a_folder_of_its_name_is_refused(
     forge: Forge, order: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    link = (LINK, b"zz", forge.store("blob", str(forge.root.parent).encode()))
-    pair = [link, forge.file(b"zz", b"outside")]
+    pair = [forge.link(b"zz", str(forge.root.parent).encode()), forge.file(b"zz", b"outside")]
     assert preview(forge, forge.commit(*pair[::order])) == 2
     assert "as a file and as a folder" in capsys.readouterr().err
 
@@ -129,9 +128,7 @@ def test_names_that_differ_in_case_are_two_files(forge: Forge) -> None:
 def test_more_files_than_sites_have_are_refused(
     forge: Forge, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    blob = forge.store("blob", b"x")
-    many = forge.tree((FILE, b"%06d" % number, blob) for number in range(100_000))
-    assert preview(forge, forge.commit((DIRECTORY, b"many", many))) == 2
+    assert preview(forge, forge.commit(forge.folder(b"many", files=100_000))) == 2
     assert f"more than {MOST_FILES}" in capsys.readouterr().err
 
 
