@@ -265,3 +265,14 @@ def test_bash_completes_a_site() -> None:
         ["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["lab-1"]
+
+
+def test_a_check_imports_nothing_of_completion_and_of_other_formats() -> None:
+    code = (
+        "import sys; from foresite.cli import main; main(['check', 'lab-1']); "
+        "print([m for m in sys.modules if m.startswith(('argcomplete', 'foresite.annot'))])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
