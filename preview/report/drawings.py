@@ -172,14 +172,15 @@ def _draw_time(site: str, found: Timeline) -> Drawing:
     if found.left_out:
         words.append(Word(0, y + 9, f"{found.left_out:,} more pools are not drawn", "small"))
         y += LINE
-    for part, anchor in ((0, "start"), (0.5, "middle"), (1, "end")):
+    shapes.append(Shape(f"M0 {y}h{WIDTH}", "axis"))
+    # Where no rollout ends there are no hours to read.
+    for part, anchor in ((0, "start"), (0.5, "middle"), (1, "end")) if found.hours else ():
         shapes.append(Shape(f"M{part * WIDTH:g} {y}v4", "axis"))
         text = duration(found.hours * part) if part else "start"
         words.append(Word(part * WIDTH, y + 15, text, "small", anchor))
-    shapes.append(Shape(f"M0 {y}h{WIDTH}", "axis"))
-    words.append(
-        Word(0, y + 32, "filled: waves of installs; hatched: what drains may add", "small")
-    )
+    drains = "; hatched: what drains may add" if any(row.more for row in found.rows) else ""
+    if found.hours:
+        words.append(Word(0, y + 32, f"filled: waves of installs{drains}", "small"))
     title = f"Time that pools of {site} take"
     return Drawing("time", title, describe_time(found), y + 36, tuple(shapes), tuple(words))
 

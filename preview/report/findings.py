@@ -252,9 +252,10 @@ def _cache(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         where = list_names(each.sites, "site")
         named = ((*each.words, " in ", *where),) if len(sites) > 1 else ()
         # Names of buckets may be too long for a headline.
-        short = ("users of the cache are affected",)
+        less = tuple(piece for piece in each.words if piece != object_cache.DISKS)
+        short = (less, ("users of the cache are affected",))
         rank = rank if each.applied else MOVED - 1
-        yield Finding(rank, (*named, each.words), each.words, (), where, short=(short,))
+        yield Finding(rank, (*named, each.words), each.words, (), where, short=short)
 
 
 def _deleted(sites: Sequence[SitePreview]) -> Iterable[Finding]:

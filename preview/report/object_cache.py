@@ -13,6 +13,8 @@ from schemas.model.vocabulary import CacheDiscovery
 _BY = {CacheDiscovery.HOSTS: "a file of hosts", CacheDiscovery.DNS: "DNS"}
 IN_HEADLINE = 2
 """Consequences that a headline names; the section has all."""
+DISKS = " with wiped disks"
+"""The cause of a loss, which a headline leaves out where it has no room."""
 ONCE = "once the cache is deployed: "
 NOT_YET = "the cache is not deployed yet (cluster.context is unset); the figures apply once it is"
 AFRESH = "the cache starts empty: its servers look into another folder"
@@ -64,8 +66,8 @@ def _clauses(sites: Sequence[SitePreview]) -> Iterable[tuple[Phrase, Iterable[st
     if afresh:
         yield (AFRESH,), afresh, True
     elif lost:
-        said = " of the cache's objects are lost with wiped disks"
-        yield (_share(lost, vague), said), lost, True
+        said = " of the cache's objects are lost"
+        yield (_share(lost, vague), said, DISKS), lost, True
     keys = " of the cache's keys move to other hosts"
     if moved:
         yield (_share(moved), keys), moved, False

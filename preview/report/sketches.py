@@ -57,7 +57,8 @@ def _racks(site: str, found: RackMap) -> Iterator[str]:
 
 
 def _time(site: str, found: Timeline) -> Iterator[str]:
-    yield f"Time that pools of {site} take: {duration(found.hours)} at most"
+    most = f": {duration(found.hours)} at most" if found.hours else ""
+    yield f"Time that pools of {site} take{most}"
     wide = max(len(row.name) for row in found.rows)
     for row in found.rows:
         first, work, more = (
@@ -67,7 +68,8 @@ def _time(site: str, found: Timeline) -> Iterator[str]:
         work = max(work, first + 1)
         bar = "?" * BAR if row.stuck else " " * first + "█" * (work - first) + "▒" * (more - work)
         yield f"  {row.name:{wide}}  {bar:{BAR}}  {row.said}"
-    yield "  █ waves of installs, ▒ what drains may add"
+    drains = ", ▒ what drains may add" if any(row.more for row in found.rows) else ""
+    yield f"  █ waves of installs{drains}"
 
 
 def _capacity(site: str, levels: Iterable[Level]) -> Iterator[str]:

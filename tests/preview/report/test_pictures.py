@@ -117,6 +117,8 @@ def test_a_rollout_that_never_ends_has_no_hours() -> None:
     made = drawing(found, "time")
     assert any(word.text == "never ends" for word in made.words)
     assert not shapes(made, "bar tone-re-image") and shapes(made, "hatch tone-unknown")
+    assert not any("0 min" in word.text for word in made.words)
+    assert "0 min" not in "".join(sketch(found))
 
 
 def test_capacity_is_less_while_a_pool_is_rolled_and_says_what_is_guaranteed() -> None:
