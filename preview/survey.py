@@ -234,5 +234,5 @@ def _code_changes(before: Snapshot, after: Snapshot) -> list[str]:
     if before.commit is None:
         return []
     found = changed_files(before.root, before.commit, after.commit, CODE)
-    made = (".py", ".json", ".yaml", ".gz")
+    made = (".py", ".json", ".yaml", ".toml", ".gz")
     return [p for p in found if p.endswith(made) and not p.startswith("schemas/catalogue/")]
