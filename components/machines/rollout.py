@@ -14,7 +14,14 @@ from components.machines.effects.concerned import value
 from components.machines.effects.scale import former_group, room
 from components.machines.effects.versions import control_plane, hold, parse_version
 from components.making.manifest import Json, Manifest
-from schemas.facts.rollout import DEFAULTS, Limits, Waves, control_plane_limits, waves
+from schemas.facts.rollout import (
+    DEFAULTS,
+    Limits,
+    Waves,
+    control_plane_limits,
+    missing,
+    waves,
+)
 
 _MACHINES = (kinds.DEPLOYMENT, kinds.CONTROL_PLANE)
 """Kinds whose objects make machines."""
@@ -72,7 +79,7 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
     else:
         found = waves(machines, *_limits(spec, manifest.kind), max(0, len(group.hosts) - machines))
         there = former.replicas
-        out = there - min(there, max(0, machines - found.out))
+        out = missing(there, machines, found.out)
     model, each = _source(site, group).accelerators
     drain = pace.drain_seconds * found.groups / 3600
     return PoolPlan(
