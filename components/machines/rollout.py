@@ -37,15 +37,14 @@ def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
         if name in objects
         for group in about.get(name, ())
     ]
-    first = next((plan for plan in found if _is_control_plane(site, plan)), None)
+    first = next((plan for plan in found if plan.control_plane), None)
     if first is None or not _upgrades(site):
         return tuple(found)
-    wait = {"wait_hours": first.hours, "wait_drain_hours": first.drain_hours}
-    return tuple(plan if plan is first else plan._replace(**wait) for plan in found)
-
-
-def _is_control_plane(site: SiteChange, plan: PoolPlan) -> bool:
-    return any(each.control_plane for each in site.side.fleet.pools[plan.pool])
+    hours, drains = first.hours, first.drain_hours
+    return tuple(
+        plan if plan is first else plan._replace(wait_hours=hours, wait_drain_hours=drains)
+        for plan in found
+    )
 
 
 def _upgrades(site: SiteChange) -> bool:
