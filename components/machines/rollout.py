@@ -170,15 +170,14 @@ def capacity(
     gone = [each for each in effects if each.impact in _OUT]
     groups = {group.owner: group for group in fleet.groups}
     found = {(group.pool, group.zone): group.owner for group in site.side.fleet.groups}
-    out = dict.fromkeys(fleet.pools, 0)
-    for owner, number in _machines_out(site, rollouts, found).items():
-        if owner in groups:
-            out[groups[owner].pool] += number
+    short = _machines_out(site, rollouts, found)
     # The machines of groups are counted; what else takes hosts out comes to them.
     lost = [each for each in gone if each.at_once is None and not _of_group(each, groups)]
     certain = {host for each in lost if each.at_most is None for host in each.hosts}
-    for pool in fleet.pools:
-        out[pool] += sum(host.name in certain for host in fleet.hosts_of(pool))
+    out = dict.fromkeys(fleet.pools, 0)
+    for group in fleet.groups:
+        number = short.get(group.owner, 0) + sum(host.name in certain for host in group.hosts)
+        out[group.pool] += min(group.replicas, number)
     for each in lost:
         pool = next((h.pool for h in fleet.hosts if h.name in each.hosts), "")
         if each.at_most is not None and pool in out:

@@ -284,6 +284,7 @@ _GOING = (
                     "Metal3MachineTemplate/a100/d": Action.LEFT,
                 },
                 {"hosts": 20},
+                out={"a100-sxm4-80gb": (80, 20)},
             )
         },
         PROTECTED,
