@@ -20,6 +20,7 @@ from components.making.manifest import Manifest
 from components.making.validation import object_problems
 from components.site import objects_by_name
 from preview.differences import connections
+from preview.differences.blame import at_edits
 from preview.differences.causes import causes
 from preview.differences.compare import compare
 from preview.differences.edits import Input, edits
@@ -31,6 +32,7 @@ from preview.states.nodes import NodesError, Seen
 from preview.states.snapshot import Snapshot
 from preview.verdict.group import group_sites
 from preview.verdict.judge import judge
+from schemas.facts.site import Site
 from schemas.load import Loaded, load
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
@@ -139,7 +141,7 @@ def _site(work: _Work, name: str) -> SitePreview | None:
     later = _load(work.after, name, work.suspects)
     earlier = _load(work.before, name, frozenset())
     if later and later.problems:
-        return SitePreview(name, State.INVALID, problems=later.problems)
+        return SitePreview(name, State.INVALID, problems=_at_edits(work, earlier, later))
     if earlier and earlier.problems:
         return SitePreview(name, State.INVALID, problems=_earlier(earlier.problems))
     old, new = sides = _input(earlier, work.before), _input(later, work.after)
@@ -178,6 +180,12 @@ def _earlier(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(replace(each, message=f"before the change: {each.message}") for each in problems)
 
 
+def _at_edits(work: _Work, earlier: Loaded | None, later: Loaded) -> tuple[Problem, ...]:
+    """The problems of the later side, at the lines that were edited where these are known."""
+    old, new = _input(earlier, work.before), _input(later, work.after, later.faulty)
+    return at_edits(later.problems, old, new) if old and new else later.problems
+
+
 def _not_made(name: str) -> Problem:
     message = "this site has problems to the code of the state that it is in"
     fix = "run the check of that state there"
@@ -204,10 +212,11 @@ def _side(side: Input | None, made: Mapping[str, Objects] | None) -> Side | None
     return side_of(side.site, made.get(side.site.name, {}))
 
 
-def _input(loaded: Loaded | None, folder: Tree) -> Input | None:
-    if loaded is None or loaded.site is None or loaded.document is None:
+def _input(loaded: Loaded | None, folder: Tree, faulty: Site | None = None) -> Input | None:
+    site = loaded.site or faulty if loaded else None
+    if loaded is None or site is None or loaded.document is None:
         return None
-    return Input(loaded.site, loaded.document, folder)
+    return Input(site, loaded.document, folder)
 
 
 def _code_changes(before: Snapshot, after: Snapshot) -> list[str]:

@@ -5,6 +5,7 @@ in one part never keeps another from being judged in the same run.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from schemas.reading.literal_secrets import in_file, merge_literals
 from schemas.reading.partial import Hole
 from schemas.reading.site_files import HOST_LIST, SITE_FILE, has_site, names_in, read
 from schemas.reading.tree import Folder, Refused
-from schemas.reading.typed_document import parse, place, readable
+from schemas.reading.typed_document import parse, place, readable, value_at
 from schemas.reading.yaml_reader import Document, read_yaml
 from schemas.rules import (
     Finding,
@@ -62,13 +63,15 @@ _typed, _literals = lru_cache(maxsize=4)(parse), lru_cache(maxsize=8)(in_file)
 
 
 class Loaded(NamedTuple):
-    """The result for one site; ``site`` is None where it has problems. ``hints`` fail nothing."""
+    """The result for one site; ``site`` is None where it has problems. ``hints`` fail nothing.
+    ``faulty`` is a site with problems between values that are each valid."""
 
     name: str
     site: Site | None
     problems: tuple[Problem, ...]
     document: Document | None
     hints: tuple[Problem, ...] = ()
+    faulty: Site | None = None
 
 
 class _Files(NamedTuple):
@@ -175,7 +178,7 @@ def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
     file, more = _typed(SiteFile, document)
     problems += more
     findings = list(between)
-    site = None
+    site, holes = None, True
     if file is not None:
         findings += attempt(site_name(file, files.name), holes=bool(problems))
         findings += attempt(own_hardware(file, hardware.profiles), holes=bool(problems))
@@ -189,7 +192,8 @@ def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
     found = merge_literals(problems)
     wrong = tuple(each for each in found if not each.code.hint)
     hints = tuple(each for each in found if each.code.hint)
-    return Loaded(files.name, None if wrong else site, wrong, document, hints)
+    faulty = site if wrong and not holes else None
+    return Loaded(files.name, None if wrong else site, wrong, document, hints, faulty)
 
 
 def _site(
@@ -280,6 +284,14 @@ def _texts(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[
             findings.append(Finding(Code.FILE_CONTENT, at, message, fix))
 
 
+def _others(document: Document, finding: Finding) -> Iterator[str]:
+    """The other places of a finding that are written in the site file."""
+    for path in finding.also:
+        if value_at(document, path) is not None:
+            line, column = document.position(path, key=finding.key)
+            yield f"{document.file}:{line}:{column} {readable(document, path)}"
+
+
 def _locate(findings: list[Finding], document: Document | None, files: _Files) -> Iterator[Problem]:
     """Findings as problems, each at its place in a file."""
     if not findings:
@@ -297,4 +309,5 @@ def _locate(findings: list[Finding], document: Document | None, files: _Files) -
             path = readable(document, at.named) if document else ""
             yield Problem(at.file, at.line, at.column, each.code, path, "", *said)
         elif document is not None:
-            yield place(document, at, each.code, *said, key=each.key)
+            found = place(document, at, each.code, *said, key=each.key)
+            yield replace(found, also=tuple(_others(document, each))) if each.also else found

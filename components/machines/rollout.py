@@ -16,6 +16,9 @@ from components.machines.effects.versions import control_plane, hold, parse_vers
 from components.making.manifest import Json, Manifest
 from schemas.facts.rollout import DEFAULTS, Limits, Waves, control_plane_limits, waves
 
+_MACHINES = (kinds.DEPLOYMENT, kinds.CONTROL_PLANE)
+"""Kinds whose objects make machines."""
+
 
 def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
     """The plan of each pool (and zone) whose machines are replaced."""
@@ -49,15 +52,14 @@ def _replaces(site: SiteChange, effect: Effect) -> bool:
     """True if machines of the effect's object are replaced: in waves, or all at once where it is
     new and its hosts run machines of other objects."""
     name, change = effect.name, site.changes.get(effect.name)
-    if effect.waits or change is None:
+    found = [side.objects[name] for side in site.sides if name in side.objects]
+    if effect.waits or not found or found[-1].group_kind not in _MACHINES:
         return False
-    if change.before is None and change.group_kind == kinds.DEPLOYMENT and site.before:
+    if change and change.before is None and site.before:
         return any(room(site, group).waiting for group in site.side.fleet.about.get(name, ()))
-    if change.group_kind not in (kinds.DEPLOYMENT, kinds.CONTROL_PLANE):
-        return False
     # Where none is made again (a minor version apart) machines are removed.
     impacts = (Impact.REIMAGE, Impact.REMOVE)
-    return effect.impact in impacts and bool(effect.path) and effect.path[-1:] != ("replicas",)
+    return effect.impact in impacts and effect.path[-1:] != ("replicas",)
 
 
 def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:

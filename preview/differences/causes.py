@@ -29,15 +29,15 @@ def causes(site: SiteChange, edits: list[Edit]) -> Mapping[Name, tuple[Cause, ..
         said = ("", "a new site") if site.before is None else ("the site", "")
         whole = Cause(file, 1, 1, "", *said, gone=site.after is None)
         return dict.fromkeys(site.changes, (whole,))
-    groups = _groups(edits)
+    together = groups(edits)
     contexts = [edit for edit in edits if edit.cause.path in connections.PATHS]
-    if len(groups) == 1:
-        return dict.fromkeys((*site.changes, *_reconnected_objects(site)), _first(groups[0]))
+    if len(together) == 1:
+        return dict.fromkeys((*site.changes, *_reconnected_objects(site)), _first(together[0]))
     found: dict[Name, list[Edit]] = {name: [] for name in site.changes}
-    for group in groups if len(groups) <= TRIED else []:
+    for group in together if len(together) <= TRIED else []:
         for name in _carriers(site.changes, (site.before, site.after), group):
             found[name] += group
-    every = [edit for group in groups for edit in group]
+    every = [edit for group in together for edit in group]
     lines: dict[str, list[Edit]] = {}
     for edit in every:
         lines.setdefault(edit.host, []).append(edit)
@@ -60,14 +60,14 @@ def _first(edits: Iterable[Edit]) -> tuple[Cause, ...]:
     return tuple(edit.cause for edit in edits)[:NAMED]
 
 
-def _groups(edits: list[Edit]) -> list[list[Edit]]:
+def groups(edits: list[Edit]) -> list[list[Edit]]:
     """Edits that are done together: those of one host's line; of many hosts all of them."""
     hosts = {edit.host for edit in edits if edit.host}
-    groups: dict[object, list[Edit]] = {}
+    found: dict[object, list[Edit]] = {}
     for index, edit in enumerate(edits):
         key: object = index if not edit.host else "hosts" if len(hosts) > TRIED else edit.host
-        groups.setdefault(key, []).append(edit)
-    return list(groups.values())
+        found.setdefault(key, []).append(edit)
+    return list(found.values())
 
 
 def _carriers(

@@ -194,10 +194,10 @@ def _deletes(site: SiteChange, change: ObjectChange) -> bool:
     return named or change.one.target is Target.MANAGEMENT
 
 
-def _machines_lost(site: SiteChange, effects: Iterable[Effect]) -> Iterator[int]:
-    """How many machines each MachineDeployment loses, alternatives counted once; of one that goes
-    all, though other objects may use their hosts again."""
-    whole: dict[Name, int] = {}
+def _machines_lost(site: SiteChange, effects: Iterable[Effect]) -> int:
+    """How many machines MachineDeployments lose, alternatives counted once; of one that goes all,
+    though other objects may use their hosts again."""
+    whole: dict[object, int] = {}
     for each in effects:
         change = site.changes.get(each.name)
         if change is None or change.before is None or change.group_kind != kinds.DEPLOYMENT:
@@ -207,8 +207,9 @@ def _machines_lost(site: SiteChange, effects: Iterable[Effect]) -> Iterator[int]
         elif each.together is not None and each.impact in (Impact.REMOVE, Impact.REIMAGE):
             whole[each.name] = each.together
         elif each.impact is Impact.REMOVE:
-            yield len(each.hosts) if each.at_most is None else each.at_most
-    yield from whole.values()
+            lost = len(each.hosts) if each.at_most is None else each.at_most
+            whole[each.name, each.hosts] = max(lost, whole.get((each.name, each.hosts), 0))
+    return sum(whole.values())
 
 
 def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion]:
@@ -220,7 +221,7 @@ def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion
     hosts = sum(each.group_kind == kinds.HOST for each in gone.values())
     if decommission.state(site) is State.DECOMMISSIONED:
         hosts = len(site.sides[0].fleet.hosts)
-    machines = sum(_machines_lost(site, effects))
+    machines = _machines_lost(site, effects)
     if hosts or machines:
         yield Deletion("hosts", max(hosts, machines))
     lost: dict[str, int] = {}

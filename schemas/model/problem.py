@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from schemas.kubernetes.masking import mask
 from schemas.model.codes import Code
 
+SHOWN = 8
+"""Other places of a problem that are shown."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
@@ -17,7 +20,7 @@ class Problem:
     whole); ``path`` is where in the data (``pools.v100.rollout``), empty where there is none;
     ``value`` is what was written there, shortened; ``message`` says what is wrong and ``fix`` what
     to write instead. Why it hurts follows from the code, or is a ``reason`` of its own, as where
-    one code stands for many rules.
+    one code stands for many rules. ``also``: the other places of a rule over several lines.
     """
 
     file: str
@@ -29,6 +32,7 @@ class Problem:
     message: str
     fix: str
     reason: str = ""
+    also: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # Whoever words a problem need not think of keys: here is where none gets through.
@@ -47,16 +51,19 @@ class Problem:
         """The problem for a person: the place, what is wrong, why it hurts, what to write."""
         place = self.file + (f":{self.line}:{self.column}" if self.line else "")
         at = f" {self.path}" if self.path else ""
+        more = f" and {len(self.also) - SHOWN} more" if len(self.also) > SHOWN else ""
+        also = f"  also: {', '.join(self.also[:SHOWN])}{more}\n" if self.also else ""
         return (
             f"{place}: {self.code.value}{at}\n"
             f"  {self.message}\n"
+            f"{also}"
             f"  why: {self.why}\n"
             f"  fix: {self.fix}"
         )
 
-    def as_dict(self) -> dict[str, str | int]:
-        """The problem as plain data for ``--format json``."""
-        return {
+    def as_dict(self) -> dict[str, str | int | list[str]]:
+        """The problem as plain data for ``--format json``; ``also`` where there is any."""
+        found: dict[str, str | int | list[str]] = {
             "file": self.file,
             "line": self.line,
             "column": self.column,
@@ -67,3 +74,4 @@ class Problem:
             "why": self.why,
             "fix": self.fix,
         }
+        return {**found, "also": list(self.also)} if self.also else found

@@ -31,13 +31,15 @@ class TextPlace(NamedTuple):
 class Finding:
     """A fault: its code, where it is (a path in the site file, a cell of the host list, or a place
     in a file that the site names), what is wrong, and what to write instead. ``key`` says that the
-    path leads to a key, not to its value."""
+    path leads to a key, not to its value. ``also`` are the other lines of a rule over several, such
+    as those of a sum."""
 
     code: Code
     place: Path | HostCell | TextPlace
     message: str
     fix: str
     key: bool = False
+    also: tuple[Path, ...] = ()
 
 
 def attempt(items: Iterable[T], *, holes: bool) -> Iterator[T]:

@@ -101,6 +101,7 @@ def labels(at: InPool) -> Iterator[Finding]:
             f"takes {node_labels.MAX_ARGUMENT}",
             "remove labels, or use the domain node-restriction.kubernetes.io, which is no argument",
             key=True,
+            also=tuple(at.path("labels", key) for key in pool.labels),
         )
 
 

@@ -67,17 +67,22 @@ def quotas(site: Site) -> Iterator[Finding]:
     shares = [share(bucket.quota, count) for bucket in cache.buckets]
     if sum(shares) <= room or room < GIB:
         return
-    beyond = next(index for index in range(len(shares)) if sum(shares[: index + 1]) > room)
+    largest = max(range(len(shares)), key=shares.__getitem__)
     parts = rounded_servers(count)
-    left = (room - sum(shares) + shares[beyond]) // MIB * MIB * parts
+    left = (room - sum(shares) + shares[largest]) // MIB * MIB * parts
     message = (
         f"buckets may take {_tib(sum(shares) * count)} in all; {count} hosts of {cache.capacity} "
         f"keep {_tib(room * count)}, and spares nothing"
     )
     fix = f"lower the quotas by {_tib((sum(shares) - room) * parts)} in all, or raise capacity"
     if left >= smallest_quota(count):
-        fix = f"write {left // GIB}Gi or less, or raise capacity"
-    yield Finding(Code.CACHE_QUOTA, (*_PLACE, "buckets", beyond, "quota"), message, fix)
+        name = cache.buckets[largest].name
+        of = f" for {name}, the largest" if len(shares) > 1 else ""
+        fix = f"write {left // GIB}Gi or less{of}, or raise capacity"
+    places = [(*_PLACE, "buckets", index, "quota") for index in range(len(shares))]
+    first = places.pop(largest)
+    also = (*places, (*_PLACE, "capacity"))
+    yield Finding(Code.CACHE_QUOTA, first, message, fix, also=also)
 
 
 def _tib(size: int) -> str:

@@ -95,17 +95,19 @@ def discovery(site: Site) -> Iterator[Finding]:
 
 def bucket_file(site: Site) -> Iterator[Finding]:
     """The file of buckets fits the ConfigMap that servers read it from."""
-    size = 0
-    for bucket in site.file.cache.buckets if site.file.cache else ():
-        size += len(bucket.name) + BUCKET_BYTES
-        size += sum(len(name) + NAMESPACE_BYTES for name in bucket.namespaces)
-    if size > LARGEST_CONFIG_MAP:
+    sizes = [
+        len(each.name) + BUCKET_BYTES + sum(len(n) + NAMESPACE_BYTES for n in each.namespaces)
+        for each in (site.file.cache.buckets if site.file.cache else ())
+    ]
+    if (size := sum(sizes)) > LARGEST_CONFIG_MAP:
         message = (
             f"with their namespaces the buckets take {size:,} bytes, and a ConfigMap holds "
             f"{LARGEST_CONFIG_MAP:,}"
         )
         fix = "let namespaces share buckets, or make one public that all may read"
-        yield Finding(Code.OUT_OF_BOUNDS, ("cache", "buckets"), message, fix, key=True)
+        largest = sorted(range(len(sizes)), key=lambda index: -sizes[index])
+        also = tuple(("cache", "buckets", index, "name") for index in largest)
+        yield Finding(Code.OUT_OF_BOUNDS, ("cache", "buckets"), message, fix, key=True, also=also)
 
 
 def image_layers(site: Site) -> Iterator[Finding]:

@@ -194,15 +194,20 @@ def _host_gives(site: Site, cache: Cache, pool: Pool, *, keeps: bool) -> Iterato
     memory = sum(map(amount, (servers[0], cache.envoy.memory, kept.reserved_memory)))
     cores = sum(map(amount, (servers[1], cache.envoy.cpu, kept.reserved_cpu)))
     place = _SERVER if keeps else _ENVOY
+    reserves = ("pools", site.file.pools.index(pool), "kubelet")
+    memories = ((_ENVOY, "memory"), (reserves, "reserved_memory"))
+    processors = ((_ENVOY, "cpu"), (reserves, "reserved_cpu"))
     if memory >= profile.memory_gib * GIB:
         message = (
             f"with what pool {pool.name} reserves the cache takes {memory / GIB:g} GiB of each "
             f"host, which has {profile.memory_gib}"
         )
-        yield Finding(Code.OUT_OF_BOUNDS, (*place, "memory"), message, "write less memory")
+        also, fix = tuple((*at, name) for at, name in memories), "write less memory"
+        yield Finding(Code.OUT_OF_BOUNDS, (*place, "memory"), message, fix, also=also)
     if cores >= profile.cpu_cores:
         message = (
             f"with what pool {pool.name} reserves the cache takes {cores:g} cores of each host, "
             f"which has {profile.cpu_cores}"
         )
-        yield Finding(Code.OUT_OF_BOUNDS, (*place, "cpu"), message, "write fewer cores")
+        also, fix = tuple((*at, name) for at, name in processors), "write fewer cores"
+        yield Finding(Code.OUT_OF_BOUNDS, (*place, "cpu"), message, fix, also=also)

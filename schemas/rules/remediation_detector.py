@@ -74,7 +74,9 @@ def _cache_disks(site: Site, disks: Sequence[str], full: int) -> Iterator[Findin
         fix = f"write {percent + 1} or more, or {fix}" if percent < 99 else fix
     elif percent < 99:
         fix = f"add disk_full_percent: {percent + 1}, or {fix}"
-    yield Finding(Code.ALERT_MEANINGLESS, place, message, fix)
+    quotas = (("cache", "buckets", index, "quota") for index in range(len(cache.buckets)))
+    also = (("cache", "capacity"), *quotas)
+    yield Finding(Code.ALERT_MEANINGLESS, place, message, fix, also=also)
 
 
 def _below(path: str, folder: str) -> bool:

@@ -76,7 +76,8 @@ def window(site: Site) -> Iterator[Finding]:
             f"{reboot.window_hours} h, so a host may never have had too many"
         )
         fix = f"write {needed} or more"
-        yield Finding(Code.REPAIR_LOOP, (*_REBOOT, "window_hours"), message, fix)
+        also = tuple((*_REBOOT, name) for name in ("attempts", "timeout_seconds"))
+        yield Finding(Code.REPAIR_LOOP, (*_REBOOT, "window_hours"), message, fix, also=also)
 
 
 def reporting_times(site: Site) -> Iterator[Finding]:
@@ -91,7 +92,8 @@ def reporting_times(site: Site) -> Iterator[Finding]:
             f"{every * detector.bad_after / HOUR:.1f} h to find a fault"
         )
         fix = f"write {HOUR // every} or less, or check more often"
-        yield Finding(Code.OUT_OF_BOUNDS, (*_DETECTOR, "bad_after"), message, fix)
+        also = ((*_DETECTOR, "interval_seconds"),)
+        yield Finding(Code.OUT_OF_BOUNDS, (*_DETECTOR, "bad_after"), message, fix, also=also)
     if has_remediator(site):
         yield from _recovery_time(detector, remediation.reboot.timeout_seconds)
 
@@ -109,7 +111,9 @@ def _recovery_time(detector: Detector, takes: int) -> Iterator[Finding]:
         f"{takes} seconds of a reboot for the boot"
     )
     fix = f"write {most} or less, or raise remediation.reboot.timeout_seconds"
-    yield Finding(Code.REPAIR_STUCK, (*_DETECTOR, field), message, fix)
+    others = {"good_after", "interval_seconds"} - {field}
+    also = (*((*_DETECTOR, each) for each in others), (*_REBOOT, "timeout_seconds"))
+    yield Finding(Code.REPAIR_STUCK, (*_DETECTOR, field), message, fix, also=also)
 
 
 def remediation_images(site: Site) -> Iterator[Finding]:

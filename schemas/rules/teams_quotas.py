@@ -180,8 +180,7 @@ def overcommitment(site: Site) -> Iterator[Finding]:
         percent = scheduling.overcommit_percent.get(model)
         allowed = _allowed_devices(there, percent)
         if total > allowed:
-            place = _beyond(site, model, allowed)
-            yield _too_much(place, model, (there, total, percent))
+            yield _too_much(site, model, (there, total, percent))
         elif percent is not None and total <= there.devices - there.out:
             place = ("scheduling", "overcommit_percent", model)
             message = f"all {total} {model} that teams are guaranteed exist without it"
@@ -195,28 +194,25 @@ def _allowed_devices(there: Supply, percent: int | None) -> int:
     return there.devices * percent // 100
 
 
-def _beyond(site: Site, model: str, allowed: int) -> Path:
-    """The place of the guarantee that goes beyond what is allowed."""
-    so_far = 0
-    for place, team in teams_of(site):
-        so_far += team.accelerators.get(model, 0)
-        if so_far > allowed:
-            return (*place, "accelerators", model)
-    raise ValueError(f"no team is guaranteed more than {allowed} {model}")
-
-
-def _too_much(place: Path, model: str, numbers: tuple[Supply, int, int | None]) -> Finding:
+def _too_much(site: Site, model: str, numbers: tuple[Supply, int, int | None]) -> Finding:
+    """The sum of guarantees, at the largest of them, with all others."""
     there, total, percent = numbers
+    sums = [(team.accelerators.get(model, 0), place, team) for place, team in teams_of(site)]
+    sums = sorted((each for each in sums if each[0]), key=lambda each: -each[0])
+    most, _, team = sums[0]
     message = f"teams are guaranteed {total} {model}; there are {there.devices}"
     if percent is not None:
         message += f", and overcommit_percent lets {_allowed_devices(there, percent)} be guaranteed"
     elif there.out:
         message += f", and a rollout takes out {there.out} of them"
     fix = f"guarantee {total - _allowed_devices(there, percent)} less in all"
+    fix += f" (team {team.name} has most, {most})" if len(sums) > 1 else ""
     needed = max(101, ceil(100 * total / there.devices)) if there.devices else 0
     if 0 < needed <= 1000:
         fix += f", or set overcommit_percent of {model} to {needed} if teams may have to wait"
-    return Finding(Code.OVERCOMMITTED, place, message, fix)
+    place, *also = [(*at, "accelerators", model) for _, at, _ in sums]
+    also += [("scheduling", "overcommit_percent", model)]
+    return Finding(Code.OVERCOMMITTED, place, message, fix, also=tuple(also))
 
 
 def off_peak_there(site: Site) -> Iterator[Finding]:

@@ -54,6 +54,9 @@ def test_the_preview_says_what_upstream_does(row: Row, repository: Table) -> Non
         if isinstance(wanted, Invalid):
             assert site.state is State.INVALID
             assert {problem.code for problem in site.problems} == wanted.codes
+            for problem in site.problems if wanted.at else ():
+                assert wanted.at in repository.text(problem.file).splitlines()[problem.line - 1]
+                assert wanted.fix in problem.fix and problem.also
         else:
             assert not site.problems
             judged(site, wanted)

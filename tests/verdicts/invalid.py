@@ -27,7 +27,44 @@ def _taken(name: str) -> Edit:
     return listed(name, lambda rows: rows[-1].update(serial="EXTWICE"))
 
 
+def _sum(name: str, old: str, new: str, code: Code, fix: str) -> Row:
+    """A sum over several lines of tokyo-1: the line that was changed is the one that is named."""
+    wrong = Invalid(frozenset({code}), new, fix)
+    return Row(name, (site("tokyo-1", old, new),), {"tokyo-1": wrong}, f"{_CHECK}, {code}")
+
+
+_SUMS = (
+    _sum(
+        "sum: the smallest quota of the cache raised",
+        "{name: image-layers, quota: 20Ti",
+        "{name: image-layers, quota: 300Ti",
+        Code.CACHE_QUOTA,
+        "for vision, the largest",
+    ),
+    _sum(
+        "sum: the capacity of the cache lowered",
+        "capacity: 3000Gi",
+        "capacity: 2000Gi",
+        Code.CACHE_QUOTA,
+        "raise capacity",
+    ),
+    _sum(
+        "sum: a small guarantee of a team raised",
+        "a100-sxm4-80gb: 32}",
+        "a100-sxm4-80gb: 300}",
+        Code.OVERCOMMITTED,
+        "team language has most, 384",
+    ),
+    _sum(
+        "sum: a rollout takes out more than teams leave",
+        "max_unavailable: 4, max_surge: 2",
+        "max_unavailable: 40, max_surge: 2",
+        Code.OVERCOMMITTED,
+        "team vision has most",
+    ),
+)
 ROWS = (
+    *_SUMS,
     _row(
         "workers ahead of the control plane",
         (site("tsukuba-1", "kubernetes: v1.34.3", "kubernetes: v1.34.3\n  workers: v1.34.8"),),

@@ -57,9 +57,12 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """A side that `foresite check` refuses, with the codes of its problems."""
+    """A side that `foresite check` refuses, with the codes of its problems, a part of the line that
+    they stand at, and one of what to do."""
 
     codes: frozenset[Code]
+    at: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from components.effects.vocabulary import (
     ObjectChange,
     SiteChange,
 )
+from components.machines.effects import kinds
 from components.machines.effects.concerned import (
     either,
     groups,
@@ -28,6 +29,7 @@ from components.machines.effects.concerned import (
     staying,
     value,
 )
+from components.machines.effects.versions import hold
 
 DELETE_MACHINE = "cluster.x-k8s.io/delete-machine"
 CHOSEN_HOST = "CAPM3 v1.13.2, baremetal/metal3machine_manager.go"
@@ -82,7 +84,7 @@ class Room(NamedTuple):
 
 def room(site: SiteChange, group: Group) -> Room:
     """The hosts for a group's new Machines: lines that are new, spares that stay in the group, and
-    hosts of other groups that may be spares there."""
+    hosts of other groups that may be spares there. While versions differ none is made."""
     former = former_group(site, group.owner)
     mine = {host.name for host in former.hosts} if former else set()
     sources = site.before.fleet.group_of_host if site.before else {}
@@ -96,6 +98,10 @@ def room(site: SiteChange, group: Group) -> Room:
         spares += min(leave, max(0, len(source.hosts) - source.replicas))
     free = max(0, len(former.hosts) - former.replicas) if former else 0
     wanted = max(0, group.replicas - (former.replicas if former else 0))
+    change = site.changes.get(group.owner)
+    held = hold(site, change) if change and change.group_kind == kinds.DEPLOYMENT else None
+    if held and (held.refused or held.stuck):
+        wanted = 0
     return Room(wanted, ((new, len(new)), (stay, min(free, len(stay))), (moved, spares)))
 
 
@@ -163,7 +169,7 @@ def _move(site: SiteChange, owner: Name, names: Hosts, base: Effect, go: int) ->
     else:
         why = (
             f"or the Machine that goes is on a host that moves to {title}: that host is wiped, and "
-            f"may stay without a machine, as {title} has free hosts"
+            f"may stay without a machine, as {title} has free hosts or makes no machine now"
         )
     why += f"; mark its Machine with {DELETE_MACHINE} before to choose it"
     impact = Impact.REIMAGE if again else Impact.REMOVE

@@ -91,8 +91,11 @@ def _replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> 
 def _stuck(change: ObjectChange, found: Effect, held: Hold) -> Iterator[Effect]:
     """A rollout that deletes as many machines as may be missing, and makes none."""
     yield found._replace(impact=Impact.NONE, hosts=(), at_most=None)
-    out = number(change.after, "spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable")
-    if out:
+    at = ("spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable")
+    was, now = (number(each, "spec", "replicas") for each in (change.before, change.after))
+    # The planner counts new machines that are not made as unavailable.
+    out = min(was, was - now + number(change.after, *at))
+    if out > 0:
         why = f"{many(out, 'Machine')} at most are deleted and none is made: {held.why}"
         most = limit_below(found.hosts, out)
         yield found._replace(impact=Impact.REMOVE, why=why, source=PREFLIGHT, at_most=most)

@@ -120,17 +120,18 @@ def test_promises_that_hold_in_a_rollout_are_fine(promises: dict[str, int]) -> N
     ("promises", "team"),
     [
         ({"vision": 913}, 0),
-        ({"vision": 500, "language": 413}, 1),
+        ({"vision": 413, "language": 500}, 1),
         ({"vision": 913, "language": 1}, 0),
     ],
 )
-def test_a_promise_too_many_is_told_where_it_goes_beyond(
+def test_a_promise_too_many_is_told_at_the_largest_with_all_others(
     promises: dict[str, int], team: int
 ) -> None:
     (found,) = judged(**promises)
     total = sum(promises.values())
     assert found.code is Code.OVERCOMMITTED
     assert found.place == ("scheduling", "teams", team, "accelerators", V)
+    assert len(found.also) == len(promises), "the others, and overcommit_percent"
     assert all(word in found.message for word in (str(total), "944", "32", V))
     assert f"guarantee {total - 912} less" in found.fix
 

@@ -45,19 +45,20 @@ METHOD = """\
   chosen at random among the free ones that the selector allows; it takes {install} s to install
   and {wipe} s to wipe.
 - **The objects are Foresite's own**, made of the files of a made-up site: three control plane
-  machines and six pools of 8 to 12 hosts. Each change is a change of these files, checked, and
+  machines and fourteen pools of 3 to 12 hosts. Each change is a change of these files, checked, and
   applied with server-side apply; several go on side by side in pools that do not touch.
 - **Changed in the objects before they are applied**:
 {adaptations}
 - Nodes are named after Machines here, and after hosts in truth: with times this short Cluster API's
   deletion of a Node by its name would hit the next one of the same host.
 - An object that is no longer made stays where it is, as Argo CD and Flux leave it; Pulumi would
-  refuse the whole change.
+  refuse the whole change. Where a change says so, a person releases and deletes the old
+  MachineDeployment right after the new one is applied.
 - All of it runs in a network namespace of its own; where none is to be had the test says so and is
   skipped.
 
-A change is *done* when the MachineSets are as asked and nothing has moved for 3 s, and *stuck* when
-they are not and nothing has moved for 25 s.
+A change is *done* when the MachineSets are as asked and nothing has moved for 4 s, and *stuck* when
+they are not and nothing has moved for 40 s.
 """
 
 NOT_TRIED = """\
