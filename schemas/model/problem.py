@@ -82,6 +82,8 @@ class Problem:
 
 MAX_PROBLEMS = 100
 """Problems of a site, and of a command, that are shown; the others are counted."""
+MAX_FINDINGS = 500
+"""Findings of a site that are placed in its files, as placing takes time; others are counted."""
 
 
 def first_problems(

@@ -1,7 +1,6 @@
 """The site file: what a person writes about one site, as strict, frozen types.
 
-Owns the shape and what a single value may be. What must hold between values is in schemas/rules;
-hosts are in the host list; hardware profiles and releases are data that a site names.
+Owns the shape and what a single value may be. What must hold between values is in schemas/rules.
 """
 
 from typing import Annotated
@@ -52,8 +51,6 @@ from schemas.model.vocabulary import (
     TaintEffect,
     VirtualIp,
 )
-
-Seconds = Annotated[int, Field(ge=60, le=86400)]
 
 
 class PodNetwork(Model):
@@ -191,7 +188,7 @@ class Rollout(Model):
     """Machines made before old ones are deleted; each needs a spare host."""
     by_zone: bool = False
     """True if each zone is its own MachineDeployment, with its own max_unavailable."""
-    drain_timeout_seconds: Seconds = 3600
+    drain_timeout_seconds: Annotated[int, Field(ge=60, le=86400)] = 3600
     """Seconds that a drain may wait for pods; after that they are killed."""
 
 
