@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from preview.wrapping import fold, terminal_width
 from schemas.kubernetes.masking import shorten
 
 OK, FOUND, FAILED = 0, 1, 2
@@ -27,6 +28,11 @@ def visible(text: str) -> str:
 def show(*lines: str, end: str = "\n", flush: bool = False) -> None:
     """Print lines for a person or a program; whatever users wrote in them becomes visible."""
     print(visible("\n".join(lines)), end=end, flush=flush)
+
+
+def show_text(text: str) -> None:
+    """Print text for a person; on a terminal its lines are folded to the width."""
+    show(fold(text, terminal_width()))
 
 
 def say(text: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from policies.embedded import embedded_objects, format_path
 from policies.memo import may_have, memoize
-from policies.rule import Found, Json, Object
+from policies.rule import Check, Found, Json, Object
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 """Fields of a pod's spec, in the order in which their containers start."""
@@ -109,7 +109,6 @@ class Pod(NamedTuple):
 
 PodCheck = Callable[[Pod], Iterable[Found]]
 ContainerCheck = Callable[[Pod, Container], Iterable[Found]]
-Check = Callable[[Object], Iterable[Found]]
 
 
 def of_pods(check: PodCheck) -> Check:

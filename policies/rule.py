@@ -4,7 +4,7 @@ A check is a pure function over plain data, and yields what it finds; it never r
 that is malformed, as schemas judge that.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -67,6 +67,12 @@ class Found(NamedTuple):
     value: str = ""
 
 
+Check = Callable[[Object], Iterable[Found]]
+"""Judges one object by itself."""
+SiteCheck = Callable[[Sequence[Object]], Iterable[tuple[Object, Found]]]
+"""Judges all objects of a site."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """The common fields of all rules.
@@ -91,7 +97,7 @@ class ObjectRule(Rule):
     may break it.
     """
 
-    check: Callable[[Object], Iterable[Found]]
+    check: Check
     narrow: Callable[[Sequence[Object]], Sequence[Object]] | None = None
 
 
@@ -103,8 +109,26 @@ class SiteRule(Rule):
     objects nor compares them with each other (schemas/kubernetes/outline.py).
     """
 
-    check: Callable[[Sequence[Object]], Iterable[tuple[Object, Found]]]
+    check: SiteCheck
     alike: bool = False
+
+
+class OfObject(NamedTuple):
+    """What an ObjectRule of ours judges by, with what narrows the objects down for it."""
+
+    check: Check
+    narrow: Callable[[Sequence[Object]], Sequence[Object]]
+
+
+class OfSite(NamedTuple):
+    """What a SiteRule of ours judges by."""
+
+    check: SiteCheck
+    alike: bool = False
+
+
+Checks = Mapping[str, Check | OfObject | OfSite]
+"""The checks of a domain, by their rules' names in rules.toml."""
 
 
 class Violation(NamedTuple):

@@ -209,7 +209,8 @@ def _refusals(change: SiteChange) -> tuple[Problem, ...]:
     for each in change.changes.values():
         if each.after is not None:
             objects.setdefault(each.component, []).append(each.after)
-    return tuple(object_problems(source.site_of(change.after), objects))
+    found = object_problems(source.site_of(change.after), objects)
+    return tuple(problem for _, problem in found)
 
 
 def _side(side: Input | None, made: Mapping[str, Objects] | None) -> Side | None:
@@ -233,5 +234,5 @@ def _code_changes(before: Snapshot, after: Snapshot) -> list[str]:
     if before.commit is None:
         return []
     found = changed_files(before.root, before.commit, after.commit, CODE)
-    made = (".py", ".json", ".yaml", ".gz")
+    made = (".py", ".json", ".yaml", ".toml", ".gz")
     return [p for p in found if p.endswith(made) and not p.startswith("schemas/catalogue/")]

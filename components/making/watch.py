@@ -128,17 +128,6 @@ class Panel(NamedTuple):
     """True to show the present values as a table, in place of curves."""
 
 
-def panel(
-    title: str,
-    text: str,
-    *queries: tuple[str, str],
-    unit: str = "short",
-    table: bool = False,
-) -> Panel:
-    """A panel of queries, each an expression and a legend."""
-    return Panel(title, text, tuple(Query(*each) for each in queries), unit, table=table)
-
-
 class Choice(NamedTuple):
     """A variable of a dashboard: names, of which a person picks some."""
 

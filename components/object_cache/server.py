@@ -11,6 +11,7 @@ import hashlib
 from components.making.daemons import Daemon, host_path, on_pool
 from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, Target, prune
 from components.making.pod_security import SECURITY, pod_security
+from components.making.rights import account, role_and_binding, rule, subject
 from components.object_cache.buckets import bucket_text
 from components.object_cache.containers import probes, resources, scrape_annotations
 from components.object_cache.names import (
@@ -31,7 +32,6 @@ from schemas.facts.site import Site
 from schemas.kubernetes.quantities import in_bytes
 from schemas.model.object_cache import Cache
 
-RBAC = "rbac.authorization.k8s.io"
 PORT_NAME = "objects"
 START_SECONDS = 600
 """A server may look at every object that it keeps before it answers."""
@@ -143,27 +143,10 @@ def rights(site: Site, cache: Cache) -> list[Manifest]:
 
     Not Kubernetes' own role system:auth-delegator: that may ask what anybody is allowed, too.
     """
-    account: Json = {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": of_program(site, cache, SERVER, SERVER),
-        "automountServiceAccountToken": False,
-    }
-    rule = {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"]}
-    role = {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": "ClusterRole",
-        "metadata": metadata(site, TOKENS_ROLE),
-        "rules": [{**rule, "verbs": ["create"]}],
-    }
-    binding = {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": metadata(site, TOKENS_ROLE),
-        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": TOKENS_ROLE},
-        "subjects": [{"kind": "ServiceAccount", "name": SERVER, "namespace": cache.namespace}],
-    }
-    return [
-        Manifest(f"{body['kind']}/{SERVER}", body, target=Target.SITE)
-        for body in (account, role, binding)
+    reviews = rule("authentication.k8s.io", ["tokenreviews"], ["create"])
+    who = subject(SERVER, cache.namespace)
+    made = [
+        account(of_program(site, cache, SERVER, SERVER)),
+        *role_and_binding("ClusterRole", metadata(site, TOKENS_ROLE), [reviews], who),
     ]
+    return [Manifest(f"{body['kind']}/{SERVER}", body, target=Target.SITE) for body in made]

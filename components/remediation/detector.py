@@ -15,6 +15,7 @@ from components.making.manifest import (
     labels,
 )
 from components.making.pod_security import SECURITY, pod_security
+from components.making.rights import bind, subject
 from components.remediation import kernellog
 from components.remediation.checks import HOST, PROGRAMS, STATE, checks, files, monitor
 from schemas.facts.site import Site
@@ -62,23 +63,10 @@ def _metadata(site: Site, name: str, namespace: str | None = None) -> Json:
 def _account(site: Site, remediation: Remediation) -> list[Manifest]:
     """The detector's account, with Kubernetes' own role: it may read nodes, change their status
     and write events (Kubernetes 1.34, plugin/pkg/auth/authorizer/rbac/bootstrappolicy)."""
-    account = {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": _metadata(site, NAME, remediation.namespace),
-    }
-    group = "rbac.authorization.k8s.io"
-    binding = {
-        "apiVersion": f"{group}/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": _metadata(site, BINDING),
-        "roleRef": {
-            "apiGroup": group,
-            "kind": "ClusterRole",
-            "name": "system:node-problem-detector",
-        },
-        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": remediation.namespace}],
-    }
+    metadata = _metadata(site, NAME, remediation.namespace)
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+    who = subject(NAME, remediation.namespace)
+    binding = bind("ClusterRole", "system:node-problem-detector", _metadata(site, BINDING), who)
     return [
         Manifest(f"ServiceAccount/{NAME}", account, target=Target.SITE),
         Manifest(f"ClusterRoleBinding/{NAME}", binding, target=Target.SITE),

@@ -14,27 +14,11 @@ resourceslice/tracker, and pkg/scheduler/framework/plugins/dynamicresources.
 """
 
 from components.making.faults import CONDITIONS, FAULTY_TAINT
-from components.making.manifest import (
-    COMPONENT_LABEL,
-    CONFIGURATION_ANNOTATION,
-    Json,
-    Manifest,
-    Target,
-    hash_name,
-    labels,
-)
-from components.making.pod_security import POD_SECURITY, SECURITY
-from components.making.taints import CONTROL_PLANE_LABEL, tolerations
-from components.remediation.names import (
-    COMPONENT,
-    metadata,
-    own,
-    selector_labels,
-    settings_of,
-    shared_name,
-    tools_image,
-)
-from components.remediation.reboot import SCRIPTS
+from components.making.manifest import COMPONENT_LABEL, Json, Manifest, hash_name
+from components.making.rights import rule
+from components.remediation.names import COMPONENT, settings_of
+from components.remediation.rights import account
+from components.remediation.scripted import INTERVAL_SECONDS, SILENT_SECONDS, Scripted
 from schemas.facts.feature_gates import device_taint_api
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
@@ -43,21 +27,26 @@ from schemas.model.vocabulary import Fault
 NAME = "device-taints"
 FAULTS = (Fault.PCIE_LINK_DEGRADED,)
 PROGRAM = ("devicetaints.sh", "devicetaints.awk")
-INTERVAL_SECONDS = 20
-SILENT_SECONDS = 300
-"""Without a new request for so long the program hangs: each gives up after 30 seconds."""
-_RBAC = "rbac.authorization.k8s.io"
 _DEVICES = "resource.k8s.io"
+RULES = [
+    rule("", ["nodes"], ["list"]),
+    rule(_DEVICES, ["resourceslices"], ["list"]),
+    rule(_DEVICES, ["devicetaintrules"], ["list", "create", "delete"]),
+]
+"""It may read what it decides from, and make and delete rules."""
 
 
 def device_taints(site: Site) -> list[Manifest]:
     """The objects of the program but its namespace; none where no device is taken out by itself."""
     if not any(site.taints_devices(pool) for pool in site.file.pools):
         return []
-    texts = {name: (SCRIPTS / name).read_text("utf-8") for name in PROGRAM}
-    program = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": own(site, NAME), "data": texts}
-    bodies = [*_rights(site), program, _deployment(site, texts)]
-    return [Manifest(f"{each['kind']}/{NAME}", each, target=Target.SITE) for each in bodies]
+    program = Scripted(NAME, PROGRAM, environment(site), "512Mi", _not_older)
+    digest = hash_name(NAME, dict(program.texts()))
+    return [
+        *account(site, NAME, RULES, []),
+        program.config_map(site),
+        program.deployment(site, digest),
+    ]
 
 
 def environment(site: Site) -> dict[str, str]:
@@ -74,93 +63,6 @@ def environment(site: Site) -> dict[str, str]:
         "DEVICETAINTS_PERCENT": str(settings_of(site).max_faulty_percent),
         "DEVICETAINTS_INTERVAL": str(INTERVAL_SECONDS),
         "DEVICETAINTS_STATE": "/state",
-    }
-
-
-def _rights(site: Site) -> list[Json]:
-    """Its account, which may read what it decides from, and make and delete rules."""
-    rules = [
-        {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]},
-        {"apiGroups": [_DEVICES], "resources": ["resourceslices"], "verbs": ["list"]},
-        {
-            "apiGroups": [_DEVICES],
-            "resources": ["devicetaintrules"],
-            "verbs": ["list", "create", "delete"],
-        },
-    ]
-    account = {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": own(site, NAME),
-        "automountServiceAccountToken": False,
-    }
-    named = metadata(site, shared_name(NAME), **selector_labels(NAME))
-    role = {"apiVersion": f"{_RBAC}/v1", "kind": "ClusterRole", "metadata": named, "rules": rules}
-    place = {"name": NAME, "namespace": settings_of(site).namespace}
-    binding = {
-        "apiVersion": f"{_RBAC}/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": named,
-        "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": named["name"]},
-        "subjects": [{"kind": "ServiceAccount", **place}],
-    }
-    return [account, role, binding]
-
-
-def _deployment(site: Site, texts: dict[str, str]) -> Json:
-    """One at a time: a second one would do the same for nothing."""
-    named = {**labels(site.name, COMPONENT), **selector_labels(NAME)}
-    digest = hash_name(NAME, dict(texts))
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": own(site, NAME),
-        "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": selector_labels(NAME)},
-            "strategy": {"type": "Recreate"},
-            "template": {
-                "metadata": {"labels": named, "annotations": {CONFIGURATION_ANNOTATION: digest}},
-                "spec": _pod(site),
-            },
-        },
-    }
-
-
-def _pod(site: Site) -> Json:
-    return {
-        "serviceAccountName": NAME,
-        "automountServiceAccountToken": True,
-        "enableServiceLinks": False,
-        "priorityClassName": "system-cluster-critical",
-        "nodeSelector": {CONTROL_PLANE_LABEL: ""},
-        "tolerations": tolerations([site.control_plane]),
-        "securityContext": POD_SECURITY,
-        "containers": [_container(site)],
-        "volumes": [
-            {"name": "program", "configMap": {"name": NAME}},
-            {"name": "state", "emptyDir": {"sizeLimit": "64Mi"}},
-        ],
-    }
-
-
-def _container(site: Site) -> Json:
-    # kubectl keeps what the API server serves in HOME.
-    told = {**environment(site), "HOME": "/state"}
-    return {
-        "name": NAME,
-        "image": tools_image(site),
-        "command": ["sh", f"/program/{PROGRAM[0]}"],
-        "env": [{"name": name, "value": value} for name, value in told.items()],
-        "livenessProbe": {**_not_older("alive"), "periodSeconds": 60, "failureThreshold": 3},
-        # Not ready while rounds fail: the Deployment's status tells whoever watches.
-        "readinessProbe": {**_not_older("good"), "periodSeconds": 30, "failureThreshold": 2},
-        "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}},
-        "securityContext": SECURITY,
-        "volumeMounts": [
-            {"name": "program", "mountPath": "/program", "readOnly": True},
-            {"name": "state", "mountPath": "/state"},
-        ],
     }
 
 

@@ -1,6 +1,8 @@
 """The rights of the fault remediation programs, on both clusters of a site."""
 
 from components.making.manifest import Json, Manifest, Target
+from components.making.rights import READ, role_and_binding, rule, subject
+from components.making.rights import account as service_account
 from components.remediation.names import (
     CONTROLLER,
     REBOOT_ANNOTATION,
@@ -14,23 +16,12 @@ from components.remediation.names import (
 )
 from schemas.facts.site import Site
 
-RBAC_GROUP = "rbac.authorization.k8s.io"
-RBAC = f"{RBAC_GROUP}/v1"
 NODEOPS = "nodeops.k8s.preferred.jp"
 LEASE = "869fe74b.k8s.preferred.jp"
 """The controller's lease (node-operation-controller 0ac94deb, main.go)."""
 ASKED_ANNOTATION = "reboot.metal3.io"
 """By it a BareMetalHost is asked for a reboot (baremetal-operator,
 apis/metal3.io/v1alpha1/baremetalhost_types.go, RebootAnnotationPrefix)."""
-READ = ["get", "list", "watch"]
-
-
-def rule(group: str, resources: list[str], verbs: list[str], *names: str) -> Json:
-    """A rule of a role, for some objects alone where ``names`` are given."""
-    chosen_names = {"resourceNames": list(names)} if names else {}
-    return {"apiGroups": [group], "resources": resources, **chosen_names, "verbs": verbs}
-
-
 CONTROLLER_RULES = [
     # Its taint is an update of the node.
     rule("", ["nodes"], [*READ, "update"]),
@@ -77,9 +68,9 @@ HOSTS_RULES = [rule("metal3.io", ["baremetalhosts"], ["get", "patch"])]
 def rights(site: Site) -> list[Manifest]:
     """The accounts of the programs, and their roles."""
     return [
-        *_account(site, CONTROLLER, CONTROLLER_RULES, CONTROLLER_OWN_RULES),
-        *_account(site, TURNS, TURNS_RULES, _turns_own_rules(site)),
-        *_account(site, REBOOTS, REBOOTS_RULES, REBOOTS_OWN_RULES),
+        *account(site, CONTROLLER, CONTROLLER_RULES, CONTROLLER_OWN_RULES),
+        *account(site, TURNS, TURNS_RULES, _turns_own_rules(site)),
+        *account(site, REBOOTS, REBOOTS_RULES, REBOOTS_OWN_RULES),
         *_management(site),
     ]
 
@@ -95,21 +86,16 @@ def _turns_own_rules(site: Site) -> list[Json]:
     ]
 
 
-def _account(
+def account(
     site: Site, program: str, everywhere: list[Json], own_rules: list[Json]
 ) -> list[Manifest]:
     """The account of a program on the site's cluster, with rules there and in its namespace."""
-    account = {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": own(site, program),
-        "automountServiceAccountToken": False,
-    }
-    subject = _subject(program, settings_of(site).namespace)
+    who = subject(program, settings_of(site).namespace)
     shared = metadata(site, shared_name(program), **selector_labels(program))
-    bodies = [account, *_role("ClusterRole", shared, everywhere, subject)]
+    bodies = [service_account(own(site, program))]
+    bodies += role_and_binding("ClusterRole", shared, everywhere, who)
     if own_rules:
-        bodies += _role("Role", own(site, program), own_rules, subject)
+        bodies += role_and_binding("Role", own(site, program), own_rules, who)
     return [Manifest(f"{each['kind']}/{program}", each, target=Target.SITE) for each in bodies]
 
 
@@ -119,31 +105,13 @@ def _management(site: Site) -> list[Manifest]:
     Its token is not made here: a kubeconfig with it is the site's own, in a Secret of its cluster.
     """
     names = metadata(site, REBOOTS, site.name, **selector_labels(REBOOTS))
-    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": names}
-    bodies = [account, *_role("Role", names, HOSTS_RULES, _subject(REBOOTS, site.name))]
+    account: Json = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": names}
+    who = subject(REBOOTS, site.name)
+    bodies = [account, *role_and_binding("Role", names, HOSTS_RULES, who)]
     bodies += _only_annotations(site)
     return [
         Manifest(f"{each['kind']}/{REBOOTS}/management", each, target=Target.MANAGEMENT)
         for each in bodies
-    ]
-
-
-def _subject(name: str, namespace: str) -> Json:
-    return {"kind": "ServiceAccount", "name": name, "namespace": namespace}
-
-
-def _role(kind: str, names: Json, rules: list[Json], subject: Json) -> list[Json]:
-    """A role and its binding, of the same name."""
-    reference = {"apiGroup": RBAC_GROUP, "kind": kind, "name": names["name"]}
-    return [
-        {"apiVersion": RBAC, "kind": kind, "metadata": names, "rules": rules},
-        {
-            "apiVersion": RBAC,
-            "kind": f"{kind}Binding",
-            "metadata": names,
-            "roleRef": reference,
-            "subjects": [subject],
-        },
     ]
 
 

@@ -5,34 +5,28 @@ feature gates (Kubernetes 1.34, plugin/pkg/auth/authorizer/rbac/bootstrappolicy/
 """
 
 from components.making.manifest import Json, Manifest, Target
+from components.making.rights import API, READ, account, bind, role_and_binding, rule, subject
 from components.schedulers.names import metadata, own, selector_labels, shared_name
 from schemas.facts.site import Site
 from schemas.model.scheduling import Backend, KubeScheduler
 
-RBAC_GROUP = "rbac.authorization.k8s.io"
-RBAC = f"{RBAC_GROUP}/v1"
 SYSTEM_ROLES = {"scheduling": "system:kube-scheduler", "volumes": "system:volume-scheduler"}
 READERS_ROLE = "extension-apiserver-authentication-reader"
 """Of kube-system: whoever serves metrics reads there whose certificates to trust."""
 THROTTLES = "schedule.k8s.everpeace.github.com"
-READ = ["get", "list", "watch"]
 
 
 def rights(site: Site, backend: Backend, scheduler: KubeScheduler) -> list[Manifest]:
     """The ServiceAccount of a scheduler, with all that it may do."""
-    account: Json = {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": own(site, backend),
-        "automountServiceAccountToken": False,
-    }
-    found = [Manifest(f"ServiceAccount/{backend.name}", account, target=Target.SITE)]
+    named = f"ServiceAccount/{backend.name}"
+    found = [Manifest(named, account(own(site, backend)), target=Target.SITE)]
     found += [_cluster_binding(site, backend, part, role) for part, role in SYSTEM_ROLES.items()]
     plugins = plugin_rules(scheduler)
     if plugins:
         name = shared_name(backend, "plugins")
-        body = {"rules": plugins, "metadata": metadata(site, name, **selector_labels(backend))}
-        found.append(_rbac("ClusterRole", body, backend, "plugins"))
+        names = metadata(site, name, **selector_labels(backend))
+        role = {"apiVersion": API, "kind": "ClusterRole", "rules": plugins, "metadata": names}
+        found.append(_manifest(role, backend, "plugins"))
         found.append(_cluster_binding(site, backend, "plugins", name))
     return [*found, *_lease(site, backend), _readers_binding(site, backend)]
 
@@ -42,56 +36,38 @@ def plugin_rules(scheduler: KubeScheduler) -> list[Json]:
     found: list[Json] = []
     if scheduler.gang is not None:
         # Writes a pod's position into an annotation, by server-side apply (gangs_worker.go).
-        found.append({"apiGroups": [""], "resources": ["pods"], "verbs": ["patch"]})
+        found.append(rule("", ["pods"], ["patch"]))
     if scheduler.throttler is not None:
         kinds = ["clusterthrottles", "throttles"]
-        found.append({"apiGroups": [THROTTLES], "resources": kinds, "verbs": READ})
-        status = [f"{kind}/status" for kind in kinds]
-        found.append({"apiGroups": [THROTTLES], "resources": status, "verbs": ["update"]})
+        found.append(rule(THROTTLES, kinds, READ))
+        found.append(rule(THROTTLES, [f"{kind}/status" for kind in kinds], ["update"]))
     return found
 
 
-def _rbac(kind: str, body: Json, backend: Backend, part: str) -> Manifest:
-    whole = {"apiVersion": RBAC, "kind": kind, **body}
-    return Manifest(f"{kind}/{backend.name}/{part}", whole, target=Target.SITE)
+def _manifest(body: Json, backend: Backend, part: str) -> Manifest:
+    return Manifest(f"{body['kind']}/{backend.name}/{part}", body, target=Target.SITE)
 
 
-def _to_account(site: Site, backend: Backend, kind: str, role: str) -> Json:
-    """Whom a binding is for, and which role it gives."""
-    account = {
-        "kind": "ServiceAccount",
-        "name": backend.name,
-        "namespace": site.scheduling.namespace,
-    }
-    reference = {"apiGroup": RBAC_GROUP, "kind": kind, "name": role}
-    return {"roleRef": reference, "subjects": [account]}
+def _account(site: Site, backend: Backend) -> Json:
+    return subject(backend.name, site.scheduling.namespace)
 
 
 def _cluster_binding(site: Site, backend: Backend, part: str, role: str) -> Manifest:
     names = metadata(site, shared_name(backend, part), **selector_labels(backend))
-    body = {"metadata": names, **_to_account(site, backend, "ClusterRole", role)}
-    return _rbac("ClusterRoleBinding", body, backend, part)
+    return _manifest(bind("ClusterRole", role, names, _account(site, backend)), backend, part)
 
 
 def _lease(site: Site, backend: Backend) -> list[Manifest]:
     """Its own lease alone, in its own namespace; any scheduler may create one anywhere."""
-    rule = {
-        "apiGroups": ["coordination.k8s.io"],
-        "resources": ["leases"],
-        "resourceNames": [backend.name],
-        "verbs": ["get", "update"],
-    }
+    own_lease = rule("coordination.k8s.io", ["leases"], ["get", "update"], backend.name)
     names = own(site, backend, "-lease")
-    bound = {"metadata": names, **_to_account(site, backend, "Role", names["name"])}
-    return [
-        _rbac("Role", {"metadata": names, "rules": [rule]}, backend, "lease"),
-        _rbac("RoleBinding", bound, backend, "lease"),
-    ]
+    bodies = role_and_binding("Role", names, [own_lease], _account(site, backend))
+    return [_manifest(body, backend, "lease") for body in bodies]
 
 
 def _readers_binding(site: Site, backend: Backend) -> Manifest:
     names = metadata(
         site, shared_name(backend, "readers"), "kube-system", **selector_labels(backend)
     )
-    body = {"metadata": names, **_to_account(site, backend, "Role", READERS_ROLE)}
-    return _rbac("RoleBinding", body, backend, "readers")
+    body = bind("Role", READERS_ROLE, names, _account(site, backend))
+    return _manifest(body, backend, "readers")

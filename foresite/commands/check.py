@@ -10,9 +10,8 @@ from components.making.manifest import Manifest
 from components.making.validation import Placed, object_problems
 from components.site import site_objects
 from foresite import parallel
-from foresite.command import FOUND, OK, UsageError, no_site, repository, show
+from foresite.command import FOUND, OK, UsageError, no_site, repository, show, show_text
 from foresite.judged import Advice, Judged, judge_site, place_problems
-from preview.wrapping import fold, terminal_width
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load
@@ -69,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     elif options.format == "text":
         lines = [] if problems else [each.line for each in examined.values()]
         lines += [*hint_lines(hints), *advice_lines(advice), str(scope)]
-        show(fold(as_text(loaded, problems, lines), terminal_width()))
+        show_text(as_text(loaded, problems, lines))
     return FOUND if problems else OK
 
 
@@ -159,7 +158,10 @@ def as_json(loaded: dict[str, Loaded], problems: Iterable[Problem], **more: Any)
 
 def show_problems(form: str, loaded: dict[str, Loaded], problems: list[Problem]) -> None:
     """Print the problems that keep a command from its work."""
-    show((as_json if form == "json" else as_text)(loaded, problems))
+    if form == "json":
+        show(as_json(loaded, problems))
+    else:
+        show_text(as_text(loaded, problems))
 
 
 def as_text(loaded: dict[str, Loaded], problems: list[Problem], lines: Sequence[str] = ()) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from foresite.command import FAILED, FOUND, OK, UsageError, repository, show
+from foresite.command import FAILED, FOUND, OK, UsageError, repository, show, show_text
 from foresite.commands.up import sound
 from foresite.delivery.differences import HAS, NEVER, Difference, differences
 from foresite.delivery.servers.probe import Need, probe
@@ -42,7 +42,10 @@ def run(options: argparse.Namespace) -> int:
         return FAILED
     commits = _commits(root)
     looks = [_look(root, site, commits, trial=options.trial) for site in sites]
-    show(_as_json(looks) if options.format == "json" else "\n".join(map(_as_text, looks)))
+    if options.format == "json":
+        show(_as_json(looks))
+    else:
+        show_text("\n".join(map(_as_text, looks)))
     if any(look.failed for look in looks):
         return FAILED
     return FOUND if any(look.differences for look in looks) else OK

@@ -11,7 +11,7 @@ from typing import Any
 from components.making.dump import dump
 from components.making.manifest import Manifest
 from components.trace import Carriers, carriers
-from foresite.command import FOUND, OK, UsageError, repository, show
+from foresite.command import FOUND, OK, UsageError, repository, show, show_text
 from foresite.commands.check import show_problems
 from schemas.kubernetes.masking import shorten
 from schemas.load import catalogue_of, load_site
@@ -52,7 +52,9 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "json":
         show(_as_json(meaning, found, origins, len(leaves)))
     else:
-        show(_as_text(meaning, found, [*_with_origins(lines, origins, len(leaves))]))
+        show_text(_as_text(meaning, found, is_map=bool(lines)))
+        for line in _with_origins(lines, origins, len(leaves)):
+            show(line)
     return OK
 
 
@@ -143,15 +145,15 @@ def _as_json(meaning: Meaning, found: Carriers | None, origins: dict[str, str], 
     )
 
 
-def _as_text(meaning: Meaning, found: Carriers | None, block: list[str]) -> str:
+def _as_text(meaning: Meaning, found: Carriers | None, *, is_map: bool) -> str:
     where = f", {meaning.place}" if meaning.place else ""
-    value = "" if block else f" = {json.dumps(_plain(meaning.value), ensure_ascii=False)}"
+    value = "" if is_map else f" = {json.dumps(_plain(meaning.value), ensure_ascii=False)}"
     lines = [
         f"{meaning.path}{value}",
         f"  what: {meaning.description}",
         f"  from: {meaning.origin.value}{where}",
     ]
-    return "\n".join([*lines, *_carrier_lines(found), *(["", *block] if block else ())])
+    return "\n".join([*lines, *_carrier_lines(found), *([""] if is_map else ())])
 
 
 def _carrier_lines(found: Carriers | None) -> list[str]:

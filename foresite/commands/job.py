@@ -14,7 +14,7 @@ from components.training.examples import documents
 from components.training.made import Made, make_job
 from components.training.request import JobRequest, Refusal, Template
 from components.training.setting import Setting
-from foresite.command import FAILED, FOUND, OK, repository, say, show
+from foresite.command import FAILED, FOUND, OK, repository, say, show, show_text
 from foresite.commands.check import show_problems
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
         return FOUND
     if loaded.site.file.decommission is not None:
         refused = [Refusal("SITE", f"{loaded.site.name} is decommissioned", "choose another site")]
-        show(_as_problems(refused) if form == "json" else str(refused[0]))
+        _refuse(form, refused)
         return FOUND
     unread = [*_numbers(options), *(Refusal(*each) for each in getattr(options, "unknown", ()))]
     if options.template is None and not unread:
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         else:
             show(documents(*made), end="")
         return OK
-    show(_as_problems(made) if form == "json" else "\n\n".join(map(str, made)))
+    _refuse(form, made)
     return FAILED if unread else FOUND
 
 
@@ -180,5 +180,8 @@ def _as_list(made: Made) -> str:
     return json.dumps(body, indent=2) + "\n"
 
 
-def _as_problems(refused: list[Refusal]) -> str:
-    return json.dumps({"problems": [each._asdict() for each in refused]}, indent=2)
+def _refuse(form: str, refused: list[Refusal]) -> None:
+    if form == "json":
+        show(json.dumps({"problems": [each._asdict() for each in refused]}, indent=2))
+    else:
+        show_text("\n\n".join(map(str, refused)))

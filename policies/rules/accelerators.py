@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from policies.nodes import selector
 from policies.plain import text
 from policies.pods import Container, Pod, items, mapping, of_containers, of_pods
-from policies.rule import Found, Json, ObjectRule, Rule, Severity
+from policies.rule import Checks, Found, Json
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
 
 PLUGINS = "/var/lib/kubelet/device-plugins"
@@ -141,38 +141,9 @@ def _visible(_: Pod, each: Container) -> Iterator[Found]:
             )
 
 
-RULES: tuple[Rule, ...] = (
-    ObjectRule(
-        "devices-whole",
-        Severity.MANDATORY,
-        "devices and other extended resources have one whole number as limit and request",
-        "the API server refuses the pod; a pod of a template is refused only when a job starts",
-        "Kubernetes documentation, Managing Resources for Containers, Extended resources",
-        of_pods(_resource_counts),
-    ),
-    ObjectRule(
-        "device-paths",
-        Severity.MANDATORY,
-        "only what an exception names has devices of the host, or the kubelet's sockets for them",
-        "it would use devices that the kubelet gave to others, or offer devices that do not exist",
-        "Kubernetes documentation, Device Plugins; NSA/CISA Kubernetes Hardening Guide 1.2",
-        of_pods(_device_paths),
-    ),
-    ObjectRule(
-        "device-plugin-nodes",
-        Severity.MANDATORY,
-        "a device plugin selects the nodes that have its devices",
-        "on others it restarts forever, or removes a resource that another plugin offers",
-        "Kubernetes documentation, Device Plugins",
-        of_pods(_plugin_anywhere),
-    ),
-    ObjectRule(
-        "devices-asked-for",
-        Severity.MANDATORY,
-        f"{VISIBLE} is not set where no GPU is asked for",
-        "the container runtime gives it every GPU of the host, past the scheduler and all limits",
-        "NVIDIA Container Toolkit documentation, Specialized Configurations with Docker",
-        of_containers(_visible),
-    ),
-)
-"""Rules of accelerators."""
+RULES: Checks = {
+    "devices-whole": of_pods(_resource_counts),
+    "device-paths": of_pods(_device_paths),
+    "device-plugin-nodes": of_pods(_plugin_anywhere),
+    "devices-asked-for": of_containers(_visible),
+}

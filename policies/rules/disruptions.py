@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from policies.nodes import Nodes, count_nodes, nodes, places
 from policies.plain import bodies, text
 from policies.pods import Pod, mapping, pods
-from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
+from policies.rule import Checks, Found, Json, Object, OfSite
 from schemas.facts.rollout import DEFAULTS, Limits, failure_tolerance, takes_all, waves
 from schemas.kubernetes.quantities import digits, percent, scale, whole
 from schemas.kubernetes.selectors import has_labels
@@ -229,44 +229,9 @@ def _most_unhealthy(each: Object) -> tuple[str, Any]:
     return f"spec.remediation.triggerIf.{field}", trigger.get(field)
 
 
-RULES: tuple[Rule, ...] = (
-    SiteRule(
-        "rollout-at-once",
-        Severity.MANDATORY,
-        "no rollout may take all pods, machines or nodes of a kind at the same time",
-        "a broken version would be noticed only when no old replica is left",
-        "Google SRE workbook, Canarying Releases; Cloudflare, 5 December 2025",
-        _at_once,
-        alike=True,
-    ),
-    ObjectRule(
-        "rollout-moves",
-        Severity.MANDATORY,
-        "maxUnavailable and maxSurge are not both 0, nor maxSurge of a control plane below three",
-        "the rollout waits forever, or the API server refuses the object in the middle of an up",
-        "cluster-api 1.13, internal/webhooks/machinedeployment.go and "
-        "controlplane/kubeadm/internal/webhooks/kubeadmcontrolplane.go; "
-        "Kubernetes 1.34, pkg/apis/apps/validation",
-        _stuck_rollouts,
-    ),
-    SiteRule(
-        "eviction-possible",
-        Severity.MANDATORY,
-        "a PodDisruptionBudget lets at least one of its pods be evicted",
-        "a drain waits until its time is over, so each host that is re-imaged takes hours more",
-        "Kubernetes 1.34, pkg/controller/disruption/disruption.go; Kubernetes documentation, "
-        "Specifying a Disruption Budget",
-        _never_evicted,
-        alike=True,
-    ),
-    SiteRule(
-        "health-check-bounded",
-        Severity.MANDATORY,
-        "a health check stops remediation where all of its machines are unhealthy",
-        "a network that is down for half an hour would have every host of a pool rebooted or wiped",
-        "cluster-api 1.13, machinehealthcheck_controller.go: the default is 100%",
-        _remediation_bounds,
-        alike=True,
-    ),
-)
-"""Rules of disruptions, which scheduling joins to its own."""
+RULES: Checks = {
+    "rollout-at-once": OfSite(_at_once, alike=True),
+    "rollout-moves": _stuck_rollouts,
+    "eviction-possible": OfSite(_never_evicted, alike=True),
+    "health-check-bounded": OfSite(_remediation_bounds, alike=True),
+}

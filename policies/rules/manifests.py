@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from policies.embedded import unreadable
-from policies.rule import Found, Object, ObjectRule, Rule, Severity
+from policies.rule import Checks, Found, Object
 
 
 def _readable(each: Object) -> Iterator[Found]:
@@ -16,14 +16,6 @@ def _readable(each: Object) -> Iterator[Found]:
         )
 
 
-RULES: tuple[Rule, ...] = (
-    ObjectRule(
-        "manifests-readable",
-        Severity.MANDATORY,
-        "a text with Kubernetes objects in it is YAML or JSON, without aliases, merges and tags",
-        "no rule sees its content, and the tool that applies it may parse it differently",
-        "sigs.k8s.io/yaml 1.6, by which kubelets and Cluster API read manifests",
-        _readable,
-    ),
-)
-"""Rules of texts that are manifests."""
+RULES: Checks = {
+    "manifests-readable": _readable,
+}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from policies.memo import length, size
 from policies.pods import mapping, pods
-from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
+from policies.rule import Checks, Found, Json, Object, OfSite
 
 LABEL_CHARACTERS = 63
 SUBDOMAIN_CHARACTERS = 253
@@ -164,49 +164,10 @@ def _once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
             )
 
 
-RULES: tuple[Rule, ...] = (
-    ObjectRule(
-        "name-fits-kind",
-        Severity.MANDATORY,
-        "a name is valid for its kind: a DNS label or subdomain, short enough for the names that "
-        "are made from it",
-        "the API server refuses it in the middle of an up, or its controller makes no pods",
-        "Kubernetes documentation, Object Names and IDs",
-        _form,
-    ),
-    ObjectRule(
-        "labels-valid",
-        Severity.MANDATORY,
-        "keys and values of labels are valid and have at most 63 characters",
-        "the API server refuses the object, or later the pods of its template",
-        "Kubernetes documentation, Labels and Selectors",
-        _labels,
-    ),
-    ObjectRule(
-        "annotations-bounded",
-        Severity.MANDATORY,
-        f"all annotations of an object are at most {ANNOTATION_BYTES} bytes",
-        "the API server refuses it",
-        "k8s.io/apimachinery 0.34, pkg/api/validation/objectmeta.go",
-        _annotations,
-    ),
-    ObjectRule(
-        "names-not-reserved",
-        Severity.MANDATORY,
-        "nothing is created in default, kube-* or openshift-*, or with a name that Kubernetes "
-        "reserves, unless an exception names it",
-        "an upgrade of the cluster would revert it, and accounts that may write there may do much "
-        "else",
-        "Kubernetes documentation, Namespaces; NSA/CISA Kubernetes Hardening Guide 1.2",
-        _reserved_names,
-    ),
-    SiteRule(
-        "identity-once",
-        Severity.MANDATORY,
-        "no two objects have the same group, kind, namespace and name on one cluster",
-        "each apply undoes the other one, and deleting one deletes both",
-        "Kubernetes documentation, Object Names and IDs",
-        _once,
-    ),
-)
-"""Rules of names."""
+RULES: Checks = {
+    "name-fits-kind": _form,
+    "labels-valid": _labels,
+    "annotations-bounded": _annotations,
+    "names-not-reserved": _reserved_names,
+    "identity-once": OfSite(_once),
+}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from policies.nodes import GIVEN, cluster_of, selector
 from policies.plain import bodies, text, texts
 from policies.pods import Pod, items, mapping, pods
-from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity, SiteRule
+from policies.rule import Checks, Found, Json, Object, OfSite
 from schemas.kubernetes.quantities import whole
 from schemas.kubernetes.selectors import has_labels
 
@@ -196,56 +196,11 @@ def _listeners(each: Object, pod: Pod) -> Iterator[Listener]:
                 yield Listener(number, protocol, text(port.get("hostIP")), path, each, pod)
 
 
-RULES: tuple[Rule, ...] = (
-    ObjectRule(
-        "reached-from-outside",
-        Severity.MANDATORY,
-        "no Service is a LoadBalancer or NodePort or takes externalIPs, and there is no Ingress or "
-        "Gateway, unless an exception names it",
-        "a program without authentication is open to everyone who reaches the hosts",
-        "NSA/CISA Kubernetes Hardening Guide 1.2, Network separation; externalIPs: CVE-2020-8554",
-        _outside,
-    ),
-    ObjectRule(
-        "webhook-blocks",
-        Severity.MANDATORY,
-        "a webhook with failurePolicy Fail excludes what the cluster needs to restart its server",
-        "a webhook whose server is down refuses the pod that would restart it",
-        "Kubernetes documentation, Admission Webhook Good Practices",
-        _blocks,
-    ),
-    ObjectRule(
-        "webhook-patience",
-        Severity.ADVISORY,
-        f"a webhook has at most {PATIENCE_SECONDS} s to answer",
-        "a slow webhook makes every request to the API server slow, and leases are lost",
-        "Kubernetes documentation, Admission Webhook Good Practices",
-        _impatient,
-    ),
-    ObjectRule(
-        "admission-fails-closed",
-        Severity.MANDATORY,
-        "an admission policy refuses objects for which its expressions fail",
-        "an object that makes the expressions fail would bypass the policy",
-        "Kubernetes documentation, Validating Admission Policy, Failure Policy",
-        _open,
-    ),
-    SiteRule(
-        "network-policy",
-        Severity.ADVISORY,
-        "a NetworkPolicy selects each pod that listens outside its host's network",
-        "a compromised pod could reach the ports of all others",
-        "NSA/CISA Kubernetes Hardening Guide 1.2, Network policies",
-        _unguarded_pods,
-        alike=True,
-    ),
-    SiteRule(
-        "host-ports-apart",
-        Severity.MANDATORY,
-        "two programs do not use the same port of a host, nor a port of Kubernetes itself",
-        "one of them restarts forever or stays pending",
-        "Kubernetes documentation, Ports and Protocols",
-        _clashes,
-    ),
-)
-"""Rules of network exposure."""
+RULES: Checks = {
+    "reached-from-outside": _outside,
+    "webhook-blocks": _blocks,
+    "webhook-patience": _impatient,
+    "admission-fails-closed": _open,
+    "network-policy": OfSite(_unguarded_pods, alike=True),
+    "host-ports-apart": OfSite(_clashes),
+}

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from policies.plain import text
 from policies.pods import mapping
-from policies.rule import Found, Object, ObjectRule, Rule, Severity, SiteRule
-from policies.rules import access
+from policies.rule import Checks, Found, Object, OfSite
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 SITE = "foresite.dev/site"
@@ -157,52 +156,10 @@ def _force_options(each: Object) -> Iterator[Found]:
         )
 
 
-RULES: tuple[Rule, ...] = (
-    ObjectRule(
-        "labels-of-owner",
-        Severity.MANDATORY,
-        f"every object carries {', '.join(LABELS[:-1])} and {LABELS[-1]}",
-        "objects without an owner are never cleaned up, and nobody can list the objects of a site",
-        "Kubernetes documentation, Recommended Labels",
-        _missing_labels,
-    ),
-    SiteRule(
-        "one-site",
-        Severity.MANDATORY,
-        f"all objects of a site name the same one in {SITE}",
-        "an object under another site's name is changed or deleted with that site",
-        "Kubernetes documentation, Recommended Labels",
-        _one_site,
-        alike=True,
-    ),
-    ObjectRule(
-        "namespace-named",
-        Severity.MANDATORY,
-        "an object that lives in a namespace names it",
-        "it would be created in the namespace of the caller's context, whatever that is",
-        "Kubernetes documentation, Namespaces",
-        _missing_namespace,
-    ),
-    SiteRule(
-        "protected-from-pruning",
-        Severity.MANDATORY,
-        "hosts, clusters, namespaces, templates and addresses carry the annotations that keep Argo "
-        "CD and Flux from deleting them, while the site has its Cluster",
-        "a file that was moved or a folder that was renamed would wipe hosts",
-        "Argo CD documentation, Sync Options; Flux documentation, Kustomization; UniSuper, 2024",
-        _deletion_guards,
-        alike=True,
-    ),
-    ObjectRule(
-        "no-forced-ownership",
-        Severity.MANDATORY,
-        "no object is annotated to overwrite fields of other owners, or to be deleted and created "
-        "again",
-        "a controller and the deployment undo each other forever, or a host is installed again",
-        "Kubernetes documentation, Server-Side Apply, Conflicts; pulumi-kubernetes 4, "
-        "pulumi.com/patchForce",
-        _force_options,
-    ),
-    *access.RULES,
-)
-"""Rules of ownership and labels."""
+RULES: Checks = {
+    "labels-of-owner": _missing_labels,
+    "one-site": OfSite(_one_site, alike=True),
+    "namespace-named": _missing_namespace,
+    "protected-from-pruning": OfSite(_deletion_guards, alike=True),
+    "no-forced-ownership": _force_options,
+}

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from policies.plain import text
 from policies.pods import Container, Pod, PodCheck, items, mapping, of_containers, of_pods
-from policies.rule import Found, Rule
-from policies.rules.pod_rights import control
+from policies.rule import Checks, Found
 from schemas.kubernetes.pod_security import HOOKS, PROBES, SYSCTLS, VOLUMES
 
 
@@ -82,64 +81,14 @@ def _windows(pod: Pod) -> Iterator[Found]:
             yield Found(where, f"{who} is a process of its host", "leave hostProcess out")
 
 
-RULES: tuple[Rule, ...] = (
-    control(
-        "host-network",
-        "no pod is in the network of its host",
-        "it would see all traffic of the host, bypass every NetworkPolicy and reach local ports",
-        of_pods(_host("hostNetwork", "is in the network of its host")),
-    ),
-    control(
-        "host-pid",
-        "no pod sees the processes of its host",
-        "it could read their environment and, with a capability, enter them",
-        of_pods(_host("hostPID", "sees the processes of its host")),
-    ),
-    control(
-        "host-ipc",
-        "no pod shares memory with its host",
-        "it could read and change memory that other programs of the host share",
-        of_pods(_host("hostIPC", "shares memory with its host")),
-    ),
-    control(
-        "host-path",
-        "no pod has a path of its host",
-        "with a writable host path a pod can become root of the host, or fill its disk",
-        of_pods(_host_path),
-    ),
-    control(
-        "volume-types",
-        "volumes are of types that do not expose the host",
-        "NFS, iSCSI and others are mounted by the host, with its rights and its credentials",
-        of_pods(_volumes),
-        guide=False,
-    ),
-    control(
-        "host-ports",
-        "no container takes a port of its host",
-        "it bypasses NetworkPolicies and can take the port of another program of the host",
-        of_containers(_host_ports),
-        guide=False,
-    ),
-    control(
-        "probe-host",
-        "probes and hooks ask the pod itself, and no other host",
-        "anybody who may create a pod could make the kubelet call any address",
-        of_containers(_probe_host),
-        guide=False,
-    ),
-    control(
-        "sysctls",
-        "a pod sets only sysctls that the kernel separates by pod",
-        "any other sysctl changes the host for all its pods",
-        of_pods(_sysctls),
-        guide=False,
-    ),
-    control(
-        "windows-host-process",
-        "no container is a process of a Windows host",
-        "it has all rights of the host",
-        of_pods(_windows),
-        guide=False,
-    ),
-)
+RULES: Checks = {
+    "host-network": of_pods(_host("hostNetwork", "is in the network of its host")),
+    "host-pid": of_pods(_host("hostPID", "sees the processes of its host")),
+    "host-ipc": of_pods(_host("hostIPC", "shares memory with its host")),
+    "host-path": of_pods(_host_path),
+    "volume-types": of_pods(_volumes),
+    "host-ports": of_containers(_host_ports),
+    "probe-host": of_containers(_probe_host),
+    "sysctls": of_pods(_sysctls),
+    "windows-host-process": of_pods(_windows),
+}

@@ -9,8 +9,8 @@ Source of the checks: k8s.io/pod-security-admission v0.34.3, policy/check_*.go.
 from collections.abc import Iterator
 
 from policies.plain import text
-from policies.pods import Check, Container, Pod, mapping, of_containers, of_pods
-from policies.rule import Found, ObjectRule, Rule, Severity
+from policies.pods import Container, Pod, mapping, of_containers, of_pods
+from policies.rule import Checks, Found
 from schemas.kubernetes.pod_security import (
     APPARMOR,
     APPARMOR_DEFAULTS,
@@ -19,15 +19,6 @@ from schemas.kubernetes.pod_security import (
     RESTRICTED_CAPABILITIES,
     SELINUX_TYPES,
 )
-
-STANDARDS = "Kubernetes documentation, Pod Security Standards"
-HARDENING = "NSA and CISA, Kubernetes Hardening Guide 1.2, Kubernetes Pod security"
-
-
-def control(name: str, what: str, why: str, check: Check, *, guide: bool = True) -> ObjectRule:
-    """A control of the standard; ``guide``: the hardening guide asks for it too."""
-    source = f"{STANDARDS}; {HARDENING}" if guide else STANDARDS
-    return ObjectRule(name, Severity.MANDATORY, what, why, source, check)
 
 
 def _escalation(_: Pod, each: Container) -> Iterator[Found]:
@@ -137,69 +128,15 @@ def _apparmor(pod: Pod) -> Iterator[Found]:
             yield Found(path, f"container {key[len(APPARMOR) :]} runs {value} by AppArmor", fix)
 
 
-RULES: tuple[Rule, ...] = (
-    control(
-        "privilege-escalation",
-        "no container may gain rights that it was not started with",
-        "a setuid program in the image would make an attacker root",
-        of_containers(_escalation),
-    ),
-    control(
-        "capabilities-dropped",
-        "every container drops all capabilities",
-        "the runtime's own set lets a container forge packets and pass file permissions",
-        of_containers(_kept_capabilities),
-    ),
-    control(
-        "capabilities-added",
-        "no container adds a capability but NET_BIND_SERVICE",
-        "SYS_ADMIN, SYS_PTRACE and others are equivalent to root of the host",
-        of_containers(_added_capabilities),
-        guide=False,
-    ),
-    control(
-        "run-as-non-root",
-        "no container runs as root",
-        "through a bug of the kernel or the runtime, root in a container becomes root of the host",
-        of_pods(_non_root),
-    ),
-    control(
-        "run-as-user",
-        "no pod or container names user 0",
-        "through a bug of the kernel or the runtime, root in a container becomes root of the host",
-        of_pods(_user),
-    ),
-    control(
-        "seccomp-profile",
-        "every container has the runtime's seccomp profile, or one of the host's",
-        "without one a container can use about 300 system calls, including vulnerable ones",
-        of_pods(_seccomp),
-    ),
-    control(
-        "privileged",
-        "no container is privileged",
-        "it is root of its host, with all devices and no profile",
-        of_containers(_privileged_containers),
-    ),
-    control(
-        "proc-mount",
-        "no container sees /proc unmasked",
-        "it could change settings of the host's kernel there",
-        of_containers(_proc_mount),
-        guide=False,
-    ),
-    control(
-        "selinux-options",
-        "SELinux options name a container's type, and no user or role",
-        "another type or role puts a container outside of its confinement",
-        of_pods(_selinux),
-        guide=False,
-    ),
-    control(
-        "apparmor-profile",
-        "AppArmor's profile is the runtime's own or one of the host's",
-        "an unconfined container may write to files that the runtime's profile protects",
-        of_pods(_apparmor),
-        guide=False,
-    ),
-)
+RULES: Checks = {
+    "privilege-escalation": of_containers(_escalation),
+    "capabilities-dropped": of_containers(_kept_capabilities),
+    "capabilities-added": of_containers(_added_capabilities),
+    "run-as-non-root": of_pods(_non_root),
+    "run-as-user": of_pods(_user),
+    "seccomp-profile": of_pods(_seccomp),
+    "privileged": of_containers(_privileged_containers),
+    "proc-mount": of_containers(_proc_mount),
+    "selinux-options": of_pods(_selinux),
+    "apparmor-profile": of_pods(_apparmor),
+}

@@ -4,12 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from policies.pods import Container, Pod, items, mapping, of_containers, of_pods
-from policies.rule import Found, Json, ObjectRule, Rule, Severity
+from policies.rule import Checks, Found, Json
 
-RESOURCES = "Kubernetes documentation, Resource Management for Pods and Containers"
-EVICTION = "Kubernetes documentation, Node-pressure Eviction"
-PRIORITY = "Kubernetes documentation, Pod Priority and Preemption"
-PROBES = "Kubernetes documentation, Liveness, Readiness, and Startup Probes"
 STORAGE = "ephemeral-storage"
 
 
@@ -91,47 +87,10 @@ def _missing_probes(pod: Pod) -> Iterator[Found]:
             )
 
 
-RULES: tuple[Rule, ...] = (
-    ObjectRule(
-        "resource-requests",
-        Severity.MANDATORY,
-        "every container requests processor time and memory",
-        "the scheduler counts it as zero, so hosts are overcommitted; the pod is evicted "
-        "first when memory is short",
-        f"{RESOURCES}; {EVICTION}",
-        of_containers(_requests),
-    ),
-    ObjectRule(
-        "memory-limit",
-        Severity.MANDATORY,
-        "every container has a limit of memory",
-        "a leak in one takes the memory of all pods of the host, and the kernel kills any of them",
-        RESOURCES,
-        of_containers(_memory_limit),
-    ),
-    ObjectRule(
-        "scratch-space",
-        Severity.MANDATORY,
-        "what a container writes to a volume on its host's disk has a limit",
-        "a full disk makes the kubelet evict pods and delete images, of others too",
-        f"{RESOURCES}; {EVICTION}",
-        of_pods(_scratch),
-    ),
-    ObjectRule(
-        "priority-class",
-        Severity.MANDATORY,
-        "a long-running pod names a PriorityClass",
-        "jobs of any priority could preempt detectors, the cache or device plugins",
-        PRIORITY,
-        of_pods(_priority),
-    ),
-    ObjectRule(
-        "probes",
-        Severity.ADVISORY,
-        "a long-running container has a probe",
-        "a container that hangs is never restarted, and a broken version replaces all replicas",
-        PROBES,
-        of_pods(_missing_probes),
-    ),
-)
-"""Rules of requests and limits."""
+RULES: Checks = {
+    "resource-requests": of_containers(_requests),
+    "memory-limit": of_containers(_memory_limit),
+    "scratch-space": of_pods(_scratch),
+    "priority-class": of_pods(_priority),
+    "probes": of_pods(_missing_probes),
+}

@@ -6,8 +6,7 @@ from policies.embedded import embedded_objects
 from policies.nodes import cluster_of, nodes, selector
 from policies.plain import bodies, text
 from policies.pods import Pod, items, mapping, pods
-from policies.rule import Found, Object, ObjectRule, Rule, Severity, SiteRule
-from policies.rules import disruptions
+from policies.rule import Checks, Found, Object, OfSite
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -141,59 +140,11 @@ def _one_default(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
             )
 
 
-RULES: tuple[Rule, ...] = (
-    ObjectRule(
-        "tolerates-everything",
-        Severity.MANDATORY,
-        "no pod tolerates every taint, unless an exception names it",
-        "it is scheduled on nodes that are drained, broken or not ready, and is never evicted from "
-        "them",
-        "Kubernetes documentation, Taints and Tolerations: an empty key with operator Exists",
-        _tolerates_everything,
-    ),
-    ObjectRule(
-        "system-priority",
-        Severity.MANDATORY,
-        "system-node-critical and system-cluster-critical only in kube-system, or by exception",
-        "such a pod preempts any job of the site, and is evicted last",
-        "Kubernetes documentation, Guaranteed Scheduling For Critical Add-On Pods",
-        _system_priority,
-    ),
-    ObjectRule(
-        "replicas-apart",
-        Severity.ADVISORY,
-        "more than one replica of a program are kept on different hosts",
-        "one host that breaks takes all of them",
-        "Kubernetes documentation, Pod Topology Spread Constraints",
-        _together,
-    ),
-    SiteRule(
-        "scheduler-exists",
-        Severity.MANDATORY,
-        "schedulerName names a scheduler that the site has",
-        "pods whose scheduler does not exist are pending forever, without an event",
-        "Kubernetes documentation, Configure Multiple Schedulers",
-        _unknown_scheduler,
-        alike=True,
-    ),
-    SiteRule(
-        "nodes-exist",
-        Severity.MANDATORY,
-        "a nodeSelector by pool or accelerator names one that the site has machines of",
-        "a DaemonSet runs nowhere and counts as complete; other pods are pending forever",
-        "Kubernetes documentation, Assigning Pods to Nodes",
-        _no_such_nodes,
-        alike=True,
-    ),
-    SiteRule(
-        "one-default-priority",
-        Severity.MANDATORY,
-        "at most one PriorityClass of a cluster is the globalDefault",
-        "the API server refuses the second one, in the middle of an up",
-        "Kubernetes 1.34, plugin/pkg/admission/priority/admission.go",
-        _one_default,
-        alike=True,
-    ),
-    *disruptions.RULES,
-)
-"""Rules of scheduling."""
+RULES: Checks = {
+    "tolerates-everything": _tolerates_everything,
+    "system-priority": _system_priority,
+    "replicas-apart": _together,
+    "scheduler-exists": OfSite(_unknown_scheduler, alike=True),
+    "nodes-exist": OfSite(_no_such_nodes, alike=True),
+    "one-default-priority": OfSite(_one_default, alike=True),
+}

@@ -9,12 +9,10 @@ from typing import Any
 from policies.embedded import Path, format_path
 from policies.plain import bodies, text
 from policies.pods import Container, Pod, items, of_containers
-from policies.rule import Found, Json, Object, ObjectRule, Rule, Severity
+from policies.rule import Checks, Found, Json, Object, OfObject
 from schemas.kubernetes.outline import outline
 from schemas.kubernetes.secret_scan import credential, in_arguments, is_secret, suspect
 
-GOOD_PRACTICE = "Kubernetes documentation, Good practices for Kubernetes Secrets"
-HARDENING = "NSA and CISA, Kubernetes Hardening Guide 1.2, Secrets"
 ANEW = (
     "take it out of Git and make a new one, as this one counts as known; keep that in a store, and "
     "refer to it by a Secret"
@@ -122,34 +120,8 @@ def _environment(_: Pod, each: Container) -> Iterator[Found]:
             )
 
 
-def _rule(name: str, what: str, why: str, check: Any, narrow: Any = None) -> ObjectRule:
-    source = f"{GOOD_PRACTICE}; {HARDENING}"
-    return ObjectRule(name, Severity.MANDATORY, what, why, source, check, narrow)
-
-
-READ_BY_MANY = (
-    "everybody who may read Git, a plan, Pulumi's state or the pages of Argo CD or Flux could read "
-    "it, and Git keeps it forever"
-)
-RULES: tuple[Rule, ...] = (
-    _rule(
-        "secret-object",
-        "no Secret comes with its content",
-        f"base64 hides nothing: {READ_BY_MANY}",
-        _secret_object,
-    ),
-    _rule(
-        "secret-literal",
-        "no text of an object is a key, a token or a password, or has one in it",
-        READ_BY_MANY,
-        _literal,
-        _suspects,
-    ),
-    _rule(
-        "secret-environment",
-        "variables that are secrets come from a Secret",
-        f"everybody who may read pods can read it; {READ_BY_MANY}",
-        of_containers(_environment),
-    ),
-)
-"""Rules of secrets: only references are allowed."""
+RULES: Checks = {
+    "secret-object": _secret_object,
+    "secret-literal": OfObject(_literal, narrow=_suspects),
+    "secret-environment": of_containers(_environment),
+}

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from policies.memo import length, size
 from policies.plain import bodies, text
 from policies.pods import Pod, items, mapping, of_pods
-from policies.rule import Found, Object, ObjectRule, Rule, Severity, SiteRule
+from policies.rule import Checks, Found, Object, OfSite
 
 KIB = 1024
 ETCD_BYTES = 1536 * KIB
@@ -119,62 +119,12 @@ def _objects(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
         )
 
 
-RULES: tuple[Rule, ...] = (
-    ObjectRule(
-        "object-size",
-        Severity.MANDATORY,
-        f"an object is at most {ETCD_BYTES} bytes",
-        "etcd refuses it in the middle of an up",
-        "etcd documentation, System limits; Cloudflare, 18 November 2025",
-        _too_large,
-    ),
-    ObjectRule(
-        "object-large",
-        Severity.ADVISORY,
-        f"an object is at most {LARGE_BYTES} bytes",
-        "it is sent whole to all who watch it at each change, and soon is too large",
-        "etcd documentation, System limits; Cloudflare, 18 November 2025",
-        _large,
-    ),
-    ObjectRule(
-        "data-size",
-        Severity.MANDATORY,
-        f"a ConfigMap or Secret holds at most {DATA_BYTES} bytes",
-        "the API server refuses it in the middle of an up",
-        "Kubernetes documentation, ConfigMaps; Kubernetes 1.34, pkg/apis/core/types.go",
-        _data,
-    ),
-    ObjectRule(
-        "applied-size",
-        Severity.ADVISORY,
-        f"an object of more than {APPLIED_BYTES} bytes asks Argo CD for server-side apply",
-        "the annotation with its copy is refused, and nothing after it is applied",
-        "Kubernetes documentation, Declarative Management; Argo CD documentation, Sync Options",
-        _apply_size,
-    ),
-    ObjectRule(
-        "boot-size",
-        Severity.MANDATORY,
-        f"the files of a host's first boot are at most {BOOT_BYTES} bytes",
-        "they go into a Secret with the host's other user data, and no host of the pool boots",
-        "cluster-api 1.13, bootstrap/kubeadm/internal/cloudinit; Kubernetes 1.34, MaxSecretSize",
-        _boot,
-    ),
-    ObjectRule(
-        "containers-per-pod",
-        Severity.ADVISORY,
-        f"a pod has at most {MANY_CONTAINERS} containers",
-        "one of them that is not ready takes all others out",
-        "Kubernetes documentation, Pods",
-        of_pods(_containers),
-    ),
-    SiteRule(
-        "objects-per-site",
-        Severity.MANDATORY,
-        f"a site has at most {OBJECTS} objects, and {PER_HOST} for each host",
-        "a list that was doubled fills etcd, and an up of it takes hours",
-        "Cloudflare, 18 November 2025",
-        _objects,
-    ),
-)
-"""Rules of sizes."""
+RULES: Checks = {
+    "object-size": _too_large,
+    "object-large": _large,
+    "data-size": _data,
+    "applied-size": _apply_size,
+    "boot-size": _boot,
+    "containers-per-pod": of_pods(_containers),
+    "objects-per-site": OfSite(_objects),
+}

@@ -7,15 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from policies.nodes import cluster_of
 from policies.plain import bodies
 from policies.pods import Container, Pod, items, mapping, of_containers, pods
-from policies.rule import Found, Object, ObjectRule, Rule, Severity, SiteRule
-from policies.rules import pod_host, pod_rights
+from policies.rule import Checks, Found, Object, OfSite
 from policies.rules.access import BINDINGS
-from policies.rules.pod_rights import HARDENING, STANDARDS
 from schemas.kubernetes.pod_security import ENFORCE, LEVELS
 
-SERVICE_ACCOUNTS = "Kubernetes documentation, Configure Service Accounts for Pods"
-GOOD_PRACTICE = "Kubernetes documentation, RBAC Good Practices"
-ADMISSION = "Kubernetes documentation, Pod Security Admission"
 Account = tuple[str, str, str]
 """Cluster, namespace and name of a ServiceAccount."""
 
@@ -96,42 +91,9 @@ def _read_only(_: Pod, each: Container) -> Iterator[Found]:
         )
 
 
-RULES: tuple[Rule, ...] = (
-    *pod_rights.RULES,
-    *pod_host.RULES,
-    SiteRule(
-        "service-account-token",
-        Severity.MANDATORY,
-        "a pod has a token of the API server only where a binding gives its account rights",
-        "an attacker in a container could use it, with all rights that the account has or gets "
-        "later",
-        f"{HARDENING}; {SERVICE_ACCOUNTS}",
-        _token,
-        alike=True,
-    ),
-    ObjectRule(
-        "default-service-account",
-        Severity.MANDATORY,
-        "no rights are given to the account default, or to all accounts",
-        "every pod of the namespace has them, also pods of others",
-        f"{GOOD_PRACTICE}; NSA and CISA, Kubernetes Hardening Guide 1.2, Authentication",
-        _default_account,
-    ),
-    ObjectRule(
-        "namespace-level",
-        Severity.MANDATORY,
-        "every namespace sets the level of Pod Security that the API server enforces in it",
-        "without it the API server accepts any pod, also one that takes over its host",
-        f"{ADMISSION}; {STANDARDS}",
-        _namespace,
-    ),
-    ObjectRule(
-        "read-only-root-filesystem",
-        Severity.ADVISORY,
-        "a container does not write to its own file system",
-        "an attacker in a container could change its programs",
-        f"{HARDENING}, immutable container file systems",
-        of_containers(_read_only),
-    ),
-)
-"""Rules of a pod's security."""
+RULES: Checks = {
+    "service-account-token": OfSite(_token, alike=True),
+    "default-service-account": _default_account,
+    "namespace-level": _namespace,
+    "read-only-root-filesystem": of_containers(_read_only),
+}

@@ -74,8 +74,8 @@ def _likeness(host: HostVerdict) -> tuple[object, ...]:
         -host.impact.rank,
         *limits,
         host.rest.rank,
-        host.reasons[:1] if vague else (),
-        host.pool,
+        # Hosts of several pools may share one number.
+        (host.reasons[:1], "") if vague else ((), host.pool),
     )
 
 
@@ -90,14 +90,22 @@ def _host_row(site: SitePreview, alike: Sequence[HostVerdict], room: Room) -> Ro
     number = f"{len(alike):,} of {in_pool:,}"
     if first.at_most is not None:
         number = f"{_host_count(alike):,} of {len(alike):,}"
-        names = (*names, f"; {which(_host_count(alike), len(alike))}{_others(alike)}")
-    pool: Phrase = (value(first.pool),) if first.pool else ()
+        names = (
+            *names,
+            f"; {which(_host_count(alike), len(alike))}{_others(alike)}{_in_all(first)}",
+        )
+    pool = few(tuple(dict.fromkeys(host.pool for host in alike if host.pool)))
     return Row((what, (number,), pool, names), first.impact)
 
 
 def _host_count(alike: Sequence[HostVerdict]) -> int:
     limit = alike[0].at_most
     return len(alike) if limit is None else min(limit, len(alike))
+
+
+def _in_all(first: HostVerdict) -> str:
+    """How many hosts are concerned with those to which another of the alternatives happens."""
+    return "" if first.together is None else f"; {first.together:,} at most with the alternatives"
 
 
 def _others(alike: Sequence[HostVerdict]) -> str:
@@ -122,10 +130,11 @@ def _names(alike: Sequence[HostVerdict]) -> Names:
     first = alike[0]
     title: Phrase = (strong(first.impact), f", {count(len(alike), 'host')}")
     if first.impact is not Impact.NONE and first.pool:
-        title = (*title, " of pool ", value(first.pool))
+        pools = tuple(dict.fromkeys(host.pool for host in alike))
+        title = (*title, " of pool " if len(pools) == 1 else " of pools ", *few(pools))
     if first.at_most is not None:
         said = which(_host_count(alike), len(alike))
-        vague = f": {_host_count(alike):,} of them, {said}{_others(alike)}"
+        vague = f": {_host_count(alike):,} of them, {said}{_others(alike)}{_in_all(first)}"
         title = (*title, vague)
     return Names(title, tuple(value(host.host).text for host in alike), first.impact)
 

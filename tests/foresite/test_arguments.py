@@ -103,6 +103,7 @@ def test_the_version_is_that_of_the_project(capsys: pytest.CaptureFixture[str]) 
         ("check --format zzz", "there is no zzz; write one of text, json, github, sarif"),
         ("explain lab-1 a b", "there is no place for b; leave it out"),
         ("preview --zzz --exit-cod --faill-on x", "did you mean --fail-on?"),
+        ("new osaka-1 --lkie lab-1", "required: --like; there is no option --lkie; did you mean"),
         ("--rooot=x check", "there is no option --rooot; did you mean --root?"),
         ("comment --pull x --repository a/b --file f", "invalid int value: 'x'"),
     ],
@@ -264,3 +265,14 @@ def test_bash_completes_a_site() -> None:
         ["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["lab-1"]
+
+
+def test_a_check_imports_nothing_of_completion_and_of_other_formats() -> None:
+    code = (
+        "import sys; from foresite.cli import main; main(['check', 'lab-1']); "
+        "print([m for m in sys.modules if m.startswith(('argcomplete', 'foresite.annot'))])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"

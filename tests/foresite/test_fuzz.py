@@ -31,79 +31,21 @@ _anywhere = settings(
 )
 
 HOSTILE = st.one_of(
-    st.sampled_from(
-        [
-            None,
-            True,
-            False,
-            0,
-            -1,
-            2**31,
-            2**63 - 1,
-            -(2**63),
-            2**64,
-            1.5,
-            float("inf"),
-            float("nan"),
-            "",
-            " ",
-            "TODO",
-            "null",
-            "~",
-            "0110",
-            "1e9",
-            "999999999Ti",
-            "50m",
-            "0",
-            "-1",
-            "1_000",
-            "127.0.0.1",
-            "0.0.0.0/0",
-            "169.254.0.0/16",
-            "fd00::1",
-            "999.999.999.999",
-            "a..b",
-            "a" * 300,
-            "http://[::1",
-            "http://:80",
-            "https://a:99999999/",
-            "http://{{bad",
-            "http://u:p@h/%zz",
-            "ssh-ed25519 AAAA",
-            "ssh-rsa " + "A" * 2000,
-            "../../etc/passwd",
-            "/dev/zero",
-            "\u202e",
-            "\x7f",
-            "\ud7ff\uffff",
-            "é" * 64,
-            "$(id)",
-            "{{ .x }}",
-            "%s%n",
-            "a,b",
-            "a\nb",
-            "a\r",
-            "(" * 200,
-            "[" * 200,
-            [],
-            {},
-            [[]],
-            [{}],
-            {"": 1},
-            {"a": {"b": {"c": []}}},
-            ["x"] * 200,
-            {"name": "x"},
-        ]
-    ),
+    st.sampled_from([
+        None, True, False, 0, -1, 2**31, 2**63 - 1, -(2**63), 2**64, 1.5, float("inf"),
+        float("nan"), "", " ", "TODO", "null", "~", "0110", "1e9", "999999999Ti", "50m", "0", "-1",
+        "1_000", "127.0.0.1", "0.0.0.0/0", "169.254.0.0/16", "fd00::1", "999.999.999.999", "a..b",
+        "a" * 300, "http://[::1", "http://:80", "https://a:99999999/", "http://{{bad",
+        "http://u:p@h/%zz", "ssh-ed25519 AAAA", "ssh-rsa " + "A" * 2000, "../../etc/passwd",
+        "/dev/zero", "\u202e", "\x7f", "\ud7ff\uffff", "é" * 64, "$(id)", "{{ .x }}", "%s%n",
+        "a,b", "a\nb", "a\r", "(" * 200, "[" * 200, [], {}, [[]], [{}], {"": 1},
+        {"a": {"b": {"c": []}}}, ["x"] * 200, {"name": "x"},
+    ]),
     st.text(max_size=20),
     st.integers(),
-    st.recursive(
-        st.none() | st.text(max_size=5), lambda kids: st.lists(kids, max_size=3), max_leaves=5
-    ),
-)
-KEYS = st.sampled_from(
-    ["name", "site", "vlan", "ipv6", "password", "<<", "[key]", "", "0", "\u202e"]
-)
+    st.recursive(st.none() | st.text(max_size=5), lambda kids: st.lists(kids, max_size=3)),
+)  # fmt: skip
+KEYS = ("name", "site", "vlan", "ipv6", "password", "<<", "[key]", "", "0", "\u202e")
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -131,9 +73,9 @@ def judge(*arguments: str) -> None:
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The path of each value in plain data."""
     found = [path] if path else []
-    items = value.items() if isinstance(value, dict) else ()
-    items = enumerate(value) if isinstance(value, list) else items
-    for key, item in items:
+    pairs = list(value.items()) if isinstance(value, dict) else []
+    pairs += enumerate(value) if isinstance(value, list) else []
+    for key, item in pairs:
         found += places(item, (*path, key))
     return found
 
@@ -159,36 +101,16 @@ def site_texts(draw: st.DrawFn) -> tuple[str, str]:
         path = draw(st.sampled_from(places(data)))
         holder = path[:-1]
         if draw(st.booleans()) and isinstance(path[-1], str):
-            put(data, (*holder, draw(KEYS)), draw(HOSTILE))
+            put(data, (*holder, draw(st.sampled_from(KEYS))), draw(HOSTILE))
         else:
             put(data, path, draw(HOSTILE))
     return name, spliced(draw, yaml.safe_dump(data, allow_unicode=True, sort_keys=False))
 
 
 PIECES = (
-    "",
-    "&a ",
-    "*a ",
-    "!!python/object:x ",
-    "\t",
-    "---\n",
-    "...\n",
-    "%YAML 1.1\n",
-    "- ",
-    ": ",
-    "[",
-    "{",
-    '"',
-    "'",
-    "|\n",
-    "#",
-    "? ",
-    "<<: ",
-    "\0",
-    "\ufeff",
-    "0x",
-    "\r",
-)
+    "", "&a ", "*a ", "!!python/object:x ", "\t", "---\n", "...\n", "%YAML 1.1\n", "- ", ": ", "[",
+    "{", '"', "'", "|\n", "#", "? ", "<<: ", "\0", "\ufeff", "0x", "\r",
+)  # fmt: skip
 
 
 def spliced(draw: st.DrawFn, text: str) -> str:
@@ -222,34 +144,11 @@ def test_thousands_of_site_files_are_judged(tmp_path: Path, site: tuple[str, str
 # --- host lists -----------------------------------------------------------------------------------
 
 HOSTS = (FOLDER / "base/sites/kyoto-1.hosts.csv").read_text("utf-8")
-CELLS = st.one_of(
-    st.sampled_from(
-        [
-            "",
-            " ",
-            '"',
-            '""',
-            "\t",
-            ";",
-            "#",
-            "admin:pw@10.40.0.16",
-            "fd00::1",
-            "255.255.255.255",
-            "0.0.0.0",
-            "10.40.0.011",
-            "ff:ff:ff:ff:ff:ff",
-            "00:00:00:00:00:00",
-            "A" * 100,
-            "\u202e",
-            "=cmd()",
-            "\0",
-            "\r",
-            "123e4567-e89b-12d3-a456-426614174000",
-            "x" * 5_000,
-        ]
-    ),
-    st.text(max_size=10),
-)
+CELLS = st.text(max_size=10) | st.sampled_from([
+    "", " ", '"', '""', "\t", ";", "#", "admin:pw@10.40.0.16", "fd00::1", "255.255.255.255",
+    "0.0.0.0", "10.40.0.011", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00", "A" * 100, "\u202e",
+    "=cmd()", "\0", "\r", "123e4567-e89b-12d3-a456-426614174000", "x" * 5_000,
+])  # fmt: skip
 
 
 @st.composite
@@ -285,37 +184,23 @@ def test_thousands_of_host_lists_are_judged(tmp_path: Path, text: str) -> None:
 
 # --- events ---------------------------------------------------------------------------------------
 
+FIELDS = ("pull_request", "body", "merge_group", "head_commit", "message", "workflow_run", "x")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda kids: (
-        st.lists(kids, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["pull_request", "body", "merge_group", "head_commit", "message", "x"]),
-            kids,
-            max_size=3,
-        )
+        st.lists(kids, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), kids, max_size=3)
     ),
     max_leaves=8,
 )
 EVENTS = st.one_of(
-    st.dictionaries(st.sampled_from(["pull_request", "merge_group", "workflow_run"]), JSON).map(
-        lambda event: json.dumps(event).encode()
-    ),
+    st.dictionaries(st.sampled_from(FIELDS), JSON).map(lambda event: json.dumps(event).encode()),
     JSON.map(lambda value: json.dumps(value).encode()),
     st.binary(max_size=40),
-    st.sampled_from(
-        [
-            b"[" * 100_000,
-            b'{"a":' * 100_000,
-            b"9" * 5_000,
-            b'"\\ud800"',
-            b"\xef\xbb\xbf{}",
-            b"{}" + b"\0",
-            b"-" * 10,
-            b'{"pull_request":{"body":"\\ud800"}}',
-        ]
-    ),
-)
+    st.sampled_from([
+        b"[" * 100_000, b'{"a":' * 100_000, b"9" * 5_000, b'"\\ud800"', b"\xef\xbb\xbf{}", b"{}\0",
+        b'{"pull_request":{"body":"\\ud800"}}',
+    ]),
+)  # fmt: skip
 
 
 def read_event(folder: Path, data: bytes) -> None:

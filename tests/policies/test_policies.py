@@ -4,13 +4,15 @@ import datetime
 import functools
 import re
 from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies import Object, Severity, SiteRule, Violation, reference
+from policies import Object, Severity, SiteRule, Violation, reference, rules
 from policies.exceptions import exemptions, ours
 from policies.judge import findings, judge
 from policies.rules import DOMAINS, RULES
@@ -49,6 +51,13 @@ def test_the_names_of_rules_are_different() -> None:
     names = [rule.name for rule in RULES]
     assert sorted(set(names)) == sorted(names)
     assert all(DOMAINS.values()), "a domain has no rule"
+
+
+def test_every_rule_has_one_check_and_every_check_its_rule() -> None:
+    folder = Path(rules.__file__).parent
+    modules = [import_module(f"policies.rules.{path.stem}") for path in folder.glob("[!_]*.py")]
+    checks = [name for module in modules for name in module.RULES]
+    assert sorted(checks) == sorted(rule.name for rule in RULES)
 
 
 @pytest.mark.parametrize("site", SITES)

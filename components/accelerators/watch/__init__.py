@@ -1,9 +1,9 @@
 """The scrapes, alerts and panels of single accelerators."""
 
 from components.accelerators.watch.alerts import rules
-from components.accelerators.watch.dashboard import cards
+from components.accelerators.watch.dashboard import board
 from components.accelerators.watch.exporters import DCGM, scrapes
-from components.making.watch import Board, Group, Watched
+from components.making.watch import Group, Watched
 from schemas.facts.site import Site
 
 
@@ -11,5 +11,5 @@ def watch(site: Site) -> Watched:
     """The data from which monitoring renders single accelerators."""
     found = scrapes(site)
     dcgm = any(each.exporter == DCGM for each in found)
-    boards = [Board("nodes", "", "", tuple(cards(site)))] if dcgm else []
+    boards = [board(site)] if dcgm else []
     return Watched(found, [Group("devices", rules(site, dcgm=dcgm), place=2)], boards)

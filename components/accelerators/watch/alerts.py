@@ -10,6 +10,7 @@ that the first one is seen); dcgm-exporter 4.5.3-4.8.2, etc/default-counters.csv
 from components.accelerators.watch.exporters import DCGM
 from components.making.faults import DETECTOR
 from components.making.promql import ALLOCATABLE, EXPECTED, OUT, of, recent
+from components.making.told import Told
 from components.making.watch import Alert
 from schemas.facts.site import Site
 from schemas.model.remediation import Xids
@@ -19,9 +20,7 @@ DEVICE = "max by (node, gpu, UUID, pci_bus_id)"
 """Labels that identify a device, whichever pod of the exporter reports it."""
 SHOWN = "1h"
 """How long an error that happens once is shown."""
-DESCRIPTION = (
-    "NVIDIA's driver reported an error of the GPU that no program causes. The alert lasts an hour."
-)
+TOLD = Told(__file__)
 
 
 def rules(site: Site, *, dcgm: bool) -> list[Alert]:
@@ -37,24 +36,16 @@ def rules(site: Site, *, dcgm: bool) -> list[Alert]:
 
 
 def _missing() -> Alert:
-    return Alert(
-        "AcceleratorsMissing",
-        f"{EXPECTED} - {ALLOCATABLE} > 0 unless on (node) {OUT}",
-        "30m",
-        "{{ $labels.node }} offers {{ $value }} accelerators fewer than it has",
-        "By its hardware profile the node has more accelerators of its model than its "
-        "device plugin offers, and nothing marks the node as faulty.",
-    )
+    values = {"expected": EXPECTED, "allocatable": ALLOCATABLE, "out": OUT}
+    return TOLD.alert("AcceleratorsMissing", **values)
 
 
 def _xid(site: Site) -> Alert:
     counted = of(site, DETECTOR, "problem_counter", 'reason=~"Xid[0-9]+"')
-    return Alert(
+    return TOLD.alert(
         "AcceleratorXid",
-        f"sum by (node, reason) (increase({counted}[{SHOWN}])) > 0",
-        "0m",
-        "{{ $labels.node }}: an accelerator reported {{ $labels.reason }}",
-        DESCRIPTION,
+        expr=f"sum by (node, reason) (increase({counted}[{SHOWN}])) > 0",
+        what="an accelerator reported {{ $labels.reason }}",
     )
 
 
@@ -66,24 +57,13 @@ def _last_xid(site: Site) -> Alert:
     now = f"{DEVICE} ({recent(last)})"
     then = f"{DEVICE} (last_over_time({last}[1h] offset {SHOWN}))"
     any_of = " or ".join(f"{now} == {number}" for number in numbers)
-    return Alert(
+    return TOLD.alert(
         "AcceleratorXid",
-        f"({any_of}) unless ({now} == {then})",
-        "0m",
-        "{{ $labels.node }}: accelerator {{ $labels.gpu }} ({{ $labels.UUID }}) reported XID "
-        "{{ $value }}",
-        DESCRIPTION,
+        expr=f"({any_of}) unless ({now} == {then})",
+        what="accelerator {{ $labels.gpu }} ({{ $labels.UUID }}) reported XID {{ $value }}",
     )
 
 
 def _memory_wear(site: Site) -> Alert:
     failed = recent(of(site, DCGM, "DCGM_FI_DEV_ROW_REMAP_FAILURE"))
-    return Alert(
-        "AcceleratorMemoryWornOut",
-        f"{DEVICE} ({failed}) > 0",
-        "15m",
-        "{{ $labels.node }}: accelerator {{ $labels.gpu }} ({{ $labels.UUID }}) has no spare rows "
-        "of memory left",
-        "The GPU could not remap a bad row of its memory. It will go on reporting "
-        "errors: replace it.",
-    )
+    return TOLD.alert("AcceleratorMemoryWornOut", device=DEVICE, failed=failed)

@@ -22,7 +22,8 @@ from components.making.promql import (
     resource_label,
     state,
 )
-from components.making.watch import Alert, Severity, record
+from components.making.told import Told
+from components.making.watch import Alert, record
 from components.monitoring.alerts.nodes import KNOWN, REINSTALLED, least
 from schemas.facts.feature_gates import uses_dra
 from schemas.facts.site import Site
@@ -30,6 +31,7 @@ from schemas.model.site_file import Pool
 
 REQUESTED = "foresite:accelerators_requested:namespace"
 """Accelerators of a namespace's pods that are placed and have not ended, by ``model``."""
+TOLD = Told(__file__)
 
 
 def rules(site: Site) -> list[Json | Alert]:
@@ -115,14 +117,11 @@ def _missing_devices(site: Site, model: str) -> Alert:
     before = f"max_over_time(foresite:accelerators_allocatable:sum{own}[{KNOWN}]) > 0"
     known = answers_recently(site, Exporter.KUBE_STATE_METRICS)
     planned = all(least(site, pool) < 1 for pool in site.pools_with(model))
-    return Alert(
+    return TOLD.alert(
         "AcceleratorsGone",
-        f"(sum({there}) or vector(0)) == 0 and on () {known} == 1 and on () ({before})",
-        REINSTALLED if planned else "15m",
-        f"No {model} is left on any node",
-        "No node that is ready offers an accelerator of this model any more, so no job that asks "
-        "for one starts. A device plugin or a driver that fails everywhere at once, or all nodes "
-        "of its pools are gone.",
-        Severity.CRITICAL,
-        {"model": model},
+        model=model,
+        there=there,
+        known=known,
+        before=before,
+        lasts=REINSTALLED if planned else "15m",
     )

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 
 from components.making.manifest import Json
 from components.making.promql import NODES, Exporter, of, one_of, recent, state
+from components.making.told import Told
 from components.making.watch import Alert, record
 from components.monitoring.alerts.nodes import join_node
 from schemas.facts.site import Site
@@ -23,6 +24,7 @@ CULPRIT = (
     "{{ range query (printf `topk(1, " + WRITES + "{node=%q})` $labels.node) }}"
     "; {{ .Labels.namespace }}/{{ .Labels.pod }} writes most{{ end }}"
 )
+TOLD = Told(__file__)
 
 
 def rules(site: Site, limits: Thresholds) -> list[Json | Alert]:
@@ -33,23 +35,13 @@ def rules(site: Site, limits: Thresholds) -> list[Json | Alert]:
     return [
         record("node_disk_used:ratio", _used_share(site)),
         record("pod_disk_writes:rate1h", _writes(site)),
-        Alert(
+        TOLD.alert(
             "NodeDiskUsed",
-            f"100 * {recent(USED)} > {limits.disk_used_percent}",
-            "30m",
-            "{{ $labels.node }}: {{ $labels.mountpoint }} is {{ $value | printf `%.0f` }} % full"
-            + CULPRIT,
-            f"More than {limits.disk_used_percent} % of the file system is used. Near its limits "
-            "the kubelet deletes images and evicts pods.",
+            used=recent(USED),
+            percent=limits.disk_used_percent,
+            culprit=CULPRIT,
         ),
-        Alert(
-            "NodeDiskPressure",
-            f"max by (node) ({pressure}) == 1",
-            "5m",
-            "{{ $labels.node }} evicts pods, as its disk is full" + CULPRIT,
-            "The kubelet reports DiskPressure: no new pod comes, and those that use most are "
-            "evicted.",
-        ),
+        TOLD.alert("NodeDiskPressure", pressure=pressure, culprit=CULPRIT),
     ]
 
 

@@ -23,7 +23,8 @@ from components.making.promql import (
     recent,
     state,
 )
-from components.making.watch import Alert, Severity, record
+from components.making.told import Told
+from components.making.watch import Alert, record
 from schemas.facts.quotas import machines_out
 from schemas.facts.site import Site
 from schemas.model.remediation import Reboot
@@ -39,6 +40,7 @@ SETTLED_HOURS = 4
 """Without a new Node for so long, no rollout or repair of a pool goes on."""
 REPLACE_SECONDS = 3600
 """Seconds that Cluster API may take to delete the Machine of a failed node."""
+TOLD = Told(__file__)
 
 
 def rules(site: Site) -> list[Json | Alert]:
@@ -77,13 +79,7 @@ def _loop(site: Site) -> Alert:
     hours, most = reboot.window_hours, max(2, reboot.attempts)
     created = f"max by (node) ({state(site, 'kube_node_created')})"
     fresh = f"(time() - {created} < bool {hours * HOUR})"
-    return Alert(
-        "NodeRebootLoop",
-        f"resets({UPTIME}[{hours}h]) - on (node) {fresh} >= {most}",
-        "0m",
-        "{{ $labels.node }} was rebooted {{ $value }} times",
-        f"That is within {hours} hours. Its installation does not count.",
-    )
+    return TOLD.alert("NodeRebootLoop", uptime=UPTIME, hours=hours, fresh=fresh, most=most)
 
 
 def _stays_out(site: Site, pool: Pool) -> Alert:
@@ -91,14 +87,12 @@ def _stays_out(site: Site, pool: Pool) -> Alert:
     tries = (check.reboot_retries + 1) * check.reboot_timeout_seconds
     seconds = check.unhealthy_timeout_seconds
     seconds += tries if check.remedy is Remedy.REBOOT else REPLACE_SECONDS
-    return Alert(
+    return TOLD.alert(
         "NodeStaysOut",
-        f'{NODES}{{pool="{pool.name}"}} and on (node) {ready(site)} == 0',
-        minutes(ceil(seconds / 60)),
-        "{{ $labels.node }} is not ready, and Cluster API does not help",
-        "It has not been ready for longer than the health check of its pool waits and tries: its "
-        "remediation goes on in vain, or too many machines are unhealthy for it to begin.",
-        labels={"pool": pool.name},
+        pool=pool.name,
+        there=f'{NODES}{{pool="{pool.name}"}}',
+        ready=ready(site),
+        lasts=minutes(ceil(seconds / 60)),
     )
 
 
@@ -126,31 +120,28 @@ def _down(site: Site, pool: Pool) -> Alert:
     """Half of a pool is more than planned work takes; a pool that planned work may empty is down
     when it is empty for longer than that."""
     half, left = ceil(site.replicas(pool) / 2), least(site, pool)
-    floor = max(1, min(half, left))
     own = f'{READY}{{pool="{pool.name}"}}'
-    return Alert(
+    return TOLD.alert(
         "PoolDown",
-        f"{recent(own)} < {floor} and max_over_time({own}[{KNOWN}]) >= {floor}",
-        "15m" if left >= 1 else REINSTALLED,
-        f"{{{{ $value }}}} of {site.replicas(pool)} nodes of pool {pool.name} are ready",
-        "No node of the pool is left that works, or less than half of them: a switch, a rack's "
-        "power, the control plane's address, or a change that reached all hosts at once.",
-        Severity.CRITICAL,
-        {"pool": pool.name},
+        pool=pool.name,
+        machines=site.replicas(pool),
+        now=recent(own),
+        own=own,
+        floor=max(1, min(half, left)),
+        known=KNOWN,
+        lasts="15m" if left >= 1 else REINSTALLED,
     )
 
 
 def _too_few(site: Site, pool: Pool) -> Alert:
     """Fewer nodes than planned work leaves."""
     own = f'{READY}{{pool="{pool.name}"}}'
-    return Alert(
+    return TOLD.alert(
         "PoolTooSmall",
-        f"{recent(own)} < {least(site, pool)}",
-        "30m",
-        f"Only {{{{ $value }}}} nodes of pool {pool.name} are ready",
-        f"Of {site.replicas(pool)} machines {least(site, pool)} are there during any planned "
-        "rollout.",
-        labels={"pool": pool.name},
+        pool=pool.name,
+        machines=site.replicas(pool),
+        now=recent(own),
+        least=least(site, pool),
     )
 
 
@@ -160,12 +151,12 @@ def _missing(site: Site, pool: Pool) -> Alert:
     there = f'{NODES}{{pool="{pool.name}"}}'
     created = f"max by (node) ({state(site, 'kube_node_created')})"
     moves = f"time() - max({created} and on (node) {there}) < {SETTLED_HOURS * HOUR}"
-    return Alert(
+    return TOLD.alert(
         "NodesMissing",
-        f"count({there}) < {site.replicas(pool)} unless on () ({moves})",
-        REINSTALLED,
-        f"Pool {pool.name} has {{{{ $value }}}} nodes of {site.replicas(pool)}",
-        f"The site file asks for more, and no node has joined for {SETTLED_HOURS} hours: a machine "
-        "without a Node, or a host that Cluster API cannot install.",
-        labels={"pool": pool.name},
+        pool=pool.name,
+        machines=site.replicas(pool),
+        there=there,
+        moves=moves,
+        lasts=REINSTALLED,
+        hours=SETTLED_HOURS,
     )

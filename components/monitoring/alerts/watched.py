@@ -7,13 +7,15 @@ Prometheus itself cannot tell that it is gone: something outside the site has to
 from collections.abc import Iterator, Sequence
 
 from components.making.promql import NODES, OUT, UPTIME, Exporter, job, recent, series
-from components.making.watch import Alert, Scrape, Severity
+from components.making.told import Told
+from components.making.watch import Alert, Scrape
 from schemas.facts.site import Site
 
 VITAL = (Exporter.KUBE_STATE_METRICS, Exporter.API_SERVER)
 """Without the first hardly any alert works; without the second nothing does."""
 BY_UP = (Exporter.NODE_EXPORTER, Exporter.KUBELET)
 """The site's own exporters whose loss is no emergency."""
+TOLD = Told(__file__)
 
 
 def rules(site: Site, scrapes: Sequence[Scrape]) -> list[Alert]:
@@ -24,45 +26,26 @@ def rules(site: Site, scrapes: Sequence[Scrape]) -> list[Alert]:
         key=lambda each: (bool(each.always), each.job != each.exporter),
     )
     return [
-        *(_lost_metrics(site, each) for each in VITAL),
-        *(_missing(_answers(job(site, each)), each) for each in BY_UP),
+        *(_absent("WatchLost", _answers(job(site, each)), each) for each in VITAL),
+        *(_absent("ExporterGone", _answers(job(site, each)), each) for each in BY_UP),
         *(
-            _missing(recent(each.always) if each.always else _answers(each.job), each.job)
+            _absent(
+                "ExporterGone",
+                recent(each.always) if each.always else _answers(each.job),
+                each.job,
+            )
             for each in asked
         ),
         *_on_nodes(scrapes),
     ]
 
 
-def _up(site: Site, exporter: Exporter) -> str:
-    return _answers(job(site, exporter))
+def _absent(name: str, sign: str, exporter: str) -> Alert:
+    return TOLD.alert(name, up=sign, exporter=exporter)
 
 
 def _answers(job_name: str) -> str:
     return f"{series('up', job_name)} == 1"
-
-
-def _lost_metrics(site: Site, exporter: Exporter) -> Alert:
-    return Alert(
-        "WatchLost",
-        f"absent({_up(site, exporter)})",
-        "10m",
-        f"Prometheus gets no metrics of {exporter}",
-        "Nearly all other alerts of the site are blind without them.",
-        Severity.CRITICAL,
-        {"exporter": exporter.value},
-    )
-
-
-def _missing(sign: str, exporter: str) -> Alert:
-    return Alert(
-        "ExporterGone",
-        f"absent({sign})",
-        "30m",
-        f"Prometheus gets no metrics of {exporter}",
-        "Alerts that ask for them are silent, whatever happens.",
-        labels={"exporter": str(exporter)},
-    )
 
 
 def _on_nodes(scrapes: Sequence[Scrape]) -> Iterator[Alert]:
@@ -70,11 +53,5 @@ def _on_nodes(scrapes: Sequence[Scrape]) -> Iterator[Alert]:
     known = {Exporter.NODE_EXPORTER.value: UPTIME}
     known |= {each.job: _answers(each.job) for each in scrapes if each.every_node}
     for exporter, there in known.items():
-        yield Alert(
-            "NodeUnwatched",
-            f"{NODES} unless on (node) ({there}) unless on (node) {OUT}",
-            "1h",
-            f"{{{{ $labels.node }}}} is not watched by {exporter}",
-            "The node takes pods, and its faults or disks are not seen.",
-            labels={"exporter": exporter},
-        )
+        values = {"nodes": NODES, "there": there, "out": OUT}
+        yield TOLD.alert("NodeUnwatched", exporter=exporter, **values)

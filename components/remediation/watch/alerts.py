@@ -22,7 +22,8 @@ from components.making.promql import (
     recent,
     state,
 )
-from components.making.watch import Alert, Severity, record
+from components.making.told import Told
+from components.making.watch import Alert, record
 from components.remediation.devicetaints import NAME as DEVICE_TAINTS
 from components.remediation.names import CONTROLLER, TURNS
 from schemas.facts.site import Site
@@ -36,6 +37,7 @@ QUARANTINED = "foresite:node_quarantined:info"
 """1 for each node that repairs did not help."""
 REPAIRS = "foresite:node_repair:info"
 """1 for each node under repair, by ``pool``."""
+TOLD = Told(__file__)
 NOC = f'kind="{RemediatorKind.NODE_OPERATION_CONTROLLER.value}"'
 MEDIK8S = f'kind="{RemediatorKind.MEDIK8S.value}"'
 
@@ -85,13 +87,7 @@ def _unrepaired(site: Site, *, mended: bool) -> Alert:
     if alone:
         fault = Fault.PCIE_LINK_DEGRADED.value
         expr += f' unless {FAULTS}{{fault="{fault}", pool=~"{alone}"}}'
-    return Alert(
-        "NodeFaultUnmended",
-        expr,
-        "15m",
-        "{{ $labels.node }} has {{ $labels.fault }}, which no remediator repairs",
-        "No remediator of its pool repairs this fault, so a person must handle it.",
-    )
+    return TOLD.alert("NodeFaultUnmended", faults=expr)
 
 
 def _crowd(remediation: Remediation, kind: str) -> str:
@@ -122,16 +118,9 @@ def _storms(remediation: Remediation, kinds: set[RemediatorKind]) -> Iterator[Al
     """One for each kind of remediator, as each stops for its own reason."""
     for kind, (chosen, held) in _HELD.items():
         if kind in kinds:
-            yield Alert(
-                "FaultStorm",
-                _crowd(remediation, chosen),
-                "5m",
-                "{{ $value | printf `%.0f` }} % of the nodes of pool {{ $labels.pool }} have a "
-                "fault",
-                f"More than {remediation.max_faulty_percent} % at once is not the fault of hosts: "
-                f"a driver, a check or the network. {held}",
-                Severity.CRITICAL,
-            )
+            percent = remediation.max_faulty_percent
+            crowd = _crowd(remediation, chosen)
+            yield TOLD.alert("FaultStorm", crowd=crowd, percent=percent, held=held)
 
 
 def _silent(site: Site) -> Alert:
@@ -142,14 +131,7 @@ def _silent(site: Site) -> Alert:
     told = f"count by (node) (max by (node, condition) ({known}) == 1)"
     expected = f"{NODES} * on (pool) group_left () {CHECKED}"
     lacks = f"({expected}) - on (node) group_left () ({told} or on (node) {NODES} * 0)"
-    return Alert(
-        "DetectorSilent",
-        f"{lacks} > 0 unless on (node) {OUT}",
-        "30m",
-        "{{ $labels.node }}: {{ $value }} of its fault conditions are not reported",
-        "node-problem-detector has not reported every condition as True or False: it does not "
-        "run there, or a check has no answer.",
-    )
+    return TOLD.alert("DetectorSilent", lacks=lacks, out=OUT)
 
 
 def _taint_series(site: Site, key: str) -> str:
@@ -162,44 +144,38 @@ def _persists(remediation: Remediation, limits: Thresholds, kinds: set[Remediato
     its own; the budget lets one or more go at a time."""
     turns = 2 if RemediatorKind.NODE_OPERATION_CONTROLLER in kinds else 1
     lasts = turns * limits.repair_minutes + ceil(remediation.medik8s.unhealthy_seconds / 60)
-    return Alert(
+    return TOLD.alert(
         "NodeFaultPersists",
-        f"{FAULTS} and on (pool, fault) {REPAIRED} unless on (node) {QUARANTINED}",
-        minutes(lasts),
-        "{{ $labels.node }} still has {{ $labels.fault }}",
-        f"A remediator repairs this fault, and the node has had it for {lasts} minutes: it waits "
-        "for a repair slot, or its repair does not work.",
+        faults=FAULTS,
+        repaired=REPAIRED,
+        quarantined=QUARANTINED,
+        lasts=minutes(lasts),
+        minutes=lasts,
     )
 
 
 def _repairs(site: Site, remediation: Remediation, limits: Thresholds) -> Iterator[Alert]:
-    yield Alert(
+    reboot, slow = remediation.reboot, limits.repair_minutes
+    yield TOLD.alert(
         "NodeQuarantined",
-        f"{QUARANTINED} * on (node) group_left (pool) {NODES}",
-        "1m",
-        "{{ $labels.node }} is out: repairs did not help",
-        f"It was rebooted {remediation.reboot.attempts} times within "
-        f"{remediation.reboot.window_hours} hours or did not come back in time. It stays out "
-        "until a person takes its taint away.",
+        quarantined=QUARANTINED,
+        nodes=NODES,
+        attempts=reboot.attempts,
+        hours=reboot.window_hours,
     )
-    yield Alert(
+    yield TOLD.alert(
         "NodeRepairSlow",
-        f"{REPAIRS} unless on (node) {QUARANTINED}",
-        minutes(limits.repair_minutes),
-        "The repair of {{ $labels.node }} takes more than " + f"{limits.repair_minutes} minutes",
-        "Pods do not leave the node, or the reboot does not happen. The node takes no pods, and "
-        "the budget of the pool is used up meanwhile.",
+        repairs=REPAIRS,
+        quarantined=QUARANTINED,
+        lasts=minutes(slow),
+        minutes=slow,
     )
-    faulty = _taint_series(site, FAULTY_TAINT)
-    mended = f"{FAULTS} and on (pool, fault) {REPAIRED}{{{NOC}}}"
-    yield Alert(
+    yield TOLD.alert(
         "FaultyNodeTakesPods",
-        f"{mended} unless on (node) {faulty} unless on (node) {QUARANTINED} "
-        f"unless on (pool) ({_crowd(remediation, NOC)})",
-        "10m",
-        "{{ $labels.node }} has {{ $labels.fault }} and still takes pods",
-        "A node with a fault that a remediator repairs gets a taint within a minute. The taint is "
-        "missing: the Deployment turns does not work.",
+        mended=f"{FAULTS} and on (pool, fault) {REPAIRED}{{{NOC}}}",
+        faulty=_taint_series(site, FAULTY_TAINT),
+        quarantined=QUARANTINED,
+        crowd=_crowd(remediation, NOC),
     )
 
 
@@ -212,11 +188,4 @@ def _down(site: Site, remediation: Remediation, name: str, then: str) -> Alert:
     where = f'namespace="{remediation.namespace}"'
     known = answers_recently(site, Exporter.KUBE_STATE_METRICS)
     runs = recent(of(site, Exporter.KUBE_STATE_METRICS, metric, where, f'deployment="{name}"'))
-    return Alert(
-        "HealerDown",
-        f"(sum({runs}) or vector(0)) == 0 and on () {known} == 1",
-        "15m",
-        f"{name} does not run: {then}",
-        "No pod of this Deployment has been available for 15 minutes.",
-        labels={"deployment": name},
-    )
+    return TOLD.alert("HealerDown", deployment=name, then=then, runs=runs, known=known)

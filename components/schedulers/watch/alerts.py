@@ -11,13 +11,13 @@ metrics/prometheus/clientgo/leaderelection/metrics.go; pfnet/scheduler-plugins f
 from collections.abc import Iterator
 
 from components.making.promql import READY, Exporter, of, recent, series, state
-from components.making.watch import Alert, Severity
+from components.making.told import Told
+from components.making.watch import Alert
 from components.schedulers.names import SCHEDULER, job, run_here
 from schemas.facts.site import Site
 from schemas.model.scheduling import Backend, KubeScheduler
 
-RESTARTS = 3
-"""In an hour. One can be the plugin's own, for good reason."""
+TOLD = Told(__file__)
 
 
 def rules(site: Site) -> list[Alert]:
@@ -26,42 +26,17 @@ def rules(site: Site) -> list[Alert]:
 
 
 def _scheduler(site: Site, backend: Backend, scheduler: KubeScheduler) -> Iterator[Alert]:
-    name = {"scheduler": backend.name}
-    master = series("leader_election_master_status", job(backend))
-    attempts = series("scheduler_schedule_attempts_total", job(backend))
-    placed = series("scheduler_schedule_attempts_total", job(backend), 'result="scheduled"')
+    name, attempts = backend.name, "scheduler_schedule_attempts_total"
+    leads = recent(series("leader_election_master_status", job(backend)))
+    placed = series(attempts, job(backend), 'result="scheduled"')
     active = series("scheduler_pending_pods", job(backend), 'queue="active"')
-    yield Alert(
-        "SchedulerDown",
-        f"sum({recent(master)}) == 0 or ({_none_available(site, backend)})",
-        "10m",
-        f"No scheduler {backend.name} leads",
-        "No pod of its pools is placed: all its replicas are gone, or none gets the lease.",
-        Severity.CRITICAL,
-        name,
-    )
+    none = _none_available(site, backend)
+    yield TOLD.alert("SchedulerDown", scheduler=name, leads=leads, none_available=none)
     if scheduler.gang:
-        yield Alert(
-            "SchedulerPlacesNothing",
-            f"(sum(increase({placed}[15m])) or vector(0)) == 0 and on () sum({recent(master)}) > 0",
-            "15m",
-            f"The scheduler {backend.name} places no pod, and no canary",
-            "A canary passes through it every minute, so something holds all pods back, and no "
-            "gang is woken: the scheduler hangs, its canary does not run, or none of its nodes "
-            "takes a pod.",
-            Severity.CRITICAL,
-            name,
-        )
-    yield Alert(
-        "SchedulerStuck",
-        f"sum(min_over_time({active}[10m])) > 0 "
-        f"and on () (sum(increase({attempts}[10m])) or vector(0)) == 0",
-        "10m",
-        f"The scheduler {backend.name} tries none of {{{{ $value }}}} pods",
-        "Pods are in its active queue, and it makes no attempt to place one.",
-        labels=name,
-    )
-    yield _restarts(site, backend)
+        yield TOLD.alert("SchedulerPlacesNothing", scheduler=name, leads=leads, placed=placed)
+    tried = series(attempts, job(backend))
+    yield TOLD.alert("SchedulerStuck", scheduler=name, active=active, attempts=tried)
+    yield TOLD.alert("SchedulerRestarts", scheduler=name, restarts=_restarts(site, backend))
 
 
 def _none_available(site: Site, backend: Backend) -> str:
@@ -72,21 +47,12 @@ def _none_available(site: Site, backend: Backend) -> str:
     return f"(sum({runs}) or vector(0)) == 0 and on () sum({recent(READY)}) > 0"
 
 
-def _restarts(site: Site, backend: Backend) -> Alert:
-    """The gang plugin may end its scheduler."""
-    restarts = of(
+def _restarts(site: Site, backend: Backend) -> str:
+    return of(
         site,
         Exporter.KUBE_STATE_METRICS,
         "kube_pod_container_status_restarts_total",
         f'namespace="{site.scheduling.namespace}"',
         f'pod=~"{backend.name}-[a-z0-9]+-[a-z0-9]+"',
         f'container="{SCHEDULER}"',
-    )
-    return Alert(
-        "SchedulerRestarts",
-        f"sum(increase({restarts}[1h])) >= {RESTARTS}",
-        "5m",
-        f"The scheduler {backend.name} restarted {{{{ $value | printf `%.0f` }}}} times in an hour",
-        "Each time the gangs that it held start to wait again.",
-        labels={"scheduler": backend.name},
     )

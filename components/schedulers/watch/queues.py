@@ -21,6 +21,7 @@ from components.making.promql import (
     recent,
     state,
 )
+from components.making.told import Told
 from components.making.watch import Alert, record
 from components.schedulers.names import kinds
 from schemas.facts.off_peak import windows
@@ -35,6 +36,7 @@ ADMITTED = "30m"
 """Time for which an admitted job shows that its queue moves."""
 WARN_DAYS = 14
 DAY = 86400
+TOLD = Told(__file__)
 
 
 def rules(site: Site, limits: Thresholds) -> list[Json | Alert]:
@@ -46,7 +48,7 @@ def rules(site: Site, limits: Thresholds) -> list[Json | Alert]:
     if BackendKind.KUEUE in kinds(site):
         found += _kueue(limits)
     if BackendKind.VOLCANO in kinds(site):
-        found += _volcano(limits)
+        found.append(_volcano(limits))
     if site.scheduling.off_peak:
         found.append(_off_peak(site.scheduling.off_peak))
     return found
@@ -81,15 +83,7 @@ def _long(site: Site, limits: Thresholds) -> Alert:
         by = "team, namespace, model"
     else:
         pods, by = f"{waiting} and {old}", "namespace, model"
-    return Alert(
-        "PodsWait",
-        f"count by ({by}) ({pods})",
-        "10m",
-        "{{ $value }} pods of namespace {{ $labels.namespace }} wait for {{ $labels.model }}",
-        f"They have waited for more than {limits.queue_minutes} minutes, and no limit holds them "
-        "back, even counted together: the accelerators that their team is guaranteed are not "
-        "available.",
-    )
+    return TOLD.alert("PodsWait", by=by, pods=pods, minutes=limits.queue_minutes)
 
 
 def _gangs(site: Site, limits: Thresholds) -> Iterator[Alert]:
@@ -105,61 +99,27 @@ def _gangs(site: Site, limits: Thresholds) -> Iterator[Alert]:
             f"unless on (namespace, pod) {tried}"
         )
         old = _older(site, limits.gang_minutes)
-        yield Alert(
-            "GangWaits",
-            f"count by (namespace) (({never}) and on (namespace, pod) ({old}))",
-            "5m",
-            "{{ $value }} pods of gangs in namespace {{ $labels.namespace }} were never tried",
-            f"Pods of {backend.name} wait at the gate of the gang plugin for more than "
-            f"{limits.gang_minutes} minutes: a gang lacks a pod, its pods disagree about its "
-            "size, or nothing wakes it.",
-            labels={"scheduler": backend.name},
-        )
+        minutes_old = {"old": old, "minutes": limits.gang_minutes}
+        yield TOLD.alert("GangWaits", never=never, scheduler=backend.name, **minutes_old)
 
 
 def _kueue(limits: Thresholds) -> Iterator[Alert]:
-    active = recent('kueue_pending_workloads{status="active"}')
-    pending = f"max by (cluster_queue) ({active})"
-    admitted = f"increase(kueue_admitted_workloads_total[{ADMITTED}])"
-    yield Alert(
+    yield TOLD.alert(
         "KueueQueueStuck",
-        f"{pending} > 0 unless on (cluster_queue) (sum by (cluster_queue) ({admitted}) > 0)",
-        minutes(limits.queue_minutes),
-        "Kueue admits none of {{ $value }} jobs of queue {{ $labels.cluster_queue }}",
-        f"Jobs were in the queue for {limits.queue_minutes} minutes, and none was admitted.",
+        active=recent('kueue_pending_workloads{status="active"}'),
+        admitted=ADMITTED,
+        lasts=minutes(limits.queue_minutes),
+        minutes=limits.queue_minutes,
     )
     status = recent('kueue_cluster_queue_status{status="active"}')
-    yield Alert(
-        "KueueQueueInactive",
-        f"max by (cluster_queue) ({status}) == 0",
-        "15m",
-        "Kueue's queue {{ $labels.cluster_queue }} is not active",
-        "No job of the team starts: a flavour or an admission check that the queue names is "
-        "missing, or somebody stopped it.",
-    )
+    yield TOLD.alert("KueueQueueInactive", status=status)
 
 
-def _volcano(limits: Thresholds) -> Iterator[Alert]:
-    """The metric names a job without its namespace, and does not say why it waits."""
-    waits = "max by (job_id) (last_over_time(volcano_unschedule_task_count[5m]))"
-    yield Alert(
-        "VolcanoJobWaits",
-        f"{waits} > 0",
-        minutes(limits.queue_minutes),
-        "Job {{ $labels.job_id }} waits for {{ $value }} more places",
-        f"Volcano has not placed the whole job for {limits.queue_minutes} minutes: its queue is at "
-        "its limit, and the job waits rightly, or places are lacking. Jobs of one name in several "
-        "namespaces look like one.",
-    )
+def _volcano(limits: Thresholds) -> Alert:
+    waited = limits.queue_minutes
+    return TOLD.alert("VolcanoJobWaits", lasts=minutes(waited), minutes=waited)
 
 
 def _off_peak(off_peak: OffPeak) -> Alert:
-    end = int(windows(off_peak)[-1].end.timestamp())
-    return Alert(
-        "OffPeakEnds",
-        f"(vector({end}) - time()) / {DAY} < {WARN_DAYS}",
-        "0m",
-        "The off-peak days of the site end in {{ $value | printf `%.0f` }} days",
-        f"After {off_peak.last_day} the usual limits hold at all hours, until "
-        "scheduling.off_peak.last_day is a later day.",
-    )
+    end, last_day = int(windows(off_peak)[-1].end.timestamp()), off_peak.last_day
+    return TOLD.alert("OffPeakEnds", end=end, day=DAY, warn_days=WARN_DAYS, last_day=last_day)

@@ -15,13 +15,13 @@ from policies.exceptions import Exemption, exemptions, ours
 from policies.judge import findings
 from policies.pods import Pod, pods
 from policies.rule import Object, Violation
-from policies.rules import pod_host, pod_rights
+from policies.rules import RULES, pod_host, pod_rights
 from tests.golden import every_site, objects
 
 pytestmark = pytest.mark.controlplane
 Json = dict[str, Any]
 SITES = sorted(every_site())
-STANDARD = (*pod_rights.RULES, *pod_host.RULES)
+STANDARD = [rule for rule in RULES if rule.name in {*pod_rights.RULES, *pod_host.RULES}]
 REASONS = {
     "privilege-escalation": "allowPrivilegeEscalation != false",
     "capabilities-dropped": "unrestricted capabilities",

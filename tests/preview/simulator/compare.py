@@ -22,6 +22,8 @@ FOR_EVER = re.compile(r"for ever|forever|do not come back|waits? (for|until)|wit
 Report = Mapping[str, Any]
 Ways = tuple[Mapping[str, str], ...]
 """Outcomes by host of one play, in all ways to say them."""
+Pods = tuple[set[str], set[str]]
+"""Hosts of one play on which pods restart, and on which they may."""
 Group = tuple[str, str, int | None, str, int | None]
 """Pool, impact, at most so many, the rest, at most so many of the rest."""
 UNSEEN = ("reboot", "drain", "unknown")
@@ -61,13 +63,12 @@ def groups(report: Report, zones: Mapping[str, str]) -> list[tuple[Group, list[s
 def compare_hosts(
     report: Report,
     plays: Sequence[Ways],
-    pods: Sequence[set[str]],
+    pods: Sequence[Pods],
     zones: Mapping[str, str],
     stops: bool,
 ) -> Iterator[str]:
-    """The verdicts of hosts; ``pods`` are the hosts of each play on which pods restart, ``stops``
-    is true where a MachineDeployment is refused: whether its hosts are installed again is then
-    not the controllers' matter."""
+    """The verdicts of hosts. ``stops`` is true where a MachineDeployment is refused: whether its
+    hosts are installed again is then not the controllers' matter."""
     yield from _compare_limits(report, plays)
     kinds = {LOST: KINDS[LOST]} if stops else KINDS
     for key, hosts in groups(report, zones):
@@ -109,7 +110,7 @@ def _compare_group(
     key: Group,
     hosts: Sequence[str],
     plays: Sequence[Ways],
-    pods: Sequence[set[str]],
+    pods: Sequence[Pods],
     kinds: Mapping[tuple[str, ...], str],
 ) -> Iterator[str]:
     said, surely_said = _said(key, hosts, False), _said(key, hosts, True)
@@ -125,11 +126,11 @@ def _compare_group(
             yield f"WIDE: {min(map(max, seen))} to {perhaps} {kind}, and all are said"
     changed = [
         min(sum(name in restarting or way[name] != "none" for name in hosts) for way in ways)
-        for ways, restarting in zip(plays, pods, strict=True)
+        for ways, (restarting, _) in zip(plays, pods, strict=True)
     ]
     if max(changed) > sum(said.values()):
         yield f"UNSAFE: {max(changed)} change, and {sum(said.values())} are said"
-    restarts = max(sum(name in each for name in hosts) for each in pods)
+    restarts = max(sum(name in each for name in hosts) for _, each in pods)
     if said["pod restart"] > restarts:
         yield f"WIDE: pods of {restarts} restart, and {said['pod restart']} are said"
 
@@ -150,7 +151,7 @@ def compare_plans(report: Report, plays: Sequence[Play], control: str) -> Iterat
     for name in sorted(plays[0].figures):
         all_of = [each.figures[name] for each in plays]
         plan = said.pop(control if name.startswith(KCP) else name, None)
-        rolls = any(each.down and each.up for each in all_of)
+        rolls = any(each.down > each.dead and each.up for each in all_of)
         if not rolls or not all_of[0].first or not all_of[0].target:
             continue
         if plan is None:
@@ -179,7 +180,7 @@ def compare_capacity(
 ) -> Iterator[str]:
     """What is out at worst, and what is left, of each model; the preview adds the worst moments of
     all pools up, so it may say more than one moment of a play."""
-    if any(each["impact"] in UNSEEN for each in report["hosts"]):
+    if any({each["impact"], each["rest"]} & set(UNSEEN) for each in report["hosts"]):
         return
     for each in report["capacity"]:
         mine = {name for name, model in models.items() if model == each["model"]}

@@ -18,7 +18,8 @@ WIPE, INSTALL, INSPECT = (4, 7), (4, 7), (3, 5)
 class Chance:
     """What upstream leaves to chance or to names that nobody knows yet.
 
-    ``first`` are hosts that are taken before others, so that few plays reach the extremes.
+    The ``special`` hosts are taken before all others or after them, so that few plays reach the
+    extremes; ``prompt`` is false where objects are deleted only when all else rests.
     """
 
     def __init__(self, seed: int, special: set[str]) -> None:
@@ -26,6 +27,7 @@ class Chance:
         signs = [1 if seed >> bit & 1 else -1 for bit in range(3)] if seed < 8 else [0, 0, 0]
         self.filled, self.deleted, self.chosen = signs
         self.special = special
+        self.prompt = seed % 3 > 0
 
     def rank(self, sign: int, host: Host | None) -> tuple[int, float]:
         special = host is not None and host.name in self.special

@@ -40,30 +40,28 @@ def _parsed(text: str) -> list[Body]:
     return [each for each in yaml.load_all(text, yaml.CSafeLoader) if each]
 
 
-def restarting(base: Bodies, head: Bodies) -> list[Body]:
-    """DaemonSets, as they were, whose pods are replaced."""
-    after = daemon_sets(head)
-    return [
+def restarts(base: Bodies, head: Bodies) -> tuple[set[str], set[str]]:
+    """Hosts on which a pod restarts, if they are nodes; and those on which one may, as a DaemonSet
+    comes or goes."""
+    before, after = daemon_sets(base), daemon_sets(head)
+    changed = [
         each
-        for name, each in daemon_sets(base).items()
+        for name, each in before.items()
         if name in after
         and after[name]["spec"]["template"] != each["spec"]["template"]
         and after[name]["spec"].get("updateStrategy", {}).get("type") != "OnDelete"
     ]
-
-
-def restarts(base: Bodies, head: Bodies) -> set[str]:
-    """Hosts on which such a pod restarts, if they are nodes."""
-    changed = restarting(base, head)
-    pools = {body["metadata"]["labels"]["foresite.dev/pool"] for body in bare_metal(base).values()}
-    hit = {
-        pool: any(_runs_on(each, *_node(base, pool)) for each in changed) for pool in pools
-    } if changed else dict.fromkeys(pools, False)  # fmt: skip
-    return {
-        name
+    pools = {
+        name: body["metadata"]["labels"]["foresite.dev/pool"]
         for name, body in bare_metal(base).items()
-        if hit[body["metadata"]["labels"]["foresite.dev/pool"]]
     }
+    hit = {
+        pool
+        for pool in set(pools.values())
+        if changed and any(_runs_on(each, *_node(base, pool)) for each in changed)
+    }
+    surely = {name for name, pool in pools.items() if pool in hit}
+    return surely, surely if before.keys() == after.keys() else set(pools)
 
 
 def _node(objects: Bodies, pool: str) -> tuple[dict[str, str], list[Body]]:

@@ -100,7 +100,7 @@ def _play(base: Bodies, head: Bodies, seed: int) -> Play:
     found.figures = {
         name: Figures(first[name], targets.get(name, 0), least=first[name]) for name in names
     }
-    changed, step = True, 0
+    changed, removed, step = True, False, 0
     while changed:
         changed = tick(world)
         for wanted in world.deployments.values():
@@ -108,9 +108,10 @@ def _play(base: Bodies, head: Bodies, seed: int) -> Play:
         changed |= sync(world, chance)
         changed |= control(world, chance)
         changed |= associate(world, chance, chance.chosen)
-        if step == 1:
+        if not removed and (step == 1 if chance.prompt else not changed):
             _remove(world, base, head, chance)
-        changed |= step < 2
+            removed = changed = True
+        changed |= not step
         _measure(world, found)
         step += 1
         assert step < MOST_STEPS, "the controllers never rest"
@@ -158,7 +159,8 @@ def _apply(world: World, base: Bodies, head: Bodies, refused: set[str], chance: 
 
 
 def _remove(world: World, base: Bodies, head: Bodies, chance: Chance) -> None:
-    """What an ``up`` deletes, after it has created and changed everything else. The Machines of a
+    """What an ``up`` deletes, after it has created and changed everything else: at once, or when
+    a person has allowed it. The Machines of a
     MachineDeployment go at once; a Machine whose BareMetalHost goes stays, and its host is wiped
     (baremetal-operator host_state_machine.go checkInitiateDelete)."""
     for name in world.deployments.keys() - deployments(head).keys():

@@ -116,18 +116,24 @@ class Bench:
         old = {name: renamed(old, new).get(pool, pool) for name, pool in old.items()}
         zones = change.base.single_zones() | change.head.single_zones()
         hosts = [(each.hosts, compare.settled(each, old, new, zones)) for each in plays]
-        pods = restarts(before, after)
+        surely, perhaps = restarts(before, after)
         if said is None:
             seen = {
                 name for each, _ in hosts for name, outcome in each.items() if outcome != "none"
             }
-            seen |= pods
+            seen |= surely
             return [f"UNSAFE: {sorted(seen)} change, and nothing is said"] if seen else []
         (control,) = (each["name"] for each in change.head.pools if "role" in each)
         stops = bool(refused_deployments(before, after))
         models = change.head.models() | change.base.models()
         return [
-            *compare.compare_hosts(said, hosts, [each.ran & pods for each in plays], zones, stops),
+            *compare.compare_hosts(
+                said,
+                hosts,
+                [(each.ran & surely, each.ran & perhaps) for each in plays],
+                zones,
+                stops,
+            ),
             *compare.compare_counts(said, hosts),
             *compare.compare_plans(said, plays, control),
             *compare.compare_capacity(said, plays, models),

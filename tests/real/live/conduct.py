@@ -25,7 +25,7 @@ QUIET_SECONDS = 4.0
 """After a change is done, nothing more may move for so long."""
 LEAST_SECONDS = 5.0
 """How long a change is watched that moves nothing."""
-STUCK_SECONDS = 25.0
+STUCK_SECONDS = 40.0
 """Nothing has moved for so long, and it is not done: it is stuck. The longest pause that the
 managers make is 15 s (after a failed preflight check of a MachineSet)."""
 LIMIT_SECONDS = 600.0

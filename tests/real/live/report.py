@@ -58,7 +58,7 @@ METHOD = """\
   skipped.
 
 A change is *done* when the MachineSets are as asked and nothing has moved for 4 s, and *stuck* when
-they are not and nothing has moved for 25 s.
+they are not and nothing has moved for 40 s.
 """
 
 NOT_TRIED = """\

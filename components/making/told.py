@@ -1,0 +1,61 @@
+"""Alerts and dashboards that are data: a TOML file beside the module that has their values.
+
+``alerts.py`` has ``alerts.toml``. There ``<name>`` stands for a value that the module gives, and
+``<rate>`` for the time over which dashboards see counters.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from components.making.manifest import Json
+from components.making.promql import RATE
+from components.making.watch import Alert, Board, Panel, Query, Severity
+
+_PLACE = re.compile(r"<([a-z_]+)>")
+
+
+class Told:
+    """The data of a module, which says its ``__file__``. A name that the data does not have, and a
+    value that they ask for and do not get, is a KeyError."""
+
+    def __init__(self, module: str) -> None:
+        self._path = Path(module).with_suffix(".toml")
+
+    def alert(self, name: str, /, **values: object) -> Alert:
+        """An alert: its fields are those of a rule of Prometheus, with its annotations."""
+        said = _filled(self._said[name], values)
+        severity = Severity(said.get("severity", Severity.WARNING))
+        texts = (said["expr"], said["for"], said["summary"], said["description"])
+        return Alert(name, *texts, severity, said.get("labels", {}))
+
+    def panels(self, name: str, /, **values: object) -> list[Panel]:
+        """The panels of one name, from left to right: what is not said is as in Panel."""
+        return [_panel(_filled(each, values)) for each in self._said[name]]
+
+    def board(self, panels: Iterable[Panel]) -> Board:
+        """The dashboard with these panels."""
+        return Board(**self._said["board"], panels=tuple(panels))
+
+    @cached_property
+    def _said(self) -> Json:
+        return tomllib.loads(self._path.read_text("utf-8"))
+
+
+def _panel(said: Json) -> Panel:
+    queries = tuple(Query(*each) for each in said["queries"])
+    return Panel(**{**said, "queries": queries})
+
+
+def _filled(said: Any, values: Mapping[str, object]) -> Any:
+    """Data with each value in its place."""
+    if isinstance(said, str):
+        return _PLACE.sub(lambda found: str({"rate": RATE, **values}[found[1]]), said)
+    if isinstance(said, Mapping):
+        return {key: _filled(each, values) for key, each in said.items()}
+    if isinstance(said, list):
+        return [_filled(each, values) for each in said]
+    return said
