@@ -301,8 +301,9 @@ def _decommissioned(repository: Repository) -> Preview:
 
 
 def test_a_comment_that_is_cut_says_it_too(repository: Repository) -> None:
-    file = "sites/tokyo-1.yaml"
-    repository.write(file, repository.text(file) + ENDS)
+    for name in ("tokyo-1", "tsukuba-1"):
+        file = f"sites/{name}.yaml"
+        repository.write(file, repository.text(file) + ENDS)
     said = comment(repository.preview(), limit=8_000)
     assert len(said.encode()) <= 8_000
     assert "Left out here" in said

@@ -182,23 +182,34 @@ def test_another_order_of_items_without_a_key_is_a_change(wrapped: Any, items: A
 
 
 def test_items_without_a_key_are_paired_where_most_of_them_is_alike() -> None:
-    first = {"path": "/a", "owner": "root", "permissions": "0644", "content": "x"}
-    second = {**first, "path": "/b"}
-    edited = {**first, "content": "y"}
-    other = {"path": "/c", "content": "z"}
-    at = "spec.template.spec.files"
+    first = {"name": "/a", "gecos": "root", "shell": "0644", "sudo": "x"}
+    second = {**first, "name": "/b"}
+    edited = {**first, "sudo": "y"}
+    other = {"name": "/c", "sudo": "z"}
+    at = "spec.template.spec.users"
     cases = [
-        ([first, second], [edited, second], {f"{at}[0].content": ("x", "y")}),
+        ([first, second], [edited, second], {f"{at}[0].sudo": ("x", "y")}),
         ([first, second], [first, other, second], {f"{at}[1]": (ABSENT, other)}),
         (
             [first, second],
             [edited, other, second],
-            {f"{at}[0].content": ("x", "y"), f"{at}[1]": (ABSENT, other)},
+            {f"{at}[0].sudo": ("x", "y"), f"{at}[1]": (ABSENT, other)},
         ),
         ([first], [other, second], {f"{at}[0]": (first, other), f"{at}[1]": (ABSENT, second)}),
     ]
     for before, after, changed in cases:
-        assert differences(kubeadm(files=before), kubeadm(files=after)) == changed
+        assert differences(kubeadm(users=before), kubeadm(users=after)) == changed
+
+
+def test_files_are_told_apart_by_their_paths() -> None:
+    """Of two files with one path the order counts, and so does the index."""
+    one, other = {"path": "/a", "content": "x"}, {"path": "/b", "content": "x"}
+    at = "spec.template.spec.files"
+    edited = {**other, "content": "y"}
+    found = differences(kubeadm(files=[one, other]), kubeadm(files=[edited, one]))
+    assert found == {f"{at}[/b].content": ("x", "y")}
+    found = differences(kubeadm(files=[one, one]), kubeadm(files=[one, {**one, "content": "y"}]))
+    assert found == {f"{at}[1].content": ("x", "y")}
 
 
 def test_very_long_lists_are_compared_item_by_item() -> None:
