@@ -58,6 +58,13 @@ def _differing(now: Mapping[Name, Manifest], change: Change, other: Any) -> set[
     return {name for name in now if name not in then or then[name].body != now[name].body}
 
 
+def other_values(value: Any) -> Iterator[Any]:
+    """Values like ``value`` but different, likeliest to fit first."""
+    yield from _choices(value)
+    if isinstance(value, str) and not isinstance(value, Enum):
+        yield from _other_texts(value)
+
+
 def _choices(value: Any) -> list[Any]:
     """Values like ``value`` but different: all of a few, or a near and a far one."""
     if isinstance(value, Enum):

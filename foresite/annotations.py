@@ -5,12 +5,12 @@ results and 10 MB in a file ("SARIF support for code scanning"). What is over is
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from foresite.command import version
-from schemas.model.problem import Problem
+from schemas.model.problem import Problem, number_of
 
 ANNOTATIONS = 10
 RESULTS = 5000
@@ -48,7 +48,7 @@ def as_workflow_commands(notes: Sequence[Note]) -> Iterator[str]:
             said = ",".join(f"{key}={_property(value)}" for key, value in where.items())
             yield f"::{command} {said}::{_data(each.text)}"
         if shown is not found:
-            more = f"{len(found) - len(shown)} more are not shown here; run foresite check"
+            more = f"{_number(found) - len(shown)} more are not shown here; run foresite check"
             yield f"::{command} title=foresite check::{more}"
 
 
@@ -62,7 +62,7 @@ def _property(text: str) -> str:
 
 def as_sarif(notes: Sequence[Note]) -> str:
     """The findings as SARIF 2.1.0."""
-    shown = notes[:RESULTS]
+    shown = [each for each in notes if each.problem.stands_for == 1][:RESULTS]
     rules = {each.rule: each.problem for each in reversed(shown)}
     numbers = {rule: number for number, rule in enumerate(sorted(rules))}
     driver = {
@@ -71,8 +71,8 @@ def as_sarif(notes: Sequence[Note]) -> str:
         "rules": [_rule(rule, rules[rule]) for rule in numbers],
     }
     invocation: dict[str, Any] = {"executionSuccessful": True}
-    if len(notes) > len(shown):
-        text = f"{len(shown)} of {len(notes)} findings are in this file; run foresite check"
+    if _number(notes) > len(shown):
+        text = f"{len(shown)} of {_number(notes)} findings are in this file; run foresite check"
         said = {"level": "warning", "message": {"text": text}}
         invocation["toolExecutionNotifications"] = [said]
     run = {
@@ -110,6 +110,10 @@ def _result(note: Note, number: int) -> dict[str, Any]:
         "message": {"text": note.text},
         "locations": [location],
     }
+
+
+def _number(notes: Iterable[Note]) -> int:
+    return number_of(each.problem for each in notes)
 
 
 def _cut(text: str) -> str:

@@ -7,7 +7,7 @@ what only another command uses.
 import argparse
 import textwrap
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -50,13 +50,22 @@ class _Parser(argparse.ArgumentParser):
     character that was typed."""
 
     lenient = False
+    _typed: Sequence[str] = ()
 
     def error(self, message: str) -> NoReturn:
-        """End with the usage and what is wrong."""
+        """End with the usage and what is wrong; what is missing may only be misspelt."""
+        if message.startswith("the following arguments are required"):
+            known = tuple(self._option_string_actions)
+            for word in self._typed:
+                if word.startswith("--") and not any(
+                    each.startswith(word.partition("=")[0]) for each in known
+                ):
+                    message += "; " + "; ".join(self._unknown(word)[1:])
         super().error(shorten(mask_command(message), 400))
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """What was typed; a lenient command finds words that are no argument in ``unknown``."""
+        self._typed = args or ()
         found, unknown = super().parse_known_args(args, namespace)
         # What stands behind an unknown option is its value.
         unknown = [each for each in unknown if each.startswith("-")] or unknown

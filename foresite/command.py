@@ -50,6 +50,11 @@ def few(things: Sequence[object], shown: int) -> str:
     return ", ".join(map(str, things[:shown])) + more
 
 
+def no_site(root: Path) -> str:
+    """The complaint where a command has no site to work on."""
+    return f"there is no site in {root / 'sites'}; write one: foresite new"
+
+
 def repository(options: argparse.Namespace) -> Path:
     """The repository that a command works on: the nearest folder upwards with sites/."""
     start = Path(os.path.realpath(options.root or Path.cwd()))  # a link to itself is no folder

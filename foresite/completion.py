@@ -5,11 +5,13 @@ argcomplete speaks with the shell; it runs the command line up to the word at th
 
 import argparse
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import argcomplete
 from argcomplete.completers import FilesCompleter
 
+from components.training.request import Template
 from foresite.command import UsageError, repository
 from schemas.facts.site import Site
 from schemas.load import load_site, site_names
@@ -36,25 +38,20 @@ def _complete(
     if what is None:
         # Other words (a team, an image, a commit) are not to be taken for files.
         return FilesCompleter()(prefix) if action.metavar in ("FILE", "DIR") else ()
+    if what == "templates":
+        return [each.value for each in Template]
     try:
-        found = list(_OFFERS[what](parsed_args, prefix))
+        root = repository(parsed_args)
+        found = (
+            site_names(root) if what == "sites" else list(_paths(root, parsed_args.site, prefix))
+        )
     except (UsageError, UnknownPathError):
         return ()
     return [each for each in found if each.isprintable()]
 
 
-def _sites(options: argparse.Namespace, _: str) -> Iterable[str]:
-    return site_names(repository(options))
-
-
-def _templates(*_: Any) -> Iterable[str]:
-    from components.training.request import Template
-
-    return [each.value for each in Template]
-
-
-def _paths(options: argparse.Namespace, prefix: str) -> Iterator[str]:
-    loaded = load_site(repository(options), options.site)
+def _paths(root: Path, site: str, prefix: str) -> Iterator[str]:
+    loaded = load_site(root, site)
     if loaded.site is None or loaded.document is None:
         return
     mark = "[" if prefix.rfind("[") > prefix.rfind("]") else "."
@@ -80,7 +77,4 @@ def _steps(site: Site, document: Document, path: str) -> Iterable[tuple[str, Any
         return [(f"[{key}]" if "." in key else key, each) for key, each in value.items()]
     more: dict[str, Any] = {"hosts": hosts} if value is site.file else {}
     more |= dict.fromkeys(COMPUTED) if isinstance(value, Pool) else {}
-    return [*(value or ()), *more.items()]
-
-
-_OFFERS = {"sites": _sites, "templates": _templates, "paths": _paths}
+    return [*value, *more.items()] if isinstance(value, Model) else []

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 from urllib.parse import quote
 
-from preview.result import Forge
+from preview.forge import Forge
 from preview.states.snapshot import Snapshot
 
 _PROJECT = re.compile(

@@ -7,6 +7,7 @@ urllib would send the token along.
 import http.client
 import json
 import os
+import re
 import time
 import urllib.error
 import urllib.request
@@ -17,7 +18,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
+from schemas.kubernetes.forms import HOST
 from schemas.kubernetes.masking import shorten
+from schemas.reading.bounded import parse_json, read_regular
 
 T = TypeVar("T")
 API = "https://api.github.com"
@@ -27,7 +30,7 @@ _LONGEST = 60.0
 _SECONDS = 30.0
 _PAGES = 100
 _PAGE = 100
-_MAX_ANSWER = 16 * 1024 * 1024
+MAX_ANSWER = 16 * 1024 * 1024
 _HINTS = {
     401: "GITHUB_TOKEN is not valid any more",
     403: "the job needs permissions: pull-requests: write",
@@ -104,7 +107,7 @@ class GitHub:
         what = f"{method} {path.partition('?')[0]}"
         try:
             with urllib.request.build_opener(_NoRedirect).open(request, timeout=_SECONDS) as answer:
-                return json.loads(answer.read(_MAX_ANSWER)), answer.headers
+                return parse_json(answer.read(MAX_ANSWER)), answer.headers
         except urllib.error.HTTPError as error:
             with error:
                 raise _refusal(error, what) from None
@@ -125,7 +128,7 @@ def _refusal(error: urllib.error.HTTPError, what: str) -> Exception:
 
 def _message(error: urllib.error.HTTPError) -> str:
     try:
-        return str(json.loads(error.read(_MAX_ANSWER))["message"])
+        return str(parse_json(error.read(MAX_ANSWER))["message"])
     except (OSError, ValueError, KeyError, TypeError):
         return str(error.reason)
 
@@ -137,8 +140,14 @@ def connect(api: str, repository: str) -> GitHub:
         raise GitHubError("GITHUB_TOKEN is not set; give the step env: GITHUB_TOKEN")
     if not (token.isascii() and token.isprintable()):
         raise GitHubError("GITHUB_TOKEN is no token")  # what it is instead is not shown
-    parts = urlsplit(api)
+    try:
+        parts = urlsplit(api)
+        _ = parts.port  # a number that is no port is found only when it is asked for
+    except ValueError as error:
+        raise GitHubError(f"--api {shorten(api)}: {error}") from None
     loopback = parts.hostname in ("127.0.0.1", "localhost")
+    if not re.fullmatch(HOST, parts.hostname or "") or "@" in parts.netloc:
+        raise GitHubError("--api: write https:// and the server's name in ASCII, without a user")
     if parts.scheme != "https" and not (parts.scheme == "http" and loopback):
         raise GitHubError(f"--api {shorten(api)}: a token goes over https only")
     owner, _, name = repository.partition("/")
@@ -151,9 +160,9 @@ def connect(api: str, repository: str) -> GitHub:
 def read_event(path: Path) -> dict[str, Any]:
     """The event that started a workflow, from ``$GITHUB_EVENT_PATH``. Raises GitHubError."""
     try:
-        event = json.loads(path.read_bytes())
-    except ValueError:
-        raise GitHubError(f"{path} is no event: it is no JSON") from None
+        event = parse_json(read_regular(path, MAX_ANSWER))
+    except ValueError as error:
+        raise GitHubError(f"{path} is no event: it is no JSON ({error})") from None
     if not isinstance(event, dict):
         raise GitHubError(f"{path} is no event: it is no map")
     return event

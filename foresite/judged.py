@@ -9,11 +9,13 @@ import datetime
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
-from components.making.manifest import Manifest
+from components.making.manifest import Manifest, Spot
+from components.making.validation import Placed
 from foresite.command import UsageError
-from foresite.origin import Spot, origin
+from foresite.origin import Origin, Origins
 from policies import Object, Severity, Violation
 from policies.day import DayError, today
 from policies.exceptions import Exemption, exemptions
@@ -27,8 +29,8 @@ from schemas.model.nearest import nearest
 from schemas.model.problem import Problem
 from schemas.reading.typed_document import place
 
-PLACED = 20
-"""Violations whose value in the site file is looked for; more are shown at the file as a whole."""
+_REPORT = "no field of the site's files leads to it: report it as a fault of Foresite"
+_EXCEPT = ", or except the object in policies.exceptions"
 
 Key = tuple[str, str, str, str, str]
 
@@ -69,7 +71,7 @@ class Judged(NamedTuple):
     ones, each with its spot, and of advisory ones, and the faults of the site's own policies."""
 
     rules: int
-    refused: list[tuple[Spot, Problem]]
+    refused: list[Placed]
     advised: list[Advice]
     others: list[Problem | Wrong]
 
@@ -94,7 +96,7 @@ def judge_site(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
     granted = exemptions((each.model_dump() for each in policies.exceptions), own=True)
     rules = (*RULES, *own.rules)
     found = judge(every, _today(), granted, rules)
-    refused: list[tuple[Spot, Problem]] = []
+    refused: list[Placed] = []
     advised: list[Advice] = []
     for violation in found.violations:
         spot = _spot(violation, spots)
@@ -110,24 +112,30 @@ def judge_site(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
     return Judged(len(rules), refused, advised, others)
 
 
-def place_problems(loaded: Loaded, found: Judged) -> list[Problem]:
-    """The problems, each at the value that it comes from where that can be told."""
+def place_problems(
+    loaded: Loaded, refused: Iterable[Placed], found: Judged, root: Path
+) -> list[Problem]:
+    """The problems of a site's objects, first those of the schemas: each at the field of the site's
+    files that it comes from, where that can be told, with what to write there."""
     if loaded.site is None or loaded.document is None:
         raise ValueError(f"{loaded.name} was not read")
     others = (
         each if isinstance(each, Problem) else place(loaded.document, *each)
         for each in found.others
     )
-    return [*_locate(loaded, found.refused), *others]
+    origins = Origins(loaded, root)
+    placed = [_locate(problem, origins.find(spot)) for spot, problem in (*refused, *found.refused)]
+    return [*placed, *others]
 
 
-def _locate(loaded: Loaded, found: Sequence[tuple[Spot, Problem]]) -> Iterator[Problem]:
-    for number, (spot, problem) in enumerate(found):
-        at = origin(loaded, spot) if number < PLACED else None
-        if at is None:
-            yield problem
-        else:
-            yield replace(problem, **at._asdict())
+def _locate(problem: Problem, origin: Origin | None) -> Problem:
+    """The problem where it comes from, with a fix that can be carried out there."""
+    if origin is None:
+        more = _EXCEPT if problem.code is Code.POLICY_VIOLATED else ""
+        return replace(problem, fix=f"{problem.fix}; {_REPORT}{more}")
+    how = "the object is there for" if origin.whole else "the value comes from"
+    fix = f"{problem.fix}; {how} {origin.field}" if origin.field else problem.fix
+    return replace(problem, file=origin.file, line=origin.line, column=origin.column, fix=fix)
 
 
 def _today() -> datetime.date:

@@ -13,6 +13,7 @@ from components.effects.vocabulary import Name
 from components.making.manifest import Manifest, Target
 from components.site import objects_by_name
 from schemas.load import load
+from schemas.reading.bounded import parse_json
 
 Objects = Mapping[Name, Manifest]
 
@@ -34,7 +35,7 @@ def parse(text: str) -> dict[str, Objects]:
     """The objects that ``lines`` wrote: those of each site without problems. Raises ValueError."""
     found: dict[str, Objects] = {}
     for line in text.splitlines():
-        said = json.loads(line)
+        said = parse_json(line)
         if said["objects"] is not None:
             found[said["site"]] = dict(map(_object, said["objects"]))
     return found

@@ -10,27 +10,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from components.effects.vocabulary import Action, Effect, Impact, Ledger, ObjectChange, PoolPlan
+from components.machines.installation import Installation
 from components.object_cache.effects.consequences import Consequence
 from components.object_cache.effects.moved import CacheMove
+from preview.forge import NO_FORGE, Forge
+from preview.packing import pack, unpack
 from schemas.model.problem import Problem
-
-
-class Forge(NamedTuple):
-    """The web pages of the files of both sides: the address before a path, empty if unknown."""
-
-    base: str = ""
-    head: str = ""
-
-    def link(self, file: str, line: int, gone: bool = False) -> str:
-        """The page of a line, on the earlier side where what stood there is gone."""
-        start = self.base if gone else self.head
-        return f"{start}{quote(file)}{f'#L{line}' if line else ''}" if start else ""
-
-
-NO_FORGE = Forge()
 
 
 class Cause(NamedTuple):
@@ -139,28 +126,6 @@ class Growth(NamedTuple):
         return self.more + len(self.swollen)
 
 
-AT_ONCE = 20
-"""Hosts that the Bare Metal Operator installs at a time, over all pools of its cluster.
-Source: BMO v0.13.2, pkg/provisioner/ironic/ironic.go, PROVISIONING_LIMIT."""
-
-
-class Installation(NamedTuple):
-    """The first installation of a pool (in a zone, where zones are kept apart).
-
-    It ``begins`` so many hours after the change is applied, and takes ``hours``. ``accelerators``
-    are all of its machines' and of one ``model``, empty for none.
-    """
-
-    pool: str
-    zone: str
-    machines: int
-    begins: float
-    hours: float
-    model: str
-    accelerators: int
-    control_plane: bool
-
-
 class State(StrEnum):
     """The state of a site between the two sides."""
 
@@ -236,40 +201,13 @@ class SitePreview:
         """What to write so that none of those machines is refused; empty where none is."""
         return next((r.effect.way for r in self.reasons if r.effect.waits and r.effect.way), "")
 
-    def actions(self) -> dict[str, Counter[Action]]:
-        """Objects by component and by what becomes of them."""
-        found: dict[str, Counter[Action]] = {}
-        for each in self.objects:
-            found.setdefault(each.change.component, Counter())[each.action] += 1
-        return found
-
     def __getstate__(self) -> dict[str, Any]:
         """The fields as another process sends them."""
-        return {name: _pack(value) for name, value in vars(self).items()}
+        return {name: pack(value) for name, value in vars(self).items()}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         """Take the fields that another process sent."""
-        vars(self).update((name, _unpack(value)) for name, value in state.items())
-
-
-class _Columns(NamedTuple):
-    """Many named tuples of one kind, field by field: so pickle calls nothing for each of them."""
-
-    kind: type[Any]
-    columns: tuple[Any, ...]
-
-
-def _pack(value: Any) -> Any:
-    kinds = set(map(type, value)) if type(value) is tuple else set()
-    if len(kinds) != 1 or not hasattr(kind := kinds.pop(), "_fields"):
-        return value
-    return _Columns(kind, tuple(map(_pack, zip(*value, strict=True))))
-
-
-def _unpack(value: Any) -> Any:
-    if not isinstance(value, _Columns):
-        return value
-    return tuple(map(value.kind._make, zip(*map(_unpack, value.columns), strict=True)))
+        vars(self).update((name, unpack(value)) for name, value in state.items())
 
 
 def count_hosts(hosts: Iterable[HostVerdict]) -> dict[Impact, int]:

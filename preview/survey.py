@@ -5,7 +5,7 @@ is asked.
 """
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,7 +35,7 @@ from preview.verdict.judge import judge
 from schemas.facts.site import Site
 from schemas.load import Loaded, load
 from schemas.model.codes import Code
-from schemas.model.problem import Problem
+from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
 from schemas.reading.catalogue import SHOWN, installed_files
 from schemas.reading.site_files import has_site
 from schemas.reading.tree import Tree
@@ -103,7 +103,7 @@ def survey(
         base=before.label,
         head=after.label,
         sites_total=len(site_names(after)),
-        entries=group_sites([site for site in sites if site is not None]),
+        entries=group_sites(list(_bound_problems(site for site in sites if site is not None))),
         code_changed=() if maker else tuple(code),
         nodes={name: (len(seen.nodes), seen.when) for name, seen in nodes.items() if name in names},
     )
@@ -175,6 +175,15 @@ def _load(folder: Tree, name: str, among: frozenset[str]) -> Loaded | None:
     return load(folder, [name], among)[name] if there else None
 
 
+def _bound_problems(sites: Iterable[SitePreview]) -> Iterator[SitePreview]:
+    """The sites, with as many problems as one person reads; each that has any keeps one."""
+    room = MAX_PROBLEMS
+    for site in sites:
+        kept = first_problems(site.problems, most=max(1, room))
+        room -= len(kept)
+        yield replace(site, problems=tuple(kept)) if kept else site
+
+
 def _earlier(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Problems that the change mends: what is there now is not known."""
     return tuple(replace(each, message=f"before the change: {each.message}") for each in problems)
@@ -200,7 +209,8 @@ def _refusals(change: SiteChange) -> tuple[Problem, ...]:
     for each in change.changes.values():
         if each.after is not None:
             objects.setdefault(each.component, []).append(each.after)
-    return tuple(object_problems(source.site_of(change.after), objects))
+    found = object_problems(source.site_of(change.after), objects)
+    return tuple(problem for _, problem in found)
 
 
 def _side(side: Input | None, made: Mapping[str, Objects] | None) -> Side | None:

@@ -15,8 +15,8 @@ Styled = tuple[str, str]
 
 NARROWEST = 40
 """Columns that are used, also of a terminal that has fewer."""
-LEAST = 8
-"""Columns that a column of a table keeps; fewer hold no word."""
+LEAST = 6
+"""Columns that a column of a table keeps while that is possible; fewer hold no word."""
 GAP = 2
 """Columns between those of a table."""
 HANG = 4
@@ -26,7 +26,7 @@ _PARTS = re.compile(r"\s+|\S+")
 
 def terminal_width() -> int | None:
     """The columns of the terminal that is written to (or COLUMNS); None where it is none."""
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():  # None where it is closed
         return None
     return max(NARROWEST, shutil.get_terminal_size().columns)
 
@@ -54,7 +54,7 @@ def wrap(pieces: Iterable[Styled], room: int | None) -> list[list[Styled]]:
             lines[-1].append((" ", ""))
             used += 1
         for text, style in word:
-            for part in _cut(text, room, room - used):
+            for part in cut(text, room, room - used):
                 if used + size(part) > room:
                     lines.append([])
                     used = 0
@@ -77,8 +77,8 @@ def _words(pieces: Iterable[Styled]) -> Iterable[list[Styled]]:
         yield word
 
 
-def _cut(text: str, room: int, first: int) -> Iterable[str]:
-    """A word in parts that fit: the first one into what is left of a line."""
+def cut(text: str, room: int, first: int) -> Iterable[str]:
+    """A text in parts of at most ``room`` columns, the first one of at most ``first``."""
     left = first if size(text) > room else room
     part, used = "", 0
     for character in text:
@@ -96,6 +96,9 @@ def fold(text: str, width: int | None) -> str:
 
 def _fold(lines: Iterable[str], width: int) -> Iterable[str]:
     for line in lines:
+        if size(line) <= width:
+            yield line
+            continue
         indent = len(line) - len(line.lstrip(" "))
         first, *rest = wrap([(line[indent:], "")], width - indent - HANG)
         yield " " * indent + "".join(part for part, _ in first)
@@ -104,12 +107,14 @@ def _fold(lines: Iterable[str], width: int) -> Iterable[str]:
 
 def fit_columns(widths: Sequence[int], least: Sequence[int], room: int | None) -> list[int]:
     """Widths of a table's columns that fit into ``room``: the widest ones give way first, none
-    below its ``least`` width."""
+    below its ``least`` width as long as another can."""
     found = list(widths)
     excess = 0 if room is None else sum(found) + GAP * (len(found) - 1) - room
-    for _ in range(excess):
-        able = [n for n, width in enumerate(found) if width > max(LEAST, least[n])]
-        if not able:
-            break
-        found[max(able, key=found.__getitem__)] -= 1
+    for floors in ([max(LEAST, each) for each in least], [1] * len(found)):
+        while excess > 0:
+            able = [n for n, width in enumerate(found) if width > floors[n]]
+            if not able:
+                break
+            found[max(able, key=found.__getitem__)] -= 1
+            excess -= 1
     return found

@@ -13,7 +13,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
-from schemas.model.problem import Problem
+from schemas.model.problem import Problem, first_problems
 from schemas.model.release import Release
 from schemas.model.site_file import SiteFile
 from schemas.reading.catalogue import (
@@ -56,6 +56,9 @@ __all__ = [
     "site_names",
 ]
 
+
+MAX_FINDINGS = 500
+"""Findings of a site that are placed in its files, as placing takes time; others are counted."""
 
 # Both states of a repository have most files alike. What is kept here is never changed.
 _yaml, _host_list = lru_cache(maxsize=4)(read_yaml), lru_cache(maxsize=4)(read_hosts)
@@ -173,8 +176,8 @@ def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
     hardware, models = hardware_catalogue(catalogue), accelerator_catalogue(catalogue)
     if document is None:
         cells = [each for each in between if isinstance(each.place, HostCell)]
-        problems += _locate(cells, document, files)
-        return Loaded(files.name, None, tuple(merge_literals(problems)), None)
+        problems += _locate(cells[:MAX_FINDINGS], document, files)
+        return Loaded(files.name, None, tuple(first_problems(merge_literals(problems))), None)
     file, more = _typed(SiteFile, document)
     problems += more
     findings = list(between)
@@ -188,9 +191,10 @@ def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
         # A part that could not be had leaves a hole, as a value that is wrong does.
         holes = bool(problems or findings) or isinstance(site.by_pool, Hole)
         findings += site_findings(site, holes=holes)
-    problems += _locate(findings, document, files)
+    unshown = max(0, len(findings) - MAX_FINDINGS)
+    problems += _locate(findings[:MAX_FINDINGS], document, files)
     found = merge_literals(problems)
-    wrong = tuple(each for each in found if not each.code.hint)
+    wrong = tuple(first_problems([each for each in found if not each.code.hint], unshown))
     hints = tuple(each for each in found if each.code.hint)
     faulty = site if wrong and not holes else None
     return Loaded(files.name, None if wrong else site, wrong, document, hints, faulty)

@@ -108,7 +108,7 @@ def restart(
         return
     mine = {name: fit for name, fit in hosts.items() if fit is not Fit.NO}
     groups = [_Share.of(site, group, mine) for group in site.side.fleet.groups]
-    count = sum(share.count for share in groups)
+    count = sum(share.nodes for share in groups)
     if not mine or count == 0 or limit == 0:
         there = "but there are none" if mine else "but on no host of the site"
         yield found._replace(impact=Impact.NONE, why=f"{why}; {there}")
@@ -122,7 +122,7 @@ def restart(
         for share in groups:
             if share.hosts and not share.sure:
                 unsure = f"; {OUTSIDE}" if share.unsure else ""
-                yield found._replace(why=why + unsure, hosts=share.hosts, at_most=share.count)
+                yield found._replace(why=why + unsure, hosts=share.hosts, at_most=share.nodes)
 
 
 class _Share(NamedTuple):
@@ -130,7 +130,7 @@ class _Share(NamedTuple):
     and after; ``unsure`` where labels outside Git decide."""
 
     hosts: tuple[str, ...]
-    count: int
+    nodes: int
     unsure: bool
 
     @classmethod
@@ -145,7 +145,7 @@ class _Share(NamedTuple):
     @property
     def sure(self) -> bool:
         """True if the pod runs on each of the hosts."""
-        return not self.unsure and self.count == len(self.hosts)
+        return not self.unsure and self.nodes == len(self.hosts)
 
 
 def scale(value: Any, whole: int) -> int:

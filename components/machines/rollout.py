@@ -14,7 +14,14 @@ from components.machines.effects.concerned import value
 from components.machines.effects.scale import former_group, room
 from components.machines.effects.versions import control_plane, hold, parse_version
 from components.making.manifest import Json, Manifest
-from schemas.facts.rollout import DEFAULTS, Limits, Waves, control_plane_limits, waves
+from schemas.facts.rollout import (
+    DEFAULTS,
+    Limits,
+    Waves,
+    control_plane_limits,
+    missing,
+    waves,
+)
 
 _MACHINES = (kinds.DEPLOYMENT, kinds.CONTROL_PLANE)
 """Kinds whose objects make machines."""
@@ -30,15 +37,14 @@ def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
         if name in objects
         for group in about.get(name, ())
     ]
-    first = next((plan for plan in found if _is_control_plane(site, plan)), None)
+    first = next((plan for plan in found if plan.control_plane), None)
     if first is None or not _upgrades(site):
         return tuple(found)
-    wait = {"wait_hours": first.hours, "wait_drain_hours": first.drain_hours}
-    return tuple(plan if plan is first else plan._replace(**wait) for plan in found)
-
-
-def _is_control_plane(site: SiteChange, plan: PoolPlan) -> bool:
-    return any(each.control_plane for each in site.side.fleet.pools[plan.pool])
+    hours, drains = first.hours, first.drain_hours
+    return tuple(
+        plan if plan is first else plan._replace(wait_hours=hours, wait_drain_hours=drains)
+        for plan in found
+    )
 
 
 def _upgrades(site: SiteChange) -> bool:
@@ -72,7 +78,7 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
     else:
         found = waves(machines, *_limits(spec, manifest.kind), max(0, len(group.hosts) - machines))
         there = former.replicas
-        out = there - min(there, max(0, machines - found.out))
+        out = missing(there, machines, found.out)
     model, each = _source(site, group).accelerators
     drain = pace.drain_seconds * found.groups / 3600
     return PoolPlan(
@@ -164,15 +170,14 @@ def capacity(
     gone = [each for each in effects if each.impact in _OUT]
     groups = {group.owner: group for group in fleet.groups}
     found = {(group.pool, group.zone): group.owner for group in site.side.fleet.groups}
-    out = dict.fromkeys(fleet.pools, 0)
-    for owner, number in _machines_out(site, rollouts, found).items():
-        if owner in groups:
-            out[groups[owner].pool] += number
+    short = _machines_out(site, rollouts, found)
     # The machines of groups are counted; what else takes hosts out comes to them.
     lost = [each for each in gone if each.at_once is None and not _of_group(each, groups)]
     certain = {host for each in lost if each.at_most is None for host in each.hosts}
-    for pool in fleet.pools:
-        out[pool] += sum(host.name in certain for host in fleet.hosts_of(pool))
+    out = dict.fromkeys(fleet.pools, 0)
+    for group in fleet.groups:
+        number = short.get(group.owner, 0) + sum(host.name in certain for host in group.hosts)
+        out[group.pool] += min(group.replicas, number)
     for each in lost:
         pool = next((h.pool for h in fleet.hosts if h.name in each.hosts), "")
         if each.at_most is not None and pool in out:

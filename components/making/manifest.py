@@ -39,6 +39,14 @@ class Target(StrEnum):
     """The site's own cluster."""
 
 
+class Spot(NamedTuple):
+    """A place in an object: its component, its logical name, and the field."""
+
+    component: str
+    name: str
+    path: str
+
+
 class Manifest(NamedTuple):
     """One Kubernetes object.
 

@@ -5,7 +5,7 @@ Both sides of this are plain data; the schemas are those of the real API server 
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from components.making.manifest import Manifest
+from components.making.manifest import Manifest, Spot
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import check_object
 from schemas.kubernetes.objects.words import first_fault
@@ -13,39 +13,42 @@ from schemas.model.codes import Code
 from schemas.model.problem import Problem
 
 Named = tuple[str, Manifest]
-"""An object with its path: component and logical name."""
+"""An object with its component."""
+Placed = tuple[Spot, Problem]
+"""A problem, and where in an object it is."""
 
 
-def object_problems(site: Site, objects: Mapping[str, Iterable[Manifest]]) -> list[Problem]:
-    """The problems of a site's objects, by component; all at once, in their order."""
+def object_problems(site: Site, objects: Mapping[str, Iterable[Manifest]]) -> list[Placed]:
+    """The problems of a site's objects, each with its spot; all at once, in their order."""
     file = f"sites/{site.name}.yaml"
-    every = [(f"{name}.{m.name}", m) for name, manifests in objects.items() for m in manifests]
+    every = [(name, m) for name, manifests in objects.items() for m in manifests]
     return [*_invalid(file, every), *_duplicates(file, every)]
 
 
-def _invalid(file: str, objects: Iterable[Named]) -> Iterator[Problem]:
-    for path, manifest in objects:
+def _invalid(file: str, objects: Iterable[Named]) -> Iterator[Placed]:
+    for component, manifest in objects:
         faults = check_object(manifest.body)
-        fix = "change the value that it comes from"
+        fix = "write what the schema takes"
         # One mistake may be all of several faults.
         if len(faults) > 1 and (first := first_fault(manifest.body)):
             fix += f"; of the object's {len(faults)} faults begin with {first}"
         for fault in faults:
-            where = ".".join(map(str, (path, *fault.path)))
+            spot = Spot(component, manifest.name, "".join(f"[{step}]" for step in fault.path))
+            where = ".".join(map(str, (component, manifest.name, *fault.path)))
             message = f"{_title(manifest)}: {fault.message}"
-            yield Problem(file, 0, 0, Code.OBJECT_INVALID, where, "", message, fix)
+            yield spot, Problem(file, 0, 0, Code.OBJECT_INVALID, where, "", message, fix)
 
 
-def _duplicates(file: str, objects: Iterable[Named]) -> Iterator[Problem]:
+def _duplicates(file: str, objects: Iterable[Named]) -> Iterator[Placed]:
     owners: dict[tuple[str, ...], str] = {}
-    for path, manifest in objects:
+    for component, manifest in objects:
+        path, fix = f"{component}.{manifest.name}", "rename one of the two"
         api, *rest = manifest.key
         identity = (manifest.target.value, api.rpartition("/")[0], *rest)
         if identity in owners:
             message = f"{_title(manifest)} is also made as {owners[identity]}"
-            yield Problem(
-                file, 0, 0, Code.DUPLICATE_NAME, path, "", message, "rename one of the two"
-            )
+            problem = Problem(file, 0, 0, Code.DUPLICATE_NAME, path, "", message, fix)
+            yield Spot(component, manifest.name, "[metadata][name]"), problem
         owners[identity] = path
 
 

@@ -12,13 +12,14 @@ from components.training.mpi import LAUNCHER
 from components.training.request import JobRequest, Refusal, Template
 from components.training.setting import Setting
 from components.training.trainjob import NODE
+from schemas.kubernetes.forms import DIGEST, HOST, PORT, REPOSITORY, TAG
 from schemas.kubernetes.quantities import SITE_FORM, quantity
 from schemas.model.nearest import nearest
 from schemas.model.primitives import DNS_LABEL_PATTERN
 
 Check = Callable[[Setting], Iterable[Refusal]]
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]*")
+_IMAGE = re.compile(rf"({HOST}(:{PORT})?/)?{REPOSITORY}(:{TAG})?(@{DIGEST})?")
 _LONGEST, _LONGEST_IMAGE, _MOST_WORDS = 63, 500, 100
 _SUFFIX = len("-abcde")
 _LONGEST_VARIABLE = 131_071
@@ -110,8 +111,7 @@ def image(job: Setting) -> Iterator[Refusal]:
     """The image is one that a registry can serve."""
     request = job.request
     if not _IMAGE.fullmatch(request.image) or len(request.image) > _LONGEST_IMAGE:
-        fix = "write one such as registry.example/team/train:1.0"
-        yield Refusal("--image", "this is no reference of an image", fix)
+        yield _image_fault(request.image)
 
 
 def command(job: Setting) -> Iterator[Refusal]:
@@ -123,6 +123,23 @@ def command(job: Setting) -> Iterator[Refusal]:
     if len(request.command) > _MOST_WORDS:
         fix = "put it into a script in the image"
         yield Refusal("--command", f"the command has more than {_MOST_WORDS} words", fix)
+
+
+def _image_fault(reference: str) -> Refusal:
+    """Why containerd would not pull an image; the reference may hold a password."""
+    name, at, digest = reference.partition("@")
+    path, slash, last = name.rpartition("/")
+    own, colon, tag = last.partition(":")
+    small = f"{path}{slash}{own}".lower() + colon + tag + at + digest
+    if at and not re.fullmatch(DIGEST, digest):
+        message = "what stands at the @ is no digest, and may be a user or a password"
+        fix = "leave it out: nodes pull by an imagePullSecret of the namespace"
+    elif small != reference and _IMAGE.fullmatch(small):
+        message, fix = "the name of an image has no capital letters", f"write {small}"
+    else:
+        message = "this is no reference of an image"
+        fix = "write one such as registry.example/team/train:1.0"
+    return Refusal("--image", message, fix)
 
 
 def name(job: Setting) -> Iterator[Refusal]:

@@ -3,19 +3,20 @@
 import argparse
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from components.making.manifest import Manifest
-from components.making.validation import object_problems
+from components.making.validation import Placed, object_problems
 from components.site import site_objects
 from foresite import parallel
-from foresite.command import FOUND, OK, UsageError, repository, show
+from foresite.command import FOUND, OK, UsageError, no_site, repository, show
 from foresite.judged import Advice, Judged, judge_site, place_problems
 from preview.wrapping import fold, terminal_width
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load
-from schemas.model.problem import Problem
+from schemas.model.problem import Problem, first_problems, number_of
 
 CEL = "ValidatingAdmissionPolicy"
 """The kind whose rules an API server judges."""
@@ -27,7 +28,7 @@ class Examined(NamedTuple):
     the API server judges."""
 
     site: str
-    refused: list[Problem]
+    refused: list[Placed]
     judged: Judged
     line: str
     kinds: frozenset[str]
@@ -44,10 +45,12 @@ def run(options: argparse.Namespace) -> int:
     root = repository(options)
     loaded = load(root, options.sites or None)
     if not loaded:
-        raise UsageError(f"there is no site in {root / 'sites'}; write one: foresite new")
+        raise UsageError(no_site(root))
     sites = [each.site for each in loaded.values() if each.site]
     examined = {each.site: each for each in parallel.each(examine, sites)}
-    every = (each for name, one in loaded.items() for each in findings(one, examined.get(name)))
+    every = (
+        each for name, one in loaded.items() for each in findings(one, examined.get(name), root)
+    )
     problems = list(dict.fromkeys(every))  # a file that two sites share has its faults once
     advice = [each for one in examined.values() for each in one.judged.advised]
     hints = [each for one in loaded.values() for each in one.hints]
@@ -104,16 +107,16 @@ def _expressions(policy: Manifest) -> int:
     return len(found) if isinstance(found, list) else 0
 
 
-def findings(loaded: Loaded, examined: Examined | None) -> list[Problem]:
+def findings(loaded: Loaded, examined: Examined | None, root: Path) -> list[Problem]:
     """The problems of a site: of its files, or else of the objects that come of them."""
     if examined is None:
         return list(loaded.problems)
-    return [*examined.refused, *place_problems(loaded, examined.judged)]
+    return place_problems(loaded, examined.refused, examined.judged, root)
 
 
-def all_problems(loaded: Loaded) -> list[Problem]:
+def all_problems(loaded: Loaded, root: Path) -> list[Problem]:
     """The problems of a site's files, or else those of the objects that would come of them."""
-    return findings(loaded, examine(loaded.site) if loaded.site else None)
+    return findings(loaded, examine(loaded.site) if loaded.site else None, root)
 
 
 class Scope(NamedTuple):
@@ -150,7 +153,7 @@ class Scope(NamedTuple):
 
 def as_json(loaded: dict[str, Loaded], problems: Iterable[Problem], **more: Any) -> str:
     """The report for a machine."""
-    found = [problem.as_dict() for problem in problems]
+    found = [problem.as_dict() for problem in first_problems([*problems])]
     return json.dumps({"sites": list(loaded), "problems": found, **more}, indent=2)
 
 
@@ -162,11 +165,11 @@ def show_problems(form: str, loaded: dict[str, Loaded], problems: list[Problem])
 def as_text(loaded: dict[str, Loaded], problems: list[Problem], lines: Sequence[str] = ()) -> str:
     """The report for a person: each problem, other ``lines``, then one line that counts."""
     last = "\n".join([*lines, _counted(loaded, problems)])
-    return "\n\n".join([*map(str, problems), last])
+    return "\n\n".join([*map(str, first_problems(problems)), last])
 
 
 def _counted(loaded: dict[str, Loaded], problems: list[Problem]) -> str:
-    counts = _count(len(problems), "problem") if problems else "no problem"
+    counts = _count(number_of(problems), "problem") if problems else "no problem"
     return f"{_count(len(loaded), 'site')} checked: {counts}"
 
 

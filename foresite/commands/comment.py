@@ -6,14 +6,13 @@ can write it; its author has to be ours too.
 """
 
 import argparse
-import os
 import re
-import stat
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from foresite.command import OK, UsageError, show
 from foresite.github import GitHub, GitHubError, connect, read_event
+from schemas.reading.bounded import UnfitFileError, read_regular
 
 MAX_BYTES = 60_000
 """GitHub takes 65,536 characters."""
@@ -65,23 +64,15 @@ def run(options: argparse.Namespace) -> int:
 def read_body(path: Path) -> str:
     """A comment's text. Raises UsageError where the file is no such thing, OSError where it cannot
     be read; a link is refused, as it could lead to a file with a secret in it."""
-    with open(path, "rb", opener=_no_link) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise UsageError(f"{path} is not a regular file")
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise UsageError(f"{path} has more than {MAX_BYTES} bytes")
     try:
-        text = data.decode("utf-8")
+        text = read_regular(path, MAX_BYTES, links=False).decode("utf-8")
+    except UnfitFileError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not UTF-8 text") from None
     if not _MARK.fullmatch(_mark(text)):
         raise UsageError(f"{path} does not start with a mark such as <!-- foresite-preview -->")
     return text
-
-
-def _no_link(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _mark(text: str) -> str:
@@ -119,6 +110,8 @@ def _pull(github: GitHub, event: dict[str, Any]) -> _Pull | None:
         sha, branch, fork = ran["head_sha"], ran["head_branch"], ran["head_repository"]["full_name"]
     except (KeyError, TypeError):
         raise GitHubError("the event is not a workflow_run event") from None
+    if not all(isinstance(each, str) for each in (sha, branch, fork)):
+        raise GitHubError("the event is not a workflow_run event: its head is no text")
     head = f"{fork.partition('/')[0]}:{branch}"
     fits = [
         each["number"]

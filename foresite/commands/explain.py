@@ -1,21 +1,32 @@
-"""``foresite explain``: what a value is, where it comes from, and which objects carry it."""
+"""``foresite explain``: what a value is, where it comes from, and which objects carry it; of a map
+or a list, each value in it with its origin."""
 
 import argparse
 import json
 from collections.abc import Iterator
 from enum import Enum
+from functools import partial
 from typing import Any
 
+from components.making.dump import dump
 from components.making.manifest import Manifest
 from components.trace import Carriers, carriers
 from foresite.command import FOUND, OK, UsageError, repository, show
 from foresite.commands.check import show_problems
+from schemas.kubernetes.masking import shorten
 from schemas.load import catalogue_of, load_site
 from schemas.model.primitives import Model
 from schemas.resolve import Meaning, UnknownPathError, resolve
 
 SHOWN = 12
 """Objects of one kind that are named; the others are counted."""
+LEAVES, LONGEST = 100, 300
+"""Values of a map that are shown, and characters of a text; what is over is counted, or cut."""
+_WIDTH = 45
+"""Columns up to which origins stand below each other, so that most lines fit a terminal."""
+
+Line = tuple[str, str]
+"""A line of YAML, and the path of the value in it; no path where it holds none."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -26,13 +37,60 @@ def run(options: argparse.Namespace) -> int:
         show_problems(options.format, {loaded.name: loaded}, list(loaded.problems))
         return FOUND
     hosts = (root / "sites" / f"{options.site}.hosts.csv").read_text(encoding="utf-8")
+    find = partial(resolve, loaded.site, loaded.document, hosts, catalogue=catalogue_of(root))
     try:
-        meaning = resolve(loaded.site, loaded.document, hosts, options.path, catalogue_of(root))
+        meaning = find(path=options.path)
     except UnknownPathError as error:
         raise UsageError(str(error)) from None
+    if isinstance(meaning.value, Model | dict | list) and meaning.value:
+        lines = list(_block(meaning.value, meaning.path))
+    else:
+        lines = []
+    leaves = [path for _, path in lines if path]
+    origins = {path: _origin(find(path=path)) for path in leaves[:LEAVES]}
     found = _carriers(loaded.site, meaning)
-    show(_as_json(meaning, found) if options.format == "json" else _as_text(meaning, found))
+    if options.format == "json":
+        show(_as_json(meaning, found, origins, len(leaves)))
+    else:
+        show(_as_text(meaning, found, [*_with_origins(lines, origins, len(leaves))]))
     return OK
+
+
+def _origin(meaning: Meaning) -> str:
+    return meaning.place or meaning.origin.value
+
+
+def _block(value: Any, path: str) -> Iterator[Line]:
+    """A map or a list as YAML, a line each; not cut yet."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            below = list(_entry("-", item, f"{path}[{index}]"))
+            if below[1:]:  # the first entry of a map stands behind the dash
+                below[:2] = [(f"- {below[1][0].lstrip()}", below[1][1])]
+            yield from below
+        return
+    for key, item in value if isinstance(value, Model) else value.items():
+        step = f"[{key}]" if "." in key else f".{key}"
+        yield from _entry(dump({key: None}).removesuffix(" null\n"), item, f"{path}{step}")
+
+
+def _entry(label: str, value: Any, path: str) -> Iterator[Line]:
+    if isinstance(value, Model | dict | list) and value:
+        yield label, ""
+        yield from ((f"  {text}", leaf) for text, leaf in _block(value, path))
+        return
+    plain = _plain(value)
+    text = dump(shorten(plain, LONGEST) if isinstance(plain, str) else plain)
+    yield f"{label} {text}".rstrip(), path
+
+
+def _with_origins(lines: list[Line], origins: dict[str, str], count: int) -> Iterator[str]:
+    width = min(_WIDTH, max((len(text) for text, path in lines if path in origins), default=0))
+    for text, path in lines:
+        if path and path not in origins:
+            yield f"# and {count - LEAVES} more values: explain a longer path"
+            return
+        yield f"{text:{width}}  # {origins[path]}" if path else text
 
 
 def _carriers(site: Any, meaning: Meaning) -> Carriers | None:
@@ -63,7 +121,7 @@ def _plain(value: Any) -> Any:
     return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
-def _as_json(meaning: Meaning, found: Carriers | None) -> str:
+def _as_json(meaning: Meaning, found: Carriers | None, origins: dict[str, str], count: int) -> str:
     known = found is not None and found.known
     return json.dumps(
         {
@@ -78,27 +136,34 @@ def _as_json(meaning: Meaning, found: Carriers | None) -> str:
             }
             if known and found
             else None,
+            "origins": origins or None,
+            "origins_left_out": count - len(origins),
         },
         indent=2,
     )
 
 
-def _as_text(meaning: Meaning, found: Carriers | None) -> str:
+def _as_text(meaning: Meaning, found: Carriers | None, block: list[str]) -> str:
     where = f", {meaning.place}" if meaning.place else ""
+    value = "" if block else f" = {json.dumps(_plain(meaning.value), ensure_ascii=False)}"
     lines = [
-        f"{meaning.path} = {json.dumps(_plain(meaning.value), ensure_ascii=False)}",
+        f"{meaning.path}{value}",
         f"  what: {meaning.description}",
         f"  from: {meaning.origin.value}{where}",
     ]
+    return "\n".join([*lines, *_carrier_lines(found), *(["", *block] if block else ())])
+
+
+def _carrier_lines(found: Carriers | None) -> list[str]:
     if found is None:
-        return "\n".join(lines)
+        return []
     if not found.known:
-        return "\n".join([*lines, "  in:   unknown: no other value could be tried"])
+        return ["  in:   unknown: no other value could be tried"]
     if not found.objects:
         where = "it is used by checks, or to connect to a cluster"
-        return "\n".join([*lines, f"  in:   no object; {where}"])
+        return [f"  in:   no object; {where}"]
     count = sum(map(len, found.objects.values()))
-    lines.append(f"  in:   {count} object{'' if count == 1 else 's'}")
+    lines = [f"  in:   {count} object{'' if count == 1 else 's'}"]
     for component, manifests in found.objects.items():
         kinds: dict[str, list[Manifest]] = {}
         for manifest in manifests:
@@ -107,4 +172,4 @@ def _as_text(meaning: Meaning, found: Carriers | None) -> str:
             lines += [f"        {component}: {each.title}" for each in group[:SHOWN]]
             if len(group) > SHOWN:
                 lines.append(f"        {component}: and {len(group) - SHOWN} more {group[0].kind}s")
-    return "\n".join(lines)
+    return lines

@@ -5,7 +5,6 @@ Compares two states of the repository. Needs no cluster, no credentials and no n
 
 import argparse
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from preview.states.snapshot import Snapshot, at, work_tree
 from preview.survey import UnknownSiteError, Ways, survey
 from preview.wrapping import terminal_width
 from schemas.model.nearest import nearest
+from schemas.reading.bounded import read_regular
 
 FORMATS: dict[str, Callable[[Preview], str]] = {
     "text": lambda preview: report.text(preview, _colour(), terminal_width()),
@@ -44,7 +44,7 @@ FILES: dict[str, Callable[[Preview], str]] = {
 
 def _colour() -> bool:
     """True if colours help: for a person at a terminal who did not say no (no-color.org)."""
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    return terminal_width() is not None and "NO_COLOR" not in os.environ
 
 
 def run(options: argparse.Namespace) -> int:
@@ -101,8 +101,7 @@ def _again(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> list[
 def _limits_and_allowances(options: argparse.Namespace) -> tuple[dict[str, int], dict[str, int]]:
     request = ""
     if options.request:
-        with options.request.open(encoding="utf-8", errors="replace") as file:
-            request = file.read(MAX_REQUEST)
+        request = read_regular(options.request, MAX_REQUEST).decode("utf-8", "replace")
     try:
         return parse_limits(options.fail_on), parse_allowances(options.allow, request)
     except ValueError as error:

@@ -15,21 +15,27 @@ from components.making.dump import dump_all
 from components.making.manifest import Manifest
 from components.site import site_objects
 from foresite import parallel
-from foresite.command import FOUND, OK, UsageError, repository, show
+from foresite.command import FOUND, OK, UsageError, no_site, repository, show
 from foresite.commands.check import Examined, examine, findings, show_problems
 from foresite.scratch import clear, put, scratch
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load
 from schemas.model.problem import Problem
+from schemas.reading.bounded import parse_json, read_regular
 
 INDEX = "index.json"
+MAX_INDEX = 4 * 1024 * 1024
+"""Bytes of an index at most; that of a large site has some 10,000."""
 
 
 def run(options: argparse.Namespace) -> int:
     """Render the named sites; nothing is written where one of them has a problem."""
-    loaded = load(repository(options), options.sites or None)
-    rendered, problems = _render(loaded)
+    root = repository(options)
+    loaded = load(root, options.sites or None)
+    if not loaded:
+        raise UsageError(no_site(root))
+    rendered, problems = _render(loaded, root)
     if problems:
         show_problems(options.format, loaded, problems)
         return FOUND
@@ -39,14 +45,18 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _render(loaded: dict[str, Loaded]) -> tuple[dict[str, dict[str, str]], list[Problem]]:
+def _render(
+    loaded: dict[str, Loaded], root: Path
+) -> tuple[dict[str, dict[str, str]], list[Problem]]:
     problems = [problem for each in loaded.values() for problem in each.problems]
     if problems:
         return {}, problems
     sites = [each.site for each in loaded.values() if each.site is not None]
     made = parallel.each(_files, sites)
     problems = [
-        problem for _, examined in made for problem in findings(loaded[examined.site], examined)
+        problem
+        for _, examined in made
+        for problem in findings(loaded[examined.site], examined, root)
     ]
     rendered = {} if problems else {site.name: made[i][0] for i, site in enumerate(sites)}
     return rendered, problems
@@ -116,10 +126,10 @@ def _foreign(folder: Path) -> Path | None:
 def _listed_files(index: Path) -> list[str]:
     """The files that an index names, and itself; none where it is not an index of ours."""
     try:
-        data = json.loads(index.read_bytes())
+        data = parse_json(read_regular(index, MAX_INDEX))
         ours = data.keys() == {"site", "release", "files"}
         return [INDEX, *map(str, data["files"])] if ours else []
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []
 
 

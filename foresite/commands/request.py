@@ -31,4 +31,6 @@ def text_of(event: dict[str, Any]) -> str:
             found = event["pull_request"]["body"]
     except (KeyError, TypeError):
         raise GitHubError("the event is about no pull request and no merge queue") from None
-    return str(found or "")
+    if not isinstance(found, str | None):
+        raise GitHubError("the event has a text that is none")
+    return found or ""

@@ -50,7 +50,7 @@ def parse_acknowledgements(flags: Sequence[str], request: str = "") -> dict[str,
 def sound(root: Path, names: Sequence[str], form: str) -> list[Site] | None:
     """The named sites (all, where none is named); None where one has problems, which are shown."""
     loaded = load(root, names or None)
-    every = (problem for each in loaded.values() for problem in all_problems(each))
+    every = (problem for each in loaded.values() for problem in all_problems(each, root))
     problems = list(dict.fromkeys(every))  # a file that two sites share has its faults once
     if problems:
         show_problems(form, loaded, problems)

@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 from components.effects.vocabulary import Impact
+from preview.forge import NO_FORGE, Forge
 from preview.report.phrase import Phrase, join_phrases
-from preview.result import Forge
+from preview.report.scenes import Scene
 
 
 class Code(NamedTuple):
@@ -53,13 +54,6 @@ class Names(NamedTuple):
 Block = Line | Table | Names
 
 
-class Bar(NamedTuple):
-    """Hosts by impact, worst first, and all hosts: for a picture of the shares."""
-
-    parts: tuple[tuple[Impact, int], ...]
-    total: int
-
-
 class Section(NamedTuple):
     """Blocks under a title; ``kind`` says which section it is."""
 
@@ -69,15 +63,18 @@ class Section(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The effect of the change on an entry's sites; ``folded`` is for fewer readers."""
+    """The effect of the change on an entry's sites; ``folded`` is for fewer readers.
+
+    ``scene`` has the pictures of the site whose figures are shown; None where there is no room.
+    """
 
     title: Phrase
     says: Phrase
     tone: Impact
-    bar: Bar
     intro: tuple[Line, ...]
     sections: tuple[Section, ...]
     folded: tuple[Section, ...]
+    scene: Scene | None
 
 
 class Alert(NamedTuple):
@@ -125,4 +122,6 @@ class Room(NamedTuple):
     """Rows of the table of all entries."""
     every_host: bool = False
     sources: bool = False
-    forge: Forge = Forge()
+    pictures: int = 0
+    """Entries whose pictures are drawn, the worst ones."""
+    forge: Forge = NO_FORGE

@@ -37,7 +37,9 @@ def objects(site: SitePreview) -> Section:
     """Objects by component and by what becomes of them; what is refused or lost by name."""
     if site.state is State.ADDED:
         return Section("objects", ("Objects by component",), tuple(_added_lines(site)))
-    actions = site.actions()
+    actions: dict[str, Counter[Action]] = {}
+    for each in site.objects:
+        actions.setdefault(each.change.component, Counter())[each.action] += 1
     used = [action for action in _ORDER if any(each[action] for each in actions.values())]
     heads = (Head("component"), *(Head(action.value, number=True) for action in used))
     rows = tuple(

@@ -27,14 +27,15 @@ from preview.report.words import (
     takes,
 )
 from preview.result import Preview, SitePreview, State
+from schemas.model.problem import number_of
 
 
 class Finding(NamedTuple):
     """One thing that the change does: how bad it is, and its words.
 
     ``rank`` orders findings, worst first by a higher number. ``forms`` are clauses for a headline,
-    the longest first; none where only the table has it. ``what``, ``figure`` and ``where`` are the
-    cells of the table.
+    the longest first; none where only the table has it. ``short`` are those that say less, for
+    where no other fits. ``what``, ``figure`` and ``where`` are the cells of the table.
     """
 
     rank: float
@@ -43,6 +44,7 @@ class Finding(NamedTuple):
     figure: Phrase = ()
     where: Phrase = ()
     tone: Impact | None = None
+    short: tuple[Phrase, ...] = ()
 
 
 WAITING = Impact.REIMAGE.rank - 0.005
@@ -55,23 +57,17 @@ def findings(preview: Preview) -> list[Finding]:
     """The findings, worst first."""
     known = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
     sites = [site for site in known if site.state not in (State.REMOVED, State.VANISHED)]
-    found = [
-        *_blind(preview),
-        *_ends(known),
-        *_impacts(sites),
-        *_waiting(sites),
-        *_rollouts(sites),
-        *_installed(sites),
-    ]
-    found += [*_refused(sites), *_services(sites), *_cache(sites), *_deleted(sites)]
+    found = [*_blind(preview), *_ends(known), *_impacts(sites), *_rollouts(sites)]
+    found += [*_waiting(sites), *_installed(sites), *_refused(sites), *_services(sites)]
+    found += [*_cache(sites), *_deleted(sites)]
     return sorted(found, key=lambda each: -each.rank)
 
 
 def _finding(rank: float, clause: Phrase, names: Sequence[str]) -> Finding:
     """A clause that ends with where it is so: by name, or by the number of sites."""
     where = list_names(names, "site")
-    forms = ((*clause, " in ", *where), (*clause, f" in {count(len(names), 'site')}"))
-    return Finding(rank, forms, clause, (), where)
+    short = ((*clause, f" in {count(len(names), 'site')}"), clause)
+    return Finding(rank, ((*clause, " in ", *where),), clause, (), where, short=short)
 
 
 # --- whole sites ----------------------------------------------------------------------------------
@@ -80,13 +76,14 @@ def _blind(preview: Preview) -> Iterable[Finding]:
     invalid = [s for e in preview.entries for s in members(e) if s.state is State.INVALID]
     if invalid:
         said = "cannot predict what happens to "
-        problems = (count(sum(len(site.problems) for site in invalid), "problem"),)
+        problems = (count(sum(number_of(site.problems) for site in invalid), "problem"),)
         where = list_names([site.name for site in invalid], "site")
         forms = tuple(
             (said, *which, " (", *problems, ")")
             for which in (where, (count(len(invalid), "site"),))
         )
-        yield Finding(BLIND, forms, ("cannot be predicted",), problems, where, Impact.UNKNOWN)
+        what: Phrase = ("cannot be predicted",)
+        yield Finding(BLIND, forms[:1], what, problems, where, Impact.UNKNOWN, forms[1:])
     if preview.clashes:
         clashes = count(len(preview.clashes), "problem")
         said = f"cannot predict what {clashes} between sites will do"
@@ -135,7 +132,7 @@ def _ends(sites: Sequence[SitePreview]) -> Iterable[Finding]:
             (start, *which, f"{middle}{hosts}{end}")
             for which in (where, (count(len(some), "site"),))
         )
-        yield Finding(rank, forms, (what,), (hosts,), where, tone)
+        yield Finding(rank, forms[:1], (what,), (hosts,), where, tone, forms[1:])
 
 
 # --- hosts ----------------------------------------------------------------------------------------
@@ -149,10 +146,10 @@ def _impacts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         what = "stops pods for good" if total.stops else VERDICTS[impact]
         found = _finding(impact.rank, (count_text(total, of),), names)
         in_pools = ((*found.forms[0], " (", *pools, ")"),) if pools else ()
-        forms = (*in_pools, *found.forms, (count_text(total),))
+        forms, short = (*in_pools, *found.forms), (found.short[0], (count_text(total),))
         where = (*found.where, *((", ", *pools) if pools else ()))
         figure = _hosts(total, of)
-        yield Finding(impact.rank, forms, (what,), figure, where, impact)
+        yield Finding(impact.rank, forms, (what,), figure, where, impact, short)
 
 
 def _hosts(total: Doing, of: int) -> Phrase:
@@ -166,18 +163,6 @@ def _pools(sites: Sequence[SitePreview], impact: Impact) -> Phrase:
     names = list(dict.fromkeys(h.pool for h in every if impact in (h.impact, h.rest)))
     noun = "" if len(names) > NAMED else "pool " if len(names) == 1 else "pools "
     return (noun, *list_names(names, "pool")) if names else ()
-
-
-def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
-    """The machines that are refused the change for now, and what to write instead."""
-    if number := sum(site.waiting for site in sites):
-        names = [site.name for site in sites if site.waiting]
-        way = next(site.waiting_way for site in sites if site.waiting).partition(",")[0]
-        said: Phrase = (f"{number:,} more wait",)
-        forms: tuple[Phrase, ...] = ((*said, ": ", prose(way)), said)
-        where = list_names(names, "site")
-        what = ("wait until applied again",)
-        yield Finding(WAITING, forms, what, forms[0], where, Impact.UNKNOWN)
 
 
 def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
@@ -199,6 +184,8 @@ def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     longest = max(moving, key=lambda plan: sum(spans(plan)))
     pace = f"{sum(plan.at_once for plan in moving):,} at a time"
     slowest = "" if len(plans) == 1 else "; the slowest pool"
+    if longest.wait_hours:
+        slowest = "; the control plane and then the slowest pool"
     yield Finding(rank, (), ("takes",), (takes(longest),), (pace + slowest,))
 
 
@@ -214,14 +201,31 @@ def _installed(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 
 
 # --- consequences beside hosts --------------------------------------------------------------------
+def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
+    """Machines that a change is refused for now, and what to write so that none is."""
+    those = [site for site in sites if site.waiting]
+    if those:
+        number = sum(site.waiting for site in those)
+        said = f"{count(number, 'machine')} wait{'s' if number == 1 else ''}"
+        way = next((site.waiting_way for site in those if site.waiting_way), "")
+        ways: Phrase = (": ", prose(way)) if way else ()
+        short: Phrase = (": ", prose(way.partition(",")[0])) if way else ()
+        forms: tuple[Phrase, ...] = ((said, *short),)
+        where = list_names([site.name for site in those], "site")
+        machines = (count(number, "machine"),)
+        what: Phrase = ("refused now, and waits", *ways)
+        yield Finding(WAITING, forms, what, machines, where, Impact.UNKNOWN, ((said,),))
+
+
 def _refused(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     if stopped := sum(map(refusal_count, sites)):
         objects = count(stopped, "refused object")
         where = list_names([site.name for site in sites if refusal_count(site)], "site")
         said = (f"pulumi up stops at {objects}",)
         # What is refused for now is said by what waits.
-        rank = WAITING - 0.001 if all(map(_only_waits, sites)) else REFUSED
-        yield Finding(rank, (said,), ("pulumi up stops",), (objects,), where, Impact.UNKNOWN)
+        waits = all(map(_only_waits, sites))
+        rank, forms = (WAITING - 0.001, ()) if waits else (REFUSED, (said,))
+        yield Finding(rank, forms, ("pulumi up stops",), (objects,), where, Impact.UNKNOWN)
 
 
 def _only_waits(site: SitePreview) -> bool:
@@ -248,8 +252,9 @@ def _cache(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         where = list_names(each.sites, "site")
         named = ((*each.words, " in ", *where),) if len(sites) > 1 else ()
         # Names of buckets may be too long for a headline.
-        forms = (*named, each.words, ("users of the cache are affected",))
-        yield Finding(rank if each.applied else MOVED - 1, forms, each.words, (), where)
+        short = ("users of the cache are affected",)
+        rank = rank if each.applied else MOVED - 1
+        yield Finding(rank, (*named, each.words), each.words, (), where, short=(short,))
 
 
 def _deleted(sites: Sequence[SitePreview]) -> Iterable[Finding]:

@@ -1,6 +1,6 @@
 """The verdict at the top of every report, and the table of its figures."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from components.effects.vocabulary import Impact
 from preview.report.blocks import Head, Row, Table
@@ -26,10 +26,10 @@ def clauses(preview: Preview) -> tuple[Phrase, ...]:
     What does not fit is counted; the table has all of it. That nothing happens is only said where
     everything is known.
     """
-    forms = [each.forms for each in findings(preview) if each.forms]
+    forms: list[_Forms] = [(each.forms, each.short) for each in findings(preview) if each.forms]
     known = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
     alive = [site for site in known if site.state not in (State.REMOVED, State.VANISHED)]
-    found = _fit(forms or list(_nothing(known)))
+    found = _fit(forms or [_nothing(known)])
     used = len(plain(join_phrases(found, "; ")))
     if forms and alive and not sum_doings(known) and used + len(NOTHING_ELSE) + 3 <= LONGEST:
         found.append((NOTHING_ELSE,))
@@ -39,32 +39,45 @@ def clauses(preview: Preview) -> tuple[Phrase, ...]:
     return tuple(found)
 
 
-def _fit(every: Sequence[Sequence[Phrase]]) -> list[Phrase]:
-    """As many clauses as fit, each in its longest form that does; the rest as a number."""
+_Forms = tuple[Sequence[Phrase], Sequence[Phrase]]
+"""The forms of a clause, and those that say less."""
+
+
+def _fit(every: Sequence[_Forms]) -> list[Phrase]:
+    """As many clauses as fit, each in its longest form that leaves room for the next; the rest as a
+    number."""
     found: list[Phrase] = []
     room = LONGEST - 1  # the full stop
-    for index, forms in enumerate(every):
+    for index, (forms, short) in enumerate(every):
         left = len(every) - index - 1
-        need = len(_more(left)) + 2 if left else 0
-        sizes = [(form, len(plain(form)) + (2 if found else 0)) for form in forms]
-        form, size = next((each for each in sizes if each[1] + need <= room), ((), 0))
-        if not form:
+        rest = _size((_more(left),)) if left else 0
+        following = _size(every[index + 1][0][0]) + rest if left else 0
+        start = 0 if found else -2
+        fitting = [form for form in (*forms, *short) if _size(form) + start + rest <= room]
+        roomy = [form for form in forms if _size(form) + start + following <= room]
+        if not fitting:
             return [*found, (_more(left + 1),)]
-        found.append(form)
-        room -= size
+        found.append((roomy or fitting)[0])
+        room -= _size(found[-1]) + start
     return found
+
+
+def _size(clause: Phrase) -> int:
+    """The characters of a clause and of what joins it to another."""
+    return len(plain(clause)) + 2
 
 
 def _more(number: int) -> str:
     return f"{number} more below"
 
 
-def _nothing(sites: Sequence[SitePreview]) -> Iterable[Sequence[Phrase]]:
+def _nothing(sites: Sequence[SitePreview]) -> _Forms:
     objects = sum(len(site.objects) for site in sites)
     differ = f"{NOTHING}: {count(objects, 'object')} differ{'s' if objects == 1 else ''} in "
     names = list_names([site.name for site in sites], "site")
-    where = (names, (count(len(sites), "site"),))
-    yield [(differ, *which) for which in where] if objects else [(NOTHING,)]
+    if not objects:
+        return [(NOTHING,)], []
+    return [(differ, *names)], [(differ, count(len(sites), "site"))]
 
 
 _HEADS = (Head("effect"), Head("figure"), Head("where"))

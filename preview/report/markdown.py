@@ -14,12 +14,13 @@ from typing import NamedTuple
 from preview.report.blocks import Alert, Block, Code, Line, Part, Report, Room, Row, Section, Table
 from preview.report.overview import report
 from preview.report.phrase import Phrase, Piece, Prose, Strong, Value
+from preview.report.sketches import sketch
 from preview.result import Preview
 
 MARKER = "<!-- foresite-preview -->"
 """The comment's first line, by which it is found again."""
-COMMENT = Room(groups=20, fields=8, lines=30, ranges=4, rows=40)
-SUMMARY = Room(groups=100, fields=40, lines=60, ranges=20, rows=200)
+COMMENT = Room(groups=20, fields=8, lines=30, ranges=4, rows=40, pictures=1)
+SUMMARY = Room(groups=100, fields=40, lines=60, ranges=20, rows=200, pictures=3)
 SUMMARY_LIMIT = 1_000_000
 """Bytes; GitHub takes 1 MiB for a step.
 Source: docs.github.com, "Workflow commands", job summaries."""
@@ -122,11 +123,13 @@ def _part(part: Part, alone: bool) -> Piecewise:
     """An entry; what happens there is in the headline where it is the only one."""
     title = f"### {_bold(part.title if alone else (*part.title, ': ', *part.says))}\n\n"
     intro = "".join(f"{_inline(line.phrase)}\n\n" for line in part.intro)
+    drawn = sketch(part.scene) if part.scene else []
+    pictures = (_fence_lines(drawn, "text", ""), "\n") if drawn else ()
     sections = (
         Piecewise(f"**{_bold(section.title)}**\n\n", tuple(_blocks(section.blocks)), "\n")
         for section in part.sections
     )
-    return Piecewise(title + intro, tuple(sections))
+    return Piecewise(title + intro, ("".join(pictures), *sections) if pictures else tuple(sections))
 
 
 def _fold(part: Part, section: Section, named: bool) -> Piecewise:
@@ -171,10 +174,14 @@ def _bullet(line: Line, indent: str = "") -> str:
 
 
 def _fence_code(code: Code, indent: str) -> str:
-    lines = [_unmarked(line) for line in code.lines]
+    return _fence_lines(code.lines, "diff", indent)
+
+
+def _fence_lines(texts: Iterable[str], language: str, indent: str) -> str:
+    lines = [_unmarked(line) for line in texts]
     fence = _fence("\n".join(lines), shortest=3)
     body = (f"{indent}{line}".rstrip() + "\n" for line in lines)
-    return f"{indent}{fence}diff\n{''.join(body)}{indent}{fence}\n"
+    return f"{indent}{fence}{language}\n{''.join(body)}{indent}{fence}\n"
 
 
 # --- phrases --------------------------------------------------------------------------------------

@@ -4,11 +4,12 @@ from collections.abc import Iterable
 
 from components.effects.vocabulary import Impact
 from preview.report import object_cache
-from preview.report.blocks import Alert, Bar, Head, Line, Part, Report, Room, Row, Section, Table
+from preview.report.blocks import Alert, Head, Line, Part, Report, Room, Row, Section, Table
 from preview.report.changes import differences, objects
 from preview.report.headline import clauses, figures
 from preview.report.phrase import Phrase, join_phrases, prose, value
 from preview.report.pools import capacity, installation, pools
+from preview.report.scenes import scene
 from preview.report.sections import (
     every_host,
     hosts,
@@ -41,7 +42,10 @@ def report(preview: Preview, room: Room) -> Report:
         facts=tuple(_facts(preview)),
         alerts=tuple(_alerts(preview, room)),
         table=_table(preview, room) if several else None,
-        parts=tuple(_part(entry, room) for entry in preview.entries),
+        parts=tuple(
+            _part(entry, room, drawn=number < room.pictures)
+            for number, entry in enumerate(preview.entries)
+        ),
         checked=Line((scope_text(),)),
     )
 
@@ -122,7 +126,7 @@ _STATES = {
 }
 
 
-def _part(entry: Entry, room: Room) -> Part:
+def _part(entry: Entry, room: Room, *, drawn: bool) -> Part:
     site = entry.site
     every = members(entry)
     harmful, harmless = why(site, room)
@@ -148,10 +152,10 @@ def _part(entry: Entry, room: Room) -> Part:
         title=(*sites_named(entry.sites), _STATES.get(site.state, "")),
         says=happening(every),
         tone=site.impact,
-        bar=_bar(site),
         intro=tuple(_intro(entry)),
         sections=tuple(section for section in main if section.blocks),
         folded=tuple(section for section in folded if section.blocks),
+        scene=scene(site) if drawn else None,
     )
 
 
@@ -160,10 +164,6 @@ def _intro(entry: Entry) -> Iterable[Line]:
     if len(entry.sites) > 1:
         said = "The same happens in each. Figures and places below are those of "
         yield Line((said, value(entry.site.name)))
-
-
-def _bar(site: SitePreview) -> Bar:
-    return Bar(tuple((each.impact, each.hosts) for each in sum_doings([site])), len(site.hosts))
 
 
 def _each_site(every: Iterable[SitePreview]) -> Section:

@@ -13,18 +13,22 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from preview.report.blocks import Bar, Code, Line, Names, Room, Table
+from preview.report.blocks import Code, Line, Names, Room, Table
+from preview.report.drawings import drawings
 from preview.report.overview import report
 from preview.report.phrase import Prose, Strong, Value, plain
 from preview.result import Preview
 
 ROOM = Room(
-    groups=1_000, fields=200, lines=60, ranges=50, rows=2_000, every_host=True, sources=True
+    groups=1_000,
+    fields=200,
+    lines=60,
+    ranges=50,
+    rows=2_000,
+    every_host=True,
+    sources=True,
+    pictures=6,
 )
-WIDE = 1_000
-"""Units of the picture of shares."""
-THIN = 6
-"""Units below which a share could not be seen."""
 
 
 def render(preview: Preview) -> str:
@@ -54,7 +58,8 @@ def _template() -> Template:
     )
     for name, kind in _KINDS.items():
         found.tests[name] = lambda thing, kind=kind: isinstance(thing, kind)
-    found.filters |= {"plain": plain, "shares": _shares}
+    found.filters["plain"] = plain
+    found.filters["drawings"] = drawings
     return found.get_template("report.html.j2")
 
 
@@ -67,16 +72,3 @@ _KINDS = {
     "names": Names,
     "code": Code,
 }
-
-
-def _shares(bar: Bar) -> list[tuple[str, int, int]]:
-    """The picture's parts: the impact, where it starts and how wide it is, in units."""
-    found = []
-    start = 0
-    for impact, hosts in bar.parts:
-        width = max(THIN, round(WIDE * hosts / bar.total)) if bar.total else 0
-        width = min(width, WIDE - start)
-        if hosts and width:
-            found.append((impact.value, start, width))
-        start += width
-    return found

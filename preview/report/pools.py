@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 
 from components.effects.vocabulary import Impact, Ledger, PoolPlan
+from components.machines.installation import AT_ONCE
 from preview.report.blocks import Head, Line, Row, Section, Table
 from preview.report.phrase import Phrase, Strong, join_phrases, prose, value
 from preview.report.words import count, duration, few, installed_after
-from preview.result import AT_ONCE, SitePreview
+from preview.result import SitePreview
 
 _POOL_HEADS = (
     Head("pool"),
@@ -66,15 +67,15 @@ def _pool(plan: PoolPlan) -> Phrase:
 
 def _pool_row(plan: PoolPlan) -> Row:
     surge = f" ({plan.surge:,} by surge)" if plan.surge else ""
-    hours, drains = plan.hours + plan.wait_hours, plan.drain_hours + plan.wait_drain_hours
-    time: Phrase = (Strong("never ends"),) if plan.stuck else (duration(hours),)
+    time: Phrase = (Strong("never ends"),) if plan.stuck else (duration(plan.hours),)
+    drains = f"up to {duration(plan.drain_hours)}" if plan.drain_hours else ""
     cells: tuple[Phrase, ...] = (
         _pool(plan)[1:],
         (f"{plan.machines:,}",),
         (f"{plan.at_once:,}{surge}",),
         (f"{plan.waves:,}",),
         time,
-        (f"up to {duration(drains)}",) if drains and not plan.stuck else (),
+        (drains,) if drains and not plan.stuck else (),
         _model(plan.out),
         (_out(plan.out),),
         (_remaining(plan.out),),

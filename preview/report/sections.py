@@ -182,7 +182,8 @@ def _because(each: Because, room: Room) -> Line:
     some, more = first_few(each.whys, room.groups)
     rest = (Line((f"and {count(more, 'more reason')}",)),) if more else ()
     ways = (Line(("smaller way: ", prose(way))) for way in each.ways)
-    below = (*_edits(each.causes, room), *map(_why, some), *rest, *ways, *_sources(each, room))
+    edits = _edits(each.causes, room)
+    below = (*edits, *map(_why, some), *rest, *ways, *_sources(each, room))
     tone = None if each.refused and each.impact is Impact.NONE else each.impact
     return Line(what, below, tone)
 

@@ -8,7 +8,7 @@ from preview.report.blocks import Block, Code, Line, Names, Part, Report, Room, 
 from preview.report.overview import report
 from preview.report.phrase import Phrase, Strong, plain
 from preview.result import Preview
-from preview.wrapping import GAP, HANG, Styled, fit_columns, size, wrap
+from preview.wrapping import GAP, HANG, Styled, cut, fit_columns, size, wrap
 
 ROOM = Room(groups=200, fields=40, lines=40, ranges=8, rows=60)
 LONG = 50
@@ -100,9 +100,11 @@ class _Terminal:
 
     def _code(self, text: str, indent: str) -> Iterator[str]:
         """A line of a compared text, whose blanks count."""
-        room = len(text) if self._width is None else max(1, self._width - len(indent))
-        for start in range(0, len(text) or 1, room or 1):
-            yield indent + text[start : start + room]
+        if self._width is None:
+            yield indent + text
+            return
+        room = max(1, self._width - len(indent))
+        yield from (indent + part for part in cut(text, room, room))
 
     def _text(
         self, phrase: Phrase, indent: str, code: str = "", strong: str = _BOLD

@@ -8,6 +8,7 @@ from components.effects.vocabulary import Action, Impact, Ledger, PoolPlan
 from preview.report.phrase import Phrase, Strong, join_phrases, value
 from preview.report.ranges import first_few
 from preview.result import Entry, SitePreview, State
+from schemas.model.problem import number_of
 
 MEANING = {
     Impact.REMOVE: "drained, wiped, not installed again",
@@ -87,7 +88,8 @@ def duration(hours: float) -> str:
 
 
 def takes(plan: PoolPlan) -> str:
-    """How long a pool's rollout takes, with its wait for the control plane."""
+    """How long a pool's rollout takes from the start of the change: the control plane's upgrade
+    goes first."""
     drains = plan.drain_hours + plan.wait_drain_hours
     more = f" plus up to {duration(drains)} of drains" if drains else ""
     return duration(plan.hours + plan.wait_hours) + more
@@ -205,7 +207,7 @@ def sum_doings(sites: Iterable[SitePreview]) -> list[Doing]:
 def happening(sites: Sequence[SitePreview]) -> Phrase:
     """The effects in these sites, in a few words."""
     if any(site.state is State.INVALID for site in sites):
-        problems = sum(len(site.problems) for site in sites)
+        problems = sum(number_of(site.problems) for site in sites)
         return (Strong("cannot predict what happens"), f": {count(problems, 'problem')}")
     found = sum_doings(sites)
     if not found:

@@ -5,12 +5,12 @@ it comes from a cluster, and says what machines' own programs told it.
 """
 
 import json
-import stat
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from components.effects.nodestate import Condition, NodeState
+from schemas.reading.bounded import UnfitFileError, parse_json, read_regular
 
 LARGEST = 128 * 1024 * 1024
 """Bytes of a file: some 5,000 nodes with all their images."""
@@ -63,15 +63,12 @@ def _site_of(path: Path, sites: Collection[str], wanted: Collection[str]) -> str
 
 def read(path: Path) -> Seen:
     """The nodes in a file. Raises NodesError, and OSError where it cannot be opened."""
-    told = path.stat()
-    # A pipe has no size, and may have no end.
-    if not stat.S_ISREG(told.st_mode):
-        raise NodesError(f"{path}: no plain file; {_HOW}, into a file")
-    if told.st_size > LARGEST:
-        raise NodesError(f"{path}: more than {LARGEST // 1024**2} MiB; {_HOW}")
-    text = path.read_bytes()
     try:
-        found = json.loads(text)
+        text = read_regular(path, LARGEST)
+    except UnfitFileError as error:
+        raise NodesError(f"{path}: no plain file ({error.strerror}); {_HOW}") from None
+    try:
+        found = parse_json(text)
     except json.JSONDecodeError as error:
         raise NodesError(f"{path}:{error.lineno}:{error.colno}: {error.msg}; {_HOW}") from None
     except UnicodeDecodeError as error:
@@ -80,8 +77,6 @@ def read(path: Path) -> Seen:
     except ValueError as error:
         # A whole number of thousands of digits: sys.get_int_max_str_digits.
         raise NodesError(f"{path}:1: {error}; {_HOW}") from None
-    except RecursionError:
-        raise NodesError(f"{path}:1: nested too deep; {_HOW}") from None
     return _node_states(path, found)
 
 

@@ -15,6 +15,7 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.machines.effects import kinds
+from components.machines.installation import installations
 from components.machines.rollout import capacity, plans
 from components.making.manifest import Manifest, Target
 from components.site import COMPONENTS
@@ -31,7 +32,6 @@ from preview.result import (
 )
 from preview.verdict import decommission
 from preview.verdict.growth import growth
-from preview.verdict.installation import installations
 from preview.verdict.object_cache import cache, consequences
 from preview.verdict.services import services
 from schemas.facts.quotas import guaranteed_devices

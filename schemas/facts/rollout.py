@@ -57,6 +57,13 @@ def waves(machines: int, max_unavailable: int, max_surge: int, spares: int) -> W
     return Waves(at_once, out, ceil(machines / at_once) if machines else 0)
 
 
+def missing(before: int, after: int, unavailable: int) -> int:
+    """How many of the machines before are missing at the worst moment of a rollout that makes
+    ``after`` of them: the planner deletes down to ``after`` less ``unavailable``, all at once, also
+    where none can be made again."""
+    return before - min(before, max(0, after - unavailable))
+
+
 def takes_all(limit: int, members: int) -> bool:
     """True if a limit lets all members be out at once. A single member is never counted so: nothing
     else is possible for it."""

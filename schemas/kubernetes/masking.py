@@ -3,6 +3,7 @@
 What a key looks like is in schemas/kubernetes/secret_forms.py.
 """
 
+from schemas.kubernetes.secret_forms import BEHIND_P
 from schemas.kubernetes.secret_scan import keys_in, secret_words
 
 HIDDEN = "(hidden)"
@@ -17,7 +18,8 @@ def mask(text: str) -> str:
         if end > at:
             shown += [text[at:start] if start > at else "", HIDDEN if start >= at else ""]
             at = end
-    return "".join([*shown, text[at:]]) if shown else text
+    text = "".join([*shown, text[at:]]) if shown else text
+    return BEHIND_P.sub(f"-p{HIDDEN}", text) if "-p" in text else text
 
 
 def mask_command(text: str) -> str:

@@ -152,6 +152,48 @@ FORMS = (
 )
 """Keys that are known by their form alone, whatever they are called."""
 
+WRITTEN_OUT = "a password, a key or a token written out"
+"""Words for a value that is a secret by its name alone."""
+IN_A_COMMAND = "a password in a command"
+"""Words for a secret of which the words before it tell."""
+_COMMAND = r"[^\n|;&]{0,200}?[ \t\"',]"
+_WORD = r"(?P<secret>[^\s\"',|;&-][^\s\"',|;&]{3,})"
+SPOKEN = (
+    Form(
+        "a user and a password before an address",
+        ("@",),
+        r"(?<![\w./:@%+-])(?!(?:mailto|sips?|xmpp|acct|npm|sha256):)"
+        r"(?P<secret>[\w.+-]{1,64}:(?!//|[$<{*]|%[sv(])[^\s,;\"'<>]{1,128})"
+        r"@(?=(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![\w.])|(?:[\w-]{1,63}\.){1,8}[A-Za-z]{2,24}(?!\w))",
+        "RFC 3986, 3.2.1: user information, which people write before a bare address too",
+    ),
+    Form(
+        "a value of the header Authorization",
+        ("uthorization", "AUTHORIZATION"),
+        r"(?i:\bauthorization)[\"']?[ \t]*[:=][ \t]*[\"']?(?i:basic|bearer|token|digest|negotiate"
+        r"|apikey|aws4-hmac-sha256)[ \t]+(?P<secret>[^\s\"']{4,})",
+        "RFC 9110, 11.6.2",
+    ),
+    Form(
+        IN_A_COMMAND,
+        ("-p", "-P"),
+        rf"\b(?:(?:mysql|mariadb)[\w-]*{_COMMAND}-p|(?:sshpass{_COMMAND}-p|ipmi[\w-]*{_COMMAND}-P)"
+        rf"(?:[\"']?,?[ \t]*[\"']?)){_WORD}",
+        "MySQL, mysql(1), --password; sshpass(1), -p; ipmitool(1), -P",
+    ),
+    Form(
+        WRITTEN_OUT,
+        ("assword", "asswd", "assphrase", "ASSWORD"),
+        r"(?i:\bpass(?:word|wd|phrase))[\"']?(?:[ \t]*[:=][ \t]*|[ \t]+(?:is|was):?[ \t]+)[\"']?"
+        r"(?P<secret>(?=[^\s\"'#;,)]{0,64}[0-9!$%^&*_+])[^\s\"'#;,)]{6,})",
+        "comments in site files and manifests",
+    ),
+)
+"""What people say in comments, cells and commands: the part ``secret`` of a match is hidden, unless
+it only looks like one (``IN_TEXT``)."""
+BEHIND_P = re.compile(r"(?<![\w-])-p(?=\S{0,64}[0-9])(?=\S{0,64}[A-Za-z])[^\s\"',;|&=:/]{6,}")
+"""What may be a password behind a flag: hidden from readers, and else taken for what it is."""
+
 IN_A_URL = "a user or a password in a URL"
 """Words for a secret that no form of this table has: URLs are read part by part."""
 ACCOUNT_SCHEMES = re.compile(r"(?i)(?:git\+|svn\+)?(?:ssh|sftp|git)$")

@@ -8,8 +8,9 @@ import base64
 import binascii
 import functools
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import Any, NamedTuple
 
 from schemas.kubernetes.secret_forms import (
@@ -18,18 +19,19 @@ from schemas.kubernetes.secret_forms import (
     ASSIGNED,
     FORMS,
     HINTS,
+    IN_A_COMMAND,
     IN_A_URL,
     IN_PLACE,
     IN_TEXT,
     NAMED,
     REFERENCE,
     SOUNDS,
+    SPOKEN,
     WORD,
+    WRITTEN_OUT,
 )
 
-WRITTEN_OUT = "a password, a key or a token written out"
-"""Words for a value that is a secret by its name alone."""
-_WORDS = tuple(dict.fromkeys(word for form in FORMS for word in form.words))
+_WORDS = tuple(dict.fromkeys(word for form in (*FORMS, *SPOKEN) for word in form.words))
 """Words that a text must contain before a form is searched."""
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]*\Z")
 _URL_ENDS = re.compile(r"[\s,;)\]\"]")
@@ -67,6 +69,12 @@ def _keys(text: str) -> Iterator[Key]:
         if not there.isdisjoint(form.words):
             for match in _compile(form.pattern).finditer(text):
                 yield Key(*match.span(), form.what)
+    for form in SPOKEN:
+        if not there.isdisjoint(form.words):
+            for match in _compile(form.pattern).finditer(text):
+                # A password before an address may have any character.
+                if "@" in form.words or not IN_TEXT.fullmatch(match["secret"]):
+                    yield Key(*match.span("secret"), form.what)
     if "@" in text:
         yield from _users(text)
 
@@ -151,6 +159,11 @@ def in_arguments(words: Sequence[Any]) -> Iterator[tuple[int, str]]:
         flag = texts[index].partition("=")[0]
         if flag.startswith("-") and is_literal(given):
             yield at, flag
+    if any(text.startswith(("-p", "-P")) for text in texts):
+        starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
+        for key in keys_in(" ".join(texts)):
+            if key.what == IN_A_COMMAND:
+                yield bisect_right(starts, key.start) - 1, "-p"
 
 
 def secret_names(text: str) -> Iterator[str]:

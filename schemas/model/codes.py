@@ -49,6 +49,8 @@ class Code(StrEnum):
     HOSTS_COLUMNS = "hosts-columns", "a shifted cell would send one host's address to another"
     HOSTS_CELL = "hosts-cell", "the Bare Metal Operator could not reach or boot the host"
 
+    MORE_PROBLEMS = "more-problems", "what is not shown may matter more than what is"
+
     # --- one value ----------------------------------------------------------------------------
     UNKNOWN_FIELD = "unknown-field", "a misspelt field is a setting that silently does nothing"
     MISSING_FIELD = "missing-field", "the field has no safe default"

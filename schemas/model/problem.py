@@ -3,6 +3,7 @@
 Owns the type and its order. How problems are shown belongs to the command line.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from schemas.kubernetes.masking import mask
@@ -20,7 +21,8 @@ class Problem:
     whole); ``path`` is where in the data (``pools.v100.rollout``), empty where there is none;
     ``value`` is what was written there, shortened; ``message`` says what is wrong and ``fix`` what
     to write instead. Why it hurts follows from the code, or is a ``reason`` of its own, as where
-    one code stands for many rules. ``also``: the other places of a rule over several lines.
+    one code stands for many rules. ``stands_for``: how many problems this one is in place of.
+    ``also``: the other places of a rule over several lines.
     """
 
     file: str
@@ -33,6 +35,7 @@ class Problem:
     fix: str
     reason: str = ""
     also: tuple[str, ...] = ()
+    stands_for: int = 1
 
     def __post_init__(self) -> None:
         # Whoever words a problem need not think of keys: here is where none gets through.
@@ -75,3 +78,29 @@ class Problem:
             "fix": self.fix,
         }
         return {**found, "also": list(self.also)} if self.also else found
+
+
+MAX_PROBLEMS = 100
+"""Problems of a site, and of a command, that are shown; the others are counted."""
+
+
+def first_problems(
+    problems: Sequence[Problem], unshown: int = 0, most: int = MAX_PROBLEMS
+) -> list[Problem]:
+    """The first problems; one more stands for all others, and for ``unshown`` ones."""
+    left = problems[most:]
+    more = unshown + number_of(left)
+    if not more:
+        return list(problems)
+    at = (left or problems)[0 if left else -1]
+    message = f"{more:,} more problem{'s are' if more > 1 else ' is'} not shown"
+    fix = "correct those that are shown, and check again"
+    rest = Problem(
+        at.file, at.line, at.column, Code.MORE_PROBLEMS, "", "", message, fix, stands_for=more
+    )
+    return [*problems[:most], rest]
+
+
+def number_of(problems: Iterable[Problem]) -> int:
+    """How many problems there are, with those that are not shown."""
+    return sum(each.stands_for for each in problems)

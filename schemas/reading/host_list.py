@@ -6,13 +6,15 @@ schemas/reading/table_text.py.
 """
 
 import re
+from dataclasses import replace
 from operator import itemgetter
 from typing import NamedTuple
 
-from schemas.kubernetes.masking import shorten
+from schemas.kubernetes.masking import HIDDEN, shorten
 from schemas.model.codes import Code
 from schemas.model.primitives import IPV4_PATTERN
-from schemas.model.problem import Problem
+from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
+from schemas.reading.not_yet import NO_EFFECT, is_ipv6
 from schemas.reading.suggested_value import tidy
 from schemas.reading.table_text import header_problems, table_lines
 
@@ -116,6 +118,7 @@ class _Rows:
         self._header, self._file = header, file
         self._ordered = itemgetter(*(header.index(name) for name in COLUMNS))
         self._problems: list[Problem] = []
+        self._unshown = 0
         self._complete = True
 
     def read(self, lines: list[str]) -> HostList:
@@ -127,7 +130,13 @@ class _Rows:
             cells = match.groups() if match else self._cells(line, number)
             if cells:
                 hosts.append(Host._make((*self._ordered(cells), number)))
-        return HostList(hosts, self._problems, self._complete)
+        return HostList(hosts, first_problems(self._problems, self._unshown), self._complete)
+
+    def _is_full(self) -> bool:
+        """True if there are problems enough; then the next one is only counted."""
+        full = len(self._problems) >= MAX_PROBLEMS
+        self._unshown += full
+        return full
 
     def _add(
         self,
@@ -144,12 +153,14 @@ class _Rows:
         comment = line.startswith("#")
         if comment or not line.strip(", \t;"):
             message = "a comment, which a host list cannot have" if comment else "an empty line"
-            self._add((number, 1), Code.HOSTS_TEXT, (message, "remove the line"))
+            if not self._is_full():
+                self._add((number, 1), Code.HOSTS_TEXT, (message, "remove the line"))
             return ()
         cells = line.split(",")
         if len(cells) != len(self._header):
             self._complete = False
-            self._add_shape(line, cells, number)
+            if not self._is_full():
+                self._add_shape(line, cells, number)
             return ()
         known = []
         for name, cell in zip(self._header, cells, strict=True):
@@ -175,8 +186,14 @@ class _Rows:
     def _add_cell(self, line: str, number: int, name: str, cell: str) -> None:
         if name in _COUNTED:
             self._complete = False
+        if self._is_full():
+            return
         at = cell_column(line, self._header, name)
+        if "@" in cell:  # nothing in a host list has one but what people write before an address
+            cell = f"{HIDDEN}@{cell.rpartition('@')[2]}"
         self._add((number, at), Code.HOSTS_CELL, _words(name, cell), name, cell)
+        if is_ipv6(cell):
+            self._problems[-1] = replace(self._problems[-1], reason=NO_EFFECT)
 
 
 def _words(name: str, cell: str) -> tuple[str, str]:
@@ -190,6 +207,9 @@ def _words(name: str, cell: str) -> tuple[str, str]:
     if name == "mac" and re.fullmatch(_MAC, cell):
         message = f"mac {cell} is an address of a group or of nobody, not of a NIC"
         return message, f"write the MAC of the NIC that boots, such as {column.example}"
+    if "IPv4" in column.meaning and is_ipv6(cell):
+        message = f"{name} {shorten(cell)} is IPv6, which Foresite does not configure yet"
+        return message, f"write {column.meaning}, such as {column.example}"
     fitting = tidy(cell, column.pattern, respelt=name != "serial")
     fix = f"write {fitting or f'{column.meaning}, such as {column.example}'}"
     return f"{name} {shorten(cell)} is not {column.meaning}", fix

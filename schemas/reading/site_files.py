@@ -4,17 +4,19 @@ The only place that opens a file of a repository. No link below these folders is
 is read may be shown; nothing that has no end is read either.
 """
 
+import errno
 import os
-import stat
 from pathlib import Path
 
 from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
+from schemas.reading.bounded import read_regular
 from schemas.reading.tree import LINK, Folder, Refused, Tree
 
 MAX_BYTES = 4 * 1024 * 1024
 """Size of any file below sites/, at most."""
 SITE_FILE, HOST_LIST = ".yaml", ".hosts.csv"
+_LESS = "leave out what the site does not need"
 _SITE_ENDINGS = (SITE_FILE, HOST_LIST, ".yml")
 
 
@@ -59,26 +61,26 @@ def read(folder: Folder, path: str, shown: str = "sites") -> bytes | Refused:
             target /= part
             if target.is_symlink():
                 return _unreadable(at, LINK, "put the file itself there")
-        told = target.stat()
-        refused = _refused(at, told.st_mode) or too_large(at, told.st_size)
-        return refused or target.read_bytes()
+        return read_regular(target, MAX_BYTES, links=False)
     except (FileNotFoundError, NotADirectoryError):
         return _missing(at)
     except OSError as error:
-        why = f"cannot be read: {error.strerror or error}"
-        return _unreadable(at, why, "make it a file that you may read")
+        return _refusal(at, error)
 
 
-def _refused(at: str, mode: int) -> Refused | None:
-    """The reason why a thing of a mode is not opened: a pipe may have no end."""
-    kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
-    return None if stat.S_ISREG(mode) else _unreadable(at, f"is {kind}", "put a file there")
+def _refusal(at: str, error: OSError) -> Refused:
+    why = error.strerror or str(error)
+    if error.errno == errno.EFBIG:
+        return Refused(Code.FILE_TOO_LARGE, f"{at} has {why}", _LESS)
+    if error.errno in (errno.EINVAL, errno.EISDIR):
+        return _unreadable(at, f"is {why}", "put a file there")
+    return _unreadable(at, f"cannot be read: {why}", "make it a file that you may read")
 
 
 def _read_tree(target: Tree, at: str) -> bytes | Refused:
     data = target.read()
     if data is None and target.is_dir():
-        return _refused(at, stat.S_IFDIR) or _missing(at)
+        return _unreadable(at, "is a folder", "put a file there")
     return _missing(at) if data is None else data
 
 
@@ -87,7 +89,7 @@ def too_large(at: str, size: int) -> Refused | None:
     if size <= MAX_BYTES:
         return None
     message = f"{at} has {size} bytes, more than {MAX_BYTES}"
-    return Refused(Code.FILE_TOO_LARGE, message, "leave out what the site does not need")
+    return Refused(Code.FILE_TOO_LARGE, message, _LESS)
 
 
 def _missing(at: str) -> Refused:

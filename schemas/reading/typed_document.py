@@ -6,6 +6,7 @@ done with the rest of a faulty file is in schemas/reading/partial.py.
 
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
@@ -18,6 +19,7 @@ from schemas.model.nearest import nearest
 from schemas.model.primitives import Model
 from schemas.model.problem import Problem
 from schemas.reading import literal_secrets, wording
+from schemas.reading.not_yet import NO_EFFECT, is_ipv6, not_yet
 from schemas.reading.partial import Flaw, with_holes
 from schemas.reading.wording import schema_at, schema_of
 from schemas.reading.yaml_reader import Document, Path
@@ -209,6 +211,9 @@ def _problem(
     elif kind == "string_pattern_mismatch":
         code = Code.INVALID_VALUE
         message, fix = wording.misfit(fault.value, fault.context["pattern"], node)
+        if "IPv4" in message and is_ipv6(fault.value):
+            message = f"{wording.show(fault.value)} is IPv6, which Foresite does not configure yet"
+            return replace(place(document, path, code, message, fix), reason=NO_EFFECT)
     else:
         code = Code.OUT_OF_BOUNDS
         message, fix = wording.out_of_bounds(kind, fault.context, fault.value, node)
@@ -225,6 +230,11 @@ def _unknown_field(
             "remove it and change the secret; hosts' BMC passwords are in Secrets (bmc.credentials)"
         )
         return place(document, path, Code.SECRET_IN_FILE, message, fix, key=True)
+    if meant is None and (part := not_yet(name)):
+        message = f"Foresite does not configure {part[0]} yet"
+        fix = f"remove {shorten(name)}: {part[1]}"
+        found = place(document, path, Code.UNKNOWN_FIELD, message, fix, key=True)
+        return replace(found, reason=NO_EFFECT)
     known = ", ".join(parent.get("properties", ()))
     fix = f"remove it; known here: {textwrap.shorten(known, 170, placeholder=' …')}"
     if meant is not None:

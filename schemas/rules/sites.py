@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network
+from itertools import islice
 from typing import Any
 
 from schemas.kubernetes.masking import shorten
@@ -20,6 +21,8 @@ from schemas.rules.finding import Finding, HostCell, Path
 from schemas.rules.hosts import UNIQUE_COLUMNS
 
 _IPV4 = re.compile(IPV4_PATTERN)
+MOST_NAMED = 3
+"""Other sites that a site names of those that already have an address or a network."""
 Found = dict[str, list[Finding]]
 
 
@@ -86,7 +89,8 @@ def _networks(data: dict[str, Any]) -> Iterator[tuple[str, Path, IPv4Network]]:
 
 
 def clashes(footprints: Sequence[Footprint]) -> Found:
-    """Every clash between two sites, as findings of both, by site."""
+    """The clashes between sites, as findings of both, by site: each site that clashes has some. Of
+    many sites that share one thing, each names a few others, so that the time stays linear."""
     found: Found = {each.site: [] for each in footprints}
     _network_clashes(footprints, found)
     _endpoint_clashes(footprints, found)
@@ -148,12 +152,13 @@ def _endpoint_clashes(footprints: Sequence[Footprint], found: Found) -> None:
     for mine in footprints:
         if mine.endpoint is None:
             continue
-        for other in owners.setdefault(mine.endpoint, []):
-            if mine.announced or other.announced or mine.port == other.port:
-                message = f"{mine.endpoint} is also the endpoint of site "
-                fix = "choose an address that no other site has"
-                _both(mine, other, ("cluster", "endpoint"), message, fix, found)
-        owners[mine.endpoint].append(mine)
+        known = owners.setdefault(mine.endpoint, [])
+        same = (e for e in known if mine.announced or e.announced or mine.port == e.port)
+        for other in islice(same, MOST_NAMED):
+            message = f"{mine.endpoint} is also the endpoint of site "
+            fix = "choose an address that no other site has"
+            _both(mine, other, ("cluster", "endpoint"), message, fix, found)
+        known.append(mine)
 
 
 def _context_clashes(footprints: Sequence[Footprint], found: Found) -> None:
@@ -174,24 +179,23 @@ def _both(
 
 
 def _network_clashes(footprints: Sequence[Footprint], found: Found) -> None:
-    spans = sorted(
-        (
-            (int(network[0]), int(network[-1]), each.site, name, place, network)
-            for each in footprints
-            for name, place, network in each.networks
-        ),
-        key=lambda span: span[:4],  # a place has names and numbers, which do not compare
-    )
-    for index, (_, last, site, name, place, network) in enumerate(spans):
-        for number in range(index + 1, len(spans)):
-            first, _, other, other_name, other_place, other_network = spans[number]
-            if first > last:
-                break  # sorted by first address: nothing further on can overlap
-            if other != site:
-                found[site].append(_network(place, name, network, other, other_name, other_network))
-                found[other].append(
-                    _network(other_place, other_name, other_network, site, name, network)
-                )
+    spans = [
+        (int(network[0]), int(network[-1]), each.site, name, place, network)
+        for each in footprints
+        for name, place, network in each.networks
+    ]
+    # Of two networks that overlap one holds the other: sorted, what holds this one is still open.
+    around: list[tuple[int, int, str, str, Path, IPv4Network]] = []
+    for span in sorted(spans, key=lambda each: (each[0], -each[1])):
+        while around and around[-1][1] < span[0]:
+            around.pop()
+        others = (each for each in reversed(around) if each[2] != span[2])
+        for other in islice(others, MOST_NAMED):
+            for mine, its in ((span, other), (other, span)):
+                _, _, site, name, place, network = mine
+                finding = _network(place, name, network, its[2], its[3], its[5])
+                found[site].append(finding)
+        around.append(span)
 
 
 def _network(

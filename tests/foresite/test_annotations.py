@@ -15,7 +15,7 @@ from foresite.annotations import ANNOTATIONS, RESULTS, Note, as_sarif, as_workfl
 from foresite.cli import main
 from foresite.command import FOUND, OK
 from schemas.model.codes import Code
-from schemas.model.problem import Problem
+from schemas.model.problem import Problem, first_problems
 from tests.kit.policy_lab import RULE, Lab, copied
 from tests.kit.repository import ROOT
 
@@ -205,6 +205,17 @@ def test_more_than_github_shows_are_counted() -> None:
     more = [line for line in lines if "more are not shown" in line]
     assert [parsed(line)[2].split()[0] for line in more] == ["991", "2"]
     assert [parsed(line)[0] for line in more] == ["error", "notice"]
+
+
+def test_what_was_not_listed_is_counted_too() -> None:
+    listed = [each.problem for each in notes(150)]
+    found = [Note("error", each.code.value, each) for each in first_problems(listed, 1000)]
+    *_, last = as_workflow_commands(found)
+    assert parsed(last)[2].startswith(f"{1150 - ANNOTATIONS + 1} more are not shown")
+    run = run_of(as_sarif(found))
+    assert len(run["results"]) == len(found) - 1
+    (said,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert said["message"]["text"].startswith("100 of 1150 findings")
 
 
 # --- SARIF ----------------------------------------------------------------------------------------

@@ -132,7 +132,9 @@ def test_what_the_schemas_refuse_is_a_problem(
     manifests.write_text(manifests.read_text().replace("matchLabels", "matchLabel"))
     assert main(["--root", str(tmp_path), "check"]) == FOUND
     said = capsys.readouterr().out
-    assert "sites/edge-1.yaml: object-invalid pod-network.DaemonSet/pod-network/agent" in said
+    line = manifests.read_text().splitlines().index("kind: DaemonSet")  # after its apiVersion
+    what = "object-invalid pod-network.DaemonSet/pod-network/agent"
+    assert f"sites/brought/pod-network.yaml:{line}:1: {what}" in said
     assert "did you mean matchLabels?" in said
 
 
@@ -152,7 +154,7 @@ def test_two_objects_of_one_key_are_a_problem() -> None:
     site = all_sites()["lab-1"]
     (config,) = [m for m in site_objects(site)["pod-network"] if m.kind == "ConfigMap"]
     again = config._replace(name="Other")
-    (problem,) = object_problems(site, {"one": [config], "two": [again]})
+    ((_, problem),) = object_problems(site, {"one": [config], "two": [again]})
     assert (problem.code, problem.path) == (Code.DUPLICATE_NAME, "two.Other")
     assert "one.ConfigMap/pod-network" in problem.message
     elsewhere = again._replace(target=Target.SITE)
@@ -264,7 +266,7 @@ def test_a_folder_that_is_gone_is_2(tmp_path: Path) -> None:
 def test_a_repository_without_a_site_cannot_be_checked(tmp_path: Path) -> None:
     (tmp_path / "sites").mkdir()
     assert main(["--root", str(tmp_path), "check"]) == FAILED
-    assert main(["--root", str(tmp_path), "render", "--out", str(tmp_path / "out")]) == OK
+    assert main(["--root", str(tmp_path), "render", "--out", str(tmp_path / "out")]) == FAILED
     assert main(["--root", str(tmp_path), "new", "osaka-1", "--like", "lab-1"]) == FAILED
 
 

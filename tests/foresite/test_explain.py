@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from components.site import site_objects
 from components.trace import carriers
 from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK
+from foresite.commands.explain import LEAVES
 from schemas.load import load_site
 from schemas.model.primitives import Model
 from schemas.model.site_file import Pool, SiteFile, Zone
@@ -511,7 +513,9 @@ def test_a_person_reads_why_no_object_is_named(capsys: pytest.CaptureFixture[str
         ("pools.lab.replicas", "  from: computed"),
     ):
         assert explained("lab-1", path) == OK
-        assert capsys.readouterr().out.splitlines()[-1] == last
+        about, _, block = capsys.readouterr().out.partition("\n\n")
+        assert about.splitlines()[-1] == last
+        assert bool(block) == (path == "pools.lab.rollout")
 
 
 def test_many_objects_of_a_kind_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
@@ -575,3 +579,58 @@ def test_a_site_with_problems_is_not_explained(
         assert form == "text" or json.loads(said)["problems"]
     assert main(["--root", str(tmp_path), "explain", "lab-2", "region"]) == FOUND
     assert "write lab-1" in capsys.readouterr().out
+
+
+# --- maps and lists -------------------------------------------------------------------------------
+
+
+def block_of(name: str, path: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The lines of YAML that a map is shown as."""
+    assert main(["--root", str(root_of(name)), "explain", name, path]) == OK
+    return capsys.readouterr().out.partition("\n\n")[2].splitlines()
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_a_map_is_yaml_in_which_each_value_has_its_origin(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = every_site()[name].file
+    shown = 0
+    for path, value in file:
+        if not isinstance(value, Model | list | dict) or not value:
+            continue
+        lines = block_of(name, path, capsys)
+        cut = lines[-1].startswith("# and ")
+        written = yaml.safe_load("\n".join(lines))
+        if not cut:
+            assert written == file.model_dump(mode="json")[path]
+        for line in lines[: len(lines) - cut]:
+            text, mark, origin = line.rpartition("  # ")
+            if not mark:
+                assert line.endswith(":")
+                continue
+            value = yaml.safe_load(text.strip().removeprefix("- "))
+            value = next(iter(value.values())) if isinstance(value, dict) and value else value
+            at_place = ":" in origin and stands(value, origin, root_of(name))
+            assert at_place or origin == "default", (path, line)
+            shown += 1
+    assert shown > 50
+
+
+def test_a_large_map_is_cut_and_what_is_left_is_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = block_of("tokyo-1", "pools", capsys)
+    values = [line for line in lines if "  # " in line]
+    assert len(values) == LEAVES
+    assert explained("tokyo-1", "pools", "--format", "json") == OK
+    said = json.loads(capsys.readouterr().out)
+    assert next(iter(said["origins"])) == "pools[0].name"
+    assert said["origins"]["pools[0].os"] == "default"
+    assert len(said["origins"]) == LEAVES
+    assert lines[-1] == f"# and {said['origins_left_out']} more values: explain a longer path"
+
+
+def test_most_lines_of_a_map_fit_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    for path in ("pools.v100", "zones", "cluster", "bmc", "cache.buckets"):
+        assert all(len(line) <= 80 for line in block_of("tokyo-1", path, capsys))

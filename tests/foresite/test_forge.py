@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from foresite.forge import forge
-from preview.result import Forge
+from preview.forge import Forge
 from preview.states.snapshot import at, work_tree
 from tests.kit.preview_repository import Repository
 

@@ -14,6 +14,7 @@ from components.effects.vocabulary import (
     ObjectChange,
     PoolPlan,
 )
+from components.object_cache.effects.consequences import Consequence
 from preview.result import (
     Cause,
     Deletion,
@@ -86,10 +87,13 @@ def _hostile_site(text: str) -> SitePreview:
     return SitePreview(
         text,
         State.CHANGED,
-        hosts=(
-            HostVerdict(hosts[0], text, Impact.REMOVE, (0,)),
-            HostVerdict(hosts[1], text, Impact.REIMAGE, (1,)),
-            *(HostVerdict(host, text, Impact.DRAIN, (2,), at_most=1) for host in hosts[2:]),
+        hosts=tuple(
+            each._replace(zone=text, rack=f"{text} rack")
+            for each in (
+                HostVerdict(hosts[0], text, Impact.REMOVE, (0,)),
+                HostVerdict(hosts[1], text, Impact.REIMAGE, (1,)),
+                *(HostVerdict(host, text, Impact.DRAIN, (2,), at_most=1) for host in hosts[2:]),
+            )
         ),
         reasons=tuple(Reason(each, text, (edit, edit._replace(after=""))) for each in effects),
         objects=(
@@ -99,4 +103,6 @@ def _hostile_site(text: str) -> SitePreview:
         plans=(plan,),
         capacity=(Ledger(text, 2, 16, 2, 16),),
         deletions=(Deletion(text, 1),),
+        services=(Consequence("all alerts end", f"all alerts end: {text}"),),
+        guaranteed=((text, 9),),
     )

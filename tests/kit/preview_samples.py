@@ -1,5 +1,6 @@
 """Previews made by hand, for the tests of reports: each a kind of change that they must show."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -63,12 +64,27 @@ def reason(change: ObjectChange, effect: Effect, *causes: Cause) -> Reason:
     return Reason(effect, f"{kind} {namespace}/{name}", causes)
 
 
+_PLACED = re.compile(r".*-([a-z])-([0-9]{3})")
+
+
+def placed(site: SitePreview) -> SitePreview:
+    """The site with the zones that its hosts' names say, and eight of them in a rack."""
+    hosts = []
+    for host in site.hosts:
+        match = _PLACED.fullmatch(host.host)
+        rack = f"{match[1]}-{(int(match[2]) - 1) // 8 + 1:02}" if match else ""
+        hosts.append(host._replace(zone=match[1], rack=rack) if match else host)
+    return replace(site, hosts=tuple(hosts))
+
+
 def one(site: SitePreview) -> Entry:
+    site = placed(site)
     return Entry((site.name,), site, (site,))
 
 
 def alike(site: SitePreview, others: Iterable[str]) -> Entry:
     """An entry of a site and others to which the same happens, each to hosts of its own."""
+    site = placed(site)
     members = (site, *(renamed(site, other) for other in others))
     return Entry(tuple(each.name for each in members), site, members)
 

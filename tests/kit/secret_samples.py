@@ -65,6 +65,31 @@ FORMED: Mapping[str, tuple[str, ...]] = {
 }
 """Of each form, what it looks like, by the words for it."""
 
+SPOKEN: Mapping[str, tuple[str, ...]] = {
+    "a user and a password before an address": (
+        "admin:hunter2@10.0.0.1",
+        "bmc root:hunter2/1@idrac.example.com:623 is dead",
+        "ipmi admin:p@ss:hunter2@10.40.0.16",
+    ),
+    "a value of the header Authorization": (
+        "Authorization: Basic aHVudGVyMg==",
+        '{"authorization": "Bearer hunter2hunter2"}',
+        "curl -H 'Authorization: token hunter2'",
+    ),
+    "a password in a command": (
+        "mysql -uroot -phunter2",
+        '["mysqldump", "--all", "-phunter2"]',
+        "sshpass -p hunter2 ssh ops@node",
+        "ipmitool -I lanplus -U admin -P hunter2 power cycle",
+    ),
+    "a password, a key or a token written out": (
+        "# the BMC password is hunter2secret",
+        "# Passwd: hunter2!",
+        "password was 'hunter22'",
+    ),
+}
+"""Of what people say in comments, cells and commands, how they say it, by the words for it."""
+
 USERS = (
     "http://robot:hunter2@x",
     "http://hunter2@x",
@@ -122,6 +147,8 @@ WORDS = (
     ["--db-password", "!hunter22"],
     ["-c", "curl --api-key=" + LETTERS[:12] + " https://example.com"],
     ["-c", "serve --token s3cr3tvalue99"],
+    ["mysql", "-uroot", "-phunter2"],
+    ["sshpass", "-p", "hunter2", "ssh", "node"],
 )
 """Arguments of which one is a secret."""
 
@@ -134,6 +161,8 @@ PLAIN_WORDS = (
     ["--token-file=/var/run/secrets/kubernetes.io/serviceaccount/token"],
     ["-c", "TOKEN=$(cat /var/run/secrets/kubernetes.io/serviceaccount/token) serve"],
     ["-c", 'PASSWORD="${PASSWORD:-}" serve'],
+    ["serve", "-p8080", "-p", "443:443"],
+    ["mysql", "-p", "--port=3306", "-P3306"],
 )
 """Arguments of which none is."""
 
@@ -187,5 +216,24 @@ HARMLESS = (
     "cost $6$7 and $PATH$HOME",
     "EX21000001",
     "52:54:00:11:00:01",
+    "mailto:ops@example.com",
+    "contact:ops@localhost",
+    "npm:react@18.2.0",
+    "uses: actions/checkout:v4@main",
+    "git@github.com:org/repo",
+    "a:$(PASS)@db.example.com and b:${PASS}@10.0.0.1",
+    "registry:5000/x/y:v1@sha256:00aa",
+    "docker run -p 8080:80 nginx",
+    "gcc -pthread -pipe",
+    "mysql --port 3306 -P 3306x -p production2",
+    "ipmitool -P $PASS1x power",
+    "# the password is in Vault, and is rotated every 90d",
+    "# password: see docs/secrets.md",
+    "# password: kv/bmc1",
+    "passwordAuthentication: true",
+    "authorization: {mode: Webhook}",
+    "--authorization-mode=Node,RBAC",
+    "Authorization: Bearer $(TOKEN)",
+    "Authorization: Bearer <token>",
 )
 """Texts of the kind that files and objects have: long, random or called alike, and no secrets."""

@@ -79,7 +79,8 @@ def test_json_has_the_reason_of_the_rule_that_is_broken(lab: Lab) -> None:
     (problem,) = lab.report()["problems"]
     assert problem["code"] == "policy-violated"
     assert problem["why"] == "the archive's scripts delete what is named so"
-    assert problem["fix"] == "take another name"
+    place = "the object is there for scheduling.teams.trials.namespaces[0]"
+    assert problem["fix"] == f"take another name; {place}"
     # The team's namespaces make it; the cache's bucket only names it.
     line = lab.file.read_text().splitlines()[problem["line"] - 1]
     assert problem["file"] == "sites/lab-1.yaml" and "namespaces: [trials]" in line

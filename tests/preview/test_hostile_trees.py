@@ -4,9 +4,7 @@ Nothing is written outside of the scratch folder, and nothing is filled in from 
 """
 
 import os
-import subprocess
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -18,51 +16,10 @@ from preview.result import State
 from preview.states.git import GitError
 from preview.states.snapshot import MOST_FILES, Snapshot, at
 from schemas.reading.site_files import MAX_BYTES
+from tests.kit.forge import DIRECTORY, FILE, LINK, SUBMODULE, Entry, Forge
 from tests.kit.preview_repository import Repository
 
 LAB = "sites/lab-1.yaml"
-FILE, LINK, FOLDER, SUBMODULE = b"100644", b"120000", b"40000", b"160000"
-Entry = tuple[bytes, bytes, str]
-"""Mode, name and id of an entry of a tree."""
-
-
-class Forge:
-    """Makes commits of trees that are written byte by byte."""
-
-    def __init__(self, repository: Repository) -> None:
-        self.root = repository.root
-        self.base = repository.git("rev-parse", "HEAD")
-        listed = repository.git("ls-tree", "HEAD").splitlines()
-        self.top = dict(self._entry(line) for line in listed)
-        self.sites = dict(
-            self._entry(line) for line in repository.git("ls-tree", "HEAD:sites").splitlines()
-        )
-
-    @staticmethod
-    def _entry(line: str) -> tuple[bytes, Entry]:
-        mode, _, rest = line.split(" ", 2)
-        name = rest[41:].encode()
-        return name, (mode.encode().lstrip(b"0"), name, rest[:40])
-
-    def store(self, kind: str, data: bytes) -> str:
-        done = subprocess.run(
-            ["git", "-C", self.root, "hash-object", "-t", kind, "--literally", "-w", "--stdin"],
-            input=data, capture_output=True, check=True,
-        )  # fmt: skip
-        return done.stdout.decode().strip()
-
-    def tree(self, entries: Iterable[Entry]) -> str:
-        return self.store(
-            "tree", b"".join(b"%s %s\0%s" % (m, n, bytes.fromhex(i)) for m, n, i in entries)
-        )
-
-    def commit(self, *more: Entry, top: Iterable[Entry] = ()) -> str:
-        """A commit with more entries below sites/, and in the root."""
-        sites = self.tree([*self.sites.values(), *more])
-        entries = {**self.top, b"sites": (FOLDER, b"sites", sites)}
-        text = f"tree {self.tree([*entries.values(), *top])}\nparent {self.base}\n"
-        who = "T <t@example.com> 0 +0000"
-        return self.store("commit", f"{text}author {who}\ncommitter {who}\n\nx\n".encode())
 
 
 @pytest.fixture
@@ -76,7 +33,7 @@ def forge(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> Forge:
     scratch.mkdir(parents=True)
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     monkeypatch.setenv("TMPDIR", str(scratch))
-    return Forge(repository)
+    return Forge(repository.root)
 
 
 def every_file(folder: Path) -> set[str]:
@@ -91,14 +48,6 @@ def preview(forge: Forge, commit: str, *more: str) -> int:
     code = main(["--root", str(forge.root), "preview", "--base", "main", "--head", commit, *more])
     assert every_file(forge.root.parent) == before
     return code
-
-
-def deep(forge: Forge, *names: bytes, name: bytes = b"x") -> Entry:
-    """A folder in a folder and so on, with a file."""
-    entry: Entry = (FILE, name, forge.store("blob", b"written\n"))
-    for each in reversed(names):
-        entry = (FOLDER, each, forge.tree([entry]))
-    return entry
 
 
 NAMES: dict[str, tuple[bytes, ...]] = {
@@ -128,7 +77,7 @@ NAMES: dict[str, tuple[bytes, ...]] = {
 def test_a_name_that_no_file_has_is_refused(
     forge: Forge, names: tuple[bytes, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert preview(forge, forge.commit(deep(forge, *names))) == 2
+    assert preview(forge, forge.commit(forge.file(*names, b"x"))) == 2
     said = capsys.readouterr()
     assert said.out == ""
     assert "rename it" in said.err
@@ -137,7 +86,7 @@ def test_a_name_that_no_file_has_is_refused(
 
 @pytest.mark.parametrize("code", ["each", "head", "base"])
 def test_it_is_refused_whoevers_code_looks(forge: Forge, code: str) -> None:
-    commit = forge.commit(deep(forge, b"..", b"..", b"outside"))
+    commit = forge.commit(forge.file(b"..", b"..", b"outside"))
     assert preview(forge, commit, "--code", code) == 2
 
 
@@ -146,7 +95,7 @@ def test_a_link_beside_a_folder_of_its_name_is_refused(
     forge: Forge, order: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     link = (LINK, b"zz", forge.store("blob", str(forge.root.parent).encode()))
-    pair = [link, deep(forge, b"zz", name=b"outside")]
+    pair = [link, forge.file(b"zz", b"outside")]
     assert preview(forge, forge.commit(*pair[::order])) == 2
     assert "as a file and as a folder" in capsys.readouterr().err
 
@@ -182,7 +131,7 @@ def test_more_files_than_sites_have_are_refused(
 ) -> None:
     blob = forge.store("blob", b"x")
     many = forge.tree((FILE, b"%06d" % number, blob) for number in range(100_000))
-    assert preview(forge, forge.commit((FOLDER, b"many", many))) == 2
+    assert preview(forge, forge.commit((DIRECTORY, b"many", many))) == 2
     assert f"more than {MOST_FILES}" in capsys.readouterr().err
 
 
@@ -221,7 +170,7 @@ def test_no_tree_gets_out_or_ends_in_an_exception(
     for mode, (*folders, name) in entries:
         entry: Entry = (mode, name, blob)
         for each in reversed(folders):
-            entry = (FOLDER, each, forge.tree([entry]))
+            entry = (DIRECTORY, each, forge.tree([entry]))
         made.append(entry)
     commit = forge.commit(*made)
     before = every_file(forge.root.parent)

@@ -17,6 +17,7 @@ from tests.invalid.faults import FOLDER, build, fault_files, read_fault
 
 FAULTS = {path.stem: path for path in fault_files()}
 NOT_BY_FILES = {
+    Code.MORE_PROBLEMS: "what a hundred other problems lead to; tests/schemas/test_hostile.py",
     Code.OBJECT_INVALID: "what files lead to; a site whose files are right has no such object",
     Code.POLICY_VIOLATED: "what files lead to; tests/policies/test_check.py",
     Code.EXCEPTION_EXPIRED: "what the day leads to; tests/policies/test_check.py",

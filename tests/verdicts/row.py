@@ -45,7 +45,7 @@ class Expected:
     actions: Mapping[str, Action] = field(default_factory=dict)
     deletions: Mapping[str, int] = field(default_factory=dict)
     lines: Mapping[str, str] = field(default_factory=dict)
-    counts: Mapping[Impact, int] = field(default_factory=dict)
+    counts: Mapping[Impact, int | None] = field(default_factory=dict)
     plans: Mapping[tuple[str, str], tuple[int, int, int]] = field(default_factory=dict)
     stuck: frozenset[str] = frozenset()
     out: Mapping[str, tuple[int, int]] = field(default_factory=dict)

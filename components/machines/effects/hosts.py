@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from components.effects.rules import Judge, Rule, path
 from components.effects.vocabulary import (
+    ABSENT,
     Action,
     Effect,
     FieldChange,
@@ -23,6 +24,7 @@ from components.machines.effects.scale import DELETE_MACHINE, former_group, grou
 from components.machines.effects.workers import rolls_out
 from components.machines.names import (
     BOOT_MAC_ANNOTATION,
+    COMPONENT,
     FAILURE_DOMAIN_LABEL,
     POOL_LABEL,
     RACK_LABEL,
@@ -31,6 +33,8 @@ from components.machines.names import (
 )
 
 KIND = kinds.HOST
+HEALTH_CHECK = (COMPONENT, "MachineHealthCheck")
+"""The component and the start of the logical name of a pool's health check."""
 _PROVIDER = "CAPM3 v1.13.2, baremetal/metal3machine_manager.go"
 _DATA = "CAPM3 v1.13.2, baremetal/metal3data_manager.go"
 _OPERATOR = "BMO v0.13.2, internal/controller/metal3.io"
@@ -117,8 +121,14 @@ def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -
             "a new host: it is powered on for an inspection, whatever runs on it, and is wiped and "
             "installed when a Machine of its pool takes it"
         )
-        # Where another line goes, its Machine counts until someone deletes it: a new one follows.
-        impact = Impact.ADD if _replaces_line(site, hosts[0]) else Impact.NONE
+        replaces, impact = _replaces_line(site, hosts[0]), Impact.NONE
+        if replaces:
+            why += (
+                "; a line of the pool goes, and its Machine counts until it is deleted: by the "
+                "health check where its remedy is replace, else by a person; until then no Machine "
+                "takes this host"
+            )
+            impact = Impact.ADD if _replaces_machines(site, hosts[0]) else Impact.NONE
         yield Effect(impact, change.name, (), why, _STATES, hosts, action=Action.ADDED)
         return
     action = removal_action(change)
@@ -129,6 +139,13 @@ def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -
     source = f"{_STATES}; {_PROVIDER}"
     why = removal(action, what)
     yield Effect(Impact.REMOVE, change.name, (), why, source, hosts, action=action)
+
+
+def _replaces_machines(site: SiteChange, host: str) -> bool:
+    """True if the health check of a host's pool deletes Machines that have failed."""
+    name = (HEALTH_CHECK[0], f"{HEALTH_CHECK[1]}/{site.side.fleet.group_of_host[host].pool}")
+    check = site.side.objects.get(name)
+    return check is not None and value(check, "spec", "remediation", "templateRef") is ABSENT
 
 
 def _replaces_line(site: SiteChange, host: str) -> bool:

@@ -139,8 +139,8 @@ def _fewer(
     why = f"replicas go from {was} to {now}: {base.why}"
     go, hosts = was - now, stay or gone
     if rolls:
-        # All are replaced, on the hosts that stay: only those that find none there are lost.
-        go, moved = max(0, min(was, len(stay) + len(gone)) - now), {}
+        # All are replaced: lost are those whose new Machines are on hosts that go, or never made.
+        go, moved = max(0, min(was, len(stay)) - max(0, now - len(gone))), {}
     leave = len(gone) + sum(map(len, moved.values()))
     if leave and stay:
         why += (

@@ -42,6 +42,7 @@ from components.machines.effects.scale import (
 from components.machines.effects.smaller import smaller_way
 from components.machines.effects.templates import because, template_change
 from components.machines.effects.versions import PREFLIGHT, Hold, hold
+from schemas.facts.rollout import missing
 from schemas.kubernetes.selectors import has_labels
 
 KIND = kinds.DEPLOYMENT
@@ -93,9 +94,7 @@ def _stuck(change: ObjectChange, found: Effect, held: Hold) -> Iterator[Effect]:
     yield found._replace(impact=Impact.NONE, hosts=(), at_most=None)
     at = ("spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable")
     was, now = (number(each, "spec", "replicas") for each in (change.before, change.after))
-    # The planner counts new machines that are not made as unavailable.
-    out = min(was, was - now + number(change.after, *at))
-    if out > 0:
+    if out := missing(was, now, number(change.after, *at)):
         why = f"{many(out, 'Machine')} at most are deleted and none is made: {held.why}"
         most = limit_below(found.hosts, out)
         yield found._replace(impact=Impact.REMOVE, why=why, source=PREFLIGHT, at_most=most)
@@ -204,17 +203,25 @@ def _going(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
     if gone or stay:
         hosts = (*stay, *gone)
         yield base._replace(hosts=hosts, at_most=limit_below(hosts, machines))
+    waiting = {owner: room(site, group_by_owner(site, owner)).waiting for owner in moved}
+    every = sum(map(len, moved.values()))
+    # Which hosts are spares is not known: that of one group or of another finds no new Machine.
+    lost_in_all = max(0, min(machines, every) - sum(waiting.values()))
     for owner, names in moved.items():
-        hosts, joins = tuple(names), group_by_owner(site, owner)
-        again = room(site, joins).waiting
-        lost = max(0, min(machines, len(hosts)) - again)
-        if lost:
-            yield base._replace(hosts=hosts, at_most=limit_below(hosts, lost))
-        if again:
-            more = f"; the hosts are wiped, and installed for the Machines of {group_title(joins)}"
-            most, source = limit_below(hosts, machines), f"{_SETS}; {CHOSEN_HOST}"
+        hosts, title = tuple(names), group_title(group_by_owner(site, owner))
+        its = min(machines, len(hosts))
+        if lost := min(lost_in_all, max(0, its - waiting[owner])):
+            together = lost_in_all if len(moved) > 1 else None
+            most = lost if together else limit_below(hosts, lost)
+            yield base._replace(hosts=hosts, at_most=most, together=together)
+        if again := min(its, waiting[owner]):
+            more = f"; the hosts are wiped, and installed for the Machines of {title}"
             yield base._replace(
-                impact=Impact.REIMAGE, why=why + more, source=source, hosts=hosts, at_most=most
+                impact=Impact.REIMAGE,
+                why=why + more,
+                source=f"{_SETS}; {CHOSEN_HOST}",
+                hosts=hosts,
+                at_most=limit_below(hosts, again),
             )
 
 

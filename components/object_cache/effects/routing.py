@@ -4,7 +4,6 @@ What another version of the code made counts as it is there: nothing is taken fr
 object says.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from components.making.manifest import Json
 from components.object_cache.effects.section import cache_of, hosts_of
 from components.object_cache.names import CLUSTER, COMPONENT
 from schemas.model.vocabulary import CacheDiscovery
+from schemas.reading.bounded import parse_json
 
 DEFAULT_TABLE = 65_537
 """Envoy 1.39, api/envoy/config/cluster/v3/cluster.proto, MaglevLbConfig.table_size."""
@@ -84,7 +84,7 @@ def _documents(texts: tuple[str, ...]) -> list[Json]:
 
 def _document(text: str) -> Iterator[Json]:
     try:
-        found = json.loads(text)
+        found = parse_json(text)
     except ValueError:
         return  # a text that Envoy does not read as JSON says nothing of hosts
     if isinstance(found, dict):

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from controlplane.child_process import tie_to_parent
+from schemas.reading.bounded import parse_json
 
 Json = dict[str, Any]
 
@@ -60,7 +61,7 @@ class Kubectl:
         done = self._run("config", "view", "--output", "json")
         if done.returncode:
             raise NoAnswerError(_first(done.stderr))
-        config = json.loads(done.stdout)
+        config = parse_json(done.stdout)
         servers = {c["name"]: c["cluster"].get("server", "") for c in config["clusters"] or ()}
         return {
             each["name"]: servers.get(each["context"].get("cluster", ""), "")
@@ -230,7 +231,7 @@ class _Connection(http.client.HTTPConnection):
 def _decode(answer: bytes) -> Json:
     """A JSON object; text, such as ``ok``, as ``text``."""
     try:
-        decoded = json.loads(answer)
+        decoded = parse_json(answer)
     except ValueError:
         decoded = None
     return decoded if isinstance(decoded, dict) else {"text": answer.decode(errors="replace")}

@@ -5,7 +5,6 @@ says it, wherever and however often a run is started. What a run before was told
 it may have failed, or never have come to the site.
 """
 
-import json
 import re
 import subprocess
 from pathlib import Path
@@ -15,6 +14,7 @@ from foresite.delivery.stack.engine import Engine, EngineError, Record, complain
 from preview.states.fleet import changed_sites, differing
 from preview.states.git import GitError, changed_files, commit_of
 from preview.states.snapshot import at, work_tree
+from schemas.reading.bounded import parse_json
 
 PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "uv.lock")
 """Paths of the program that registers the objects, besides the site's own data."""
@@ -152,7 +152,7 @@ def last_success(engine: Engine) -> str:
                       "--stack", engine.stack)  # fmt: skip
     if done.returncode:
         raise EngineError(complaint(done))
-    for each in json.loads(done.stdout) or ():
+    for each in parse_json(done.stdout) or ():
         match = _MESSAGE.fullmatch(each.get("message", ""))
         if match and (each["kind"], each["result"]) == ("update", "succeeded"):
             return match[1]

@@ -18,6 +18,7 @@ from foresite.delivery.stack.locks import Lock, locks
 from foresite.delivery.stack.log import Log
 from foresite.delivery.stack.temporary import private
 from foresite.interruption import running
+from schemas.reading.bounded import parse_json
 
 Say = Callable[[str], object]
 
@@ -137,7 +138,7 @@ class Engine:
             return None
         if done.returncode:
             raise EngineError(complaint(done))
-        return json.loads(done.stdout)
+        return parse_json(done.stdout)
 
     def _command(self, *arguments: str) -> None:
         done = self.run(*arguments, "--stack", self.stack)
@@ -192,7 +193,7 @@ class Engine:
     def _read_note(self) -> tuple[list[tuple[str, ...]], bool]:
         """The objects of the note, and whether the run that wrote it came to its end."""
         try:
-            said = json.loads(self._note.read_text(encoding="utf-8"))
+            said = parse_json(self._note.read_text(encoding="utf-8"))
             return [tuple(key) for key in said["objects"]], bool(said["over"])
         except (OSError, ValueError, KeyError, TypeError):
             return [], False

@@ -6,7 +6,6 @@ provider the kubeconfig of whoever calls: without it the one of the last ``up`` 
 cluster of another name would answer.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +13,7 @@ from components.making.manifest import Json, Manifest, Target
 from components.site import site_objects
 from foresite.delivery.stack.engine import Engine, EngineError
 from schemas.facts.site import Site
+from schemas.reading.bounded import parse_json
 
 Key = tuple[str, str]
 """A component, as its resource is called, and the logical name of an object."""
@@ -33,7 +33,7 @@ def run_json(engine: Engine, *arguments: str) -> dict[str, Any]:
     """The answer of a command in JSON. Raises EngineError, with the complaint."""
     done = engine.run(*arguments)
     try:
-        report = json.loads(done.stdout)
+        report = parse_json(done.stdout)
     except ValueError:
         report = None
     if not isinstance(report, dict) or "steps" not in report:

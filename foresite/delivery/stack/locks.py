@@ -5,7 +5,6 @@ two runs at once spoil the state. A lock is a file with process, user, host and 
 (backend/diy/lock.go); of backends that are no folder, Pulumi's complaint says the same.
 """
 
-import json
 import os
 import re
 import socket
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foresite.delivery.stack.backend import place
+from schemas.reading.bounded import parse_json
 
 _COMPLAINT = re.compile(
     r"created by (?P<user>\S*)@(?P<host>\S+) \(pid (?P<pid>\d+)\) at (?P<at>\S+)"
@@ -73,7 +73,7 @@ def _read(path: Path) -> Lock | None:
     except OSError:
         return None  # released meanwhile
     try:
-        said: dict[str, Any] = json.loads(text)
+        said: dict[str, Any] = parse_json(text)
         return _lock(int(said["pid"]), str(said["hostname"]), str(said.get("username", "")),
                      str(said.get("timestamp", "")))  # fmt: skip
     except (ValueError, KeyError, TypeError):

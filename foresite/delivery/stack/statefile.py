@@ -1,7 +1,6 @@
 """The file of a stack's state: edited where Pulumi has no command for it, and older ones to go back
 to where it cannot be read."""
 
-import json
 from collections.abc import Mapping
 from copy import deepcopy
 from datetime import UTC, datetime
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 
 from components.making.manifest import Json
 from foresite.delivery.stack.backend import Place
+from schemas.reading.bounded import parse_json
 
 
 class Older(NamedTuple):
@@ -77,7 +77,7 @@ def older(kept: Place | None) -> list[Older]:
 
 def _whole(path: Path) -> Older | None:
     try:
-        said: Any = json.loads(path.read_text(encoding="utf-8"))
+        said: Any = parse_json(path.read_text(encoding="utf-8"))
         latest = said["checkpoint"]["latest"] or {}
         count = len(latest.get("resources") or ())
         when = path.stat().st_mtime

@@ -4,10 +4,10 @@ A file that is gone, by mistake or after a site's end, takes nothing with it: on
 ``pulumi destroy`` does.
 """
 
-import json
 from collections.abc import Iterable
 
 from foresite.delivery.stack.engine import Engine
+from schemas.reading.bounded import parse_json
 
 
 def without_file(engine: Engine, sites: Iterable[str]) -> list[str] | None:
@@ -15,7 +15,7 @@ def without_file(engine: Engine, sites: Iterable[str]) -> list[str] | None:
     the backend cannot say."""
     done = engine.run("stack", "ls", "--json")
     try:
-        listed = json.loads(done.stdout) if done.returncode == 0 else None
+        listed = parse_json(done.stdout) if done.returncode == 0 else None
     except ValueError:
         listed = None
     if not isinstance(listed, list):

@@ -372,13 +372,16 @@ def test_new_hosts_join_and_no_other_is_touched() -> None:
     found = verdict(tsukuba(), with_new_host(tsukuba(), like, "tsukuba-1-a-999"))
     effect = found.one("MachineDeployment/cpu", "spec", "replicas")
     assert (effect.impact, effect.hosts) == (Impact.ADD, ("tsukuba-1-a-999",))
-    assert found.one("BareMetalHost/tsukuba-1-a-999").impact is Impact.ADD
+    assert found.one("BareMetalHost/tsukuba-1-a-999").impact is Impact.NONE, "a Machine makes it"
     assert {found.worst(name) for name in names(tsukuba(), "cpu")} == {Impact.NONE}
     # Where the pool has a free host already, CAPM3 takes any of them (pickHost).
     like = names(tsukuba(), "mncore2")[0]
     found = verdict(tsukuba(), with_new_host(tsukuba(), like, "tsukuba-1-a-999"))
-    effect = found.one("MachineDeployment/mncore2", "spec", "replicas")
-    assert (len(effect.hosts), effect.at_most) == (41, 1)
+    new, spare = found.of("MachineDeployment/mncore2", "spec", "replicas")
+    assert [(len(each.hosts), each.at_most, each.together) for each in (new, spare)] == [
+        (1, 1, 1),
+        (40, 1, 1),
+    ]
 
 
 def test_a_whole_site_is_added() -> None:
@@ -391,12 +394,12 @@ def test_a_whole_site_is_added() -> None:
 def test_zones_rolled_apart_take_the_old_deployment_away_which_is_refused() -> None:
     # Pulumi pkg/resource/deploy/step.go: DeleteStep of a protected resource fails.
     found = verdict(tsukuba(), with_rollout(tsukuba(), "cpu", by_zone=True))
-    old = found.one("MachineDeployment/cpu")
-    assert (old.impact, old.action) == (Impact.REMOVE, Action.REFUSED)
-    assert old.hosts == names(tsukuba(), "cpu")
+    old = found.of("MachineDeployment/cpu")
+    assert {(each.impact, each.action) for each in old} == {(Impact.REIMAGE, Action.REFUSED)}
+    assert [each.hosts for each in old] == [names(tsukuba(), "cpu", zone) for zone in ("a", "b")]
     for zone in ("a", "b"):
         new = found.one(f"MachineDeployment/cpu/{zone}")
-        assert (new.impact, new.hosts) == (Impact.REIMAGE, names(tsukuba(), "cpu", zone))
+        assert (new.impact, new.hosts) == (Impact.NONE, ()), "their hosts are told above"
 
 
 # CAPM3 baremetal/metal3machine_manager.go: a host is chosen by its labels once, by chooseHost.
@@ -406,10 +409,12 @@ def test_a_host_in_another_pool_keeps_its_machine_until_that_goes() -> None:
     host, *rest = names(tsukuba(), "mncore2")
     found = verdict(tsukuba(), with_host(tsukuba(), host, pool="cpu"))
     moved = found.one(f"BareMetalHost/{host}", "metadata", "labels")
-    assert (moved.impact, moved.hosts) == (Impact.REIMAGE, (host,))
+    assert (moved.impact, moved.hosts) == (Impact.NONE, (host,))
     assert DELETE in moved.why
-    fewer = found.one("MachineDeployment/mncore2", "spec", "replicas")
+    fewer, its = found.of("MachineDeployment/mncore2", "spec", "replicas")
     assert (fewer.impact, fewer.hosts, fewer.at_most) == (Impact.REMOVE, tuple(rest), 1)
+    assert (its.impact, its.hosts, its.at_most) == (Impact.REIMAGE, (host,), 1)
+    assert fewer.together == its.together == 1, "one Machine goes"
     assert found.one("MachineDeployment/cpu", "spec", "replicas").impact is Impact.ADD
     assert found.worst(host) is Impact.REIMAGE
 
@@ -417,9 +422,9 @@ def test_a_host_in_another_pool_keeps_its_machine_until_that_goes() -> None:
 def test_a_host_in_a_pool_that_has_a_free_one_may_stay_without_a_machine() -> None:
     host = names(tsukuba(), "cpu")[0]
     found = verdict(tsukuba(), with_host(tsukuba(), host, pool="mncore2"))
-    moved = found.one(f"BareMetalHost/{host}", "metadata", "labels")
-    assert (moved.impact, moved.hosts) == (Impact.REMOVE, (host,))
-    assert "1 free host," in moved.why
+    _, its = found.of("MachineDeployment/cpu", "spec", "replicas")
+    assert (its.impact, its.hosts, its.together) == (Impact.REMOVE, (host,), 1)
+    assert "may stay without a machine" in its.why
 
 
 def test_hosts_that_change_places_keep_their_machines() -> None:
@@ -437,7 +442,7 @@ def test_a_host_in_another_zone_moves_where_zones_are_kept_apart(
     host = names(site, "cpu", "a")[0]
     found = verdict(site, with_host(site, host, zone="b"))
     effects = found.of(f"BareMetalHost/{host}", "metadata", "labels", "foresite.dev/zone")
-    assert [each.impact for each in effects] == [impact]
+    assert [each.impact for each in effects] == [Impact.NONE]
     assert found.worst(host) is impact
 
 
@@ -594,7 +599,8 @@ def test_a_minor_version_in_one_step(
     site = ubuntu(tsukuba())
     found = judge(site, with_cluster(site, kubernetes="v1.35.5"))
     effect = found.one("MachineDeployment/cpu", "spec", "template", "spec", "version")
-    assert (effect.impact, effect.action) == (Impact.REIMAGE, action)
+    impact = Impact.NONE if action is Action.REFUSED else Impact.REIMAGE
+    assert (effect.impact, effect.action, effect.waits) == (impact, action, action is not None)
     assert effect.hosts == names(site, "cpu")
     assert said in effect.why
     control = found.one(KCP, "spec", "version")

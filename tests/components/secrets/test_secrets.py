@@ -143,5 +143,5 @@ def test_the_real_schema_judges_the_kind() -> None:
     site = with_secrets(all_sites()["lab-1"])
     (first, *_) = objects(site)
     body = {**first.body, "spec": {**first.body["spec"], "refreshIntervall": "1h"}}
-    (problem,) = object_problems(site, {"secrets": [first._replace(body=body)]})
+    ((_, problem),) = object_problems(site, {"secrets": [first._replace(body=body)]})
     assert "refreshIntervall" in problem.path

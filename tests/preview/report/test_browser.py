@@ -182,6 +182,58 @@ def test_no_screen_has_to_be_scrolled_sideways(
         assert browser.run(f"{tables}.filter(e => e.scrollWidth > e.clientWidth).length") == 0
 
 
+INSIDE = """
+(() => {
+  const bad = [];
+  for (const svg of document.querySelectorAll('.picture svg')) {
+    const frame = svg.getBoundingClientRect();
+    const [title, text] = svg.getAttribute('aria-labelledby').split(' ')
+      .map(id => document.getElementById(id).textContent);
+    if (svg.getAttribute('role') !== 'img' || !title || !text) bad.push('no name');
+    for (const word of svg.querySelectorAll('text')) {
+      const box = word.getBoundingClientRect();
+      const size = parseFloat(getComputedStyle(word).fontSize) * frame.width / 340;
+      if (box.left < frame.left - 1 || box.right > frame.right + 1) bad.push(word.textContent);
+      if (box.top < frame.top - 1 || box.bottom > frame.bottom + 2) bad.push(word.textContent);
+      if (size < 9) bad.push(`${word.textContent}: ${size}`);
+    }
+  }
+  return bad;
+})()
+"""
+"""Pictures without a name, and words that leave their picture or are too small to read."""
+
+
+@pytest.mark.parametrize("name", ["disruptive", "mixed", "stuck"])
+@pytest.mark.parametrize("screen", SCREENS)
+def test_pictures_can_be_read_on_every_screen(
+    browser: Browser, tmp_path: Path, screen: str, name: str
+) -> None:
+    browser.open(page(tmp_path, SAMPLES[name]()), screen)
+    assert browser.run("document.querySelectorAll('.picture svg').length") >= 3
+    assert browser.run(INSIDE) == []
+    assert browser.run("document.querySelectorAll('script').length") == 0
+
+
+SHAPES = """
+(() => {
+  const seen = new Set();
+  for (const path of document.querySelectorAll('.picture path')) {
+    const style = getComputedStyle(path);
+    if (style.fill === 'none' && style.stroke === 'none') seen.add(path.getAttribute('class'));
+  }
+  return [...seen];
+})()
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_shape_of_a_picture_is_visible(browser: Browser, tmp_path: Path, scheme: str) -> None:
+    for name in ("mixed", "stuck", "unknown"):
+        browser.open(page(tmp_path, SAMPLES[name]()), scheme=scheme)
+        assert browser.run(SHAPES) == []
+
+
 CONTRASTS = """
 (() => {
   const channel = c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
@@ -197,11 +249,13 @@ CONTRASTS = """
     return [255, 255, 255];
   };
   const low = [];
-  for (const element of document.body.querySelectorAll('*')) {
+  for (const element of document.body.querySelectorAll(':not(title, desc)')) {
     if (![...element.childNodes].some(each => each.nodeType === 3 && each.data.trim())) continue;
-    const [one, other] = [parts(getComputedStyle(element).color), behind(element)].map(light);
+    const style = getComputedStyle(element);
+    const ink = parts(element.closest('svg') ? style.fill : style.color);
+    const [one, other] = [ink, behind(element)].map(light);
     const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
-    if (ratio < 4.5) low.push([element.tagName, element.innerText.slice(0, 30), ratio]);
+    if (ratio < 4.5) low.push([element.tagName, element.textContent.slice(0, 30), ratio]);
   }
   return low;
 })()

@@ -4,14 +4,17 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
-from components.effects.vocabulary import Impact
+from components.effects.vocabulary import Action, Impact
+from components.machines.installation import Installation
 from preview import report
+from preview.forge import Forge
 from preview.gates import parse_allowances
 from preview.report.headline import headline
 from preview.report.phrase import plain
@@ -134,6 +137,72 @@ def test_equal_sites_are_told_once(form: str) -> None:
     text = said(FORMATS[form](SAMPLES["equal sites"]()))
     assert "31 sites: site-01, site-02, site-03 and 28 more" in text
     assert text.count("spec.template.spec.version: v1.34.3 → v1.34.4") == 1
+
+
+def test_a_sentence_is_said_once_with_all_objects_that_it_is_said_of() -> None:
+    site = SAMPLES["disruptive"]().sites[0]
+    kinds = ("PodMonitor", "PodMonitor", "ConfigMap", "ServiceMonitor", "PrometheusRule")
+    first = site.reasons[0]
+    why = first.effect._replace(impact=Impact.NONE, hosts=(), path=(), why="it is not applied yet")
+    reasons = tuple(
+        first._replace(
+            object=f"{kind} a/b-{number}", effect=why._replace(name=("m", f"{kind}{number}"))
+        )
+        for number, kind in enumerate(kinds)
+    )
+    text = report.text(preview(one(SitePreview("a", State.CHANGED, reasons=reasons))))
+    assert text.count("it is not applied yet") == 1
+    assert "2 PodMonitor, 1 ConfigMap, 1 ServiceMonitor, 1 PrometheusRule" in text
+
+
+def test_an_object_that_is_replaced_says_nothing_of_its_fields() -> None:
+    site = SAMPLES["disruptive"]().sites[0]
+    first = site.reasons[0]
+    beside = first.effect._replace(impact=Impact.NONE, hosts=(), why="a new one stands beside it")
+    reasons = (
+        first._replace(effect=beside._replace(action=Action.REPLACED)),
+        first._replace(effect=beside._replace(why="part of the new one")),
+    )
+    text = report.text(preview(one(SitePreview("a", State.CHANGED, reasons=reasons))))
+    assert "a new one stands beside it" in text and "part of the new one" not in text
+
+
+@pytest.mark.parametrize("form", FOR_PEOPLE)
+def test_zones_that_are_rolled_alike_are_one_row(form: str) -> None:
+    site = SAMPLES["disruptive"]().sites[0]
+    plans = tuple(site.plans[0]._replace(zone=zone) for zone in ("a", "b", "c"))
+    text = said(FORMATS[form](preview(one(replace(site, plans=plans)))))
+    assert text.count("v100 in each of 3 zones: a, b, c") == 1
+    other = (*plans[:2], plans[2]._replace(waves=9))
+    text = said(FORMATS[form](preview(one(replace(site, plans=other)))))
+    assert "v100 in each of 2 zones: a, b" in text and "v100 in zone c" in text
+
+
+@pytest.mark.parametrize("form", FOR_PEOPLE)
+def test_a_new_site_is_a_line_a_component_and_says_how_long_it_takes(form: str) -> None:
+    site = SAMPLES["unknown"]().sites[0]
+    added = tuple(each._replace(action=Action.ADDED) for each in site.objects)
+    pools = (
+        Installation("control", "", 3, 0.0, 1.25, "", 0, True),
+        Installation("gpu", "", 40, 0.4, 1.5, "V100", 320, False),
+    )
+    new = replace(site, state=State.ADDED, objects=added, installations=pools)
+    text = said(FORMATS[form](preview(one(new))))
+    assert "First installation: 1.9 h" in text and "320 V100" in text
+    assert "added machines, 3 objects: 2 BareMetalHost, 1 Cluster" in text
+    assert "What differs in each object" not in text
+
+
+def test_an_edit_leads_to_its_line_at_the_forge() -> None:
+    forge = Forge("https://forge.example/o/n/blob/b/", "https://forge.example/o/n/blob/h/")
+    found = replace(SAMPLES["destructive"](), forge=forge)
+    page = "https://forge.example/o/n/blob/b/sites/tsukuba-1.hosts.csv#L2"
+    assert f"[`sites/tsukuba-1.hosts.csv:2:1`]({page})" in report.comment(found)
+    assert f'<a href="{page}"><code class="short">sites/tsukuba-1.hosts.csv:2:1' in report.html(
+        found
+    )
+    assert "https" not in report.text(found)
+    assert "<a " not in report.html(SAMPLES["destructive"]())
 
 
 @pytest.mark.parametrize("form", FORMATS)

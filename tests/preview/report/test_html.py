@@ -16,7 +16,8 @@ from tests.kit.preview_samples import SAMPLES
 VOID = {"meta"}
 ATTRIBUTES = {
     "lang", "charset", "http-equiv", "content", "name", "class", "scope", "data-head",
-    "viewbox", "preserveaspectratio", "aria-hidden", "x", "y", "width", "height",
+    "viewbox", "x", "y",
+    "role", "aria-labelledby", "id", "d",
 }  # fmt: skip
 """None of them loads or runs anything."""
 BY_TEXT = {"code", "span", "del", "ins"}

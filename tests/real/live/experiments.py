@@ -166,18 +166,20 @@ PATCH = (
                 "surge": Group(8, 8, 3, 6),
                 "joined-a": Group(2, 2, 1, 1),
                 "joined-b": Group(2, 2, 1, 1),
-                "parted": Group(4, 4, 1, 3),
+                "parted": Group(8, 8, 1, 7),
                 "mixed": Group(5, 5, 1, 4),
                 **{name: Group(0, 0, 0, n) for name, n in (("spared", 8), ("stocked", 4))},
-                **{name: Group(0, 0, 0, n) for name, n in (("giver", 7), ("places-a", 1))},
+                **{name: Group(0, 0, 0, n) for name, n in (("giver", 3), ("places-a", 1))},
                 "places-b": Group(0, 0, 0, 5),
             },
             {
                 Impact.REIMAGE: Hosts(
                     every(
-                        CONTROL, "one", "two", "four", "zoned", "surge", "joined", "parted", "mixed"
+                        CONTROL,
+                        *("one", "two", "four", "zoned", "surge"),
+                        *("joined", "parted", "mixed", "named"),
                     ),
-                    at_most=3 + 8 + 6 + 10 + 8 + 8 + 4 + 4 + 5,
+                    at_most=3 + 8 + 6 + 10 + 8 + 8 + 4 + 8 + 5,
                 )
             },
         ),

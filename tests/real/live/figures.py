@@ -196,8 +196,8 @@ MERGED = (
     ),
     Experiment(
         "pool joined into another",
-        Edit({"pools.renamed": REMOVED}, changed={name: {"pool": "giver"} for name in NAMED}),
-        _in_place_of({"renamed": Group(4, 0, 4, 0)}, {"giver": Group(0, 4, 4, 3)}, "named"),
+        Edit({"pools.renamed": REMOVED}, changed={name: {"pool": "parted"} for name in NAMED}),
+        _in_place_of({"renamed": Group(4, 0, 4, 0)}, {"parted": Group(0, 4, 4, 4)}, "named"),
         f"{PLANNER}; {CHOICE}",
         released=True,
     ),
@@ -219,16 +219,18 @@ AGAIN = (
                 "surge": Group(8, 8, 3, 6),
                 "joined-a": Group(2, 2, 1, 1),
                 "joined-b": Group(2, 2, 1, 1),
-                "parted": Group(4, 4, 1, 3),
+                "parted": Group(8, 8, 1, 7),
                 "mixed": Group(5, 5, 1, 4),
                 **{name: Group(0, 0, 0, n) for name, n in (("manual", 11), ("spared", 8))},
-                **{name: Group(0, 0, 0, n) for name, n in (("stocked", 4), ("giver", 7))},
+                **{name: Group(0, 0, 0, n) for name, n in (("stocked", 4), ("giver", 3))},
                 **{name: Group(0, 0, 0, n) for name, n in (("places-a", 1), ("places-b", 5))},
             },
             {
                 Impact.REIMAGE: Hosts(
-                    every("one", "two", "four", "zoned", "surge", "joined", "parted", "mixed"),
-                    at_most=8 + 6 + 10 + 7 + 8 + 4 + 4 + 5,
+                    every(
+                        "one", "two", "four", "zoned", "surge", "joined", "parted", "mixed", "named"
+                    ),
+                    at_most=8 + 6 + 10 + 7 + 8 + 4 + 8 + 5,
                 )
             },
         ),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from components.effects.vocabulary import Action, Effect, Impact, Name, ObjectChange, PoolPlan
 from preview.result import SitePreview
+from preview.result import State as SiteState
 from tests.kit.preview_repository import Repository
 from tests.real.live.predictions import Group, Hosts, Observation, hosts_apart
 from tests.real.live.state import SITE, State
@@ -14,12 +15,14 @@ _BY_PULUMI = "BareMetalHost"
 
 
 def verdict(before: State, after: State, root: Path) -> SitePreview:
-    """The preview of a change of the site's files, in a repository made at ``root``."""
+    """The preview of a change of the site's files, in a repository made at ``root``; an empty one
+    where no object differs."""
     repository = Repository(root)
     before.write(root)
     repository.commit("before")
     after.write(root)
-    return repository.site(SITE)
+    found = repository.preview().sites
+    return found[0] if found else SitePreview(SITE, SiteState.CHANGED)
 
 
 def contradictions(said: SitePreview, seen: Observation) -> Iterator[str]:

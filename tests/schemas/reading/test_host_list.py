@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas.model.codes import Code
+from schemas.model.problem import number_of
 from schemas.reading.host_list import COLUMNS, MAX_HOSTS, Host, HostList, cell_column, read_hosts
 from schemas.reading.table_text import MAX_BYTES
 from tests.kit.repository import ROOT
@@ -226,4 +227,4 @@ def test_a_list_is_bounded() -> None:
     assert (lines.code, lines.line) == (Code.HOSTS_TEXT, MAX_HOSTS + 2)
     (size,) = read(b"x" * (MAX_BYTES + 1)).problems
     assert size.code is Code.HOSTS_TEXT
-    assert len(read(HEADER + "\n" * (MAX_HOSTS + 1)).problems) == MAX_HOSTS
+    assert number_of(read(HEADER + "\n" * (MAX_HOSTS + 1)).problems) == MAX_HOSTS

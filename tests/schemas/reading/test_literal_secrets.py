@@ -11,7 +11,7 @@ import yaml
 
 from foresite import cli
 from schemas.kubernetes.masking import HIDDEN, mask, mask_command, shorten
-from schemas.kubernetes.secret_forms import FORMS, IN_A_URL
+from schemas.kubernetes.secret_forms import FORMS, IN_A_URL, SPOKEN
 from schemas.kubernetes.secret_scan import is_secret, is_secret_name, kind_of
 from schemas.load import load_site
 from schemas.model.codes import Code
@@ -24,12 +24,15 @@ from tests.kit.repository import ROOT
 from tests.kit.secrets_canary import canary
 from tests.preview.test_verdicts import leaves
 
-EVERY = [(what, text) for what, texts in samples.FORMED.items() for text in texts]
+EVERY = [
+    (what, text) for what, texts in {**samples.FORMED, **samples.SPOKEN}.items() for text in texts
+]
 
 
 def test_every_form_has_a_sample() -> None:
     assert samples.FORMED.keys() == {form.what for form in FORMS}
-    assert all(form.source for form in FORMS)
+    assert samples.SPOKEN.keys() == {form.what for form in SPOKEN}
+    assert all(form.source for form in (*FORMS, *SPOKEN))
 
 
 @pytest.mark.parametrize(("what", "text"), EVERY)
@@ -71,6 +74,10 @@ REPEATED = {
     "one word": "0a",
     "beginnings of tokens": "-eyJhbGciOiJ",
     "names that nothing is given": "token ",
+    "users without an address": "a:b@@",
+    "passwords that are not said": "password:",
+    "flags without a password": "(-p",
+    "commands without one": "mysql -",
 }
 
 

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
 from components.object_cache import bootstrap
 from components.object_cache.buckets import bucket_text, quota_of_server
@@ -21,6 +22,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.quantities import in_bytes
 from schemas.model.codes import Code
 from schemas.model.object_cache import LARGEST_TABLE, TABLE_SIZE, Bucket, Cache, share
+from schemas.model.sizes import DiskSpace
 from schemas.model.vocabulary import CacheDiscovery
 from schemas.reading.host_list import Host
 from schemas.reading.literal_secrets import in_document
@@ -83,7 +85,11 @@ sizes = st.builds("{}{}".format, st.integers(1, 999), st.sampled_from(["Gi", "Ti
 @given(st.lists(sizes, min_size=1, max_size=6), sizes, st.integers(0, 100))
 def test_quotas_that_pass_fit_every_server(quotas: list[str], capacity: str, spares: int) -> None:
     """The quotas that the servers are given, compared with their capacity."""
-    buckets = [Bucket(name=f"bucket-{n}", quota=q, public=True) for n, q in enumerate(quotas)]
+    try:
+        buckets = [Bucket(name=f"bucket-{n}", quota=q, public=True) for n, q in enumerate(quotas)]
+        TypeAdapter(DiskSpace).validate_python(capacity)
+    except ValidationError:
+        return
     site = with_cache(with_pool(SITE, "v100", spares=spares), buckets=buckets, capacity=capacity)
     if list(rules.sizes(site)):
         return
@@ -104,12 +110,14 @@ def test_the_least_quota_that_is_advised_leaves_each_server_64_mebibytes(hosts: 
     def with_quota(quota: str) -> Site:
         return with_cache(with_hosts(hosts), buckets=[Bucket(name="b-1", quota=quota, public=True)])
 
-    (finding,) = rules.sizes(with_quota("1023Mi"))
+    with pytest.raises(ValidationError, match="less than 1Gi"):
+        with_quota("1023Mi")
+    better = with_quota("1Gi")
     if hosts > 16:  # 1 GiB is 64 MiB for each of 16
-        (finding,) = rules.sizes(with_quota("1Gi"))
+        (finding,) = rules.sizes(better)
         assert "no larger object" in finding.message
-    assert finding.code is Code.OUT_OF_BOUNDS
-    better = with_quota(advised(finding))
+        assert finding.code is Code.OUT_OF_BOUNDS
+        better = with_quota(advised(finding))
     assert list(rules.sizes(better)) == []
     (told,) = json.loads(bucket_text(better, cache_of(better)))["Bucket"]
     assert in_bytes(told["BucketQuota"]) >= rules.SMALLEST_SHARE

@@ -9,9 +9,30 @@ PROVISIONING_LIMIT).
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from components.effects.vocabulary import SiteChange
-from preview.result import AT_ONCE, Installation
+
+AT_ONCE = 20
+"""Hosts that the Bare Metal Operator installs at a time, over all pools of its cluster.
+Source: BMO v0.13.2, pkg/provisioner/ironic/ironic.go, PROVISIONING_LIMIT."""
+
+
+class Installation(NamedTuple):
+    """The first installation of a pool (in a zone, where zones are kept apart).
+
+    It ``begins`` so many hours after the change is applied, and takes ``hours``. ``accelerators``
+    are all of its machines' and of one ``model``, empty for none.
+    """
+
+    pool: str
+    zone: str
+    machines: int
+    begins: float
+    hours: float
+    model: str
+    accelerators: int
+    control_plane: bool
 
 
 def installations(site: SiteChange) -> Iterator[Installation]:

@@ -1,0 +1,84 @@
+"""The pictures as lines of text, for where no SVG is shown: a comment at a forge."""
+
+import textwrap
+from collections.abc import Iterable, Iterator
+
+from components.effects.vocabulary import Impact
+from preview.report.scenes import (
+    Cell,
+    Level,
+    RackMap,
+    Scene,
+    Timeline,
+    describe_level,
+    host_words,
+)
+from preview.report.words import duration
+
+WIDTH, BAR = 72, 30
+"""Columns of a line, and of a bar in it."""
+_SIGNS = {
+    Impact.REMOVE: "X",
+    Impact.UNKNOWN: "?",
+    Impact.REIMAGE: "#",
+    Impact.REBOOT: "!",
+    Impact.DRAIN: "v",
+    Impact.POD_RESTART: "o",
+    Impact.ADD: "+",
+    Impact.NONE: "·",
+}
+
+
+def sketch(found: Scene) -> list[str]:
+    """The lines of a scene's pictures."""
+    lines: list[str] = []
+    for block in (
+        _racks(found.site, found.racks) if found.racks else (),
+        _time(found.site, found.timeline) if found.timeline else (),
+        _capacity(found.site, found.capacity) if found.capacity else (),
+    ):
+        more = list(block)
+        lines += ["", *more] if lines and more else more
+    return lines
+
+
+def _sign(cell: Cell) -> str:
+    """A host's sign; one for all of which Git does not say which."""
+    return "~" if cell.vague else _SIGNS[cell.impact]
+
+
+def _racks(site: str, found: RackMap) -> Iterator[str]:
+    yield f"Racks of {site}: a sign is a {'rack' if found.whole_racks else 'host'}"
+    for zone, racks in found.zones:
+        yield f"  zone {zone}"
+        rows = " ".join("".join(map(_sign, rack.cells)) for rack in racks)
+        yield from (f"    {row}" for row in textwrap.wrap(rows, WIDTH - 4))
+    yield from (f"  {_sign(cell)} {host_words(cell, *hosts)}" for cell, *hosts in found.key)
+
+
+def _time(site: str, found: Timeline) -> Iterator[str]:
+    yield f"Time that pools of {site} take: {duration(found.hours)} at most"
+    wide = max(len(row.name) for row in found.rows)
+    for row in found.rows:
+        first, work, more = (
+            round(BAR * part / found.hours) if found.hours else 0
+            for part in (row.start, row.start + row.work, row.start + row.work + row.more)
+        )
+        work = max(work, first + 1)
+        bar = "?" * BAR if row.stuck else " " * first + "█" * (work - first) + "▒" * (more - work)
+        yield f"  {row.name:{wide}}  {bar:{BAR}}  {row.said}"
+    yield "  █ waves of installs, ▒ what drains may add"
+
+
+def _capacity(site: str, levels: Iterable[Level]) -> Iterator[str]:
+    levels = list(levels)
+    yield f"Capacity of {site} at worst"
+    wide = max(len(level.name) for level in levels)
+    for level in levels:
+        full = round(BAR * level.least / level.total) if level.total else 0
+        bar = list("█" * full + "░" * (BAR - full))
+        if level.guaranteed and level.total:
+            bar[min(BAR - 1, round(BAR * level.guaranteed / level.total))] = "|"
+        yield f"  {level.name:{wide}}  {''.join(bar)}  {describe_level(level)}"
+    if any(level.guaranteed for level in levels):
+        yield "  █ left, ░ out, | guaranteed to teams"
