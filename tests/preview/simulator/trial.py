@@ -126,7 +126,7 @@ class Bench:
             }
             seen |= surely
             return [f"UNSAFE: {sorted(seen)} change, and nothing is said"] if seen else []
-        pods = [(each.ran & surely, each.ran & perhaps) for each in plays]
+        pods = [(each.ran & surely, each.ran & surely | perhaps) for each in plays]
         stops = bool(refused_deployments(before, after))
         (control,) = (each["name"] for each in change.head.pools if "role" in each)
         models = change.head.models() | change.base.models()
