@@ -13,6 +13,9 @@ from tests.preview.simulator.world import Bodies, by_name
 SITES, CHANGES = 35, 6
 """Sites of each share, and changes of each site: 2,100 in all."""
 
+REPLACES = 3
+"""A site with a change that replaces Machines."""
+
 
 @pytest.mark.parametrize(
     "share", [pytest.param(share, marks=pytest.mark.proof(share)) for share in range(SHARES)]
@@ -24,10 +27,32 @@ def test_no_play_of_the_controllers_is_worse_than_the_preview_says(
     told = []
     for seed in range(share * SITES, (share + 1) * SITES):
         for change in bench.changes(seed, CHANGES):
-            found = bench.mismatches(change)
+            found = bench.mismatches(change, bench.report(change))
             if found:
                 told.append("\n  ".join([f"seed {change.seed}: {change.words}", *found]))
     assert not told, "\n".join(told)
+
+
+def test_the_comparison_finds_what_is_said_too_safe_and_too_wide(tmp_path: Path) -> None:
+    """On a change that replaces Machines in waves, with each figure one off in turn."""
+    bench = Bench(tmp_path)
+    change = next(
+        each
+        for each in bench.changes(REPLACES, CHANGES)
+        if (bench.report(each) or {"plans": []})["plans"]
+    )
+    said: Any = bench.report(change)
+    assert bench.mismatches(change, said) == []
+    (plan, *_), (host, *_) = said["plans"], [each for each in said["hosts"] if each["reasons"]]
+    ledger = next(each for each in said["capacity"] if each["model"] == plan["out"]["model"])
+    for part, name in [(plan, "machines"), (plan, "at_once"), (plan["out"], "hosts_out"),
+                       (ledger, "hosts_out"), (ledger, "hosts"), (said["counts"], "re-image"),
+                       (host, "impact")]:  # fmt: skip
+        kept = part[name]
+        for wrong in ["none"] if name == "impact" else [kept - 1, kept + 1]:
+            part[name] = wrong
+            assert bench.mismatches(change, said), f"{name}: {wrong} for {kept}"
+        part[name] = kept
 
 
 # --- the model against what the real controllers did ----------------------------------------------

@@ -13,7 +13,7 @@ from tests.preview.simulator.play import Figures, Play
 from tests.preview.simulator.world import KCP
 
 LOST = ("re-image", "remove")
-KINDS = {
+KINDS: dict[tuple[str, ...], str] = {
     LOST: "lose their Machine",
     ("remove",): "are not installed again",
     ("add",): "become a Machine",
@@ -70,9 +70,9 @@ def compare_hosts(
     """The verdicts of hosts. ``stops`` is true where a MachineDeployment is refused: whether its
     hosts are installed again is then not the controllers' matter."""
     yield from _compare_limits(report, plays)
-    kinds = {LOST: KINDS[LOST]} if stops else KINDS
+    kinds = {names: KINDS[names] for names in KINDS if names == LOST or not stops}
     for key, hosts in groups(report, zones):
-        if key[1] in UNSEEN:
+        if key[1] == "unknown":
             continue
         what = f"{len(hosts)} of pool {key[0]} ({hosts[0]}…): {key[1]}"
         what += "" if key[2] is None else f" at most {key[2]}, rest {key[3]} {key[4] or ''}"

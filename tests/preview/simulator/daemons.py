@@ -41,8 +41,8 @@ def _parsed(text: str) -> list[Body]:
 
 
 def restarts(base: Bodies, head: Bodies) -> tuple[set[str], set[str]]:
-    """Hosts on which a pod restarts, if they are nodes; and those on which one may, as a DaemonSet
-    comes or goes."""
+    """Hosts on which a pod restarts, if they are nodes; and those on which a pod may start or stop,
+    as a DaemonSet comes or goes."""
     before, after = daemon_sets(base), daemon_sets(head)
     changed = [
         each
@@ -61,7 +61,7 @@ def restarts(base: Bodies, head: Bodies) -> tuple[set[str], set[str]]:
         if changed and any(_runs_on(each, *_node(base, pool)) for each in changed)
     }
     surely = {name for name, pool in pools.items() if pool in hit}
-    return surely, surely if before.keys() == after.keys() else set(pools)
+    return surely, set() if before.keys() == after.keys() else {*pools, *bare_metal(head)}
 
 
 def _node(objects: Bodies, pool: str) -> tuple[dict[str, str], list[Body]]:

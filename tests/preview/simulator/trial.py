@@ -103,18 +103,21 @@ class Bench:
         base = draw_site(Random(site))
         return _draw(base, site, edits)
 
-    def mismatches(self, change: Change) -> list[str]:
-        """What the preview says of a change and no play shows, and the other way round."""
-        before, old_tree = self._before(change.base)
-        after = self.objects(1, change.head)
+    def report(self, change: Change) -> compare.Report | None:
+        """What the preview says of a change; none where it says nothing at all."""
+        self.objects(1, change.head)
+        found = survey(self._before(change.base)[1], work_tree(self.sides[1]), [NAME])
+        sites = json.loads(report.document(found))["sites"]
+        return next((each for each in sites if each["name"] == NAME), None)
+
+    def mismatches(self, change: Change, said: compare.Report | None) -> list[str]:
+        """What is said of a change and no play shows, and the other way round."""
+        before, after = self._before(change.base)[0], self.objects(1, change.head)
         assert after is not None, change.words
-        found = survey(old_tree, work_tree(self.sides[1]), [NAME])
-        document = json.loads(report.document(found))
-        said = next((each for each in document["sites"] if each["name"] == NAME), None)
         plays = play(before, after)
+        zones = change.base.single_zones() | change.head.single_zones()
         old, new = change.base.pools_of_hosts(), change.head.pools_of_hosts()
         old = {name: renamed(old, new).get(pool, pool) for name, pool in old.items()}
-        zones = change.base.single_zones() | change.head.single_zones()
         hosts = [(each.hosts, compare.settled(each, old, new, zones)) for each in plays]
         surely, perhaps = restarts(before, after)
         if said is None:
@@ -123,17 +126,12 @@ class Bench:
             }
             seen |= surely
             return [f"UNSAFE: {sorted(seen)} change, and nothing is said"] if seen else []
-        (control,) = (each["name"] for each in change.head.pools if "role" in each)
+        pods = [(each.ran & surely, each.ran & surely | perhaps) for each in plays]
         stops = bool(refused_deployments(before, after))
+        (control,) = (each["name"] for each in change.head.pools if "role" in each)
         models = change.head.models() | change.base.models()
         return [
-            *compare.compare_hosts(
-                said,
-                hosts,
-                [(each.ran & surely, each.ran & perhaps) for each in plays],
-                zones,
-                stops,
-            ),
+            *compare.compare_hosts(said, hosts, pods, zones, stops),
             *compare.compare_counts(said, hosts),
             *compare.compare_plans(said, plays, control),
             *compare.compare_capacity(said, plays, models),
