@@ -1,4 +1,4 @@
-"""Alerts and dashboards that are data: a TOML file beside the module that has their values.
+"""Alerts, dashboards and rules that are data: a TOML file beside the module with their values.
 
 ``alerts.py`` has ``alerts.toml``. There ``<name>`` stands for a value that the module gives, or for
 one that all share, as ``<nodes>`` for the series that has each node.
@@ -54,7 +54,11 @@ class Told:
 
     def panels(self, name: str, /, **values: object) -> list[Panel]:
         """The panels of one name, from left to right: what is not said is as in Panel."""
-        return [_panel(_filled(each, {**SHARED, **values})) for each in self._said[name]]
+        return [_panel(each) for each in self.rows(name, **SHARED, **values)]
+
+    def rows(self, name: str, /, **values: object) -> list[Json]:
+        """The rows of one name, with values in their places."""
+        return [_filled(each, values) for each in self._said[name]]
 
     def board(self, panels: Iterable[Panel]) -> Board:
         """The dashboard with these panels."""
