@@ -1,7 +1,7 @@
-"""Alerts and dashboards that are data: a TOML file beside the module that has their values.
+"""Alerts, dashboards and rules that are data: a TOML file beside the module with their values.
 
-``alerts.py`` has ``alerts.toml``. There ``<name>`` stands for a value that the module gives, and
-``<rate>`` for the time over which dashboards see counters.
+``alerts.py`` has ``alerts.toml``. There ``<name>`` stands for a value that the module gives, or for
+one that all share, as ``<nodes>`` for the series that has each node.
 """
 
 import re
@@ -12,9 +12,29 @@ from pathlib import Path
 from typing import Any
 
 from components.making.manifest import Json
-from components.making.promql import RATE
+from components.making.promql import (
+    ALLOCATABLE,
+    EXPECTED,
+    FAULTS,
+    NODES,
+    OUT,
+    RATE,
+    REPAIRED,
+    UPTIME,
+)
 from components.making.watch import Alert, Board, Panel, Query, Severity
 
+SHARED = {
+    "rate": RATE,
+    "nodes": NODES,
+    "out": OUT,
+    "faults": FAULTS,
+    "repaired": REPAIRED,
+    "uptime": UPTIME,
+    "expected": EXPECTED,
+    "allocatable": ALLOCATABLE,
+}
+"""Values that all data may ask for."""
 _PLACE = re.compile(r"<([a-z_]+)>")
 
 
@@ -27,14 +47,18 @@ class Told:
 
     def alert(self, name: str, /, **values: object) -> Alert:
         """An alert: its fields are those of a rule of Prometheus, with its annotations."""
-        said = _filled(self._said[name], values)
+        said = _filled(self._said[name], {**SHARED, **values})
         severity = Severity(said.get("severity", Severity.WARNING))
         texts = (said["expr"], said["for"], said["summary"], said["description"])
         return Alert(name, *texts, severity, said.get("labels", {}))
 
     def panels(self, name: str, /, **values: object) -> list[Panel]:
         """The panels of one name, from left to right: what is not said is as in Panel."""
-        return [_panel(_filled(each, values)) for each in self._said[name]]
+        return [_panel(each) for each in self.rows(name, **SHARED, **values)]
+
+    def rows(self, name: str, /, **values: object) -> list[Json]:
+        """The rows of one name, with values in their places."""
+        return [_filled(each, values) for each in self._said[name]]
 
     def board(self, panels: Iterable[Panel]) -> Board:
         """The dashboard with these panels."""
@@ -53,7 +77,7 @@ def _panel(said: Json) -> Panel:
 def _filled(said: Any, values: Mapping[str, object]) -> Any:
     """Data with each value in its place."""
     if isinstance(said, str):
-        return _PLACE.sub(lambda found: str({"rate": RATE, **values}[found[1]]), said)
+        return _PLACE.sub(lambda found: str(values[found[1]]), said)
     if isinstance(said, Mapping):
         return {key: _filled(each, values) for key, each in said.items()}
     if isinstance(said, list):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from components.making.admission import in_force
 from components.making.manifest import Json, Manifest, prune
 from components.teams.names import PRIORITIES_ANNOTATION, metadata, of_any_team
-from components.teams.podrules import RULES, VARIABLES, Rule
+from components.teams.podrules import VARIABLES, Rule, rules
 from schemas.facts.quotas import Holder, models_held_by
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
@@ -56,7 +56,7 @@ def policies(site: Site) -> list[Manifest]:
     """The policies, each with its binding to the namespaces of teams; none without teams."""
     if not site.scheduling.teams:
         return []
-    found = _policy(site, PODS, NEW_PODS, RULES, VARIABLES)
+    found = _policy(site, PODS, NEW_PODS, rules(), VARIABLES)
     if models_held_by(site, Holder.KUEUE):
         found += _policy(site, PRIORITIES, WORKLOADS, [PRIORITY_RULE])
     if models_held_by(site, Holder.VOLCANO):

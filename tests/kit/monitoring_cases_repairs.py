@@ -129,7 +129,7 @@ CASES = (
         },
         condition(LAB[0], "DiskFull", "unknown"),
         {"node": LAB[0], "pool": "lab", "model": "t4-pcie-16gb"},
-        f"{LAB[0]}: nothing is known of 1 of its possible faults",
+        f"{LAB[0]}: 1 of its fault conditions are not reported",
         late=6,
     ),
     Case(

@@ -189,7 +189,7 @@ _RULES = chain(
 
 _REPAIRS = _from(
     Exporter.CUSTOM_RESOURCES,
-    "kube-state-metrics 2.20, by components/remediation/watch/resources.py",
+    "kube-state-metrics 2.20, by components/remediation/watch/resources.yaml",
     ("kube_nodeoperation_created", _GAUGE, "node nodeoperation"),
     ("kube_nodeoperation_status_phase", _GAUGE, "node nodeoperation phase"),
     (

@@ -9,7 +9,7 @@ that the first one is seen); dcgm-exporter 4.5.3-4.8.2, etc/default-counters.csv
 
 from components.accelerators.watch.exporters import DCGM
 from components.making.faults import DETECTOR
-from components.making.promql import ALLOCATABLE, EXPECTED, OUT, of, recent
+from components.making.promql import of, recent
 from components.making.told import Told
 from components.making.watch import Alert
 from schemas.facts.site import Site
@@ -25,7 +25,7 @@ TOLD = Told(__file__)
 
 def rules(site: Site, *, dcgm: bool) -> list[Alert]:
     """The alerts on single devices; ``dcgm``: NVIDIA's exporter runs."""
-    found = [_missing()] if site.models() else []
+    found = [TOLD.alert("AcceleratorsMissing")] if site.models() else []
     if any(Fault.ACCELERATOR_ERROR in site.faults(pool) for pool in site.file.pools):
         found.append(_xid(site))
     elif dcgm:
@@ -33,11 +33,6 @@ def rules(site: Site, *, dcgm: bool) -> list[Alert]:
     if dcgm:
         found.append(_memory_wear(site))
     return found
-
-
-def _missing() -> Alert:
-    values = {"expected": EXPECTED, "allocatable": ALLOCATABLE, "out": OUT}
-    return TOLD.alert("AcceleratorsMissing", **values)
 
 
 def _xid(site: Site) -> Alert:

@@ -14,7 +14,6 @@ from components.making.manifest import Json
 from components.making.promql import (
     NODES,
     READY,
-    UPTIME,
     Exporter,
     answers_recently,
     minutes,
@@ -79,7 +78,7 @@ def _loop(site: Site) -> Alert:
     hours, most = reboot.window_hours, max(2, reboot.attempts)
     created = f"max by (node) ({state(site, 'kube_node_created')})"
     fresh = f"(time() - {created} < bool {hours * HOUR})"
-    return TOLD.alert("NodeRebootLoop", uptime=UPTIME, hours=hours, fresh=fresh, most=most)
+    return TOLD.alert("NodeRebootLoop", hours=hours, fresh=fresh, most=most)
 
 
 def _stays_out(site: Site, pool: Pool) -> Alert:

@@ -6,7 +6,7 @@ Prometheus itself cannot tell that it is gone: something outside the site has to
 
 from collections.abc import Iterator, Sequence
 
-from components.making.promql import NODES, OUT, UPTIME, Exporter, job, recent, series
+from components.making.promql import UPTIME, Exporter, job, recent, series
 from components.making.told import Told
 from components.making.watch import Alert, Scrape
 from schemas.facts.site import Site
@@ -53,5 +53,4 @@ def _on_nodes(scrapes: Sequence[Scrape]) -> Iterator[Alert]:
     known = {Exporter.NODE_EXPORTER.value: UPTIME}
     known |= {each.job: _answers(each.job) for each in scrapes if each.every_node}
     for exporter, there in known.items():
-        values = {"nodes": NODES, "there": there, "out": OUT}
-        yield TOLD.alert("NodeUnwatched", exporter=exporter, **values)
+        yield TOLD.alert("NodeUnwatched", exporter=exporter, there=there)

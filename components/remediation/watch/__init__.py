@@ -1,11 +1,16 @@
 """The scrapes, alerts and panels of faults and repairs."""
 
+from functools import cache
+from pathlib import Path
+
+import yaml
+
 from components.making.faults import DETECTOR
+from components.making.manifest import Json
 from components.making.watch import Group, Watched, program
 from components.remediation import controller, detector
 from components.remediation.names import CONTROLLER
 from components.remediation.watch import alerts, dashboard
-from components.remediation.watch.resources import custom_resources
 from schemas.facts.site import Site
 from schemas.model.vocabulary import RemediatorKind
 
@@ -28,3 +33,11 @@ def watch(site: Site) -> Watched:
         scrapes.append(own._replace(place=0))
     resources = custom_resources() if operated else []
     return Watched(scrapes, [group], [dashboard.board(site, operated=operated)], resources)
+
+
+@cache
+def custom_resources() -> list[Json]:
+    """Node remediations and operations, as entries of spec.resources."""
+    text = Path(__file__).with_name("resources.yaml").read_text("utf-8")
+    found: list[Json] = yaml.load(text, Loader=yaml.CSafeLoader)
+    return found

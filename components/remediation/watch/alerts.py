@@ -12,7 +12,6 @@ from components.making.manifest import Json
 from components.making.promql import (
     FAULTS,
     NODES,
-    OUT,
     REPAIRED,
     Exporter,
     answers_recently,
@@ -87,7 +86,7 @@ def _unrepaired(site: Site, *, mended: bool) -> Alert:
     if alone:
         fault = Fault.PCIE_LINK_DEGRADED.value
         expr += f' unless {FAULTS}{{fault="{fault}", pool=~"{alone}"}}'
-    return TOLD.alert("NodeFaultUnmended", faults=expr)
+    return TOLD.alert("NodeFaultUnmended", unrepaired=expr)
 
 
 def _crowd(remediation: Remediation, kind: str) -> str:
@@ -131,7 +130,7 @@ def _silent(site: Site) -> Alert:
     told = f"count by (node) (max by (node, condition) ({known}) == 1)"
     expected = f"{NODES} * on (pool) group_left () {CHECKED}"
     lacks = f"({expected}) - on (node) group_left () ({told} or on (node) {NODES} * 0)"
-    return TOLD.alert("DetectorSilent", lacks=lacks, out=OUT)
+    return TOLD.alert("DetectorSilent", lacks=lacks)
 
 
 def _taint_series(site: Site, key: str) -> str:
@@ -146,8 +145,6 @@ def _persists(remediation: Remediation, limits: Thresholds, kinds: set[Remediato
     lasts = turns * limits.repair_minutes + ceil(remediation.medik8s.unhealthy_seconds / 60)
     return TOLD.alert(
         "NodeFaultPersists",
-        faults=FAULTS,
-        repaired=REPAIRED,
         quarantined=QUARANTINED,
         lasts=minutes(lasts),
         minutes=lasts,
@@ -159,7 +156,6 @@ def _repairs(site: Site, remediation: Remediation, limits: Thresholds) -> Iterat
     yield TOLD.alert(
         "NodeQuarantined",
         quarantined=QUARANTINED,
-        nodes=NODES,
         attempts=reboot.attempts,
         hours=reboot.window_hours,
     )

@@ -1,7 +1,7 @@
 """Faults of hosts, and what becomes of them."""
 
 from components.making.faults import CONDITIONS, DETECTOR, FAULTY_TAINT, QUARANTINED_TAINT
-from components.making.promql import UPTIME, Exporter, by
+from components.making.promql import Exporter, by
 from components.making.told import Told
 from components.making.watch import Board
 from components.remediation.names import CONTROLLER
@@ -26,7 +26,7 @@ def board(site: Site, *, operated: bool) -> Board:
             going=by(site, REPAIRS, 'phase!~"Completed|Failed"'),
             bad=by(site, REPAIRS, 'node_status="Bad"'),
         )
-    panels += TOLD.panels("events", uptime=UPTIME, detector=by(site, DETECTOR))
+    panels += TOLD.panels("events", detector=by(site, DETECTOR))
     if operated:
         panels += TOLD.panels("controller", asked=by(site, CONTROLLER))
     return TOLD.board(panels)

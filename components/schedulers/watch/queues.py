@@ -99,8 +99,8 @@ def _gangs(site: Site, limits: Thresholds) -> Iterator[Alert]:
             f"unless on (namespace, pod) {tried}"
         )
         old = _older(site, limits.gang_minutes)
-        minutes_old = {"old": old, "minutes": limits.gang_minutes}
-        yield TOLD.alert("GangWaits", never=never, scheduler=backend.name, **minutes_old)
+        values = {"scheduler": backend.name, "minutes": limits.gang_minutes}
+        yield TOLD.alert("GangWaits", never=never, old=old, **values)
 
 
 def _kueue(limits: Thresholds) -> Iterator[Alert]:

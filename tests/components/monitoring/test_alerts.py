@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -181,6 +182,13 @@ def test_every_alert_has_a_page_of_three_steps_and_no_page_is_left_over() -> Non
         assert re.findall(r"^[0-9]\. ", text, re.MULTILINE) == ["1. ", "2. ", "3. "]
         assert text.count("```console") == 3, f"{name}: each step has its command"
         assert "What ends it." in text
+
+
+def test_no_alert_is_written_that_is_never_made() -> None:
+    written = [
+        tomllib.loads(path.read_text("utf-8")) for path in (ROOT / "components").rglob("*.toml")
+    ]
+    assert {name for said in written for name in said if "expr" in said[name]} == every_alert()
 
 
 @pytest.mark.parametrize("site", OPERATED.values(), ids=OPERATED)

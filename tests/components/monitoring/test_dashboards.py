@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from components.monitoring.dashboards import LONGEST_UID
 from schemas.facts.site import Site
 from tests.kit.monitoring_metrics import METRICS, TARGET_LABELS, Type
 from tests.kit.monitoring_sites import NAMES, OPERATED, boards, exporters, groups, objects, watched
+from tests.kit.repository import ROOT
 
 UNITS = {"short", "s", "bytes", "Bps", "ops", "reqps", "percent", "percentunit", "celsius"}
 """Of Grafana's list (11.6, packages/grafana-data/src/valueFormats/categories.ts)."""
@@ -48,6 +50,26 @@ def test_there_is_one_for_each_part_of_a_site() -> None:
     assert names["tokyo-1"] == {"overview", "queues", "repairs", "cache", "schedulers", "nodes"}
     # No cache.
     assert names["tsukuba-1"] == names["tokyo-1"] - {"cache"}
+
+
+def test_no_panel_is_written_that_is_never_made() -> None:
+    written = [tomllib.loads(path.read_text("utf-8")) for path in ROOT.glob("components/**/*.toml")]
+    rows = [
+        row
+        for said in written
+        if "board" in said
+        for name in said.keys() - {"board"}
+        for row in said[name]
+    ]
+    titles = {
+        panel["title"]
+        for site in OPERATED.values()
+        for board in made(site).values()
+        for panel in board["panels"]
+    }
+    for row in rows:
+        title = re.sub("<[a-z_]+>", ".+", re.escape(row["title"]))
+        assert any(re.fullmatch(title, each) for each in titles), row["title"]
 
 
 @each_board

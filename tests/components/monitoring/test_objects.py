@@ -15,7 +15,7 @@ import yaml
 from components.making.manifest import Json, Target
 from components.monitoring.objects import rules
 from components.remediation.checks import PROGRAMS, checks, files, monitor
-from components.remediation.watch.resources import custom_resources
+from components.remediation.watch import custom_resources
 from components.site import watch_list as handed
 from controlplane import ApiError, Client, ControlPlane
 from controlplane.trial import serve

@@ -210,7 +210,7 @@ def test_a_changed_program_restarts_it(monkeypatch: pytest.MonkeyPatch, tmp_path
     before = digest()
     for name in PROGRAM:
         (tmp_path / name).write_text("exit\n")
-    monkeypatch.setattr("components.remediation.turns.SCRIPTS", tmp_path)
+    monkeypatch.setattr("components.remediation.scripted.SCRIPTS", tmp_path)
     assert digest() != before
 
 
