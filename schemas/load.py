@@ -28,7 +28,7 @@ from schemas.reading.literal_secrets import in_file, merge_literals
 from schemas.reading.partial import Hole
 from schemas.reading.site_files import HOST_LIST, SITE_FILE, has_site, names_in, read
 from schemas.reading.tree import Folder, Refused
-from schemas.reading.typed_document import parse, place, readable, value_at
+from schemas.reading.typed_document import parse, place, places, readable
 from schemas.reading.yaml_reader import Document, read_yaml
 from schemas.rules import (
     Finding,
@@ -211,7 +211,7 @@ def _site(
         release = _release(file.release, catalogue, findings, problems) or release
     texts, models = dict(_texts(root / "sites", file, findings)), _models(file, catalogue)
     site = Site(file, tuple(files.hosts.hosts), release, hardware, texts, models)
-    if not _countable(file, files.hosts):
+    if not files.hosts.countable(file):
         # A frozen dataclass has no other way to leave out what follows from its fields.
         object.__setattr__(site, "by_pool", Hole())
     return site
@@ -230,19 +230,6 @@ def _models(file: SiteFile, catalogue: Folder) -> Any:
     settings: Any = getattr(file, "accelerators", None)
     own: Any = getattr(settings, "models", None if settings else {})
     return Hole() if own is None or shared.problems else {**shared.models, **own}
-
-
-def _countable(file: SiteFile, hosts: HostList) -> bool:
-    """True if the pool and the zone of every host are known.
-
-    Else no rule may say how many a pool has: the one that is not known may be among them.
-    """
-    try:
-        pools = {pool.name for pool in file.pools}
-        zones = {zone.name for zone in file.zones}
-    except AttributeError:  # a hole
-        return False
-    return hosts.complete and all(h.pool in pools and h.zone in zones for h in hosts.hosts)
 
 
 def _release(
@@ -288,14 +275,6 @@ def _texts(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[
             findings.append(Finding(Code.FILE_CONTENT, at, message, fix))
 
 
-def _others(document: Document, finding: Finding) -> Iterator[str]:
-    """The other places of a finding that are written in the site file."""
-    for path in finding.also:
-        if value_at(document, path) is not None:
-            line, column = document.position(path, key=finding.key)
-            yield f"{document.file}:{line}:{column} {readable(document, path)}"
-
-
 def _locate(findings: list[Finding], document: Document | None, files: _Files) -> Iterator[Problem]:
     """Findings as problems, each at its place in a file."""
     if not findings:
@@ -314,4 +293,4 @@ def _locate(findings: list[Finding], document: Document | None, files: _Files) -
             yield Problem(at.file, at.line, at.column, each.code, path, "", *said)
         elif document is not None:
             found = place(document, at, each.code, *said, key=each.key)
-            yield replace(found, also=tuple(_others(document, each))) if each.also else found
+            yield replace(found, also=tuple(places(document, each.also, key=each.key)))

@@ -14,6 +14,7 @@ from schemas.kubernetes.masking import HIDDEN, shorten
 from schemas.model.codes import Code
 from schemas.model.primitives import IPV4_PATTERN
 from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
+from schemas.model.site_file import SiteFile
 from schemas.reading.not_yet import NO_EFFECT, is_ipv6
 from schemas.reading.suggested_value import tidy
 from schemas.reading.table_text import header_problems, table_lines
@@ -46,6 +47,18 @@ class HostList(NamedTuple):
     hosts: list[Host]
     problems: list[Problem]
     complete: bool
+
+    def countable(self, file: SiteFile) -> bool:
+        """True if the pool and the zone of every host are known.
+
+        Else no rule may say how many a pool has: the one that is not known may be among them.
+        """
+        try:
+            pools = {pool.name for pool in file.pools}
+            zones = {zone.name for zone in file.zones}
+        except AttributeError:  # a hole
+            return False
+        return self.complete and all(h.pool in pools and h.zone in zones for h in self.hosts)
 
 
 class Column(NamedTuple):

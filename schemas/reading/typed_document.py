@@ -5,7 +5,7 @@ done with the rest of a faulty file is in schemas/reading/partial.py.
 """
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -116,6 +116,14 @@ def place(
     hidden = hidden or (not key and literal_secrets.refers(path))
     said = "" if hidden else wording.show(value)
     return Problem(document.file, line, column, code, readable(document, path), said, message, fix)
+
+
+def places(document: Document, paths: Iterable[Path], *, key: bool = False) -> Iterator[str]:
+    """``file:line:column path`` of each path of a document that is written there."""
+    for path in paths:
+        if value_at(document, path) is not None:
+            line, column = document.position(path, key=key)
+            yield f"{document.file}:{line}:{column} {readable(document, path)}"
 
 
 def _has(value: Any, step: str | int) -> bool:

@@ -299,4 +299,33 @@ Said = tuple[Impact, str, int | None, Action | None]
 
 
 def said(site: SiteChange, found: Iterable[Effect]) -> set[Said]:
-    return {(e.impact, pools(site_of(site.side), e), e.at_most, e.action) for e in found}
+    whole = in_all(site, found)
+    return {(e.impact, pools(site_of(site.side), e), e.at_most, e.action) for e in whole}
+
+
+def in_all(site: SiteChange, found: Iterable[Effect]) -> list[Effect]:
+    """The effects, those of several groups of machines as one."""
+    return [_in_all(site, parts) for parts in _alike(found)]
+
+
+def _alike(found: Iterable[Effect]) -> list[list[Effect]]:
+    """The effects, those in one list that say of several groups of machines that pods restart."""
+    groups: dict[object, list[Effect]] = {}
+    for number, each in enumerate(found):
+        several = each.impact is Impact.POD_RESTART
+        key = (each.name, each.path, each.why.partition("; ")[0]) if several else number
+        groups.setdefault(key, []).append(each)
+    return list(groups.values())
+
+
+def _in_all(site: SiteChange, parts: list[Effect]) -> Effect:
+    """The parts as one: what is certain is so for all hosts, what is not is of one pool each."""
+    first, owners = parts[0], site.side.fleet.group_of_host
+    if len(parts) == 1:
+        return first
+    limited = [each for each in parts if each.at_most is not None]
+    assert all(len({owners[host].owner for host in each.hosts}) == 1 for each in limited)
+    hosts = [host for each in parts for host in each.hosts]
+    assert len(hosts) == len(set(hosts)), "each host once"
+    count = sum(len(e.hosts) if e.at_most is None else e.at_most for e in parts)
+    return first._replace(hosts=tuple(hosts), at_most=count if limited else None)

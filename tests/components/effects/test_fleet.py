@@ -95,7 +95,8 @@ def test_a_new_version_replaces_the_machines_of_its_group() -> None:
         3,
         1.5,
     )
-    expected = (Ledger("", 1, 0, 0, 0), Ledger("h100", 4, 32, 0, 0))
+    # The fourth host is a spare, and no machine.
+    expected = (Ledger("", 1, 0, 0, 0), Ledger("h100", 3, 24, 0, 0))
     assert capacity(change, [found], [plan]) == expected
 
 

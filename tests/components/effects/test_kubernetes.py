@@ -33,6 +33,7 @@ from tests.kit.effects_cases import (
     body,
     change_of,
     effects,
+    in_all,
     of,
     pools,
     said,
@@ -194,7 +195,8 @@ def test_only_hosts_of_both_sides_get_other_pods() -> None:
     both = {host.name for host in old.hosts} & {host.name for host in new.hosts}
     it = body("DaemonSet", TOLERANT)
     for pair in ((it, body("DaemonSet", {**TOLERANT, **IMAGE})), (it, None), (None, it)):
-        (found,) = effects(change_of([pair], sites=(old, new)), "DaemonSet")
+        site = change_of([pair], sites=(old, new))
+        (found,) = in_all(site, effects(site, "DaemonSet"))
         assert set(found.hosts) == both
 
 
@@ -213,7 +215,8 @@ def test_only_hosts_of_both_sides_get_other_pods() -> None:
 def test_a_rollout_says_its_pace(strategy: Json, pace: str) -> None:
     given: Edits = {**TOLERANT, at("spec.updateStrategy.rollingUpdate"): strategy}
     pair = (body("DaemonSet", given), body("DaemonSet", {**given, **IMAGE}))
-    (found,) = effects(change_of([pair]), "DaemonSet")
+    site = change_of([pair])
+    (found,) = in_all(site, effects(site, "DaemonSet"))
     assert pace in found.why
 
 
@@ -305,7 +308,7 @@ def test_an_object_comes_and_goes(row: Whole) -> None:
 def test_a_kept_object_stays_beside_the_one_of_another_name() -> None:
     pair = (body("DaemonSet"), body("DaemonSet", name="b"))
     site = change_of([pair], Wrap(keep=True))
-    (found,) = effects(site, "DaemonSet")
+    (found,) = in_all(site, effects(site, "DaemonSet"))
     assert said(site, [found]) == {restart(OPEN, MOST_OPEN, Action.REPLACED)}
     assert "stays" in found.why
 
@@ -465,7 +468,7 @@ def test_new_content_restarts_nobody_and_says_when_it_is_read(name: str) -> None
     kind, edits, words = READERS[name]
     reader = body("DaemonSet", edits)
     site = change_of([content(kind), (reader, reader)])
-    (found,) = effects(site, kind)
+    (found,) = in_all(site, effects(site, kind))
     assert said(site, [found]) == {nothing()}
     assert words in found.why
     assert "DaemonSet impact/a" in found.why

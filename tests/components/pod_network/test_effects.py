@@ -27,7 +27,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.manifests import read_manifests
 from schemas.kubernetes.objects import strict_schema
 from schemas.model.vocabulary import PodNetworkInstall
-from tests.kit.effects_cases import EVERY, MOST, Said, at, fields, of, said, tokyo
+from tests.kit.effects_cases import EVERY, MOST, Said, at, fields, in_all, of, said, tokyo
 from tests.kit.effects_rows import nothing, restart, unknown
 
 CONFIG: Name = (COMPONENT, "ConfigMap/pod-network")
@@ -147,7 +147,8 @@ def test_each_object_of_the_file_is_judged(edit: Edit, expected: set[Said]) -> N
 
 
 def test_an_effect_says_which_object_and_field_it_is_of() -> None:
-    found = effects(change(network(), network(edited(IMAGE))), CONFIG)
+    site = change(network(), network(edited(IMAGE)))
+    found = in_all(site, effects(site, CONFIG))
     (agent,) = [each for each in found if "containers" in each.path]
     where = ("data", "manifests.yaml", "DaemonSet/kube-flannel/flannel")
     assert agent.path == (*where, *at("spec.template.spec.containers.flannel.image"))
