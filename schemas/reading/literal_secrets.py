@@ -232,16 +232,11 @@ def _place_of(name: str, lines: list[str], start: int) -> tuple[int, int]:
 
 def merge_literals(problems: Iterable[Problem]) -> list[Problem]:
     """Problems in their order, each once. Of a literal found in several ways on one line, only the
-    problem that names the value stays."""
+    first problem stays that names the value."""
     every = sorted(set(problems))
-    best: dict[tuple[str, int], Problem] = {}
+    named: dict[tuple[str, int], dict[str, Problem]] = {}
     for each in every:
         if each.code is Code.SECRET_IN_FILE:
-            known = best.setdefault((each.file, each.line), each)
-            if each.path and not known.path:
-                best[each.file, each.line] = each
-    return [
-        each
-        for each in every
-        if each.code is not Code.SECRET_IN_FILE or each.path or best[each.file, each.line] is each
-    ]
+            named.setdefault((each.file, each.line), {}).setdefault(each.path, each)
+    kept = {id(each) for of in named.values() for path, each in of.items() if path or len(of) == 1}
+    return [each for each in every if each.code is not Code.SECRET_IN_FILE or id(each) in kept]
