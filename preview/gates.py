@@ -6,10 +6,18 @@ lets a site pass whose file is gone.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from components.effects.vocabulary import Action, Impact
-from preview.result import Gate, Growth, Preview, SitePreview, State
+from preview.result import (
+    Gate,
+    Growth,
+    HostVerdict,
+    Preview,
+    SitePreview,
+    State,
+    count_hosts,
+)
 from schemas.kubernetes.masking import shorten
 from schemas.model.nearest import nearest
 
@@ -33,6 +41,11 @@ _OF_HOSTS = ("drain", "reimage", "remove")
 MAX_REQUEST = 1_000_000
 """Characters of a pull request's text that are read; what follows acknowledges nothing."""
 _ALLOW = re.compile(r"^Foresite-Allow:[ \t]*([a-z]{1,20})=([0-9]{1,6})[ \t]*\r?$", re.MULTILINE)
+_HIDDEN = re.compile(
+    r"<!--.*?(?:-->|\Z)|^[ ]{0,3}(?P<fence>`{3,}|~{3,}).*?(?:^[ ]{0,3}(?P=fence)|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+"""What a forge does not show, and what it shows as an example: nobody acknowledges in there."""
 _PAIR = re.compile(r"^([a-z]{1,20})=([0-9]{1,6})$")
 _LIMIT = re.compile(r"^([a-z-]{1,20})(?:>([0-9]{1,2})%)?$")
 
@@ -50,7 +63,8 @@ def parse_allowances(flags: Iterable[str], request: str) -> dict[str, int]:
             names = ", ".join(f"{name}=<count>" for name in ALLOWABLE)
             raise ValueError(f"--allow {flag}: write one of {names}; such as {REMOVE}=3")
         pairs.append(match.groups())
-    pairs += [each for each in _ALLOW.findall(request[:MAX_REQUEST]) if each[0] in ALLOWABLE]
+    shown = _HIDDEN.sub("", request[:MAX_REQUEST])
+    pairs += [each for each in _ALLOW.findall(shown) if each[0] in ALLOWABLE]
     found: dict[str, int] = {}
     for name, number in pairs:
         found[name] = max(found.get(name, 0), int(number))
@@ -169,60 +183,93 @@ def _losses(preview: Preview, allow: int) -> Iterator[Gate]:
 
 
 def _many(count: int, kind: str) -> str:
-    return f"{count} {kind.removesuffix('s') if count == 1 and kind == 'hosts' else kind}"
+    one = count == 1 and kind in ("hosts", "objects")
+    return f"{count} {kind.removesuffix('s') if one else kind}"
 
 
 _WORDS = {
-    "drain": "hosts drained or rebooted",
-    "reimage": "hosts re-imaged",
-    "remove": "hosts removed",
-    "unknown": "sites with an effect that no rule knows",
-    REFUSED: "objects that are refused, at which `pulumi up` stops",
+    "drain": "{} drained or rebooted",
+    "reimage": "{} re-imaged",
+    "remove": "{} removed",
+    "unknown": "{} with an effect that no rule knows",
+    REFUSED: "{} refused, at which `pulumi up` stops",
 }
 """What each value of ``--fail-on`` counts."""
+_UNITS = {REFUSED: "object"}
 
 
 def _forbidden(
     preview: Preview, allow: Mapping[str, int], limits: Mapping[str, int]
 ) -> Iterator[Gate]:
     """What a team forbids and the change does, more of it than the pull request acknowledges."""
+    read = [site for site in preview.sites if site.state is not State.INVALID]
+    if "unknown" in limits and len(read) < len(preview.sites):
+        yield _unreadable([site for site in preview.sites if site.state is State.INVALID])
     for name, share in limits.items():
-        counted = [(site, count) for site in preview.sites if (count := _count(site, name))]
-        total = sum(count for _, count in counted)
-        where = _name_counts(name, counted)
+        counted = [(site, count) for site in read if (count := _count(site, name))]
+        over = [each for each in counted if each[1] * 100 > share * _machines(each[0])]
+        total, where = sum(count for _, count in counted), _name_counts(name, over)
+        what = _WORDS[name].format(_many(total, f"{_UNITS.get(name, 'host')}s"))
         if name == "unknown" and preview.code_changed:
-            total, where = max(total, preview.sites_total, 1), "Foresite's own code differs"
-        over = any(count * 100 > share * len(site.hosts) for site, count in counted)
-        if total > allow.get(name, 0) and (over or not counted):
-            limit = f", more than {share} % of a site" if share else ""
+            total, over = max(total, preview.sites_total, 1), over or counted
+            what, where = "the effect of Foresite's own code is not known", "it differs"
+            over = over or [(SitePreview("", State.CHANGED), 1)]
+        if over and total > allow.get(name, 0):
+            limit = f"more than {share} % of " if share else ""
+            said = _who_allows(allow.get(name, 0))
             yield Gate(
-                f"fail-on {name}",
-                f"{total} {_WORDS[name]}{limit} ({where}), and {_who_allows(allow.get(name, 0))}",
-                _acknowledge(name, total),
+                f"fail-on {name}", f"{what} ({limit}{where}), and {said}", _acknowledge(name, total)
             )
 
 
+def _unreadable(sites: list[SitePreview]) -> Gate:
+    return Gate(
+        "fail-on unknown",
+        f"nothing can be said of {_list_sites(sites)}: no count allows that",
+        "the author corrects the problems of the site, or of the side before the change",
+    )
+
+
+def _machines(site: SitePreview) -> int:
+    """The machines of a site before the change, of which a share is taken."""
+    return sum(ledger.hosts for ledger in site.capacity) or len(site.hosts)
+
+
 def _count(site: SitePreview, name: str) -> int:
-    """How often a site has what a value of ``--fail-on`` stands for: hosts, at most; objects that
-    are refused; or 1 where an effect is unknown."""
+    """How much a site has of what a value of ``--fail-on`` stands for: objects that are refused, or
+    hosts, at most; 1 where it concerns no host."""
     if name == REFUSED:
         # A deletion that is refused is a loss, and has a gate of its own.
         refused = (each for each in site.objects if each.action is Action.REFUSED)
         return sum(each.change.after is not None for each in refused)
     impacts = FORBIDDABLE[name]
-    hosts = sum(count for impact, count in site.counts().items() if impact in impacts)
+    seen = [_known(site, host, impacts) for host in site.hosts]
+    hosts = sum(count for impact, count in count_hosts(seen).items() if impact in impacts)
+    if name == "reimage":
+        hosts += site.waiting  # it happens when the change is applied again
     there = any(reason.effect.impact in impacts for reason in site.reasons)
     there |= not site.hosts and site.impact in impacts
-    return max(hosts, int(there)) if name in _OF_HOSTS else int(bool(hosts or there))
+    return max(hosts, int(there))
+
+
+def _known(site: SitePreview, host: HostVerdict, impacts: Collection[Impact]) -> HostVerdict:
+    """A host with one of these impacts as its verdict, where another effect on it is unknown: what
+    is not known must not hide what is."""
+    if host.impact is not Impact.UNKNOWN:
+        return host
+    for index in host.reasons:
+        effect = site.reasons[index].effect
+        if effect.impact in impacts:
+            return HostVerdict(host.host, host.pool, effect.impact, (index,), effect.at_most)
+    return host
 
 
 def _name_counts(name: str, counted: list[tuple[SitePreview, int]]) -> str:
-    """The sites with most of it first: each with its count, and of how many hosts."""
+    """The sites with most of it first: each with its count, and of how many machines."""
     worst = sorted(counted, key=lambda each: (-each[1], each[0].name))
+    of_hosts = name in _OF_HOSTS
     names = [
-        f"{site.name} {count} of {len(site.hosts)}"
-        if name in _OF_HOSTS and site.hosts
-        else f"{site.name}{f' {count}' if name == REFUSED else ''}"
+        f"{site.name}: {count}{f' of {_machines(site)}' if of_hosts and site.hosts else ''}"
         for site, count in worst[:5]
     ]
     more = f" and {len(worst) - 5} more sites" if len(worst) > 5 else ""

@@ -24,6 +24,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from schemas.load import hardware_catalogue, load_release, release_names
+from schemas.model.addresses import HttpUrl
 from schemas.model.primitives import Network
 from schemas.model.site_file import SiteFile
 
@@ -182,8 +183,14 @@ def _facts(node: Node) -> list[str]:
 @functools.cache
 def _sharper() -> dict[str, tuple[str, tuple[str, ...]]]:
     """By a primitive's pattern: one that also says what its validator refuses, and its words."""
-    network = str(TypeAdapter(Network).json_schema()["pattern"])
-    return {network: (_canonical_network(), ("No bit is set behind the prefix.",))}
+    network, url = (
+        str(TypeAdapter(each).json_schema(mode="serialization")["pattern"])
+        for each in (Network, HttpUrl)
+    )
+    return {
+        network: (_canonical_network(), ("No bit is set behind the prefix.",)),
+        url: (url, ("It holds no user and no password.",)),
+    }
 
 
 def _canonical_network() -> str:

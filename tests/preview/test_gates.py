@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from components.effects.vocabulary import Action, Impact, ObjectChange
+from components.effects.vocabulary import Action, Effect, Impact, Ledger, ObjectChange
 from components.making.manifest import Manifest
 from preview.gates import FORBIDDABLE, NAMES, gates, losses, parse_allowances, parse_limits
 from preview.result import (
@@ -13,6 +13,7 @@ from preview.result import (
     HostVerdict,
     ObjectVerdict,
     Preview,
+    Reason,
     SitePreview,
     State,
 )
@@ -55,6 +56,12 @@ def test_without_losses_nothing_needs_a_number() -> None:
         ("Foresite-Allow: reimage=3", 0),
         ("Foresite-Allow: hosts=3", 0),
         ("Foresite-Allow: remove=\uff13", 0),
+        ("<!--\nForesite-Allow: remove=3\n-->", 0),
+        ("<!--\nForesite-Allow: remove=3", 0),
+        ("<!-- x -->\nForesite-Allow: remove=3", 3),
+        ("```\nForesite-Allow: remove=3\n```", 0),
+        ("~~~ yaml\nForesite-Allow: remove=3\n", 0),
+        ("```\nx\n```\nForesite-Allow: remove=3", 3),
         ("x" * 1_000_001 + "\nForesite-Allow: remove=3", 0),
     ],
 )
@@ -158,7 +165,7 @@ def test_a_share_of_each_site_or_a_count_of_all(
 
 def test_hosts_of_which_git_does_not_say_which_count_as_many_as_can_be() -> None:
     found = gates(a_preview(a_site("a-1", 100, 100, at_most=11)), {}, {"reimage": 10})
-    assert "a-1 11 of 100" in found[0].message
+    assert "a-1: 11 of 100" in found[0].message
     assert gates(a_preview(a_site("a-1", 100, 100, at_most=10)), {}, {"reimage": 10}) == ()
 
 
@@ -190,3 +197,44 @@ def test_the_shipped_workflow_stops_large_reimages_refusals_and_the_unknown() ->
     text = (ROOT / ".github/workflows/preview.yml").read_text()
     limits = parse_limits(text.partition('--fail-on "')[2].partition('"')[0])
     assert limits == {"reimage": 10, "refused": 0, "unknown": 0}
+
+
+def a_reason(impact: Impact, at_most: int | None = None) -> Reason:
+    effect = Effect(impact, ("machines", "x"), (), "why", "source", (), at_most)
+    return Reason(effect, "MachineDeployment x", ())
+
+
+@pytest.mark.parametrize(("at_most", "count"), [(None, 40), (7, 7)])
+def test_what_is_not_known_hides_no_reimage(at_most: int | None, count: int) -> None:
+    hosts = tuple(HostVerdict(f"h{n}", "p", Impact.UNKNOWN, (0, 1)) for n in range(40))
+    reasons = (a_reason(Impact.UNKNOWN), a_reason(Impact.REIMAGE, at_most))
+    site = SitePreview("a-1", State.CHANGED, hosts=hosts, reasons=reasons)
+    (gate,) = gates(a_preview(site), {"unknown": 40}, {"unknown": 0, "reimage": 10})
+    assert f"Foresite-Allow: reimage={count}" in gate.fix
+    (gate,) = gates(a_preview(site), {"reimage": 40}, {"unknown": 0, "reimage": 10})
+    assert "Foresite-Allow: unknown=40" in gate.fix
+
+
+def test_machines_that_wait_are_reimages_to_come() -> None:
+    waits = a_reason(Impact.NONE)
+    names = tuple(f"h{n}" for n in range(3, 400))
+    waits = waits._replace(effect=waits.effect._replace(waits=True, hosts=names))
+    site = replace(a_site("a-1", 400, 3), reasons=(waits,))
+    (gate,) = gates(a_preview(site), {}, {"reimage": 10})
+    assert "Foresite-Allow: reimage=400" in gate.fix
+
+
+def test_lines_that_are_added_do_not_make_a_share_smaller() -> None:
+    site = replace(a_site("a-1", 1100, 100), capacity=(Ledger("", 100, 0, 100, 0),))
+    (gate,) = gates(a_preview(site), {}, {"reimage": 10})
+    assert "a-1: 100 of 100" in gate.message
+
+
+def test_only_sites_beyond_the_share_are_named() -> None:
+    (gate,) = gates(a_preview(a_site("a-1", 400, 40), a_site("b-1", 3, 3)), {}, {"reimage": 10})
+    assert "43 hosts re-imaged (more than 10 % of b-1: 3 of 3)" in gate.message
+
+
+def test_no_count_allows_a_site_that_cannot_be_read() -> None:
+    (gate,) = gates(a_preview(SitePreview("a-1", State.INVALID)), {"unknown": 9}, {"unknown": 0})
+    assert "Foresite-Allow" not in gate.fix
