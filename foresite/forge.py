@@ -39,9 +39,13 @@ def _blob_pages(root: Path) -> str:
         return ""
     port = (match["port"] or "") if project.startswith("https:") else ""
     start = f"https://{match['host']}{port}/{match['path'].removesuffix('.git')}"
-    if "gitlab" in match["host"] or _in(root, "CI_PROJECT_DIR"):
+    if "gitlab" in match["host"].split(".") or _in(root, "CI_PROJECT_DIR"):
         return f"{start}/-/blob/"
-    return f"{start}/blob/" if "github" in match["host"] or _in(root, "GITHUB_WORKSPACE") else ""
+    return (
+        f"{start}/blob/"
+        if "github" in match["host"].split(".") or _in(root, "GITHUB_WORKSPACE")
+        else ""
+    )
 
 
 def _project(root: Path) -> str:

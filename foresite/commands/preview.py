@@ -11,7 +11,7 @@ from pathlib import Path
 
 from components.effects.vocabulary import Impact
 from foresite import parallel
-from foresite.command import FAILED, FOUND, OK, UsageError, repository
+from foresite.command import FAILED, FOUND, OK, UsageError, no_site, repository
 from foresite.forge import forge
 from foresite.othercode import make_objects_with, run_with
 from foresite.scratch import clear, scratch
@@ -57,6 +57,8 @@ def run(options: argparse.Namespace) -> int:
             side = base if options.code == "base" else head
             if side.commit is not None:
                 return run_with(root, side.commit, _again(options, base, head))
+        if not {*site_names(base), *site_names(head)}:
+            raise UsageError(no_site(root))
         maker = make_objects_with if options.code == "each" else None
         nodes = _nodes(options, base, head)
         found = survey(base, head, options.sites, Ways(parallel.each, maker), nodes)

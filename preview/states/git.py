@@ -15,6 +15,8 @@ MOST_BYTES = 2 << 30
 """Bytes of the files that are compared, at most: 30,000 sites of 70 KB."""
 TIME_LIMIT = 300
 """Seconds that one call of Git may take."""
+_ENVIRONMENT = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1"}
+"""No object stands for another one, and none is fetched over the network."""
 MOST_KEPT, KEPT_BYTES = 64, 1 << 18
 """Contents that are kept in memory, and the largest of them; a host list has some 50 KB."""
 _kept: dict[str, bytes | Refused] = {}
@@ -75,6 +77,7 @@ def git(root: Path, *arguments: str, stdin: bytes = b"", fine: Iterable[int] = (
             input=stdin,
             capture_output=True,
             check=False,
+            env={**os.environ, **_ENVIRONMENT},
             timeout=TIME_LIMIT,
         )
     except subprocess.TimeoutExpired:

@@ -98,14 +98,16 @@ class Snapshot:
 
 def work_tree(root: Path) -> Snapshot:
     """The files of the work tree, committed or not. Raises GitError."""
-    listed = git(root, "ls-files", "--stage", "-z", "--", *DATA)
-    staged = (_parse_index_line(line) for line in lines(listed))
+    listed = lines(git(root, "ls-files", "--stage", "-v", "-z", "--", *DATA))
+    # "H " of what Git compares; of what it was told not to look at, nobody knows the content.
+    unseen = [_parse_index_line(line[2:])[0] for line in listed if not line.startswith("H")]
+    staged = (_parse_index_line(line[2:]) for line in listed)
     files = {path: blob for path, blob, merged in staged if merged}
     changed = lines(git(root, "diff-files", "--name-only", "-z", "--relative", "--", *DATA))
     # Ignored files count: whoever checks or applies from here reads them too.
     other = lines(git(root, "ls-files", "--others", "-z", "--", *DATA))
     here = set()
-    for path in {*changed, *other}:
+    for path in {*changed, *other, *unseen}:
         target = root / path
         if not os.path.lexists(target):
             files.pop(path, None)
@@ -133,6 +135,8 @@ def at(root: Path, revision: str, name: str = "") -> Snapshot:
 
 def _checked(state: str, files: dict[str, Blob]) -> dict[str, Blob]:
     """The files of a state. Raises GitError where one is not where a folder could have it."""
+    if "sites" in files:
+        raise GitError(f"{state} has sites as a file or a link, and it has to be a folder")
     if len(files) > MOST_FILES:
         raise GitError(f"{state} has {len(files)} files of sites, more than {MOST_FILES}")
     for path in files:

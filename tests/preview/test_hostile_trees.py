@@ -99,6 +99,20 @@ def test_a_link_beside_a_folder_of_its_name_is_refused(
     assert "as a file and as a folder" in capsys.readouterr().err
 
 
+def test_a_link_in_place_of_sites_is_refused(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository.root / "sites").rename(repository.root / "others")
+    (repository.root / "sites").symlink_to("others")
+    repository.commit("a link")
+    for sides in (("HEAD~1", "HEAD"), ("HEAD", "HEAD"), ("HEAD", "HEAD~1")):
+        base, head = sides
+        assert (
+            main(["--root", str(repository.root), "preview", "--base", base, "--head", head]) == 2
+        )
+        assert "has to be a folder" in capsys.readouterr().err
+
+
 def test_an_entry_that_is_there_twice_is_refused(forge: Forge) -> None:
     entry: Entry = (FILE, b"lab-1.yaml", forge.store("blob", b"site: other\n"))
     assert preview(forge, forge.commit(entry)) == 2

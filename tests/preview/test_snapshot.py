@@ -188,3 +188,19 @@ def test_a_link_out_of_sites_shows_nothing_of_what_it_leads_to(
     assert "very-secret" not in repr(found)
     (site,) = found.sites
     assert [problem.code.value for problem in site.problems] == ["file-unreadable"]
+
+
+@pytest.mark.parametrize("flag", ["--skip-worktree", "--assume-unchanged"])
+def test_what_git_is_told_not_to_look_at_is_looked_at(repository: Repository, flag: str) -> None:
+    repository.git("update-index", flag, TOKYO)
+    assert changed_sites(at(repository.root, "HEAD"), work_tree(repository.root)) == []
+    repository.replace(TOKYO, "max_unavailable: 10", "max_unavailable: 11")
+    assert changed_sites(at(repository.root, "HEAD"), work_tree(repository.root)) == ["tokyo-1"]
+
+
+def test_no_object_stands_for_another_one(repository: Repository) -> None:
+    old = repository.git("rev-parse", f"HEAD:{TOKYO}")
+    repository.replace(TOKYO, "max_unavailable: 10", "max_unavailable: 11")
+    repository.commit("another")
+    repository.git("replace", repository.git("rev-parse", f"HEAD:{TOKYO}"), old)
+    assert b"max_unavailable: 11" in at(repository.root, "HEAD").read([TOKYO])[TOKYO]
