@@ -48,7 +48,8 @@ def as_workflow_commands(notes: Sequence[Note]) -> Iterator[str]:
             said = ",".join(f"{key}={_property(value)}" for key, value in where.items())
             yield f"::{command} {said}::{_data(each.text)}"
         if shown is not found:
-            more = f"{_number(found) - len(shown)} more are not shown here; foresite check shows the first hundred"
+            left = _number(found) - len(shown)
+            more = f"{left} more are not shown here; foresite check shows the first hundred"
             yield f"::{command} title=foresite check::{more}"
 
 
@@ -72,7 +73,7 @@ def as_sarif(notes: Sequence[Note]) -> str:
     }
     invocation: dict[str, Any] = {"executionSuccessful": True}
     if _number(notes) > len(shown):
-        text = f"{len(shown)} of {_number(notes)} findings are in this file; correct them, and run it again"
+        text = f"{len(shown)} of {_number(notes)} findings are in this file; correct these first"
         said = {"level": "warning", "message": {"text": text}}
         invocation["toolExecutionNotifications"] = [said]
     run = {
