@@ -209,14 +209,11 @@ class PoolPlan(NamedTuple):
 
     ``zone`` is empty where zones are not kept apart. ``machines`` are replaced, ``at_once`` at a
     time at most, in ``waves`` (groups one after the other; in truth the window slides). ``hours``
-    are for installing alone, without drains; ``drain_hours`` what drains may add at most. ``out``
-    is what is missing at the worst moment; ``stuck`` says why it makes no progress, empty where it
-    does; ``notes`` are further things to know. ``wait_hours`` and ``wait_drain_hours`` are those of
-    the control plane, where its upgrade goes first. ``control_plane``: it is that pool.
-    are for installing alone, without drains; ``drain_hours`` what drains may add at most.
-    ``wait_hours`` and ``wait_drain_hours`` are those of the control plane, where its upgrade goes
-    first. ``out`` is what is missing at the worst moment, of the machines before; ``stuck`` says
-    why it makes no progress, empty where it does; ``notes`` are further things to know.
+    are for installing this pool alone, at the pace of the Bare Metal Operator and without drains;
+    ``drain_hours`` what drains may add at most. ``out`` is what is missing at the worst moment, of
+    the machines before; ``stuck`` says why it makes no progress, empty where it does; ``notes`` are
+    further things to know. ``wait_hours`` and ``wait_drain_hours`` are those of the control plane,
+    where its upgrade goes first. ``control_plane``: it is that pool.
     """
 
     pool: str

@@ -1,11 +1,12 @@
 """How long a pool's rollout takes, what is out meanwhile, and whether it can make progress.
 
 Reads the settings of a MachineDeployment or KubeadmControlPlane; how they combine is in
-schemas/facts/rollout.py.
+schemas/facts/rollout.py. The Bare Metal Operator's own limit (installation.py) comes on top.
 """
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from math import ceil
 
 from components.effects.fleet import Fleet, Group, Pace
 from components.effects.vocabulary import Effect, Impact, Ledger, Name, PoolPlan, SiteChange
@@ -13,6 +14,7 @@ from components.machines.effects import kinds
 from components.machines.effects.concerned import value
 from components.machines.effects.scale import former_group, room
 from components.machines.effects.versions import control_plane, hold, parse_version
+from components.machines.installation import AT_ONCE
 from components.making.manifest import Json, Manifest
 from schemas.facts.rollout import (
     DEFAULTS,
@@ -39,12 +41,26 @@ def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
     ]
     first = next((plan for plan in found if plan.control_plane), None)
     if first is None or not _upgrades(site):
-        return tuple(found)
+        return tuple(_note_limit(found, found))
     hours, drains = first.hours, first.drain_hours
-    return tuple(
+    after = [
         plan if plan is first else plan._replace(wait_hours=hours, wait_drain_hours=drains)
         for plan in found
-    )
+    ]
+    return tuple(_note_limit(after, [plan for plan in after if plan is not first]))
+
+
+def _note_limit(found: Iterable[PoolPlan], together: Sequence[PoolPlan]) -> Iterator[PoolPlan]:
+    """The plans; those carried out ``together`` have a note where they have more machines at a time
+    than the operator provisions."""
+    moving = [plan for plan in together if plan.at_once]
+    note = f"the Bare Metal Operator provisions {AT_ONCE} hosts at a time"
+    if len(moving) > 1:
+        note += ", over all pools: they wait for each other, and may take longer than each alone"
+    crowded = sum(plan.at_once for plan in moving) > AT_ONCE
+    for plan in found:
+        noted = crowded and plan in moving
+        yield plan._replace(notes=(*plan.notes, note)) if noted else plan
 
 
 def _upgrades(site: SiteChange) -> bool:
@@ -81,6 +97,7 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
         out = missing(there, machines, found.out)
     model, each = _source(site, group).accelerators
     drain = pace.drain_seconds * found.groups / 3600
+    turns = max(found.groups, ceil(machines / AT_ONCE)) if found.groups else 0
     return PoolPlan(
         pool=group.pool,
         zone=group.zone,
@@ -88,7 +105,7 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
         at_once=found.at_once,
         surge=found.at_once - found.out,
         waves=found.groups,
-        hours=found.groups * pace.install_minutes / 60,
+        hours=turns * pace.install_minutes / 60,
         drain_hours=drain,
         out=Ledger(model, there, there * each, out, out * each),
         stuck=found.stuck or "; ".join(_obstacles(site, group, manifest)),

@@ -22,6 +22,7 @@ from preview.report.words import (
     members,
     out_at_worst,
     refusal_count,
+    shared_hours,
     spans,
     sum_doings,
     takes,
@@ -186,7 +187,11 @@ def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     slowest = "" if len(plans) == 1 else "; the slowest pool"
     if longest.wait_hours:
         slowest = "; the control plane and then the slowest pool"
-    yield Finding(rank, (), ("takes",), (takes(longest),), (pace + slowest,))
+    shared = max(shared_hours(site.plans) for site in sites)
+    if shared:
+        longest = longest._replace(hours=max(longest.hours, shared - longest.wait_hours))
+    said = f"{'at least ' * bool(shared)}{takes(longest)}"
+    yield Finding(rank, (), ("takes",), (said,), (pace + slowest,))
 
 
 def _installed(sites: Sequence[SitePreview]) -> Iterable[Finding]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from components.effects.vocabulary import Action, Impact, Ledger, PoolPlan
+from components.machines.installation import AT_ONCE
 from preview.report.phrase import Phrase, Strong, join_phrases, value
 from preview.report.ranges import first_few
 from preview.result import Entry, SitePreview, State
@@ -98,6 +99,20 @@ def takes(plan: PoolPlan) -> str:
 def spans(plan: PoolPlan) -> tuple[float, float]:
     """Hours until a pool's rollout begins at the latest, and hours that it takes at most."""
     return plan.wait_hours + plan.wait_drain_hours, plan.hours + plan.drain_hours
+
+
+def shared_hours(plans: Iterable[PoolPlan]) -> float:
+    """Hours that a site's rollouts take at least, as they share the hosts that the operator
+    provisions at a time; 0 where they do not reach that number together."""
+    moving = [plan for plan in plans if plan.waves and not plan.stuck]
+    waiting = [plan for plan in moving if plan.wait_hours]
+    together = waiting or moving
+    if len(together) < 2 or sum(plan.at_once for plan in together) <= AT_ONCE:
+        return 0.0
+    turns = [max(plan.waves, math.ceil(plan.machines / AT_ONCE)) for plan in together]
+    work = sum(p.machines * p.hours / number for p, number in zip(together, turns, strict=True))
+    slowest = max(plan.hours + plan.wait_hours for plan in together)
+    return max(slowest, together[0].wait_hours + work / AT_ONCE)
 
 
 def installed_after(site: SitePreview) -> float:

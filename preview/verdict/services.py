@@ -49,8 +49,8 @@ def _alerts(before: Side, after: Side) -> Iterator[tuple[str, str]]:
             yield clause, f"{clause}: {why}"
             return  # who is notified of no alert is nothing to tell
         if now < was and kind == _ALERTS:
-            some = f"alerts of {was - now} of {was} groups end"
-            yield some, f"{some}: their PrometheusRules are deleted"
+            some = f"alerts of {was - now} of {was} PrometheusRules end"
+            yield some, f"{some}: what holds them is deleted"
 
 
 def _number(side: Side, kind: str) -> int:

@@ -41,6 +41,13 @@ def test_all_alerts_end_where_monitoring_is_removed(repository: Repository) -> N
     assert [each.clause for each in site.services] == ["all alerts end"]
 
 
+def test_some_alerts_end_with_what_they_watch(repository: Repository) -> None:
+    repository.write(FILE, without(repository.text(FILE), "remediation"))
+    _, site = judged(repository)
+    (found,) = [each for each in site.services if each.clause.startswith("alerts")]
+    assert found.clause == "alerts of 1 of 10 PrometheusRules end"
+
+
 def test_alerts_that_stay_are_not_told(repository: Repository) -> None:
     repository.replace(FILE, 'channel: "#gpu-tokyo"', 'channel: "#gpu"')
     _, site = judged(repository)

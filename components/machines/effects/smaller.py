@@ -2,6 +2,7 @@
 
 Data that hosts only read at their first boot reaches new machines by the template, and running ones
 by a person: with OnDelete no machine is replaced meanwhile. A control plane knows no OnDelete.
+What else the pool's rollout says must stay: without ``by_zone`` it gets a new MachineDeployment.
 
 Sources: containerd 2.4.2, docs/hosts.md (hosts.toml is read at each pull, without a restart);
 Cluster API v1.13.6, internal/controllers/machinedeployment/machinedeployment_rollout_ondelete.go.
@@ -9,12 +10,17 @@ Cluster API v1.13.6, internal/controllers/machinedeployment/machinedeployment_ro
 
 from collections.abc import Iterator
 
-from components.effects.vocabulary import FieldChange, ObjectChange
+from components.effects.fleet import Group
+from components.effects.vocabulary import FieldChange, ObjectChange, SiteChange
 from components.machines.bootstrap import DROP_IN, TRUST
+from components.machines.effects import kinds
 from components.machines.effects.concerned import value
 from components.machines.registries import FOLDER
 
+DRAIN_SECONDS = 3600
+"""The drain_timeout_seconds of a pool that does not write it."""
 _CONFIG = ("spec", "template", "spec")
+_CONTROL = ("spec", "kubeadmConfigSpec")
 _COMMANDS = {
     "systemctl daemon-reload",
     "systemctl restart containerd",
@@ -36,21 +42,38 @@ _SECTIONS = {
 }
 
 
-def smaller_way(made: ObjectChange | None) -> str:
-    """What to write instead of a rollout for a changed KubeadmConfigTemplate; empty where something
-    in it needs one."""
+def smaller_way(site: SiteChange, group: Group, made: ObjectChange | None) -> str:
+    """What to write instead of a rollout of a group's machines for a changed KubeadmConfigTemplate;
+    empty where something in it needs one."""
     if made is None or made.before is None or made.after is None:
         return ""
     fields = [each for each in made.fields if each.path[:3] == _CONFIG]
     ways = dict.fromkeys(way for field in fields for way in _ways(made, field))
-    if not fields or None in ways:
-        return ""
     how = "; ".join(way for way in ways if way)
-    way = (
-        "write rollout: {strategy: OnDelete} for the pool in this change and leave it so: no "
-        "machine is replaced, and hosts that are installed later get it; on running hosts, "
+    if None in ways or not how:
+        return ""
+    return (
+        f"write rollout: {_settings(group)} for pool {group.pool} in this change, in place of the "
+        "rollout that it has, and leave it so: none of its machines is replaced, and hosts that "
+        f"are installed later get it; on running hosts, {how}{_others(site)}"
     )
-    return way + how if how else ""
+
+
+def _settings(group: Group) -> str:
+    """The pool's settings with OnDelete, which knows no max_unavailable and no max_surge."""
+    kept = ["strategy: OnDelete"]
+    if group.zone:
+        kept.append("by_zone: true")
+    if group.pace.drain_seconds != DRAIN_SECONDS:
+        kept.append(f"drain_timeout_seconds: {group.pace.drain_seconds}")
+    return f"{{{', '.join(kept)}}}"
+
+
+def _others(site: SiteChange) -> str:
+    """That the control plane is installed again all the same, where it is."""
+    mine = (each for each in site.changes.values() if each.group_kind == kinds.CONTROL_PLANE)
+    rolled = any(field.path[:2] == _CONTROL for each in mine for field in each.fields)
+    return "; the control plane is re-imaged all the same" if rolled else ""
 
 
 def _ways(made: ObjectChange, field: FieldChange) -> Iterator[str | None]:

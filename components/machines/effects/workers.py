@@ -107,7 +107,9 @@ def _smaller_way(site: SiteChange, change: ObjectChange) -> str:
     if any(each[: len(at)] != at for each in rolling):
         return ""
     name = value(change.after, *at, "configRef", "name")
-    return smaller_way(template_change(site, kinds.CONFIG_TEMPLATE, name))
+    made = template_change(site, kinds.CONFIG_TEMPLATE, name)
+    groups = site.side.fleet.about.get(change.name, ())
+    return smaller_way(site, groups[0], made) if groups else ""
 
 
 def _refused(effect: Effect, held: Hold | None) -> Effect:

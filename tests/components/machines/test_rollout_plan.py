@@ -1,5 +1,6 @@
 """The arithmetic of a rollout, against a simulation of what Cluster API does step by step."""
 
+import re
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -8,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from preview.result import SitePreview
+from preview.report.findings import findings
+from preview.report.phrase import plain
+from preview.report.words import duration, shared_hours
+from preview.result import Preview, SitePreview
 from schemas.facts.rollout import waves
 from tests.kit.preview_repository import Repository
 
@@ -128,3 +132,57 @@ def test_what_is_out_at_worst_adds_up_over_pools_and_zones(upgraded: SitePreview
     assert sum(ledger.hosts for ledger in ledgers.values()) == 398, "two spares are no machines"
     assert ledgers["a100-sxm4-80gb"][1:] == (80, 640, 4, 32), "one host in each of four zones"
     assert ledgers[""].hosts_out == 11, "ten of cpu, one of the control plane"
+
+
+LIMIT = "the Bare Metal Operator provisions 20 hosts at a time"
+
+
+def renamed(tmp_path: Path, *names: str) -> Preview:
+    """The effect of other names for pools of tokyo-1 in its file and its host list."""
+    repository = Repository(tmp_path)
+    for name in names:
+        for file in (TOKYO, "sites/tokyo-1.hosts.csv"):
+            text = re.sub(rf"\b{name}\b(?!-)", f"{name}x", repository.text(file))
+            repository.write(file, text)
+    return repository.preview()
+
+
+def test_a_pool_at_once_is_installed_at_the_pace_of_the_operator(tmp_path: Path) -> None:
+    (site,) = renamed(tmp_path, "v100").sites
+    (plan,) = site.plans
+    assert (plan.machines, plan.at_once, plan.waves) == (118, 118, 1)
+    assert plan.hours == pytest.approx(6 * 35 / 60), "118 are six turns of 20"
+    assert plan.drain_hours == 1, "all are drained at the same time"
+    assert LIMIT in plan.notes
+
+
+def test_waves_beyond_the_limit_take_turns(tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    repository.replace(TOKYO, "max_unavailable: 10}", "max_unavailable: 100}")
+    repository.commit("many at a time")
+    repository.replace(TOKYO, "user: ops,", "user: admin,")
+    plans = {plan.pool: plan for plan in repository.site("tokyo-1").plans}
+    assert (plans["cpu"].waves, plans["cpu"].hours) == (2, pytest.approx(8 * 25 / 60))
+
+
+def test_pools_that_share_the_limit_take_longer_than_each(tmp_path: Path) -> None:
+    found = renamed(tmp_path, "v100", "h100")
+    (site,) = found.sites
+    hours = {plan.pool: plan.hours for plan in site.plans}
+    assert all(plan.notes[-1].startswith(f"{LIMIT}, over all pools") for plan in site.plans)
+    work = sum(plan.machines * hours[plan.pool] / ceil(plan.machines / 20) for plan in site.plans)
+    assert work / 20 > max(hours.values())
+    assert shared_hours(site.plans) == pytest.approx(work / 20)
+    (takes,) = (each for each in findings(found) if plain(each.what) == "takes")
+    assert plain(takes.figure).startswith(f"at least {duration(work / 20)}")
+
+
+def test_pools_below_the_limit_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    repository.replace(TOKYO, "max_unavailable: 10}", "max_unavailable: 7}")
+    repository.commit("fewer at a time")
+    repository.replace(TOKYO, "user: ops,", "user: admin,")
+    site = repository.site("tokyo-1")
+    assert sum(plan.at_once for plan in site.plans) == 20
+    notes = [note for plan in site.plans for note in plan.notes]
+    assert shared_hours(site.plans) == 0 and not any(LIMIT in note for note in notes)
