@@ -156,7 +156,9 @@ WRITTEN_OUT = "a password, a key or a token written out"
 """Words for a value that is a secret by its name alone."""
 IN_A_COMMAND = "a password in a command"
 """Words for a secret of which the words before it tell."""
-_COMMAND = r"[^\n|;&]{0,200}?[ \t\"',]"
+# Bounded, and without a part that the gap could match as well: a text of nothing but
+# beginnings would else be read anew from each of them.
+_COMMAND = r"[^\n|;&]{0,230}?[ \t\"',]"
 _WORD = r"(?P<secret>[^\s\"',|;&-][^\s\"',|;&]{3,})"
 SPOKEN = (
     Form(
@@ -177,8 +179,8 @@ SPOKEN = (
     Form(
         IN_A_COMMAND,
         ("-p", "-P"),
-        rf"\b(?:(?:mysql|mariadb)[\w-]*{_COMMAND}-p|(?:sshpass{_COMMAND}-p|ipmi[\w-]*{_COMMAND}-P)"
-        rf"(?:[\"']?,?[ \t]*[\"']?)){_WORD}",
+        rf"\b(?:(?:mysql|mariadb){_COMMAND}-p|(?:sshpass{_COMMAND}-p|ipmi{_COMMAND}-P)"
+        rf"(?:[\"']?,?[ \t]{{0,16}}[\"']?)){_WORD}",
         "MySQL, mysql(1), --password; sshpass(1), -p; ipmitool(1), -P",
     ),
     Form(

@@ -2,13 +2,17 @@
 judge of the objects ask of every place. Texts: test_secrets_literals.py and
 test_policies_secrets.py."""
 
-from collections.abc import Callable
-from typing import Any
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 import pytest
 import yaml
 
 from policies.rule import Object
+from schemas.kubernetes.masking import mask
+from schemas.kubernetes.secret_forms import FORMS, SPOKEN
 from schemas.kubernetes.secret_scan import credential, in_arguments, is_secret, kind_of
 from schemas.reading.literal_secrets import in_manifests
 from tests.kit import secret_samples as samples
@@ -66,3 +70,45 @@ def test_readers_and_judges_look_everywhere(
 ) -> None:
     assert finds(SITUATIONS[where](secret))
     assert not finds(SITUATIONS[where](none))
+
+
+# --- time -----------------------------------------------------------------------------------------
+
+COMMANDS = ("mysql", "mariadb", "sshpass", "ipmi", "ipmitool", "authorization", "password")
+SPOKEN_WORDS = tuple(word for form in SPOKEN for word in form.words)
+REPEATED = [
+    (f"{word}{mark}", words)
+    for words in (*(form.words for form in FORMS), SPOKEN_WORDS)
+    for word in words
+    for mark in ("", "-", " ", ":")
+]
+LONG = (
+    *(f"{word}{mark}" for word in COMMANDS for mark in ("-", " ")),
+    "a:b@", "a:", "a:b@c.", "a:-1@", "a-", "1.", "authorization: basic ", "password is ",
+    "password: a-", "-P ", "mysql -p ", "ipmi -P  ",
+)  # fmt: skip
+
+
+@contextmanager
+def processor_time(seconds: float) -> Iterator[None]:
+    """A limit that only a hang exceeds: time of this process, however busy the machine is."""
+
+    def stop(*_: object) -> NoReturn:
+        raise TimeoutError("a pattern reads a text more than once")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def test_no_text_of_beginnings_takes_long() -> None:
+    for part, words in (*REPEATED, *((each, SPOKEN_WORDS) for each in LONG)):
+        # Each form is searched where a word of it stands: words that end the text.
+        text = f"{part * (2**16 // len(part))} -p x1 {' '.join(words)}"
+        # A hundred times what it takes.
+        with processor_time(2):
+            assert mask(text)
