@@ -1,12 +1,12 @@
 """Findings of a preview, worst first: each is a clause of the headline and a row of its table.
 
-A finding of a few words has several ``forms``: the longest that fits stands in the headline.
+A finding has several ``forms``, down to a very short one: the headline takes one of them.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from components.effects.vocabulary import Action, Impact
+from components.effects.vocabulary import Action, Impact, Ledger
 from preview.report import object_cache
 from preview.report.phrase import Phrase, prose
 from preview.report.words import (
@@ -26,6 +26,7 @@ from preview.report.words import (
     spans,
     sum_doings,
     takes,
+    together,
 )
 from preview.result import Preview, SitePreview, State
 from schemas.model.problem import number_of
@@ -35,8 +36,8 @@ class Finding(NamedTuple):
     """One thing that the change does: how bad it is, and its words.
 
     ``rank`` orders findings, worst first by a higher number. ``forms`` are clauses for a headline,
-    the longest first; none where only the table has it. ``short`` are those that say less, for
-    where no other fits. ``what``, ``figure`` and ``where`` are the cells of the table.
+    the best first; none where only the table has it. ``hosts`` is true where hosts are concerned,
+    which nothing else displaces. ``what``, ``figure`` and ``where`` are the cells of the table.
     """
 
     rank: float
@@ -45,13 +46,16 @@ class Finding(NamedTuple):
     figure: Phrase = ()
     where: Phrase = ()
     tone: Impact | None = None
-    short: tuple[Phrase, ...] = ()
+    hosts: bool = False
 
 
 WAITING = Impact.REIMAGE.rank - 0.005
 """Right after what is re-imaged now."""
-BLIND, ENDS, STUCK, REFUSED, SERVICE, MOVED, OVER = 90, 80, 5.9, 5.8, 4.5, 1.5, -1
-"""Ranks of findings that are no impact; an impact has its own rank, 7 for remove to 0 for none."""
+BLIND, ENDS, STUCK, REFUSED, SERVICE, MOVED, OVER = 90, 80, 5.9, 4.9, 4.5, 1.5, -1
+"""Ranks of findings that are no impact; an impact has its own rank, 7 for remove to 0 for none.
+
+What is refused, and what has to be acknowledged, comes after all that costs a host its disks.
+"""
 
 
 def findings(preview: Preview) -> list[Finding]:
@@ -67,8 +71,8 @@ def findings(preview: Preview) -> list[Finding]:
 def _finding(rank: float, clause: Phrase, names: Sequence[str]) -> Finding:
     """A clause that ends with where it is so: by name, or by the number of sites."""
     where = list_names(names, "site")
-    short = ((*clause, f" in {count(len(names), 'site')}"), clause)
-    return Finding(rank, ((*clause, " in ", *where),), clause, (), where, short=short)
+    number = (*clause, f" in {count(len(names), 'site')}")
+    return Finding(rank, ((*clause, " in ", *where), number, clause), clause, (), where)
 
 
 # --- whole sites ----------------------------------------------------------------------------------
@@ -78,42 +82,55 @@ def _blind(preview: Preview) -> Iterable[Finding]:
     if invalid:
         said = "cannot predict what happens to "
         problems = (count(sum(number_of(site.problems) for site in invalid), "problem"),)
-        where = list_names([site.name for site in invalid], "site")
-        forms = tuple(
-            (said, *which, " (", *problems, ")")
-            for which in (where, (count(len(invalid), "site"),))
+        where, number = _sites(invalid), count(len(invalid), "site")
+        forms: tuple[Phrase, ...] = (
+            (said, *where, " (", *problems, ")"),
+            (said, number, " (", *problems, ")"),
+            (f"cannot predict {number}",),
         )
         what: Phrase = ("cannot be predicted",)
-        yield Finding(BLIND, forms[:1], what, problems, where, Impact.UNKNOWN, forms[1:])
+        yield Finding(BLIND, forms, what, problems, where, Impact.UNKNOWN, True)
     if preview.clashes:
         clashes = count(len(preview.clashes), "problem")
-        said = f"cannot predict what {clashes} between sites will do"
-        yield Finding(
-            BLIND, ((said,),), ("problems between sites",), (clashes,), (), Impact.UNKNOWN
+        forms = (
+            (f"cannot predict what {clashes} between sites will do",),
+            (f"cannot predict {clashes} between sites",),
         )
+        what = ("problems between sites",)
+        yield Finding(BLIND, forms, what, (clashes,), (), Impact.UNKNOWN, True)
     if preview.code_changed:
         files = count(len(preview.code_changed), "changed file")
-        said = f"cannot predict what {files} of Foresite's own code will do"
-        what = ("own code is not in the preview",)
-        yield Finding(Impact.UNKNOWN.rank + 0.5, ((said,),), what, (files,), (), Impact.UNKNOWN)
+        forms = (
+            (f"cannot predict what {files} of Foresite's own code will do",),
+            (f"cannot predict {files}",),
+        )
+        rank, what = Impact.UNKNOWN.rank + 0.5, ("own code is not in the preview",)
+        yield Finding(rank, forms, what, (files,), (), Impact.UNKNOWN, True)
+
+
+def _sites(sites: Iterable[SitePreview]) -> Phrase:
+    return list_names([site.name for site in sites], "site")
 
 
 _ENDS = {
     State.VANISHED: (
         ENDS,
         "the file is gone of {}, not decommissioned: no tool would manage {}",
+        ("1 site's file gone", "{:,} sites' files gone"),
         "file is gone, not decommissioned",
         Impact.REMOVE,
     ),
     State.DECOMMISSIONED: (
         ENDS,
         "decommissions {}: the cluster is deleted with all that runs on {}",
+        ("decommissions 1 site", "decommissions {:,} sites"),
         "decommissioned: the cluster is deleted",
         Impact.REMOVE,
     ),
     State.REMOVED: (
         OVER,
         "ends {}, decommissioned before: nothing is deleted, {} stay registered",
+        ("1 decommissioned site ends", "{:,} decommissioned sites end"),
         "ends, decommissioned before",
         None,
     ),
@@ -122,35 +139,47 @@ _ENDS = {
 
 def _ends(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     """The sites that end, and those that have no file any more."""
-    for state, (rank, said, what, tone) in _ENDS.items():
+    for state, (rank, said, short, what, tone) in _ENDS.items():
         some = [site for site in sites if site.state is state]
         if not some:
             continue
-        hosts = count(sum(len(site.hosts) for site in some), "host")
-        where = list_names([site.name for site in some], "site")
+        hosts, where = count(sum(len(site.hosts) for site in some), "host"), _sites(some)
         start, middle, end = said.split("{}")
-        forms = tuple(
-            (start, *which, f"{middle}{hosts}{end}")
-            for which in (where, (count(len(some), "site"),))
+        rest = f"{middle}{hosts}{end}"
+        forms: tuple[Phrase, ...] = (
+            (start, *where, rest),
+            (start, count(len(some), "site"), rest),
+            (short[len(some) > 1].format(len(some)),),
         )
-        yield Finding(rank, forms[:1], (what,), (hosts,), where, tone, forms[1:])
+        yield Finding(rank, forms, (what,), (hosts,), where, tone, tone is not None)
 
 
 # --- hosts ----------------------------------------------------------------------------------------
 def _impacts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
-    """A finding for each thing that happens to hosts."""
-    for total in sum_doings(sites):
+    """A finding for each thing that happens to hosts.
+
+    That hosts of a decommissioned site are removed is said of the site.
+    """
+    stay = [site for site in sites if site.state is not State.DECOMMISSIONED]
+    removed = [each for each in sum_doings(stay) if each.impact is Impact.REMOVE]
+    others = [each for each in sum_doings(sites) if each.impact is not Impact.REMOVE]
+    for total in (*removed, *others):
         impact = total.impact
-        concerned = [s for s in sites if any(each.impact is impact for each in doings(s))]
+        some = stay if impact is Impact.REMOVE else sites
+        concerned = [s for s in some if any(each.impact is impact for each in doings(s))]
         of = sum(len(site.hosts) for site in concerned)
         names, pools = [site.name for site in concerned], _pools(concerned, impact)
         what = "stops pods for good" if total.stops else VERDICTS[impact]
         found = _finding(impact.rank, (count_text(total, of),), names)
         in_pools = ((*found.forms[0], " (", *pools, ")"),) if pools else ()
-        forms, short = (*in_pools, *found.forms), (found.short[0], (count_text(total),))
+        forms = (*in_pools, *found.forms[:2], (count_text(total),), (_shortest(total),))
         where = (*found.where, *((", ", *pools) if pools else ()))
         figure = _hosts(total, of)
-        yield Finding(impact.rank, forms, (what,), figure, where, impact, short)
+        yield Finding(impact.rank, forms, (what,), figure, where, impact, True)
+
+
+def _shortest(total: Doing) -> str:
+    return count_text(total).replace("cannot predict what happens to", "cannot predict")
 
 
 def _hosts(total: Doing, of: int) -> Phrase:
@@ -173,15 +202,14 @@ def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     if stuck := len(plans) - len(moving):
         names = [site.name for site in sites if any(plan.stuck for plan in site.plans)]
         said: Phrase = (f"{count(stuck, 'rollout')} never end{'s' if stuck == 1 else ''}",)
-        yield _finding(STUCK, said, names)._replace(tone=Impact.UNKNOWN)
+        yield _finding(STUCK, said, names)._replace(tone=Impact.UNKNOWN, hosts=True)
     if not moving:
         return
-    out = out_at_worst(
-        [moving[0].out] if len(plans) == 1 else [each for s in sites for each in s.capacity]
-    )
+    every = [each for site in sites for each in site.capacity]
+    ledgers = [moving[0].out] if len(plans) == 1 else every
     rank = Impact.REIMAGE.rank - 0.01
-    if out:
-        yield Finding(rank, (), ("out at worst",), out)
+    if out := out_at_worst(ledgers):
+        yield Finding(rank, tuple(_out(ledgers)), ("out at worst",), out, hosts=True)
     longest = max(moving, key=lambda plan: sum(spans(plan)))
     pace = f"{sum(plan.at_once for plan in moving):,} at a time"
     slowest = "" if len(plans) == 1 else "; the slowest pool"
@@ -194,12 +222,22 @@ def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     yield Finding(rank, (), ("takes",), (said,), (pace + slowest,))
 
 
+def _out(ledgers: Sequence[Ledger]) -> Iterable[Phrase]:
+    """The accelerators that are out at worst, by model and in all."""
+    models = [each for each in together(ledgers) if each.model and each.accelerators_out]
+    if models:
+        yield (*out_at_worst(models), " out")
+        out = sum(each.accelerators_out for each in models)
+        of = sum(each.accelerators for each in models)
+        yield (f"{out:,} of {count(of, 'accelerator')} out",)
+
+
 def _installed(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     """How long the first installation of new sites takes."""
     new = [site for site in sites if site.installations]
     if new:
         hours = duration(max(map(installed_after, new)))
-        where = list_names([site.name for site in new], "site")
+        where = _sites(new)
         clause = (f"the first installation takes {hours}",)
         rank = Impact.ADD.rank - 0.01
         yield Finding(rank, (clause,), ("first installation",), (hours,), where, Impact.ADD)
@@ -207,29 +245,41 @@ def _installed(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 
 # --- consequences beside hosts --------------------------------------------------------------------
 def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
-    """Machines that a change is refused for now, and what to write so that none is."""
-    those = [site for site in sites if site.waiting]
-    if those:
-        number = sum(site.waiting for site in those)
+    """Machines that a change is refused for now, and what to write so that none is: one finding
+    for each way."""
+    ways: dict[str, dict[str, int]] = {}
+    for site in sites:
+        for way, number in _ways(site):
+            names = ways.setdefault(way, {})
+            names[site.name] = names.get(site.name, 0) + number
+    for way, names in ways.items():
+        number = sum(names.values())
         said = f"{count(number, 'machine')} wait{'s' if number == 1 else ''}"
-        way = next((site.waiting_way for site in those if site.waiting_way), "")
-        ways: Phrase = (": ", prose(way)) if way else ()
-        short: Phrase = (": ", prose(way.partition(",")[0])) if way else ()
-        forms: tuple[Phrase, ...] = ((said, *short),)
-        where = list_names([site.name for site in those], "site")
-        machines = (count(number, "machine"),)
-        what: Phrase = ("refused now, and waits", *ways)
-        yield Finding(WAITING, forms, what, machines, where, Impact.UNKNOWN, ((said,),))
+        forms: tuple[Phrase, ...] = ((said,),)
+        where = list_names(list(names), "site")
+        if way:
+            forms = ((said, ": ", prose(way.partition(",")[0])), *forms)
+            where = (*where, "; ", prose(way))
+        figure, what = (count(number, "machine"),), ("refused now, and waits",)
+        yield Finding(WAITING, forms, what, figure, where, Impact.UNKNOWN, True)
+
+
+def _ways(site: SitePreview) -> Iterable[tuple[str, int]]:
+    """What to write for machines of a site that wait, and their number."""
+    effects = {e.name: e for e in (r.effect for r in site.reasons) if e.waits and e.hosts}
+    for each in effects.values():
+        number = len(each.hosts) if each.at_most is None else each.at_most
+        yield each.way or site.waiting_way, number
 
 
 def _refused(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     if stopped := sum(map(refusal_count, sites)):
         objects = count(stopped, "refused object")
-        where = list_names([site.name for site in sites if refusal_count(site)], "site")
+        where = _sites(site for site in sites if refusal_count(site))
         said = (f"pulumi up stops at {objects}",)
         # What is refused for now is said by what waits.
         waits = all(map(_only_waits, sites))
-        rank, forms = (WAITING - 0.001, ()) if waits else (REFUSED, (said,))
+        rank, forms = (WAITING - 0.001, ()) if waits else (REFUSED, (said, ("pulumi up stops",)))
         yield Finding(rank, forms, ("pulumi up stops",), (objects,), where, Impact.UNKNOWN)
 
 
@@ -255,12 +305,12 @@ def _cache(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     for each in object_cache.clauses(sites):
         rank = SERVICE - 0.1 if each.loses else MOVED
         where = list_names(each.sites, "site")
-        named = ((*each.words, " in ", *where),) if len(sites) > 1 else ()
+        named: tuple[Phrase, ...] = ((*each.words, " in ", *where),) if len(sites) > 1 else ()
         # Names of buckets may be too long for a headline.
         less = tuple(piece for piece in each.words if piece != object_cache.DISKS)
-        short = (less, ("users of the cache are affected",))
+        forms = (*named, each.words, less, ("users of the cache are affected",))
         rank = rank if each.applied else MOVED - 1
-        yield Finding(rank, (*named, each.words), each.words, (), where, short=short)
+        yield Finding(rank, forms, each.words, (), where)
 
 
 def _deleted(sites: Sequence[SitePreview]) -> Iterable[Finding]:
@@ -269,10 +319,14 @@ def _deleted(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         for each in site.deletions:
             lost[each.what] = lost.get(each.what, 0) + each.count
     if lost:
-        total = count(sum(lost.values()), "thing")
-        said = (f"deletes {total} that the pull request must acknowledge",)
-        hosts = any(site.impact is Impact.REMOVE for site in sites)
-        where = list_names([site.name for site in sites if site.deletions], "site")
-        kinds = prose(", ".join(f"{number:,} {what}" for what, number in lost.items()))
-        forms = () if hosts else (said,)
-        yield Finding(REFUSED - 0.1, forms, ("to be acknowledged",), (kinds,), where)
+        removed = any(site.impact is Impact.REMOVE for site in sites)
+        where = _sites(site for site in sites if site.deletions)
+        said = prose(", ".join(_lost(*each) for each in lost.items()))
+        least: Phrase = ("losses must be acknowledged",)
+        whole: Phrase = ("the pull request must acknowledge the loss of ", said)
+        forms = () if removed else (whole, least)
+        yield Finding(REFUSED - 0.1, forms, ("to be acknowledged",), (said,), where)
+
+
+def _lost(what: str, number: int) -> str:
+    return count(number, "host") if what == "hosts" else f"{number:,} {what}"

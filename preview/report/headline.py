@@ -1,6 +1,6 @@
 """The verdict at the top of every report, and the table of its figures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from components.effects.vocabulary import Impact
 from preview.report.blocks import Head, Row, Table
@@ -26,12 +26,12 @@ def clauses(preview: Preview) -> tuple[Phrase, ...]:
     What does not fit is counted; the table has all of it. That nothing happens is only said where
     everything is known.
     """
-    forms: list[_Forms] = [(each.forms, each.short) for each in findings(preview) if each.forms]
+    told = [each for each in findings(preview) if each.forms]
     known = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
     alive = [site for site in known if site.state not in (State.REMOVED, State.VANISHED)]
-    found = _fit(forms or [_nothing(known)])
+    found = _fit(told) if told else [_nothing(known)]
     used = len(plain(join_phrases(found, "; ")))
-    if forms and alive and not sum_doings(known) and used + len(NOTHING_ELSE) + 3 <= LONGEST:
+    if told and alive and not sum_doings(known) and used + len(NOTHING_ELSE) + 3 <= LONGEST:
         found.append((NOTHING_ELSE,))
     start = plain(found[0][:1])  # words of ours: each clause starts with some
     found[0] = (start[0].upper() + start[1:], *found[0][1:])
@@ -39,45 +39,50 @@ def clauses(preview: Preview) -> tuple[Phrase, ...]:
     return tuple(found)
 
 
-_Forms = tuple[Sequence[Phrase], Sequence[Phrase]]
-"""The forms of a clause, and those that say less."""
+def _fit(told: Sequence[Finding]) -> list[Phrase]:
+    """As many findings as fit, and the number of the others.
+
+    All that concerns hosts gets room for its shortest form first, the worst before others. What is
+    left lengthens them from the worst on.
+    """
+    found: dict[int, Phrase] = {}
+    full = False
+    for index in sorted(range(len(told)), key=lambda index: not told[index].hosts):
+        # A lesser effect on hosts never takes the room of a worse one.
+        if full and told[index].hosts:
+            continue
+        said = {plain(form) for form in found.values()}
+        forms = [form for form in told[index].forms if plain(form) not in said]
+        more = {**found, index: min(forms, key=_size, default=())}
+        if forms and _fits(more, len(told)):
+            found = more
+        full |= told[index].hosts and index not in found
+    for index in sorted(found):
+        longer = ({**found, index: form} for form in told[index].forms)
+        found = next((each for each in longer if _fits(each, len(told))), found)
+    return _join(found, len(told))
 
 
-def _fit(every: Sequence[_Forms]) -> list[Phrase]:
-    """As many clauses as fit, each in its longest form that leaves room for the next; the rest as a
-    number."""
-    found: list[Phrase] = []
-    room = LONGEST - 1  # the full stop
-    for index, (forms, short) in enumerate(every):
-        left = len(every) - index - 1
-        rest = _size((_more(left),)) if left else 0
-        following = _size(every[index + 1][0][0]) + rest if left else 0
-        start = 0 if found else -2
-        fitting = [form for form in (*forms, *short) if _size(form) + start + rest <= room]
-        roomy = [form for form in forms if _size(form) + start + following <= room]
-        if not fitting:
-            return [*found, (_more(left + 1),)]
-        found.append((roomy or fitting)[0])
-        room -= _size(found[-1]) + start
-    return found
+def _join(found: Mapping[int, Phrase], number: int) -> list[Phrase]:
+    left = number - len(found)
+    return [*(found[index] for index in sorted(found)), *([(f"{left} more below",)] * (left > 0))]
+
+
+def _fits(found: Mapping[int, Phrase], number: int) -> bool:
+    return len(plain(join_phrases(_join(found, number), "; "))) < LONGEST  # and the full stop
 
 
 def _size(clause: Phrase) -> int:
-    """The characters of a clause and of what joins it to another."""
-    return len(plain(clause)) + 2
+    return len(plain(clause))
 
 
-def _more(number: int) -> str:
-    return f"{number} more below"
-
-
-def _nothing(sites: Sequence[SitePreview]) -> _Forms:
+def _nothing(sites: Sequence[SitePreview]) -> Phrase:
     objects = sum(len(site.objects) for site in sites)
     differ = f"{NOTHING}: {count(objects, 'object')} differ{'s' if objects == 1 else ''} in "
-    names = list_names([site.name for site in sites], "site")
+    named = (differ, *list_names([site.name for site in sites], "site"))
     if not objects:
-        return [(NOTHING,)], []
-    return [(differ, *names)], [(differ, count(len(sites), "site"))]
+        return (NOTHING,)
+    return named if _size(named) < LONGEST else (differ, count(len(sites), "site"))
 
 
 _HEADS = (Head("effect"), Head("figure"), Head("where"))

@@ -147,6 +147,13 @@ class _Terminal:
             yield (" " * GAP).join(padded).rstrip()
 
     def _paint(self, pieces: Iterable[Styled]) -> str:
+        """The text with escapes around each run of one style, blanks between its words included."""
+        runs: list[list[str]] = []
+        for text, code in pieces:
+            if runs and (code == runs[-1][1] or text.isspace()):
+                runs[-1][0] += text
+            else:
+                runs.append([text, code])
         return "".join(
-            f"\033[{code}m{text}\033[0m" if self._colour and code else text for text, code in pieces
+            f"\033[{code}m{text}\033[0m" if self._colour and code else text for text, code in runs
         )
