@@ -218,8 +218,8 @@ def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     shared = max(shared_hours(site.plans) for site in sites)
     if shared:
         longest = longest._replace(hours=max(longest.hours, shared - longest.wait_hours))
-    said = f"{'at least ' * bool(shared)}{takes(longest)}"
-    yield Finding(rank, (), ("takes",), (said,), (pace + slowest,))
+    hours = f"{'at least ' * bool(shared)}{takes(longest)}"
+    yield Finding(rank, (), ("takes",), (hours,), (pace + slowest,))
 
 
 def _out(ledgers: Sequence[Ledger]) -> Iterable[Phrase]:
