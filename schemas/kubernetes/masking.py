@@ -3,7 +3,9 @@
 What a key looks like is in schemas/kubernetes/secret_forms.py.
 """
 
-from schemas.kubernetes.secret_forms import BEHIND_P
+import re
+
+from schemas.kubernetes.secret_forms import HIDDEN_ONLY
 from schemas.kubernetes.secret_scan import keys_in, secret_words
 
 HIDDEN = "(hidden)"
@@ -19,7 +21,10 @@ def mask(text: str) -> str:
             shown += [text[at:start] if start > at else "", HIDDEN if start >= at else ""]
             at = end
     text = "".join([*shown, text[at:]]) if shown else text
-    return BEHIND_P.sub(f"-p{HIDDEN}", text) if "-p" in text else text
+    for word, before, what in HIDDEN_ONLY:
+        if word in text:
+            text = re.sub(f"({before}){what}", rf"\1{HIDDEN}", text)
+    return text
 
 
 def mask_command(text: str) -> str:

@@ -160,13 +160,30 @@ IN_A_COMMAND = "a password in a command"
 # beginnings would else be read anew from each of them.
 _COMMAND = r"[^\n|;&]{0,230}?[ \t\"',]"
 _WORD = r"(?P<secret>[^\s\"',|;&-][^\s\"',|;&]{3,})"
+_NO_USERS = r"mailto|sips?|xmpp|acct|npm|sha256|tel|contacts?"
+_PEOPLE = (
+    r"owners?|users?|members?|groups?|teams?|serviceaccounts?|principals?|authors?|maintainers?"
+    r"|e?mails?|on-?call|system|from|to|cc"
+)
+"""Words before a colon after which an address of a person or an account follows."""
+_BEFORE_USER = r"(?<![\w./:@%+-])"
+_USER = r"[\w.+-]{1,64}:(?!//|[$<{*]|%[sv(])"
+_ANY = r"[^\s,;\"'<>]"
+_IPV4 = r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}"
+_IP = rf"(?:{_IPV4}(?![\w.])|\[[0-9A-Fa-f]{{0,4}}:[0-9A-Fa-f:.]{{1,41}}\])"
+_NAME = r"(?:[\w-]{1,63}\.){1,8}[A-Za-z]{2,24}(?!\w)"
+_MARK = r"0-9!#$%^&*=?|\\"
+"""Characters of passwords that names of people lack."""
+_NUMBERED = r"[A-Za-z]{1,64}(?:[-_][A-Za-z]{1,64}){0,8}[-_][0-9]{1,16}(?![^\s\"'#;,)])"
+"""The name of a document or a host as it may stand after "password:"."""
+_SAYS = r"(?i:\bpass(?:word|wd|phrase))[\"']?(?:[ \t]*[:=][ \t]*|[ \t]+(?:is|was):?[ \t]+)[\"']?"
 SPOKEN = (
     Form(
         "a user and a password before an address",
         ("@",),
-        r"(?<![\w./:@%+-])(?!(?:mailto|sips?|xmpp|acct|npm|sha256):)"
-        r"(?P<secret>[\w.+-]{1,64}:(?!//|[$<{*]|%[sv(])[^\s,;\"'<>]{1,128})"
-        r"@(?=(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![\w.])|(?:[\w-]{1,63}\.){1,8}[A-Za-z]{2,24}(?!\w))",
+        rf"{_BEFORE_USER}(?!(?i:{_NO_USERS}|{_PEOPLE}):|{_IPV4}:[0-9]{{1,5}}@)(?P<secret>{_USER}"
+        rf"(?:{_ANY}{{1,128}}(?=@{_IP})|(?!v?[0-9.]{{1,16}}@)"
+        rf"[^\s,;\"'<>{_MARK}]{{0,127}}+[{_MARK}]{_ANY}{{0,127}}(?=@{_NAME})))",
         "RFC 3986, 3.2.1: user information, which people write before a bare address too",
     ),
     Form(
@@ -186,15 +203,24 @@ SPOKEN = (
     Form(
         WRITTEN_OUT,
         ("assword", "asswd", "assphrase", "ASSWORD"),
-        r"(?i:\bpass(?:word|wd|phrase))[\"']?(?:[ \t]*[:=][ \t]*|[ \t]+(?:is|was):?[ \t]+)[\"']?"
+        rf"{_SAYS}(?!{_NUMBERED})"
         r"(?P<secret>(?=[^\s\"'#;,)]{0,64}[0-9!$%^&*_+])[^\s\"'#;,)]{6,})",
         "comments in site files and manifests",
     ),
 )
 """What people say in comments, cells and commands: the part ``secret`` of a match is hidden, unless
 it only looks like one (``IN_TEXT``)."""
-BEHIND_P = re.compile(r"(?<![\w-])-p(?=\S{0,64}[0-9])(?=\S{0,64}[A-Za-z])[^\s\"',;|&=:/]{6,}")
-"""What may be a password behind a flag: hidden from readers, and else taken for what it is."""
+HIDDEN_ONLY = (
+    ("-p", r"(?<![\w-])-p", r"(?=\S{0,64}[0-9])(?=\S{0,64}[A-Za-z])[^\s\"',;|&=:/]{6,}"),
+    (
+        "@",
+        rf"{_BEFORE_USER}(?!(?i:{_NO_USERS}):)",
+        rf"{_USER}{_ANY}{{1,128}}(?=@(?!sha(?:256|512):)[\w\[])",
+    ),
+    ("", _SAYS, _NUMBERED),
+)
+"""What may be a password, and often is none: hidden from readers, and no problem. Each as a word of
+it, what stands before it, and how it looks."""
 
 IN_A_URL = "a user or a password in a URL"
 """Words for a secret that no form of this table has: URLs are read part by part."""

@@ -70,6 +70,7 @@ SPOKEN: Mapping[str, tuple[str, ...]] = {
         "admin:hunter2@10.0.0.1",
         "bmc root:hunter2/1@idrac.example.com:623 is dead",
         "ipmi admin:p@ss:hunter2@10.40.0.16",
+        "bmc=admin:password-hunter2@[fd00::1]",
     ),
     "a value of the header Authorization": (
         "Authorization: Basic aHVudGVyMg==",
@@ -218,6 +219,8 @@ HARMLESS = (
     "52:54:00:11:00:01",
     "mailto:ops@example.com",
     "contact:ops@localhost",
+    "contact:ops@example.com",
+    "tel:+81-3-1234@pbx.example",
     "npm:react@18.2.0",
     "uses: actions/checkout:v4@main",
     "git@github.com:org/repo",
@@ -237,3 +240,24 @@ HARMLESS = (
     "Authorization: Bearer <token>",
 )
 """Texts of the kind that files and objects have: long, random or called alike, and no secrets."""
+
+UNSURE = (
+    "admin:hunter2@bmc-1",
+    "admin:hunter2@localhost",
+    "# owner:ops@example.com",
+    "serviceAccount:foo@project.iam.gserviceaccount.com",
+    "serviceAccount:foo-12@project-1.iam.gserviceaccount.com",
+    "user:jane@corp.example",
+    "group:team@example.com",
+    "team:ops24@example.com",
+    "on-call:ops24@example.com",
+    "sre:jane.doe@corp.example",
+    "10.0.0.1:9100@dc1.example",
+    "node-1:9100@dc1.example",
+    "10.0.0.1:9100@10.0.0.2",
+    "# password: see-doc-123",
+    "# password: runbook_12",
+    "# the password is OPS-1234",
+    "docker run -phunter2x",
+)
+"""Texts that may have a password in them, and often have none: hidden, and no problem."""

@@ -74,7 +74,7 @@ def test_readers_and_judges_look_everywhere(
 
 # --- time -----------------------------------------------------------------------------------------
 
-COMMANDS = ("mysql", "mariadb", "sshpass", "ipmi", "ipmitool", "authorization", "password")
+COMMANDS = ("mysql", "sshpass", "ipmi", "authorization", "password")
 SPOKEN_WORDS = tuple(word for form in SPOKEN for word in form.words)
 REPEATED = [
     (f"{word}{mark}", words)

@@ -55,6 +55,21 @@ def test_what_is_no_key_is_shown(text: str) -> None:
     assert (kind_of(text), mask(text)) == ("", text)
 
 
+@pytest.mark.parametrize("text", samples.UNSURE)
+def test_what_may_be_a_password_is_hidden_and_no_problem(text: str) -> None:
+    shown = mask(text)
+    assert kind_of(text) == ""
+    assert HIDDEN in shown and "hunter2" not in shown
+    assert mask(shown) == shown
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1", "[fd00::1]", "10.0.0.1:623"])
+def test_a_plain_word_before_an_ip_address_is_a_password(address: str) -> None:
+    text = f"admin:password@{address}"
+    assert kind_of(text) == "a user and a password before an address"
+    assert mask(text) == f"{HIDDEN}@{address}"
+
+
 def test_a_key_that_is_cut_short_is_hidden_all_the_same() -> None:
     token = canary("ghp_")
     assert token[:12] not in shorten(f"{'x' * 50}{' '}{token}")
