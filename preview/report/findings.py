@@ -6,27 +6,30 @@ A finding has several ``forms``, down to a very short one: the headline takes on
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from components.effects.vocabulary import Action, Impact, Ledger
+from components.effects.vocabulary import Impact
 from preview.report import object_cache
 from preview.report.phrase import Phrase, prose
 from preview.report.words import (
     NAMED,
     VERDICTS,
     Doing,
+    accelerators_out,
     count,
     count_text,
     doings,
     duration,
     installed_after,
     list_names,
+    lost_text,
     members,
+    only_waits,
     out_at_worst,
     refusal_count,
     shared_hours,
     spans,
     sum_doings,
     takes,
-    together,
+    waiting_ways,
 )
 from preview.result import Preview, SitePreview, State
 from schemas.model.problem import number_of
@@ -92,11 +95,8 @@ def _blind(preview: Preview) -> Iterable[Finding]:
         yield Finding(BLIND, forms, what, problems, where, Impact.UNKNOWN, True)
     if preview.clashes:
         clashes = count(len(preview.clashes), "problem")
-        forms = (
-            (f"cannot predict what {clashes} between sites will do",),
-            (f"cannot predict {clashes} between sites",),
-        )
-        what = ("problems between sites",)
+        said, what = f"{clashes} between sites", ("problems between sites",)
+        forms = ((f"cannot predict what {said} will do",), (f"cannot predict {said}",))
         yield Finding(BLIND, forms, what, (clashes,), (), Impact.UNKNOWN, True)
     if preview.code_changed:
         files = count(len(preview.code_changed), "changed file")
@@ -172,14 +172,15 @@ def _impacts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         what = "stops pods for good" if total.stops else VERDICTS[impact]
         found = _finding(impact.rank, (count_text(total, of),), names)
         in_pools = ((*found.forms[0], " (", *pools, ")"),) if pools else ()
-        forms = (*in_pools, *found.forms[:2], (count_text(total),), (_shortest(total),))
+        forms = (
+            *in_pools,
+            *found.forms[:2],
+            (count_text(total),),
+            (count_text(total).replace(" what happens to", ""),),
+        )
         where = (*found.where, *((", ", *pools) if pools else ()))
         figure = _hosts(total, of)
         yield Finding(impact.rank, forms, (what,), figure, where, impact, True)
-
-
-def _shortest(total: Doing) -> str:
-    return count_text(total).replace("cannot predict what happens to", "cannot predict")
 
 
 def _hosts(total: Doing, of: int) -> Phrase:
@@ -209,7 +210,7 @@ def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     ledgers = [moving[0].out] if len(plans) == 1 else every
     rank = Impact.REIMAGE.rank - 0.01
     if out := out_at_worst(ledgers):
-        yield Finding(rank, tuple(_out(ledgers)), ("out at worst",), out, hosts=True)
+        yield Finding(rank, tuple(accelerators_out(ledgers)), ("out at worst",), out, hosts=True)
     longest = max(moving, key=lambda plan: sum(spans(plan)))
     pace = f"{sum(plan.at_once for plan in moving):,} at a time"
     slowest = "" if len(plans) == 1 else "; the slowest pool"
@@ -220,16 +221,6 @@ def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         longest = longest._replace(hours=max(longest.hours, shared - longest.wait_hours))
     hours = f"{'at least ' * bool(shared)}{takes(longest)}"
     yield Finding(rank, (), ("takes",), (hours,), (pace + slowest,))
-
-
-def _out(ledgers: Sequence[Ledger]) -> Iterable[Phrase]:
-    """The accelerators that are out at worst, by model and in all."""
-    models = [each for each in together(ledgers) if each.model and each.accelerators_out]
-    if models:
-        yield (*out_at_worst(models), " out")
-        out = sum(each.accelerators_out for each in models)
-        of = sum(each.accelerators for each in models)
-        yield (f"{out:,} of {count(of, 'accelerator')} out",)
 
 
 def _installed(sites: Sequence[SitePreview]) -> Iterable[Finding]:
@@ -249,7 +240,7 @@ def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     for each way."""
     ways: dict[str, dict[str, int]] = {}
     for site in sites:
-        for way, number in _ways(site):
+        for way, number in waiting_ways(site):
             names = ways.setdefault(way, {})
             names[site.name] = names.get(site.name, 0) + number
     for way, names in ways.items():
@@ -264,30 +255,15 @@ def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         yield Finding(WAITING, forms, what, figure, where, Impact.UNKNOWN, True)
 
 
-def _ways(site: SitePreview) -> Iterable[tuple[str, int]]:
-    """What to write for machines of a site that wait, and their number."""
-    effects = {e.name: e for e in (r.effect for r in site.reasons) if e.waits and e.hosts}
-    for each in effects.values():
-        number = len(each.hosts) if each.at_most is None else each.at_most
-        yield each.way or site.waiting_way, number
-
-
 def _refused(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     if stopped := sum(map(refusal_count, sites)):
         objects = count(stopped, "refused object")
         where = _sites(site for site in sites if refusal_count(site))
         said = (f"pulumi up stops at {objects}",)
         # What is refused for now is said by what waits.
-        waits = all(map(_only_waits, sites))
-        rank, forms = (WAITING - 0.001, ()) if waits else (REFUSED, (said, ("pulumi up stops",)))
+        waits = all(map(only_waits, sites))
+        rank, forms = (WAITING - 0.001, ()) if waits else (REFUSED, (said,))
         yield Finding(rank, forms, ("pulumi up stops",), (objects,), where, Impact.UNKNOWN)
-
-
-def _only_waits(site: SitePreview) -> bool:
-    """True if every refused object of a site is refused for now alone."""
-    waiting = {reason.effect.name for reason in site.reasons if reason.effect.waits}
-    refused = (each.change.name for each in site.objects if each.action is Action.REFUSED)
-    return waiting.issuperset(refused)
 
 
 def _services(sites: Sequence[SitePreview]) -> Iterable[Finding]:
@@ -305,10 +281,11 @@ def _cache(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     for each in object_cache.clauses(sites):
         rank = SERVICE - 0.1 if each.loses else MOVED
         where = list_names(each.sites, "site")
-        named: tuple[Phrase, ...] = ((*each.words, " in ", *where),) if len(sites) > 1 else ()
+        named = ((*each.words, " in ", *where),) if len(sites) > 1 else ()
         # Names of buckets may be too long for a headline.
         less = tuple(piece for piece in each.words if piece != object_cache.DISKS)
-        forms = (*named, each.words, less, ("users of the cache are affected",))
+        least = [("users of the cache are affected",)] if each.applied else []
+        forms: tuple[Phrase, ...] = (*named, each.words, less, *least)
         rank = rank if each.applied else MOVED - 1
         yield Finding(rank, forms, each.words, (), where)
 
@@ -321,12 +298,7 @@ def _deleted(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     if lost:
         removed = any(site.impact is Impact.REMOVE for site in sites)
         where = _sites(site for site in sites if site.deletions)
-        said = prose(", ".join(_lost(*each) for each in lost.items()))
-        least: Phrase = ("losses must be acknowledged",)
+        said = prose(", ".join(lost_text(*each) for each in lost.items()))
         whole: Phrase = ("the pull request must acknowledge the loss of ", said)
-        forms = () if removed else (whole, least)
+        forms = () if removed else (whole, ("losses must be acknowledged",))
         yield Finding(REFUSED - 0.1, forms, ("to be acknowledged",), (said,), where)
-
-
-def _lost(what: str, number: int) -> str:
-    return count(number, "host") if what == "hosts" else f"{number:,} {what}"

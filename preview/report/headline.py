@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from components.effects.vocabulary import Impact
 from preview.report.blocks import Head, Row, Table
-from preview.report.findings import Finding, findings
+from preview.report.findings import MOVED, Finding, findings
 from preview.report.phrase import Phrase, join_phrases, plain
 from preview.report.words import count, list_names, members, sum_doings
 from preview.result import Preview, SitePreview, State
@@ -43,11 +43,12 @@ def _fit(told: Sequence[Finding]) -> list[Phrase]:
     """As many findings as fit, and the number of the others.
 
     All that concerns hosts gets room for its shortest form first, the worst before others. What is
-    left lengthens them from the worst on.
+    left lengthens them from the worst on. What harms nobody yet takes what then is left.
     """
     found: dict[int, Phrase] = {}
     full = False
-    for index in sorted(range(len(told)), key=lambda index: not told[index].hosts):
+    weighty = [index for index, each in enumerate(told) if each.hosts or each.rank > MOVED]
+    for index in sorted(weighty, key=lambda index: not told[index].hosts):
         # A lesser effect on hosts never takes the room of a worse one.
         if full and told[index].hosts:
             continue
@@ -57,7 +58,7 @@ def _fit(told: Sequence[Finding]) -> list[Phrase]:
         if forms and _fits(more, len(told)):
             found = more
         full |= told[index].hosts and index not in found
-    for index in sorted(found):
+    for index in (*sorted(found), *(each for each in range(len(told)) if each not in weighty)):
         longer = ({**found, index: form} for form in told[index].forms)
         found = next((each for each in longer if _fits(each, len(told))), found)
     return _join(found, len(told))

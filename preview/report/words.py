@@ -146,6 +146,16 @@ def out_at_worst(ledgers: Iterable[Ledger]) -> Phrase:
     return series([*(_out_of(each, others) for each in shown), *rest])
 
 
+def accelerators_out(ledgers: Sequence[Ledger]) -> Iterable[Phrase]:
+    """The accelerators that are out at worst, by model and in all."""
+    models = [each for each in together(ledgers) if each.model and each.accelerators_out]
+    if models:
+        yield (*out_at_worst(models), " out")
+        out = sum(each.accelerators_out for each in models)
+        of = sum(each.accelerators for each in models)
+        yield (f"{out:,} of {count(of, 'accelerator')} out",)
+
+
 def _out_of(ledger: Ledger, others: bool) -> Phrase:
     if ledger.model:
         numbers = f"{ledger.accelerators_out:,} of {ledger.accelerators:,} "
@@ -274,6 +284,26 @@ def count_text(doing: Doing, of: int = 0) -> str:
     return f"{verb} {most}{hosts}"
 
 
+def waiting_ways(site: SitePreview) -> Iterable[tuple[str, int]]:
+    """What to write for machines of a site that wait, and their number."""
+    effects = {e.name: e for e in (r.effect for r in site.reasons) if e.waits and e.hosts}
+    for each in effects.values():
+        number = len(each.hosts) if each.at_most is None else each.at_most
+        yield each.way or site.waiting_way, number
+
+
+def lost_text(what: str, number: int) -> str:
+    """The things of a kind whose loss has to be acknowledged."""
+    return count(number, "host") if what == "hosts" else f"{number:,} {what}"
+
+
 def refusal_count(site: SitePreview) -> int:
     """The number of refused objects; `pulumi up` stops there."""
     return sum(each.action is Action.REFUSED for each in site.objects)
+
+
+def only_waits(site: SitePreview) -> bool:
+    """True if every refused object of a site is refused for now alone."""
+    waiting = {reason.effect.name for reason in site.reasons if reason.effect.waits}
+    refused = (each.change.name for each in site.objects if each.action is Action.REFUSED)
+    return waiting.issuperset(refused)

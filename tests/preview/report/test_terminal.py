@@ -34,6 +34,12 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_is_lost(name: str, width
     assert set(letters(whole)) == set(letters(plain))
 
 
+def test_words_of_one_style_share_their_escapes() -> None:
+    """A wrapped headline has escapes once a line, not around each of its words."""
+    lines = report.text(SAMPLES["mixed"](), True, 80).split("\n")
+    assert [len(ESCAPE.findall(line)) for line in lines[:2]] == [2, 2]
+
+
 @settings(max_examples=40)
 @given(texts, st.sampled_from(WIDTHS))
 def test_no_text_of_others_is_wider_than_the_terminal(text: str, width: int) -> None:
