@@ -109,6 +109,6 @@ def test_no_text_of_beginnings_takes_long() -> None:
     for part, words in (*REPEATED, *((each, SPOKEN_WORDS) for each in LONG)):
         # Each form is searched where a word of it stands: words that end the text.
         text = f"{part * (2**16 // len(part))} -p x1 {' '.join(words)}"
-        # A hundred times what it takes.
+        # More than ten times what the slowest takes.
         with processor_time(2):
             assert mask(text)
