@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from components.effects.vocabulary import Impact
+from preview.report.hours import duration
 from preview.report.phrase import visible
 from preview.report.scenes import (
     Cell,
@@ -24,7 +25,6 @@ from preview.report.scenes import (
     describe_time,
     host_words,
 )
-from preview.report.words import duration
 
 WIDTH = 340
 CELL, PITCH = 9, 10

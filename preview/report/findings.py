@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from components.effects.vocabulary import Impact
 from preview.report import object_cache
+from preview.report.hours import duration, installed_after, shared_hours, spans, takes
 from preview.report.phrase import Phrase, prose
 from preview.report.words import (
     NAMED,
@@ -17,18 +18,13 @@ from preview.report.words import (
     count,
     count_text,
     doings,
-    duration,
-    installed_after,
     list_names,
     lost_text,
     members,
     only_waits,
     out_at_worst,
     refusal_count,
-    shared_hours,
-    spans,
     sum_doings,
-    takes,
     waiting_ways,
 )
 from preview.result import Preview, SitePreview, State

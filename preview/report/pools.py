@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from components.effects.vocabulary import Impact, Ledger, PoolPlan
 from components.machines.installation import AT_ONCE
 from preview.report.blocks import Head, Line, Row, Section, Table
+from preview.report.hours import duration, installed_after
 from preview.report.phrase import Phrase, Strong, join_phrases, prose, value
-from preview.report.words import count, duration, few, installed_after
+from preview.report.words import count, few
 from preview.result import SitePreview
 
 _POOL_HEADS = (

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from components.effects.vocabulary import Impact, Ledger, PoolPlan
+from preview.report.hours import duration, spans
 from preview.report.phrase import visible
-from preview.report.words import count, duration, spans
+from preview.report.words import count
 from preview.result import HostVerdict, SitePreview, count_hosts
 
 MOST_CELLS = 1_000

@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from components.effects.vocabulary import Impact
+from preview.report.hours import duration
 from preview.report.scenes import (
     Cell,
     Level,
@@ -13,7 +14,6 @@ from preview.report.scenes import (
     describe_level,
     host_words,
 )
-from preview.report.words import duration
 
 WIDTH, BAR = 72, 30
 """Columns of a line, and of a bar in it."""

@@ -1,11 +1,9 @@
 """The words of every report: numbers, impacts, and what happens in a few words."""
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from components.effects.vocabulary import Action, Impact, Ledger, PoolPlan
-from components.machines.installation import AT_ONCE
+from components.effects.vocabulary import Action, Impact, Ledger
 from preview.report.phrase import Phrase, Strong, join_phrases, value
 from preview.report.ranges import first_few
 from preview.result import Entry, SitePreview, State
@@ -76,48 +74,6 @@ class Doing(NamedTuple):
 def count(number: int, noun: str) -> str:
     """``1 host``, ``1,000 hosts``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def duration(hours: float) -> str:
-    """Hours for a person, rounded up: a rollout is never said to be shorter than it is."""
-    minutes = math.ceil(round(hours * 60, 6))
-    if minutes < 90:
-        return f"{minutes} min"
-    if hours >= 100:
-        return f"{math.ceil(round(hours, 6)):,} h"
-    return f"{math.ceil(round(hours * 10, 6)) / 10:g} h"
-
-
-def takes(plan: PoolPlan) -> str:
-    """How long a pool's rollout takes from the start of the change: the control plane's upgrade
-    goes first."""
-    drains = plan.drain_hours + plan.wait_drain_hours
-    more = f" plus up to {duration(drains)} of drains" if drains else ""
-    return duration(plan.hours + plan.wait_hours) + more
-
-
-def spans(plan: PoolPlan) -> tuple[float, float]:
-    """Hours until a pool's rollout begins at the latest, and hours that it takes at most."""
-    return plan.wait_hours + plan.wait_drain_hours, plan.hours + plan.drain_hours
-
-
-def shared_hours(plans: Iterable[PoolPlan]) -> float:
-    """Hours that a site's rollouts take at least, as they share the hosts that the operator
-    provisions at a time; 0 where they do not reach that number together."""
-    moving = [plan for plan in plans if plan.waves and not plan.stuck]
-    waiting = [plan for plan in moving if plan.wait_hours]
-    together = waiting or moving
-    if len(together) < 2 or sum(plan.at_once for plan in together) <= AT_ONCE:
-        return 0.0
-    turns = [max(plan.waves, math.ceil(plan.machines / AT_ONCE)) for plan in together]
-    work = sum(p.machines * p.hours / number for p, number in zip(together, turns, strict=True))
-    slowest = max(plan.hours + plan.wait_hours for plan in together)
-    return max(slowest, together[0].wait_hours + work / AT_ONCE)
-
-
-def installed_after(site: SitePreview) -> float:
-    """Hours until all pools of a new site are installed."""
-    return max((each.begins + each.hours for each in site.installations), default=0.0)
 
 
 def which(at_most: int, hosts: int) -> str:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from preview.report.findings import findings
+from preview.report.hours import duration, shared_hours
 from preview.report.phrase import plain
-from preview.report.words import duration, shared_hours
 from preview.result import Preview, SitePreview
 from schemas.facts.rollout import waves
 from tests.kit.preview_repository import Repository

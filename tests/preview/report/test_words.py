@@ -12,10 +12,11 @@ from components.effects.vocabulary import ABSENT, Impact, Ledger
 from components.object_cache.effects.consequences import Consequence
 from preview.report.findings import findings
 from preview.report.headline import LONGEST, clauses, figures, headline
+from preview.report.hours import duration
 from preview.report.phrase import Prose, Value, change, contrast, plain, prose, visible
 from preview.report.ranges import first_few, ranges
 from preview.report.reasons import group_reasons
-from preview.report.words import doings, duration, out_at_worst
+from preview.report.words import doings, out_at_worst
 from preview.result import HostVerdict, SitePreview, State
 from tests.kit.preview_hostile import hostile, texts
 from tests.kit.preview_samples import SAMPLES, disruptive_site, names, one, preview, stuck_site
