@@ -35,8 +35,8 @@ class Finding(NamedTuple):
     """One thing that the change does: how bad it is, and its words.
 
     ``rank`` orders findings, worst first by a higher number. ``forms`` are clauses for a headline,
-    the best first; none where only the table has it. ``hosts`` is true where hosts are concerned,
-    which nothing else displaces. ``what``, ``figure`` and ``where`` are the cells of the table.
+    the best first; none where only the table has it; ``vague`` says less. ``hosts`` is true where
+    hosts are drained or worse. ``what``, ``figure`` and ``where`` are the cells of the table.
     """
 
     rank: float
@@ -46,6 +46,7 @@ class Finding(NamedTuple):
     where: Phrase = ()
     tone: Impact | None = None
     hosts: bool = False
+    vague: tuple[Phrase, ...] = ()
 
 
 WAITING = Impact.REIMAGE.rank - 0.005
@@ -140,8 +141,7 @@ def _ends(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         if not some:
             continue
         hosts, where = count(sum(len(site.hosts) for site in some), "host"), _sites(some)
-        start, middle, end = said.split("{}")
-        rest = f"{middle}{hosts}{end}"
+        start, rest = said.replace("{}", "\0", 1).format(hosts).split("\0")
         forms: tuple[Phrase, ...] = (
             (start, *where, rest),
             (start, count(len(some), "site"), rest),
@@ -176,7 +176,9 @@ def _impacts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         )
         where = (*found.where, *((", ", *pools) if pools else ()))
         figure = _hosts(total, of)
-        yield Finding(impact.rank, forms, (what,), figure, where, impact, True)
+        yield Finding(
+            impact.rank, forms, (what,), figure, where, impact, impact.rank >= Impact.DRAIN.rank
+        )
 
 
 def _hosts(total: Doing, of: int) -> Phrase:
@@ -280,10 +282,9 @@ def _cache(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         named = ((*each.words, " in ", *where),) if len(sites) > 1 else ()
         # Names of buckets may be too long for a headline.
         less = tuple(piece for piece in each.words if piece != object_cache.DISKS)
-        least = [("users of the cache are affected",)] if each.applied else []
-        forms: tuple[Phrase, ...] = (*named, each.words, less, *least)
+        vague = (("users of the cache are affected",),) if each.applied else ()
         rank = rank if each.applied else MOVED - 1
-        yield Finding(rank, forms, each.words, (), where)
+        yield Finding(rank, (*named, each.words, less), each.words, (), where, vague=vague)
 
 
 def _deleted(sites: Sequence[SitePreview]) -> Iterable[Finding]:
@@ -295,6 +296,6 @@ def _deleted(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         removed = any(site.impact is Impact.REMOVE for site in sites)
         where = _sites(site for site in sites if site.deletions)
         said = prose(", ".join(lost_text(*each) for each in lost.items()))
-        whole: Phrase = ("the pull request must acknowledge the loss of ", said)
+        whole = ("the pull request must acknowledge the loss of ", said)
         forms = () if removed else (whole, ("losses must be acknowledged",))
         yield Finding(REFUSED - 0.1, forms, ("to be acknowledged",), (said,), where)

@@ -54,9 +54,9 @@ def _fit(told: Sequence[Finding]) -> list[Phrase]:
             continue
         said = {plain(form) for form in found.values()}
         forms = [form for form in told[index].forms if plain(form) not in said]
-        more = {**found, index: min(forms, key=_size, default=())}
-        if forms and _fits(more, len(told)):
-            found = more
+        least = [*sorted(forms, key=_size)[:1], *told[index].vague]
+        tried = ({**found, index: form} for form in least if plain(form) not in said)
+        found = next((each for each in tried if _fits(each, len(told))), found)
         full |= told[index].hosts and index not in found
     for index in (*sorted(found), *(each for each in range(len(told)) if each not in weighty)):
         longer = ({**found, index: form} for form in told[index].forms)

@@ -31,8 +31,8 @@ HEADLINES = {
     "hosts in lab-1 (pool cpu).",
     "stuck": "1 rollout never ends in tokyo-1; re-images 104 of 400 hosts in tokyo-1 (pool v100).",
     "invalid": "Cannot predict what happens to tokyo-1 (2 problems).",
-    "cache": "Re-images 104 of 400 hosts in tokyo-1 (pool v100); 32 of 832 V100 out; "
-    "users of the cache are affected; 2 more below.",
+    "cache": "Re-images 104 of 400 hosts in tokyo-1; 32 of 832 V100 out; "
+    "26 % of the cache's objects are lost; 2 more below.",
     "clash": "Cannot predict what 1 problem between sites will do; nothing else happens to "
     "any machine.",
     "mixed": "Cannot predict 1 site; removes 3 hosts; cannot predict 3 hosts; re-images 104 hosts; "
