@@ -52,8 +52,8 @@ class Finding(NamedTuple):
 WAITING = Impact.REIMAGE.rank - 0.005
 """Right after what is re-imaged now."""
 BLIND, ENDS, STUCK, REFUSED, SERVICE, MOVED, OVER = 90, 80, 5.9, 4.9, 4.5, 1.5, -1
-"""Ranks of findings that are no impact; an impact has its own rank, 7 for remove to 0 for none. What
-is refused or has to be acknowledged comes after all that costs a host its disks."""
+"""Ranks of findings that are no impact; an impact has its own, 7 for remove to 0 for none. What is
+refused or has to be acknowledged comes after all that costs a host its disks."""
 
 
 def findings(preview: Preview) -> list[Finding]:
