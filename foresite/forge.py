@@ -6,11 +6,11 @@ over the network, and user names and passwords in a remote's address are dropped
 
 import os
 import re
-import subprocess
 from pathlib import Path
 from urllib.parse import quote
 
 from preview.forge import Forge
+from preview.states.git import GitError, git
 from preview.states.snapshot import Snapshot
 
 _PROJECT = re.compile(
@@ -59,8 +59,11 @@ def _project(root: Path) -> str:
 
 
 def _git(root: Path, *arguments: str) -> str:
-    asked = ["git", "-C", str(root), *arguments]
-    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    """A line that Git says; empty where there is none, such as without a remote."""
+    try:
+        return git(root, *arguments, fine=(0, 1)).decode("utf-8", "replace").strip()
+    except GitError:
+        return ""
 
 
 def _in(root: Path, variable: str) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from foresite.command import UsageError
 from preview.objects import Objects, parse
+from preview.states.git import GitError, git
 from preview.states.snapshot import Snapshot
 from schemas.kubernetes.masking import shorten
 
@@ -89,17 +90,13 @@ def _code(root: Path, commit: str) -> Iterator[Path]:
 
     -P keeps Python from importing what lies where the command is called.
     """
-    done = subprocess.run(
-        ["git", "-C", str(root), "archive", "--format=tar", commit],
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip()
-        raise UsageError(f"the code of {commit[:10]} cannot be read: {said}")
+    try:
+        packed = git(root, "archive", "--format=tar", commit)
+    except GitError as error:
+        raise UsageError(f"the code of {commit[:10]} cannot be read: {error}") from None
     with tempfile.TemporaryDirectory(prefix="foresite-code-") as folder:
         try:
-            with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+            with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
                 members = [m for m in archive if m.name.split("/")[0] in PACKAGES]
                 archive.extractall(folder, members, filter="data")
         except (tarfile.TarError, OSError) as error:
