@@ -210,16 +210,23 @@ def _forbidden(
         over = [each for each in counted if each[1] * 100 > share * _machines(each[0])]
         total, where = sum(count for _, count in counted), _name_counts(name, over)
         what = _WORDS[name].format(_many(total, f"{_UNITS.get(name, 'host')}s"))
-        if name == "unknown" and preview.code_changed:
-            total, over = max(total, preview.sites_total, 1), over or counted
-            what, where = "the effect of Foresite's own code is not known", "it differs"
-            over = over or [(SitePreview("", State.CHANGED), 1)]
         if over and total > allow.get(name, 0):
             limit = f"more than {share} % of " if share else ""
             said = _who_allows(allow.get(name, 0))
             yield Gate(
                 f"fail-on {name}", f"{what} ({limit}{where}), and {said}", _acknowledge(name, total)
             )
+    if "unknown" in limits and preview.code_changed:
+        yield from _own_code(preview, allow.get("unknown", 0))
+
+
+def _own_code(preview: Preview, allow: int) -> Iterator[Gate]:
+    """Foresite's own code differs: its effect on every site is to be acknowledged."""
+    total = max(preview.sites_total, 1)
+    if total > allow:
+        what = "the effect of Foresite's own code is not known (it differs)"
+        said = _who_allows(allow)
+        yield Gate("fail-on unknown", f"{what}, and {said}", _acknowledge("unknown", total))
 
 
 def _unreadable(sites: list[SitePreview]) -> Gate:
