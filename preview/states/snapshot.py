@@ -109,9 +109,9 @@ def work_tree(root: Path) -> Snapshot:
     here = set()
     for path in {*changed, *other, *unseen}:
         target = root / path
-        if not os.path.lexists(target):
+        if not os.path.lexists(target) or target.is_dir():
             files.pop(path, None)
-        elif not target.is_dir():
+        else:
             here.add(path)
             data = _read_here(root, path)
             files[path] = Blob(repr(data) if isinstance(data, Refused) else _id(data))

@@ -204,3 +204,11 @@ def test_no_object_stands_for_another_one(repository: Repository) -> None:
     repository.commit("another")
     repository.git("replace", repository.git("rev-parse", f"HEAD:{TOKYO}"), old)
     assert b"max_unavailable: 11" in at(repository.root, "HEAD").read([TOKYO])[TOKYO]
+
+
+def test_a_folder_in_place_of_a_file_is_not_what_was_there_before(repository: Repository) -> None:
+    (repository.root / TOKYO).unlink()
+    (repository.root / TOKYO).mkdir()
+    assert TOKYO not in work_tree(repository.root).files
+    (site,) = repository.preview().sites
+    assert site.problems
