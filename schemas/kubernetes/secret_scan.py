@@ -34,6 +34,7 @@ from schemas.kubernetes.secret_forms import (
 _WORDS = tuple(dict.fromkeys(word for form in (*FORMS, *SPOKEN) for word in form.words))
 """Words that a text must contain before a form is searched."""
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]*\Z")
+_IN_BRACKETS = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*$")
 _URL_ENDS = re.compile(r"[\s,;)\]\"]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _FLAG = re.compile(r"[^\s=]+")
@@ -93,6 +94,10 @@ def _users(text: str) -> Iterator[Key]:
         scheme, start = text[max(0, at - 32) : at], at + 3
         at = text.find("://", start)
         last = len(text) if at < 0 else at
+        # RFC 3986, appendix C: a URL in angle brackets ends with them. What may be a password goes on.
+        closed = text.find(">", start, last) if _IN_BRACKETS.search(scheme) else -1
+        if closed >= 0 and text.find(":", start, closed) < 0:
+            last = closed
         if text.find("@", start, last) < 0:
             continue
         end = _URL_ENDS.search(text, start, last)
