@@ -94,7 +94,7 @@ def _users(text: str) -> Iterator[Key]:
         scheme, start = text[max(0, at - 32) : at], at + 3
         at = text.find("://", start)
         last = len(text) if at < 0 else at
-        # RFC 3986, appendix C: a URL in angle brackets ends with them. What may be a password goes on.
+        # RFC 3986, appendix C: a URL in angle brackets ends with them; a password may go on.
         closed = text.find(">", start, last) if _IN_BRACKETS.search(scheme) else -1
         if closed >= 0 and text.find(":", start, closed) < 0:
             last = closed
