@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from components.making.dump import dump_json
 from components.making.manifest import Json, Manifest, Target
 from components.object_cache.cluster import BUFFER_BYTES, servers
+from components.object_cache.limits import limits
 from components.object_cache.names import BOOTSTRAP, CLUSTER, ENVOY, of_program
 from components.object_cache.routes import metrics_routes, object_routes, probe_routes
 from schemas.facts.site import Site
@@ -50,7 +51,7 @@ def bootstrap_config(site: Site, cache: Cache) -> Manifest:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": of_program(site, cache, BOOTSTRAP, ENVOY),
-        "data": {FILE: bootstrap_text(cache)},
+        "data": {FILE: bootstrap_text(cache), **dict(limits(cache).files)},
     }
     return Manifest(f"ConfigMap/{BOOTSTRAP}", body, target=Target.SITE)
 
@@ -68,11 +69,11 @@ def bootstrap(cache: Cache) -> Json:
         "admin": _admin(),
         "static_resources": {
             "listeners": [
-                _objects_listener(cache.envoy.port),
+                _objects_listener(cache.envoy.port, limits(cache).filters),
                 _probes_listener(),
                 _metrics_listener(),
             ],
-            "clusters": [servers(cache), _admin_cluster()],
+            "clusters": [servers(cache), _admin_cluster(), *limits(cache).clusters],
         },
         "overload_manager": _overload(in_bytes(cache.envoy.memory)),
     }
@@ -87,7 +88,7 @@ def _admin() -> Json:
     }
 
 
-def _objects_listener(port: int) -> Json:
+def _objects_listener(port: int, filters: Sequence[Json]) -> Json:
     manager = {
         "stat_prefix": "objects",
         "codec_type": "HTTP1",
@@ -110,7 +111,7 @@ def _objects_listener(port: int) -> Json:
         "route_config": object_routes(),
     }
     return {
-        **_listener("objects", port, manager),
+        **_listener("objects", port, manager, http=filters),
         "per_connection_buffer_limit_bytes": BUFFER_BYTES,
     }
 

@@ -12,6 +12,7 @@ from components.making.pod_security import SECURITY, pod_security
 from components.object_cache import bootstrap
 from components.object_cache.cluster import ENDPOINTS_FOLDER
 from components.object_cache.containers import probes, resources, scrape_annotations
+from components.object_cache.limits import TOKEN_FOLDER, limits
 from components.object_cache.names import (
     BOOTSTRAP,
     COMPONENT,
@@ -50,8 +51,13 @@ def _daemon(site: Site, cache: Cache) -> Daemon:
         name=ENVOY,
         namespace=cache.namespace,
         component=COMPONENT,
-        containers=[_container(site, cache, list(folders))],
-        volumes=[{"name": each, "configMap": {"name": name}} for each, name in folders.items()],
+        containers=[
+            _container(site, cache, [*folders, *(each["name"] for each in limits(cache).volumes)])
+        ],
+        volumes=[
+            *({"name": each, "configMap": {"name": name}} for each, name in folders.items()),
+            *limits(cache).volumes,
+        ],
         pod={
             "terminationGracePeriodSeconds": STOP_SECONDS,
             "securityContext": pod_security(USER),
@@ -66,7 +72,7 @@ def _daemon(site: Site, cache: Cache) -> Daemon:
 
 
 def _container(site: Site, cache: Cache, folders: list[str]) -> Json:
-    paths = {"bootstrap": BOOTSTRAP_FOLDER, "endpoints": ENDPOINTS_FOLDER}
+    paths = {"bootstrap": BOOTSTRAP_FOLDER, "endpoints": ENDPOINTS_FOLDER, "token": TOKEN_FOLDER}
     return {
         "name": ENVOY,
         "image": cache.envoy.image or site.release.images[ENVOY],

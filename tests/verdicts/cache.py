@@ -154,6 +154,7 @@ _SERVER_TOO = (
     _row("audience", (setting("audience: objects"),), Expected(KEEPERS, _CLIENTS),
          f"{_TOLD}; {_LATER_JOBS}", KEEP_SOME),
 )  # fmt: skip
+LIMIT = envoy("requests_per_second: 500")
 _ENVOY = (
     *(
         _row(f"envoy: {text.partition(':')[0]}", (envoy(text),), Expected(ALL), source, KEEP_SOME)
@@ -177,6 +178,16 @@ _ENVOY = (
           site("lab-1", "  buckets:",
                f'  envoy: {{image: "registry.example/envoy:v1.39.4@sha256:{DIGEST}"}}\n'
                "  buckets:")),
+    *(
+        _row(f"envoy: requests_per_second: {name}", (edit,),
+             Expected(ALL, {"ConfigMap/envoy-bootstrap": Action.CHANGED}),
+             f"{_BOOTSTRAP}; with a limit its pod has a token", KEEP_SOME, *base)
+        for name, edit, *base in (
+            ("a limit", LIMIT),
+            ("another", tokyo("d: 500}", "d: 900}"), LIMIT),
+            ("none any more", tokyo("  envoy: {requests_per_second: 500}\n", ""), LIMIT),
+        )
+    ),
     _row("table_size", (setting("table_size: 2097143"),),
          Expected(ALL, {"ConfigMap/envoy-bootstrap": Action.CHANGED}), _BOOTSTRAP, KEEP_SOME),
 )  # fmt: skip

@@ -33,6 +33,7 @@ from components.object_cache.effects.listed import (
 )
 from components.object_cache.effects.moved import cache_move, percent
 from components.object_cache.effects.section import cache_of
+from components.object_cache.limits import FILTER
 from components.object_cache.names import BOOTSTRAP, BUCKETS, CLUSTER, ENDPOINTS
 
 WATCHED = "Envoy 1.39, api/envoy/config/core/v3/config_source.proto (watched_directory)"
@@ -112,6 +113,10 @@ _ROUTING = {
     "type",
 }
 """Fields of the servers' cluster by which Envoy finds the host of a key."""
+LIMITED = (
+    "requests of a namespace, or of an address without a good token, beyond the limit of an Envoy "
+    "get 429, which PFIO takes for a miss"
+)
 _HASHING = {"hash_policy", "lb_policy", "load_balancing_policy"}
 
 
@@ -126,7 +131,7 @@ def bootstrap(site: SiteChange, change: ObjectChange, field: FieldChange) -> Eff
             "object may be stored by two hosts"
         )
     else:
-        means = "no key moves"
+        means = f"no key moves; {LIMITED}" if FILTER in steps else "no key moves"
     yield from _with(content(site, change, field), means, MAGLEV)
 
 
