@@ -37,6 +37,13 @@ def answered(code: int) -> str:
 
 
 ANSWERS: World = {answered(2): Ramp(6000), answered(5): Ramp(6)}
+REFUSED = envoy(
+    "envoy_http_local_rate_limit_rate_limited", envoy_local_http_ratelimit_prefix="objects"
+)
+FETCHED, NOT_FETCHED = (
+    envoy(f"envoy_http_jwt_authn_jwks_fetch_{each}", envoy_http_conn_manager_prefix="objects")
+    for each in ("success", "failed")
+)
 READS: World = {
     cache("cache_hits_total", bucket="vision"): Ramp(5400),
     cache("cache_misses_total", bucket="vision"): Ramp(600),
@@ -89,6 +96,28 @@ CASES = (
         "9.1 % of the cache's answers are errors",
         warm=30,
         late=12,
+        back=20,
+    ),
+    Case(
+        "CacheRequestsLimited",
+        "tokyo-1",
+        {**ANSWERS, REFUSED: Ramp(0)},
+        {REFUSED: Ramp(600)},
+        {},
+        "10 % of the requests to the cache are beyond the limit of a namespace",
+        warm=30,
+        late=17,
+        back=20,
+    ),
+    Case(
+        "CacheTokenKeysMissing",
+        "tokyo-1",
+        {FETCHED: Ramp(1), NOT_FETCHED: Ramp(0)},
+        {FETCHED: Ramp(0), NOT_FETCHED: Ramp(6)},
+        {},
+        "1 Envoys of the cache cannot fetch the keys of tokens",
+        warm=30,
+        late=30,
         back=20,
     ),
     Case(

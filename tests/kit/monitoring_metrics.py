@@ -185,6 +185,18 @@ _RULES = chain(
             "envoy_http_conn_manager_prefix envoy_response_code_class",
         ),
     ),
+    _from(
+        ENVOY,
+        "Envoy 1.39, docs/root/configuration/http/http_filters/local_rate_limit_filter.rst and "
+        "jwt_authn_filter.rst; its /stats/prometheus",
+        (
+            "envoy_http_local_rate_limit_rate_limited",
+            _COUNTER,
+            "envoy_local_http_ratelimit_prefix",
+        ),
+        ("envoy_http_jwt_authn_jwks_fetch_failed", _COUNTER, "envoy_http_conn_manager_prefix"),
+        ("envoy_http_jwt_authn_jwks_fetch_success", _COUNTER, "envoy_http_conn_manager_prefix"),
+    ),
 )
 
 _REPAIRS = _from(

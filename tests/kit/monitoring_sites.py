@@ -28,10 +28,14 @@ WATCH: Json = {
 
 
 def watched(name: str, **changes: object) -> Site:
-    """A site of the repository, watched as WATCH says, but for ``changes``."""
+    """A site of the repository, watched as WATCH says, but for ``changes``; a cache has a limit of
+    requests."""
     site = every_site()[name]
-    monitoring = Monitoring.model_validate({**WATCH, **changes})
-    return replace(site, file=site.file.model_copy(update={"monitoring": monitoring}))
+    update: Json = {"monitoring": Monitoring.model_validate({**WATCH, **changes})}
+    if cache := site.file.cache:
+        envoy = cache.envoy.model_copy(update={"requests_per_second": 500})
+        update["cache"] = cache.model_copy(update={"envoy": envoy})
+    return replace(site, file=site.file.model_copy(update=update))
 
 
 def monitoring_of(site: Site) -> Monitoring:

@@ -16,6 +16,8 @@ KEPT = (
 )
 """An Envoy has some 1,500 series, of which rules and dashboards need a few, and there is one on
 every host (docs/object-cache.md)."""
+KEPT_OF_LIMITS = (alerts.LIMITED, alerts.FETCHED, alerts.NOT_FETCHED)
+"""Those of the limit of requests by namespace besides."""
 
 
 def watch(site: Site) -> Watched:
@@ -30,7 +32,9 @@ def watch(site: Site) -> Watched:
 def scrapes(cache: Cache) -> list[Scrape]:
     """Servers of the cache, where they have metrics, and Envoys."""
     envoys = program(ENVOY, cache.namespace, bootstrap.METRICS_PORT)._replace(
-        path=bootstrap.METRICS, keep=KEPT, place=5
+        path=bootstrap.METRICS,
+        keep=KEPT + (KEPT_OF_LIMITS if cache.envoy.requests_per_second else ()),
+        place=5,
     )
     path = cache.server.metrics_path
     if path is None:

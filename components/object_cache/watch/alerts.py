@@ -3,7 +3,8 @@
 Envoys are the release's, so their counters are known. Servers are the site's: what the reference
 server counts (cache-server/cache_server/metrics.py) is asked for where a server has metrics at
 all; another one's are simply not there.
-Source: Envoy 1.39, docs/root/configuration/http/http_conn_man/stats.rst and
+Source: Envoy 1.39, docs/root/configuration/http/http_conn_man/stats.rst,
+http/http_filters/local_rate_limit_filter.rst, http/http_filters/jwt_authn_filter.rst and
 upstream/cluster_manager/cluster_stats.rst.
 """
 
@@ -22,12 +23,16 @@ READS = 1
 """A second: below, a ratio says nothing."""
 SERVERS, ENVOYS = f"{SERVER}-.*", f"{ENVOY}-.*"
 """The names of their DaemonSets, one for each pool."""
+LIMITED = "envoy_http_local_rate_limit_rate_limited"
+FETCHED, NOT_FETCHED = (f"envoy_http_jwt_authn_jwks_fetch_{each}" for each in ("success", "failed"))
 TOLD = Told(__file__)
 
 
 def rules(site: Site, cache: Cache, limits: Thresholds) -> list[Json | Alert]:
     """Recording rules and alerts of a site's cache."""
     found: list[Json | Alert] = [*_servers(site, cache), _errors(site, limits)]
+    if cache.envoy.requests_per_second is not None:
+        found += _limits(site)
     if cache.server.metrics_path is not None:
         found += [*_hits(site, limits), _balance(site, limits), _reviews(site)]
         found += _state(site)
@@ -61,12 +66,22 @@ def _none(site: Site, cache: Cache, names: str) -> str:
 _CLUSTER = f'envoy_cluster_name="{CLUSTER}"'
 
 
+_OBJECTS = 'envoy_http_conn_manager_prefix="objects"'
+_ANSWERS = "envoy_http_downstream_rq_xx"
+
+
 def _errors(site: Site, limits: Thresholds) -> Alert:
-    metric, own = "envoy_http_downstream_rq_xx", 'envoy_http_conn_manager_prefix="objects"'
-    failed = of(site, ENVOY, metric, own, 'envoy_response_code_class="5"')
-    every = of(site, ENVOY, metric, own)
+    failed = of(site, ENVOY, _ANSWERS, _OBJECTS, 'envoy_response_code_class="5"')
+    every = of(site, ENVOY, _ANSWERS, _OBJECTS)
     percent = limits.cache_error_percent
     return TOLD.alert("CacheErrors", failed=failed, every=every, percent=percent)
+
+
+def _limits(site: Site) -> Iterator[Alert]:
+    every, limited = of(site, ENVOY, _ANSWERS, _OBJECTS), of(site, ENVOY, LIMITED)
+    yield TOLD.alert("CacheRequestsLimited", limited=limited, every=every)
+    fetched, failed = of(site, ENVOY, FETCHED), of(site, ENVOY, NOT_FETCHED)
+    yield TOLD.alert("CacheTokenKeysMissing", fetched=fetched, failed=failed)
 
 
 def _hits(site: Site, limits: Thresholds) -> Iterator[Json | Alert]:
