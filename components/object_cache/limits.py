@@ -37,5 +37,5 @@ def limits(cache: Cache) -> Limits:
     found: Json = yaml.load(
         text.substitute(requests=requests, audience=cache.audience), Loader=yaml.CSafeLoader
     )
-    secret = ("token.json", dump_json(found["secret"], indent=2))
+    secret = ("kubernetes.json", dump_json(found["secret"], indent=2))
     return Limits(tuple(found["filters"]), (found["cluster"],), (secret,), (found["volume"],))

@@ -243,7 +243,7 @@ ABOUT = re.compile(
     r"|interval|duration|period|age|enabled|disabled|required|mode|method|header|prefix|suffix"
     r"|store|backend|algorithm|format|endpoint|uri|host|port|policy|review|usage|users?|template"
     r"|label|selector|scopes?|key[-_]?id)$|(?:password|passwd|token)[-_]key$"
-    r"|(?:^|[-_.])(?:max|min|num)[-_.](?:.*[-_.])?tokens"
+    r"|(?:^|[-_.])(?:max|min|num)[-_.](?:.*[-_.])?tokens|(?:^|[-_.])tokens[-_.]per[-_.]"
 )
 """Names that say something of a secret, such as where its file is, and are none. An URL is no such
 end: who has that of a web hook needs no more."""

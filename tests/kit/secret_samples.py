@@ -129,6 +129,7 @@ PLAIN = (
     ("SERVICE_ACCOUNT_TOKEN", "/var/run/secrets/tokens/cache"),
     ("MAX_TOKENS", "4096"),
     ("LLM_MAX_INPUT_TOKENS", "1048576"),
+    ("tokens_per_fill", "4294967295"),
     ("TOKEN_REVIEW", "1"),
     *(
         (name, "cache")
