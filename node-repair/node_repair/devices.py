@@ -198,9 +198,14 @@ def _rules(bodies: Iterable[Json]) -> Iterator[Rule]:
     for each in bodies:
         metadata, spec = each["metadata"], part(each, "spec")
         selector = part(spec, "deviceSelector")
-        names = (text(selector, key) for key in ("driver", "pool", "device"))
-        pool, fault = text(part(metadata, "labels"), POOL), text(part(spec, "taint"), "value")
-        yield Rule(metadata["name"], pool, *names, fault)
+        yield Rule(
+            name=metadata["name"],
+            pool=text(part(metadata, "labels"), POOL),
+            driver=text(selector, "driver"),
+            slices=text(selector, "pool"),
+            device=text(selector, "device"),
+            fault=text(part(spec, "taint"), "value"),
+        )
 
 
 def round_of(limits: Limits, cluster: Cluster, fence: Callable[[], None]) -> bool:

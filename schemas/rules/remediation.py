@@ -241,7 +241,7 @@ def _advice(wanted: int, most: int, machines: int, pool: Pool) -> tuple[str, str
 
 def _never_reached(site: Site, place: Path, healer: Remediator, machines: int) -> Iterator[Finding]:
     """With more faulty hosts than max_faulty_percent nobody repairs: so many are never out. Two are
-    always repaired by turns (turns.awk)."""
+    always repaired by turns (node_repair/decide.py)."""
     wanted, settings = healer.max_unavailable, site.file.remediation
     if settings is None or not machines:
         return
