@@ -35,7 +35,7 @@ class Program(NamedTuple):
     config: str = ""
 
     def deployment(self, site: Site) -> Manifest:
-        """Two pods on different hosts. Recreate: two versions never decide side by side."""
+        """Two pods on different hosts; of two versions in a rollout one leads."""
         named = {**labels(site.name, COMPONENT), **selector_labels(self.name)}
         body = {
             "apiVersion": "apps/v1",
@@ -44,7 +44,11 @@ class Program(NamedTuple):
             "spec": {
                 "replicas": min(REPLICAS, site.replicas(site.control_plane)),
                 "selector": {"matchLabels": selector_labels(self.name)},
-                "strategy": {"type": "Recreate"},
+                # Where there are only two hosts, none has room for one more.
+                "strategy": {
+                    "type": "RollingUpdate",
+                    "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1},
+                },
                 "template": {"metadata": {"labels": named}, "spec": self._pod(site)},
             },
         }

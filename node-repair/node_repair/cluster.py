@@ -6,7 +6,7 @@ used: they take a second to import, and of each list a few fields are read.
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Self
 
@@ -54,7 +54,13 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         self._client.close()
 
-    def request(self, method: str, path: str, body: Json | None = None, **query: str | int) -> Json:
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Json | None = None,
+        query: Mapping[str, str | int] | None = None,
+    ) -> Json:
         """One request. Raises ClusterError where it is refused, or nobody answers."""
         self.begun = time.time()
         kind = MERGE if method == "PATCH" else "application/json"

@@ -50,7 +50,13 @@ def test_those_go_first_whose_drain_disturbs_least(server: Server) -> None:
         assert set(server.turns()) == set(expected[:count])
 
 
-def test_more_nodes_than_are_asked_one_by_one(server: Server) -> None:
+def test_more_nodes_than_are_asked_one_by_one(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And more than one page of them; a ConfigMap of somebody else is none that tells of a pool."""
+    monkeypatch.setattr("node_repair.cluster.PAGE", 5)
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "o", "namespace": SPACE}}
+    server.client.apply(other)
     names = [f"n{number:02}" for number in range(12)]
     for name in names:
         server.node(name, "a", BAD)
@@ -58,6 +64,7 @@ def test_more_nodes_than_are_asked_one_by_one(server: Server) -> None:
             server.pod(f"on-{name}", name)
     one_round(server, lines({"a": 1}))
     assert set(server.turns()) == {"n07"}
+    assert server.client.get("v1", "ConfigMap", "o", SPACE)
 
 
 def test_pods_that_have_ended_are_nobodys_work(server: Server) -> None:
