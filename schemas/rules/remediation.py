@@ -285,6 +285,7 @@ def settings_used(site: Site) -> Iterator[Finding]:
     controller, medik8s = RemediatorKind.NODE_OPERATION_CONTROLLER, RemediatorKind.MEDIK8S
     lacking: list[tuple[Path, RemediatorKind]] = [(("controller",), controller)]
     lacking += [(("medik8s",), medik8s)]
+    lacking += [] if remediation.device_taints else [(("repair_image",), controller)]
     if remediation.healers:
         counted = remediation.reboot.model_fields_set & {"credentials", "attempts", "window_hours"}
         lacking += [(("reboot", each), controller) for each in sorted(counted)]
