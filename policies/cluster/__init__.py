@@ -97,9 +97,13 @@ def _rule(name: str, cluster: str, said: Json, facts: Facts) -> ClusterRule:
         but = {"key": "kubernetes.io/metadata.name", "operator": "NotIn"}
         expressions = found["where"]["namespaceSelector"]["matchExpressions"]
         expressions.append({**but, "values": list(facts.operators)})
-    matches = tuple(Matched(**each) for each in found.pop("matches"))
+    matches = tuple(_matched(**each) for each in found.pop("matches"))
     validations = tuple(Validation(**each) for each in found.pop("validations"))
     return ClusterRule(name, cluster, matches=matches, validations=validations, **found)
+
+
+def _matched(group: str, **said: list[str]) -> Matched:
+    return Matched(group, **{field: tuple(values) for field, values in said.items()})
 
 
 def _fill(said: Any, values: Mapping[str, str]) -> Any:
