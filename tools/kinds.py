@@ -62,11 +62,16 @@ repositories, and what it stored is kept."""
 KUBERNETES = "1.34"
 """The minor whose definitions are taken: the oldest that a release offers. Later ones know all of
 its fields, and a field that they add would be dropped by a server of this one."""
+NEWEST_KUBERNETES = "1.37"
+"""The newest minor that a release offers: kinds that the oldest one lacks are taken from it."""
 
 ADMISSION = "admissionregistration.k8s.io"
 KUBERNETES_KINDS = {
     "v1": "ConfigMap LimitRange Namespace Pod ResourceQuota Secret Service ServiceAccount",
-    f"{ADMISSION}/v1": "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding",
+    f"{ADMISSION}/v1": (
+        "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding ValidatingAdmissionPolicy"
+        " ValidatingAdmissionPolicyBinding"
+    ),
     f"{ADMISSION}/v1beta1": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding",
     "apiextensions.k8s.io/v1": "CustomResourceDefinition",
     "apps/v1": "DaemonSet Deployment StatefulSet",
