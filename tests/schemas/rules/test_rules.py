@@ -94,8 +94,8 @@ MODULES = (
     teams,
     versions,
 )
-RUN_BY_THE_LOADER = {"site_name", "own_hardware", "own_models"}
-"""Rules on a site file before it is a site."""
+RUN_BY_THE_LOADER = {"site_name", "own_hardware", "own_models", "placeholders"}
+"""Rules on a site file before it is a site, and the hint that examples get."""
 
 
 def base() -> Site:
