@@ -153,8 +153,7 @@ def _needs(site: Site, faults: Sequence[Fault]) -> str:
 def one_healer(site: Site) -> Iterator[Finding]:
     """A fault of a pool has one remediator, and all remediators of a pool are of one kind.
 
-    Two kinds know nothing of each other: medik8s reboots a host from which the other still drains
-    pods, and neither's budget counts what the other has out.
+    Two kinds know nothing of each other: neither's budget counts what the other has out.
     """
     before: list[Remediator] = []
     for at, healer in remediators(site):
@@ -285,7 +284,7 @@ def settings_used(site: Site) -> Iterator[Finding]:
     controller, medik8s = RemediatorKind.NODE_OPERATION_CONTROLLER, RemediatorKind.MEDIK8S
     lacking: list[tuple[Path, RemediatorKind]] = [(("controller",), controller)]
     lacking += [(("medik8s",), medik8s)]
-    lacking += [] if remediation.device_taints else [(("repair_image",), controller)]
+    lacking += [(("repair_image",), controller)] * (not remediation.device_taints)
     if remediation.healers:
         counted = remediation.reboot.model_fields_set & {"credentials", "attempts", "window_hours"}
         lacking += [(("reboot", each), controller) for each in sorted(counted)]
