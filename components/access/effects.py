@@ -7,7 +7,7 @@ Source: Kubernetes 1.34, plugin/pkg/auth/authorizer/rbac/rbac.go.
 """
 
 from components.effects import kinds
-from components.effects.access import ADMISSION, OPENED, RBAC, RBAC_VALIDATION
+from components.effects.access import RBAC, RBAC_VALIDATION
 from components.effects.applying import Applier, Fixed, Kind, rules
 from components.effects.rules import Rule, harmless
 
@@ -16,19 +16,12 @@ TAKEN = harmless(
     "people lose rights from their next request on; their pods and jobs continue", RBAC
 )
 CHANGED = harmless("people may do other things from their next request on", RBAC)
-JUDGED = harmless(
-    "it judges Services that are written later in namespaces of teams; those there stay", ADMISSION
-)
 _REF = Fixed("roleRef", replaces=True, refuses=True, source=RBAC_VALIDATION)
 
 KINDS = (
     Kind(kinds.CLUSTER_ROLE, GIVEN, TAKEN, (("rules", CHANGED),)),
     Kind(kinds.ROLE_BINDING, GIVEN, TAKEN, (("subjects", CHANGED),), (_REF,)),
     Kind(kinds.CLUSTER_ROLE_BINDING, GIVEN, TAKEN, (("subjects", CHANGED),), (_REF,)),
-    *(
-        Kind(kind, JUDGED, OPENED, (("spec", JUDGED),))
-        for kind in (kinds.POLICY, kinds.POLICY_BINDING)
-    ),
 )
 RULES: list[Rule] = [each for kind in KINDS for each in rules(kind, Applier.PULUMI)]
 """For the kinds of this component; Kubernetes' rules come behind them."""

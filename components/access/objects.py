@@ -12,22 +12,14 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from components.making.admission import in_force
 from components.making.manifest import Json, Manifest, Target, annotate, labels
 from components.making.rights import API, GROUP, READ, bind, rule
 from schemas.facts.site import Site
-from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
 from schemas.model.access import People
 
 COMPONENT = "access"
 RESEARCHER, VIEWER, OPERATOR = "researcher", "viewer", "operator"
 WRITE = ["create", "delete", "deletecollection", *READ, "patch", "update"]
-SERVICES = "services.access"
-_SERVICE_RULE = (
-    "object.spec.?type.orValue('ClusterIP') == 'ClusterIP'"
-    " && size(object.spec.?externalIPs.orValue([])) == 0"
-)
-"""Other types and addresses open ports of hosts, or take the traffic of others (CVE-2020-8554)."""
 
 
 def objects(site: Site) -> list[Manifest]:
@@ -40,7 +32,7 @@ def objects(site: Site) -> list[Manifest]:
     }
     made = []
     if spaces:
-        made += [_role(site, RESEARCHER, (RESEARCHER,)), *_services(site)]
+        made = [_role(site, RESEARCHER, (RESEARCHER,))]
         made += [_binding(site, RESEARCHER, who, space) for space, who in spaces.items()]
     staff = site.file.access
     for role, who, parts in (
@@ -86,25 +78,3 @@ def _binding(site: Site, role: str, who: People, namespace: str = "") -> Manifes
     body = bind("ClusterRole", f"foresite-{role}", metadata, *subjects)
     body["kind"] = "RoleBinding" if namespace else "ClusterRoleBinding"
     return Manifest(f"{body['kind']}/{namespace or role}", body, target=Target.SITE)
-
-
-def _services(site: Site) -> list[Manifest]:
-    """The policy for Services in namespaces of teams, where researchers may make them."""
-    matched: Json = {
-        "apiGroups": [""],
-        "apiVersions": ["v1"],
-        "operations": ["CREATE", "UPDATE"],
-        "resources": ["services"],
-    }
-    message = "a Service of a team has type ClusterIP, and no externalIPs"
-    spec: Json = {
-        "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": [matched]},
-        "validations": [{"expression": _SERVICE_RULE, "message": message}],
-    }
-    theirs = {"matchExpressions": [{"key": TEAM_LABEL, "operator": "Exists"}]}
-    binding: Json = {
-        "validationActions": ["Deny"],
-        "matchResources": {"namespaceSelector": theirs},
-    }
-    return in_force(SERVICES, _metadata(site, f"{SERVICES}.{OWN_DOMAIN}"), spec, binding)

@@ -10,7 +10,7 @@ from components.site import site_objects
 from controlplane.flags import PLAIN, Options
 from controlplane.server import Binaries, running
 from schemas.facts.site import Site
-from tests.kit.admission_server import As, until
+from tests.kit.admission_server import As, User, until
 from tools.toolchain import locate
 
 UNCOUNTED = ("ResourceQuota", "LimitRange")
@@ -47,8 +47,9 @@ def _apply(client: As, manifest: Manifest) -> None:
 
 
 def _judges(client: As) -> bool:
-    """True once the policy of Services is in force: policies come so a little after they are
+    """True once a policy is in force: policies come so a little after they are
     made."""
     spec = {"type": "NodePort", "ports": [{"port": 80}]}
     body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": spec}
-    return bool(client.said(As.user, "POST", "/api/v1/namespaces/vision/services", body))
+    said = client.said(User(), "POST", "/api/v1/namespaces/vision/services", body)
+    return "use ClusterIP" in said

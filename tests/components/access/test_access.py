@@ -176,7 +176,7 @@ def _body(api: str, kind: str, spec: Json) -> Json:
 
 
 JOB = _body("batch/v1", "Job", {"template": {"spec": _pod(schedulerName="gang-scheduler")}})
-POD = _body("v1", "Pod", _pod())
+POD = _body("v1", "Pod", _pod(schedulerName="gang-scheduler"))
 PORTS: Json = {"ports": [{"port": 80}]}
 SERVICE = _body("v1", "Service", PORTS)
 WRITES = [
@@ -209,4 +209,4 @@ def test_a_researcher_writes_what_a_team_may_have(
         said = error.message
     finally:
         client.user = User()
-    assert fault in said if fault else not said
+    assert fault in said if fault else not said, said
