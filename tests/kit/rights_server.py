@@ -47,9 +47,7 @@ def _apply(client: As, manifest: Manifest) -> None:
 
 
 def _judges(client: As) -> bool:
-    """True once a policy is in force: policies come so a little after they are
-    made."""
-    spec = {"type": "NodePort", "ports": [{"port": 80}]}
-    body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": spec}
-    said = client.said(User(), "POST", "/api/v1/namespaces/vision/services", body)
-    return "use ClusterIP" in said
+    """True once policies are in force, which they are a little after they are made."""
+    spec = {"hostPID": True, "containers": [{"name": "a", "image": "a"}]}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
+    return "hostPID" in client.said(User(), "POST", "/api/v1/namespaces/vision/pods", body)
