@@ -1,5 +1,6 @@
 """The control plane: a KubeadmControlPlane, and the virtual IP that its hosts announce."""
 
+from components.machines.apiserver import api_server_files
 from components.machines.arguments import SCHEDULER_CONFIG, cluster_configuration, scheduler_file
 from components.machines.bootstrap import (
     kubeadm_config,
@@ -77,6 +78,7 @@ def _spec(site: Site, pool: Pool, template: Manifest) -> Json:
 def _config(site: Site, pool: Pool) -> Json:
     joining = registration(site, pool)
     config = kubeadm_config(site, pool)
+    config["files"] = [*config["files"], *api_server_files(site)]
     scheduler = scheduler_file(site)
     if scheduler:
         config["files"] = [*config["files"], private_file(SCHEDULER_CONFIG, scheduler)]

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from schemas.model.addresses import ApiPort, HostAddress, HostNetwork
+from schemas.model.addresses import ApiPort, HostAddress, HostNetwork, Server
+from schemas.model.control_plane import Arguments, Audit, Encryption, Issuer
 from schemas.model.primitives import ContextName, KubernetesVersion, Model, RelativePath
 from schemas.model.vocabulary import PodNetworkInstall, VirtualIp
 
@@ -37,5 +38,17 @@ class Cluster(Model):
     """Network of service addresses."""
     pod_network: PodNetwork
     """The pod network (CNI)."""
+    certificate_names: Annotated[list[Server], Field(max_length=100)] = []
+    """Further names and addresses in the API server's certificates."""
+    authentication: Annotated[list[Issuer], Field(max_length=10)] = []
+    """OpenID Connect providers by whose tokens people log in."""
+    audit: Audit | None = None
+    """Log of requests to the API server; without it there is none."""
+    encryption: Encryption | None = None
+    """Encryption of Secrets in etcd; without it they lie there in plain text."""
+    admission: RelativePath | None = None
+    """AdmissionConfiguration of the API server, a file below sites/; its plugins are enabled."""
+    arguments: Arguments = Arguments()
+    """Further arguments of the control plane's programs."""
     context: Annotated[ContextName, Field(examples=["tokyo-1"])] | None = None
     """kubeconfig context of this cluster; set it when the cluster answers."""

@@ -44,8 +44,8 @@ _LANGUAGE = "name: language, namespaces: [language]"
 _BIOLOGY = "name: biology, namespaces: [biology]"
 _SPARE = "    - {name: spare-time, value: 1000, preempts: false}\n"
 _SPARE_LINE = (
-    "    - {name: biology, namespaces: [biology], accelerators: {v100-sxm2-32gb: 256, "
-    "a100-sxm4-80gb: 32}, priorities: [spare-time]}\n"
+    '    - {name: biology, namespaces: [biology], groups: ["oidc:biology"], accelerators: '
+    "{v100-sxm2-32gb: 256, a100-sxm4-80gb: 32}, priorities: [spare-time]}\n"
 )
 _LAST_TEAM = "    - {name: chemistry, namespaces: [chemistry], accelerators: {mncore2: 160}}\n"
 _FIRST_DAY = "first_day: 2026-12-01"

@@ -183,7 +183,7 @@ WRITES = [
     ("vision", JOB, ""),
     ("vision", POD, ""),
     ("vision", SERVICE, ""),
-    ("vision", {**SERVICE, "spec": {**SERVICE["spec"], "type": "NodePort"}}, "type ClusterIP"),
+    ("vision", {**SERVICE, "spec": {**SERVICE["spec"], "type": "NodePort"}}, "use ClusterIP"),
     (
         "vision",
         {**SERVICE, "spec": {**SERVICE["spec"], "externalIPs": ["10.16.0.2"]}},
