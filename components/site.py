@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from components.accelerators import objects as accelerators
-from components.access import objects as access
 from components.admission_policies import objects as admission_policies
 from components.effects.vocabulary import Name
 from components.machines import objects as machines
@@ -37,7 +36,6 @@ COMPONENTS: dict[str, Component] = {
         component("remediation", remediation.objects),
         component("monitoring", lambda site: monitoring.objects(site, watch_list(site))),
         component("secrets", secrets.objects),
-        component("access", access.objects),
         component("admission-policies", admission_policies.objects),
     )
 }

@@ -4,7 +4,7 @@ The default kube-scheduler looks for every resource that a pod asks for on nodes
 admission alone knows are on none, so it is told to ignore exactly these.
 """
 
-from components.machines.apiserver import api_server_arguments, api_server_mounts, mount
+from components.machines.apiserver import api_server
 from components.making.dump import dump
 from components.making.manifest import Json, prune
 from schemas.facts.feature_gates import api_server_gates, gate_list, runtime_config, scheduler_gates
@@ -17,21 +17,28 @@ SCHEDULER_CONFIG = "/etc/kubernetes/scheduler-config.yaml"
 def cluster_configuration(site: Site) -> Json:
     """The ClusterConfiguration of kubeadm; empty where its defaults do."""
     given, ignored = site.file.cluster.arguments, ignored_resources(site)
+    own, mounts = api_server(site)
     server = {
         "feature-gates": gate_list(api_server_gates(site)),
         "runtime-config": ",".join(runtime_config(site)),
-        **api_server_arguments(site),
+        **own,
     }
     scheduler = {
         "config": SCHEDULER_CONFIG if ignored else "",
         "feature-gates": gate_list(scheduler_gates(site)),
     }
-    file = {**mount("scheduler-config", SCHEDULER_CONFIG), "pathType": "File"}
+    file = {
+        "name": "scheduler-config",
+        "hostPath": SCHEDULER_CONFIG,
+        "mountPath": SCHEDULER_CONFIG,
+        "readOnly": True,
+        "pathType": "File",
+    }
     found = prune(
         {
             "apiServer": {
                 **_arguments(server, given.api_server),
-                "extraVolumes": api_server_mounts(site) or None,
+                "extraVolumes": mounts or None,
                 "certSANs": list(site.file.cluster.certificate_names) or None,
             },
             "controllerManager": _arguments({}, given.controller_manager),

@@ -122,16 +122,6 @@ def fault_of(expression: str) -> tuple[str, str] | None:
 
     A bracket that is never closed, a string without an end, or nothing of the object in it.
     """
-    if fault := bracket_fault(expression):
-        return fault
-    if not _LOOKS_AT.search(_STRING.sub(" ", expression)):
-        message = "the expression looks at nothing of the object, so it holds always or never"
-        return message, "write what must be true of object, oldObject, request or namespaceObject"
-    return None
-
-
-def bracket_fault(expression: str) -> tuple[str, str] | None:
-    """The bracket that is never closed, or the string without an end; None if there is none."""
     bare = _STRING.sub(" ", expression)
     if "'" in bare or '"' in bare:
         return "a string in the expression has no end", "close it, or escape the quote with \\"
@@ -143,6 +133,9 @@ def bracket_fault(expression: str) -> tuple[str, str] | None:
             return f"{sign} closes nothing that was opened", "write its other half, or remove it"
     if opened:
         return f"{opened[-1]} is never closed", "write its other half, or remove it"
+    if not _LOOKS_AT.search(bare):
+        message = "the expression looks at nothing of the object, so it holds always or never"
+        return message, "write what must be true of object, oldObject, request or namespaceObject"
     return None
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from components.access.objects import objects, rules
 from components.making.manifest import Json
 from components.site import site_objects
+from components.teams.people import people as objects
+from components.teams.people import rules
 from controlplane import ApiError
 from controlplane.client import Client
 from schemas.facts.site import Site
