@@ -25,11 +25,8 @@ def people(site: Site) -> Iterator[Finding]:
 def _lists(site: Site) -> Iterator[tuple[Path, list[str]]]:
     """Each list of groups or users, with its place."""
     staff = site.file.access
-    every = (
-        [(("access", each), getattr(staff, each)) for each in ("operators", "viewers")]
-        if staff
-        else []
-    )
-    for place, who in (*every, *teams_of(site)):
+    groups = ("operators", "viewers") if staff else ()
+    every = (*((("access", each), getattr(staff, each)) for each in groups), *teams_of(site))
+    for place, who in every:
         yield (*place, "groups"), who.groups
         yield (*place, "users"), who.users

@@ -92,10 +92,7 @@ def configurations(site: Site) -> Iterator[Finding]:
 def _fits(text: str, kind: str, items: str, key: str) -> bool:
     try:
         found = yaml.safe_load(text)
-        return (
-            found["kind"] == kind
-            and all(each[key] for each in found[items])
-            and not any(mark in text for mark in ("{{", "{%", "{#"))
-        )
+        whole = found["kind"] == kind and all(each[key] for each in found[items])
     except (yaml.YAMLError, KeyError, TypeError):
         return False
+    return whole and not any(mark in text for mark in ("{{", "{%", "{#"))
