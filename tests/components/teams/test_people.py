@@ -1,6 +1,5 @@
 """Who gets which role where, and who is refused."""
 
-from collections.abc import Iterator
 from itertools import chain, product
 from typing import Any
 
@@ -13,19 +12,12 @@ from components.teams.people import people as objects
 from components.teams.people import rules
 from controlplane import ApiError
 from controlplane.client import Client
-from schemas.facts.site import Site
-from schemas.model.access import Access, Identity
-from tests.golden import with_file
+from schemas.model.access import Identity
 from tests.kit.admission_server import As, User
 from tests.kit.repository import all_sites
-from tests.kit.rights_server import serving
+from tests.kit.rights_server import World, with_everything
 
-SITE: Site = with_file(
-    all_sites()["tokyo-1"],
-    access=Access.model_validate(
-        {"operators": {"groups": ["oidc:ops"]}, "viewers": {"users": ["oidc:auditor"]}}
-    ),
-)
+SITE = with_everything()
 RESEARCHER = User("oidc:ada", ("oidc:vision",))
 OPERATOR = User("oidc:bo", ("oidc:ops",))
 VIEWER = User("oidc:auditor")
@@ -88,9 +80,8 @@ def test_names_that_nobody_has_or_may_have_are_refused(name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[As]:
-    with serving(tmp_path_factory.mktemp("rights"), SITE) as found:
-        yield found
+def client(people_world: World) -> As:
+    return people_world.client
 
 
 WORK = "create delete deletecollection get list patch update watch"
