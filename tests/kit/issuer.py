@@ -36,13 +36,9 @@ class Issuer:
         now = int(time.time())
         said = {"iss": self.url, "aud": "kubernetes", "sub": "ada", "groups": ["vision"],
                 "kind": "staff", "iat": now, "exp": now + 600, **claims}  # fmt: skip
-        parts = [
-            _encoded(json.dumps(each).encode()) for each in ({"alg": "RS256", "kid": "a"}, said)
-        ]
-        text = ".".join(parts)
-        return (
-            f"{text}.{_encoded(self._openssl('dgst', '-sha256', '-sign', self._key, given=text))}"
-        )
+        head = {"alg": "RS256", "kid": "a"}
+        text = ".".join(_encoded(json.dumps(each).encode()) for each in (head, said))
+        return f"{text}.{_encoded(self._openssl('dgst', '-sha256', '-sign', self._key, text=text))}"
 
     def documents(self) -> dict[str, Json]:
         """What it answers, by path."""
@@ -79,10 +75,9 @@ class Issuer:
             server.shutdown()
 
     @staticmethod
-    def _openssl(*words: str | Path, given: str = "") -> bytes:
-        done = subprocess.run(["openssl", *words], input=given.encode(), capture_output=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+    def _openssl(*words: str | Path, text: str = "") -> bytes:
+        command = ["openssl", *words]
+        return subprocess.run(command, check=True, input=text.encode(), capture_output=True).stdout
 
 
 @contextlib.contextmanager

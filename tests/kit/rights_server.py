@@ -60,7 +60,7 @@ CLUSTER: Json = {
     "audit": {},
     "encryption": {"kms": "vault", "socket": SOCKET},
     "admission": "api-server/admission.yaml",
-    "arguments": {"api_server": {"event-ttl": "4h"}},
+    "arguments": {"api_server": {"event-ttl": "4h", "feature-gates": "KubeletTracing=true"}},
 }
 STAFF = {"operators": {"groups": ["oidc:ops"]}, "viewers": {"users": ["oidc:auditor"]}}
 
@@ -85,7 +85,7 @@ class World(NamedTuple):
     @property
     def logs(self) -> Path:
         """The audit log."""
-        return self.plane.directory / "audit" / "audit.log"
+        return self.plane.directory.parent / "audit" / "audit.log"
 
 
 @pytest.fixture(scope="session")
@@ -94,10 +94,14 @@ def people_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     directory = tmp_path_factory.mktemp("people")
     issuer = Issuer(directory)
     site = with_everything(issuer.certificate.read_text())
-    with issuer.serving(), kms(directory / "kms.sock"), _running(site, directory, issuer) as plane:
-        with As.from_kubeconfig(plane.kubeconfig()) as client:
-            _fill(client, site)
-            yield World(plane, client, issuer)
+    with (
+        issuer.serving(),
+        kms(directory / "kms.sock"),
+        _running(site, directory, issuer) as plane,
+        As.from_kubeconfig(plane.kubeconfig()) as client,
+    ):
+        _fill(client, site)
+        yield World(plane, client, issuer)
 
 
 @contextlib.contextmanager
