@@ -7,10 +7,12 @@ admission alone knows are on none, so it is told to ignore exactly these.
 from components.machines.apiserver import api_server
 from components.making.dump import dump
 from components.making.manifest import Json, prune
+from components.making.told import Told
 from schemas.facts.feature_gates import api_server_gates, gate_list, runtime_config, scheduler_gates
 from schemas.facts.site import Site
 from schemas.model.vocabulary import BackendKind
 
+TOLD = Told(__file__)
 SCHEDULER_CONFIG = "/etc/kubernetes/scheduler-config.yaml"
 
 
@@ -27,13 +29,6 @@ def cluster_configuration(site: Site) -> Json:
         "config": SCHEDULER_CONFIG if ignored else "",
         "feature-gates": gate_list(scheduler_gates(site)),
     }
-    file = {
-        "name": "scheduler-config",
-        "hostPath": SCHEDULER_CONFIG,
-        "mountPath": SCHEDULER_CONFIG,
-        "readOnly": True,
-        "pathType": "File",
-    }
     found = prune(
         {
             "apiServer": {
@@ -44,7 +39,7 @@ def cluster_configuration(site: Site) -> Json:
             "controllerManager": _arguments({}, given.controller_manager),
             "scheduler": {
                 **_arguments(scheduler, given.scheduler),
-                "extraVolumes": [file] if ignored else None,
+                "extraVolumes": TOLD.rows("mounts", path=SCHEDULER_CONFIG) if ignored else None,
             },
             "etcd": {"local": _arguments({}, given.etcd)},
         }
@@ -65,16 +60,9 @@ def scheduler_file(site: Site) -> str | None:
     ignored = ignored_resources(site)
     if not ignored:
         return None
-    fit = {"name": "NodeResourcesFit", "args": {"ignoredResources": list(ignored)}}
-    return dump(
-        {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "clientConnection": {"kubeconfig": "/etc/kubernetes/scheduler.conf"},
-            "leaderElection": {"leaderElect": True},
-            "profiles": [{"schedulerName": "default-scheduler", "pluginConfig": [fit]}],
-        }
-    )
+    (found,) = TOLD.rows("scheduler")
+    found["profiles"][0]["pluginConfig"][0]["args"]["ignoredResources"] = list(ignored)
+    return dump(found)
 
 
 def ignored_resources(site: Site) -> tuple[str, ...]:
