@@ -94,12 +94,7 @@ def _conditions(given: dict[str, str]) -> list[Json] | None:
 
 def _encryption(given: Encryption) -> Json:
     """The first provider writes, and all read."""
-    (kms,) = TOLD.rows("kms", kms=given.kms, socket=given.socket)
-    order: list[Json] = [{"kms": kms}, {"identity": {}}]
-    return {
-        "apiVersion": "apiserver.config.k8s.io/v1",
-        "kind": "EncryptionConfiguration",
-        "resources": [
-            {"resources": ["secrets"], "providers": order if given.writes else order[::-1]}
-        ],
-    }
+    (found,) = TOLD.rows("encryption_file", kms=given.kms, socket=given.socket)
+    if not given.writes:
+        found["resources"][0]["providers"].reverse()
+    return found

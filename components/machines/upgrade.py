@@ -20,10 +20,8 @@ def worker_version_guard(site: Site) -> list[Manifest]:
     Its parameter is the site's KubeadmControlPlane: ``status.version`` is the lowest version that
     its machines run. Before the first machine there is none, and nothing to hold back.
     """
-    metadata: Json = {
-        "name": f"foresite-{site.name}-worker-version",
-        "labels": labels(site.name, COMPONENT),
-    }
+    name = f"foresite-{site.name}-worker-version"
+    metadata: Json = {"name": name, "labels": labels(site.name, COMPONENT)}
     values = {"control_plane": CONTROL_PLANE_API, "group": group(CLUSTER_API), "site": site.name}
     policy, binding = (TOLD.rows(each, **values)[0] for each in ("policy", "binding"))
     return in_force("worker-version", metadata, policy, binding, target=Target.MANAGEMENT)

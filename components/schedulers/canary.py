@@ -43,17 +43,10 @@ def canary(site: Site, backend: Backend) -> Manifest:
     (spec,) = TOLD.rows("cron_job")
     (job,) = TOLD.rows("job")
     job["template"] = {"metadata": mine, "spec": _pod(site, backend)}
-    metadata = {
-        "name": f"{backend.name}-canary",
-        "namespace": site.scheduling.namespace,
-        **mine,
-    }
-    body = {
-        "apiVersion": "batch/v1",
-        "kind": "CronJob",
-        "metadata": metadata,
-        "spec": {**spec, "jobTemplate": {"metadata": mine, "spec": job}},
-    }
+    spec["jobTemplate"] = {"metadata": mine, "spec": job}
+    name = f"{backend.name}-canary"
+    metadata = {"name": name, "namespace": site.scheduling.namespace, **mine}
+    body = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": metadata, "spec": spec}
     return Manifest(f"CronJob/{backend.name}", body, target=Target.SITE)
 
 

@@ -215,10 +215,8 @@ KINDS = (
     ),
     _limit("Queue.scheduling.volcano.sh", QUEUE, NO_QUEUE, QUEUE),
     Kind(kinds.CLUSTER_ROLE, PEOPLE, PEOPLE, (("rules", PEOPLE),)),
-    *(
-        Kind(each, PEOPLE, PEOPLE, (("subjects", PEOPLE),))
-        for each in (kinds.ROLE_BINDING, kinds.CLUSTER_ROLE_BINDING)
-    ),
+    Kind(kinds.ROLE_BINDING, PEOPLE, PEOPLE, (("subjects", PEOPLE),)),
+    Kind(kinds.CLUSTER_ROLE_BINDING, PEOPLE, PEOPLE, (("subjects", PEOPLE),)),
 )
 RULES: list[Rule] = [rule for kind in KINDS for rule in rules(kind, Applier.PULUMI)]
 """For the kinds of this component; Kubernetes' rules come behind them."""

@@ -61,8 +61,7 @@ def _binding(site: Site, role: str, namespace: str, who: People | Team) -> Manif
     """A binding in a namespace, or in the whole cluster where none is given."""
     every = (*(("Group", name) for name in who.groups), *(("User", name) for name in who.users))
     subjects = [{"apiGroup": GROUP, "kind": kind, "name": name} for kind, name in every]
-    body = bind(
-        "ClusterRole", f"foresite-{role}", metadata(site, f"foresite-{role}", namespace), *subjects
-    )
+    name = f"foresite-{role}"
+    body = bind("ClusterRole", name, metadata(site, name, namespace), *subjects)
     body["kind"] = "RoleBinding" if namespace else "ClusterRoleBinding"
     return Manifest(f"{body['kind']}/{namespace or role}", body, target=Target.SITE)

@@ -1,7 +1,7 @@
 """Encryption of Secrets in etcd, while hosts of the control plane are replaced one at a time.
 
-Each stored Secret says which provider wrote it. The first provider of a host writes, and all of
-them read. So the new hosts must read what was stored, and the old ones what the new ones write.
+The first provider of a host writes, and all of them read. So the new hosts must read what was
+stored, and the old ones what the new ones write.
 """
 
 import yaml
