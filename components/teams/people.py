@@ -45,7 +45,7 @@ def rules(site: Site, role: str) -> list[Json]:
     kinds = {"", *(backend.kind.value for backend in site.scheduling.backends)}
     rows = TOLD.rows(role) + (TOLD.rows("viewer") if role == "operator" else [])
     return [
-        rule(row["group"], row["resources"], VERBS.get(str(row["verbs"]), row["verbs"]))
+        rule(row["group"], row["resources"], VERBS.get(str(row["verbs"])) or row["verbs"])
         for row in rows
         if row.get("backend", "") in kinds
     ]
