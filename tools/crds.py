@@ -5,7 +5,7 @@ writes each with its source and hash in the form of :mod:`schemas.kubernetes.obj
 without texts.
 ``--check`` writes nothing and says whether the files on disk are what would be written.
 
-To add a kind, extend :mod:`tools.kinds` and run the command; :mod:`tools.fetched` takes those that
+To add a kind, extend tools/kinds.toml and run the command; :mod:`tools.fetched` takes those that
 the folder of the real ones lacks.
 
 Exit codes: 0 done or up to date, 1 the files differ, 2 a source is absent or not what was pinned.
@@ -74,10 +74,9 @@ def lock_entries(upstream: Path) -> list[dict[str, Any]]:
         lock = json.loads((upstream / "crds.lock.json").read_text("utf-8"))
     except OSError as error:
         raise SourceError(f"no CRDs under {upstream}: set FORESITE_UPSTREAM ({error})") from error
-    wanted = {project: heads.split() for project, heads in CRDS.items()}
     found = [(*_heads(entry), entry) for entry in lock]
-    chosen = [e for project, head, e in found if {head, "*"} & set(wanted.get(project, ()))]
-    missing = {(project, head) for project in wanted for head in wanted[project]}
+    chosen = [e for project, head, e in found if {head, "*"} & set(CRDS.get(project, ()))]
+    missing = {(project, head) for project, heads in CRDS.items() for head in heads}
     missing -= {(project, name) for project, head, _ in found for name in (head, "*")}
     if missing:
         names = ", ".join("/".join(pair) for pair in sorted(missing))
