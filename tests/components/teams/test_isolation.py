@@ -4,6 +4,7 @@ by somebody who may do everything in the namespaces of vision, and work that mus
 import re
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -71,8 +72,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[As]:
             found.create({**made, "metadata": {**made["metadata"], "name": name}})
         # Every policy judges: each has refused what it alone refuses.
         for way in ("all devices by a variable", "a node's binding", "a key that envFrom reads"):
-            until(lambda way=way: attempt(found, WAYS[way]))
-        until(lambda: attempt(found, Write(pod(limits={GPU: 1}), refused="")))
+            until(partial(attempt, found, WAYS[way]))
+        until(partial(attempt, found, WAYS["the device plugin's resource"]))
         yield found
 
 
@@ -328,8 +329,8 @@ HONEST |= {f"a {kind}": Write(make()) for kind, make in TEMPLATES.items()}
 
 def attempt(client: As, write: Write) -> str:
     """The refusal of a write; empty where it passes."""
-    body = deepcopy(write.body)
-    if isinstance(body, list):
+    body: Any = deepcopy(write.body)
+    if not isinstance(body, dict):
         return client.said(write.user, "PATCH", write.path, body, "application/json-patch+json")
     group = "api" if body["apiVersion"] == "v1" else "apis"
     where = f"/{group}/{body['apiVersion']}/namespaces/vision/{body['kind'].lower()}s"
