@@ -18,6 +18,7 @@ from schemas.model.addresses import (
     Server,
 )
 from schemas.model.decommission import Decommission
+from schemas.model.etcd_snapshots import EtcdSnapshots
 from schemas.model.hardware import HardwareProfile
 from schemas.model.monitoring import Monitoring
 from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
@@ -83,6 +84,8 @@ class Cluster(Model):
     """The pod network (CNI)."""
     context: Annotated[ContextName, Field(examples=["tokyo-1"])] | None = None
     """kubeconfig context of this cluster; set it when the cluster answers."""
+    etcd_snapshots: EtcdSnapshots | None = None
+    """Snapshots of etcd; without it nothing that is only in the cluster can be restored."""
 
 
 class Zone(Model):

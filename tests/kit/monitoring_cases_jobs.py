@@ -85,7 +85,57 @@ CLOCK = s("node_time_seconds", job="node-exporter", instance=f"{LAB[0]}:9100")
 BOOTED = s("node_boot_time_seconds", job="node-exporter", instance=f"{LAB[0]}:9100")
 """The clock stands still in this world, so the node runs for longer the earlier it booted."""
 
+
+def snapshots(metric: str) -> str:
+    """A series of the CronJob of etcd's snapshots."""
+    return k(f"kube_cronjob_{metric}", namespace="etcd-snapshots", cronjob="etcd-snapshot")
+
+
+DAY = 86_400
+SAVED: World = {
+    **TOKYO,
+    snapshots("created"): -9 * DAY,
+    snapshots("status_last_schedule_time"): -3600,
+    snapshots("status_last_successful_time"): -3590,
+}
+OLD = ({}, "etcd has had no new snapshot for 18 h", "critical")
+
 CASES = (
+    # The last that succeeded is old; none ever did; the CronJob is gone.
+    Case(
+        "EtcdSnapshotOld",
+        "tokyo-1",
+        SAVED,
+        {snapshots("status_last_successful_time"): -DAY},
+        *OLD,
+        late=6,
+    ),
+    Case(
+        "EtcdSnapshotOld",
+        "tokyo-1",
+        SAVED,
+        {snapshots("status_last_successful_time"): None},
+        *OLD,
+        late=6,
+    ),
+    Case(
+        "EtcdSnapshotOld",
+        "tokyo-1",
+        SAVED,
+        dict.fromkeys(
+            map(snapshots, ("created", "status_last_schedule_time", "status_last_successful_time"))
+        ),
+        *OLD,
+        late=6,
+    ),
+    Case(
+        "EtcdSnapshotFails",
+        "tokyo-1",
+        SAVED,
+        {snapshots("status_last_schedule_time"): -600},
+        {},
+        "The last snapshot of etcd did not succeed",
+    ),
     Case(
         "PodsWait",
         "tokyo-1",

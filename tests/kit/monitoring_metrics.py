@@ -85,6 +85,13 @@ _RULES = chain(
     ),
     _from(
         _KSM,
+        _STORE + "cronjob.go",
+        ("kube_cronjob_created", _GAUGE, "namespace cronjob"),
+        ("kube_cronjob_status_last_schedule_time", _GAUGE, "namespace cronjob"),
+        ("kube_cronjob_status_last_successful_time", _GAUGE, "namespace cronjob"),
+    ),
+    _from(
+        _KSM,
         _STORE + "daemonset.go",
         ("kube_daemonset_status_desired_number_scheduled", _GAUGE, "namespace daemonset"),
         ("kube_daemonset_status_number_ready", _GAUGE, "namespace daemonset"),
