@@ -84,6 +84,8 @@ class Cluster(Model):
     """The pod network (CNI)."""
     context: Annotated[ContextName, Field(examples=["tokyo-1"])] | None = None
     """kubeconfig context of this cluster; set it when the cluster answers."""
+    renew_certificates_days: Annotated[int, Field(ge=7, le=300)] = 30
+    """Days before its certificates end at which Cluster API replaces a control-plane machine."""
     etcd_snapshots: EtcdSnapshots | None = None
     """Snapshots of etcd; without it nothing that is only in the cluster can be restored."""
 

@@ -100,7 +100,38 @@ SAVED: World = {
 }
 OLD = ({}, "etcd has had no new snapshot for 18 h", "critical")
 
+SERVER = "10.18.0.11:6443"
+ENDS = s("apiserver_client_certificate_expiration_seconds_bucket",
+         job="apiserver", instance=SERVER, le="604800")  # fmt: skip
+KUBELETS = {
+    each: s(f"kubelet_certificate_manager_{each}_ttl_seconds", job="kubelet", instance=f"{each}:1")
+    for each in ("client", "server")
+}
+
 CASES = (
+    Case(
+        "CertificateEnds",
+        "lab-1",
+        {ENDS: Ramp(0)},
+        {ENDS: Ramp(12)},
+        {"instance": SERVER},
+        f"A client's certificate that {SERVER} accepts ends within a week",
+        "critical",
+        late=6,
+        back=70,
+    ),
+    *(
+        Case(
+            "KubeletCertificateEnds",
+            "lab-1",
+            dict.fromkeys(KUBELETS.values(), 9_000_000),
+            {KUBELETS[each]: 1_000_000},
+            {"instance": f"{each}:1"},
+            f"The certificate of the kubelet {each}:1 ends within 14 days",
+            late=6,
+        )
+        for each in KUBELETS
+    ),
     # The last that succeeded is old; none ever did; the CronJob is gone.
     Case(
         "EtcdSnapshotOld",

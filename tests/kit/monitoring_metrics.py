@@ -118,6 +118,17 @@ _RULES = chain(
         ("node_time_seconds", _GAUGE, ""),
     ),
     _from(
+        Exporter.API_SERVER,
+        "apiserver 0.34.3, pkg/authentication/request/x509/x509.go",
+        ("apiserver_client_certificate_expiration_seconds", _HISTOGRAM, ""),
+    ),
+    _from(
+        Exporter.KUBELET,
+        "Kubernetes 1.34.3, cmd/kubelet/app/server.go, pkg/kubelet/certificate/kubelet.go",
+        ("kubelet_certificate_manager_client_ttl_seconds", _GAUGE, ""),
+        ("kubelet_certificate_manager_server_ttl_seconds", _GAUGE, ""),
+    ),
+    _from(
         Exporter.KUBELET,
         "cadvisor 0.52.1, metrics/prometheus.go; kept by Kubernetes 1.34.3, "
         "pkg/kubelet/cadvisor/cadvisor_linux.go (DiskIOMetrics)",
