@@ -76,5 +76,5 @@ def _receivers(site: Site) -> Iterator[SecretReference]:
 
 def _snapshots(site: Site) -> Iterator[SecretReference]:
     snapshots = site.file.cluster.etcd_snapshots
-    if snapshots is not None and snapshots.s3 is not None:
-        yield SecretReference(False, NAMESPACE, snapshots.s3.secret, (CREDENTIALS_KEY,))
+    if snapshots is not None and snapshots.store.startswith("https:"):
+        yield SecretReference(False, NAMESPACE, snapshots.secret, (CREDENTIALS_KEY,))

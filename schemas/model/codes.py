@@ -230,8 +230,6 @@ class Code(StrEnum):
         "an alert that always fires is ignored; one that never fires helps nobody",
     )
 
-    SNAPSHOT_PLACE = "snapshot-place", "a snapshot that is not stored, or that others read, is harm"
-
     # --- Secrets ------------------------------------------------------------------------------
     SECRET_STORE = (
         "secret-store",

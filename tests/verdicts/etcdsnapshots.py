@@ -11,18 +11,17 @@ _NEXT = (
     "Kubernetes 1.34.3, pkg/controller/cronjob/cronjob_controllerv2.go: a changed template is that "
     "of the next Job; Jobs that run stay as they are"
 )
-_S3 = '    s3: {endpoint: "https://s3.tokyo-1.example", bucket: etcd-snapshots}\n'
+_S3 = "    store: https://s3.tokyo-1.example/etcd-snapshots\n"
 _CHANGES: Mapping[str, tuple[str, str]] = {
     "the image with etcdctl": ("etcd:v3.6.6@sha256:3a1d", f"etcd:v3.6.7@sha256:{DIGEST[:4]}"),
     "the image with rclone": ("rclone:1.71.2", "rclone:1.71.3"),
     "more often": (_S3, f"{_S3}    every_hours: 2\n"),
     "kept for longer": (_S3, f"{_S3}    keep_days: 30\n"),
-    "another bucket": ("bucket: etcd-snapshots}", "bucket: others}"),
-    "another store": ("https://s3.tokyo-1.example", "https://s4.tokyo-1.example"),
-    "a region": ("bucket: etcd-snapshots}", "bucket: etcd-snapshots, region: jp-1}"),
-    "another Secret": ("bucket: etcd-snapshots}", "bucket: etcd-snapshots, secret: keys}"),
-    "an NFS export": (_S3, "    nfs: {server: 10.16.0.9, path: /snapshots}\n"),
-    "a claim": (_S3, "    claim: snapshots\n"),
+    "another bucket": (_S3, _S3.replace("etcd-snapshots", "others")),
+    "a region": (_S3, f"{_S3}    region: jp-1\n"),
+    "another Secret": (_S3, f"{_S3}    secret: keys\n"),
+    "an NFS export": (_S3, "    store: nfs://10.16.0.9/snapshots\n"),
+    "a claim": (_S3, "    store: claim:snapshots\n"),
 }
 _SECTION = f"""  etcd_snapshots:
     image: registry.example/etcd/etcd:v3.6.6@sha256:{DIGEST}

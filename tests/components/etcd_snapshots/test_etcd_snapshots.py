@@ -11,7 +11,6 @@ from components.making.manifest import Json
 from components.making.validation import object_problems
 from schemas.facts.secret_references import secret_references
 from schemas.facts.site import Site
-from schemas.model.etcd_snapshots import SnapshotExport
 from tests.kit.repository import all_sites
 
 SITE = all_sites()["tokyo-1"]
@@ -39,8 +38,8 @@ def steps(site: Site) -> dict[str, Json]:
     return {each["name"]: each for each in (*spec["initContainers"], *spec["containers"])}
 
 
-NFS = {"s3": None, "nfs": SnapshotExport(server="10.16.0.9", path="/snapshots")}
-STORES = [{"keep_days": 14}, NFS, {"s3": None, "claim": "snapshots"}]
+NFS = {"store": "nfs://10.16.0.9/snapshots"}
+STORES = [{"region": "jp-1"}, NFS, {"store": "claim:snapshots"}]
 
 
 @pytest.mark.parametrize("changes", STORES, ids=["s3", "nfs", "claim"])
