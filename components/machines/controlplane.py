@@ -48,10 +48,11 @@ def _spec(site: Site, pool: Pool, template: Manifest) -> Json:
         "replicas": site.replicas(pool),
         "version": site.version(pool),
         "rollout": {
+            "before": {"certificatesExpiryDays": site.file.cluster.renew_certificates_days},
             "strategy": {
                 "type": "RollingUpdate",
                 "rollingUpdate": {"maxSurge": 1 if pool.spares else 0},
-            }
+            },
         },
         "machineTemplate": {
             "metadata": {"labels": machine_labels(site, pool)},
