@@ -2,12 +2,7 @@
 
 from components.machines.apiserver import api_server_files
 from components.machines.arguments import SCHEDULER_CONFIG, cluster_configuration, scheduler_file
-from components.machines.bootstrap import (
-    kubeadm_config,
-    machine_labels,
-    private_file,
-    registration,
-)
+from components.machines.bootstrap import kubeadm_config, machine_labels, private_file, registration
 from components.machines.names import CONTROL_PLANE_API, INFRASTRUCTURE_API, group, metadata
 from components.machines.templates import data_template, machine_template
 from components.machines.workers import deletion
@@ -48,10 +43,11 @@ def _spec(site: Site, pool: Pool, template: Manifest) -> Json:
         "replicas": site.replicas(pool),
         "version": site.version(pool),
         "rollout": {
+            "before": {"certificatesExpiryDays": site.file.cluster.renew_certificates_days},
             "strategy": {
                 "type": "RollingUpdate",
                 "rollingUpdate": {"maxSurge": 1 if pool.spares else 0},
-            }
+            },
         },
         "machineTemplate": {
             "metadata": {"labels": machine_labels(site, pool)},

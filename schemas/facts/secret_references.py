@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from schemas.facts.site import Site
+from schemas.model.etcd_snapshots import CREDENTIALS_KEY, NAMESPACE
 from schemas.model.vocabulary import RemediatorKind
 
 ENCRYPTION_KEY = "encryption.yaml"
@@ -33,7 +34,8 @@ def secret_references(site: Site) -> list[SecretReference]:
     run before the pod network does.
     """
     found: dict[tuple[bool, str, str], dict[str, None]] = {}
-    for each in (*_bmcs(site), *_keys(site), *_reboots(site), *_receivers(site)):
+    parts = (_bmcs, _keys, _reboots, _receivers, _snapshots)
+    for each in (reference for part in parts for reference in part(site)):
         found.setdefault(each[:3], {}).update(dict.fromkeys(each.keys))
     return [SecretReference(*where, tuple(keys)) for where, keys in found.items()]
 
@@ -82,3 +84,9 @@ def _receivers(site: Site) -> Iterator[SecretReference]:
         return
     for receiver in monitoring.receivers:
         yield SecretReference(False, monitoring.namespace, receiver.secret, (receiver.key,))
+
+
+def _snapshots(site: Site) -> Iterator[SecretReference]:
+    snapshots = site.file.cluster.etcd_snapshots
+    if snapshots is not None and snapshots.store.startswith("https:"):
+        yield SecretReference(False, NAMESPACE, snapshots.secret, (CREDENTIALS_KEY,))

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from schemas.model.addresses import ApiPort, HostAddress, HostNetwork, Server
 from schemas.model.control_plane import Arguments, Audit, Encryption, Issuer
+from schemas.model.etcd_snapshots import EtcdSnapshots
 from schemas.model.primitives import ContextName, KubernetesVersion, Model, RelativePath
 from schemas.model.vocabulary import PodNetworkInstall, VirtualIp
 
@@ -52,3 +53,7 @@ class Cluster(Model):
     """Further arguments of the control plane's programs."""
     context: Annotated[ContextName, Field(examples=["tokyo-1"])] | None = None
     """kubeconfig context of this cluster; set it when the cluster answers."""
+    renew_certificates_days: Annotated[int, Field(ge=7, le=300)] = 30
+    """Days before its certificates end at which Cluster API replaces a control-plane machine."""
+    etcd_snapshots: EtcdSnapshots | None = None
+    """Snapshots of etcd; without it nothing that is only in the cluster can be restored."""
