@@ -40,8 +40,8 @@ class Xids(Model):
     """Errors of NVIDIA's driver by what its catalogue calls for (schemas/model/xids.toml)."""
 
     reboot: Annotated[list[Xid], Field(max_length=100)] = _xids("restart", "reset", "told")
-    """XIDs after which a reset or a reboot recovers the GPU: the fault accelerator-error. 154 counts
-    where its message asks for one of the two."""
+    """XIDs after which a reset or a reboot recovers the GPU: the fault accelerator-error. 154
+    counts where its message asks for one of the two."""
     watch: Annotated[list[Xid], Field(max_length=100)] = _xids("watch")
     """XIDs that are counted and reported as events of the node; they start no repair."""
 
