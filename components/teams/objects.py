@@ -4,6 +4,7 @@ from components.making.manifest import Manifest, annotate
 from components.teams import kueue, volcano
 from components.teams.limits import object_quotas, quotas, throttles
 from components.teams.namespaces import limit_ranges, namespaces, network_policies
+from components.teams.people import people
 from components.teams.policies import policies
 from components.teams.tiers import priority_classes, priority_quotas
 from schemas.facts.site import Site
@@ -24,5 +25,6 @@ def objects(site: Site) -> list[Manifest]:
             *throttles(site),
             *kueue.queues(site),
             *volcano.queues(site),
+            *people(site),
         ]
     )
