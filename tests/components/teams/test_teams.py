@@ -242,7 +242,11 @@ def _limited(body: Json, team: str) -> list[str]:
     if body["kind"] == "ClusterThrottle" and metadata["name"].startswith(f"{team}."):
         return list(given["threshold"]["resourceRequests"])
     if body["kind"] == "ResourceQuota" and metadata["namespace"].startswith(team):
-        return [key.removeprefix("requests.") for key in given["hard"] if "/" in key]
+        return [
+            key.removeprefix("requests.")
+            for key in given["hard"]
+            if key[:9] == "requests." and "/" in key
+        ]
     if body["kind"] == "ClusterQueue" and metadata["name"] == team:
         flavors = [flavor for group in given["resourceGroups"] for flavor in group["flavors"]]
         quotas = [quota for flavor in flavors for quota in flavor["resources"]]
