@@ -133,8 +133,11 @@ _TIERS = (
                     "Namespace/chemistry": Action.CHANGED}),
 )  # fmt: skip
 _RIGHTS = "Kubernetes 1.34.3, plugin/pkg/auth/authorizer/rbac/rbac.go: asked at each request"
-_WHO = '{groups: ["oidc:a"], users: ["oidc:b"]}'
-_STAFF = f"access: {{operators: {_WHO}, viewers: {_WHO}}}"
+_STAFF = """
+access:
+  operators: {groups: ["oidc:site-operators"]}
+  viewers: {groups: ["oidc:on-call"]}
+"""
 _PEOPLE = (
     _row("another group", _set("oidc:vision", "oidc:images"), _RIGHTS,
          actions={"RoleBinding/vision": Action.CHANGED}),
@@ -142,8 +145,11 @@ _PEOPLE = (
          _RIGHTS, actions={"RoleBinding/vision": Action.CHANGED}),
     _row("a team's last group", _set(', groups: ["oidc:biology"]', ""), _RIGHTS,
          actions={"RoleBinding/biology": Action.DELETED}),
-    _row("operators", _set("\ncache:\n", f"\n{_STAFF}\n\ncache:\n"),
-         _RIGHTS, actions={"ClusterRole*/operator": Action.ADDED}),
+    _row("operators and viewers", together(
+        _set('["oidc:site-operators"]', '["oidc:ops"], users: ["oidc:bo"]'),
+        _set('["oidc:on-call"]', '["oidc:ops"], users: ["oidc:eve"]')),
+        _RIGHTS, actions={"ClusterRoleBinding/*": Action.CHANGED}),
+    _row("no staff", _set(_STAFF, "\n"), _RIGHTS, actions={"ClusterRole*/*": Action.DELETED}),
 )  # fmt: skip
 _PROMISES = (
     *(
@@ -254,6 +260,7 @@ _TEAMS = (
              "Namespace/biology": Action.REFUSED,
              "ClusterThrottle/biology/*": Action.DELETED,
              "ResourceQuota/biology/*": Action.DELETED,
+             "RoleBinding/biology": Action.DELETED,
              "LimitRange/biology": Action.DELETED,
              "ConfigMap/biology/*": Action.DELETED,
          },
@@ -291,6 +298,7 @@ _TEAMS = (
          actions={
              "Namespace/language": Action.REFUSED,
              "ResourceQuota/language/*": Action.DELETED,
+             "RoleBinding/language": Action.DELETED,
              "LimitRange/language": Action.DELETED,
              "ConfigMap/language/*": Action.DELETED,
              "Namespace/speech": Action.ADDED,
