@@ -5,6 +5,7 @@ may hold jinja's marks: the types of the site file leave no room for them, and t
 rule template-mark sees to URLs.
 """
 
+from components.machines.data_disks import PROGRAM, data_disks_script
 from components.machines.registries import registry_files
 from components.making.dump import dump
 from components.making.manifest import Json
@@ -85,6 +86,9 @@ def files(site: Site, pool: Pool) -> list[Json]:
                 proxy_unit(site, boot.proxy),
             )
         )
+    script = data_disks_script(site, pool)
+    if script:
+        found.append({**_file(PROGRAM, script), "permissions": "0755"})
     folder, suffix, _ = TRUST[site.operating_system(pool).family]
     for number, path in enumerate(boot.ca_certificates, start=1):
         content = site.texts[path].replace("\r\n", "\n")
@@ -105,7 +109,7 @@ def commands(site: Site, pool: Pool) -> list[str]:
     """The commands that a pool's hosts run before they join, so that the files above take
     effect."""
     boot: FirstBoot = site.first_boot(pool)
-    found = []
+    found = [PROGRAM] if data_disks_script(site, pool) else []
     if boot.ca_certificates:
         found.append(TRUST[site.operating_system(pool).family][2])
     if boot.proxy:

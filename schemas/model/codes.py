@@ -73,6 +73,7 @@ class Code(StrEnum):
         "unknown-hardware",
         "the profile defines the host's disks, accelerators and install time",
     )
+    UNSTABLE_DISK = "unstable-disk", "an install could wipe the disk that holds the data"
     UNKNOWN_OS = "unknown-os", "there is no image that the hosts could boot"
     OS_IMAGE_MISSING = (
         "os-image-missing",

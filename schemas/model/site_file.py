@@ -21,7 +21,7 @@ from schemas.model.decommission import Decommission
 from schemas.model.hardware import HardwareProfile
 from schemas.model.monitoring import Monitoring
 from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
-from schemas.model.object_cache import Cache
+from schemas.model.object_cache import Cache, DataPath
 from schemas.model.policies import SitePolicies
 from schemas.model.primitives import (
     ContextName,
@@ -44,6 +44,7 @@ from schemas.model.secrets import Secrets
 from schemas.model.sizes import Cores, LogSize, Memory
 from schemas.model.ssh_key import PublicKey
 from schemas.model.vocabulary import (
+    DataFormat,
     PodNetworkInstall,
     Remedy,
     Role,
@@ -132,6 +133,16 @@ class Proxy(Model):
     """Names that are reached directly, besides the site's own networks."""
 
 
+class DataFileSystem(Model):
+    """The file system of the hosts' data disks, made at each installation: the disks of the
+    hardware profile are wiped, joined by RAID 0 where there are several, and mounted."""
+
+    mount: DataPath
+    """Folder that it is mounted at, such as /srv/nvme."""
+    filesystem: DataFormat = Field(default=DataFormat.XFS, strict=False)
+    """Its format; the OS image needs the program that makes it."""
+
+
 class FirstBoot(Model):
     """The needs of a host at its first boot, before it can join."""
 
@@ -145,6 +156,8 @@ class FirstBoot(Model):
     """HTTP proxy, where hosts have no route to the outside."""
     ca_certificates: Annotated[list[RelativePath], Field(max_length=16)] = []
     """Certificates (PEM) of authorities that hosts trust, files below sites/."""
+    data_disks: DataFileSystem | None = None
+    """File system of the data disks; without it the OS image makes what the site needs."""
 
 
 class EvictionHard(Model):

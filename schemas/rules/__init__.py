@@ -13,6 +13,7 @@ from schemas.rules import (
     accelerators_programs,
     accelerators_requests,
     addresses,
+    data_disks,
     files,
     hosts,
     identity,
@@ -43,6 +44,8 @@ from schemas.rules.sites import Footprint, clashes, footprint
 SITE_RULES = (
     identity.contexts,
     identity.object_names,
+    identity.root_disks,
+    data_disks.profiles,
     networks.networks,
     networks.pod_network,
     networks.service_network,
@@ -145,6 +148,7 @@ SITE_RULES = (
 ZONE_RULES = (networks.zone_size, addresses.gateway)
 POOL_RULES = (
     pools.hardware,
+    data_disks.file_systems,
     pools.size,
     pools.control_plane_size,
     versions.operating_system,

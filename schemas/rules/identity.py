@@ -5,14 +5,20 @@ from collections.abc import Iterator, Mapping
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
-from schemas.model.hardware import Bmc, BmcProtocol, BootMode, HardwareProfile
+from schemas.model.hardware import Bmc, BmcProtocol, BootMode, HardwareProfile, RootDisk
 from schemas.model.primitives import SiteName
 from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import Role
 from schemas.reading.suggested_value import fits, tidy
 from schemas.reading.wording import pattern_of
-from schemas.rules.finding import Finding
+from schemas.rules.finding import Finding, HostCell
 from schemas.rules.namespaces import TAKEN
+
+STABLE = (
+    "name its link below /dev/disk/by-path, its serial_number or its wwn, which `kubectl get "
+    "hardwaredata HOST -o yaml` shows; for one host alone in column root_disk of the host list"
+)
+"""The way to name a disk."""
 
 
 def site_name(file: SiteFile, name: str) -> Iterator[Finding]:
@@ -57,13 +63,22 @@ def own_hardware(file: SiteFile, catalogue: Mapping[str, HardwareProfile]) -> It
                 key=True,
             )
         disk = vars(profile).get("root_disk")
-        if disk is not None and set(vars(disk).values()) == {None}:
+        whole = disk is not None and vars(disk).keys() >= RootDisk.model_fields.keys()
+        if disk is not None and whole and set(vars(disk).values()) == {None}:
             yield Finding(
                 Code.MISSING_FIELD,
                 ("hardware", name, "root_disk"),
                 "nothing says which disk takes the operating system, so any may be wiped",
-                "write device_name, min_size_gigabytes or rotational",
+                "write device_name (a link below /dev/disk/by-path), serial_number or wwn",
             )
+        if disk is not None and vars(disk).get("device_name") and has_several_disks(profile):
+            if disk.unstable:
+                yield Finding(
+                    Code.UNSTABLE_DISK,
+                    ("hardware", name, "root_disk", "device_name"),
+                    f"{disk.device_name} is another disk after a reboot where a host has several",
+                    STABLE,
+                )
         protocol = vars(vars(profile).get("bmc") or Bmc()).get("protocol")
         secure = vars(profile).get("boot_mode") is BootMode.UEFI_SECURE_BOOT
         if secure and protocol is BmcProtocol.IPMI:
@@ -72,6 +87,25 @@ def own_hardware(file: SiteFile, catalogue: Mapping[str, HardwareProfile]) -> It
                 ("hardware", name, "boot_mode"),
                 "secure boot cannot be set by ipmi; the Bare Metal Operator refuses it",
                 "write boot_mode: UEFI, or another bmc.protocol",
+            )
+
+
+def has_several_disks(profile: HardwareProfile) -> bool:
+    """True if a host has disks besides that of its operating system."""
+    return any(vars(profile).get(name) for name in ("data_nvme_gb", "data_disks"))
+
+
+def root_disks(site: Site) -> Iterator[Finding]:
+    """A host's own root disk has a stable name where its pool's hosts have several."""
+    profiles = {pool.name: site.hardware.get(pool.hardware) for pool in site.file.pools}
+    for host in site.hosts if any(site.cells("root_disk")) else ():
+        profile = profiles.get(host.pool) if host.root_disk else None
+        if profile and has_several_disks(profile) and RootDisk.parse(host.root_disk).unstable:
+            yield Finding(
+                Code.UNSTABLE_DISK,
+                HostCell(host.line, "root_disk"),
+                f"{host.root_disk} of {host.name} is another disk after a reboot",
+                STABLE,
             )
 
 

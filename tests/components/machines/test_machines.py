@@ -17,6 +17,7 @@ import pytest
 from components.making.manifest import Json, Manifest, Target, annotate, hash_name, prune
 from components.site import COMPONENTS
 from schemas.facts.site import Site
+from schemas.kubernetes.objects.check import check_object
 from schemas.model.hardware import BmcProtocol, RootDisk
 from tests.golden import MANAGED, every_site, name_of, objects, of_kind, one, pool_of, pools, walk
 
@@ -205,6 +206,42 @@ def test_a_profile_without_any_hint_on_its_disk_makes_no_empty_struct() -> None:
     bare = replace(site, hardware={**site.hardware, site.control_plane.hardware: profile})
     assert "rootDeviceHints" in of_kind(site, "BareMetalHost")[0].body["spec"]
     assert "rootDeviceHints" not in of_kind(bare, "BareMetalHost")[0].body["spec"]
+
+
+HINTS: Json = {
+    "device_name": "/dev/disk/by-path/pci-0000:01:00.0-nvme-1",
+    "hctl": "0:2:0:0",
+    "model": "SAMSUNG MZ1L2",
+    "vendor": "ATA",
+    "serial_number": "S6CKNE0T123456",
+    "min_size_gigabytes": 400,
+    "wwn": "eui.0025385b21404e1b",
+    "wwn_with_extension": "0x5002538e40a1b2c3",
+    "wwn_vendor_extension": "0x1",
+    "rotational": False,
+}
+
+
+def test_every_hint_of_a_root_disk_is_that_of_metal3() -> None:
+    site = every_site()["lab-1"]
+    profile = site.profile(site.control_plane)
+    own = profile.model_copy(update={"root_disk": RootDisk(**HINTS)})
+    cell = ";".join(f"{name}={value}" for name, value in HINTS.items()).replace("False", "false")
+    first, *others = site.hosts
+    of_profile = replace(site, hardware={**site.hardware, site.control_plane.hardware: own})
+    of_host = replace(site, hosts=(first._replace(root_disk=cell), *others))
+    body = of_kind(of_profile, "BareMetalHost")[0].body
+    hints = body["spec"]["rootDeviceHints"]
+    assert len(hints) == len(HINTS) == len(RootDisk.model_fields)
+    assert check_object(body) == []
+    one_host, *rest = of_kind(of_host, "BareMetalHost")
+    assert one_host.body["spec"]["rootDeviceHints"] == hints
+    assert rest == of_kind(site, "BareMetalHost")[1:]
+
+
+def test_no_profile_of_the_catalogue_names_a_disk_by_the_kernels_order() -> None:
+    for name, profile in every_site()["lab-1"].hardware.items():
+        assert not profile.root_disk.unstable, name
 
 
 # --- references -----------------------------------------------------------------------------------
