@@ -20,15 +20,13 @@ def data_disks_script(site: Site, pool: Pool) -> str | None:
     made, disks = site.first_boot(pool).data_disks, site.profile(pool).data_disks
     if made is None or disks is None:
         return None
-    cache = site.file.cache if pool in site.cache_pools() else None
     settings = {
         "mount": made.mount,
         "filesystem": made.filesystem.value,
         "devices": " ".join(disks.devices),
         "all": "" if disks.devices else "yes",
         "count": str(disks.count or len(disks.devices)),
-        "folder": cache.data_path if cache else "",
-        "owner": str(cache.server.user) if cache else "",
+        "folders": " ".join(f"{owner}:{name}" for name, owner in made.folders.items()),
     }
     lines = [f"{name}={shlex.quote(value)}" for name, value in settings.items()]
     return "\n".join(["#!/bin/sh", *lines, _SCRIPT.read_text("utf-8")])

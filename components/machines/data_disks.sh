@@ -46,4 +46,7 @@ uuid=$(blkid -s UUID -o value "$target")
 mkdir -p "$mount"
 echo "UUID=$uuid $mount $filesystem noatime,nofail,x-systemd.before=kubelet.service 0 2" >>/etc/fstab
 mount "$mount"
-[ -z "$folder" ] || install -d -m 0750 -o "$owner" -g "$owner" "$folder"
+for folder in $folders; do
+  owner=${folder%%:*}
+  install -d -m 0750 -o "$owner" -g "$owner" "$mount/${folder#*:}"
+done

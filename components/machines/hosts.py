@@ -22,6 +22,7 @@ from components.machines.names import (
     metadata,
 )
 from components.making.manifest import Json, Manifest, annotate, labels, prune
+from schemas.facts.addresses import host_ranges
 from schemas.facts.secret_references import bmc_secret
 from schemas.facts.site import Site
 from schemas.model.hardware import BmcProtocol, HardwareProfile, RootDisk
@@ -132,20 +133,21 @@ def addresses(site: Site) -> Manifest:
 
     A claim is named <host>-<pool> where the Metal3 provider runs with
     --enable-bmh-name-based-preallocation (docs/machines.md); prefix and gateway are those of the
-    range that holds the address (Metal3 IPAM 1.13, ippool_manager.go).
+    range that holds the address (Metal3 IPAM 1.13, ippool_manager.go). Ranges never hold an
+    address of something else, so a provider without the flag cannot give it to a machine. They do
+    not follow the host list: IPAM's webhook refuses ranges without an address that is in use.
     """
-    ranges = []
-    for zone in site.file.zones:
-        network = IPv4Network(zone.network)
-        ranges.append(
-            {
-                "start": str(network[1]),
-                "end": str(network[-2]),
-                "subnet": zone.network,
-                "prefix": network.prefixlen,
-                "gateway": zone.gateway,
-            }
-        )
+    ranges = [
+        {
+            "start": str(first),
+            "end": str(last),
+            "subnet": zone.network,
+            "prefix": IPv4Network(zone.network).prefixlen,
+            "gateway": zone.gateway,
+        }
+        for zone in site.file.zones
+        for first, last in host_ranges(site, zone)
+    ]
     body = {
         "apiVersion": IPAM_API,
         "kind": "IPPool",

@@ -3,6 +3,7 @@
 Owns the shape and what a single value may be. What must hold between values is in schemas/rules.
 """
 
+from ipaddress import IPv4Network
 from typing import Annotated
 
 from pydantic import Field
@@ -26,6 +27,7 @@ from schemas.model.policies import SitePolicies
 from schemas.model.primitives import (
     ContextName,
     DnsLabel,
+    Ipv4,
     KubernetesVersion,
     LabelKey,
     LabelValue,
@@ -86,6 +88,15 @@ class Cluster(Model):
     """kubeconfig context of this cluster; set it when the cluster answers."""
 
 
+class AddressRange(Model):
+    """Addresses one after the other."""
+
+    first: Ipv4
+    """The first address."""
+    last: Ipv4
+    """The last address."""
+
+
 class Zone(Model):
     """A network zone: the hosts that share one layer 3 network."""
 
@@ -95,6 +106,17 @@ class Zone(Model):
     """Network that the zone's hosts have their addresses in."""
     gateway: HostAddress
     """Default gateway of the network."""
+    hosts: AddressRange | None = None
+    """Addresses that machines may get; default: the whole network, without the gateway, the
+    endpoint, name servers and time servers."""
+
+    @property
+    def span(self) -> tuple[str, str]:
+        """The first and the last address that a host may have."""
+        if self.hosts:
+            return self.hosts.first, self.hosts.last
+        network = IPv4Network(self.network)
+        return str(network[1]), str(network[-2])
 
 
 class BmcAccess(Model):
@@ -133,6 +155,10 @@ class Proxy(Model):
     """Names that are reached directly, besides the site's own networks."""
 
 
+FolderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$")]
+"""The name of a folder."""
+
+
 class DataFileSystem(Model):
     """The file system of the hosts' data disks, made at each installation: the disks of the
     hardware profile are wiped, joined by RAID 0 where there are several, and mounted."""
@@ -141,6 +167,9 @@ class DataFileSystem(Model):
     """Folder that it is mounted at, such as /srv/nvme."""
     filesystem: DataFormat = Field(default=DataFormat.XFS, strict=False)
     """Its format; the OS image needs the program that makes it."""
+    folders: dict[FolderName, Annotated[int, Field(ge=0, le=2_147_483_647)]] = {}
+    """Folders below the mount, with the user id of their owner: cache: 65532 for cache.data_path.
+    They do not follow the cache, so that a change of it re-images no host."""
 
 
 class FirstBoot(Model):

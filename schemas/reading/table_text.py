@@ -59,9 +59,7 @@ def _text(data: bytes) -> str:
     return text
 
 
-def header_problems(
-    line: str, file: str, columns: list[str], optional: list[str]
-) -> list[Problem]:
+def header_problems(line: str, file: str, columns: list[str], optional: list[str]) -> list[Problem]:
     """Every problem of the line that names the columns."""
     names = line.split(",")
     whole = ",".join(columns)

@@ -145,7 +145,7 @@ SITE_RULES = (
     secrets.bmc_credentials,
     secrets.literals,
 )
-ZONE_RULES = (networks.zone_size, addresses.gateway)
+ZONE_RULES = (networks.zone_size, addresses.gateway, addresses.host_range)
 POOL_RULES = (
     pools.hardware,
     data_disks.file_systems,

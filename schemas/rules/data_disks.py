@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.rules.finding import Finding
-from schemas.rules.object_cache_server import MOUNT_FOLDERS, below, taken_folder
+from schemas.rules.object_cache_server import MOUNT_FOLDERS, taken_folder
 from schemas.rules.scope import InPool
 
 
@@ -51,11 +51,14 @@ def file_systems(at: InPool) -> Iterator[Finding]:
         fix = "write /srv/nvme, or another folder for the data alone"
         yield Finding(Code.RESERVED_NAME, (*place, "data_disks", "mount"), message, fix)
     cache = site.file.cache
-    if cache and pool in site.cache_pools() and not _inside(cache.data_path, made.mount):
-        message = f"{cache.data_path} is not below {made.mount}, so objects would fill another disk"
+    if cache is None or pool not in site.cache_pools():
+        return
+    mount, _, folder = cache.data_path.rpartition("/")
+    if mount != made.mount:
+        message = f"{cache.data_path} is not a folder of the data disks at {made.mount}"
         fix = f"write {made.mount}/cache"
         yield Finding(Code.INVALID_VALUE, ("cache", "data_path"), message, fix)
-
-
-def _inside(path: str, folder: str) -> bool:
-    return path != folder and below(path, folder)
+    elif made.folders.get(folder) != cache.server.user:
+        message = f"no folder {folder} of user {cache.server.user} is made for the cache's objects"
+        fix = f"add folders: {{{folder}: {cache.server.user}}}"
+        yield Finding(Code.INVALID_VALUE, (*place, "data_disks"), message, fix)

@@ -122,7 +122,7 @@ def data_path(site: Site) -> Iterator[Finding]:
     path = cache.data_path
     taken = taken_folder(path)
     if taken:
-        how = "holds" if below(taken, path) else "lies in"
+        how = "holds" if _below(taken, path) else "lies in"
         message = f"{path} {how} {taken}" if path != taken else f"{path} is there on every host"
         message += ", which the system needs for itself"
         fix = "write /srv/nvme/cache, or another folder on the hosts' NVMe for the cache alone"
@@ -140,7 +140,7 @@ def config_path(site: Site) -> Iterator[Finding]:
         return
     folder = cache.server.config_path.rpartition("/")[0]
     fix = "write /etc/cache/buckets.json, or a file in another folder of its own"
-    kernel = any(below(folder, each) for each in _KERNEL_FOLDERS)
+    kernel = any(_below(folder, each) for each in _KERNEL_FOLDERS)
     if folder.lstrip("/") in _IMAGE_FOLDERS or kernel:
         message = f"the file's folder would be mounted over {folder or '/'} of the image"
         yield Finding(Code.RESERVED_NAME, (*_SERVER, "config_path"), message, fix)
@@ -149,14 +149,14 @@ def config_path(site: Site) -> Iterator[Finding]:
         yield Finding(Code.RESERVED_NAME, (*_SERVER, "config_path"), message, fix)
 
 
-def below(path: str, folder: str) -> bool:
+def _below(path: str, folder: str) -> bool:
     """True if a path is a folder, or lies in it."""
     return f"{path}/".startswith(f"{folder}/")
 
 
 def _touches(path: str, folder: str) -> bool:
     """True if one of the two is the other, or lies in it."""
-    return below(path, folder) or below(folder, path)
+    return _below(path, folder) or _below(folder, path)
 
 
 def proxy_image(site: Site) -> Iterator[Finding]:

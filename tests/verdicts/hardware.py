@@ -64,9 +64,7 @@ def _mncore(text: str) -> Edit:
 
 
 def _disk(text: str) -> Edit:
-    return _profile(
-        _MNCORE_DISK, _MNCORE_DISK.replace(_SLOT, text)
-    )
+    return _profile(_MNCORE_DISK, _MNCORE_DISK.replace(_SLOT, text))
 
 
 ROWS = (

@@ -56,12 +56,9 @@ touch "$2/cache/object" 2>/dev/null || true
 def with_disks(mount: str, devices: list[str], count: int | None = None) -> Site:
     """tokyo-1 with other data disks."""
     site = every_site()["tokyo-1"]
-    assert site.file.cache
-    made = DataFileSystem(mount=mount, filesystem=DataFormat.EXT4)
+    made = DataFileSystem(mount=mount, filesystem=DataFormat.EXT4, folders={"cache": 65532})
     changed = with_file(
-        site,
-        first_boot=site.file.first_boot.model_copy(update={"data_disks": made}),
-        cache=site.file.cache.model_copy(update={"data_path": f"{mount}/cache"}),
+        site, first_boot=site.file.first_boot.model_copy(update={"data_disks": made})
     )
     # Loop devices have no link below /dev/disk, which the type asks for.
     disks = DataDisks.model_construct(count=count, devices=devices)
@@ -140,7 +137,16 @@ def installed(site: Site, root: Path, cloud_init: Path) -> list[str]:
         [sys.executable, "-c", MODULES, root], input=text, text=True, env=environment, check=True
     )
     assert site.file.first_boot.data_disks
-    boot = ["unshare", "--mount", "sh", "-c", BOOT, "boot", root, site.file.first_boot.data_disks.mount]
+    boot = [
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        BOOT,
+        "boot",
+        root,
+        site.file.first_boot.data_disks.mount,
+    ]
     done = subprocess.run(boot, capture_output=True, text=True, check=True, env=environment)
     return [*done.stdout.splitlines(), *done.stderr.splitlines()]
 

@@ -19,7 +19,19 @@ from components.site import COMPONENTS
 from schemas.facts.site import Site
 from schemas.kubernetes.objects.check import check_object
 from schemas.model.hardware import BmcProtocol, RootDisk
-from tests.golden import MANAGED, every_site, name_of, objects, of_kind, one, pool_of, pools, walk
+from schemas.model.site_file import AddressRange
+from tests.golden import (
+    MANAGED,
+    every_site,
+    name_of,
+    objects,
+    of_kind,
+    one,
+    pool_of,
+    pools,
+    walk,
+    with_file,
+)
 
 CLUSTER_SCOPED = {
     "ClusterRole",
@@ -376,12 +388,33 @@ def test_every_host_gets_the_address_of_its_line(site: Site) -> None:
         ]
         zone = next(zone for zone in site.file.zones if zone.name == host.zone)
         assert [each["gateway"] for each in inside] == [zone.gateway]
-    for zone, each in zip(site.file.zones, spec["pools"], strict=True):
+    for each in spec["pools"]:
+        (zone,) = (zone for zone in site.file.zones if zone.network == each["subnet"])
         network = IPv4Network(zone.network)
-        usable = [*network.hosts()]
-        assert (each["start"], each["end"]) == (str(usable[0]), str(usable[-1]))
-        assert (each["subnet"], each["prefix"]) == (str(network), network.prefixlen)
+        assert network[0] < IPv4Address(each["start"]) <= IPv4Address(each["end"]) < network[-1]
+        assert each["prefix"] == network.prefixlen
     assert DNS_LABEL.fullmatch(spec["namePrefix"])
+
+
+def test_no_machine_can_get_the_address_of_something_else(site: Site) -> None:
+    boots = [site.first_boot(pool) for pool in site.file.pools]
+    others = {site.file.cluster.endpoint, *(zone.gateway for zone in site.file.zones)}
+    others |= {address for boot in boots for address in (*boot.dns, *boot.ntp)}
+    first, *rest = site.file.zones
+    hosts = sorted(IPv4Address(host.ip) for host in site.hosts if host.zone == first.name)
+    span = AddressRange(first=str(hosts[0]), last=str(hosts[-1]))
+    narrow = with_file(site, zones=[first.model_copy(update={"hosts": span}), *rest])
+    for each in (site, narrow):
+        given = {
+            str(IPv4Address(number))
+            for ranges in one(each, "IPPool")["spec"]["pools"]
+            for number in range(
+                int(IPv4Address(ranges["start"])), int(IPv4Address(ranges["end"])) + 1
+            )
+        }
+        assert not given & others
+        assert given >= {host.ip for host in site.hosts}
+    assert not given & {str(hosts[0] - 1), str(hosts[-1] + 1)}
 
 
 def test_machines_boot_the_image_that_the_release_has_for_their_version(site: Site) -> None:

@@ -1,0 +1,41 @@
+"""The addresses that no machine may get: what else answers in the zones' networks."""
+
+from collections.abc import Iterator
+from ipaddress import AddressValueError, IPv4Address
+
+from schemas.facts.site import Site
+from schemas.model.site_file import Zone
+
+
+def reserved(site: Site) -> dict[str, str]:
+    """The reserved addresses, and what has each. What is not known of a site is left out."""
+    file, found = site.file, {}
+    pools = getattr(file, "pools", ())
+    for boot in (file, *pools):
+        settings = getattr(boot, "first_boot", None)
+        names = {"dns": "a name server", "ntp": "a time server"}
+        found |= {each: names[key] for key in names for each in getattr(settings, key, ())}
+    for zone in getattr(file, "zones", ()):
+        found[getattr(zone, "gateway", "")] = f"the gateway of zone {getattr(zone, 'name', '')}"
+    found[getattr(getattr(file, "cluster", None), "endpoint", "")] = "the endpoint"
+    return {address: what for address, what in found.items() if _is_address(address)}
+
+
+def _is_address(text: str) -> bool:
+    try:
+        IPv4Address(text)
+    except AddressValueError:
+        return False
+    return True
+
+
+def host_ranges(site: Site, zone: Zone) -> Iterator[tuple[IPv4Address, IPv4Address]]:
+    """The first and the last address of each range of a zone that its hosts may have."""
+    first, last = map(IPv4Address, zone.span)
+    for taken in sorted(map(IPv4Address, reserved(site))):
+        if first <= taken <= last:
+            if first < taken:
+                yield first, taken - 1
+            first = taken + 1
+    if first <= last:
+        yield first, last
