@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from policies.exceptions import Exemption, ours, titles_of
 from policies.memo import ask_blank
-from policies.rule import Object, ObjectRule, Rule, SiteRule, Violation
+from policies.rule import Found, Object, ObjectRule, Rule, SiteRule, Violation
 from policies.rules import RULES
 from schemas.kubernetes.outline import blank, outline
 
@@ -83,12 +83,16 @@ def findings(objects: Sequence[Object], rules: Iterable[Rule]) -> Iterator[Viola
             judged = others if short else objects
             for each in rule.narrow(judged) if rule.narrow else judged:
                 for found in rule.check(each):
-                    yield Violation(rule, each, found)
+                    yield Violation(rule, each, _with_fix(found, rule.fix))
         elif isinstance(rule, SiteRule):
             if rule.alike and _keeps(rule.check, fewer):
                 continue
             for each, found in rule.check(objects):
-                yield Violation(rule, each, found)
+                yield Violation(rule, each, _with_fix(found, rule.fix))
+
+
+def _with_fix(found: Found, fix: str) -> Found:
+    return found if found.fix else found._replace(fix=fix)
 
 
 def _outlined(objects: Sequence[Object]) -> tuple[list[Object], list[Object]]:

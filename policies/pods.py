@@ -132,6 +132,17 @@ def of_containers(check: ContainerCheck) -> Check:
     return check_containers
 
 
+def of_settings(field: str, refused: Callable[[Any], bool], what: str) -> Check:
+    """A rule's check that refuses some values of a field of each container's securityContext;
+    ``what`` says of such a container what it may do."""
+
+    def check_setting(_: Pod, each: Container) -> Iterator[Found]:
+        if refused(each.security.get(field)):
+            yield Found(f"{each.path}.securityContext.{field}", f"container {each.name} {what}")
+
+    return of_containers(check_setting)
+
+
 def mapping(value: Json, *keys: str) -> Json:
     """The map below some keys; empty where there is none."""
     for key in keys:

@@ -58,12 +58,13 @@ class Object(NamedTuple):
 
 class Found(NamedTuple):
     """A violation of a rule: the place in the object (``spec.template.spec.containers[0].image``;
-    empty for the object as a whole), what is wrong, and what to do instead. It has the refused
-    value where an exception may be for some values alone, such as a capability."""
+    empty for the object as a whole), what is wrong, and what to do instead (default: the rule's
+    ``fix``). It has the refused value where an exception may be for some values alone, such as a
+    capability."""
 
     path: str
     message: str
-    fix: str
+    fix: str = ""
     value: str = ""
 
 
@@ -94,11 +95,12 @@ class ObjectRule(Rule):
     """A rule that one object keeps or breaks by itself.
 
     ``narrow``, where many are judged faster at once: those of some objects, in their order, that
-    may break it.
+    may break it. ``fix`` is what to do where a finding does not say it.
     """
 
     check: Check
     narrow: Callable[[Sequence[Object]], Sequence[Object]] | None = None
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +108,13 @@ class SiteRule(Rule):
     """A rule that takes all objects of a site to judge; each finding names its object.
 
     ``alike``: one object stands for all that differ in leaves alone. Such a rule neither counts
-    objects nor compares them with each other (schemas/kubernetes/outline.py).
+    objects nor compares them with each other (schemas/kubernetes/outline.py). ``fix`` is what to
+    do where a finding does not say it.
     """
 
     check: SiteCheck
     alike: bool = False
+    fix: str = ""
 
 
 class OfObject(NamedTuple):

@@ -6,7 +6,7 @@ of the site's own says nobody knows before: one that judges what nodes live by, 
 of teams, is unknown.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from components.admission_policies.names import OWN_SUFFIX, WHAT
 from components.effects import kinds
@@ -14,19 +14,12 @@ from components.effects.access import ADMISSION, OPENED, admission
 from components.effects.applying import Applier, Kind, effect, rules
 from components.effects.bodies import items, mapping, texts
 from components.effects.rules import Rule
-from components.effects.vocabulary import (
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    Side,
-    SiteChange,
-)
+from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, Side, SiteChange
 from components.making.manifest import Json, Manifest
 from components.source import site_of
 
 
-def judging(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def judging(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A policy or its binding that comes or changes."""
     name = change.one.name.partition("/")[2]
     sides = ((site.before, change.before), (site.after, change.after))

@@ -7,13 +7,13 @@ Source: Kubernetes 1.34, pkg/apis/rbac/validation/validation.go, plugin/pkg/auth
 pkg/apis/admissionregistration.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from components.effects import kinds
 from components.effects.applying import LABELS, Fixed, Kind, effect, not_known
 from components.effects.bodies import items, mapping, texts
 from components.effects.rules import Judge, harmless
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Json, Manifest
 
 RBAC = "Kubernetes 1.34, plugin/pkg/auth/authorizer/rbac/rbac.go"
@@ -32,7 +32,7 @@ NODES_LIVE_BY = frozenset(
 """Resources that a node lives by: one whose status and lease cannot be written counts as failed."""
 
 
-def rights(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def rights(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A role's rules: harmless if each one that was there is still covered by one of the new."""
     new = _rules(change.after)
     kept = all(any(_covers(wide, each) for wide in new) for each in _rules(change.before))
@@ -58,7 +58,7 @@ def _within(narrow: Json, wide: Json, key: str) -> bool:
     return "*" in given or set(texts(narrow, key)) <= set(given)
 
 
-def subjects(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def subjects(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The subjects of a role: harmless if nobody loses it."""
     old, new = (
         {str(sorted(each.items())) for each in items(side.body, "subjects")} if side else set()
@@ -67,9 +67,7 @@ def subjects(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
     yield from (MORE if old <= new else LOST)(site, change, field)
 
 
-def role_labels(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def role_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """By its labels a ClusterRole's rules become part of others."""
     keys = {
         key
@@ -84,9 +82,7 @@ def role_labels(
     yield from LABELS(site, change, field)
 
 
-def admission(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def admission(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Checks of writes: nodes and pods must be able to go on writing; of others nothing changes
     before the next write."""
     found: set[str] = set()

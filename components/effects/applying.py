@@ -6,7 +6,7 @@ which fields these are, and what their objects' coming, going and changing does;
 rules of that.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,7 +15,8 @@ from components.effects.rules import Judge, Rule, harmless, leads, path
 from components.effects.vocabulary import (
     Action,
     Effect,
-    FieldChange,
+    Effects,
+    Field,
     Impact,
     ObjectChange,
     Path,
@@ -90,7 +91,7 @@ class Fate(NamedTuple):
 
 def effect(
     change: ObjectChange,
-    field: FieldChange | None,
+    field: Field,
     impact: Impact,
     why: str,
     source: str,
@@ -108,9 +109,7 @@ def former(change: ObjectChange) -> Manifest:
 def not_known(why: str, source: str) -> Judge:
     """A judge for what may concern every host of the site, in a way that nobody can tell."""
 
-    def judge(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         hosts = site.side.fleet.names
         yield effect(change, field, Impact.UNKNOWN, why, source)._replace(hosts=hosts)
 
@@ -132,7 +131,7 @@ def rules(kind: Kind, applier: Applier) -> list[Rule]:
     return found
 
 
-def _beside(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def _beside(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A field that one applier cannot change, and the other can."""
     why = "the field may change in place; no rule covers its effect"
     return not_known(why, APPLIED_BY_NAME)(site, change, field)
@@ -181,9 +180,7 @@ def _replacement(change: ObjectChange, at: Path, what: str) -> Fate:
 def _judge_change(kind: Kind, applier: Applier, judge: Judge) -> Judge:
     """``judge``, for objects that keep their identity; else the fate of the object."""
 
-    def judge_field(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge_field(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         waiting = _waiting(applier, site, change, field)
         if waiting is not None:
             yield waiting
@@ -204,9 +201,7 @@ def _judge_change(kind: Kind, applier: Applier, judge: Judge) -> Judge:
     return judge_field
 
 
-def _refusal(
-    applier: Applier, change: ObjectChange, field: FieldChange | None, found: Fate
-) -> Effect:
+def _refusal(applier: Applier, change: ObjectChange, field: Field, found: Fate) -> Effect:
     if applier is Applier.PULUMI:
         return effect(change, field, Impact.NONE, found.why, found.source, Action.REFUSED)
     why = f"{found.why}: Cluster API reports it and tries again; what else it brings is applied"
@@ -214,8 +209,8 @@ def _refusal(
 
 
 def _replacement_effects(
-    kind: Kind, site: SiteChange, change: ObjectChange, field: FieldChange | None, found: Fate
-) -> Iterable[Effect]:
+    kind: Kind, site: SiteChange, change: ObjectChange, field: Field, found: Fate
+) -> Effects:
     renamed = ".".join(map(str, found.path)) in IDENTITY
     kept = renamed and change.before is not None and change.before.keep
     if kept:
@@ -234,9 +229,7 @@ def _replacement_effects(
 def _whole(kind: Kind, applier: Applier) -> Judge:
     """The effect of an object's addition or removal."""
 
-    def whole(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def whole(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         waiting = _waiting(applier, site, change, field)
         if waiting is not None:
             yield waiting
@@ -253,8 +246,8 @@ def _leaving(
     applier: Applier,
     site: SiteChange,
     change: ObjectChange,
-    field: FieldChange | None,
-) -> Iterable[Effect]:
+    field: Field,
+) -> Effects:
     """The fate of an object that is no longer made."""
     if applier is Applier.CLUSTER_API or former(change).keep:
         why = "it stays in the cluster as it is, with its pods, until a person removes it"
@@ -280,7 +273,7 @@ def _let_go(applier: Applier, site: SiteChange, change: ObjectChange) -> bool:
 
 
 def _waiting(
-    applier: Applier, site: SiteChange, change: ObjectChange, field: FieldChange | None
+    applier: Applier, site: SiteChange, change: ObjectChange, field: Field
 ) -> Effect | None:
     """Objects that are not applied yet, or only now together with their site."""
     if site.before is None:

@@ -8,7 +8,7 @@ Source: Kubernetes 1.34, pkg/kubelet (kubelet_pods.go, pod_workers.go, util/mana
 watch_based_manager.go), pkg/volume/configmap and secret, pkg/apis/core/validation/validation.go.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from components.effects.applying import FORCE_NEW, Fixed, Kind, effect, former, not_known
@@ -17,7 +17,8 @@ from components.effects.pods import TEMPLATES, pod_spec
 from components.effects.rules import Judge, harmless
 from components.effects.vocabulary import (
     Effect,
-    FieldChange,
+    Effects,
+    Field,
     Impact,
     Name,
     ObjectChange,
@@ -105,7 +106,7 @@ def _restarts(site: SiteChange, reader: Reader) -> bool:
     )
 
 
-def content(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def content(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Other content: who reads it, and when."""
     old = former(change)
     if old.key != change.one.key:
@@ -138,9 +139,7 @@ def _both(site: SiteChange, change: ObjectChange) -> list[Reader]:
     return list(found.values())
 
 
-def _late(
-    change: ObjectChange, field: FieldChange | None, mine: list[Reader], fixed: bool
-) -> Effect:
+def _late(change: ObjectChange, field: Field, mine: list[Reader], fixed: bool) -> Effect:
     who = ", ".join(each.manifest.title for each in mine)
     if fixed:
         why = (
@@ -155,20 +154,18 @@ def _late(
     return effect(change, field, Impact.NONE, why, REFRESHED)
 
 
-def _immutable(change: ObjectChange, field: FieldChange | None) -> Effect:
+def _immutable(change: ObjectChange, field: Field) -> Effect:
     """Reached where the object is not created again: the API server refuses."""
     why = "it is immutable, so the API server refuses other content"
     return effect(change, field, Impact.NONE, why, CORE)
 
 
-def _nobody(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def _nobody(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     why = f"no object of this site reads {change.one.title}, so who does is not known"
     return not_known(why, NOBODY)(site, change, field)
 
 
-def replacement(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def replacement(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Deleted and created again under one name: readers get the new content, unless their kubelet
     has stopped looking, as it does for what is immutable."""
     old = former(change)
@@ -184,7 +181,7 @@ def _mutable(manifest: Manifest) -> Manifest:
     return manifest._replace(body={**manifest.body, "immutable": False})
 
 
-def removal(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A removed object: running pods keep what they have, and new ones need it to start."""
     old = former(change)
     still = list(readers(site.after, old))
@@ -199,7 +196,7 @@ def removal(site: SiteChange, change: ObjectChange, field: FieldChange | None) -
         yield from _nobody(site, change, field)
 
 
-def mark(_site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def mark(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``immutable`` may be set, and never taken back."""
     if former(change).body.get("immutable") is True:
         yield _immutable(change, field)

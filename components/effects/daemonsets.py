@@ -4,15 +4,13 @@ Source: Kubernetes 1.34, pkg/controller/daemon (daemon_controller.go, update.go)
 pkg/apis/apps (v1/defaults.go, validation/validation.go).
 """
 
-from collections.abc import Iterable
-
 from components.effects import kinds
 from components.effects.applying import Fixed, Kind, effect, former
 from components.effects.bodies import mapping
 from components.effects.placement import Fit, running
 from components.effects.pods import ELSEWHERE, moves, on_both, places, pod_spec, restart, scale
 from components.effects.rules import harmless
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Json, Manifest, Target
 
 CONTROLLER = "Kubernetes 1.34, pkg/controller/daemon/daemon_controller.go"
@@ -22,7 +20,7 @@ PREEMPTION = "Kubernetes 1.34, pkg/scheduler/framework/preemption/preemption.go"
 ON_DELETE = "OnDelete"
 
 
-def template(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def template(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A changed pod template: the pods are replaced host by host, unless only deleting renews
     them; where they fit no more they go at once."""
     before, after = former(change), change.one
@@ -63,7 +61,7 @@ def _pace(manifest: Manifest, hosts: int) -> str:
     return "all at once" if count >= hosts > 1 else f"{count} at a time"
 
 
-def strategy(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def strategy(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Pods that were left alone with an old template are replaced once that is no longer so."""
     before, after = former(change), change.one
     kinds = [_strategy(each).get("type") for each in (before, after)]
@@ -81,7 +79,7 @@ def _both(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:
     return on_both(site, places(site.after, change.after))
 
 
-def addition(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def addition(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A new DaemonSet starts a pod on every host that it fits."""
     why = f"a pod of {change.one.title} starts on each host that it fits"
     if (pod_spec(change.one) or {}).get("priorityClassName"):
@@ -90,16 +88,14 @@ def addition(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
     yield from restart(site, change, field, words, _both(site, change))
 
 
-def removal(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A DaemonSet that is deleted takes its pods with it, all at once."""
     hosts = on_both(site, places(site.before, change.before))
     words = (f"all pods of {change.one.title} stop, and do not come back", CONTROLLER)
     yield from restart(site, change, field, words, hosts)
 
 
-def replacement(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def replacement(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A replaced DaemonSet: no rollout holds its pods back."""
     old = on_both(site, places(site.before, change.before))
     new = _both(site, change)

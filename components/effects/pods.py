@@ -1,6 +1,6 @@
 """Pods that come, go and restart: on which hosts of both sides, and how many of them at most."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from components.effects import kinds
@@ -8,14 +8,7 @@ from components.effects.applying import effect
 from components.effects.bodies import mapping
 from components.effects.fleet import Group
 from components.effects.placement import Fit, fits, tolerating
-from components.effects.vocabulary import (
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    Side,
-    SiteChange,
-)
+from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, Side, SiteChange
 from components.making.manifest import Json, Manifest, Target
 from schemas.kubernetes import quantities
 
@@ -91,11 +84,11 @@ def on_both(site: SiteChange, hosts: Fits) -> dict[str, Fit]:
 def restart(
     site: SiteChange,
     change: ObjectChange,
-    field: FieldChange | None,
+    field: Field,
     words: tuple[str, str],
     hosts: Fits,
     limit: int | None = None,
-) -> Iterator[Effect]:
+) -> Effects:
     """Pods restart on the hosts, or on ``limit`` of them; ``words`` are why and the source.
 
     Spares run no pods, and a host that a label outside Git decides about may run none: then only

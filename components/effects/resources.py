@@ -5,15 +5,14 @@ Source: Kubernetes 1.34, pkg/apis (core, scheduling, node, storage, policy; vali
 and the controllers that each rule names.
 """
 
-from collections.abc import Iterable
-
 from components.effects.applying import LABELS, Fixed, Kind, effect, former, not_known
 from components.effects.bodies import mapping
 from components.effects.pods import pod_spec
 from components.effects.rules import harmless
 from components.effects.vocabulary import (
     ABSENT,
-    Effect,
+    Effects,
+    Field,
     FieldChange,
     Impact,
     ObjectChange,
@@ -44,9 +43,7 @@ MACHINE_GROUPS = ("cluster.x-k8s.io", "metal3.io")
 _SAYS_NOTHING = ("app.kubernetes.io/", "foresite.dev/", "helm.sh/")
 
 
-def namespace_removal(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def namespace_removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A removed namespace takes all that is in it along, whoever created it."""
     why = "everything in it is deleted, pods and data too, whoever created it"
     impact = Impact.UNKNOWN
@@ -56,9 +53,7 @@ def namespace_removal(
     yield effect(change, field, impact, why, NAMESPACES)._replace(hosts=site.side.fleet.names)
 
 
-def namespace_labels(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def namespace_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Policies, webhooks and queues select namespaces by labels that they choose."""
     keys = _labels(field)
     if keys and all(key.startswith(_SAYS_NOTHING) for key in keys):
@@ -71,7 +66,7 @@ def namespace_labels(
         yield from not_known(why, POLICY)(site, change, field)
 
 
-def _labels(field: FieldChange | None) -> set[str]:
+def _labels(field: Field) -> set[str]:
     """The labels that differ: one, or all of a map that comes or goes."""
     if field is None:
         return set()
@@ -81,9 +76,7 @@ def _labels(field: FieldChange | None) -> set[str]:
     return {str(key) for each in both for key in each}
 
 
-def definition_removal(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def definition_removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A removed definition takes all objects of its kind along."""
     group = str(mapping(change.one.body, "spec").get("group", ""))
     machines = any(group == each or group.endswith(f".{each}") for each in MACHINE_GROUPS)
@@ -92,7 +85,7 @@ def definition_removal(
     yield effect(change, field, impact, why, DEFINITIONS)._replace(hosts=site.side.fleet.names)
 
 
-def schema(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def schema(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A definition may get fields, versions and words more without harm; all else may not."""
     if field is not None and _adds(field):
         why = "the definition gets a field, a version or a word more; objects stay as they are"
@@ -120,9 +113,7 @@ def _mentions(value: object, key: str) -> bool:
     return isinstance(value, list) and any(_mentions(each, key) for each in value)
 
 
-def priority_class_removal(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def priority_class_removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A removed PriorityClass: pods keep their number, and new ones that name it are refused."""
     old = former(change)
     every = site.after.objects.values() if site.after else ()

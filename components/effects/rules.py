@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from components.effects.vocabulary import (
     Effect,
-    FieldChange,
+    Effects,
+    Field,
     Impact,
     ObjectChange,
     Path,
@@ -22,7 +23,7 @@ from components.making.manifest import GroupKind
 ANY = "*"
 """In a rule's path: any one step."""
 
-Judge = Callable[[SiteChange, ObjectChange, FieldChange | None], Iterable[Effect]]
+Judge = Callable[[SiteChange, ObjectChange, Field], Effects]
 """Returns the effects of a change; the field is None if the whole object is added or deleted."""
 
 
@@ -112,9 +113,7 @@ def unknown(site: SiteChange, change: ObjectChange, at: Path) -> Effect:
 def harmless(why: str, source: str) -> Judge:
     """A judge for fields whose change no machine notices."""
 
-    def judge(
-        _site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         yield Effect(Impact.NONE, change.name, field.path if field else (), why, source)
 
     return judge

@@ -4,7 +4,7 @@ through.
 Pure data. Who finds the changes, applies the rules and shows the result is the preview.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -188,6 +188,11 @@ class Effect(NamedTuple):
     together: int | None = None
     waits: bool = False
     way: str = ""
+
+
+Field = FieldChange | None
+"""What a judge looks at: a field, or None for an object as a whole."""
+Effects = Iterable[Effect]
 
 
 class Ledger(NamedTuple):

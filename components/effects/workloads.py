@@ -5,7 +5,7 @@ Source: Kubernetes 1.34, pkg/controller (deployment, statefulset, job, cronjob) 
 pkg/apis (apps, batch, core; each v1/defaults.go and validation/validation.go).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from components.effects import kinds
@@ -14,7 +14,7 @@ from components.effects.bodies import mapping
 from components.effects.placement import Fit
 from components.effects.pods import Fits, on_both, places, restart
 from components.effects.rules import Judge, harmless
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Manifest
 
 CONTROLLERS = "Kubernetes 1.34, pkg/controller"
@@ -68,9 +68,7 @@ def some(text: str, source: str, count: Count | None) -> Judge:
     """A judge for pods that stop and start: old ones on as many hosts as there are of them, new
     ones on as many; nobody knows how many without ``count``. ``text`` has the object for ``{}``."""
 
-    def judge(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         words = (text.format(change.one.title), source)
         limit = sum(_counts(change, count)) if count else None
         yield from restart(site, change, field, words, _hosts(site, change), limit)
@@ -81,9 +79,7 @@ def some(text: str, source: str, count: Count | None) -> Judge:
 def scale(source: str, count: Count) -> Judge:
     """A judge for more or fewer pods: only the difference starts or stops."""
 
-    def judge(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         old, new = _counts(change, count)
         how = "more pods of {} start" if new > old else "pods of {} stop"
         words = (f"{abs(new - old)} {how.format(change.one.title)}", source)
@@ -92,9 +88,7 @@ def scale(source: str, count: Count) -> Judge:
     return judge
 
 
-def deployment_template(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def deployment_template(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A Deployment's changed template makes new pods, by its strategy, unless it is paused."""
     spec = mapping(change.one.body, "spec")
     if spec.get("paused") is True:
@@ -106,9 +100,7 @@ def deployment_template(
     yield from some(f"pods of {{}} {how}", DEPLOYMENT, replicas)(site, change, field)
 
 
-def strategy(
-    _site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def strategy(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """How a Deployment's pods are replaced, from the next time on."""
     why = "running pods stay as they are"
     if mapping(change.one.body, "spec", "strategy").get("type") == "Recreate":
@@ -119,9 +111,7 @@ def strategy(
     yield effect(change, field, Impact.NONE, why, APPS)
 
 
-def resumption(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def resumption(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A resumed Deployment rolls out the changes made while it was paused."""
     if mapping(change.one.body, "spec").get("paused") is True:
         why = "the Deployment is paused: pods stay as they are"
@@ -131,9 +121,7 @@ def resumption(
     yield from some(text, DEPLOYMENT, replicas)(site, change, field)
 
 
-def stateful_set_template(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def stateful_set_template(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A StatefulSet's changed template or strategy replaces its pods from the last one down to
     the partition, unless only deleting renews them."""
     strategy = mapping(change.one.body, "spec", "updateStrategy")
@@ -153,9 +141,7 @@ def stateful_set_template(
 def with_claims(judge: Judge, when: str) -> Judge:
     """``judge``, with a word where a StatefulSet lets its pods' claims, and so their data, go."""
 
-    def judge_with_claims(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge_with_claims(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         policy = mapping(change.one.body, "spec", "persistentVolumeClaimRetentionPolicy")
         lost = policy.get(when) == "Delete"
         for each in judge(site, change, field):

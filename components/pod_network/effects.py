@@ -19,6 +19,8 @@ from components.effects.vocabulary import (
     ABSENT,
     Action,
     Effect,
+    Effects,
+    Field,
     FieldChange,
     Impact,
     Name,
@@ -87,9 +89,7 @@ def inside(site: SiteChange, change: ObjectChange) -> SiteChange:
     return _site_inside(site, old, new, changes)
 
 
-def manifests(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def manifests(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A change of the manifests: they are applied again, and each object in them is judged."""
     if field is None:
         return
@@ -109,9 +109,7 @@ def manifests(
     yield from _as_effects_of(change, field.path[:3], _judge_inner(inner, one, own))
 
 
-def _judge_inner(
-    inner: SiteChange, one: ObjectChange, field: FieldChange | None
-) -> Iterator[Effect]:
+def _judge_inner(inner: SiteChange, one: ObjectChange, field: Field) -> Effects:
     """The effect of a field, an addition or a removal of an object that Cluster API applies."""
     whole = one.before is None or one.after is None
     at = () if whole or field is None else field.path
@@ -122,7 +120,7 @@ def _judge_inner(
         yield from rule.judge(inner, one, None if whole else field)
 
 
-def _as_effects_of(change: ObjectChange, at: Path, effects: Iterable[Effect]) -> Iterator[Effect]:
+def _as_effects_of(change: ObjectChange, at: Path, effects: Iterable[Effect]) -> Effects:
     """Effects of an object that was applied as effects of ``change``."""
     for each in effects:
         yield _add_traffic_note(each)._replace(name=change.name, path=(*at, *each.path))
@@ -133,7 +131,7 @@ def _add_traffic_note(each: Effect) -> Effect:
     return each._replace(why=f"{each.why}; {TRAFFIC}") if restarts else each
 
 
-def _form(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def _form(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects:
     """A text as a whole: of another form, or with lists in another order, which counts."""
     texts = [each for each in (field.before, field.after) if isinstance(each, str)]
     sides = [_read(each) for each in texts] if len(texts) == 2 else []
@@ -150,16 +148,14 @@ def _form(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterato
     yield from found
 
 
-def _over(
-    site: SiteChange, change: ObjectChange, at: Path, old: Objects, new: Objects
-) -> Iterator[Effect]:
+def _over(site: SiteChange, change: ObjectChange, at: Path, old: Objects, new: Objects) -> Effects:
     """The effect of the first application of all new objects, over old ones where there are any."""
     inner = _site_inside(site, old, new, _pairs(old, new))
     for one in inner.changes.values():
         yield from _as_effects_of(change, (*at, one.one.name), _every(inner, one))
 
 
-def _every(inner: SiteChange, one: ObjectChange) -> Iterator[Effect]:
+def _every(inner: SiteChange, one: ObjectChange) -> Effects:
     for field in one.fields if one.before else (None,):
         yield from _judge_inner(inner, one, field)
 
@@ -200,9 +196,7 @@ def _canonical_text(value: Any) -> str:
 def _direct(rule: Rule) -> Rule:
     """A rule of Kubernetes' kinds for objects that are registered directly."""
 
-    def judge(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         comes = change.before is None and change.one.target is Target.SITE
         there = resource_set_objects(site.before) if comes else {}
         if change.name in there and site.side.fleet.context is not None:
@@ -213,7 +207,7 @@ def _direct(rule: Rule) -> Rule:
     return rule._replace(judge=judge)
 
 
-def _adoption(site: SiteChange, change: ObjectChange, there: Objects) -> Iterator[Effect]:
+def _adoption(site: SiteChange, change: ObjectChange, there: Objects) -> Effects:
     """An object that Cluster API applied before, and Pulumi takes over by server-side apply."""
     new = {name: each for name, each in site.side.objects.items() if each.target is Target.SITE}
     inner = _site_inside(site, there, new, _pairs(there, new))
@@ -231,18 +225,14 @@ def _adoption(site: SiteChange, change: ObjectChange, there: Objects) -> Iterato
 def _on_management(rule: Rule, judge: Judge) -> Rule:
     """A rule for ConfigMaps of the management cluster; ``rule`` is for those of the site's own."""
 
-    def judge_target(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge_target(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         ours = change.one.target is Target.MANAGEMENT and site.before is not None
         yield from (judge if ours else rule.judge)(site, change, field)
 
     return rule._replace(judge=judge_target)
 
 
-def config_comes_or_goes(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def config_comes_or_goes(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Manifests that come through Cluster API, over what is there, or no longer do."""
     if change.after is None:
         why = "what Cluster API applied from it stays in the site's cluster"

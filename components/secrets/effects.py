@@ -6,11 +6,9 @@ Alertmanager is told by its operator, the next reboot's pod mounts the kubeconfi
 Where something else is fetched than is good, the access fails; that is said of each change.
 """
 
-from collections.abc import Iterator
-
 from components.effects.applying import Applier, Kind, effect, rules
 from components.effects.rules import Judge, Rule, harmless
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Target
 from components.secrets.objects import API, KIND
 
@@ -32,9 +30,7 @@ READERS = {Target.MANAGEMENT: (_BMC, _BMC_SOURCE), Target.SITE: (_OTHER, _OTHER_
 def _read_by(what: str) -> Judge:
     """A judge for changes after which the Secret may hold something else."""
 
-    def judge(
-        _site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterator[Effect]:
+    def judge(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         reader, source = READERS[change.one.target]
         yield effect(change, field, Impact.NONE, f"{what}: {reader}", f"{OPERATOR}; {source}")
 

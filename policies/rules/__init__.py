@@ -36,13 +36,13 @@ _MODULE_OF = {name: module for module in MODULES for name in module.RULES}
 def _rule(name: str, said: Mapping[str, str]) -> Rule:
     module = _MODULE_OF[name]
     check = module.RULES[name]
-    severity, what = Severity(said["severity"]), said["what"].format_map(vars(module))
-    texts = (name, severity, what, said["why"], said["source"])
+    what, fix = (said.get(text, "").format_map(vars(module)) for text in ("what", "fix"))
+    texts = (name, Severity(said["severity"]), what, said["why"], said["source"])
     if isinstance(check, OfSite):
-        return SiteRule(*texts, check.check, check.alike)
+        return SiteRule(*texts, check.check, check.alike, fix)
     if isinstance(check, OfObject):
-        return ObjectRule(*texts, check.check, check.narrow)
-    return ObjectRule(*texts, check)
+        return ObjectRule(*texts, check.check, check.narrow, fix)
+    return ObjectRule(*texts, check, fix=fix)
 
 
 def _domains() -> dict[str, tuple[Rule, ...]]:

@@ -72,11 +72,7 @@ def _device_paths(pod: Pod) -> Iterator[Found]:
         mounted = text(mapping(volume, "hostPath").get("path"))
         reached = _reached_devices(mounted) if mounted else ()
         if reached:
-            yield Found(
-                f"{path}.hostPath.path",
-                f"{mounted} has {', '.join(reached)} of the host",
-                "ask for devices as a resource; a device plugin is named by an exception",
-            )
+            yield Found(f"{path}.hostPath.path", f"{mounted} has {', '.join(reached)} of the host")
 
 
 def _reached_devices(mounted: str) -> tuple[str, ...]:
@@ -107,7 +103,6 @@ def _plugin_anywhere(pod: Pod) -> Iterator[Found]:
         yield Found(
             f"{pod.path}.nodeSelector",
             "this device plugin runs on every node, with or without such devices",
-            f"select the nodes by {POOL_LABEL} or {ACCELERATOR_LABEL}",
         )
 
 
@@ -137,7 +132,6 @@ def _visible(_: Pod, each: Container) -> Iterator[Found]:
             yield Found(
                 f"{each.path}.env[{index}].value",
                 f"container {each.name} sees the GPUs {value} without asking for any",
-                f"ask for them in resources.limits, and leave {VISIBLE} to the device plugin",
             )
 
 

@@ -56,14 +56,7 @@ def _at_once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
             if of == 1 or not _all(value, of):
                 continue
             number = f"{of} " if of else ""
-            yield (
-                each,
-                Found(
-                    path,
-                    f"{value} lets all {number}of them be out at once",
-                    "write a share such as 10%, or a number below theirs",
-                ),
-            )
+            yield each, Found(path, f"{value} lets all {number}of them be out at once")
 
 
 def _all(value: Any, of: int | None) -> bool:
@@ -136,15 +129,7 @@ def _never_evicted(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
                 continue
             reason = _always_zero(field, value) or _too_many(field, value, each, (objects, groups))
             if reason:
-                yield (
-                    each,
-                    Found(
-                        f"spec.{field}",
-                        f"{field}: {value} {reason}",
-                        "allow one eviction: maxUnavailable: 1, or for a DaemonSet minAvailable as "
-                        "a number below its nodes",
-                    ),
-                )
+                yield each, Found(f"spec.{field}", f"{field}: {value} {reason}")
 
 
 def _always_zero(field: str, value: Any) -> str:
@@ -204,7 +189,7 @@ def _remediation_bounds(objects: Sequence[Object]) -> Iterator[tuple[Object, Fou
             message = f"{value} is all of its machines"
         else:
             continue
-        yield each, Found(path, message, "write a share of about a tenth, such as 10%")
+        yield each, Found(path, message)
 
 
 def _most_unhealthy(each: Object) -> tuple[str, Any]:

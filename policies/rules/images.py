@@ -87,7 +87,6 @@ def _by_digest(each: Object) -> Iterable[Found]:
                 image.path,
                 f"{image.reference} has no digest: it is whatever its registry serves for this "
                 "name today",
-                "write it as <registry>/<name>:<tag>@sha256:<64 hexadecimal digits>",
             )
 
 
@@ -95,11 +94,7 @@ def _latest(each: Object) -> Iterable[Found]:
     for image in images(each):
         untagged = not image.tag and "@" not in image.reference
         if image.tag == "latest" or untagged:
-            yield Found(
-                image.path,
-                f"{image.reference} says no version",
-                "name the version as the tag, with the digest after it",
-            )
+            yield Found(image.path, f"{image.reference} says no version")
 
 
 def _registry(each: Object) -> Iterable[Found]:
@@ -108,7 +103,6 @@ def _registry(each: Object) -> Iterable[Found]:
             yield Found(
                 image.path,
                 f"{image.reference} names no registry: each host's container runtime chooses one",
-                "name the registry, such as docker.io/library/...",
             )
 
 
@@ -123,13 +117,12 @@ def _os_image(each: Object) -> Iterable[Found]:
 def _checksum(image: Json, path: str) -> Iterator[Found]:
     kind = str(image.get("checksumType") or "")
     checksum = str(image.get("checksum") or "")
-    fix = "write checksum as its hexadecimal digits, and checksumType: sha256"
     if kind not in HEXADECIMAL:
         what = f"is by {kind}" if kind else "has no checksum of a named kind"
-        yield Found(f"{path}.checksumType", f"the image {image['url']} {what}", fix)
+        yield Found(f"{path}.checksumType", f"the image {image['url']} {what}")
     elif not re.fullmatch(rf"[0-9a-f]{{{HEXADECIMAL[kind]}}}", checksum):
         what = "comes with a checksum that is fetched, or is none"
-        yield Found(f"{path}.checksum", f"the image {image['url']} {what}", fix)
+        yield Found(f"{path}.checksum", f"the image {image['url']} {what}")
 
 
 RULES: Checks = {

@@ -8,12 +8,7 @@ from policies.rule import Checks, Found, Object
 
 def _readable(each: Object) -> Iterator[Found]:
     for place, fault in unreadable(each.body):
-        yield Found(
-            place,
-            f"this text has Kubernetes objects in it that cannot be judged: {fault}",
-            "write it as YAML that every tool reads alike, without aliases and tags; what makes "
-            "objects by a program is better a file of its own",
-        )
+        yield Found(place, f"this text has Kubernetes objects in it that cannot be judged: {fault}")
 
 
 RULES: Checks = {

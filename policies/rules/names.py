@@ -122,9 +122,7 @@ def _annotations(each: Object) -> Iterator[Found]:
     found = sum(length(str(text)) for pair in annotations.items() for text in pair)
     if found > ANNOTATION_BYTES:
         yield Found(
-            "metadata.annotations",
-            f"they are {found} bytes, and may be {ANNOTATION_BYTES}",
-            "put what is long into a ConfigMap",
+            "metadata.annotations", f"they are {found} bytes, and may be {ANNOTATION_BYTES}"
         )
 
 
@@ -159,7 +157,6 @@ def _once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
                 Found(
                     "metadata.name",
                     f"{len(same)} objects are {each.title} on the cluster {each.cluster}",
-                    "give each its own name, or leave out what is double",
                 ),
             )
 

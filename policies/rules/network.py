@@ -68,7 +68,6 @@ def _blocks(each: Object) -> Iterator[Found]:
                     f"{place}webhooks[{index}].failurePolicy",
                     f"while its server is down, nobody in the whole cluster can write "
                     f"{', '.join(sorted(resources & NEEDED))}",
-                    "leave kube-system and its own namespace out by a namespaceSelector",
                 )
 
 
@@ -80,7 +79,6 @@ def _impatient(each: Object) -> Iterator[Found]:
                 yield Found(
                     f"{place}webhooks[{index}].timeoutSeconds",
                     f"each request waits up to {seconds} s for it",
-                    f"write at most {PATIENCE_SECONDS}",
                 )
 
 
@@ -88,9 +86,7 @@ def _open(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, POLICIES):
         if mapping(body, "spec").get("failurePolicy") == "Ignore":
             yield Found(
-                f"{place}spec.failurePolicy",
-                "objects for which its expressions fail are admitted",
-                "write Fail, and correct the expressions",
+                f"{place}spec.failurePolicy", "objects for which its expressions fail are admitted"
             )
 
 
@@ -111,9 +107,7 @@ def _unguarded_pods(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]
                 yield (
                     each,
                     Found(
-                        pod.path,
-                        f"any pod of the cluster may call its ports {', '.join(ports)}",
-                        "add a NetworkPolicy that selects it and says who may",
+                        pod.path, f"any pod of the cluster may call its ports {', '.join(ports)}"
                     ),
                 )
 
@@ -176,11 +170,7 @@ def _clashes(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
 
 
 def _clash(one: Listener, other: str) -> Found:
-    return Found(
-        one.path,
-        f"port {one.number} of its hosts is that of {other} as well",
-        "give one of them another port, or keep them on different pools",
-    )
+    return Found(one.path, f"port {one.number} of its hosts is that of {other} as well")
 
 
 def _listeners(each: Object, pod: Pod) -> Iterator[Listener]:

@@ -80,11 +80,7 @@ def _missing_labels(each: Object) -> Iterator[Found]:
     labels = mapping(each.metadata, "labels")
     for label in LABELS:
         if not text(labels.get(label)):
-            yield Found(
-                f'metadata.labels["{label}"]',
-                f"the label {label} is missing",
-                "write it as all other objects of the site have it",
-            )
+            yield Found(f'metadata.labels["{label}"]', f"the label {label} is missing")
 
 
 def _one_site(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
@@ -107,11 +103,7 @@ def _one_site(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
 
 def _missing_namespace(each: Object) -> Iterator[Found]:
     if not each.namespace and qualified_kind(each) in IN_NAMESPACES:
-        yield Found(
-            "metadata.namespace",
-            f"a {each.kind} lives in a namespace, and it names none",
-            "write its namespace",
-        )
+        yield Found("metadata.namespace", f"a {each.kind} lives in a namespace, and it names none")
 
 
 def _deletion_guards(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
@@ -152,7 +144,6 @@ def _force_options(each: Object) -> Iterator[Found]:
         yield Found(
             f'metadata.annotations["{name}"]',
             f"{value} overwrites what others own of the object, or deletes it to create it again",
-            "leave it out, and settle with the other owner who writes the field",
         )
 
 

@@ -21,12 +21,7 @@ def _host_path(pod: Pod) -> Iterator[Found]:
     for path, volume in pod.volumes:
         if "hostPath" in volume:
             where = mapping(volume, "hostPath").get("path")
-            yield Found(
-                f"{path}.hostPath",
-                f"the pod has {where} of its host",
-                "take emptyDir, a claim or a CSI volume, or except this part with its reason",
-                text(where),
-            )
+            yield Found(f"{path}.hostPath", f"the pod has {where} of its host", value=text(where))
 
 
 def _volumes(pod: Pod) -> Iterator[Found]:
@@ -46,7 +41,6 @@ def _host_ports(_: Pod, each: Container) -> Iterator[Found]:
             yield Found(
                 f"{each.path}.ports[{index}].hostPort",
                 f"container {each.name} takes port {port['hostPort']} of its host",
-                "leave hostPort out, and let a Service lead to the pod",
             )
 
 
@@ -60,7 +54,6 @@ def _probe_host(_: Pod, each: Container) -> Iterator[Found]:
                 yield Found(
                     f"{each.path}.{name}.{kind}.host",
                     f"the kubelet is made to call {host} for container {each.name}",
-                    "leave host out: the pod itself is asked then",
                 )
 
 
@@ -70,7 +63,6 @@ def _sysctls(pod: Pod) -> Iterator[Found]:
             yield Found(
                 f"{pod.path}.securityContext.sysctls[{index}]",
                 f"the pod sets {each.get('name')}, which is its host's as well",
-                "set it on the host, with the pool's other settings of the kernel",
             )
 
 
@@ -78,7 +70,7 @@ def _windows(pod: Pod) -> Iterator[Found]:
     for path, who, context in pod.contexts:
         if mapping(context, "windowsOptions").get("hostProcess") is True:
             where = f"{path}.windowsOptions.hostProcess"
-            yield Found(where, f"{who} is a process of its host", "leave hostProcess out")
+            yield Found(where, f"{who} is a process of its host")
 
 
 RULES: Checks = {

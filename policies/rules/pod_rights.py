@@ -9,7 +9,7 @@ Source of the checks: k8s.io/pod-security-admission v0.34.3, policy/check_*.go.
 from collections.abc import Iterator
 
 from policies.plain import text
-from policies.pods import Container, Pod, mapping, of_containers, of_pods
+from policies.pods import Container, Pod, mapping, of_containers, of_pods, of_settings
 from policies.rule import Checks, Found
 from schemas.kubernetes.pod_security import (
     APPARMOR,
@@ -21,22 +21,12 @@ from schemas.kubernetes.pod_security import (
 )
 
 
-def _escalation(_: Pod, each: Container) -> Iterator[Found]:
-    if each.security.get("allowPrivilegeEscalation") is not False:
-        yield Found(
-            f"{each.path}.securityContext.allowPrivilegeEscalation",
-            f"container {each.name} may gain rights that it was not started with",
-            "write allowPrivilegeEscalation: false",
-        )
-
-
 def _kept_capabilities(_: Pod, each: Container) -> Iterator[Found]:
     dropped = mapping(each.security, "capabilities").get("drop")
     if not (isinstance(dropped, list) and "ALL" in dropped):
         yield Found(
             f"{each.path}.securityContext.capabilities.drop",
             f"container {each.name} keeps capabilities that the runtime gives to all",
-            "write capabilities: {drop: [ALL]}, and add those that it needs",
         )
 
 
@@ -47,26 +37,22 @@ def _added_capabilities(_: Pod, each: Container) -> Iterator[Found]:
             yield Found(
                 f"{each.path}.securityContext.capabilities.add[{index}]",
                 f"container {each.name} has the capability {name}",
-                "take it out, or except this part with the reason why it needs it",
-                str(name),
+                value=str(name),
             )
 
 
 def _non_root(pod: Pod) -> Iterator[Found]:
-    fix = "write runAsNonRoot: true and runAsUser, such as 65532"
     given = pod.security.get("runAsNonRoot")
     for path, who, context in pod.contexts:
         own = context.get("runAsNonRoot")
         if own is False or (own is None and given is None and who != "the pod"):
-            yield Found(f"{path}.runAsNonRoot", f"{who} may run as root", fix)
+            yield Found(f"{path}.runAsNonRoot", f"{who} may run as root")
 
 
 def _user(pod: Pod) -> Iterator[Found]:
     for path, who, context in pod.contexts:
         if context.get("runAsUser") == 0 and not isinstance(context["runAsUser"], bool):
-            yield Found(
-                f"{path}.runAsUser", f"{who} runs as root", "write another user, such as 65532"
-            )
+            yield Found(f"{path}.runAsUser", f"{who} runs as root")
 
 
 def _seccomp(pod: Pod) -> Iterator[Found]:
@@ -76,30 +62,7 @@ def _seccomp(pod: Pod) -> Iterator[Found]:
         if own in PROFILES or (own is None and (given is not None or who == "the pod")):
             continue
         what = f"has the seccomp profile {own}" if own else "may use every system call"
-        yield Found(
-            f"{path}.seccompProfile.type",
-            f"{who} {what}",
-            "write seccompProfile: {type: RuntimeDefault}",
-        )
-
-
-def _privileged_containers(_: Pod, each: Container) -> Iterator[Found]:
-    if each.security.get("privileged") is True:
-        yield Found(
-            f"{each.path}.securityContext.privileged",
-            f"container {each.name} is root of its host, with all devices",
-            "leave privileged out, and add the capabilities that it needs",
-        )
-
-
-def _proc_mount(_: Pod, each: Container) -> Iterator[Found]:
-    given = each.security.get("procMount")
-    if given not in (None, "Default"):
-        yield Found(
-            f"{each.path}.securityContext.procMount",
-            f"container {each.name} sees /proc unmasked",
-            "leave procMount out",
-        )
+        yield Found(f"{path}.seccompProfile.type", f"{who} {what}")
 
 
 def _selinux(pod: Pod) -> Iterator[Found]:
@@ -116,27 +79,34 @@ def _selinux(pod: Pod) -> Iterator[Found]:
 
 
 def _apparmor(pod: Pod) -> Iterator[Found]:
-    fix = "leave it out: the runtime's own profile holds then"
     for path, who, context in pod.contexts:
         given = mapping(context, "appArmorProfile").get("type")
         if given not in (None, *PROFILES):
-            yield Found(f"{path}.appArmorProfile.type", f"{who} runs {given} by AppArmor", fix)
+            yield Found(f"{path}.appArmorProfile.type", f"{who} runs {given} by AppArmor")
     for key, value in mapping(pod.metadata, "annotations").items():
         allowed = value in APPARMOR_DEFAULTS or str(value).startswith(APPARMOR_LOCAL)
         if text(key).startswith(APPARMOR) and not allowed:
             path = f'{pod.path.removesuffix("spec")}metadata.annotations["{key}"]'
-            yield Found(path, f"container {key[len(APPARMOR) :]} runs {value} by AppArmor", fix)
+            yield Found(path, f"container {key[len(APPARMOR) :]} runs {value} by AppArmor")
 
 
 RULES: Checks = {
-    "privilege-escalation": of_containers(_escalation),
+    "privilege-escalation": of_settings(
+        "allowPrivilegeEscalation",
+        lambda value: value is not False,
+        "may gain rights that it was not started with",
+    ),
     "capabilities-dropped": of_containers(_kept_capabilities),
     "capabilities-added": of_containers(_added_capabilities),
     "run-as-non-root": of_pods(_non_root),
     "run-as-user": of_pods(_user),
     "seccomp-profile": of_pods(_seccomp),
-    "privileged": of_containers(_privileged_containers),
-    "proc-mount": of_containers(_proc_mount),
+    "privileged": of_settings(
+        "privileged", lambda value: value is True, "is root of its host, with all devices"
+    ),
+    "proc-mount": of_settings(
+        "procMount", lambda value: value not in (None, "Default"), "sees /proc unmasked"
+    ),
     "selinux-options": of_pods(_selinux),
     "apparmor-profile": of_pods(_apparmor),
 }

@@ -28,7 +28,6 @@ def _requests(pod: Pod, each: Container) -> Iterator[Found]:
         yield Found(
             f"{each.path}.resources.requests",
             f"container {each.name} requests no {' and no '.join(missing)}",
-            "write what it takes when it is busy",
         )
 
 
@@ -39,7 +38,6 @@ def _memory_limit(pod: Pod, each: Container) -> Iterator[Found]:
         yield Found(
             f"{each.path}.resources.limits.memory",
             f"container {each.name} may take all memory of its host",
-            "write a limit that it never reaches unless it leaks",
         )
 
 
@@ -54,7 +52,6 @@ def _scratch(pod: Pod) -> Iterator[Found]:
                     f"{path}.emptyDir.sizeLimit",
                     f"container {free[0].name} may fill its host's disk by way of volume "
                     f"{volume.get('name')}",
-                    f"write sizeLimit, or a limit of {STORAGE} for the container",
                 )
 
 
@@ -71,7 +68,6 @@ def _priority(pod: Pod) -> Iterator[Found]:
         yield Found(
             f"{pod.path}.priorityClassName",
             "the pod has no PriorityClass, so any job can preempt it",
-            "name a PriorityClass; system-node-critical for what each host needs",
         )
 
 
@@ -81,9 +77,7 @@ def _missing_probes(pod: Pod) -> Iterator[Found]:
     for each in pod.lasting:
         if not any(each.body.get(f"{kind}Probe") for kind in ("liveness", "readiness", "startup")):
             yield Found(
-                each.path,
-                f"container {each.name} counts as working while its process exists",
-                "write readinessProbe, and livenessProbe where a restart repairs it",
+                each.path, f"container {each.name} counts as working while its process exists"
             )
 
 

@@ -25,7 +25,6 @@ def _tolerates_everything(each: Object) -> Iterator[Found]:
                 yield Found(
                     f"{pod.path}.tolerations[{index}]",
                     f"it tolerates every taint{f' of effect {effect}' if effect else ''}",
-                    "name the key of each taint that its nodes have",
                 )
 
 
@@ -37,7 +36,6 @@ def _system_priority(each: Object) -> Iterator[Found]:
             yield Found(
                 f"{pod.path}.priorityClassName",
                 f"{name} is higher than every PriorityClass of the site, and preempts their pods",
-                "name a PriorityClass of the site, of at most 1000000000",
             )
 
 
@@ -57,7 +55,6 @@ def _together(each: Object) -> Iterator[Found]:
             yield Found(
                 f"{place}spec.template.spec",
                 f"its {replicas} replicas may all land on one host, and go with it",
-                "write topologySpreadConstraints or podAntiAffinity over kubernetes.io/hostname",
             )
 
 
@@ -132,11 +129,7 @@ def _one_default(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
         for each in named if named[1:] else ():
             yield (
                 each,
-                Found(
-                    "globalDefault",
-                    f"{names} are all the priority of pods that name none",
-                    "leave globalDefault true with one of them",
-                ),
+                Found("globalDefault", f"{names} are all the priority of pods that name none"),
             )
 
 

@@ -23,12 +23,7 @@ def _secret_object(each: Object) -> Iterable[Found]:
     for place, body in bodies(each, ("Secret",)):
         for field in ("data", "stringData"):
             if body.get(field):
-                yield Found(
-                    f"{place}{field}",
-                    "a Secret with its content",
-                    "have an ExternalSecret fetch it from the store that the site's `secrets` "
-                    "names, or let a person make it in the cluster",
-                )
+                yield Found(f"{place}{field}", "a Secret with its content")
 
 
 REFERRING = {"ExternalSecret": frozenset({"secretKey"})}
@@ -114,9 +109,7 @@ def _environment(_: Pod, each: Container) -> Iterator[Found]:
         name, value = str(variable.get("name")), variable.get("value")
         if isinstance(value, str) and is_secret(name, value):
             yield Found(
-                f"{each.path}.env[{index}].value",
-                f"container {each.name} gets {name} written out",
-                "write valueFrom: {secretKeyRef: {name: ..., key: ...}}",
+                f"{each.path}.env[{index}].value", f"container {each.name} gets {name} written out"
             )
 
 

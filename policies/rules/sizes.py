@@ -36,21 +36,13 @@ each host or multiplied for each pool is above this, and no site that a person w
 def _too_large(each: Object) -> Iterator[Found]:
     found = size(each.body)
     if found > ETCD_BYTES:
-        yield Found(
-            "",
-            f"it is {found} bytes, and etcd takes {ETCD_BYTES}",
-            "split it, or keep what is long elsewhere",
-        )
+        yield Found("", f"it is {found} bytes, and etcd takes {ETCD_BYTES}")
 
 
 def _large(each: Object) -> Iterator[Found]:
     found = size(each.body)
     if LARGE_BYTES < found <= ETCD_BYTES:
-        yield Found(
-            "",
-            f"it is {found} bytes, a third or more of what etcd takes",
-            "split it before it grows",
-        )
+        yield Found("", f"it is {found} bytes, a third or more of what etcd takes")
 
 
 def _data(each: Object) -> Iterator[Found]:
@@ -62,11 +54,7 @@ def _data(each: Object) -> Iterator[Found]:
         held = sum(length(text(value)) for value in mapping(each.body, field).values())
         found += held * 3 // 4 if encoded else held
     if found > DATA_BYTES:
-        yield Found(
-            "data",
-            f"it holds {found} bytes, and may hold {DATA_BYTES}",
-            "split it, or keep what is long elsewhere",
-        )
+        yield Found("data", f"it holds {found} bytes, and may hold {DATA_BYTES}")
 
 
 def _apply_size(each: Object) -> Iterator[Found]:
@@ -77,7 +65,6 @@ def _apply_size(each: Object) -> Iterator[Found]:
             "metadata.annotations",
             f"it is {found} bytes, and kubectl apply and Argo CD keep a copy in an annotation of "
             f"at most {APPLIED_BYTES}",
-            f'write {SYNC_OPTIONS}: "{APPLIED_ELSEWHERE}"',
         )
 
 
@@ -90,7 +77,6 @@ def _boot(each: Object) -> Iterator[Found]:
                 yield Found(
                     f"{place}{'.'.join(steps)}.files",
                     f"its files are {found} bytes, and may be {BOOT_BYTES}",
-                    "put what is long into the host's image",
                 )
 
 
@@ -100,7 +86,6 @@ def _containers(pod: Pod) -> Iterator[Found]:
         yield Found(
             f"{pod.path}.containers",
             f"a pod of {found} containers is started, moved and counted as one",
-            "make several pods of it",
         )
 
 
@@ -114,7 +99,6 @@ def _objects(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
                 "",
                 f"the site has {len(objects)} objects, and of {hosts} hosts at most {most} are "
                 "expected",
-                "look for a list that was doubled; a site that needs more is better two sites",
             ),
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from policies.nodes import cluster_of
 from policies.plain import bodies
-from policies.pods import Container, Pod, items, mapping, of_containers, pods
+from policies.pods import Pod, items, mapping, of_settings, pods
 from policies.rule import Checks, Found, Object, OfSite
 from policies.rules.access import BINDINGS
 from schemas.kubernetes.pod_security import ENFORCE, LEVELS
@@ -25,8 +25,6 @@ def _token(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
                     Found(
                         f"{pod.path}.automountServiceAccountToken",
                         "every container has a token of the API server that no program of it needs",
-                        "write automountServiceAccountToken: false; where a program does ask, name "
-                        "a serviceAccountName that a RoleBinding gives rights to",
                     ),
                 )
 
@@ -64,11 +62,7 @@ def _default_account(each: Object) -> Iterable[Found]:
             everyone = subject.get("kind") == "Group" and name.startswith("system:serviceaccounts")
             if default or everyone:
                 who = "every pod that names no account" if default else f"every account of {name}"
-                yield Found(
-                    f"{place}subjects[{index}]",
-                    f"{who} has these rights",
-                    "make a ServiceAccount for the program that needs them, and name it here",
-                )
+                yield Found(f"{place}subjects[{index}]", f"{who} has these rights")
 
 
 def _namespace(each: Object) -> Iterable[Found]:
@@ -78,22 +72,16 @@ def _namespace(each: Object) -> Iterable[Found]:
             yield Found(
                 f'{place}metadata.labels["{ENFORCE}"]',
                 f"the namespace's level is {level}" if level else "the namespace has no level",
-                "write restricted; baseline or privileged where its pods need more",
             )
-
-
-def _read_only(_: Pod, each: Container) -> Iterator[Found]:
-    if each.security.get("readOnlyRootFilesystem") is not True:
-        yield Found(
-            f"{each.path}.securityContext.readOnlyRootFilesystem",
-            f"container {each.name} may write over its own programs",
-            "write readOnlyRootFilesystem: true, and an emptyDir where the program writes",
-        )
 
 
 RULES: Checks = {
     "service-account-token": OfSite(_token, alike=True),
     "default-service-account": _default_account,
     "namespace-level": _namespace,
-    "read-only-root-filesystem": of_containers(_read_only),
+    "read-only-root-filesystem": of_settings(
+        "readOnlyRootFilesystem",
+        lambda value: value is not True,
+        "may write over its own programs",
+    ),
 }

@@ -11,21 +11,11 @@ from types import ModuleType
 import pytest
 
 from bench import promises
-from bench.studies import (
-    cache_load,
-    cache_server,
-    maglev,
-    maglev_models,
-    mutations,
-    remediation,
-    survival,
-)
-from bench.studies.cache_load_client import Load
+from bench.studies import cache_server, mutations, remediation, survival
 from tests.invalid.faults import fault_files
-from tests.kit.envoy import NEEDS_ENVOY
 from tests.kit.repository import ROOT
 
-STUDIES = (cache_load, maglev, mutations, promises, remediation, survival)
+STUDIES = (mutations, promises, remediation, survival)
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +26,6 @@ def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if hasattr(study, "OUT"):
             monkeypatch.setattr(study, "OUT", folder)
         monkeypatch.setattr(study, "PAGE", Path(shutil.copy(page(study), tmp_path)))
-    monkeypatch.setattr(maglev, "PLOT", tmp_path / maglev.PLOT.name)
     return folder
 
 
@@ -99,29 +88,6 @@ def test_cache_server(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
     cache_server.main(["--seconds", "0.1"])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {load.name}" for load in some]
-
-
-@pytest.mark.cache
-def test_cache_load(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not all(map(shutil.which, ("wrk", "nginx"))):
-        pytest.skip("wrk and nginx are not installed: apt-get install wrk nginx-light")
-    monkeypatch.setattr(cache_load, "LOADS", [Load("1 MiB", cache_load.MIB, 2, 2)])
-    assert cache_load.main(["--rounds", "1", "--seconds", "1"]) == 0
-    assert json.loads((out / "cache_load.json").read_text("utf-8"))
-
-
-@pytest.mark.cache
-@NEEDS_ENVOY
-def test_maglev(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (maglev, maglev_models):
-        monkeypatch.setattr(module, "SIZES", maglev_models.SIZES[:1])
-        monkeypatch.setattr(module, "HOSTS", maglev_models.HOSTS[:2])
-    monkeypatch.setattr(maglev, "FLEETS", (3, 4))
-    monkeypatch.setattr(maglev, "enough", lambda _size: 1)
-    maglev.main(["--keys", "20", "--rounds", "1"])
-    rows = json.loads((out / "maglev.json").read_text("utf-8"))["rows"]
-    assert len(rows) == 2 * len(maglev.POLICIES)
-    assert all(row["wrong"] == 0 for row in rows)
 
 
 @pytest.mark.proof

@@ -7,11 +7,9 @@ Sources: prometheus-operator 0.85.0, pkg/prometheus and pkg/alertmanager (anothe
 a new configuration, which is reloaded).
 """
 
-from collections.abc import Iterator
-
 from components.effects.applying import Applier, Kind, effect, former, rules
 from components.effects.rules import Judge, Rule, harmless
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 
 OPERATOR = "prometheus-operator 0.85.0, pkg/prometheus/operator.go, pkg/alertmanager/operator.go"
 FILES = "foresite, components/monitoring"
@@ -32,9 +30,7 @@ _FIELDS = {"ConfigMap": ("data", "binaryData", "immutable")}
 def _label_judge(meaning: str, source: str) -> Judge:
     """A judge for labels of an object: programs of the site's own choose objects by these."""
 
-    def judge(
-        _site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterator[Effect]:
+    def judge(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         why = f"{meaning}: by its labels it is found, or found no more; {_NO_MACHINE}"
         yield effect(change, field, Impact.NONE, why, source)
 
@@ -44,9 +40,7 @@ def _label_judge(meaning: str, source: str) -> Judge:
 def _removal_judge(meaning: str, source: str) -> Judge:
     """A judge for a removed object, or one that makes way for another name."""
 
-    def judge(
-        _site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterator[Effect]:
+    def judge(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         moves = change.after is not None and former(change).key != change.one.key
         ends = (
             "it is found under its new name"

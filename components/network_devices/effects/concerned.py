@@ -2,14 +2,7 @@
 
 from components.effects.applying import effect
 from components.effects.placement import running
-from components.effects.vocabulary import (
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    Side,
-    SiteChange,
-)
+from components.effects.vocabulary import Effect, Field, Impact, ObjectChange, Side, SiteChange
 from components.making.manifest import Json
 from components.source import site_of
 from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
@@ -39,7 +32,7 @@ def staying(site: SiteChange, pool: str) -> tuple[str, ...]:
 def on_hosts(
     site: SiteChange,
     change: ObjectChange,
-    field: FieldChange | None,
+    field: Field,
     impact: Impact,
     words: tuple[str, str],
 ) -> Effect:

@@ -4,13 +4,11 @@ Source: sriov-network-operator 1.6.0, controllers (sriovoperatorconfig_controlle
 drain_controller_helper.go, generic_network_controller.go).
 """
 
-from collections.abc import Iterable
-
 from components.effects.applying import Applier, Kind, not_known, rules
 from components.effects.placement import Fit
 from components.effects.pods import restart
 from components.effects.rules import Rule, harmless
-from components.effects.vocabulary import Effect, FieldChange, ObjectChange, SiteChange
+from components.effects.vocabulary import Effects, Field, ObjectChange, SiteChange
 from components.network_devices.effects.concerned import OPERATOR, sriov_pools, staying
 
 SETTINGS = f"{OPERATOR}, controllers/sriovoperatorconfig_controller.go"
@@ -19,9 +17,7 @@ NETWORKS = f"{OPERATOR}, controllers/generic_network_controller.go"
 ATTACHED = "running pods keep their interfaces"
 
 
-def settings_added(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def settings_added(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The operator starts its daemons on hosts with the label."""
     pools = sriov_pools(site.side)
     hosts = {name: Fit.YES for pool in pools for name in staying(site, pool)}

@@ -6,12 +6,12 @@ healthy device; what pods hold is counted by the resource's name); sriov-network
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from components.effects import kinds
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Judge, Rule, find
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Manifest
 from components.network_devices.effects.concerned import on_hosts
 from components.network_devices.names import SRIOV_PLUGIN
@@ -24,9 +24,7 @@ MEANWHILE = "its devices' pods go on, and none that asks for one starts there me
 def _plugin_rule(rule: Rule) -> Rule:
     """A rule of DaemonSets, for those of device plugins."""
 
-    def judge(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         for each in rule.judge(site, change, field):
             restarts = each.impact is Impact.POD_RESTART
             yield each._replace(why=f"{each.why}; {MEANWHILE}") if restarts else each
@@ -37,9 +35,7 @@ def _plugin_rule(rule: Rule) -> Rule:
 def _renaming(judge_content: Judge) -> Judge:
     """A judge of configurations: a function that changes its name may be given out twice."""
 
-    def judge(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         yield from judge_content(site, change, field)
         first = next((each for each in change.fields if each.path[0] == "data"), None)
         applied = site.before is not None and site.side.fleet.context is not None
@@ -49,9 +45,7 @@ def _renaming(judge_content: Judge) -> Judge:
     return judge
 
 
-def _resource_change(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterator[Effect]:
+def _resource_change(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     before, after = (_names(each) for each in (change.before, change.after))
     moved = [name for name, resource in after.items() if before.get(name, resource) != resource]
     if moved:

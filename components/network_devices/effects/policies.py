@@ -17,8 +17,8 @@ from components.effects.applying import Applier, Kind, effect, not_known, rules
 from components.effects.vocabulary import (
     ABSENT,
     Action,
-    Effect,
-    FieldChange,
+    Effects,
+    Field,
     Impact,
     ObjectChange,
     Side,
@@ -147,14 +147,14 @@ def _let_go(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -
 def _effects(
     site: SiteChange,
     change: ObjectChange,
-    field: FieldChange | None,
+    field: Field,
     verdicts: Iterable[Verdict],
-) -> Iterator[Effect]:
+) -> Effects:
     for each in verdicts:
         yield on_hosts(site, change, field, each.impact, (each.why, each.source))
 
 
-def addition(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def addition(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A new policy."""
     interfaces = change.one.body["spec"]["nicSelector"]["pfNames"]
     refused = _refusal(site, change, interfaces)
@@ -166,7 +166,7 @@ def addition(site: SiteChange, change: ObjectChange, field: FieldChange | None) 
     yield from found or [effect(change, field, Impact.NONE, why, DIVIDING)]
 
 
-def removal(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A removed policy."""
     before, _ = spec(change)
     interfaces = before["nicSelector"]["pfNames"]
@@ -175,9 +175,7 @@ def removal(site: SiteChange, change: ObjectChange, field: FieldChange | None) -
     yield from found or [effect(change, field, Impact.NONE, why, DIVIDING)]
 
 
-def interfaces(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def interfaces(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Other interfaces of a policy, told once where the list shows as several fields."""
     first = next(each for each in change.fields if each.path[:2] == ("spec", "nicSelector"))
     if field != first:
@@ -198,13 +196,13 @@ def interfaces(
     yield from found or [effect(change, field, Impact.NONE, why, DIVIDING)]
 
 
-def number(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def number(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Another number of functions: all of them are destroyed and created again."""
     verdict = _redivision(site, "all functions are destroyed and created again", EVICTED)
     yield from _effects(site, change, field, [verdict])
 
 
-def link(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def link(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Another kind of link."""
     why = (
         "where the NIC's link is of another kind, its firmware is changed: the host is drained "
@@ -213,7 +211,7 @@ def link(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> I
     yield on_hosts(site, change, field, Impact.REBOOT, (why, DIVIDING))
 
 
-def driver(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def driver(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Another driver of the functions; bare devices need an IOMMU that the kernel was booted with.
 
     On Ubuntu the operator cannot set the kernel's arguments, and reboots again and again where the
@@ -232,7 +230,7 @@ def driver(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
     yield on_hosts(site, change, field, Impact.REBOOT, (why, DIVIDING))
 
 
-def rdma(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def rdma(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The RDMA setting of functions: the device plugin looks for others."""
     if field is not None and field.after is True:
         why = f"where a function has no GUID yet, {EVICTED}, {pace(site)}"
@@ -241,7 +239,7 @@ def rdma(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> I
     yield on_hosts(site, change, field, Impact.POD_RESTART, (_RESTARTED, DAEMON))
 
 
-def mtu(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def mtu(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Another MTU: functions take it, the interface itself only a larger one."""
     before, after = spec(change)
     bare = after.get("deviceType") == VirtualFunctionDriver.VFIO_PCI.value
@@ -260,9 +258,7 @@ _RESTARTED = (
 )
 
 
-def namespace_change(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def namespace_change(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A policy in another namespace: which operator finds it is unknown, and so is the fate of the
     functions meanwhile. A policy selects its pool, so no host of another is concerned."""
     why = "what the operator of another namespace does is not known, so all functions may go"

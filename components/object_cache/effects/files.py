@@ -14,7 +14,15 @@ from collections.abc import Callable, Iterable
 
 from components.effects.applying import effect, former
 from components.effects.configuration import CONFIGURATION, REFRESHED, content
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.vocabulary import (
+    Effect,
+    Effects,
+    Field,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    SiteChange,
+)
 from components.object_cache.effects.buckets import meaning as of_bucket
 from components.object_cache.effects.listed import (
     ADDRESSES,
@@ -32,7 +40,7 @@ BUCKET_FILE = "the operator's bucket configuration; cache-server/"
 _SOON = "within about two minutes, one after the other, and no pod restarts"
 
 
-def data(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def data(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Other content of a file; who reads it otherwise than the two programs is not known."""
     judge = _FILES.get(change.one.key[3])
     if field is None or judge is None or former(change).key != change.one.key:
@@ -48,12 +56,12 @@ def _read_at_start(site: SiteChange, change: ObjectChange, field: FieldChange) -
     return [] if any(each.source == REFRESHED for each in found) else found
 
 
-def _with(found: Iterable[Effect], words: str, source: str) -> Iterable[Effect]:
+def _with(found: Iterable[Effect], words: str, source: str) -> Effects:
     for each in found:
         yield each._replace(why=f"{each.why}; {words}", source=f"{each.source}; {source}")
 
 
-def buckets(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+def buckets(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects:
     """The servers' buckets: what is lost is copies, which is a cache's to lose."""
     means = of_bucket(site, field)
     cache = cache_of(site.side)
@@ -66,7 +74,7 @@ def buckets(site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
         yield from _with(content(site, change, field), means, BUCKET_FILE)
 
 
-def endpoints(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+def endpoints(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects:
     """The hosts that Envoys watch: each field of an endpoint that can change has its meaning."""
     last = field.path[-1]
     if "socket_address" in field.path and last == "address":
@@ -107,7 +115,7 @@ _ROUTING = {
 _HASHING = {"hash_policy", "lb_policy", "load_balancing_policy"}
 
 
-def bootstrap(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+def bootstrap(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects:
     """The file that Envoys read when they start; some of it decides where keys are."""
     steps = set(field.path)
     if steps & _HASHING:

@@ -15,7 +15,8 @@ from components.effects.bodies import items, mapping
 from components.effects.rules import Judge
 from components.effects.vocabulary import (
     ABSENT,
-    Effect,
+    Effects,
+    Field,
     FieldChange,
     Impact,
     ObjectChange,
@@ -57,9 +58,7 @@ _MISSES = "objects of a host whose server stops are misses"
 def add_restart_notes(judge: Judge) -> Judge:
     """``judge`` for a DaemonSet, with the effect of its pods' restart on the cache."""
 
-    def judge_restart(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge_restart(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         notes, source = _notes(site, change, field)
         joins = _joins(site, change)
         for each in judge(site, change, field):
@@ -82,9 +81,7 @@ def _joins(site: SiteChange, change: ObjectChange) -> bool:
     return bool(hosts) and {host.name for host in hosts}.isdisjoint(site.before.fleet.names)
 
 
-def _notes(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> tuple[list[str], str]:
+def _notes(site: SiteChange, change: ObjectChange, field: Field) -> tuple[list[str], str]:
     """Further notes for a reviewer, and their source."""
     program = mapping(change.one.body, "metadata", "labels").get(NAME_LABEL)
     if program not in (ENVOY, SERVER):
@@ -99,7 +96,7 @@ def _notes(
     return found, source
 
 
-def _envoy(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[str]:
+def _envoy(site: SiteChange, change: ObjectChange, field: Field) -> Iterable[str]:
     if change.before is None:
         if cache_of(site.before) is None:
             yield "pods reach the cache once some are ready"
@@ -127,7 +124,7 @@ def _drain_seconds(change: ObjectChange) -> str:
     return ""
 
 
-def _server(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[str]:
+def _server(site: SiteChange, change: ObjectChange, field: Field) -> Iterable[str]:
     before, after = cache_of(site.before), cache_of(site.after)
     if change.before is None:
         at = after.data_path if after else "its data path"
@@ -215,7 +212,7 @@ _VARIABLES: dict[str, Callable[[Cache, Cache], Iterable[str]]] = {
 }
 
 
-def _takes_more(field: FieldChange | None) -> bool:
+def _takes_more(field: Field) -> bool:
     """True if pods are to be guaranteed more than before."""
     if field is None or "requests" not in field.path:
         return False

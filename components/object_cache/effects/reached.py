@@ -5,16 +5,14 @@ traffic distribution), kubectl drain and Cluster API (DaemonSets' pods are left 
 2, core/remotes/docker/config (a host that does not answer is passed over after its time-out).
 """
 
-from collections.abc import Iterable
-
 from components.effects.applying import effect, former
 from components.effects.bodies import mapping
 from components.effects.resources import DISRUPTION, PROXY, RESOURCES, TRAFFIC
 from components.effects.rules import Judge, harmless
 from components.effects.vocabulary import (
     Action,
-    Effect,
-    FieldChange,
+    Effects,
+    Field,
     Impact,
     ObjectChange,
     Side,
@@ -45,9 +43,7 @@ ADDRESSES = (
 )
 
 
-def distribution(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def distribution(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The Envoys that a pod's connections go to; two names mean one thing."""
     if field is None or {field.before, field.after} != _SAME_ZONE:
         yield from TRAFFIC(site, change, field)
@@ -56,7 +52,7 @@ def distribution(
     yield effect(change, field, Impact.NONE, why, DISTRIBUTION)
 
 
-def ports(_site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def ports(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A port by its name is each pod's own; one by its number is asked at once, and each pod
     listens there after its restart. Of a name in DNS nobody asks for a port."""
     if _in_dns(change):
@@ -85,9 +81,7 @@ def _in_dns(change: ObjectChange) -> bool:
     return mapping(change.one.body, "spec").get("clusterIP") == "None"
 
 
-def replacement(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def replacement(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A replaced Service, under another name or with another address."""
     old, new = former(change), change.one
     if _in_dns(change):
@@ -112,7 +106,7 @@ def replacement(
     yield effect(change, field, Impact.NONE, why, f"{PROXY}, {LAYERS}")
 
 
-def removal(_site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def removal(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A removed Service, and who still asks for it."""
     if _in_dns(change):
         yield effect(change, field, Impact.NONE, _UNNAMED, RESOLVED)
@@ -146,9 +140,7 @@ def once_given(judge: Judge) -> Judge:
     """``judge`` for a Service: under another name it is made before the old one is deleted, and one
     address is given to one Service at a time."""
 
-    def judge_address(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge_address(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         for each in judge(site, change, field):
             address = _fixed_address(change) if each.action is Action.REPLACED else ""
             if address:
@@ -175,9 +167,7 @@ def _fixed_address(change: ObjectChange) -> str:
 def of_servers(judge: Judge) -> Judge:
     """``judge`` for rights: nobody loses what only the servers had, where they go as well."""
 
-    def judge_server(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge_server(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         leaves = _servers_leave(site)
         for each in judge(site, change, field):
             known = leaves and each.impact is Impact.UNKNOWN

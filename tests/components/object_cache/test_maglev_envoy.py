@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.studies.maglev_models import ring
 from components.object_cache.maglev import Maglev, compare_tables
 from tests.kit.envoy import NEEDS_ENVOY, Envoy, Upstreams, ask, run, validate
 from tests.kit.envoy.cluster import (
     FILE,
     LISTENER,
     PREFIX,
-    RING,
     bootstrap,
     endpoints,
     keys,
@@ -158,20 +156,3 @@ def test_envoy_refuses_the_sizes_that_the_prediction_refuses(tmp_path: Path, siz
     assert validate(bootstrap(maglev(size), tmp_path), tmp_path, files=files) != ""
     with pytest.raises(ValueError, match="prime number up to"):
         Maglev(("node-0",), size)
-
-
-def test_the_ring_of_the_measurements_is_envoys(tmp_path: Path, nodes: Upstreams) -> None:
-    files = {FILE: endpoints({host: nodes.ports[host] for host in FORTY})}
-    with run(bootstrap(RING, tmp_path), tmp_path, files=files) as envoy:
-        before = asked(envoy)
-        left = FORTY[1:]
-        replace(envoy, {host: nodes.ports[host] for host in left})
-        after = asked(envoy)
-    full, fewer = ring(FORTY), ring(left)
-    assert before == [full.host_of(key) for key in KEYS]
-    assert after == [fewer.host_of(key) for key in KEYS]
-    share = sum(one != other for one, other in zip(before, after, strict=True)) / len(KEYS)
-    assert full.moved_share(fewer) == pytest.approx(share, abs=5 * (share / len(KEYS)) ** 0.5)
-    for host, part in full.shares().items():
-        expected = before.count(host) / len(KEYS)
-        assert part == pytest.approx(expected, abs=5 * (part / len(KEYS)) ** 0.5)

@@ -24,10 +24,6 @@ def maglev(size: int) -> dict[str, Any]:
     return {"lb_policy": "MAGLEV", "maglev_lb_config": {"table_size": size}}
 
 
-RING: Mapping[str, Any] = {"lb_policy": "RING_HASH"}
-"""The policy of a cluster: a ring with Envoy's defaults."""
-
-
 def bootstrap(policy: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """A configuration for ``run``: a listener, a route, and a cluster with a policy."""
     source = {"path": str(folder / FILE), "watched_directory": {"path": str(folder / "endpoints")}}
