@@ -71,14 +71,14 @@ def own_hardware(file: SiteFile, catalogue: Mapping[str, HardwareProfile]) -> It
                 "nothing says which disk takes the operating system, so any may be wiped",
                 "write device_name (a link below /dev/disk/by-path), serial_number or wwn",
             )
-        if disk is not None and vars(disk).get("device_name") and has_several_disks(profile):
-            if disk.unstable:
-                yield Finding(
-                    Code.UNSTABLE_DISK,
-                    ("hardware", name, "root_disk", "device_name"),
-                    f"{disk.device_name} is another disk after a reboot where a host has several",
-                    STABLE,
-                )
+        named = disk is not None and vars(disk).get("device_name")
+        if named and disk.unstable and has_several_disks(profile):
+            yield Finding(
+                Code.UNSTABLE_DISK,
+                ("hardware", name, "root_disk", "device_name"),
+                f"{named} is another disk after a reboot where a host has several",
+                STABLE,
+            )
         protocol = vars(vars(profile).get("bmc") or Bmc()).get("protocol")
         secure = vars(profile).get("boot_mode") is BootMode.UEFI_SECURE_BOOT
         if secure and protocol is BmcProtocol.IPMI:
