@@ -151,6 +151,7 @@ POOL_RULES = (
     data_disks.file_systems,
     pools.size,
     pools.control_plane_size,
+    pools.control_plane_racks,
     versions.operating_system,
     rollouts.rollout_settings,
     rollouts.surge,
