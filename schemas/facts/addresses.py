@@ -1,9 +1,11 @@
 """The addresses that no machine may get: what else answers in the zones' networks."""
 
+import re
 from collections.abc import Iterator
-from ipaddress import AddressValueError, IPv4Address
+from ipaddress import IPv4Address
 
 from schemas.facts.site import Site
+from schemas.model.primitives import IPV4_PATTERN
 from schemas.model.site_file import Zone
 
 
@@ -18,20 +20,12 @@ def reserved(site: Site) -> dict[str, str]:
     for zone in getattr(file, "zones", ()):
         found[getattr(zone, "gateway", "")] = f"the gateway of zone {getattr(zone, 'name', '')}"
     found[getattr(getattr(file, "cluster", None), "endpoint", "")] = "the endpoint"
-    return {address: what for address, what in found.items() if _is_address(address)}
-
-
-def _is_address(text: str) -> bool:
-    try:
-        IPv4Address(text)
-    except AddressValueError:
-        return False
-    return True
+    return {address: what for address, what in found.items() if re.match(IPV4_PATTERN, address)}
 
 
 def host_ranges(site: Site, zone: Zone) -> Iterator[tuple[IPv4Address, IPv4Address]]:
     """The first and the last address of each range of a zone that its hosts may have."""
-    first, last = map(IPv4Address, zone.span)
+    first, last = zone.span
     for taken in sorted(map(IPv4Address, reserved(site))):
         if first <= taken <= last:
             if first < taken:

@@ -5,7 +5,7 @@ the metal (disks, accelerators, time to re-image), never what a site does with i
 """
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -94,12 +94,8 @@ class RootDisk(Model):
     @classmethod
     def parse(cls, cell: str) -> "RootDisk":
         """The disk that a cell of the host list says: hints, separated by semicolons."""
-        found: dict[str, Any] = dict(each.split("=", 1) for each in cell.split(";"))
-        if size := found.get("min_size_gigabytes"):
-            found["min_size_gigabytes"] = int(size)
-        if rotational := found.get("rotational"):
-            found["rotational"] = rotational == "true"
-        return cls(**found)
+        hints = dict(each.split("=", 1) for each in cell.split(";"))
+        return cls.model_validate_strings(hints, strict=False)
 
     @property
     def unstable(self) -> bool:

@@ -3,7 +3,7 @@
 Owns the shape and what a single value may be. What must hold between values is in schemas/rules.
 """
 
-from ipaddress import IPv4Network
+from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated
 
 from pydantic import Field
@@ -88,15 +88,6 @@ class Cluster(Model):
     """kubeconfig context of this cluster; set it when the cluster answers."""
 
 
-class AddressRange(Model):
-    """Addresses one after the other."""
-
-    first: Ipv4
-    """The first address."""
-    last: Ipv4
-    """The last address."""
-
-
 class Zone(Model):
     """A network zone: the hosts that share one layer 3 network."""
 
@@ -106,17 +97,16 @@ class Zone(Model):
     """Network that the zone's hosts have their addresses in."""
     gateway: HostAddress
     """Default gateway of the network."""
-    hosts: AddressRange | None = None
-    """Addresses that machines may get; default: the whole network, without the gateway, the
-    endpoint, name servers and time servers."""
+    hosts: Annotated[list[Ipv4], Field(min_length=2, max_length=2)] | None = None
+    """First and last address that machines may get; default: all of the network. The gateway, the
+    endpoint, name servers and time servers are left out of it."""
 
     @property
-    def span(self) -> tuple[str, str]:
-        """The first and the last address that a host may have."""
-        if self.hosts:
-            return self.hosts.first, self.hosts.last
+    def span(self) -> tuple[IPv4Address, IPv4Address]:
+        """The first and the last address that a host may have; none where the first is larger."""
         network = IPv4Network(self.network)
-        return str(network[1]), str(network[-2])
+        own = [IPv4Address(each) for each in self.hosts or ()]
+        return max(network[1], *own[:1], network[1]), min(network[-2], *own[1:], network[-2])
 
 
 class BmcAccess(Model):

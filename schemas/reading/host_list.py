@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from schemas.kubernetes.masking import HIDDEN, shorten
 from schemas.model.codes import Code
-from schemas.model.hardware import DEVICE_NAME, DISK_ID, DISK_WORDS, HCTL
+from schemas.model.hardware import BY_PATH, DISK_ID, DISK_WORDS, HCTL
 from schemas.model.primitives import IPV4_PATTERN
 from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
 from schemas.model.site_file import SiteFile
@@ -102,7 +102,7 @@ COLUMNS = {
     ),
 }
 _HINTS = {
-    "device_name": DEVICE_NAME,
+    "device_name": BY_PATH + DISK_ID,  # a kernel's name would be another disk after a reboot
     "hctl": HCTL,
     "min_size_gigabytes": "[1-9][0-9]{0,6}",
     "rotational": "true|false",

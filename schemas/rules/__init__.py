@@ -44,7 +44,6 @@ from schemas.rules.sites import Footprint, clashes, footprint
 SITE_RULES = (
     identity.contexts,
     identity.object_names,
-    identity.root_disks,
     data_disks.profiles,
     networks.networks,
     networks.pod_network,
@@ -145,7 +144,7 @@ SITE_RULES = (
     secrets.bmc_credentials,
     secrets.literals,
 )
-ZONE_RULES = (networks.zone_size, addresses.gateway, addresses.host_range)
+ZONE_RULES = (networks.zone_size, addresses.gateway)
 POOL_RULES = (
     pools.hardware,
     data_disks.file_systems,

@@ -8,7 +8,6 @@ from socket import inet_aton
 from schemas.facts.addresses import reserved
 from schemas.facts.site import Site
 from schemas.model.codes import Code
-from schemas.model.site_file import Zone
 from schemas.model.vocabulary import Role, VirtualIp
 from schemas.rules.finding import Finding, HostCell
 from schemas.rules.networks import parse_network
@@ -106,13 +105,13 @@ def host_addresses(site: Site) -> Iterator[Finding]:
     """Each host's address is one that its zone has for hosts, and nothing else has it."""
     taken = {address: what for address, what in reserved(site).items() if what != "the endpoint"}
     zones = {zone.name: zone for zone in reversed(site.file.zones)}  # of two the first counts
-    spans = {name: _host_span(zone) for name, zone in zones.items() if hasattr(zone, "network")}
+    spans = {name: zone.span for name, zone in zones.items() if hasattr(zone, "network")}
     for host in site.hosts:
         if not host.ip or host.zone not in spans:
             continue
         low, high = spans[host.zone]
         network = zones[host.zone].network
-        if not low <= inet_aton(host.ip) <= high:
+        if not low.packed <= inet_aton(host.ip) <= high.packed:
             yield Finding(
                 Code.HOST_OUTSIDE,
                 HostCell(host.line, "ip"),
@@ -126,27 +125,6 @@ def host_addresses(site: Site) -> Iterator[Finding]:
                 f"{host.ip} of {host.name} is {taken[host.ip]}",
                 f"write another address of {network}",
             )
-
-
-def _host_span(zone: Zone) -> tuple[bytes, bytes]:
-    """The first and the last address that hosts of a zone may have, as ``_span`` counts."""
-    first, last = zone.span
-    return inet_aton(first), inet_aton(last)
-
-
-def host_range(at: InZone) -> Iterator[Finding]:
-    """The addresses that a zone has for hosts are some of its network."""
-    zone = at.zone
-    low, high = _host_span(zone)
-    if zone.hosts and not (
-        low <= high and all(_is_inside(each, zone.network) for each in zone.span)
-    ):
-        yield Finding(
-            Code.HOST_OUTSIDE,
-            at.path("hosts"),
-            f"{zone.hosts.first} to {zone.hosts.last} are no host addresses of {zone.network}",
-            f"write first and last of {zone.network}, or leave hosts out",
-        )
 
 
 def bmc_addresses(site: Site) -> Iterator[Finding]:

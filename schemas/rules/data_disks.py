@@ -25,9 +25,6 @@ def profiles(site: Site) -> Iterator[Finding]:
             if device == profile.root_disk.device_name:
                 message = f"{device} is the disk of the operating system, which would be wiped"
                 yield Finding(Code.INVALID_VALUE, at, message, "write another disk")
-            elif device in disks.devices[:index]:
-                message = f"{device} is there twice"
-                yield Finding(Code.DUPLICATE_NAME, at, message, "remove one of the two")
 
 
 def file_systems(at: InPool) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import Role
 from schemas.reading.suggested_value import fits, tidy
 from schemas.reading.wording import pattern_of
-from schemas.rules.finding import Finding, HostCell
+from schemas.rules.finding import Finding
 from schemas.rules.namespaces import TAKEN
 
 STABLE = (
@@ -93,20 +93,6 @@ def own_hardware(file: SiteFile, catalogue: Mapping[str, HardwareProfile]) -> It
 def has_several_disks(profile: HardwareProfile) -> bool:
     """True if a host has disks besides that of its operating system."""
     return any(vars(profile).get(name) for name in ("data_nvme_gb", "data_disks"))
-
-
-def root_disks(site: Site) -> Iterator[Finding]:
-    """A host's own root disk has a stable name where its pool's hosts have several."""
-    profiles = {pool.name: site.hardware.get(pool.hardware) for pool in site.file.pools}
-    for host in site.hosts if any(site.cells("root_disk")) else ():
-        profile = profiles.get(host.pool) if host.root_disk else None
-        if profile and has_several_disks(profile) and RootDisk.parse(host.root_disk).unstable:
-            yield Finding(
-                Code.UNSTABLE_DISK,
-                HostCell(host.line, "root_disk"),
-                f"{host.root_disk} of {host.name} is another disk after a reboot",
-                STABLE,
-            )
 
 
 def object_names(site: Site) -> Iterator[Finding]:

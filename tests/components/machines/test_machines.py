@@ -19,7 +19,6 @@ from components.site import COMPONENTS
 from schemas.facts.site import Site
 from schemas.kubernetes.objects.check import check_object
 from schemas.model.hardware import BmcProtocol, RootDisk
-from schemas.model.site_file import AddressRange
 from tests.golden import (
     MANAGED,
     every_site,
@@ -402,7 +401,7 @@ def test_no_machine_can_get_the_address_of_something_else(site: Site) -> None:
     others |= {address for boot in boots for address in (*boot.dns, *boot.ntp)}
     first, *rest = site.file.zones
     hosts = sorted(IPv4Address(host.ip) for host in site.hosts if host.zone == first.name)
-    span = AddressRange(first=str(hosts[0]), last=str(hosts[-1]))
+    span = [str(hosts[0]), str(hosts[-1])]
     narrow = with_file(site, zones=[first.model_copy(update={"hosts": span}), *rest])
     for each in (site, narrow):
         given = {
