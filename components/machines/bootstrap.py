@@ -12,8 +12,9 @@ from components.making.manifest import Json
 from schemas.facts.feature_gates import kubelet_gates
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import copied_to_nodes, kubelet_argument
+from schemas.model.first_boot import FirstBoot, Proxy
 from schemas.model.release import OsFamily
-from schemas.model.site_file import FirstBoot, Pool, Proxy
+from schemas.model.site_file import Pool
 
 PATCHES = "/etc/kubernetes/patches"
 DROP_IN = "/etc/systemd/system/containerd.service.d"

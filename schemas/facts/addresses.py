@@ -11,9 +11,9 @@ from schemas.model.site_file import Zone
 
 def reserved(site: Site) -> dict[str, str]:
     """The reserved addresses, and what has each. What is not known of a site is left out."""
-    file, found = site.file, {}
-    pools = getattr(file, "pools", ())
-    for boot in (file, *pools):
+    file = site.file
+    found: dict[str, str] = {}
+    for boot in (file, *getattr(file, "pools", ())):
         settings = getattr(boot, "first_boot", None)
         names = {"dns": "a name server", "ntp": "a time server"}
         found |= {each: names[key] for key in names for each in getattr(settings, key, ())}

@@ -100,7 +100,8 @@ class RootDisk(Model):
     @property
     def unstable(self) -> bool:
         """True if it is named by the order in which the kernel found the disks."""
-        return bool(self.device_name) and not str(self.device_name).startswith(BY_PATH)
+        name = vars(self).get("device_name")  # of data with holes there may be none
+        return name is not None and not name.startswith(BY_PATH)
 
 
 class DataDisks(Model):

@@ -165,8 +165,8 @@ class _Rows:
             match = fitting.fullmatch(line)
             cells = match.groups() if match else self._cells(line, number)
             if cells:
-                rest = [cells[index] for index in self._optional]
-                hosts.append(Host(*self._ordered(cells), number, *rest))
+                rest = [cells[index] for index in self._optional] or [""]
+                hosts.append(Host._make((*self._ordered(cells), number, *rest)))
         return HostList(hosts, first_problems(self._problems, self._unshown), self._complete)
 
     def _is_full(self) -> bool:

@@ -14,12 +14,6 @@ from schemas.reading.wording import pattern_of
 from schemas.rules.finding import Finding
 from schemas.rules.namespaces import TAKEN
 
-STABLE = (
-    "name its link below /dev/disk/by-path, its serial_number or its wwn, which `kubectl get "
-    "hardwaredata HOST -o yaml` shows; for one host alone in column root_disk of the host list"
-)
-"""The way to name a disk."""
-
 
 def site_name(file: SiteFile, name: str) -> Iterator[Finding]:
     """A site is called as its file is, by a name that a namespace can have."""
@@ -63,21 +57,21 @@ def own_hardware(file: SiteFile, catalogue: Mapping[str, HardwareProfile]) -> It
                 key=True,
             )
         disk = vars(profile).get("root_disk")
-        whole = disk is not None and vars(disk).keys() >= RootDisk.model_fields.keys()
-        if disk is not None and whole and set(vars(disk).values()) == {None}:
+        if disk is not None and [*vars(disk).values()] == [None] * len(RootDisk.model_fields):
             yield Finding(
                 Code.MISSING_FIELD,
                 ("hardware", name, "root_disk"),
                 "nothing says which disk takes the operating system, so any may be wiped",
                 "write device_name (a link below /dev/disk/by-path), serial_number or wwn",
             )
-        named = disk is not None and vars(disk).get("device_name")
-        if named and disk.unstable and has_several_disks(profile):
+        several = any(vars(profile).get(each) for each in ("data_nvme_gb", "data_disks"))
+        if disk is not None and disk.unstable and several:
             yield Finding(
                 Code.UNSTABLE_DISK,
                 ("hardware", name, "root_disk", "device_name"),
-                f"{named} is another disk after a reboot where a host has several",
-                STABLE,
+                f"{disk.device_name} is another disk after a reboot where a host has several",
+                "name its link below /dev/disk/by-path, its serial_number or its wwn, which "
+                "`kubectl get hardwaredata HOST -o yaml` shows",
             )
         protocol = vars(vars(profile).get("bmc") or Bmc()).get("protocol")
         secure = vars(profile).get("boot_mode") is BootMode.UEFI_SECURE_BOOT
@@ -88,11 +82,6 @@ def own_hardware(file: SiteFile, catalogue: Mapping[str, HardwareProfile]) -> It
                 "secure boot cannot be set by ipmi; the Bare Metal Operator refuses it",
                 "write boot_mode: UEFI, or another bmc.protocol",
             )
-
-
-def has_several_disks(profile: HardwareProfile) -> bool:
-    """True if a host has disks besides that of its operating system."""
-    return any(vars(profile).get(name) for name in ("data_nvme_gb", "data_disks"))
 
 
 def object_names(site: Site) -> Iterator[Finding]:

@@ -123,7 +123,8 @@ def control_plane_racks(at: InPool) -> Iterator[Finding]:
     hosts = at.site.hosts_of(at.pool)
     racks, zones = {host.rack for host in hosts}, {host.zone for host in hosts}
     others = {host.rack for host in at.site.hosts if host.zone in zones} - racks - {""}
-    if at.pool.role is Role.CONTROL_PLANE and len(hosts) > 1 and len(racks) == 1 and others:
+    several = at.pool.role is Role.CONTROL_PLANE and at.site.replicas(at.pool) > 1
+    if several and len(racks) == 1 and others:
         yield Finding(
             Code.CONTROL_PLANE_RACK,
             HostCell(hosts[1].line, "rack"),

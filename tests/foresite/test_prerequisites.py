@@ -1,4 +1,4 @@
-"""``foresite prerequisites``: nothing that a site uses of others is left out, and ``up`` asks for it."""
+"""``foresite prerequisites``: nothing that a site uses of others is left out."""
 
 import json
 from typing import Any, cast

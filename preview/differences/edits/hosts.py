@@ -21,11 +21,7 @@ def host_edits(before: Input, after: Input) -> Iterator[Edit]:
     new = {host.name: host for host in after.site.hosts}
     for name in dict.fromkeys((*new, *old)):
         mine, theirs = old.get(name), new.get(name)
-        if (
-            mine is not None
-            and theirs is not None
-            and mine._replace(line=0) == theirs._replace(line=0)
-        ):
+        if mine and theirs and mine._replace(line=theirs.line) == theirs:
             continue
 
         def apply(

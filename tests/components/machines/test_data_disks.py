@@ -17,8 +17,8 @@ from components.machines.bootstrap import kubeadm_config
 from components.machines.data_disks import PROGRAM, data_disks_script
 from components.making.dump import dump
 from schemas.facts.site import Site
+from schemas.model.first_boot import DataFileSystem
 from schemas.model.hardware import DataDisks
-from schemas.model.site_file import DataFileSystem
 from schemas.model.vocabulary import DataFormat
 from tests.golden import every_site, pools, with_file
 
@@ -137,7 +137,7 @@ def installed(site: Site, root: Path, cloud_init: Path) -> list[str]:
         [sys.executable, "-c", MODULES, root], input=text, text=True, env=environment, check=True
     )
     assert site.file.first_boot.data_disks
-    boot = [
+    boot: list[str | Path] = [
         "unshare",
         "--mount",
         "sh",

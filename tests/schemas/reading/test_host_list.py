@@ -57,6 +57,7 @@ hosts = st.builds(
     ip=addresses,
     serial=words("-_.AZ", 20),
     line=st.just(0),
+    root_disk=st.just(""),
 )
 
 

@@ -36,6 +36,7 @@ from schemas.rules import (
     addresses,
     attempt,
     clashes,
+    data_disks,
     files,
     footprint,
     hosts,
@@ -69,6 +70,7 @@ _modest = settings(max_examples=150, database=None)
 MODULES = (
     accelerators,
     addresses,
+    data_disks,
     object_cache,
     object_cache_endpoints,
     object_cache_server,
@@ -432,7 +434,7 @@ def test_a_hundred_sites_apart_have_no_clash() -> None:
             f"s{n}",
             f"s{n}.csv",
             {"zones": [{"network": f"10.{n}.{zone * 4}.0/22"} for zone in range(60)]},
-            [Host._make((*(f"{n}-{h}-{c}" for c in range(8)), h)) for h in range(400)],
+            [Host._make((*(f"{n}-{h}-{c}" for c in range(8)), h, "")) for h in range(400)],
         )
         for n in range(100)
     ]
