@@ -42,7 +42,7 @@ case $filesystem in
   ext4) mkfs.ext4 -F -q "$target" ;;
 esac
 udevadm settle
-uuid=$(blkid -s UUID -o value "$target")
+uuid=$(blkid -p -s UUID -o value "$target")
 mkdir -p "$mount"
 echo "UUID=$uuid $mount $filesystem noatime,nofail,x-systemd.before=kubelet.service 0 2" >>/etc/fstab
 mount "$mount"

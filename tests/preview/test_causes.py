@@ -105,7 +105,7 @@ def test_a_profile_of_the_catalogue(repository: Repository) -> None:
     for reason in site.reasons:
         (cause,) = reason.causes
         assert cause.path == "hardware.v100-sxm2-32gb-x8.root_disk.device_name"
-        assert (cause.file, cause.line) == (HARDWARE, line_of(repository, HARDWARE, "/dev/sdb"))
+        assert (cause.file, cause.line) == (HARDWARE, line_of(repository, HARDWARE, "ata-2"))
 
 
 def test_a_value_of_the_release(repository: Repository) -> None:

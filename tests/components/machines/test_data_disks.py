@@ -180,4 +180,4 @@ def test_a_disk_that_is_not_there_or_not_for_data_leaves_the_cache_waiting(
     assert not (Path(mount) / "cache").exists()
     # Nothing was wiped or made either: what was wrong is seen before.
     assert (tmp_path / "host/fstab").read_text() == ""
-    assert subprocess.run(["blkid", disks[0]], check=False).returncode == 2
+    assert subprocess.run(["blkid", "-p", disks[0]], check=False).returncode == 2
