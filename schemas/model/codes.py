@@ -91,6 +91,7 @@ class Code(StrEnum):
         "two objects with one name overwrite each other again and again",
     )
     RESERVED_NAME = "reserved-name", "the name is reserved for something else"
+    IDENTITY_UNKNOWN = "identity-unknown", "nobody could log in under the name and use its rights"
     CONTEXT_CLASH = "context-clash", "objects meant for one cluster would be applied to another"
     TEMPLATE_MARK = (
         "template-mark",
