@@ -42,6 +42,7 @@ _FIRST_BOOT = {
         "first_boot:\n",
         "first_boot:\n  ca_certificates: [certificates/example-ca.pem]\n",
     ),
+    "data disks": ("first_boot:\n", "first_boot:\n  data_disks: {mount: /srv/nvme}\n"),
     "a registry mirror": ("sources:\n", "sources:\n  registry_mirror: https://r.example\n"),
     "the region": ("region: jp-east", "region: jp-west"),
 }
