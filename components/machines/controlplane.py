@@ -2,12 +2,7 @@
 
 from components.machines.apiserver import api_server_files
 from components.machines.arguments import SCHEDULER_CONFIG, cluster_configuration, scheduler_file
-from components.machines.bootstrap import (
-    kubeadm_config,
-    machine_labels,
-    private_file,
-    registration,
-)
+from components.machines.bootstrap import kubeadm_config, machine_labels, private_file, registration
 from components.machines.names import CONTROL_PLANE_API, INFRASTRUCTURE_API, group, metadata
 from components.machines.templates import data_template, machine_template
 from components.machines.workers import deletion

@@ -6,7 +6,7 @@ What it says, and why, is in bootstrap.yaml; here are the values that others go 
 from pathlib import Path
 
 from components.making.dump import dump_json
-from components.making.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, config_map
 from components.making.template import documents, fill
 from components.object_cache import endpoints
 from components.object_cache.names import BOOTSTRAP, ENVOY, OBJECTS_PATH, headless, of_program
@@ -41,13 +41,8 @@ before more than its buffer has come; a longer body that fails later is not sent
 
 def bootstrap_config(site: Site, cache: Cache) -> Manifest:
     """The ConfigMap with the bootstrap."""
-    body = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": of_program(site, cache, BOOTSTRAP, ENVOY),
-        "data": {FILE: bootstrap_text(cache)},
-    }
-    return Manifest(f"ConfigMap/{BOOTSTRAP}", body, target=Target.SITE)
+    data = {FILE: bootstrap_text(cache)}
+    return config_map(BOOTSTRAP, of_program(site, cache, BOOTSTRAP, ENVOY), data)
 
 
 def bootstrap_text(cache: Cache) -> str:

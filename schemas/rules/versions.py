@@ -59,20 +59,15 @@ def _supported_minor(
     # A release of another Cluster API is a fault of the release, which ``release_findings`` names.
     low, high = SUPPORTED_MINORS.get(minor(core), (0, minor(version)))
     if not low <= minor(version) <= high:
-        yield Finding(
-            Code.VERSION_UNSUPPORTED,
-            place,
+        message = (
             f"Cluster API {core} of release {site.release.release} runs Kubernetes v1.{low} to "
-            f"v1.{high}, not {version}",
-            f"write {_advice(version, known)}",
+            f"v1.{high}, not {version}"
         )
+        yield Finding(Code.VERSION_UNSUPPORTED, place, message, f"write {_advice(version, known)}")
     elif version not in known:
-        yield Finding(
-            Code.VERSION_UNSUPPORTED,
-            place,
-            f"release {site.release.release} was not made for Kubernetes {version}",
-            f"write {_advice(version, known)}, or add the version and its images to the release",
-        )
+        message = f"release {site.release.release} was not made for Kubernetes {version}"
+        fix = f"write {_advice(version, known)}, or add the version and its images to the release"
+        yield Finding(Code.VERSION_UNSUPPORTED, place, message, fix)
 
 
 def _advice(version: str, known: list[str]) -> str:
@@ -83,12 +78,9 @@ def _skew(control_plane: str, workers: str) -> Iterator[Finding]:
     place = ("cluster", "workers")
     behind = minor(control_plane) - minor(workers)
     if [int(n) for n in workers[1:].split(".")] > [int(n) for n in control_plane[1:].split(".")]:
-        yield Finding(
-            Code.VERSION_SKEW,
-            place,
-            f"workers {workers} are ahead of the control plane {control_plane}",
-            f"write {control_plane}, or upgrade the control plane (cluster.kubernetes) first",
-        )
+        message = f"workers {workers} are ahead of the control plane {control_plane}"
+        fix = f"write {control_plane}, or upgrade the control plane (cluster.kubernetes) first"
+        yield Finding(Code.VERSION_SKEW, place, message, fix)
     elif behind > MAX_WORKER_SKEW:
         yield Finding(
             Code.VERSION_SKEW,
