@@ -37,7 +37,7 @@ def test_each_file_is_mounted_and_named_by_an_argument() -> None:
 @pytest.mark.controlplane
 @pytest.mark.parametrize(("field", "program"), [("api_server", "kube-apiserver"), ("etcd", "etcd")])
 def test_the_table_of_arguments_is_that_of_the_programs(field: str, program: str) -> None:
-    command = [locate(["controlplane"])[program].path, "--help"]
+    command = [str(locate(["controlplane"])[program].path), "--help"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     said = re.findall(r"^ +(?:-[a-z], )?--([a-z0-9-]+)", done.stdout + done.stderr, re.MULTILINE)
     table = tomllib.loads((ROOT / "schemas" / "kubernetes" / "arguments.toml").read_text())[field]
