@@ -10,7 +10,6 @@ from components.making.daemons import Daemon, on_pool
 from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest
 from components.making.pod_security import SECURITY, pod_security
 from components.object_cache import bootstrap
-from components.object_cache.cluster import ENDPOINTS_FOLDER
 from components.object_cache.containers import probes, resources, scrape_annotations
 from components.object_cache.limits import TOKEN_FOLDER, limits
 from components.object_cache.names import (
@@ -43,7 +42,7 @@ def envoys(site: Site, cache: Cache) -> list[Manifest]:
 
 
 def _daemon(site: Site, cache: Cache) -> Daemon:
-    text = bootstrap.bootstrap_text(cache)
+    text, added = bootstrap.bootstrap_text(cache), limits(cache)
     folders = {"bootstrap": BOOTSTRAP}
     if cache.discovery is CacheDiscovery.HOSTS:
         folders["endpoints"] = ENDPOINTS
@@ -51,12 +50,10 @@ def _daemon(site: Site, cache: Cache) -> Daemon:
         name=ENVOY,
         namespace=cache.namespace,
         component=COMPONENT,
-        containers=[
-            _container(site, cache, [*folders, *(each["name"] for each in limits(cache).volumes)])
-        ],
+        containers=[_container(site, cache, [*folders, *(each["name"] for each in added.volumes)])],
         volumes=[
             *({"name": each, "configMap": {"name": name}} for each, name in folders.items()),
-            *limits(cache).volumes,
+            *added.volumes,
         ],
         pod={
             "terminationGracePeriodSeconds": STOP_SECONDS,
@@ -72,7 +69,11 @@ def _daemon(site: Site, cache: Cache) -> Daemon:
 
 
 def _container(site: Site, cache: Cache, folders: list[str]) -> Json:
-    paths = {"bootstrap": BOOTSTRAP_FOLDER, "endpoints": ENDPOINTS_FOLDER, "token": TOKEN_FOLDER}
+    paths = {
+        "bootstrap": BOOTSTRAP_FOLDER,
+        "endpoints": bootstrap.ENDPOINTS_FOLDER,
+        "token": TOKEN_FOLDER,
+    }
     return {
         "name": ENVOY,
         "image": cache.envoy.image or site.release.images[ENVOY],

@@ -58,6 +58,11 @@ class Code(StrEnum):
     INVALID_VALUE = "invalid-value", "the API server or a host would refuse it later"
     OUT_OF_BOUNDS = "out-of-bounds", "outside these bounds the setting harms the site"
     TODO_LEFT = "todo-left", "only a person knows the value"
+    PLACEHOLDER = (
+        "placeholder",
+        "nothing answers at a host of .example, so nothing is fetched",
+        True,
+    )
     SECRET_IN_FILE = "secret-in-file", "everyone who ever clones the repository knows what is in it"
 
     # --- names that lead nowhere --------------------------------------------------------------
@@ -73,6 +78,7 @@ class Code(StrEnum):
         "unknown-hardware",
         "the profile defines the host's disks, accelerators and install time",
     )
+    UNSTABLE_DISK = "unstable-disk", "an install could wipe the disk that holds the data"
     UNKNOWN_OS = "unknown-os", "there is no image that the hosts could boot"
     OS_IMAGE_MISSING = (
         "os-image-missing",
@@ -85,6 +91,7 @@ class Code(StrEnum):
         "two objects with one name overwrite each other again and again",
     )
     RESERVED_NAME = "reserved-name", "the name is reserved for something else"
+    IDENTITY_UNKNOWN = "identity-unknown", "nobody could log in under the name and use its rights"
     CONTEXT_CLASH = "context-clash", "objects meant for one cluster would be applied to another"
     TEMPLATE_MARK = (
         "template-mark",
@@ -129,6 +136,11 @@ class Code(StrEnum):
     # --- rollouts and health checks -----------------------------------------------------------
     CONTROL_PLANE_MISSING = "control-plane-missing", "a cluster needs one pool of control planes"
     CONTROL_PLANE_EVEN = "control-plane-even", "an even number of etcd members loses quorum sooner"
+    CONTROL_PLANE_RACK = (
+        "control-plane-rack",
+        "the cluster ends with the rack's power or its switch",
+        True,
+    )
     ROLLOUT_STUCK = "rollout-stuck", "the rollout would wait forever, and replace no machine"
     ROLLOUT_ALL_AT_ONCE = (
         "rollout-all-at-once",

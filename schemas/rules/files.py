@@ -9,7 +9,8 @@ from schemas.facts.site import Site
 from schemas.kubernetes.manifests import ManifestError, read_documents, read_objects
 from schemas.kubernetes.secret_scan import kind_of
 from schemas.model.codes import Code
-from schemas.model.site_file import FirstBoot, SiteFile
+from schemas.model.first_boot import FirstBoot
+from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import PodNetworkInstall
 from schemas.rules.finding import Finding, Path, TextPlace, attempt
 
@@ -28,12 +29,22 @@ def site_file_references(file: SiteFile) -> Iterator[tuple[str, Path]]:
     """Each file below sites/ that a site names, with the place that names it."""
     yield from attempt(_pod_network_file(file), holes=True)
     yield from _certificate_files(file)
+    yield from attempt(configuration_files(file), holes=True)
     yield from attempt(_policy_files(file), holes=True)
 
 
 def _policy_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
     for number, path in enumerate(file.policies.python):
         yield path, ("policies", "python", number)
+
+
+def configuration_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
+    """Each file with a configuration of the API server, with its place."""
+    cluster = file.cluster
+    if cluster.audit and cluster.audit.policy:
+        yield cluster.audit.policy, ("cluster", "audit", "policy")
+    if cluster.admission:
+        yield cluster.admission, ("cluster", "admission")
 
 
 def _pod_network_file(file: SiteFile) -> Iterator[tuple[str, Path]]:
@@ -49,6 +60,9 @@ def _certificate_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
     for place, boot in boots:
         for number, path in enumerate(getattr(boot, "ca_certificates", ())):
             yield path, (*place, "ca_certificates", number)
+    for number, issuer in enumerate(getattr(getattr(file, "cluster", None), "authentication", ())):
+        if path := getattr(issuer, "ca_certificate", None):
+            yield path, ("cluster", "authentication", number, "ca_certificate")
 
 
 def certificates(site: Site) -> Iterator[Finding]:

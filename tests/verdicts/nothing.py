@@ -164,7 +164,8 @@ ROWS = (
             "tsukuba-1",
             "pools:\n" + _CONTROL,
             "hardware:\n  own-1u:\n    description: Ours\n    cpu_cores: 64\n    memory_gib: 512\n"
-            "    root_disk: {device_name: /dev/nvme0n1, rotational: false}\n"
+            "    root_disk: {device_name: /dev/disk/by-path/pci-0000:01:00.0-nvme-1, "
+            "rotational: false}\n"
             "pools:\n" + _CONTROL.replace("cpu-1u", "own-1u"),
         ),
         SAME,
@@ -181,9 +182,9 @@ ROWS = (
     ),
     _row(
         "a release of another name and the same content",
-        site("lab-1", '"2026.11"', '"2026.12"'),
+        site("lab-1", '"2026.11"', '"2027.01"'),
         NO_OBJECT,
-        (copied(RELEASE, RELEASE.replace("11", "12"), ("2026.11", "2026.12")),),
+        (copied(RELEASE, RELEASE.replace("2026.11", "2027.01"), ("2026.11", "2027.01")),),
     ),
     _row(
         "a text that no site names",

@@ -133,6 +133,9 @@ def on_a_scheduler_of_its_own(of: Site) -> Site:
     return replace(of, file=of.file.model_copy(update={"scheduling": scheduling}))
 
 
+V100_OTHERWISE = {"driver": "gpu.nvidia.com", "expressions": ["true"]}
+
+
 @pytest.mark.parametrize(
     "edit",
     [
@@ -140,7 +143,7 @@ def on_a_scheduler_of_its_own(of: Site) -> Site:
         lambda of: with_model(of, "v100-sxm2-32gb", memory_gib=31),
         # Nobody installs drivers here.
         lambda of: with_model(of, "v100-sxm2-32gb", driver="570.10"),
-        lambda of: with_model(of, "v100-sxm2-32gb", dra={"driver": "other.example"}),
+        lambda of: with_model(of, "v100-sxm2-32gb", dra=V100_OTHERWISE),
     ],
 )
 def test_what_no_object_says_changes_nothing(edit: Callable[[Site], Site]) -> None:
@@ -221,6 +224,13 @@ def test_cards_have_one_name_where_the_plugin_runs_on_one_side_only(
 def test_an_exporter_that_restarts_takes_no_card_from_anyone() -> None:
     after = with_model(site(), "mncore2", plugin=RENAMED, exporter={"port": 9600})
     assert outcome(site(), after)["mncore"] is Impact.POD_RESTART
+
+
+def test_another_way_of_handing_devices_out_concerns_the_pods_that_come_later() -> None:
+    before = with_model(site(), "v100-sxm2-32gb", plugin={"env": {}})
+    (told,) = (each for each in effects(before, site()) if each.impact is Impact.POD_RESTART)
+    assert told.name[1] == "DaemonSet/device-plugin/v100"
+    assert "by volume-mounts: pods that start later get theirs only where" in told.why
 
 
 def test_a_plugin_is_replaced_a_tenth_at_a_time() -> None:

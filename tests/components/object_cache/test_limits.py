@@ -66,7 +66,8 @@ def limited(
     volume = Mount(folder / "token")
     volume.write({"token": token, "ca.crt": authority})
     files = {
-        f"bootstrap/{name}": text.replace(FOLDER, str(folder)) for name, text in limits(cache).files
+        f"bootstrap/{name}": text.replace(FOLDER, str(folder))
+        for name, text in limits(cache).files.items()
     }
     with Upstreams(["node"]) as nodes:
         endpoints = on_loopback(endpoint_text(MADE, cache), nodes.ports)

@@ -7,7 +7,7 @@ import pytest
 from tests.kit.remediation_devices import LOST_LINE, Host, Said, found_shells
 
 V100 = ("10de", "0302", "1db5")
-XIDS = "62,79,95,119,120"
+XIDS = "62,79,95,119,120,154"
 Shell = list[str]
 
 
@@ -199,6 +199,19 @@ def test_other_lines_are_no_such_error(shell: Shell, host: Host, line: str) -> N
     assert errors(shell, host).code == 0
 
 
+@pytest.mark.parametrize(
+    ("action", "code"),
+    [("0x1 (GPU Reset Required)", 1), ("0x2 (OS Reboot)", 1), ("0x4 (Drain and Reset)", 1),
+     ("0x0 (None)", 0), ("0x3 (Drain P2P)", 0)],
+)  # fmt: skip
+def test_154_counts_where_it_asks_for_a_reset_or_a_reboot(
+    shell: Shell, host: Host, action: str, code: int
+) -> None:
+    told = f"154, GPU recovery action changed from 0x0 (None) to {action}"
+    host.says(f"NVRM: Xid (PCI:0000:3b:00): {told}")
+    assert errors(shell, host).code == code
+
+
 def test_an_error_of_a_part_of_a_card_counts(shell: Shell, host: Host) -> None:
     """The form of MIG: kernel_rc.c of NVIDIA's open kernel modules 595.91."""
     host.says("NVRM: Xid (PCI:0000:3b:00 GPU-I:05): 95, pid=1, Uncontained")
@@ -215,3 +228,29 @@ def test_without_a_log_nothing_is_known_but_what_was_seen(shell: Shell, host: Ho
     assert errors(shell, host).code == 1
     host.command("dmesg", unreadable)
     assert errors(shell, host).code == 1
+
+
+# --- device-choice --------------------------------------------------------------------------------
+
+_IGNORED = "accept-nvidia-visible-devices-envvar-when-unprivileged = false\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (_IGNORED, 0),
+        (f"  {_IGNORED.strip()} # as NVIDIA advises\n[nvidia-container-cli]\n", 0),
+        (_IGNORED.replace("false", "true"), 1),
+        (f"# {_IGNORED}", 1),
+        # In a table it is another setting.
+        (f"[nvidia-container-cli]\n{_IGNORED}", 1),
+        ("", 1),
+    ],
+)
+def test_a_runtime_that_obeys_images_is_seen(
+    shell: Shell, host: Host, text: str, code: int, tmp_path: Path
+) -> None:
+    config = tmp_path / "config.toml"
+    assert host.run(shell, "device-choice.sh", 2, config).code == 2
+    config.write_text(text)
+    assert host.run(shell, "device-choice.sh", 2, config).code == code
