@@ -2,6 +2,7 @@
 
 from components.making.manifest import Manifest, annotate
 from components.teams import kueue, volcano
+from components.teams.disruptions import recorder
 from components.teams.limits import quotas, throttles
 from components.teams.namespaces import limit_ranges, namespaces
 from components.teams.policies import policies
@@ -22,5 +23,6 @@ def objects(site: Site) -> list[Manifest]:
             *throttles(site),
             *kueue.queues(site),
             *volcano.queues(site),
+            *recorder(site),
         ]
     )

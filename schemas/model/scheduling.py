@@ -168,3 +168,6 @@ class Scheduling(Model):
     is intended."""
     ephemeral_storage: EphemeralStorage = EphemeralStorage()
     """Space on disk for containers of the teams."""
+    disruption_recorder: ImageReference | None = None
+    """Image with Python 3.11 or newer, in which a program records on Jobs why their pods were
+    preempted, drained or evicted; without it Kubernetes forgets that with the pod."""
