@@ -1,9 +1,6 @@
 """What disrupted a pod is told on its Job, with the rights that the site's objects give."""
 
 import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,9 +11,9 @@ import pytest
 
 from components.making.manifest import Json
 from components.teams import recorder
-from components.teams.disruptions import NAME
 from components.teams.disruptions import recorder as objects
 from controlplane import Client, ControlPlane
+from tests.kit.disruption_recorder import recording
 from tests.kit.repository import all_sites
 
 SITE = all_sites()["tokyo-1"]
@@ -90,25 +87,9 @@ def test_a_site_that_names_no_image_has_no_recorder() -> None:
 
 @pytest.fixture
 def client(api: ControlPlane, tmp_path: Path) -> Iterator[Client]:
-    """A client, while the program runs with the account that the objects make."""
-    made = [each.body for each in objects(SITE)]
-    with api.client() as client:
-        for body in made:
-            client.apply(body)
-        path = f"/api/v1/namespaces/{NAME}/serviceaccounts/{NAME}/token"
-        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-        answer = client.request("POST", path, request)
-        (tmp_path / "token").write_text(answer["status"]["token"])
-        access = api._access()
-        (tmp_path / "ca.crt").write_text(access.authority)
-        (program,) = (each["data"]["recorder.py"] for each in made if each["kind"] == "ConfigMap")
-        environment = {**os.environ, "SERVER": access.server, "ACCOUNT": str(tmp_path)}
-        command = [sys.executable, "-u", "-c", program]
-        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as started:
-            assert started.stdout
-            assert b"watches" in started.stdout.readline()
-            yield client
-            started.kill()
+    """A client, while the program runs."""
+    with api.client() as client, recording(SITE, client, api._access(), tmp_path):
+        yield client
 
 
 def job(client: Client, name: str, owner: Json | None = None) -> Json:
