@@ -23,50 +23,8 @@ _RESERVED = 16
 """Addresses at the start of a zone's network that no host takes: gateway, endpoint, servers."""
 _RACK = 20
 _MACHINES = IPv4Network("10.0.0.0/10")
-_SITE = """\
-site: {name}
-region: jp-east
-release: "2026.11"
-management: mgmt-{name}
-
-cluster:
-  kubernetes: v1.34.3
-  endpoint: {endpoint}
-  pods: 10.64.0.0/12
-  services: 10.96.0.0/16
-  pod_network: {{manifests: pod-network/flannel.yaml}}
-
-zones:
-{zones}
-
-bmc: {{network: {bmcs}}}
-
-sources:
-  os_images: http://images.{name}.example/os
-  registry_mirror: https://registry.{name}.example
-
-first_boot:
-  ntp: [{server}]
-  dns: [{server}]
-  ssh: {{user: ops, keys: [ssh-ed25519 {key} ops@example]}}
-  proxy: {{http: "http://proxy.{name}.example:3128"}}
-  ca_certificates: [certificates/example-ca.pem]
-
-pools:
-  - {{name: control, role: control-plane, hardware: cpu-1u}}
-  - {{name: cpu, hardware: cpu-1u, rollout: {{max_unavailable: 2}}}}
-  - name: v100
-    hardware: v100-sxm2-32gb-x8
-    spares: 1
-    rollout: {{max_unavailable: 1, max_surge: 1}}
-  - name: a100
-    hardware: a100-sxm4-80gb-x8
-    rollout: {{max_unavailable: 1, by_zone: true}}
-  - name: h100
-    hardware: h100-sxm5-80gb-x8
-    rollout: {{max_unavailable: 1, drain_timeout_seconds: 14400}}
-    taints: [{{key: example.com/reserved, value: large-jobs, effect: NoSchedule}}]
-"""
+_SITE = Path(__file__).with_suffix(".yaml.in")
+"""A site, with what differs in braces."""
 _KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIFymhLku4SdfYrPbCwX88H668olnzzQcg7SSyMhAs2aA"
 _HEADER = "name,pool,zone,rack,bmc,mac,ip,serial"
 
@@ -108,7 +66,7 @@ def _file(name: str, networks: list[IPv4Network], bmcs: IPv4Network) -> str:
         for zone, network in zip(_ZONES, networks, strict=True)
     ]
     home = networks[0]
-    return _SITE.format(
+    return _SITE.read_text("utf-8").format(
         name=name, endpoint=home[10], zones="\n".join(zones), bmcs=bmcs, server=home[2], key=_KEY
     )
 

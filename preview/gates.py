@@ -9,15 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from components.effects.vocabulary import Action, Impact
-from preview.result import (
-    Gate,
-    Growth,
-    HostVerdict,
-    Preview,
-    SitePreview,
-    State,
-    count_hosts,
-)
+from preview.result import Gate, Growth, HostVerdict, Preview, SitePreview, State, count_hosts
 from schemas.kubernetes.masking import shorten
 from schemas.model.nearest import nearest
 

@@ -5,7 +5,7 @@ writes each with its source and hash in the form of :mod:`schemas.kubernetes.obj
 without texts.
 ``--check`` writes nothing and says whether the files on disk are what would be written.
 
-To add a kind, extend :mod:`tools.kinds` and run the command; :mod:`tools.fetched` takes those that
+To add a kind, extend tools/kinds.toml and run the command; :mod:`tools.fetched` takes those that
 the folder of the real ones lacks.
 
 Exit codes: 0 done or up to date, 1 the files differ, 2 a source is absent or not what was pinned.
@@ -32,7 +32,7 @@ from schemas.kubernetes.objects.dialect import (
     share,
 )
 from tools.kept import SourceError, stored_documents
-from tools.kinds import CRDS, KUBERNETES, native_kinds, native_scope
+from tools.kinds import CRDS, KUBERNETES, NEWEST_KUBERNETES, native_kinds, native_scope
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "schemas" / "kubernetes" / "objects" / "data"
@@ -41,6 +41,8 @@ CONTRACT_GROUPS = {f"{x}.cluster.x-k8s.io" for x in ("bootstrap", "controlplane"
 CONTRACT_LABELS = {f"cluster.x-k8s.io/{v}": v for v in ("v1beta1", "v1beta2")}
 """Cluster API's references carry no version: it finds one by these labels on the CRD. Upstream adds
 them by kustomize, so the raw files lack them."""
+
+_PACKAGE = "kubernetes_validate"
 
 LARGE = 40_000
 """Characters of a CRD from which on an API server takes long to serve it: those with whole pods."""
@@ -74,10 +76,9 @@ def lock_entries(upstream: Path) -> list[dict[str, Any]]:
         lock = json.loads((upstream / "crds.lock.json").read_text("utf-8"))
     except OSError as error:
         raise SourceError(f"no CRDs under {upstream}: set FORESITE_UPSTREAM ({error})") from error
-    wanted = {project: heads.split() for project, heads in CRDS.items()}
     found = [(*_heads(entry), entry) for entry in lock]
-    chosen = [e for project, head, e in found if {head, "*"} & set(wanted.get(project, ()))]
-    missing = {(project, head) for project in wanted for head in wanted[project]}
+    chosen = [e for project, head, e in found if {head, "*"} & set(CRDS.get(project, ()))]
+    missing = {(project, head) for project, heads in CRDS.items() for head in heads}
     missing -= {(project, name) for project, head, _ in found for name in (head, "*")}
     if missing:
         names = ", ".join("/".join(pair) for pair in sorted(missing))
@@ -137,20 +138,24 @@ def _version(version: dict[str, Any], where: str) -> dict[str, Any]:
 
 def kubernetes_document() -> dict[str, Any]:
     """Kubernetes' own kinds with every definition that they reach."""
-    package = "kubernetes_validate"
-    folder = f"kubernetes-json-schema/v{KUBERNETES}.0-local"
-    try:
-        text = resources.files(package).joinpath(folder, "_definitions.json").read_bytes()
-    except (ImportError, OSError) as error:
-        raise SourceError(f"the package {package} is absent or has no {folder}") from error
-    raw = json.loads(text.replace(b'"#/$defs/', b'"#/definitions/'))["$defs"]
+    raw: dict[str, Any] = {}
+    sources = []
+    # The oldest minor comes last: what several know is as the oldest has it.
+    for minor in (NEWEST_KUBERNETES, KUBERNETES):
+        path = f"kubernetes-json-schema/v{minor}.0-local/_definitions.json"
+        try:
+            text = resources.files(_PACKAGE).joinpath(path).read_bytes()
+        except (ImportError, OSError) as error:
+            raise SourceError(f"the package {_PACKAGE} is absent or has no {path}") from error
+        raw |= json.loads(text.replace(b'"#/$defs/', b'"#/definitions/'))["$defs"]
+        digest = hashlib.sha256(text).hexdigest()
+        sources.append({"path": f"{_PACKAGE}/{path}", "sha256": digest})
     kinds = _kinds(raw)
     return {
         "source": {
-            "package": package.replace("_", "-"),
-            "version": metadata.version(package),
-            "path": f"{package}/{folder}/_definitions.json",
-            "sha256": hashlib.sha256(text).hexdigest(),
+            "package": _PACKAGE.replace("_", "-"),
+            "version": metadata.version(_PACKAGE),
+            "files": sources,
         },
         "kinds": kinds,
         "definitions": {name: _definition(name, raw) for name in sorted(_reach(raw, kinds))},
@@ -167,7 +172,9 @@ def _kinds(raw: dict[str, Any]) -> dict[str, str]:
     try:
         return {kind: every[kind] for kind in native_kinds()}
     except KeyError as error:
-        raise SourceError(f"Kubernetes {KUBERNETES} has no {error}") from error
+        raise SourceError(
+            f"Kubernetes {KUBERNETES} to {NEWEST_KUBERNETES} has no {error}"
+        ) from error
 
 
 def _reach(raw: dict[str, Any], kinds: dict[str, str]) -> set[str]:

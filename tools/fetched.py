@@ -3,7 +3,7 @@
 ``python -m tools.fetched CLONE…`` reads each from the clone that has its commit, and stores it in
 the form of :mod:`tools.crds`, which keeps it from then on. Nothing is downloaded.
 
-To take a newer one, change its commit and SHA-256 in :mod:`tools.kinds`, and run this.
+To take a newer one, change its commit and SHA-256 in tools/kinds.toml, and run this.
 
 Exit codes: 0 done, 1 no clone has a file, or it is not what was pinned, 2 wrong usage.
 """

@@ -31,7 +31,7 @@ def stored_documents(
         except OSError as error:
             raise SourceError(f"{error}: run tools.fetched") from error
         if document["source"] != source:
-            raise SourceError(f"{file} is not what tools/kinds.py pins: run tools.fetched")
+            raise SourceError(f"{file} is not what tools/kinds.toml pins: run tools.fetched")
         place = document["versions"][0]["schema"]
         place["openAPIV3Schema"] = _whole(place["openAPIV3Schema"], repeated, expand)
         found[file] = document

@@ -16,14 +16,7 @@ from components.machines.effects.scale import former_group, room
 from components.machines.effects.versions import control_plane, hold, parse_version
 from components.machines.installation import AT_ONCE
 from components.making.manifest import Json, Manifest
-from schemas.facts.rollout import (
-    DEFAULTS,
-    Limits,
-    Waves,
-    control_plane_limits,
-    missing,
-    waves,
-)
+from schemas.facts.rollout import DEFAULTS, Limits, Waves, control_plane_limits, missing, waves
 
 _MACHINES = (kinds.DEPLOYMENT, kinds.CONTROL_PLANE)
 """Kinds whose objects make machines."""

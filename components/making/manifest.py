@@ -6,6 +6,7 @@ Owns the type, the labels that every object carries, and names that change with 
 import functools
 import hashlib
 import json
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -159,6 +160,14 @@ def labels(site: str, component: str) -> dict[str, str]:
         COMPONENT_LABEL: component,
         SITE_LABEL: site,
     }
+
+
+def config_map(
+    name: str, metadata: Json, data: Mapping[str, str], target: Target = Target.SITE
+) -> Manifest:
+    """A ConfigMap; ``name`` is the end of its logical name."""
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(data)}
+    return Manifest(f"ConfigMap/{name}", body, target=target)
 
 
 def prune(value: Json) -> Json:

@@ -63,6 +63,11 @@ class Told:
         """The rows of one name, with values in their places."""
         return [_filled(each, values) for each in self._said[name]]
 
+    def table(self, name: str) -> Json:
+        """The table of one name, as it is."""
+        found: Json = self._said[name]
+        return found
+
     def board(self, panels: Iterable[Panel]) -> Board:
         """The dashboard with these panels."""
         return Board(**self._said["board"], panels=tuple(panels))

@@ -1,6 +1,6 @@
 """Names of the monitoring's objects, and their common parts."""
 
-from components.making.manifest import Json, Manifest, Target, labels, prune
+from components.making.manifest import Json, Manifest, Target, config_map, labels, prune
 from schemas.facts.site import Site
 from schemas.model.monitoring import Monitoring
 
@@ -49,10 +49,4 @@ def operator_object(
 
 def files(site: Site, monitoring: Monitoring, name: str, data: dict[str, str]) -> Manifest:
     """A ConfigMap with files."""
-    body = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata(site, monitoring, name),
-        "data": data,
-    }
-    return Manifest(f"ConfigMap/{name}", body, target=Target.SITE)
+    return config_map(name, metadata(site, monitoring, name), data)

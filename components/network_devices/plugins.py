@@ -16,7 +16,7 @@ from components.making.manifest import (
     CONFIGURATION_ANNOTATION,
     Json,
     Manifest,
-    Target,
+    config_map,
     hash_name,
     labels,
     prune,
@@ -127,16 +127,9 @@ def _plugin(site: Site, pool: Pool, plugin: Plugin, config: Json) -> list[Manife
     # In the order of their names, so that nothing restarts where lines of a site file swap places.
     config = {key: _sort_resources(value) for key, value in config.items()}
     name = f"{plugin.name}-{pool.name}"
-    body = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {
-            "name": name,
-            "namespace": NAMESPACE,
-            "labels": {**labels(site.name, COMPONENT), POOL_LABEL: pool.name},
-        },
-        "data": {CONFIG_FILE: dump_json(config, indent=2)},
-    }
+    own = {**labels(site.name, COMPONENT), POOL_LABEL: pool.name}
+    metadata = {"name": name, "namespace": NAMESPACE, "labels": own}
+    data = {CONFIG_FILE: dump_json(config, indent=2)}
     daemon = Daemon(
         plugin.name,
         NAMESPACE,
@@ -149,7 +142,7 @@ def _plugin(site: Site, pool: Pool, plugin: Plugin, config: Json) -> list[Manife
         vital=True,
     )
     return [
-        Manifest(f"ConfigMap/{plugin.name}/{pool.name}", body, target=Target.SITE),
+        config_map(f"{plugin.name}/{pool.name}", metadata, data),
         on_pool(site, pool, daemon),
     ]
 

@@ -9,7 +9,7 @@ hundred seldom change a share (schemas/model/object_cache.py, counted).
 
 import json
 
-from components.making.manifest import Manifest, Target
+from components.making.manifest import Manifest, config_map
 from components.object_cache.names import BUCKETS, SERVER, of_program
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import MIB
@@ -18,13 +18,8 @@ from schemas.model.object_cache import Bucket, Cache, share
 
 def bucket_config(site: Site, cache: Cache) -> Manifest:
     """The ConfigMap with the buckets, under the name of the file that the server reads."""
-    body = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": of_program(site, cache, BUCKETS, SERVER),
-        "data": {file_name(cache): bucket_text(site, cache)},
-    }
-    return Manifest(f"ConfigMap/{BUCKETS}", body, target=Target.SITE)
+    data = {file_name(cache): bucket_text(site, cache)}
+    return config_map(BUCKETS, of_program(site, cache, BUCKETS, SERVER), data)
 
 
 def file_name(cache: Cache) -> str:

@@ -13,7 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from components.making.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, config_map
 from components.object_cache.names import CLUSTER, ENDPOINTS, ENVOY, of_program
 from schemas.facts.site import Site
 from schemas.model.object_cache import Cache
@@ -26,13 +26,8 @@ _TYPE = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 def endpoint_config(site: Site, cache: Cache) -> Manifest:
     """The ConfigMap with the endpoints. Its name never changes: the kubelet exchanges what its
     folder in the pods links to, which is the one change of a file that Envoy sees."""
-    body = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": of_program(site, cache, ENDPOINTS, ENVOY),
-        "data": {FILE: endpoint_text(site, cache)},
-    }
-    return Manifest(f"ConfigMap/{ENDPOINTS}", body, target=Target.SITE)
+    data = {FILE: endpoint_text(site, cache)}
+    return config_map(ENDPOINTS, of_program(site, cache, ENDPOINTS, ENVOY), data)
 
 
 def endpoint_text(site: Site, cache: Cache) -> str:

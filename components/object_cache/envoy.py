@@ -10,7 +10,6 @@ from components.making.daemons import Daemon, on_pool
 from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest
 from components.making.pod_security import SECURITY, pod_security
 from components.object_cache import bootstrap
-from components.object_cache.cluster import ENDPOINTS_FOLDER
 from components.object_cache.containers import probes, resources, scrape_annotations
 from components.object_cache.names import (
     BOOTSTRAP,
@@ -66,7 +65,7 @@ def _daemon(site: Site, cache: Cache) -> Daemon:
 
 
 def _container(site: Site, cache: Cache, folders: list[str]) -> Json:
-    paths = {"bootstrap": BOOTSTRAP_FOLDER, "endpoints": ENDPOINTS_FOLDER}
+    paths = {"bootstrap": BOOTSTRAP_FOLDER, "endpoints": bootstrap.ENDPOINTS_FOLDER}
     return {
         "name": ENVOY,
         "image": cache.envoy.image or site.release.images[ENVOY],

@@ -41,7 +41,7 @@ to 62 s (cache-server/cache_server/settings.py, linger and drain)."""
 TEMPORARY = "1Gi"
 SETTLE_SECONDS = 30
 """Seconds that a server must be ready before the next ones of its pool restart: Envoys ask a
-failed one every 15 s, and take it back after two answers (components/object_cache/cluster.py)."""
+failed one every 15 s, and take it back after two answers (bootstrap.yaml)."""
 
 
 def servers(site: Site, cache: Cache) -> list[Manifest]:

@@ -5,7 +5,7 @@ node gets ready, so its objects in the site's own cluster are protected; a Clust
 not, as Cluster API never deletes what it applied.
 """
 
-from components.making.manifest import SITE_LABEL, Manifest, Target, annotate, labels
+from components.making.manifest import SITE_LABEL, Manifest, Target, annotate, config_map, labels
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import read_manifests
 from schemas.model.vocabulary import PodNetworkInstall
@@ -33,12 +33,6 @@ def through_cluster_api(site: Site, text: str) -> list[Manifest]:
         "namespace": site.name,
         "labels": labels(site.name, COMPONENT),
     }
-    config = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata,
-        "data": {"manifests.yaml": text},
-    }
     resource_set = {
         "apiVersion": "addons.cluster.x-k8s.io/v1beta2",
         "kind": "ClusterResourceSet",
@@ -50,7 +44,7 @@ def through_cluster_api(site: Site, text: str) -> list[Manifest]:
         },
     }
     return [
-        Manifest("ConfigMap/pod-network", config),
+        config_map("pod-network", metadata, {"manifests.yaml": text}, Target.MANAGEMENT),
         Manifest("ClusterResourceSet/pod-network", resource_set),
     ]
 

@@ -4,13 +4,7 @@ from components.effects.placement import HOSTNAME_LABEL
 from components.making.manifest import Json, Manifest, Target, labels
 from components.making.pod_security import POD_SECURITY, SECURITY
 from components.making.taints import CONTROL_PLANE_LABEL, tolerations
-from components.remediation.names import (
-    COMPONENT,
-    CONTROLLER,
-    own,
-    selector_labels,
-    settings_of,
-)
+from components.remediation.names import COMPONENT, CONTROLLER, own, selector_labels, settings_of
 from schemas.facts.site import Site
 
 METRICS_PORT, HEALTH_PORT = 8080, 8081

@@ -26,13 +26,7 @@ from components.effects.vocabulary import (
 )
 from components.effects.workloads import COLLECTED, CRON_JOBS, one, some
 from components.making.manifest import Manifest
-from components.schedulers.names import (
-    COMPONENT,
-    INSTANCE_LABEL,
-    NAME_LABEL,
-    SCHEDULER,
-    run_here,
-)
+from components.schedulers.names import COMPONENT, INSTANCE_LABEL, NAME_LABEL, SCHEDULER, run_here
 from components.source import site_of
 from schemas.kubernetes.node_labels import TEAM_LABEL
 from schemas.model.scheduling import Gang

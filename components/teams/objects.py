@@ -5,6 +5,7 @@ from components.teams import kueue, volcano
 from components.teams.disruptions import recorder
 from components.teams.limits import quotas, throttles
 from components.teams.namespaces import limit_ranges, namespaces
+from components.teams.people import people
 from components.teams.policies import policies
 from components.teams.tiers import priority_classes, priority_quotas
 from schemas.facts.site import Site
@@ -23,6 +24,7 @@ def objects(site: Site) -> list[Manifest]:
             *throttles(site),
             *kueue.queues(site),
             *volcano.queues(site),
+            *people(site),
             *recorder(site),
         ]
     )

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import product
 
 from components.making.dump import dump_all
-from components.making.manifest import Json, Manifest, Target, labels
+from components.making.manifest import Json, Manifest, config_map, labels
 from components.training.fitting import has_users, largest_guarantee
 from components.training.made import Made, make_job
 from components.training.request import JobRequest, Template
@@ -69,17 +69,8 @@ def _config_maps(site: Site, namespace: str, texts: dict[str, str]) -> Iterator[
     """As many as it takes for none to be too large; one for what a site has in practice."""
     for number, part in enumerate(_parts(texts), start=1):
         name = NAME if number == 1 else f"{NAME}-{number}"
-        body = {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {
-                "name": name,
-                "namespace": namespace,
-                "labels": labels(site.name, COMPONENT),
-            },
-            "data": part,
-        }
-        yield Manifest(f"ConfigMap/{namespace}/{name}", body, target=Target.SITE)
+        own = {"name": name, "namespace": namespace, "labels": labels(site.name, COMPONENT)}
+        yield config_map(f"{namespace}/{name}", own, part)
 
 
 def _parts(texts: dict[str, str]) -> Iterator[dict[str, str]]:

@@ -8,12 +8,7 @@ gang that no set of machines can hold waits as one whose machines are busy.
 from collections.abc import Iterator
 
 from components.training.request import Refusal, Template
-from components.training.room import (
-    SERVER_CPU,
-    SERVER_MEMORY,
-    room,
-    workers_on,
-)
+from components.training.room import SERVER_CPU, SERVER_MEMORY, room, workers_on
 from components.training.setting import Setting
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import thousandths

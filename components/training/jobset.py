@@ -14,14 +14,7 @@ import json
 from components.making.manifest import Json
 from components.training import starting
 from components.training.job import metadata, port
-from components.training.pods import (
-    container,
-    helper,
-    helper_resources,
-    index,
-    value,
-    worker,
-)
+from components.training.pods import container, helper, helper_resources, index, value, worker
 from components.training.setting import Setting
 from components.training.stopping import failing, restarting
 

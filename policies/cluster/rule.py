@@ -1,6 +1,6 @@
 """The definition of a rule of a cluster, and the specs that an API server takes of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -12,7 +12,6 @@ DOMAIN = "foresite.dev"
 RELEASE_ANNOTATION = f"{DOMAIN}/may-be-deleted"
 """On an object of a site in its management cluster, or on the site's namespace there: why it may be
 deleted. An empty reason is none."""
-MANAGED_BY = {"app.kubernetes.io/managed-by": "foresite"}
 
 
 class Facts(NamedTuple):
@@ -63,7 +62,7 @@ class ClusterRule:
     validations: tuple[Validation, ...]
     variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     where: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    params: tuple[Json, Json] | None = None
+    params: Sequence[Json] = ()
 
 
 def policy(rule: ClusterRule) -> Json:

@@ -100,10 +100,8 @@ def _steps(path: str) -> list[str]:
 def _plugin_anywhere(pod: Pod) -> Iterator[Found]:
     folders = (_steps(text(mapping(volume, "hostPath").get("path"))) for _, volume in pod.volumes)
     if _steps(PLUGINS) in folders and not _chooses(pod):
-        yield Found(
-            f"{pod.path}.nodeSelector",
-            "this device plugin runs on every node, with or without such devices",
-        )
+        message = "this device plugin runs on every node, with or without such devices"
+        yield Found(f"{pod.path}.nodeSelector", message)
 
 
 def _chooses(pod: Pod) -> bool:
@@ -129,10 +127,8 @@ def _visible(_: Pod, each: Container) -> Iterator[Found]:
     for index, variable in items(each.body, "env"):
         value = text(variable.get("value"))
         if variable.get("name") == VISIBLE and value not in NO_DEVICES:
-            yield Found(
-                f"{each.path}.env[{index}].value",
-                f"container {each.name} sees the GPUs {value} without asking for any",
-            )
+            message = f"container {each.name} sees the GPUs {value} without asking for any"
+            yield Found(f"{each.path}.env[{index}].value", message)
 
 
 RULES: Checks = {

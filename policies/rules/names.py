@@ -121,9 +121,8 @@ def _annotations(each: Object) -> Iterator[Found]:
     annotations = mapping(each.metadata, "annotations")
     found = sum(length(str(text)) for pair in annotations.items() for text in pair)
     if found > ANNOTATION_BYTES:
-        yield Found(
-            "metadata.annotations", f"they are {found} bytes, and may be {ANNOTATION_BYTES}"
-        )
+        message = f"they are {found} bytes, and may be {ANNOTATION_BYTES}"
+        yield Found("metadata.annotations", message)
 
 
 def _reserved_names(each: Object) -> Iterator[Found]:
@@ -152,13 +151,8 @@ def _once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
         seen.setdefault(identity, []).append(each)
     for same in seen.values():
         for each in same if same[1:] else ():
-            yield (
-                each,
-                Found(
-                    "metadata.name",
-                    f"{len(same)} objects are {each.title} on the cluster {each.cluster}",
-                ),
-            )
+            message = f"{len(same)} objects are {each.title} on the cluster {each.cluster}"
+            yield each, Found("metadata.name", message)
 
 
 RULES: Checks = {

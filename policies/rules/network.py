@@ -76,18 +76,15 @@ def _impatient(each: Object) -> Iterator[Found]:
         for index, hook in items(body, "webhooks"):
             seconds = whole(hook.get("timeoutSeconds"))
             if seconds is not None and seconds > PATIENCE_SECONDS:
-                yield Found(
-                    f"{place}webhooks[{index}].timeoutSeconds",
-                    f"each request waits up to {seconds} s for it",
-                )
+                message = f"each request waits up to {seconds} s for it"
+                yield Found(f"{place}webhooks[{index}].timeoutSeconds", message)
 
 
 def _open(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, POLICIES):
         if mapping(body, "spec").get("failurePolicy") == "Ignore":
-            yield Found(
-                f"{place}spec.failurePolicy", "objects for which its expressions fail are admitted"
-            )
+            message = "objects for which its expressions fail are admitted"
+            yield Found(f"{place}spec.failurePolicy", message)
 
 
 def _unguarded_pods(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
@@ -104,12 +101,8 @@ def _unguarded_pods(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]
             ports = [str(port) for port in _ports(pod)]
             guards = chosen.get((each.cluster, each.namespace), [])
             if ports and not any(_selects(wanted, pod) for wanted in guards):
-                yield (
-                    each,
-                    Found(
-                        pod.path, f"any pod of the cluster may call its ports {', '.join(ports)}"
-                    ),
-                )
+                message = f"any pod of the cluster may call its ports {', '.join(ports)}"
+                yield each, Found(pod.path, message)
 
 
 def _ports(pod: Pod) -> Iterator[int]:

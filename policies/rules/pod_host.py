@@ -38,10 +38,8 @@ def _volumes(pod: Pod) -> Iterator[Found]:
 def _host_ports(_: Pod, each: Container) -> Iterator[Found]:
     for index, port in items(each.body, "ports"):
         if port.get("hostPort"):
-            yield Found(
-                f"{each.path}.ports[{index}].hostPort",
-                f"container {each.name} takes port {port['hostPort']} of its host",
-            )
+            message = f"container {each.name} takes port {port['hostPort']} of its host"
+            yield Found(f"{each.path}.ports[{index}].hostPort", message)
 
 
 def _probe_host(_: Pod, each: Container) -> Iterator[Found]:
@@ -51,19 +49,15 @@ def _probe_host(_: Pod, each: Container) -> Iterator[Found]:
         for kind in ("httpGet", "tcpSocket"):
             host = mapping(handler, kind).get("host")
             if host:
-                yield Found(
-                    f"{each.path}.{name}.{kind}.host",
-                    f"the kubelet is made to call {host} for container {each.name}",
-                )
+                message = f"the kubelet is made to call {host} for container {each.name}"
+                yield Found(f"{each.path}.{name}.{kind}.host", message)
 
 
 def _sysctls(pod: Pod) -> Iterator[Found]:
     for index, each in items(pod.security, "sysctls"):
         if text(each.get("name")) not in SYSCTLS:
-            yield Found(
-                f"{pod.path}.securityContext.sysctls[{index}]",
-                f"the pod sets {each.get('name')}, which is its host's as well",
-            )
+            message = f"the pod sets {each.get('name')}, which is its host's as well"
+            yield Found(f"{pod.path}.securityContext.sysctls[{index}]", message)
 
 
 def _windows(pod: Pod) -> Iterator[Found]:

@@ -24,21 +24,17 @@ from schemas.kubernetes.pod_security import (
 def _kept_capabilities(_: Pod, each: Container) -> Iterator[Found]:
     dropped = mapping(each.security, "capabilities").get("drop")
     if not (isinstance(dropped, list) and "ALL" in dropped):
-        yield Found(
-            f"{each.path}.securityContext.capabilities.drop",
-            f"container {each.name} keeps capabilities that the runtime gives to all",
-        )
+        message = f"container {each.name} keeps capabilities that the runtime gives to all"
+        yield Found(f"{each.path}.securityContext.capabilities.drop", message)
 
 
 def _added_capabilities(_: Pod, each: Container) -> Iterator[Found]:
     added = mapping(each.security, "capabilities").get("add")
     for index, name in enumerate(added if isinstance(added, list) else []):
         if name not in RESTRICTED_CAPABILITIES:
-            yield Found(
-                f"{each.path}.securityContext.capabilities.add[{index}]",
-                f"container {each.name} has the capability {name}",
-                value=str(name),
-            )
+            path = f"{each.path}.securityContext.capabilities.add[{index}]"
+            message = f"container {each.name} has the capability {name}"
+            yield Found(path, message, value=str(name))
 
 
 def _non_root(pod: Pod) -> Iterator[Found]:

@@ -25,20 +25,16 @@ def _requests(pod: Pod, each: Container) -> Iterator[Found]:
         name for name in ("cpu", "memory") if resource_amount(each, "requests", name) is None
     ]
     if missing:
-        yield Found(
-            f"{each.path}.resources.requests",
-            f"container {each.name} requests no {' and no '.join(missing)}",
-        )
+        message = f"container {each.name} requests no {' and no '.join(missing)}"
+        yield Found(f"{each.path}.resources.requests", message)
 
 
 def _memory_limit(pod: Pod, each: Container) -> Iterator[Found]:
     if pod.partial or each.list == "ephemeralContainers":
         return
     if resource_amount(each, "limits", "memory") is None:
-        yield Found(
-            f"{each.path}.resources.limits.memory",
-            f"container {each.name} may take all memory of its host",
-        )
+        message = f"container {each.name} may take all memory of its host"
+        yield Found(f"{each.path}.resources.limits.memory", message)
 
 
 def _scratch(pod: Pod) -> Iterator[Found]:
@@ -65,10 +61,8 @@ def _writes_freely(each: Container, volume: Json) -> bool:
 
 def _priority(pod: Pod) -> Iterator[Found]:
     if not pod.ends and not pod.static and not pod.spec.get("priorityClassName"):
-        yield Found(
-            f"{pod.path}.priorityClassName",
-            "the pod has no PriorityClass, so any job can preempt it",
-        )
+        message = "the pod has no PriorityClass, so any job can preempt it"
+        yield Found(f"{pod.path}.priorityClassName", message)
 
 
 def _missing_probes(pod: Pod) -> Iterator[Found]:
@@ -76,9 +70,8 @@ def _missing_probes(pod: Pod) -> Iterator[Found]:
         return
     for each in pod.lasting:
         if not any(each.body.get(f"{kind}Probe") for kind in ("liveness", "readiness", "startup")):
-            yield Found(
-                each.path, f"container {each.name} counts as working while its process exists"
-            )
+            message = f"container {each.name} counts as working while its process exists"
+            yield Found(each.path, message)
 
 
 RULES: Checks = {

@@ -22,10 +22,8 @@ def _tolerates_everything(each: Object) -> Iterator[Found]:
         for index, toleration in items(pod.spec, "tolerations"):
             if not toleration.get("key") and toleration.get("operator") == "Exists":
                 effect = toleration.get("effect")
-                yield Found(
-                    f"{pod.path}.tolerations[{index}]",
-                    f"it tolerates every taint{f' of effect {effect}' if effect else ''}",
-                )
+                message = f"it tolerates every taint{f' of effect {effect}' if effect else ''}"
+                yield Found(f"{pod.path}.tolerations[{index}]", message)
 
 
 def _system_priority(each: Object) -> Iterator[Found]:
@@ -52,10 +50,8 @@ def _together(each: Object) -> Iterator[Found]:
             pod, "topologySpreadConstraints"
         )
         if isinstance(replicas, int | float) and replicas > 1 and not apart:
-            yield Found(
-                f"{place}spec.template.spec",
-                f"its {replicas} replicas may all land on one host, and go with it",
-            )
+            message = f"its {replicas} replicas may all land on one host, and go with it"
+            yield Found(f"{place}spec.template.spec", message)
 
 
 def _unknown_scheduler(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
@@ -127,10 +123,8 @@ def _one_default(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
         ]
         names = ", ".join(sorted(each.name for each in named))
         for each in named if named[1:] else ():
-            yield (
-                each,
-                Found("globalDefault", f"{names} are all the priority of pods that name none"),
-            )
+            message = f"{names} are all the priority of pods that name none"
+            yield each, Found("globalDefault", message)
 
 
 RULES: Checks = {

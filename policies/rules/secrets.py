@@ -108,9 +108,8 @@ def _environment(_: Pod, each: Container) -> Iterator[Found]:
     for index, variable in items(each.body, "env"):
         name, value = str(variable.get("name")), variable.get("value")
         if isinstance(value, str) and is_secret(name, value):
-            yield Found(
-                f"{each.path}.env[{index}].value", f"container {each.name} gets {name} written out"
-            )
+            message = f"container {each.name} gets {name} written out"
+            yield Found(f"{each.path}.env[{index}].value", message)
 
 
 RULES: Checks = {

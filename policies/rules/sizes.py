@@ -74,19 +74,15 @@ def _boot(each: Object) -> Iterator[Found]:
             files = [text(file.get("content")) for _, file in items(mapping(body, *steps), "files")]
             found = sum(length(content) for content in files)
             if found > BOOT_BYTES:
-                yield Found(
-                    f"{place}{'.'.join(steps)}.files",
-                    f"its files are {found} bytes, and may be {BOOT_BYTES}",
-                )
+                message = f"its files are {found} bytes, and may be {BOOT_BYTES}"
+                yield Found(f"{place}{'.'.join(steps)}.files", message)
 
 
 def _containers(pod: Pod) -> Iterator[Found]:
     found = len(pod.containers)
     if found > MANY_CONTAINERS:
-        yield Found(
-            f"{pod.path}.containers",
-            f"a pod of {found} containers is started, moved and counted as one",
-        )
+        message = f"a pod of {found} containers is started, moved and counted as one"
+        yield Found(f"{pod.path}.containers", message)
 
 
 def _objects(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:

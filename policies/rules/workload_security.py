@@ -69,10 +69,8 @@ def _namespace(each: Object) -> Iterable[Found]:
     for place, body in bodies(each, ("Namespace",)):
         level = mapping(body, "metadata", "labels").get(ENFORCE)
         if level not in LEVELS:
-            yield Found(
-                f'{place}metadata.labels["{ENFORCE}"]',
-                f"the namespace's level is {level}" if level else "the namespace has no level",
-            )
+            message = f"the namespace's level is {level}" if level else "the namespace has no level"
+            yield Found(f'{place}metadata.labels["{ENFORCE}"]', message)
 
 
 RULES: Checks = {

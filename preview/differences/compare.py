@@ -3,14 +3,7 @@
 from collections.abc import Mapping
 
 from components.effects.pods import TEMPLATES
-from components.effects.vocabulary import (
-    FieldChange,
-    Name,
-    ObjectChange,
-    Path,
-    Side,
-    SiteChange,
-)
+from components.effects.vocabulary import FieldChange, Name, ObjectChange, Path, Side, SiteChange
 from components.making.manifest import Json, Manifest
 from preview.differences.connections import is_applied
 from preview.differences.fields.compared import compare_fields

@@ -10,14 +10,7 @@ from preview.report.headline import clauses, figures
 from preview.report.phrase import Phrase, join_phrases, prose, value
 from preview.report.pools import capacity, installation, pools
 from preview.report.scenes import scene
-from preview.report.sections import (
-    every_host,
-    hosts,
-    problem,
-    problems,
-    services,
-    why,
-)
+from preview.report.sections import every_host, hosts, problem, problems, services, why
 from preview.report.words import (
     count,
     few,

@@ -5,15 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from components.effects.vocabulary import Impact
 from preview.report.hours import duration
-from preview.report.scenes import (
-    Cell,
-    Level,
-    RackMap,
-    Scene,
-    Timeline,
-    describe_level,
-    host_words,
-)
+from preview.report.scenes import Cell, Level, RackMap, Scene, Timeline, describe_level, host_words
 
 WIDTH, BAR = 72, 30
 """Columns of a line, and of a bar in it."""

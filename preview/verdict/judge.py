@@ -21,15 +21,7 @@ from components.making.manifest import Manifest, Target
 from components.site import COMPONENTS
 from components.source import site_of
 from preview.differences import connections
-from preview.result import (
-    Cause,
-    Deletion,
-    HostVerdict,
-    ObjectVerdict,
-    Reason,
-    SitePreview,
-    State,
-)
+from preview.result import Cause, Deletion, HostVerdict, ObjectVerdict, Reason, SitePreview, State
 from preview.verdict import decommission
 from preview.verdict.growth import growth
 from preview.verdict.object_cache import cache, consequences

@@ -1,11 +1,13 @@
 """Forms of keys and passwords, as data: forms of keys, names of secrets, harmless values.
 
 A form is a key's own, such as a prefix that its maker gave it; where a key has none, only the name
-beside it tells. Sources are the makers' own pages, by their titles; several of the prefixes stand
-in gitleaks 8.30, config/gitleaks.toml as well. Who reads texts by this is secret_scan.py.
+beside it tells. Sources are the makers' own pages, by their titles. Who reads texts by this is
+secret_scan.py.
 """
 
 import re
+import tomllib
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -19,137 +21,8 @@ class Form(NamedTuple):
     source: str
 
 
-FORMS = (
-    Form(
-        "a private key",
-        ("PRIVATE KEY", "PuTTY-User-Key-File-"),
-        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|\Z)"
-        r"|PuTTY-User-Key-File-[0-9](?s:.*)|\bPRIVATE KEY\b",
-        "RFC 7468; OpenSSH PROTOCOL.key; PuTTY, appendix C: PPK file format",
-    ),
-    Form(
-        "a private key in base64",
-        ("LS0tLS1CRUdJTi",),
-        r"LS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJ|BFQyBQUklW|BFTkNSWVBU|BPUEVOU1NI|BEU0EgUFJJ)"
-        r"[A-Za-z0-9+/=]*",
-        "RFC 7468 and RFC 4648: base64 of the lines that private keys start with",
-    ),
-    Form(
-        "a private key of age",
-        ("AGE-SECRET-KEY-", "age-secret-key-"),
-        r"(?i:\bage-secret-key-(?:pq-)?1[0-9a-z]{20,})",
-        "age, C2SP age.md: X25519 identities",
-    ),
-    Form(
-        "a key of AWS",
-        ("AKIA", "ASIA", "ABIA", "ACCA"),
-        r"\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}\b",
-        "AWS IAM user guide, IAM identifiers: unique ID prefixes",
-    ),
-    Form(
-        "a key of Google Cloud",
-        ("AIza", "GOCSPX-", "ya29."),
-        r"\bAIza[\w-]{35}|\bGOCSPX-[\w-]{20,}|\bya29\.[\w-]{20,}",
-        "Google Cloud, Authenticate by using API keys; OAuth 2.0 clients and access tokens",
-    ),
-    Form(
-        "a key of Azure",
-        ("AccountKey=", "sig=", "Q~"),
-        r"\bAccountKey=[\w+/]{40,}={0,2}|[?&]sig=[\w%+/]{40,}|[\w~.-]{3}[0-9]Q~[\w~.-]{31,34}",
-        "Azure Storage, connection strings and SAS; Entra ID, client secrets",
-    ),
-    Form(
-        "a token of GitHub",
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        r"\b(?:gh[pousr]_|github_pat_)\w{20,}",
-        "GitHub, About authentication to GitHub: token formats",
-    ),
-    Form(
-        "a token of GitLab",
-        tuple(
-            f"gl{each}-"
-            for each in ("pat", "ptt", "rt", "dt", "cbt", "ft", "oas", "soat", "imt", "agent")
-        ),
-        r"\bgl(?:pat|ptt|rt|dt|cbt|ft|oas|soat|imt|agent)-[\w-]{20,}",
-        "GitLab, Token overview: token prefixes",
-    ),
-    Form(
-        "a web hook or token of Slack",
-        ("hooks.slack", "xox", "xapp-"),
-        r"\bhooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/\S+|\bxox[a-z]-[\w-]{10,}"
-        r"|\bxapp-[0-9]-[\w-]{10,}",
-        "Slack, Sending messages using incoming webhooks; Token types",
-    ),
-    Form(
-        "a web hook of a chat",
-        ("/api/webhooks/", "/webhookb2/", ":AA"),
-        r"\bdiscord(?:app)?\.com/api/webhooks/\S+|\bwebhook\.office\.com/webhookb2/\S+"
-        r"|\b[0-9]{8,10}:AA[\w-]{33}\b",
-        "Discord, Webhook resource; Teams, Create incoming webhooks; Telegram, Bot API",
-    ),
-    Form(
-        "a key of PagerDuty",
-        ("pagerduty.com/integration/",),
-        r"\bevents(?:\.eu)?\.pagerduty\.com/integration/\w+\S*",
-        "PagerDuty, Events API overview: integration URLs",
-    ),
-    Form(
-        "a token of Hugging Face",
-        ("hf_",),
-        r"\bhf_[A-Za-z0-9]{30,}",
-        "Hugging Face, User access tokens",
-    ),
-    Form(
-        "a JSON Web Token",
-        (".eyJ",),
-        r"(?<![\w-])eyJ[\w-]{6,}\.eyJ[\w-]{6,}\.[\w-]{6,}",
-        "RFC 7519; tokens of Kubernetes' ServiceAccounts are such",
-    ),
-    Form(
-        "a token of a package registry",
-        ("npm_", "pypi-", "dckr_pat_", "nvapi-"),
-        r"\bnpm_[A-Za-z0-9]{30,}|\bpypi-AgE[\w-]{40,}|\bdckr_pat_[\w-]{20,}|\bnvapi-[\w-]{40,}",
-        "npm and Docker Hub, Access tokens; PyPI, API tokens; NVIDIA NGC, API keys",
-    ),
-    Form(
-        "a token of Vault",
-        ("hvs.", "hvb.", "hvr."),
-        r"\bhv[sbr]\.[\w-]{24,}",
-        "Vault, Tokens: token prefixes",
-    ),
-    Form("a token of Pulumi", ("pul-",), r"\bpul-[0-9a-f]{40}\b", "Pulumi Cloud, Access tokens"),
-    Form(
-        "a key of a hosted model",
-        ("sk-",),
-        r"sk-(?<=\bsk-)(?:(?:proj|ant|svcacct|admin)-[\w-]{20,}|[A-Za-z0-9]{40,})",
-        "OpenAI and Anthropic, API keys",
-    ),
-    Form(
-        "a token of Grafana",
-        ("glsa_", "glc_"),
-        r"\bglsa_\w{32,}|\bglc_[A-Za-z0-9+/=]{32,}",
-        "Grafana, Service accounts; Grafana Cloud, Access policies",
-    ),
-    Form(
-        "the hash of a password",
-        ("$",),
-        r"\$(?<![\w$]\$)(?:1|2[aby]?|5|6|7|y|gy|argon2i?d?|scrypt)\$[\w./$,=+-]{20,}",
-        "crypt(5); what cannot be read back can still be guessed",
-    ),
-    Form(
-        "a URL with a token in its query",
-        ("?", "&"),
-        r"[?&](?i:access_token|api_?key|auth|key|password|secret|sig(?:nature)?|token)"
-        r"=(?![$<{*]|%[sv(])[^&\s\"',;)\]]{8,}",
-        "RFC 6750, 2.3: tokens in queries end up in logs",
-    ),
-    Form(
-        "a bootstrap token of kubeadm",
-        (".",),
-        r"\.(?<=(?<![\w.-])[a-z0-9]{6}\.)(?=[a-z]*[0-9])[a-z0-9]{16}(?![\w.-])",
-        "Kubernetes, Authenticating with Bootstrap Tokens: token format",
-    ),
-)
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+FORMS = tuple(Form(**{**each, "words": tuple(each["words"])}) for each in _TABLE["form"])
 """Keys that are known by their form alone, whatever they are called."""
 
 WRITTEN_OUT = "a password, a key or a token written out"

@@ -24,7 +24,7 @@ Xid = Annotated[int, Field(ge=1, le=999)]
 
 ALWAYS_REPAIRED = {RemediatorKind.NODE_OPERATION_CONTROLLER: 2, RemediatorKind.MEDIK8S: 1}
 """Faulty hosts of a pool that are mended whatever share they are: one that is quarantined is not to
-keep the next in use (components/remediation/scripts/turns.awk, ``hold``). medik8s has no such."""
+keep the next in use (node_repair/decide.py, ``ALWAYS``). medik8s has no such."""
 
 
 class Xids(Model):
@@ -100,15 +100,11 @@ class Reboot(Model):
 
 
 class Controller(Model):
-    """The programs that run repairs: Node Operation Controller, and the program that assigns repair
-    slots."""
+    """Node Operation Controller, which drains nodes and runs their repairs."""
 
     image: ImageReference | None = None
     """Image of node-operation-controller, which has no public digest; required for remediators of
     that kind."""
-    tools_image: ImageReference | None = None
-    """Image with sh, awk, sleep and kubectl, for repair slots and reboots; default: the
-    release's."""
     memory: Annotated[Memory, Field(examples=["512Mi"])] = "512Mi"
     """Memory request and limit of the controller: it caches all pods and jobs of the cluster."""
 
@@ -137,7 +133,10 @@ class Remediation(Model):
     reboot: Reboot = Reboot()
     """How hosts are rebooted (node-operation-controller)."""
     controller: Controller = Controller()
-    """The programs that run repairs (node-operation-controller)."""
+    """The program that drains nodes and runs their repairs (node-operation-controller)."""
+    repair_image: ImageReference | None = None
+    """Image of Foresite's own repair programs, which you build from node-repair/Dockerfile;
+    required for remediators of kind node-operation-controller, and for device_taints."""
     medik8s: Medik8s = Medik8s()
     """Settings of medik8s, for remediators of its kind."""
     device_taints: bool = False

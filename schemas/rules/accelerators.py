@@ -33,13 +33,10 @@ def own_models(file: SiteFile, catalogue: Mapping[str, AcceleratorModel]) -> Ite
     """A site's own accelerator models are named apart from the catalogue's."""
     for name in file.accelerators.models if file.accelerators else ():
         if name in catalogue:
-            yield Finding(
-                Code.DUPLICATE_NAME,
-                ("accelerators", "models", name),
-                f"the catalogue already has an accelerator model {name}",
-                "give this one another name, so that every site means the same by it",
-                key=True,
-            )
+            place = ("accelerators", "models", name)
+            message = f"the catalogue already has an accelerator model {name}"
+            fix = "give this one another name, so that every site means the same by it"
+            yield Finding(Code.DUPLICATE_NAME, place, message, fix, key=True)
 
 
 def model_records(site: Site) -> Iterator[Finding]:
@@ -52,12 +49,9 @@ def model_records(site: Site) -> Iterator[Finding]:
             continue
         near = nearest(model, sorted(site.accelerators)) if place[0] == "hardware" else None
         missing = f"add {model} under accelerators.models"
-        yield Finding(
-            Code.ACCELERATOR_UNKNOWN,
-            place,
-            f"there is no accelerator model {model}, which these hosts have",
-            f"write {near}, or {missing}" if near else missing,
-        )
+        message = f"there is no accelerator model {model}, which these hosts have"
+        fix = f"write {near}, or {missing}" if near else missing
+        yield Finding(Code.ACCELERATOR_UNKNOWN, place, message, fix)
     for model in settings.names:
         if model not in site.accelerators:
             near = nearest(model, sorted(site.accelerators))
@@ -101,13 +95,9 @@ def resources(site: Site) -> Iterator[Finding]:
         other = taken.get(mine) or (None if own else meaning.get(mine))
         if other:
             place, key = _name_place(settings, each)
-            yield Finding(
-                Code.RESOURCE_CLASH,
-                place,
-                f"{mine} would mean {each.model}, and it means {other}",
-                f"give {each.model} another name under accelerators.names",
-                key=key,
-            )
+            message = f"{mine} would mean {each.model}, and it means {other}"
+            fix = f"give {each.model} another name under accelerators.names"
+            yield Finding(Code.RESOURCE_CLASH, place, message, fix, key=key)
         taken.setdefault(mine, each.model)
 
 
@@ -130,24 +120,17 @@ def images(site: Site) -> Iterator[Finding]:
             if program and program.image is None and name not in there:
                 yield _without_image(settings, each, field, name)
     if settings.gpu_operator and OPERATOR_IMAGE not in there and operated_models(site):
-        yield Finding(
-            Code.IMAGE_UNKNOWN,
-            OPERATOR,
-            f"release {site.release.release} has no image {OPERATOR_IMAGE}",
-            "add it to the release, or name a release that has it",
-        )
+        message = f"release {site.release.release} has no image {OPERATOR_IMAGE}"
+        fix = "add it to the release, or name a release that has it"
+        yield Finding(Code.IMAGE_UNKNOWN, OPERATOR, message, fix)
 
 
 def _without_image(settings: AcceleratorSettings, each: Served, field: str, name: str) -> Finding:
     own = each.model in settings.models
     place = ("accelerators", "models", each.model, field) if own else each.place
     fix = f"write image: in {field}" if own else f"add the image {name} to the release"
-    return Finding(
-        Code.IMAGE_UNKNOWN,
-        place,
-        f"nothing says which {field} {each.model} has: the release has no image {name}",
-        fix,
-    )
+    message = f"nothing says which {field} {each.model} has: the release has no image {name}"
+    return Finding(Code.IMAGE_UNKNOWN, place, message, fix)
 
 
 def _places(site: Site) -> dict[str, Path]:

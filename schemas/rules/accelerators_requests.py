@@ -45,12 +45,9 @@ def ways(site: Site) -> Iterator[Finding]:
         each.model for each in served_models(site) if by_dra and _lacks_allocator(site, each)
     ]
     if lacking:
-        yield Finding(
-            Code.ACCELERATOR_UNSERVED,
-            ("accelerators", "model_by"),
-            f"{', '.join(lacking)} has no DRA driver, and its plugin's resource another name",
-            "write admission, or dra: in the model where it has one",
-        )
+        message = f"{', '.join(lacking)} has no DRA driver, and its plugin's resource another name"
+        fix = "write admission, or dra: in the model where it has one"
+        yield Finding(Code.ACCELERATOR_UNSERVED, ("accelerators", "model_by"), message, fix)
     if by_dra or (not lacking and all_known(site) and completed_models(site)):
         yield from _too_old(site, by_dra=by_dra)
 
@@ -68,12 +65,10 @@ def expressions(site: Site) -> Iterator[Finding]:
         for index, text in enumerate(record.dra.expressions if record.dra else ()):
             found = _BARE.search(text)
             if found:
-                yield Finding(
-                    Code.ACCELERATOR_UNSERVED,
-                    ("accelerators", "models", name, "dra", "expressions", index),
-                    f"a device without {found[1]} would keep all pods of {name} waiting",
-                    f"read it as .?{found[1]}.orValue(…), with what stands for none",
-                )
+                place = ("accelerators", "models", name, "dra", "expressions", index)
+                message = f"a device without {found[1]} would keep all pods of {name} waiting"
+                fix = f"read it as .?{found[1]}.orValue(…), with what stands for none"
+                yield Finding(Code.ACCELERATOR_UNSERVED, place, message, fix)
 
 
 def _too_old(site: Site, *, by_dra: bool) -> Iterator[Finding]:
@@ -89,12 +84,9 @@ def _too_old(site: Site, *, by_dra: bool) -> Iterator[Finding]:
                 else "there is no beta of MutatingAdmissionPolicy and no resource.k8s.io/v1"
             )
             other = "model_by: admission" if by_dra else "no accelerators"
-            yield Finding(
-                Code.ACCELERATOR_UNSERVED,
-                ("cluster", field),
-                f"in Kubernetes {version} {said}",
-                f"write a version from v1.{oldest} on, or {other}",
-            )
+            message = f"in Kubernetes {version} {said}"
+            fix = f"write a version from v1.{oldest} on, or {other}"
+            yield Finding(Code.ACCELERATOR_UNSERVED, ("cluster", field), message, fix)
 
 
 def volcano(site: Site) -> Iterator[Finding]:
@@ -108,12 +100,10 @@ def volcano(site: Site) -> Iterator[Finding]:
         models = dict.fromkeys(model for pool in pools if (model := site.model(pool)))
         mine = [each for each in models if each in absent]
         if backend.kind is BackendKind.VOLCANO and mine:
-            yield Finding(
-                Code.ACCELERATOR_UNSERVED,
-                ("scheduling", "backends", index, "kind"),
-                f"Volcano would look for {site.resource(mine[0])} on nodes, and none has it",
-                "choose another backend for these pools",
-            )
+            place = ("scheduling", "backends", index, "kind")
+            message = f"Volcano would look for {site.resource(mine[0])} on nodes, and none has it"
+            fix = "choose another backend for these pools"
+            yield Finding(Code.ACCELERATOR_UNSERVED, place, message, fix)
 
 
 def _on_nodes(site: Site, each: Served) -> bool:
@@ -129,22 +119,15 @@ def gpu_operator(site: Site) -> Iterator[Finding]:
         return
     mine = operated_models(site)
     if not mine:
-        yield Finding(
-            Code.ACCELERATOR_UNSERVED,
-            OPERATOR,
-            "no pool has accelerators of NVIDIA",
-            "remove gpu_operator",
-        )
+        message = "no pool has accelerators of NVIDIA"
+        yield Finding(Code.ACCELERATOR_UNSERVED, OPERATOR, message, "remove gpu_operator")
         return
     yield from _operator_version(site)
     for each in mine:
         if settings.gpu_operator.drivers and each.record.driver is None:
-            yield Finding(
-                Code.ACCELERATOR_UNSERVED,
-                OPERATOR,
-                f"nothing says which driver {each.model} needs",
-                "write driver: in the model, or drivers: false where the OS image brings one",
-            )
+            message = f"nothing says which driver {each.model} needs"
+            fix = "write driver: in the model, or drivers: false where the OS image brings one"
+            yield Finding(Code.ACCELERATOR_UNSERVED, OPERATOR, message, fix)
     if settings.model_by is ModelBy.DRA and settings.gpu_operator.max_parallel_upgrades:
         yield Finding(
             Code.ACCELERATOR_UNSERVED,

@@ -46,9 +46,6 @@ def host_duplicates(site: Site) -> Iterator[Finding]:
         for host, value in zip(hosts, site.cells(column), strict=True):
             line = first.setdefault(value, host.line)
             if value and line != host.line:
-                yield Finding(
-                    Code.HOST_DUPLICATE,
-                    HostCell(host.line, column),
-                    f"{column} {value} is already that of the host on line {line}",
-                    f"write the {column} that this host really has, or remove one of the lines",
-                )
+                message = f"{column} {value} is already that of the host on line {line}"
+                fix = f"write the {column} that this host really has, or remove one of the lines"
+                yield Finding(Code.HOST_DUPLICATE, HostCell(host.line, column), message, fix)

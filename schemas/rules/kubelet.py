@@ -111,10 +111,7 @@ def taints(at: InPool) -> Iterator[Finding]:
     seen = set()
     for number, taint in enumerate(pool.taints or ()):
         if (taint.key, taint.effect) in seen:
-            yield Finding(
-                Code.DUPLICATE_NAME,
-                at.path("taints", number),
-                f"taint {taint.key} with effect {taint.effect.value} stands twice",
-                "remove one of them",
-            )
+            message = f"taint {taint.key} with effect {taint.effect.value} stands twice"
+            fix = "remove one of them"
+            yield Finding(Code.DUPLICATE_NAME, at.path("taints", number), message, fix)
         seen.add((taint.key, taint.effect))

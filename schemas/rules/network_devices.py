@@ -112,13 +112,10 @@ def device_images(at: InPool) -> Iterator[Finding]:
     for field, image, resources in wanted:
         runs = bool(resources) and (field == "rdma" or by_plugin)
         if runs and image not in site.release.images:
-            yield Finding(
-                Code.IMAGE_UNKNOWN,
-                at.path("network_devices", field),
-                f"release {site.release.release} has no image {image}",
-                f"choose a release that has it, or add images.{image} to this one",
-                key=True,
-            )
+            place = at.path("network_devices", field)
+            message = f"release {site.release.release} has no image {image}"
+            fix = f"choose a release that has it, or add images.{image} to this one"
+            yield Finding(Code.IMAGE_UNKNOWN, place, message, fix, key=True)
 
 
 def prefix(site: Site) -> Iterator[Finding]:
@@ -158,12 +155,9 @@ def pools_agree(site: Site) -> Iterator[Finding]:
             if same or where[:2] == place[:2]:
                 continue
             written = field in sriov.model_fields_set
-            yield Finding(
-                Code.RESOURCE_CLASH,
-                (*place, field if written else "name"),
-                f"{field} of {sriov.name} differs from that of an earlier pool",
-                "write the same in each pool, or give this one another name",
-            )
+            message = f"{field} of {sriov.name} differs from that of an earlier pool"
+            fix = "write the same in each pool, or give this one another name"
+            yield Finding(Code.RESOURCE_CLASH, (*place, field if written else "name"), message, fix)
 
 
 def addresses(site: Site) -> Iterator[Finding]:

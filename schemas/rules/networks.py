@@ -25,12 +25,9 @@ def networks(site: Site) -> Iterator[Finding]:
     everything = [(name, place, parse_network(text)) for name, place, text in every if text]
     for (name, _, network), (other_name, place, other) in combinations(everything, 2):
         if network.overlaps(other):
-            yield Finding(
-                Code.NETWORK_OVERLAP,
-                place,
-                f"{other} of {other_name} overlaps {network} of {name}",
-                f"choose a network for {other_name} that lies outside {network}",
-            )
+            message = f"{other} of {other_name} overlaps {network} of {name}"
+            fix = f"choose a network for {other_name} that lies outside {network}"
+            yield Finding(Code.NETWORK_OVERLAP, place, message, fix)
 
 
 def site_networks(site: Site) -> Iterator[tuple[str, Path, str | None]]:
@@ -65,23 +62,17 @@ def service_network(site: Site) -> Iterator[Finding]:
     """The network of services is neither too small nor larger than kubeadm accepts."""
     services = parse_network(site.file.cluster.services)
     if services.prefixlen > 24:
-        yield Finding(
-            Code.NETWORK_TOO_SMALL,
-            ("cluster", "services"),
-            f"{services} has room for {services.num_addresses} services",
-            "choose a network of /24 or larger; /16 is usual",
-        )
+        message = f"{services} has room for {services.num_addresses} services"
+        fix = "choose a network of /24 or larger; /16 is usual"
+        yield Finding(Code.NETWORK_TOO_SMALL, ("cluster", "services"), message, fix)
     yield from _too_large(services, LARGEST_SERVICES, "services")
 
 
 def _too_large(network: IPv4Network, largest: int, what: str) -> Iterator[Finding]:
     if network.prefixlen < largest:
-        yield Finding(
-            Code.NETWORK_TOO_LARGE,
-            ("cluster", what),
-            f"{network} is larger than the /{largest} that kubeadm accepts for {what}",
-            f"choose a network between /{largest} and /16",
-        )
+        message = f"{network} is larger than the /{largest} that kubeadm accepts for {what}"
+        fix = f"choose a network between /{largest} and /16"
+        yield Finding(Code.NETWORK_TOO_LARGE, ("cluster", what), message, fix)
 
 
 def zone_size(at: InZone) -> Iterator[Finding]:

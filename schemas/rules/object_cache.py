@@ -117,13 +117,10 @@ def _gigabytes(site: Site, pool: Pool) -> int:
 def _unknown_disk(site: Site, index: int, pool: Pool) -> Finding:
     own = pool.hardware in site.file.hardware
     where = "" if own else " to the profile"
-    return Finding(
-        Code.CACHE_CAPACITY,
-        ("hardware", pool.hardware) if own else ("pools", index, "hardware"),
-        f"nothing says what space {pool.hardware} has on NVMe, and its hosts keep objects",
-        f"add data_nvme_gb{where}, or leave pool {pool.name} out of cache.pools",
-        key=own,
-    )
+    place = ("hardware", pool.hardware) if own else ("pools", index, "hardware")
+    message = f"nothing says what space {pool.hardware} has on NVMe, and its hosts keep objects"
+    fix = f"add data_nvme_gb{where}, or leave pool {pool.name} out of cache.pools"
+    return Finding(Code.CACHE_CAPACITY, place, message, fix, key=own)
 
 
 def _full_disk(cache: Cache, pool: Pool, gigabytes: int) -> Iterator[Finding]:

@@ -64,12 +64,9 @@ def progress(at: InPool) -> Iterator[Finding]:
     """Some machine may go: old ones go only as far as max_unavailable and new ones allow."""
     rollout = at.pool.rollout
     if not rollout.max_surge and _is_stuck(at):
-        yield Finding(
-            Code.ROLLOUT_STUCK,
-            at.path("rollout", "max_unavailable"),
-            "with max_unavailable: 0 and no surge, no old machine may ever be deleted",
-            "write max_unavailable: 1",
-        )
+        message = "with max_unavailable: 0 and no surge, no old machine may ever be deleted"
+        fix = "write max_unavailable: 1"
+        yield Finding(Code.ROLLOUT_STUCK, at.path("rollout", "max_unavailable"), message, fix)
 
 
 def all_at_once(at: InPool) -> Iterator[Finding]:

@@ -40,19 +40,13 @@ def backend_names(site: Site) -> Iterator[Finding]:
     seen: set[str] = set()
     for at, backend in _backends(site):
         if backend.name == DEFAULT_SCHEDULER:
-            yield Finding(
-                Code.RESERVED_NAME,
-                (*at, "name"),
-                f"{DEFAULT_SCHEDULER} is the scheduler of every pool that no backend names",
-                "give the backend another name, which its pods write as schedulerName",
-            )
+            message = f"{DEFAULT_SCHEDULER} is the scheduler of every pool that no backend names"
+            fix = "give the backend another name, which its pods write as schedulerName"
+            yield Finding(Code.RESERVED_NAME, (*at, "name"), message, fix)
         elif backend.name in seen:
-            yield Finding(
-                Code.DUPLICATE_NAME,
-                (*at, "name"),
-                f"there are two backends named {backend.name}",
-                "give this one another name, or put its pools into the other",
-            )
+            message = f"there are two backends named {backend.name}"
+            fix = "give this one another name, or put its pools into the other"
+            yield Finding(Code.DUPLICATE_NAME, (*at, "name"), message, fix)
         seen.add(backend.name)
 
 
@@ -108,19 +102,13 @@ def backend_kinds(site: Site) -> Iterator[Finding]:
     for at, backend in _backends(site):
         ours = backend.kind is BackendKind.KUBE_SCHEDULER
         if ours and backend.scheduler is None:
-            yield Finding(
-                Code.SCHEDULER_INCOMPLETE,
-                (*at, "kind"),
-                f"nothing says which scheduler {backend.name} is",
-                "write scheduler: with its image, and gang: or throttler:",
-            )
+            message = f"nothing says which scheduler {backend.name} is"
+            fix = "write scheduler: with its image, and gang: or throttler:"
+            yield Finding(Code.SCHEDULER_INCOMPLETE, (*at, "kind"), message, fix)
         elif not ours and backend.scheduler is not None:
-            yield Finding(
-                Code.SCHEDULER_MEANINGLESS,
-                (*at, "scheduler"),
-                f"{backend.kind.value} brings its own programs, and Foresite runs none for it",
-                "remove scheduler, or write kind: kube-scheduler",
-            )
+            message = f"{backend.kind.value} brings its own programs, and Foresite runs none for it"
+            fix = "remove scheduler, or write kind: kube-scheduler"
+            yield Finding(Code.SCHEDULER_MEANINGLESS, (*at, "scheduler"), message, fix)
         elif not ours and backend.kind in first:
             yield Finding(
                 Code.SCHEDULER_MEANINGLESS,
@@ -137,12 +125,9 @@ def plugins(site: Site) -> Iterator[Finding]:
     for at, backend, scheduler in _run_here(site):
         name = scheduler.throttler
         if scheduler.gang is None and name is None:
-            yield Finding(
-                Code.SCHEDULER_INCOMPLETE,
-                at,
-                f"{backend.name} has neither gangs nor a throttler, as the default scheduler",
-                "write gang: or throttler:, or remove the backend",
-            )
+            message = f"{backend.name} has neither gangs nor a throttler, as the default scheduler"
+            fix = "write gang: or throttler:, or remove the backend"
+            yield Finding(Code.SCHEDULER_INCOMPLETE, at, message, fix)
         if name is not None and name in throttlers:
             yield Finding(
                 Code.DUPLICATE_NAME,
@@ -200,12 +185,10 @@ def canaries(site: Site) -> Iterator[Finding]:
     priorities = site.file.scheduling.priorities if site.file.scheduling else []
     for index, priority in enumerate(priorities if gangs else []):
         if priority.name == CANARY_PRIORITY:
-            yield Finding(
-                Code.RESERVED_NAME,
-                ("scheduling", "priorities", index, "name"),
-                f"{CANARY_PRIORITY} is the PriorityClass of the pods that wake gangs",
-                "give this PriorityClass another name",
-            )
+            place = ("scheduling", "priorities", index, "name")
+            message = f"{CANARY_PRIORITY} is the PriorityClass of the pods that wake gangs"
+            fix = "give this PriorityClass another name"
+            yield Finding(Code.RESERVED_NAME, place, message, fix)
 
 
 def replicas(site: Site) -> Iterator[Finding]:

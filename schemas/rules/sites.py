@@ -12,9 +12,9 @@ from itertools import islice
 from typing import Any
 
 from schemas.kubernetes.masking import shorten
+from schemas.model.cluster import Cluster
 from schemas.model.codes import Code
 from schemas.model.primitives import IPV4_PATTERN
-from schemas.model.site_file import Cluster
 from schemas.model.vocabulary import VirtualIp
 from schemas.reading.host_list import Host
 from schemas.rules.finding import Finding, HostCell, Path
@@ -127,12 +127,9 @@ def _cell_clashes(
 
 
 def _cell(column: str, value: str, line: int, other: Footprint, other_line: int) -> Finding:
-    return Finding(
-        Code.SITES_CLASH,
-        HostCell(line, column),
-        f"{column} {value} is also on line {other_line} of {other.hosts_file}",
-        f"write the {column} that this host really has, or remove it from one of the sites",
-    )
+    message = f"{column} {value} is also on line {other_line} of {other.hosts_file}"
+    fix = f"write the {column} that this host really has, or remove it from one of the sites"
+    return Finding(Code.SITES_CLASH, HostCell(line, column), message, fix)
 
 
 def _endpoint_of_host(mine: Footprint, other: Footprint, column: str, found: Found) -> None:
@@ -201,9 +198,5 @@ def _network_clashes(footprints: Sequence[Footprint], found: Found) -> None:
 def _network(
     place: Path, name: str, network: IPv4Network, other: str, other_name: str, theirs: IPv4Network
 ) -> Finding:
-    return Finding(
-        Code.SITES_CLASH,
-        place,
-        f"{network} of {name} overlaps {theirs} of {other_name} in site {other}",
-        "choose a network that no other site has",
-    )
+    message = f"{network} of {name} overlaps {theirs} of {other_name} in site {other}"
+    return Finding(Code.SITES_CLASH, place, message, "choose a network that no other site has")

@@ -10,9 +10,9 @@ from schemas.model.release import Release
 from schemas.rules.finding import Finding
 from schemas.rules.scope import InPool
 
-SUPPORTED_MINORS = {12: (29, 36), 13: (30, 36)}
-"""Kubernetes minors of workload clusters by Cluster API minor (Cluster API book 1.13,
-reference/versions)."""
+SUPPORTED_MINORS = {12: (29, 35), 13: (30, 37)}
+"""Kubernetes minors of workload clusters by Cluster API minor (release notes of v1.12.9 and
+v1.13.6)."""
 MAX_WORKER_SKEW = 3
 """Minors that a kubelet may lag behind the API server (Kubernetes version skew policy)."""
 
@@ -59,20 +59,15 @@ def _supported_minor(
     # A release of another Cluster API is a fault of the release, which ``release_findings`` names.
     low, high = SUPPORTED_MINORS.get(minor(core), (0, minor(version)))
     if not low <= minor(version) <= high:
-        yield Finding(
-            Code.VERSION_UNSUPPORTED,
-            place,
+        message = (
             f"Cluster API {core} of release {site.release.release} runs Kubernetes v1.{low} to "
-            f"v1.{high}, not {version}",
-            f"write {_advice(version, known)}",
+            f"v1.{high}, not {version}"
         )
+        yield Finding(Code.VERSION_UNSUPPORTED, place, message, f"write {_advice(version, known)}")
     elif version not in known:
-        yield Finding(
-            Code.VERSION_UNSUPPORTED,
-            place,
-            f"release {site.release.release} was not made for Kubernetes {version}",
-            f"write {_advice(version, known)}, or add the version and its images to the release",
-        )
+        message = f"release {site.release.release} was not made for Kubernetes {version}"
+        fix = f"write {_advice(version, known)}, or add the version and its images to the release"
+        yield Finding(Code.VERSION_UNSUPPORTED, place, message, fix)
 
 
 def _advice(version: str, known: list[str]) -> str:
@@ -83,12 +78,9 @@ def _skew(control_plane: str, workers: str) -> Iterator[Finding]:
     place = ("cluster", "workers")
     behind = minor(control_plane) - minor(workers)
     if [int(n) for n in workers[1:].split(".")] > [int(n) for n in control_plane[1:].split(".")]:
-        yield Finding(
-            Code.VERSION_SKEW,
-            place,
-            f"workers {workers} are ahead of the control plane {control_plane}",
-            f"write {control_plane}, or upgrade the control plane (cluster.kubernetes) first",
-        )
+        message = f"workers {workers} are ahead of the control plane {control_plane}"
+        fix = f"write {control_plane}, or upgrade the control plane (cluster.kubernetes) first"
+        yield Finding(Code.VERSION_SKEW, place, message, fix)
     elif behind > MAX_WORKER_SKEW:
         yield Finding(
             Code.VERSION_SKEW,

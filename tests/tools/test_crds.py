@@ -98,7 +98,9 @@ def test_the_generator_says_what_is_wrong(tmp_path: Path, monkeypatch: pytest.Mo
     assert crds.differences({tmp_path / "data" / "a.json": b"[]"}) == ["data/a.json", "data/b.json"]
     assert yaml.load("a: =", crds._Loader) == {"a": "="}
     (tmp_path / "crds.lock.json").write_text(json.dumps([source]))
-    monkeypatch.setattr(crds, "CRDS", {"metal3-ipam": "*", "kueue": "*", "cluster-api": "ippools"})
+    monkeypatch.setattr(
+        crds, "CRDS", {"metal3-ipam": ["*"], "kueue": ["*"], "cluster-api": ["ippools"]}
+    )
     with pytest.raises(SourceError, match=r": cluster-api/ippools, kueue/\*$"):
         crds.lock_entries(tmp_path)  # of another project is not of this one
 

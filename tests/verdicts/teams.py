@@ -44,8 +44,8 @@ _LANGUAGE = "name: language, namespaces: [language]"
 _BIOLOGY = "name: biology, namespaces: [biology]"
 _SPARE = "    - {name: spare-time, value: 1000, preempts: false}\n"
 _SPARE_LINE = (
-    "    - {name: biology, namespaces: [biology], accelerators: {v100-sxm2-32gb: 256, "
-    "a100-sxm4-80gb: 32}, priorities: [spare-time]}\n"
+    '    - {name: biology, namespaces: [biology], groups: ["oidc:biology"], accelerators: '
+    "{v100-sxm2-32gb: 256, a100-sxm4-80gb: 32}, priorities: [spare-time]}\n"
 )
 _LAST_TEAM = "    - {name: chemistry, namespaces: [chemistry], accelerators: {mncore2: 160}}\n"
 _FIRST_DAY = "first_day: 2026-12-01"
@@ -121,6 +121,25 @@ _TIERS = (
            site("tsukuba-1", "{mncore2: 160}", "{mncore2: 160}, priorities: [urgent]"), _QUOTA,
            actions={"ResourceQuota/chemistry/priorities": Action.CHANGED,
                     "Namespace/chemistry": Action.CHANGED}),
+)  # fmt: skip
+_RIGHTS = "Kubernetes 1.34.3, plugin/pkg/auth/authorizer/rbac/rbac.go: asked at each request"
+_STAFF = """
+access:
+  operators: {groups: ["oidc:site-operators"]}
+  viewers: {groups: ["oidc:on-call"]}
+"""
+_PEOPLE = (
+    _row("another group", _set("oidc:vision", "oidc:images"), _RIGHTS,
+         actions={"RoleBinding/vision": Action.CHANGED}),
+    _row("a user", _set('groups: ["oidc:vision"]', 'groups: ["oidc:vision"], users: ["oidc:ada"]'),
+         _RIGHTS, actions={"RoleBinding/vision": Action.CHANGED}),
+    _row("a team's last group", _set(', groups: ["oidc:biology"]', ""), _RIGHTS,
+         actions={"RoleBinding/biology": Action.DELETED}),
+    _row("operators and viewers", together(
+        _set('["oidc:site-operators"]', '["oidc:ops"], users: ["oidc:bo"]'),
+        _set('["oidc:on-call"]', '["oidc:ops"], users: ["oidc:eve"]')),
+        _RIGHTS, actions={"ClusterRoleBinding/*": Action.CHANGED}),
+    _row("no staff", _set(_STAFF, "\n"), _RIGHTS, actions={"ClusterRole*/*": Action.DELETED}),
 )  # fmt: skip
 _PROMISES = (
     *(
@@ -231,6 +250,7 @@ _TEAMS = (
              "Namespace/biology": Action.REFUSED,
              "ClusterThrottle/biology/*": Action.DELETED,
              "ResourceQuota/biology/*": Action.DELETED,
+             "RoleBinding/biology": Action.DELETED,
              "LimitRange/biology": Action.DELETED,
              "ConfigMap/biology/*": Action.DELETED,
          },
@@ -268,6 +288,7 @@ _TEAMS = (
          actions={
              "Namespace/language": Action.REFUSED,
              "ResourceQuota/language/*": Action.DELETED,
+             "RoleBinding/language": Action.DELETED,
              "LimitRange/language": Action.DELETED,
              "ConfigMap/language/*": Action.DELETED,
              "Namespace/speech": Action.ADDED,
@@ -293,4 +314,4 @@ _TEAMS = (
          _set(_BIOLOGY, f"{_BIOLOGY}, ephemeral_storage: {{request: 1Gi, limit: 2Gi, max: 4Gi}}"),
          _LATER, actions={"LimitRange/biology": Action.CHANGED}),
 )  # fmt: skip
-ROWS = (*_TIERS, *_PROMISES, *_TOGETHER, *_TEAMS)
+ROWS = (*_TIERS, *_PEOPLE, *_PROMISES, *_TOGETHER, *_TEAMS)

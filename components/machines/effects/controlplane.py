@@ -16,7 +16,7 @@ from components.effects.vocabulary import (
     ObjectChange,
     SiteChange,
 )
-from components.machines.effects import kinds
+from components.machines.effects import encryption, kinds
 from components.machines.effects.anykind import (
     metadata_rules,
     of_field,
@@ -118,6 +118,9 @@ def _config(site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
     if field.path[2] == "joinConfiguration" and init != join:
         why = f"{effect.why}; the machine that ran kubeadm init, if it still is there, may stay"
         effect = effect._replace(why=why)
+    if field.path[2] == "files" and encryption.unreadable(change):
+        why = f"{effect.why}; meanwhile {encryption.UNREADABLE}"
+        effect = effect._replace(impact=Impact.UNKNOWN, why=why, source=encryption.SOURCE)
     yield effect
 
 

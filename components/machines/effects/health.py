@@ -16,13 +16,7 @@ from components.effects.vocabulary import (
 )
 from components.machines.effects import controlplane, kinds, workers
 from components.machines.effects.anykind import coming_and_going, metadata_rules, of_field, refusal
-from components.machines.effects.concerned import (
-    either,
-    groups,
-    number,
-    staying,
-    value,
-)
+from components.machines.effects.concerned import either, groups, number, staying, value
 from components.making.manifest import Manifest
 
 KIND = kinds.HEALTH_CHECK

@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from components.object_cache.bootstrap import ADMIN_PORT
-from components.object_cache.cluster import BUFFER_BYTES
+from components.object_cache.bootstrap import ADMIN_PORT, BUFFER_BYTES, RETRY_BODY_BYTES
 from components.object_cache.envoy import DRAIN_SECONDS, drain
-from components.object_cache.routes import RETRY_BODY_BYTES
 from tests.kit.envoy import NEEDS_ENVOY, Envoy
 from tests.kit.object_cache_site import PREFIX, bodies, of_hosts, routed, site
 from tests.kit.object_cache_upstream import BLOCK, Upstream, upstream

@@ -187,7 +187,7 @@ def test_settings_of_later_repairs_reboot_nothing_now(after: Site) -> None:
     "setting", [{"timeout_seconds": 600}, {"attempts": 4}, {"window_hours": 12}]
 )
 def test_hosts_in_their_turn_may_be_rebooted_once_more(setting: dict[str, int]) -> None:
-    """As many as the healer mends at a time (scripts/turns.awk, after_reboot)."""
+    """As many as the healer mends at a time (node_repair/decide.py, _after_reboot)."""
     assert worse(effects(site(), site(reboot=setting))) == reboots(2)
 
 

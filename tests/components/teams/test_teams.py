@@ -62,7 +62,7 @@ def test_every_object_is_one_that_its_schema_takes(name: str) -> None:
 
 
 def test_a_site_that_says_nothing_has_nothing() -> None:
-    assert objects(with_file(site(), scheduling=None)) == []
+    assert objects(with_file(site(), scheduling=None, access=None)) == []
 
 
 # --- namespaces ---

@@ -5,13 +5,16 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from ipaddress import IPv4Network
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import schemas.rules
 from components.machines.bootstrap import registration
 from schemas.facts.site import Site
 from schemas.kubernetes import node_labels
@@ -30,35 +33,14 @@ from schemas.rules import (
     ZONE_RULES,
     Finding,
     HostCell,
-    accelerators,
-    accelerators_programs,
-    accelerators_requests,
-    addresses,
     attempt,
     clashes,
-    files,
     footprint,
-    hosts,
-    identity,
     kubelet,
-    monitoring,
     namespaces,
-    network_devices,
     networks,
-    object_cache,
-    object_cache_endpoints,
-    object_cache_server,
-    policies,
-    pools,
-    remediation,
-    remediation_detector,
-    remediation_repairs,
     rollouts,
-    schedulers,
-    secrets,
     site_findings,
-    teams,
-    teams_quotas,
     versions,
 )
 from schemas.rules.scope import InPool, InZone
@@ -66,36 +48,13 @@ from tests.invalid.faults import FOLDER
 from tests.kit.repository import all_sites
 
 _modest = settings(max_examples=150, database=None)
-MODULES = (
-    accelerators,
-    addresses,
-    object_cache,
-    object_cache_endpoints,
-    object_cache_server,
-    remediation_detector,
-    files,
-    hosts,
-    identity,
-    kubelet,
-    monitoring,
-    namespaces,
-    network_devices,
-    networks,
-    policies,
-    pools,
-    accelerators_programs,
-    teams_quotas,
-    remediation,
-    remediation_repairs,
-    rollouts,
-    schedulers,
-    secrets,
-    accelerators_requests,
-    teams,
-    versions,
-)
-RUN_BY_THE_LOADER = {"site_name", "own_hardware", "own_models"}
-"""Rules on a site file before it is a site."""
+MODULES = [
+    import_module(f"schemas.rules.{each.name}")
+    for each in iter_modules(schemas.rules.__path__)
+    if each.name not in ("finding", "scope", "sites")
+]
+RUN_BY_THE_LOADER = {"site_name", "own_hardware", "own_models", "placeholders"}
+"""Rules on a site file before it is a site, and the hint that examples get."""
 
 
 def base() -> Site:
