@@ -172,6 +172,8 @@ def kubelet(site: Site, pool: Pool) -> Json:
         "maxPods": settings.max_pods,
         "systemReserved": {"cpu": settings.reserved_cpu, "memory": settings.reserved_memory},
     }
+    if settings.max_pids:
+        found["podPidsLimit"] = settings.max_pids
     gates = kubelet_gates(site, pool)
     if gates:
         found["featureGates"] = gates

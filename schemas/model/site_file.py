@@ -105,6 +105,8 @@ class Kubelet(Model):
 
     max_pods: Annotated[int, Field(ge=10, le=250)] = 110
     """Pods on one node; a node's /24 has room for 250."""
+    max_pids: Annotated[int, Field(ge=1024, le=4_194_304, examples=[65536])] | None = None
+    """Processes and threads of one pod at most; default: as many as the host has."""
     eviction_hard: EvictionHard = EvictionHard()
     """When pods are evicted."""
     image_gc_high_percent: Percent = 80

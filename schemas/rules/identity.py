@@ -28,8 +28,8 @@ def placeholders(file: SiteFile) -> Iterator[Finding]:
             Code.PLACEHOLDER,
             found[0],
             f"{len(found)} {'value is' if len(found) == 1 else 'values are'} placeholders of an "
-            "example, with hosts below .example",
-            "write the site's own hosts, and the digests of images that it has built",
+            "example, on hosts below .example",
+            "write the site's own hosts, and digests of its own builds",
             also=tuple(found[1:]),
         )
 

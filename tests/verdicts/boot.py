@@ -23,6 +23,7 @@ _KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIFymhLku4SdfYrPbCwX88H668olnzzQcg7SSyMhAs2aA"
 _BOTH = f"{KCP_ROLLS}; {MD_ROLLS}"
 _KUBELET = {
     "max_pods": "200",
+    "max_pids": "65536",
     "eviction_hard": "{memory: 600Mi}",
     "eviction_hard of two disks": "{nodefs_percent: 12, imagefs_percent: 17}",
     "image_gc_high_percent": "83",
