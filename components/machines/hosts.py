@@ -118,14 +118,8 @@ def _guards() -> dict[str, str]:
 
 @functools.lru_cache(maxsize=RECENT)
 def _boot(mode: str, disk: RootDisk | str) -> Json:
-    hints = vars(RootDisk.parse(disk) if isinstance(disk, str) else disk)
-    found = {_camel_case(name): value for name, value in hints.items()}
-    return prune({"bootMode": mode, "rootDeviceHints": found})
-
-
-def _camel_case(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(map(str.capitalize, rest))
+    hints = (RootDisk.parse(disk) if isinstance(disk, str) else disk).hints
+    return prune({"bootMode": mode, "rootDeviceHints": hints})
 
 
 def addresses(site: Site) -> Manifest:

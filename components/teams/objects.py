@@ -2,6 +2,7 @@
 
 from components.making.manifest import Manifest, annotate
 from components.teams import kueue, volcano
+from components.teams.disruptions import recorder
 from components.teams.limits import object_quotas, quotas, throttles
 from components.teams.namespaces import limit_ranges, namespaces, network_policies
 from components.teams.people import people
@@ -26,5 +27,6 @@ def objects(site: Site) -> list[Manifest]:
             *kueue.queues(site),
             *volcano.queues(site),
             *people(site),
+            *recorder(site),
         ]
     )

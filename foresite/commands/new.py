@@ -26,6 +26,7 @@ OWN: tuple[tuple[str, ...], ...] = (
     ("cluster", "context"),
     ("zones", "*", "network"),
     ("zones", "*", "gateway"),
+    ("zones", "*", "hosts"),
     ("bmc", "network"),
     ("bmc", "credentials"),
     ("sources", "os_images"),

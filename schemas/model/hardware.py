@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
+from pydantic.alias_generators import to_camel
 
 from schemas.model.primitives import DnsLabel, Model
 
@@ -51,26 +52,29 @@ BY_PATH = "/dev/disk/by-path/"
 """The links to disks that say the slot that a disk is in."""
 DISK_WORDS = r"[A-Za-z0-9](?:[A-Za-z0-9 ._:+/-]{0,126}[A-Za-z0-9.+)])?"
 DISK_ID = r"[A-Za-z0-9._:+-]{1,128}"
+DISK_LINK = r"/dev/disk/by-(?:path|id)/[A-Za-z0-9_:.+-]+"
 DEVICE_NAME = r"/dev/(?:disk/by-path/)?[A-Za-z0-9_:.+-]+"
 HCTL = r"[0-9]{1,5}(?::[0-9]{1,5}){3}"
 
+DeviceName = Annotated[
+    str, Field(pattern=f"^{DEVICE_NAME}$", examples=[f"{BY_PATH}pci-0000:01:00.0-nvme-1"])
+]
+"""A device file of a disk, as the Bare Metal Operator takes it."""
 DiskWords = Annotated[str, Field(pattern=f"^{DISK_WORDS}$")]
 """What the maker calls a disk."""
 DiskId = Annotated[str, Field(pattern=f"^{DISK_ID}$")]
 """What one disk alone is called."""
+DiskLink = Annotated[
+    str, Field(pattern=f"^{DISK_LINK}$", examples=[f"{BY_PATH}pci-0000:41:00.0-nvme-1"])
+]
+"""A link to a disk that is the same after each boot."""
 
 
 class RootDisk(Model):
     """The disk for the operating system: BareMetalHost ``spec.rootDeviceHints``, all of which have
     to fit (BMO 0.13, devicehints.go)."""
 
-    device_name: (
-        Annotated[
-            str,
-            Field(pattern=f"^{DEVICE_NAME}$", examples=[f"{BY_PATH}pci-0000:01:00.0-nvme-1"]),
-        ]
-        | None
-    ) = None
+    device_name: DeviceName | None = None
     """Link below /dev/disk/by-path; a kernel name, such as /dev/sda, on hosts of one disk only."""
     hctl: Annotated[str, Field(pattern=f"^{HCTL}$", examples=["0:0:0:0"])] | None = None
     """SCSI address: host, channel, target and LUN."""
@@ -98,6 +102,11 @@ class RootDisk(Model):
         return cls.model_validate_strings(hints, strict=False)
 
     @property
+    def hints(self) -> dict[str, str | int | None]:
+        """The hints as Metal3 spells them."""
+        return {to_camel(name): value for name, value in vars(self).items()}
+
+    @property
     def unstable(self) -> bool:
         """True if it is named by the order in which the kernel found the disks."""
         name = vars(self).get("device_name")  # of data with holes there may be none
@@ -109,18 +118,7 @@ class DataDisks(Model):
 
     count: Annotated[int, Field(ge=1, le=64)] | None = None
     """Number of NVMe disks; all that are there belong to the data, but the root disk."""
-    devices: Annotated[
-        list[
-            Annotated[
-                str,
-                Field(
-                    pattern=r"^/dev/disk/by-(path|id)/[A-Za-z0-9_:.+-]+$",
-                    examples=[f"{BY_PATH}pci-0000:41:00.0-nvme-1"],
-                ),
-            ]
-        ],
-        Field(max_length=64),
-    ] = []
+    devices: Annotated[list[DiskLink], Field(max_length=64)] = []
     """Links to the disks, in place of ``count``; the same on each host of the profile."""
 
 

@@ -201,3 +201,6 @@ class Scheduling(Model):
     network_policy: bool | None = None
     """True if pods of a team accept connections only from their team and from namespaces of no
     team. Default: true where the pod network is one that is known to enforce NetworkPolicies."""
+    disruption_recorder: ImageReference | None = None
+    """Image with Python 3.11 or newer, in which a program records on Jobs why their pods were
+    preempted, drained or evicted; without it Kubernetes forgets that with the pod."""

@@ -106,10 +106,8 @@ _HINTS = {
     "hctl": HCTL,
     "min_size_gigabytes": "[1-9][0-9]{0,6}",
     "rotational": "true|false",
-    **dict.fromkeys(("model", "vendor"), DISK_WORDS),
-    **dict.fromkeys(
-        ("serial_number", "wwn", "wwn_with_extension", "wwn_vendor_extension"), DISK_ID
-    ),
+    "(?:model|vendor)": DISK_WORDS,
+    "(?:serial_number|wwn(?:_with_extension|_vendor_extension)?)": DISK_ID,
 }
 _HINT = "|".join(f"{name}=(?:{pattern})" for name, pattern in _HINTS.items())
 OPTIONAL_COLUMNS = {

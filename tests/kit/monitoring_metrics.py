@@ -80,6 +80,7 @@ _RULES = chain(
         ("kube_pod_info", _GAUGE, "namespace pod uid node host_ip pod_ip priority_class"),
         ("kube_pod_scheduler", _GAUGE, "namespace pod uid name"),
         ("kube_pod_status_phase", _GAUGE, "namespace pod uid phase"),
+        ("kube_pod_status_reason", _GAUGE, "namespace pod uid reason"),
         ("kube_pod_status_scheduled", _GAUGE, "namespace pod uid condition"),
         ("kube_pod_status_unschedulable", _GAUGE, "namespace pod uid"),
     ),
@@ -238,6 +239,7 @@ _SCHEDULERS = chain(
         SCHEDULER,
         "Kubernetes 1.34.3, pkg/scheduler/metrics/metrics.go",
         ("scheduler_pod_scheduling_sli_duration_seconds", _HISTOGRAM, "attempts"),
+        ("scheduler_preemption_victims", _HISTOGRAM, ""),
         ("scheduler_scheduling_attempt_duration_seconds", _HISTOGRAM, "result profile"),
     ),
     _from(
@@ -265,6 +267,11 @@ _SCHEDULERS = chain(
             "cluster_queue priority_class replica_role",
         ),
         ("kueue_admitted_active_workloads", _GAUGE, "cluster_queue replica_role"),
+        (
+            "kueue_evicted_workloads_total",
+            _COUNTER,
+            "cluster_queue reason underlying_cause priority_class replica_role",
+        ),
     ),
     _from(
         VOLCANO,

@@ -313,6 +313,11 @@ _TEAMS = (
     Row("teams: models of a promise in another order",
         (_set("{v100-sxm2-32gb: 256, a100-sxm4-80gb: 32}",
               "{a100-sxm4-80gb: 32, v100-sxm2-32gb: 256}"),), {}, SAME, (applied("tokyo-1"),)),
+    Row("teams: another image for the recorder of disruptions",
+        (_set("python:3.13-slim@", "python:3.14-slim@"),),
+        {"tokyo-1": Expected({"control": restarted()},
+                             {"Deployment/disruption-recorder": Action.CHANGED})},
+        "Kubernetes 1.34.3, pkg/controller/deployment/recreate.go", (applied("tokyo-1"),)),
     _row("space on disk of the site", _set("  off_peak: {time", f"{_STORAGE}  off_peak: {{time"),
          _LATER, actions={"LimitRange/*": Action.CHANGED}),
     *(
