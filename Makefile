@@ -104,6 +104,9 @@ proof: .venv/.ready ## All tests with every long proof, and mutations; hours
 record: .venv/.ready ## Add what the last make test took to docs/proof.md
 	@$(PYTHON) -m bench.proof record
 
+images: ## Build the images that sites need, for amd64 and arm64; REGISTRY, VERSION
+	@docker buildx bake --file images/docker-bake.json $(if $(PUSH),--push)
+
 generate: .venv/.ready ## Make every generated file anew
 	@$(PYTHON) -m schemas.editor
 	@$(PYTHON) -m schemas.reference

@@ -5,6 +5,7 @@ from dataclasses import replace
 from components.accelerators import objects as accelerators
 from components.admission_policies import objects as admission_policies
 from components.effects.vocabulary import Name
+from components.etcd_snapshots import objects as etcd_snapshots
 from components.machines import objects as machines
 from components.making.decommission import remaining
 from components.making.manifest import Manifest
@@ -27,6 +28,7 @@ COMPONENTS: dict[str, Component] = {
     for each in (
         component("machines", machines.objects),
         component("pod-network", pod_network.objects),
+        component("etcd-snapshots", etcd_snapshots.objects),
         component("accelerators", accelerators.objects),
         component("network-devices", network_devices.objects),
         component("teams", teams.objects),

@@ -42,7 +42,7 @@ from schemas.rules import (
 )
 from schemas.rules.accelerators import own_models
 from schemas.rules.files import site_file_references
-from schemas.rules.identity import own_hardware, site_name
+from schemas.rules.identity import own_hardware, placeholders, site_name
 from schemas.rules.versions import release_findings
 
 __all__ = [
@@ -188,6 +188,7 @@ def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
         # A part that could not be had leaves a hole, as a value that is wrong does.
         holes = bool(problems or findings) or isinstance(site.by_pool, Hole)
         findings += site_findings(site, holes=holes)
+        findings += attempt(placeholders(file), holes=holes)
     problems += _locate(findings[:MAX_FINDINGS], document, files)
     found, left = merge_literals(problems), len(findings[MAX_FINDINGS:])
     wrong = tuple(first_problems([e for e in found if not e.code.hint], left))

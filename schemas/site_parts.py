@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 from schemas.facts.site import Site
 from schemas.load import Loaded
+from schemas.model.cluster import Cluster
 from schemas.model.codes import Code
 from schemas.model.hardware import HardwareProfile
 from schemas.model.primitives import (
@@ -23,7 +24,7 @@ from schemas.model.primitives import (
     ZoneName,
 )
 from schemas.model.problem import Problem
-from schemas.model.site_file import Cluster, Pool, SiteFile, Zone
+from schemas.model.site_file import Pool, SiteFile, Zone
 from schemas.reading.catalogue import (
     accelerator_catalogue,
     hardware_catalogue,

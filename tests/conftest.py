@@ -7,6 +7,7 @@ from hypothesis import settings
 pytest_plugins = [
     "tests.kit.proof",
     "tests.kit.controlplane_fixture",
+    "tests.kit.rights_server",
     "tests.kit.recover_world",
     "tests.kit.remediation_server",
     "tests.kit.survival_world",

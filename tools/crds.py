@@ -32,7 +32,7 @@ from schemas.kubernetes.objects.dialect import (
     share,
 )
 from tools.kept import SourceError, stored_documents
-from tools.kinds import CRDS, KUBERNETES, native_kinds, native_scope
+from tools.kinds import CRDS, KUBERNETES, NEWEST_KUBERNETES, native_kinds, native_scope
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "schemas" / "kubernetes" / "objects" / "data"
@@ -41,6 +41,8 @@ CONTRACT_GROUPS = {f"{x}.cluster.x-k8s.io" for x in ("bootstrap", "controlplane"
 CONTRACT_LABELS = {f"cluster.x-k8s.io/{v}": v for v in ("v1beta1", "v1beta2")}
 """Cluster API's references carry no version: it finds one by these labels on the CRD. Upstream adds
 them by kustomize, so the raw files lack them."""
+
+_PACKAGE = "kubernetes_validate"
 
 LARGE = 40_000
 """Characters of a CRD from which on an API server takes long to serve it: those with whole pods."""
@@ -136,20 +138,24 @@ def _version(version: dict[str, Any], where: str) -> dict[str, Any]:
 
 def kubernetes_document() -> dict[str, Any]:
     """Kubernetes' own kinds with every definition that they reach."""
-    package = "kubernetes_validate"
-    folder = f"kubernetes-json-schema/v{KUBERNETES}.0-local"
-    try:
-        text = resources.files(package).joinpath(folder, "_definitions.json").read_bytes()
-    except (ImportError, OSError) as error:
-        raise SourceError(f"the package {package} is absent or has no {folder}") from error
-    raw = json.loads(text.replace(b'"#/$defs/', b'"#/definitions/'))["$defs"]
+    raw: dict[str, Any] = {}
+    sources = []
+    # The oldest minor comes last: what several know is as the oldest has it.
+    for minor in (NEWEST_KUBERNETES, KUBERNETES):
+        path = f"kubernetes-json-schema/v{minor}.0-local/_definitions.json"
+        try:
+            text = resources.files(_PACKAGE).joinpath(path).read_bytes()
+        except (ImportError, OSError) as error:
+            raise SourceError(f"the package {_PACKAGE} is absent or has no {path}") from error
+        raw |= json.loads(text.replace(b'"#/$defs/', b'"#/definitions/'))["$defs"]
+        digest = hashlib.sha256(text).hexdigest()
+        sources.append({"path": f"{_PACKAGE}/{path}", "sha256": digest})
     kinds = _kinds(raw)
     return {
         "source": {
-            "package": package.replace("_", "-"),
-            "version": metadata.version(package),
-            "path": f"{package}/{folder}/_definitions.json",
-            "sha256": hashlib.sha256(text).hexdigest(),
+            "package": _PACKAGE.replace("_", "-"),
+            "version": metadata.version(_PACKAGE),
+            "files": sources,
         },
         "kinds": kinds,
         "definitions": {name: _definition(name, raw) for name in sorted(_reach(raw, kinds))},
@@ -166,7 +172,9 @@ def _kinds(raw: dict[str, Any]) -> dict[str, str]:
     try:
         return {kind: every[kind] for kind in native_kinds()}
     except KeyError as error:
-        raise SourceError(f"Kubernetes {KUBERNETES} has no {error}") from error
+        raise SourceError(
+            f"Kubernetes {KUBERNETES} to {NEWEST_KUBERNETES} has no {error}"
+        ) from error
 
 
 def _reach(raw: dict[str, Any], kinds: dict[str, str]) -> set[str]:

@@ -7,6 +7,7 @@ _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 CRDS: dict[str, list[str]] = _TABLES["crds"]
 FETCHED: dict[str, dict[str, str]] = _TABLES["fetched"]
 KUBERNETES: str = _TABLES["kubernetes"]
+NEWEST_KUBERNETES: str = _TABLES["newest_kubernetes"]
 
 
 def native_kinds() -> list[str]:

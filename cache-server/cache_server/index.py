@@ -181,14 +181,22 @@ def total_used_bytes(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT coalesce(sum(space), 0) FROM usage").fetchone()[0])
 
 
-def oldest(connection: sqlite3.Connection, bucket: str | None, limit: int) -> list[Row]:
-    """The objects of a bucket, or of all, that were not used for longest, these first."""
-    where = "" if bucket is None else "WHERE bucket = ?"
-    rows = connection.execute(
-        f"SELECT key, bucket, file, size, space FROM object {where} ORDER BY accessed LIMIT ?",  # noqa: S608
-        (limit,) if bucket is None else (bucket, limit),
-    )
-    return [Row(*row) for row in rows]
+def spaces(connection: sqlite3.Connection) -> dict[str, int]:
+    """The bytes that each bucket takes; an empty bucket is left out."""
+    return dict(connection.execute("SELECT bucket, space FROM usage").fetchall())
+
+
+def oldest(connection: sqlite3.Connection, bucket: str, limit: int) -> Iterator[tuple[int, Row]]:
+    """The objects of a bucket with the times of their last use, the longest ago first.
+
+    Rows are read one by one from the index ``by_bucket``, as many as the caller takes.
+    """
+    for accessed, *row in connection.execute(
+        "SELECT accessed, key, bucket, file, size, space FROM object "
+        "WHERE bucket = ? ORDER BY accessed LIMIT ?",
+        (bucket, limit),
+    ):
+        yield accessed, Row(*row)
 
 
 def below(connection: sqlite3.Connection, first_byte: int) -> Iterator[Row]:

@@ -4,10 +4,13 @@ All of it runs in the index's writer thread, one after the other, so that no two
 promised the same bytes.
 """
 
+import heapq
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
 
 from cache_server import index
 from cache_server.buckets import Bucket, Buckets
@@ -66,15 +69,29 @@ class Accesses:
         return self._latest
 
 
+def shares(buckets: Buckets, capacity: int) -> dict[str, int]:
+    """The bytes of each bucket that no other bucket can take from it.
+
+    A share is the quota, or where the quotas exceed the capacity its part of the capacity. So all
+    shares together never exceed the capacity.
+    """
+    whole = max(capacity, sum(each.quota for each in buckets.values()), 1)
+    return {each.name: capacity * each.quota // whole for each in buckets.values()}
+
+
 class Space:
-    """The quotas and the capacity, and who holds what of them."""
+    """The quotas, the shares and the capacity, and who holds what of them."""
 
     def __init__(self, layout: Layout, capacity: int, accesses: Accesses) -> None:
         self._layout = layout
         self._capacity = capacity
         self._accesses = accesses
         self._reserved: dict[str, int] = {}
-        self.buckets: Buckets = {}
+        self.configure({})
+
+    def configure(self, buckets: Buckets) -> None:
+        """The buckets that there are from now on; one that is gone has no quota and no share."""
+        self._buckets, self._shares = buckets, shares(buckets, self._capacity)
 
     def reserved_bytes(self) -> int:
         """The bytes that uploads hold."""
@@ -83,12 +100,12 @@ class Space:
     def reserve(self, batch: Batch, bucket: Bucket, space: int, held: Reservation) -> Evicted:
         """Hold ``space`` bytes of a bucket, and begin to evict for them.
 
-        Refused where uploads hold so much that evicting every object would not be enough.
+        Refused where evicting every object that may be evicted would not be enough.
         """
         if self._reserved.get(bucket.name, 0) + space > bucket.quota:
             raise full(f"uploads to bucket {bucket.name} hold what its quota has")
-        if self.reserved_bytes() + space > self._capacity:
-            raise full("uploads hold what this server has")
+        if self._least(batch, bucket.name, space) > self._capacity:
+            raise full("uploads and the shares of other buckets hold what this server has")
         self._add(batch, held, space)
         return self.evict(batch, bucket.name)
 
@@ -101,7 +118,7 @@ class Space:
 
         One of the same name that came after it is another bucket, and may be for others.
         """
-        bucket = self.buckets.get(row.bucket)
+        bucket = self._buckets.get(row.bucket)
         if bucket is None or bucket.since != held.since:
             return False
         old = index.insert(batch.connection, row, self._accesses.now())
@@ -116,16 +133,16 @@ class Space:
 
     def evict(self, batch: Batch, bucket: str) -> Evicted:
         """One step towards a bucket within its quota, and all within the capacity."""
-        limit = self.buckets[bucket].quota if bucket in self.buckets else 0
+        limit = self._buckets[bucket].quota if bucket in self._buckets else 0
         held = self._reserved.get(bucket, 0)
         over = index.used_bytes(batch.connection, bucket) + held - limit
         if over > 0:
-            rows = self._evict(batch, bucket, over)
+            rows = self._evict(batch, {bucket: over}, over)
             if rows:
                 return Evicted(rows, more=True)
         over = index.total_used_bytes(batch.connection) + self.reserved_bytes() - self._capacity
         if over > 0:
-            rows = self._evict(batch, None, over)
+            rows = self._evict(batch, self._above_shares(batch), over)
             return Evicted(rows, more=bool(rows))
         return Evicted((), more=False)
 
@@ -139,17 +156,40 @@ class Space:
         batch.doomed.append(self._layout.file(row.key, row.file))
         return gone
 
-    def _evict(self, batch: Batch, bucket: str | None, over: int) -> tuple[index.Row, ...]:
+    def _above_shares(self, batch: Batch) -> dict[str, int]:
+        """The bytes by which buckets with objects are above their shares; others are left out."""
+        above = {
+            name: used + self._reserved.get(name, 0) - self._shares.get(name, 0)
+            for name, used in index.spaces(batch.connection).items()
+        }
+        return {name: over for name, over in above.items() if over > 0}
+
+    def _least(self, batch: Batch, bucket: str, space: int) -> int:
+        """The bytes that stay if a bucket holds ``space`` more and all that may go is evicted:
+        what uploads hold, and objects of each bucket up to its share."""
+        most = index.total_used_bytes(batch.connection) + self.reserved_bytes() + space
+        if most <= self._capacity:
+            return most
+        used, held = index.spaces(batch.connection), self._reserved.copy()
+        held[bucket] = held.get(bucket, 0) + space
+        return sum(
+            max(own := held.get(name, 0), min(own + used.get(name, 0), self._shares.get(name, 0)))
+            for name in used.keys() | held.keys()
+        )
+
+    def _evict(self, batch: Batch, above: Mapping[str, int], over: int) -> tuple[index.Row, ...]:
+        """Evict ``over`` bytes of what was used longest ago, of each bucket until it is no longer
+        ``above``; the object across either border goes too."""
         self.flush(batch)
-        rows: list[index.Row] = []
-        for row in index.oldest(batch.connection, bucket, _STEP):
-            if over <= 0:
-                break
-            over -= row.space
-            rows.append(row)
+        queues = (
+            _until(index.oldest(batch.connection, name, _STEP), most)
+            for name, most in above.items()
+        )
+        merged = heapq.merge(*queues, key=itemgetter(0))
+        rows = tuple(row for _, row in islice(_until(merged, over), _STEP))
         index.delete(batch.connection, rows)
         batch.doomed += [self._layout.file(row.key, row.file) for row in rows]
-        return tuple(rows)
+        return rows
 
     def _add(self, batch: Batch, held: Reservation, space: int) -> None:
         self._change(held, space)
@@ -162,6 +202,15 @@ class Space:
             self._reserved[held.bucket] = rest
         else:
             self._reserved.pop(held.bucket, None)
+
+
+def _until(rows: Iterable[tuple[int, index.Row]], space: int) -> Iterator[tuple[int, index.Row]]:
+    """The first rows that take ``space`` bytes or more together."""
+    for accessed, row in rows:
+        if space <= 0:
+            return
+        space -= row.space
+        yield accessed, row
 
 
 Step = Callable[[Batch], Evicted]

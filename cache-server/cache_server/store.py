@@ -176,7 +176,7 @@ class Store:
 
     def configure(self, buckets: Buckets) -> None:
         """The buckets that there are from now on; :meth:`trim` deletes what is too much."""
-        self._space.buckets = buckets
+        self._space.configure(buckets)
 
     async def trim(self) -> None:
         """Evict what is beyond the quotas, which is all of a bucket that is gone."""

@@ -81,20 +81,27 @@ def test_the_order_survives_a_restart(made: CacheServer) -> None:
         assert there(server, "abc/0", "abc/1") == [True, False]
 
 
-def test_the_capacity_evicts_whatever_is_oldest_anywhere(made: CacheServer) -> None:
-    made.configure(*(bucket(name, quota="1Mi", public=True) for name in ("one", "two")))
+def test_a_busy_bucket_takes_no_share_of_a_quiet_one(made: CacheServer) -> None:
+    made.configure(*(bucket(name, quota="1Mi", public=True) for name in ("quiet", "busy")))
     with made as server:
-        for number in range(4):
-            assert put(server, f"one/{number}", 128 * KIB) == 201
-        for number in range(6):
-            assert put(server, f"two/{number}", 128 * KIB) == 201
-        assert there(server, *(f"one/{number}" for number in range(4))) == [
-            False,
-            False,
-            True,
-            True,
-        ]
-        assert used(server, "one") + used(server, "two") == MIB
+        names = [f"quiet/{number}" for number in range(6)]
+        for name in [*names, *(f"busy/{number}" for number in range(9))]:
+            assert put(server, name, 128 * KIB) == 201
+        # What quiet has beyond its share of 512 KiB was used longest ago of all.
+        assert there(server, *names) == [False, False, True, True, True, True]
+        assert used(server, "quiet") == used(server, "busy") == MIB / 2
+
+
+def test_what_a_bucket_leaves_of_its_share_is_for_others(made: CacheServer) -> None:
+    made.configure(*(bucket(name, quota="1Mi", public=True) for name in ("quiet", "busy")))
+    with made as server:
+        for number in range(9):
+            assert put(server, f"busy/{number}", 128 * KIB) == 201
+        assert used(server, "busy") == MIB
+        assert put(server, "quiet/first", 512 * KIB) == 201
+        assert used(server, "quiet") == used(server, "busy") == MIB / 2
+        assert put(server, "busy/large", 768 * KIB) == 507
+        assert used(server, "busy") == MIB / 2, "a refused object evicts nothing"
 
 
 @pytest.mark.proof

@@ -56,7 +56,7 @@ class Judged(NamedTuple):
 def policies(site: Site) -> list[Manifest]:
     """The mutating policy where models need one, then those that refuse, each with its binding."""
     judged = [_models(site), _by_model(site), _templates(site)]
-    if claimable(site)[0]:
+    if any(claimable(site)):
         judged.append(_claims(site))
     return [*mutating(site), *(made for each in judged for made in _validating(site, each))]
 
@@ -171,12 +171,9 @@ def _templates(site: Site) -> Judged:
 def _claims(site: Site) -> Judged:
     """Claims of teams, which limits by model do not count: none for a class of the site's models,
     or of their drivers' domains. Schedulers make claims for pods; they are known by their right to
-    bind these."""
+    bind these in every namespace."""
     kinds = ["resourceclaims", "resourceclaimtemplates"]
-    binds = (
-        "authorizer.group('').resource('pods').subresource('binding')"
-        ".namespace(object.metadata.namespace).check('create').allowed()"
-    )
+    binds = "authorizer.group('').resource('pods').subresource('binding').check('create').allowed()"
     refused = _deny(
         "!variables.named.exists(n, n.exists(c, c in variables.classes || "
         "variables.domains.exists(d, c.endsWith(d))))",

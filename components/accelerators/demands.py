@@ -130,10 +130,12 @@ def direct(site: Site) -> str:
 
 
 def claimable(site: Site) -> tuple[list[str], list[str]]:
-    """The resources of models that DRA drivers hand out, and these drivers."""
-    mine = [each for each in served_pools(site) if uses_dra(site, each.model)]
-    drivers = {each.record.dra.driver for each in mine if each.record.dra}
-    return sorted({site.resource(each.model) for each in mine}), sorted(drivers)
+    """The resources of models that DRA drivers hand out, and the drivers of all models: one may run
+    beside a device plugin, for another use, and hands out its devices a second time."""
+    served = served_pools(site)
+    mine = {site.resource(each.model) for each in served if uses_dra(site, each.model)}
+    drivers = {each.record.dra.driver for each in served if each.record.dra}
+    return sorted(mine), sorted(drivers)
 
 
 def claim_variables(site: Site) -> list[Json]:

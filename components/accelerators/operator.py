@@ -22,6 +22,12 @@ EVERYWHERE = [{"operator": "Exists"}]
 """As for every part that a node needs to become healthy again: no taint keeps it off."""
 JOBS = "batch.kubernetes.io/job-name"
 """The label of a Job's pods (Kubernetes 1.34, batch/v1, JobNameLabel)."""
+TOOLKIT = [
+    {"name": "ACCEPT_NVIDIA_VISIBLE_DEVICES_AS_VOLUME_MOUNTS", "value": "true"},
+    {"name": "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED", "value": "false"},
+]
+"""Images carry NVIDIA_VISIBLE_DEVICES=all: only a privileged container chooses devices by it. The
+device plugin names devices by CDI, which ``cdi`` turns on."""
 
 
 def operator(site: Site) -> list[Manifest]:
@@ -51,7 +57,7 @@ def _policy(site: Site, chosen: GpuOperator, pools: list[Served]) -> Manifest:
             "rollingUpdate": {"maxUnavailable": MAX_UNAVAILABLE},
         },
         "driver": _drivers(chosen, pools),
-        "toolkit": _part(site, "container-toolkit"),
+        "toolkit": {**_part(site, "container-toolkit"), "env": TOOLKIT},
         # With a DRA driver the same devices would be handed out twice.
         "devicePlugin": _part(site, "device-plugin") if plugs else {"enabled": False},
         "gfd": _part(site, "device-plugin"),

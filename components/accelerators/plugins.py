@@ -22,6 +22,8 @@ from schemas.model.accelerators import Exporter, Program
 
 PLUGINS = "/var/lib/kubelet/device-plugins"
 """Where a device plugin's socket meets the kubelet's."""
+NO_DEVICE = "/dev/null"
+"""What a mount that chooses devices is of (NVIDIA Container Toolkit, internal/config/image)."""
 POD_RESOURCES = "/var/lib/kubelet/pod-resources"
 """Where the kubelet tells which pod has which device."""
 RESOURCES: Json = {
@@ -135,12 +137,17 @@ def _on_pool(
     mounts, volumes = seen
     paths = {f"host-{index}": path for index, path in enumerate(program.host_paths)}
     mounts = [*mounts, *({"name": name, "mountPath": path} for name, path in paths.items())]
+    volumes = [*volumes, *(host_path(name, path) for name, path in paths.items())]
+    if each.record.device_mounts:
+        # An unprivileged container gets its devices in no other way: its variable is ignored.
+        mounts.append({"name": "devices", "mountPath": f"{each.record.device_mounts}/all"})
+        volumes.append(host_path("devices", NO_DEVICE, "CharDevice"))
     daemon = Daemon(
         name=str(container["name"]),
         namespace=NAMESPACE,
         component=COMPONENT,
         containers=[prune({**container, "volumeMounts": mounts})],
-        volumes=[*volumes, *(host_path(name, path) for name, path in paths.items())],
+        volumes=volumes,
         pod={"runtimeClassName": each.record.runtime_class, "securityContext": {}},
         annotations=annotations or {},
         vital=True,

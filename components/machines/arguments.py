@@ -1,45 +1,53 @@
-"""Arguments of the API server and the default kube-scheduler, where accelerators need some.
+"""Arguments of the control plane's programs: what accelerators need, and what a site adds.
 
 The default kube-scheduler looks for every resource that a pod asks for on nodes. Those that
 admission alone knows are on none, so it is told to ignore exactly these.
 """
 
+from components.machines.apiserver import api_server
 from components.making.dump import dump
-from components.making.manifest import Json
+from components.making.manifest import Json, prune
+from components.making.told import Told
 from schemas.facts.feature_gates import api_server_gates, gate_list, runtime_config, scheduler_gates
 from schemas.facts.site import Site
 from schemas.model.vocabulary import BackendKind
 
+TOLD = Told(__file__)
 SCHEDULER_CONFIG = "/etc/kubernetes/scheduler-config.yaml"
 
 
 def cluster_configuration(site: Site) -> Json:
     """The ClusterConfiguration of kubeadm; empty where its defaults do."""
+    given, ignored = site.file.cluster.arguments, ignored_resources(site)
+    own, mounts = api_server(site)
     server = {
         "feature-gates": gate_list(api_server_gates(site)),
         "runtime-config": ",".join(runtime_config(site)),
+        **own,
     }
-    ignored = ignored_resources(site)
     scheduler = {
         "config": SCHEDULER_CONFIG if ignored else "",
         "feature-gates": gate_list(scheduler_gates(site)),
     }
-    parts = {"apiServer": _arguments(server), "scheduler": _arguments(scheduler)}
-    if ignored:
-        parts["scheduler"]["extraVolumes"] = [
-            {
-                "name": "scheduler-config",
-                "hostPath": SCHEDULER_CONFIG,
-                "mountPath": SCHEDULER_CONFIG,
-                "readOnly": True,
-                "pathType": "File",
-            }
-        ]
-    found = {name: part for name, part in parts.items() if part}
+    found = prune(
+        {
+            "apiServer": {
+                **_arguments(server, given.api_server),
+                "extraVolumes": mounts or None,
+                "certSANs": list(site.file.cluster.certificate_names) or None,
+            },
+            "controllerManager": _arguments({}, given.controller_manager),
+            "scheduler": {
+                **_arguments(scheduler, given.scheduler),
+                "extraVolumes": TOLD.rows("mounts", path=SCHEDULER_CONFIG) if ignored else None,
+            },
+            "etcd": {"local": _arguments({}, given.etcd)},
+        }
+    )
     if not found and site.file.accelerators is not None:
         # It can change but never go (Cluster API 1.13, webhooks/kubeadmcontrolplane.go), and the
         # site may have needed more of it before: this says what Kubernetes' hardening guides ask.
-        return {"apiServer": _arguments({"profiling": "false"})}
+        return {"apiServer": _arguments({"profiling": "false"}, {})}
     return found
 
 
@@ -52,16 +60,9 @@ def scheduler_file(site: Site) -> str | None:
     ignored = ignored_resources(site)
     if not ignored:
         return None
-    fit = {"name": "NodeResourcesFit", "args": {"ignoredResources": list(ignored)}}
-    return dump(
-        {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "clientConnection": {"kubeconfig": "/etc/kubernetes/scheduler.conf"},
-            "leaderElection": {"leaderElect": True},
-            "profiles": [{"schedulerName": "default-scheduler", "pluginConfig": [fit]}],
-        }
-    )
+    (found,) = TOLD.rows("scheduler")
+    found["profiles"][0]["pluginConfig"][0]["args"]["ignoredResources"] = list(ignored)
+    return dump(found)
 
 
 def ignored_resources(site: Site) -> tuple[str, ...]:
@@ -76,6 +77,13 @@ def ignored_resources(site: Site) -> tuple[str, ...]:
     return tuple(sorted(nominal & mine))
 
 
-def _arguments(given: dict[str, str]) -> Json:
-    found = [{"name": name, "value": value} for name, value in given.items() if value]
+def _arguments(own: dict[str, str], given: dict[str, str]) -> Json:
+    """Foresite's arguments, and those of the site. Of lists (feature gates) both parts count, and
+    the later one wins."""
+    both = {**own, **{name: _joined(text, own.get(name, "")) for name, text in given.items()}}
+    found = [{"name": name, "value": value} for name, value in both.items() if value]
     return {"extraArgs": found} if found else {}
+
+
+def _joined(*lists: str) -> str:
+    return ",".join(filter(None, lists))

@@ -1,5 +1,6 @@
 """The control plane: a KubeadmControlPlane, and the virtual IP that its hosts announce."""
 
+from components.machines.apiserver import api_server_files
 from components.machines.arguments import SCHEDULER_CONFIG, cluster_configuration, scheduler_file
 from components.machines.bootstrap import kubeadm_config, machine_labels, private_file, registration
 from components.machines.names import CONTROL_PLANE_API, INFRASTRUCTURE_API, group, metadata
@@ -7,11 +8,12 @@ from components.machines.templates import data_template, machine_template
 from components.machines.workers import deletion
 from components.making.dump import dump
 from components.making.manifest import Json, Manifest, prune
-from components.making.pod_security import RUNTIME_PROFILE
+from components.making.told import Told
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Remedy, VirtualIp
 
+TOLD = Told(__file__)
 KUBE_VIP_MANIFEST = "/etc/kubernetes/manifests/kube-vip.yaml"
 _INIT_ONLY = "test ! -f /run/kubeadm/kubeadm.yaml || "
 """That file is on the machine that runs ``kubeadm init`` only."""
@@ -41,10 +43,11 @@ def _spec(site: Site, pool: Pool, template: Manifest) -> Json:
         "replicas": site.replicas(pool),
         "version": site.version(pool),
         "rollout": {
+            "before": {"certificatesExpiryDays": site.file.cluster.renew_certificates_days},
             "strategy": {
                 "type": "RollingUpdate",
                 "rollingUpdate": {"maxSurge": 1 if pool.spares else 0},
-            }
+            },
         },
         "machineTemplate": {
             "metadata": {"labels": machine_labels(site, pool)},
@@ -72,6 +75,7 @@ def _spec(site: Site, pool: Pool, template: Manifest) -> Json:
 def _config(site: Site, pool: Pool) -> Json:
     joining = registration(site, pool)
     config = kubeadm_config(site, pool)
+    config["files"] = [*config["files"], *api_server_files(site)]
     scheduler = scheduler_file(site)
     if scheduler:
         config["files"] = [*config["files"], private_file(SCHEDULER_CONFIG, scheduler)]
@@ -105,57 +109,8 @@ def _swap(old: str, new: str) -> str:
 
 
 def kube_vip(site: Site) -> Json:
-    """The static pod that holds the endpoint, by leader election and ARP.
-
-    Names of the environment as kube-vip 1.2 reads them (pkg/kubevip/config_envvar.go). It reaches
-    the API server of its own host as ``kubernetes``, a name in that server's certificate.
-    """
+    """The static pod that holds the endpoint, by leader election and ARP."""
     cluster = site.file.cluster
-    environment = {
-        "address": cluster.endpoint,
-        "port": str(cluster.port),
-        "vip_arp": "true",
-        "cp_enable": "true",
-        "cp_namespace": "kube-system",
-        "vip_leaderelection": "true",
-        "vip_leasename": "plndr-cp-lock",
-        "vip_leaseduration": "15",
-        "vip_renewdeadline": "10",
-        "vip_retryperiod": "2",
-        "prometheus_server": "127.0.0.1:2112",
-    }
-    container = {
-        "name": "kube-vip",
-        "image": site.release.kube_vip,
-        "imagePullPolicy": "IfNotPresent",
-        "args": ["manager"],
-        "env": [
-            *({"name": name, "value": value} for name, value in environment.items()),
-            {
-                "name": "vip_nodename",
-                "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}},
-            },
-        ],
-        # It takes some 30 MiB; the limit keeps a leak away from etcd.
-        "resources": {
-            "requests": {"cpu": "20m", "memory": "64Mi"},
-            "limits": {"memory": "256Mi"},
-        },
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"add": ["NET_ADMIN", "NET_RAW"], "drop": ["ALL"]},
-            "seccompProfile": RUNTIME_PROFILE,
-        },
-        "volumeMounts": [{"name": "kubeconfig", "mountPath": "/etc/kubernetes/admin.conf"}],
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "kube-vip", "namespace": "kube-system"},
-        "spec": {
-            "hostNetwork": True,
-            "hostAliases": [{"ip": "127.0.0.1", "hostnames": ["kubernetes"]}],
-            "containers": [container],
-            "volumes": [{"name": "kubeconfig", "hostPath": {"path": "/etc/kubernetes/admin.conf"}}],
-        },
-    }
+    values = {"endpoint": cluster.endpoint, "port": cluster.port, "image": site.release.kube_vip}
+    (pod,) = TOLD.rows("kube_vip", **values)
+    return pod

@@ -84,20 +84,15 @@ def startup_timeout(site: Site, pool: Pool) -> int:
 def remediation_template(site: Site, pool: Pool) -> Manifest:
     """How often a pool's hosts are power-cycled, and how long each time may take."""
     check = pool.health_check
+    strategy = {
+        "type": "Reboot",
+        "retryLimit": check.reboot_retries,
+        "timeoutSeconds": check.reboot_timeout_seconds,
+    }
     body = {
         "apiVersion": INFRASTRUCTURE_API,
         "kind": "Metal3RemediationTemplate",
         "metadata": metadata(site, pool.name),
-        "spec": {
-            "template": {
-                "spec": {
-                    "strategy": {
-                        "type": "Reboot",
-                        "retryLimit": check.reboot_retries,
-                        "timeoutSeconds": check.reboot_timeout_seconds,
-                    }
-                }
-            }
-        },
+        "spec": {"template": {"spec": {"strategy": strategy}}},
     }
     return Manifest(f"Metal3RemediationTemplate/{pool.name}", body)

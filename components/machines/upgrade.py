@@ -8,9 +8,10 @@ that the control plane does not run yet, by pull request, Pulumi, Argo CD or kub
 from components.machines.names import CLUSTER_API, COMPONENT, CONTROL_PLANE_API, group
 from components.making.admission import in_force
 from components.making.manifest import Json, Manifest, Target, labels
+from components.making.told import Told
 from schemas.facts.site import Site
 
-_MINOR = "int({}.split('.')[1])"
+TOLD = Told(__file__)
 
 
 def worker_version_guard(site: Site) -> list[Manifest]:
@@ -21,43 +22,6 @@ def worker_version_guard(site: Site) -> list[Manifest]:
     """
     name = f"foresite-{site.name}-worker-version"
     metadata: Json = {"name": name, "labels": labels(site.name, COMPONENT)}
-    wanted = "object.spec.template.spec.version"
-    unchanged = f"oldObject != null && oldObject.spec.template.spec.version == {wanted}"
-    running = "params.status.version"
-    policy: Json = {
-        "failurePolicy": "Fail",
-        "paramKind": {"apiVersion": CONTROL_PLANE_API, "kind": "KubeadmControlPlane"},
-        "matchConstraints": {
-            "resourceRules": [
-                {
-                    "apiGroups": [group(CLUSTER_API)],
-                    "apiVersions": ["v1beta2"],
-                    "operations": ["CREATE", "UPDATE"],
-                    "resources": ["machinedeployments"],
-                }
-            ]
-        },
-        "validations": [
-            {
-                "expression": f"!has(object.spec.template.spec.version) || ({unchanged}) || "
-                f"!has(params.status) || !has({running}) || "
-                f"{_MINOR.format(wanted)} <= {_MINOR.format(running)}",
-                "messageExpression": f"'workers must wait: the control plane runs ' + {running} + "
-                f"', not yet ' + {wanted} + '; set cluster.workers to the version they run until "
-                "it does'",
-                "reason": "Invalid",
-            }
-        ],
-    }
-    binding: Json = {
-        "paramRef": {
-            "name": site.name,
-            "namespace": site.name,
-            "parameterNotFoundAction": "Allow",
-        },
-        "validationActions": ["Deny"],
-        "matchResources": {
-            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": site.name}}
-        },
-    }
+    values = {"control_plane": CONTROL_PLANE_API, "group": group(CLUSTER_API), "site": site.name}
+    policy, binding = (TOLD.rows(each, **values)[0] for each in ("policy", "binding"))
     return in_force("worker-version", metadata, policy, binding, target=Target.MANAGEMENT)

@@ -37,15 +37,10 @@ def workers(site: Site) -> list[Manifest]:
 
 def config_template(site: Site, pool: Pool) -> Manifest:
     """The KubeadmConfigTemplate of a pool; named by its content, as edits in place do nothing."""
-    spec: Json = {
-        "template": {
-            "spec": prune(
-                {**kubeadm_config(site, pool), "joinConfiguration": registration(site, pool)}
-            )
-        }
-    }
-    if not spec["template"]["spec"]["preKubeadmCommands"]:
-        del spec["template"]["spec"]["preKubeadmCommands"]
+    config = prune({**kubeadm_config(site, pool), "joinConfiguration": registration(site, pool)})
+    if not config["preKubeadmCommands"]:
+        del config["preKubeadmCommands"]
+    spec: Json = {"template": {"spec": config}}
     body = {
         "apiVersion": BOOTSTRAP_API,
         "kind": "KubeadmConfigTemplate",

@@ -14,6 +14,9 @@ CONDITIONS: Mapping[Fault, str] = {
     Fault.KERNEL_DEADLOCK: "KernelDeadlock",
 }
 """The type of the node condition of each fault; True means that the node has it."""
+CHOICE_REASON = "ImagesChooseDevices"
+"""Reason of the detector's events about a host whose container runtime lets images choose devices,
+which no repair helps."""
 DOMAIN = f"remediation.{OWN_DOMAIN}"
 FAULTY_TAINT = f"{DOMAIN}/faulty"
 """Taint of a node with a fault that a remediator repairs, from when it is seen until it is gone: no

@@ -28,14 +28,14 @@ def subject(name: str, namespace: str) -> Json:
     return {"kind": "ServiceAccount", "name": name, "namespace": namespace}
 
 
-def bind(kind: str, role: str, metadata: Json, who: Json) -> Json:
-    """The binding of a role, of the kind Role or ClusterRole, to a subject."""
+def bind(kind: str, role: str, metadata: Json, *who: Json) -> Json:
+    """The binding of a role, of the kind Role or ClusterRole, to subjects."""
     return {
         "apiVersion": API,
         "kind": f"{kind}Binding",
         "metadata": metadata,
         "roleRef": {"apiGroup": GROUP, "kind": kind, "name": role},
-        "subjects": [who],
+        "subjects": list(who),
     }
 
 

@@ -16,7 +16,7 @@ from components.making.manifest import (
 )
 from components.making.pod_security import SECURITY, pod_security
 from components.making.rights import bind, subject
-from components.remediation import kernellog
+from components.remediation import devicechoice, kernellog
 from components.remediation.checks import HOST, PROGRAMS, STATE, checks, files, monitor
 from schemas.facts.site import Site
 from schemas.model.remediation import Remediation
@@ -50,6 +50,7 @@ def detectors(site: Site) -> list[Manifest]:
     found = _account(site, remediation)
     for pool in pools:
         texts = {**files(site, pool), kernellog.FILE: kernellog.text(site, pool)}
+        texts |= devicechoice.files(site, pool)
         found.append(_configuration(site, remediation, pool, texts))
         found.append(on_pool(site, pool, _daemon(site, remediation, pool, texts)))
     return found
@@ -154,7 +155,9 @@ def _container(site: Site, pool: Pool, image: str) -> Json:
 
 def flags(site: Site, pool: Pool) -> list[str]:
     """The detector's flags. No port for its profiles and conditions: nobody asks it."""
-    monitors = ",".join(f"{PROGRAMS}/{monitor(each)}" for each in checks(site, pool))
+    names = [monitor(each) for each in checks(site, pool)]
+    names += [devicechoice.FILE] if devicechoice.files(site, pool) else []
+    monitors = ",".join(f"{PROGRAMS}/{name}" for name in names)
     return [
         f"--config.custom-plugin-monitor={monitors}",
         f"--config.system-log-monitor={PROGRAMS}/{kernellog.FILE}",

@@ -9,6 +9,7 @@ else happens a new gang would wait for ever; one that a canary met half-made wai
 from components.making.manifest import Json, Manifest, Target, labels
 from components.making.pod_security import POD_SECURITY, SECURITY
 from components.making.taints import tolerations
+from components.making.told import Told
 from components.schedulers.names import (
     COMPONENT,
     INSTANCE_LABEL,
@@ -25,46 +26,27 @@ IMAGE = "busybox"
 PRIORITY_CLASS = "gang-canary"
 PRIORITY = -2_000_000_000
 """Below every PriorityClass that a site file can write: a canary gives way to all."""
-PODS, SLEEP_SECONDS = 5, 8
-"""One after the other: with one to three seconds to start each, they fill most of a minute."""
-DEADLINE_SECONDS = 58
+TOLD = Told(__file__)
 
 
 def priority_class(site: Site) -> Manifest:
     """The PriorityClass of canaries: they are taken first, and take nobody's place."""
-    body = {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": metadata(site, PRIORITY_CLASS),
-        "value": PRIORITY,
-        "preemptionPolicy": "Never",
-        "description": "Pods that wake gangs; they do no work.",
-    }
+    (found,) = TOLD.rows("priority_class")
+    head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+    body = {**head, "metadata": metadata(site, PRIORITY_CLASS), "value": PRIORITY, **found}
     return Manifest("PriorityClass/gang-canary", body, target=Target.SITE)
 
 
 def canary(site: Site, backend: Backend) -> Manifest:
     """The CronJob of a backend's canary."""
-    template = {"metadata": {"labels": _labels(site, backend)}, "spec": _job(site, backend)}
-    spec = {
-        "schedule": "* * * * *",
-        # A run that hangs ends by its deadline, before the next one is due.
-        "concurrencyPolicy": "Forbid",
-        "startingDeadlineSeconds": 30,
-        "successfulJobsHistoryLimit": 1,
-        "failedJobsHistoryLimit": 1,
-        "jobTemplate": template,
-    }
-    body = {
-        "apiVersion": "batch/v1",
-        "kind": "CronJob",
-        "metadata": {
-            "name": f"{backend.name}-canary",
-            "namespace": site.scheduling.namespace,
-            "labels": _labels(site, backend),
-        },
-        "spec": spec,
-    }
+    mine = {"labels": _labels(site, backend)}
+    (spec,) = TOLD.rows("cron_job")
+    (job,) = TOLD.rows("job")
+    job["template"] = {"metadata": mine, "spec": _pod(site, backend)}
+    spec["jobTemplate"] = {"metadata": mine, "spec": job}
+    name = f"{backend.name}-canary"
+    metadata = {"name": name, "namespace": site.scheduling.namespace, **mine}
+    body = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": metadata, "spec": spec}
     return Manifest(f"CronJob/{backend.name}", body, target=Target.SITE)
 
 
@@ -74,39 +56,15 @@ def _labels(site: Site, backend: Backend) -> dict[str, str]:
     return {**labels(site.name, COMPONENT), **mine}
 
 
-def _job(site: Site, backend: Backend) -> Json:
-    return {
-        "completions": PODS,
-        "parallelism": 1,
-        "backoffLimit": PODS,
-        "activeDeadlineSeconds": DEADLINE_SECONDS,
-        "ttlSecondsAfterFinished": 120,
-        "template": {"metadata": {"labels": _labels(site, backend)}, "spec": _pod(site, backend)},
-    }
-
-
 def _pod(site: Site, backend: Backend) -> Json:
     """A pod that fits every node with room for one more: it asks for nothing."""
-    container = {
-        "name": "canary",
-        "image": site.release.images[IMAGE],
-        "command": ["sleep", str(SLEEP_SECONDS)],
-        "resources": {
-            "requests": {"cpu": "0", "memory": "0"},
-            "limits": {"cpu": "50m", "memory": "16Mi"},
-        },
-        "securityContext": SECURITY,
-    }
+    (pod,) = TOLD.rows("pod", scheduler=backend.name, priority_class=PRIORITY_CLASS)
+    (container,) = TOLD.rows("container", image=site.release.images[IMAGE])
     return {
-        "schedulerName": backend.name,
-        "restartPolicy": "Never",
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
-        "priorityClassName": PRIORITY_CLASS,
-        "terminationGracePeriodSeconds": 0,
+        **pod,
         # Its scheduler would place it there anyhow; so whoever reads it sees where it runs.
         "affinity": on_pools(site, backend),
         "tolerations": tolerations(pools_of(site, backend)),
         "securityContext": POD_SECURITY,
-        "containers": [container],
+        "containers": [{**container, "securityContext": SECURITY}],
     }

@@ -8,6 +8,7 @@ from components.shell import SiteArgs, SiteComponent
 from components.teams.objects import objects
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorSettings
+from schemas.model.access import Access
 from schemas.model.network_devices import NetworkDevices
 from schemas.model.scheduling import Scheduling
 
@@ -18,6 +19,8 @@ class TeamsArgs(SiteArgs):
 
     scheduling: Scheduling | None = None
     """Schedulers, priorities and teams."""
+    access: Access | None = None
+    """Site staff."""
     accelerators: AcceleratorSettings | None = None
     """The accelerators that researchers ask for."""
     network_devices: NetworkDevices | None = None

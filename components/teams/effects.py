@@ -12,7 +12,7 @@ pkg/webhooks/admission/queues; Kubernetes 1.34, plugin/pkg/admission/priority/ad
 from collections.abc import Iterable
 
 from components.effects import kinds
-from components.effects.access import ADMISSION
+from components.effects.access import ADMISSION, RBAC
 from components.effects.applying import Applier, Fixed, Kind, effect, former, rules
 from components.effects.placement import running
 from components.effects.resources import (
@@ -154,6 +154,11 @@ UNORDERED = harmless("jobs keep the number that they have", PRIORITIES)
 QUEUE = harmless(
     "running jobs continue, above the limit too; none starts until there is room", VOLCANO
 )
+PEOPLE = harmless(
+    "people have other rights from their next request on; programs have accounts of their own, and "
+    "pods and jobs continue",
+    RBAC,
+)
 NO_QUEUE = harmless("running jobs continue; those that wait in it start no more", VOLCANO)
 
 
@@ -209,6 +214,9 @@ KINDS = (
         (("value", ordering), ("description", harmless("it is read by people", PRIORITIES))),
     ),
     _limit("Queue.scheduling.volcano.sh", QUEUE, NO_QUEUE, QUEUE),
+    Kind(kinds.CLUSTER_ROLE, PEOPLE, PEOPLE, (("rules", PEOPLE),)),
+    Kind(kinds.ROLE_BINDING, PEOPLE, PEOPLE, (("subjects", PEOPLE),)),
+    Kind(kinds.CLUSTER_ROLE_BINDING, PEOPLE, PEOPLE, (("subjects", PEOPLE),)),
 )
 RULES: list[Rule] = [rule for kind in KINDS for rule in rules(kind, Applier.PULUMI)]
 """For the kinds of this component; Kubernetes' rules come behind them."""

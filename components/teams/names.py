@@ -9,6 +9,9 @@ COMPONENT = "teams"
 PRIORITIES_ANNOTATION = f"{OWN_DOMAIN}/priorities"
 """On a team's namespace: the PriorityClasses that it may use, with commas between them."""
 
+TOLERATIONS_ANNOTATION = f"{OWN_DOMAIN}/tolerations"
+"""On a team's namespace: the keys of the taints of its pools, with commas between them."""
+
 
 def metadata(site: Site, name: str, namespace: str = "") -> Json:
     """The metadata of an object, cluster-wide where no namespace is given."""

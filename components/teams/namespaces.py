@@ -6,7 +6,14 @@ from enum import StrEnum
 from components.making import daemons
 from components.making.manifest import Json, Manifest, Target
 from components.making.rdma import needs
-from components.teams.names import COMPONENT, PRIORITIES_ANNOTATION, metadata, priorities_of
+from components.making.taints import node_taints
+from components.teams.names import (
+    COMPONENT,
+    PRIORITIES_ANNOTATION,
+    TOLERATIONS_ANNOTATION,
+    metadata,
+    priorities_of,
+)
 from schemas.facts.quotas import Holder, models_held_by, usable_pools
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
@@ -52,6 +59,9 @@ def _namespaces(site: Site, team: Team) -> Iterator[Manifest]:
 def annotations(site: Site, team: Team) -> dict[str, str]:
     """The annotations that policies and Volcano read on a team's namespace."""
     found = {}
+    keys = {taint["key"] for pool in usable_pools(site, team) for taint in node_taints(pool)}
+    if keys:
+        found[TOLERATIONS_ANNOTATION] = ",".join(sorted(keys))
     if models_held_by(site, Holder.KUEUE):
         found[PRIORITIES_ANNOTATION] = ",".join(priorities_of(site, team))
     if models_held_by(site, Holder.VOLCANO):

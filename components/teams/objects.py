@@ -4,6 +4,7 @@ from components.making.manifest import Manifest, annotate
 from components.teams import kueue, volcano
 from components.teams.limits import quotas, throttles
 from components.teams.namespaces import limit_ranges, namespaces
+from components.teams.people import people
 from components.teams.policies import policies
 from components.teams.tiers import priority_classes, priority_quotas
 from schemas.facts.site import Site
@@ -22,5 +23,6 @@ def objects(site: Site) -> list[Manifest]:
             *throttles(site),
             *kueue.queues(site),
             *volcano.queues(site),
+            *people(site),
         ]
     )

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from components.making.admission import in_force
 from components.making.manifest import Json, Manifest, prune
+from components.teams import isolation
 from components.teams.names import PRIORITIES_ANNOTATION, metadata, of_any_team
 from components.teams.podrules import VARIABLES, Rule, rules
 from schemas.facts.quotas import Holder, models_held_by
@@ -25,14 +26,33 @@ class Judged(NamedTuple):
     version: str
     writes: Mapping[str, Sequence[str]]
 
+    def rules(self) -> list[Json]:
+        """The rules of a policy that match these writes."""
+        return [
+            {
+                "apiGroups": [self.group],
+                "apiVersions": [self.version],
+                "operations": list(operations),
+                "resources": [resource],
+            }
+            for resource, operations in self.writes.items()
+        ]
+
 
 PODS = "pods.teams"
 PRIORITIES = "tiers.teams"
 QUEUES = "queues.teams"
+ISOLATION = "isolation.teams"
+BINDINGS = "bindings.teams"
+ENVIRONMENT = "environment.teams"
 # Of a pod that runs nothing changes that is judged, but that containers are added to it; its
 # controllers have to be able to write it still when it is judged in another way.
 NEW_PODS = Judged("", "v1", {"pods": ["CREATE"], "pods/ephemeralcontainers": ["UPDATE"]})
 _ANY_WRITE = ("CREATE", "UPDATE")
+ALL_PODS = Judged("", "v1", {"pods": _ANY_WRITE, "pods/ephemeralcontainers": ["UPDATE"]})
+NEW_BINDINGS = Judged("", "v1", {"pods/binding": ["CREATE"], "bindings": ["CREATE"]})
+VALUES = Judged("", "v1", {"configmaps": _ANY_WRITE, "secrets": _ANY_WRITE})
+NEW: Json = {"name": "what-is-judged-is-new", "expression": isolation.CHANGED}
 WORKLOADS = Judged("kueue.x-k8s.io", "v1beta2", {"workloads": _ANY_WRITE})
 POD_GROUPS = Judged("scheduling.volcano.sh", "v1beta1", {"podgroups": _ANY_WRITE})
 
@@ -56,35 +76,34 @@ def policies(site: Site) -> list[Manifest]:
     """The policies, each with its binding to the namespaces of teams; none without teams."""
     if not site.scheduling.teams:
         return []
-    found = _policy(site, PODS, NEW_PODS, rules(), VARIABLES)
+    found = _policy(site, PODS, [NEW_PODS], rules(), VARIABLES)
+    found += _policy(site, ISOLATION, _isolated(), isolation.rules(site), isolation.VARIABLES)
+    found += _policy(site, BINDINGS, [NEW_BINDINGS], [isolation.BINDING_RULE])
+    found += _policy(site, ENVIRONMENT, [VALUES], isolation.environment_rules(site))
     if models_held_by(site, Holder.KUEUE):
-        found += _policy(site, PRIORITIES, WORKLOADS, [PRIORITY_RULE])
+        found += _policy(site, PRIORITIES, [WORKLOADS], [PRIORITY_RULE])
     if models_held_by(site, Holder.VOLCANO):
-        found += _policy(site, QUEUES, POD_GROUPS, [QUEUE_RULE])
+        found += _policy(site, QUEUES, [POD_GROUPS], [QUEUE_RULE])
     return found
+
+
+def _isolated() -> list[Judged]:
+    """Pods, also when they are changed, and templates of pods."""
+    kinds = [(group, dict.fromkeys(names, _ANY_WRITE)) for group, names in isolation.templates()]
+    return [ALL_PODS, *(Judged(group, "*" if "." in group else "v1", w) for group, w in kinds)]
 
 
 def _policy(
     site: Site,
     name: str,
-    judged: Judged,
+    judged: Sequence[Judged],
     rules: Sequence[Rule],
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Manifest]:
-    constraints = {
-        "resourceRules": [
-            {
-                "apiGroups": [judged.group],
-                "apiVersions": [judged.version],
-                "operations": list(operations),
-                "resources": [resource],
-            }
-            for resource, operations in judged.writes.items()
-        ]
-    }
     spec: Json = {
         "failurePolicy": "Fail",
-        "matchConstraints": constraints,
+        "matchConstraints": {"resourceRules": [rule for each in judged for rule in each.rules()]},
+        "matchConditions": [NEW] if name == ISOLATION else None,
         "variables": [{"name": key, "expression": text} for key, text in variables.items()] or None,
         "validations": [{"expression": text, "message": message} for text, message in rules],
     }

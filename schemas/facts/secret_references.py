@@ -8,7 +8,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from schemas.facts.site import Site
+from schemas.model.etcd_snapshots import CREDENTIALS_KEY, NAMESPACE
 from schemas.model.vocabulary import RemediatorKind
+
+ENCRYPTION_KEY = "encryption.yaml"
+"""The key under which a Secret has the API server's EncryptionConfiguration."""
 
 
 class SecretReference(NamedTuple):
@@ -30,7 +34,8 @@ def secret_references(site: Site) -> list[SecretReference]:
     run before the pod network does.
     """
     found: dict[tuple[bool, str, str], dict[str, None]] = {}
-    for each in (*_bmcs(site), *_reboots(site), *_receivers(site)):
+    parts = (_bmcs, _keys, _reboots, _receivers, _snapshots)
+    for each in (reference for part in parts for reference in part(site)):
         found.setdefault(each[:3], {}).update(dict.fromkeys(each.keys))
     return [SecretReference(*where, tuple(keys)) for where, keys in found.items()]
 
@@ -46,6 +51,14 @@ def _bmcs(site: Site) -> Iterator[SecretReference]:
     for host in site.hosts:
         name = bmc_secret(host.name, site.file.bmc.credentials)
         yield SecretReference(True, site.name, name, ("username", "password"))
+
+
+def _keys(site: Site) -> Iterator[SecretReference]:
+    """Cluster API 1.13, bootstrap/kubeadm/internal/controllers/kubeadmconfig_controller.go
+    (resolveFiles): without the Secret no control-plane host gets its user data, and none joins."""
+    encryption = site.file.cluster.encryption
+    if encryption and encryption.secret:
+        yield SecretReference(True, site.name, encryption.secret, (ENCRYPTION_KEY,))
 
 
 def _reboots(site: Site) -> Iterator[SecretReference]:
@@ -71,3 +84,9 @@ def _receivers(site: Site) -> Iterator[SecretReference]:
         return
     for receiver in monitoring.receivers:
         yield SecretReference(False, monitoring.namespace, receiver.secret, (receiver.key,))
+
+
+def _snapshots(site: Site) -> Iterator[SecretReference]:
+    snapshots = site.file.cluster.etcd_snapshots
+    if snapshots is not None and snapshots.store.startswith("https:"):
+        yield SecretReference(False, NAMESPACE, snapshots.secret, (CREDENTIALS_KEY,))

@@ -34,6 +34,10 @@ Capability = Annotated[str, Field(pattern=r"^[A-Z][A-Z_]{2,30}$", examples=["SYS
 """A Linux capability, without CAP_."""
 
 
+VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127}$")]
+"""Name of an environment variable."""
+
+
 class Pci(Model):
     """How node feature discovery recognises a device on the PCI bus."""
 
@@ -73,7 +77,7 @@ class Program(Model):
     """Image; default: the release's of this vendor and part."""
     args: Annotated[list[Annotated[str, Field(max_length=512)]], Field(max_length=64)] = []
     """Arguments of the image's entry point."""
-    env: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127}$")], str] = {}
+    env: dict[VariableName, str] = {}
     """Environment; no secrets."""
     host_paths: Annotated[list[AbsolutePath], Field(max_length=32)] = []
     """Paths of the host that the container sees at the same place, such as /dev/mncore0."""
@@ -128,6 +132,13 @@ class AcceleratorModel(Model):
     """The command that counts a host's healthy devices; default: those that the PCI bus shows."""
     runtime_class: DnsLabel | None = None
     """Container runtime that its pods need, as containerd on the hosts knows it."""
+    device_variables: Annotated[list[VariableName], Field(max_length=16)] = []
+    """Environment variables by which a container chooses its devices past the device plugin, beside
+    those that Foresite knows of vendors. Pods of teams may not set them."""
+    device_mounts: AbsolutePath | None = None
+    """Folder in a container whose mounts choose its devices, such as
+    /var/run/nvidia-container-devices. Pods of teams may not mount it; the model's own programs get
+    every device by it."""
     driver: Annotated[str, Field(pattern=r"^[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?$")] | None = None
     """NVIDIA driver that the GPU operator installs for it: new driver branches drop old GPUs."""
     dra: Dra | None = None

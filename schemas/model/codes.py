@@ -58,6 +58,11 @@ class Code(StrEnum):
     INVALID_VALUE = "invalid-value", "the API server or a host would refuse it later"
     OUT_OF_BOUNDS = "out-of-bounds", "outside these bounds the setting harms the site"
     TODO_LEFT = "todo-left", "only a person knows the value"
+    PLACEHOLDER = (
+        "placeholder",
+        "nothing answers at a host of .example, so nothing is fetched",
+        True,
+    )
     SECRET_IN_FILE = "secret-in-file", "everyone who ever clones the repository knows what is in it"
 
     # --- names that lead nowhere --------------------------------------------------------------
@@ -85,6 +90,7 @@ class Code(StrEnum):
         "two objects with one name overwrite each other again and again",
     )
     RESERVED_NAME = "reserved-name", "the name is reserved for something else"
+    IDENTITY_UNKNOWN = "identity-unknown", "nobody could log in under the name and use its rights"
     CONTEXT_CLASH = "context-clash", "objects meant for one cluster would be applied to another"
     TEMPLATE_MARK = (
         "template-mark",

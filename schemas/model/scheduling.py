@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from schemas.kubernetes.forms import SUBDOMAIN
+from schemas.model.access import Identities
 from schemas.model.primitives import DnsLabel, ImageReference, Model, PoolName
 from schemas.model.sizes import ScratchSpace
 from schemas.model.vocabulary import BackendKind
@@ -119,6 +120,10 @@ class Team(Model):
     """Name of the team."""
     namespaces: Annotated[list[DnsLabel], Field(min_length=1, max_length=50)]
     """Namespaces of the team, made and labelled by Foresite."""
+    groups: Identities = []
+    """Groups whose members may work in these namespaces, as the API server names them."""
+    users: Identities = []
+    """Users who may work there too, as the API server names them."""
     accelerators: dict[DnsLabel, Count] = {}
     """Accelerators by model that the team is guaranteed and may not exceed; none of any other
     model."""

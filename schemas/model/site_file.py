@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import Field
 
 from schemas.model.accelerators import AcceleratorSettings
+from schemas.model.access import Access
 from schemas.model.addresses import (
-    ApiPort,
     Host,
     HostAddress,
     HostNetwork,
@@ -17,6 +17,7 @@ from schemas.model.addresses import (
     RegistryUrl,
     Server,
 )
+from schemas.model.cluster import Cluster
 from schemas.model.decommission import Decommission
 from schemas.model.hardware import HardwareProfile
 from schemas.model.monitoring import Monitoring
@@ -26,7 +27,6 @@ from schemas.model.policies import SitePolicies
 from schemas.model.primitives import (
     ContextName,
     DnsLabel,
-    KubernetesVersion,
     LabelKey,
     LabelValue,
     Model,
@@ -44,45 +44,11 @@ from schemas.model.secrets import Secrets
 from schemas.model.sizes import Cores, LogSize, Memory
 from schemas.model.ssh_key import PublicKey
 from schemas.model.vocabulary import (
-    PodNetworkInstall,
     Remedy,
     Role,
     RolloutStrategy,
     TaintEffect,
-    VirtualIp,
 )
-
-
-class PodNetwork(Model):
-    """The network between pods; without it no node gets ready."""
-
-    manifests: RelativePath
-    """Kubernetes manifests (YAML) of the pod network, a file below sites/."""
-    install: PodNetworkInstall = Field(default=PodNetworkInstall.CLUSTER_RESOURCE_SET, strict=False)
-    """How the manifests are applied to the cluster."""
-
-
-class Cluster(Model):
-    """The site's Kubernetes cluster."""
-
-    kubernetes: KubernetesVersion
-    """Version of the control plane, and of workers unless they are held back."""
-    workers: KubernetesVersion | None = None
-    """Version that workers stay at while the control plane is upgraded; default: the same."""
-    endpoint: HostAddress
-    """Address of the Kubernetes API; no host may have it."""
-    port: ApiPort = 6443
-    """TCP port of the Kubernetes API."""
-    virtual_ip: VirtualIp = Field(default=VirtualIp.ARP, strict=False)
-    """How the endpoint is reached: by a virtual IP, or by an external load balancer."""
-    pods: Annotated[HostNetwork, Field(examples=["10.64.0.0/12"])]
-    """Network of pods; each node takes a /24 of it."""
-    services: HostNetwork
-    """Network of service addresses."""
-    pod_network: PodNetwork
-    """The pod network (CNI)."""
-    context: Annotated[ContextName, Field(examples=["tokyo-1"])] | None = None
-    """kubeconfig context of this cluster; set it when the cluster answers."""
 
 
 class Zone(Model):
@@ -294,6 +260,8 @@ class SiteFile(Model):
     there are none."""
     secrets: Secrets | None = None
     """Stores of External Secrets for the site's Secrets; without it, you make the Secrets."""
+    access: Access | None = None
+    """Staff who run or watch the site's cluster; teams name their own people."""
     policies: SitePolicies = SitePolicies()
     """Rules of the site's own, and exceptions from rules."""
     decommission: Decommission | None = None

@@ -28,12 +28,22 @@ def site_file_references(file: SiteFile) -> Iterator[tuple[str, Path]]:
     """Each file below sites/ that a site names, with the place that names it."""
     yield from attempt(_pod_network_file(file), holes=True)
     yield from _certificate_files(file)
+    yield from attempt(configuration_files(file), holes=True)
     yield from attempt(_policy_files(file), holes=True)
 
 
 def _policy_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
     for number, path in enumerate(file.policies.python):
         yield path, ("policies", "python", number)
+
+
+def configuration_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
+    """Each file with a configuration of the API server, with its place."""
+    cluster = file.cluster
+    if cluster.audit and cluster.audit.policy:
+        yield cluster.audit.policy, ("cluster", "audit", "policy")
+    if cluster.admission:
+        yield cluster.admission, ("cluster", "admission")
 
 
 def _pod_network_file(file: SiteFile) -> Iterator[tuple[str, Path]]:
@@ -49,6 +59,9 @@ def _certificate_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
     for place, boot in boots:
         for number, path in enumerate(getattr(boot, "ca_certificates", ())):
             yield path, (*place, "ca_certificates", number)
+    for number, issuer in enumerate(getattr(getattr(file, "cluster", None), "authentication", ())):
+        if path := getattr(issuer, "ca_certificate", None):
+            yield path, ("cluster", "authentication", number, "ca_certificate")
 
 
 def certificates(site: Site) -> Iterator[Finding]:

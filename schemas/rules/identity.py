@@ -1,5 +1,6 @@
 """Rules on what a site and its parts are called, and which clusters it belongs to."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 from schemas.facts.site import Site
@@ -11,8 +12,35 @@ from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import Role
 from schemas.reading.suggested_value import fits, tidy
 from schemas.reading.wording import pattern_of
-from schemas.rules.finding import Finding
+from schemas.rules.finding import Finding, Path
 from schemas.rules.namespaces import TAKEN
+
+_PLACEHOLDER = re.compile(r"[a-z0-9]\.example(?![a-z0-9.-])|\bregistry\.example\b")
+"""A host below ``.example``, which RFC 2606 keeps for examples."""
+
+
+def placeholders(file: SiteFile) -> Iterator[Finding]:
+    """Values of an example are not left over: each is the site's own to write."""
+    written = file.model_dump(mode="json", exclude_unset=True)
+    found = [path for path, text in _texts(written, ()) if _PLACEHOLDER.search(text)]
+    if found:
+        yield Finding(
+            Code.PLACEHOLDER,
+            found[0],
+            f"{len(found)} {'value is' if len(found) == 1 else 'values are'} placeholders of an "
+            "example, with hosts below .example",
+            "write the site's own hosts, and the digests of images that it has built",
+            also=tuple(found[1:]),
+        )
+
+
+def _texts(value: object, at: Path) -> Iterator[tuple[Path, str]]:
+    """Every text below a value, and the path to it."""
+    if isinstance(value, str):
+        yield at, value
+    elif isinstance(value, dict | list):
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts(each, (*at, key))
 
 
 def site_name(file: SiteFile, name: str) -> Iterator[Finding]:

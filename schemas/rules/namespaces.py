@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from schemas.facts.site import Site
 from schemas.model.codes import Code
+from schemas.model.etcd_snapshots import NAMESPACE as ETCD_SNAPSHOTS
 from schemas.model.vocabulary import BackendKind, RemediatorKind
 from schemas.rules.finding import Finding, Path
 
 TAKEN = re.compile(r"default|cert-manager|kube-.*|.*-system")
 """Namespaces of Kubernetes and of the programs that clusters run."""
-OWN = ("accelerators", "network-devices")
-"""Namespaces in which Foresite itself puts plugins, on whatever site needs them."""
+OWN = ("accelerators", "network-devices", ETCD_SNAPSHOTS)
+"""Namespaces in which Foresite itself puts programs, on whatever site needs them."""
 
 
 class _Named(NamedTuple):

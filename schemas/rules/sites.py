@@ -12,9 +12,9 @@ from itertools import islice
 from typing import Any
 
 from schemas.kubernetes.masking import shorten
+from schemas.model.cluster import Cluster
 from schemas.model.codes import Code
 from schemas.model.primitives import IPV4_PATTERN
-from schemas.model.site_file import Cluster
 from schemas.model.vocabulary import VirtualIp
 from schemas.reading.host_list import Host
 from schemas.rules.finding import Finding, HostCell, Path

@@ -10,9 +10,9 @@ from schemas.model.release import Release
 from schemas.rules.finding import Finding
 from schemas.rules.scope import InPool
 
-SUPPORTED_MINORS = {12: (29, 36), 13: (30, 36)}
-"""Kubernetes minors of workload clusters by Cluster API minor (Cluster API book 1.13,
-reference/versions)."""
+SUPPORTED_MINORS = {12: (29, 35), 13: (30, 37)}
+"""Kubernetes minors of workload clusters by Cluster API minor (release notes of v1.12.9 and
+v1.13.6)."""
 MAX_WORKER_SKEW = 3
 """Minors that a kubelet may lag behind the API server (Kubernetes version skew policy)."""
 

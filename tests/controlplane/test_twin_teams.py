@@ -1,7 +1,8 @@
 """Limits and tiers of teams at work: the real kube-throttler, quotas and preemption on tokyo-1.
 
 The throttler's scheduler has the configuration that the site's objects give it; pods ask for a
-model as researchers do, and for the plugin's resource beside it as admission adds it.
+model as researchers do, and for the plugin's resource beside it as admission adds it. Both
+schedulers do the same: kube-throttler's own, and that of images/scheduler/ with the gang plugin.
 """
 
 import datetime as dt
@@ -9,6 +10,7 @@ import itertools
 import time
 from collections.abc import Iterator
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,11 +21,12 @@ from components.teams.objects import objects
 from controlplane import ApiError
 from controlplane.twin import Scheduler
 from schemas.facts.site import Site
+from tests.kit.go_programs import SCHEDULER, program
 from tests.kit.scheduling_site import A100, H100, IMAGE
 from tests.kit.scheduling_site import site as with_backends
 from tests.kit.teams_site import A, H
 from tests.kit.twin.pods import gang, on, pod
-from tests.kit.twin.schedulers import GANG
+from tests.kit.twin.schedulers import GANG, SETTINGS
 from tests.kit.twin.world import World
 from tools.toolchain import ToolchainError
 from tools.toolchain.given import find
@@ -36,26 +39,46 @@ BACKEND: Json = {
     "pools": ["a100", "h100"],
     "scheduler": {"image": IMAGE, "throttler": "teams"},
 }
+WHOLE: Json = {
+    **BACKEND,
+    "scheduler": {
+        **BACKEND["scheduler"],
+        "gang": {
+            "annotation_prefix": SETTINGS.annotation_prefix,
+            "timeout_seconds": 3,
+            "jitter_seconds": 1,
+        },
+    },
+}
+"""The same backend with gangs: its executable has both plugins."""
 TIERS: list[Json] = [{"name": "first", "value": 1000}, {"name": "second", "value": 10}]
 """None of them is the default: other tests' pods are in the same cluster."""
 RESERVED = {"key": "example.com/reserved", "operator": "Exists"}
 GPU = "nvidia.com/gpu"
 
 
-def made(team: Json, off_peak: Json | None = None) -> Site:
+def made(team: Json, off_peak: Json | None = None, backend: Json = BACKEND) -> Site:
     """A site with one team."""
     whole = {"name": "vision", "namespaces": ["vision"], **team}
-    return with_backends(BACKEND, teams=[whole], priorities=TIERS, off_peak=off_peak)
+    return with_backends(backend, teams=[whole], priorities=TIERS, off_peak=off_peak)
 
 
-@pytest.fixture(scope="module")
-def throttler(world: World) -> Iterator[World]:
-    """The cluster with kube-throttler as the site's own scheduler."""
+def binary_of(backend: Json) -> Path:
+    """The executable of a scheduler; the test is skipped where it is not at hand."""
+    if backend is WHOLE:
+        return program(SCHEDULER)
     try:
-        binary = find("kube-throttler").path
+        return find("kube-throttler").path
     except ToolchainError as error:
         pytest.skip(str(error))
-    site = made({})
+
+
+@pytest.fixture(scope="module", params=[BACKEND, WHOLE], ids=["throttler", "both"])
+def throttler(request: pytest.FixtureRequest, world: World) -> Iterator[World]:
+    """The cluster with kube-throttler in the site's own scheduler."""
+    backend_of_site: Json = request.param
+    binary = binary_of(backend_of_site)
+    site = made({}, backend=backend_of_site)
     assert site.file.scheduling
     (backend,) = site.file.scheduling.backends
     assert backend.scheduler
@@ -63,9 +86,10 @@ def throttler(world: World) -> Iterator[World]:
     assert config["profiles"][0]["pluginConfig"][0]["args"]["ignoredResources"]
     config.pop("leaderElection")  # whose lease it is, is no part of this
     files = {"kube-throttler": {"kubeconfig": "{kubeconfig}"}}
-    world.t.start(
-        Scheduler(THROTTLED, binary, config, command=("kube-scheduler",), plugin_args=files)
-    )
+    if backend_of_site is WHOLE:
+        files["gang"] = {"healthCheckAddr": "{address}"}
+    command = () if backend_of_site is WHOLE else ("kube-scheduler",)
+    world.t.start(Scheduler(THROTTLED, binary, config, command=command, plugin_args=files))
     yield world
     world.t.stop(THROTTLED)
 
@@ -134,6 +158,12 @@ class Teams:
         """A pod that asks for a model, as admission leaves it."""
         both = {resource: str(count), GPU: str(count)}
         return pod(name, self.space, scheduler=THROTTLED, requests=both, tolerations=[RESERVED])
+
+    def gang(self, name: str, size: int, **shape: Any) -> list[Json]:
+        """A gang of such workers."""
+        both = {A100: "8", GPU: "8"}
+        shape = {"requests": both, "tolerations": [RESERVED], **shape}
+        return gang(name, self.space, size, scheduler=THROTTLED, **shape)
 
 
 @pytest.fixture
@@ -235,6 +265,58 @@ def refusal(world: World, body: Json) -> str:
     return error.value.message
 
 
+# --- limits and gangs, in one scheduler ---
+
+
+in_one = pytest.mark.parametrize("throttler", [WHOLE], indirect=True, ids=["both"])
+
+
+@in_one
+def test_a_gang_starts_whole_within_the_limit_or_not_at_all(throttler: World, teams: Teams) -> None:
+    """The throttler looks first (its plugin comes first in the profile): it counts the whole gang,
+    so none of its pods gets as far as to wait for the others."""
+    teams.apply(teams.site(accelerators={A: 24}))
+    throttler.run(teams.gang("large", 4))
+    throttler.jostle(THROTTLED, "a try", lambda: throttler.watch.refused(teams.space))
+    teams.settle(bound=0, held=4)
+    # A smaller one has room beside it, as the limit is of what runs.
+    throttler.run(teams.gang("small", 3))
+    throttler.jostle(THROTTLED, "the smaller gang", lambda: len(teams.bound()) == 3)
+    assert all(name.startswith("small-") for name in teams.bound())
+    throttler.t.delete(throttler.watch.pods(teams.space))
+    throttler.watch.until("an empty namespace", lambda: not throttler.watch.pods(teams.space))
+    teams.apply(teams.site(accelerators={A: 32}))
+    throttler.run(teams.gang("again", 4))
+    throttler.jostle(THROTTLED, "the gang within the limit", lambda: len(teams.bound()) == 4)
+
+
+@in_one
+def test_a_gang_that_cannot_start_keeps_nothing_of_the_limit(
+    throttler: World, teams: Teams
+) -> None:
+    """Its pods reserve while they wait for the others, and give that back when they stop."""
+    teams.apply(teams.site(accelerators={A: 32}))
+    three = hosts(throttler, 3, "a100")
+    throttler.run(teams.gang("parked", 4, affinity=three))
+    throttler.run([teams.worker(f"a-{number}") for number in range(4)])
+    throttler.jostle(THROTTLED, "the others", lambda: len(teams.bound()) == 4, seconds=90)
+    assert all(name.startswith("a-") for name in teams.bound())
+
+
+@in_one
+def test_a_higher_tier_ends_a_whole_gang_of_this_scheduler(throttler: World, teams: Teams) -> None:
+    teams.apply(teams.site(accelerators={A: 64}, priorities=["first", "second"]))
+    four = hosts(throttler, 4, "a100")
+    throttler.run(teams.gang("low", 4, priority="second", affinity=four))
+    throttler.jostle(THROTTLED, "the gang", lambda: len(teams.bound()) == 4)
+    (high,) = teams.gang("high", 1, priority="first", affinity=four)
+    high["metadata"]["annotations"] = {}
+    throttler.run([high])
+    throttler.watch.until("the higher one", lambda: teams.bound() == {"high-0"})
+    gone = {each.pod for each in throttler.watch.deletions(teams.space)}
+    assert gone == {f"low-{number}" for number in range(4)}, "one node was enough"
+
+
 # --- tiers ---
 
 
@@ -275,9 +357,9 @@ def test_an_equal_tier_waits(world: World, teams: Teams) -> None:
     assert teams.bound() == {"early"}
 
 
-def hosts(world: World, count: int) -> dict[str, Any]:
+def hosts(world: World, count: int, of: str = "v100") -> dict[str, Any]:
     """So many nodes with eight GPUs each, and no others."""
-    pool = next(each for each in world.site.file.pools if each.name == "v100")
+    pool = next(each for each in world.site.file.pools if each.name == of)
     return on(*(host.name for host in world.site.hosts_of(pool)[:count]))
 
 

@@ -111,7 +111,7 @@ def test_a_hint_is_shown_and_fails_nothing(root: Path, capsys: pytest.CaptureFix
     assert main(["--root", str(root), "check", "tsukuba-1", "--format", "json"]) == OK
     report = json.loads(capsys.readouterr().out)
     assert report["problems"] == []
-    assert [each["code"] for each in report["hints"]] == ["surge-unused"]
+    assert [each["code"] for each in report["hints"]] == ["placeholder", "surge-unused"]
 
 
 def test_problems_of_two_sites_that_clash_are_found_from_either(

@@ -85,7 +85,88 @@ CLOCK = s("node_time_seconds", job="node-exporter", instance=f"{LAB[0]}:9100")
 BOOTED = s("node_boot_time_seconds", job="node-exporter", instance=f"{LAB[0]}:9100")
 """The clock stands still in this world, so the node runs for longer the earlier it booted."""
 
+
+def snapshots(metric: str) -> str:
+    """A series of the CronJob of etcd's snapshots."""
+    return k(f"kube_cronjob_{metric}", namespace="etcd-snapshots", cronjob="etcd-snapshot")
+
+
+DAY = 86_400
+SAVED: World = {
+    **TOKYO,
+    snapshots("created"): -9 * DAY,
+    snapshots("status_last_schedule_time"): -3600,
+    snapshots("status_last_successful_time"): -3590,
+}
+OLD = ({}, "etcd has had no new snapshot for 18 h", "critical")
+
+SERVER = "10.18.0.11:6443"
+ENDS = s("apiserver_client_certificate_expiration_seconds_bucket",
+         job="apiserver", instance=SERVER, le="604800")  # fmt: skip
+KUBELETS = {
+    each: s(f"kubelet_certificate_manager_{each}_ttl_seconds", job="kubelet", instance=f"{each}:1")
+    for each in ("client", "server")
+}
+
 CASES = (
+    Case(
+        "CertificateEnds",
+        "lab-1",
+        {ENDS: Ramp(0)},
+        {ENDS: Ramp(12)},
+        {"instance": SERVER},
+        f"A client's certificate that {SERVER} accepts ends within a week",
+        "critical",
+        late=6,
+        back=70,
+    ),
+    *(
+        Case(
+            "KubeletCertificateEnds",
+            "lab-1",
+            dict.fromkeys(KUBELETS.values(), 9_000_000),
+            {KUBELETS[each]: 1_000_000},
+            {"instance": f"{each}:1"},
+            f"The certificate of the kubelet {each}:1 ends within 14 days",
+            late=6,
+        )
+        for each in KUBELETS
+    ),
+    # The last that succeeded is old; none ever did; the CronJob is gone.
+    Case(
+        "EtcdSnapshotOld",
+        "tokyo-1",
+        SAVED,
+        {snapshots("status_last_successful_time"): -DAY},
+        *OLD,
+        late=6,
+    ),
+    Case(
+        "EtcdSnapshotOld",
+        "tokyo-1",
+        SAVED,
+        {snapshots("status_last_successful_time"): None},
+        *OLD,
+        late=6,
+    ),
+    Case(
+        "EtcdSnapshotOld",
+        "tokyo-1",
+        SAVED,
+        dict.fromkeys(
+            map(snapshots, ("created", "status_last_schedule_time", "status_last_successful_time"))
+        ),
+        *OLD,
+        late=6,
+    ),
+    Case(
+        "EtcdSnapshotFails",
+        "tokyo-1",
+        SAVED,
+        {snapshots("status_last_schedule_time"): -600},
+        {},
+        "The last snapshot of etcd did not succeed",
+    ),
     Case(
         "PodsWait",
         "tokyo-1",

@@ -118,6 +118,15 @@ CASES = (
         f"{NODE}: accelerator 3 (GPU-3) reported XID 48",
     ),
     Case(
+        "ImagesChooseDevices",
+        "tokyo-1",
+        {**TOKYO, counted("ImagesChooseDevices"): Ramp(0)},
+        {counted("ImagesChooseDevices"): Ramp(1)},
+        {"node": NODE},
+        f"{NODE} gives its GPUs to every image that asks for them",
+        back=70,
+    ),
+    Case(
         "AcceleratorMemoryWornOut",
         "tokyo-1",
         {**TOKYO, dcgm("DCGM_FI_DEV_ROW_REMAP_FAILURE"): 0},

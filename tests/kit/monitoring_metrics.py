@@ -85,6 +85,13 @@ _RULES = chain(
     ),
     _from(
         _KSM,
+        _STORE + "cronjob.go",
+        ("kube_cronjob_created", _GAUGE, "namespace cronjob"),
+        ("kube_cronjob_status_last_schedule_time", _GAUGE, "namespace cronjob"),
+        ("kube_cronjob_status_last_successful_time", _GAUGE, "namespace cronjob"),
+    ),
+    _from(
+        _KSM,
         _STORE + "daemonset.go",
         ("kube_daemonset_status_desired_number_scheduled", _GAUGE, "namespace daemonset"),
         ("kube_daemonset_status_number_ready", _GAUGE, "namespace daemonset"),
@@ -109,6 +116,17 @@ _RULES = chain(
         Exporter.NODE_EXPORTER,
         "node_exporter 1.10.2, collector/time.go",
         ("node_time_seconds", _GAUGE, ""),
+    ),
+    _from(
+        Exporter.API_SERVER,
+        "apiserver 0.34.3, pkg/authentication/request/x509/x509.go",
+        ("apiserver_client_certificate_expiration_seconds", _HISTOGRAM, ""),
+    ),
+    _from(
+        Exporter.KUBELET,
+        "Kubernetes 1.34.3, cmd/kubelet/app/server.go, pkg/kubelet/certificate/kubelet.go",
+        ("kubelet_certificate_manager_client_ttl_seconds", _GAUGE, ""),
+        ("kubelet_certificate_manager_server_ttl_seconds", _GAUGE, ""),
     ),
     _from(
         Exporter.KUBELET,

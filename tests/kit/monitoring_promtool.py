@@ -280,6 +280,8 @@ def verdict(path: Path) -> str:
 def counters(world: World) -> Iterator[str]:
     """The faults in the way a world writes its counters."""
     for name, value in world.items():
-        metric = METRICS.get(name.partition("{")[0])
-        if isinstance(value, Ramp) != (metric is not None and metric.type is Type.COUNTER):
+        text = name.partition("{")[0]
+        metric = METRICS.get(text) or METRICS.get(text.removesuffix("_bucket"))
+        rises = metric is not None and metric.type in (Type.COUNTER, Type.HISTOGRAM)
+        if isinstance(value, Ramp) != rises:
             yield name

@@ -22,7 +22,7 @@ from typing import Any
 from components.making.daemons import namespace
 from components.making.faults import CONDITIONS
 from components.making.manifest import Manifest
-from components.remediation import kernellog
+from components.remediation import devicechoice, kernellog
 from components.remediation.checks import (
     BOOT_ID,
     HOST,
@@ -97,6 +97,7 @@ class Detector:
         assert remediation is not None
         texts = files(self.site, self.pool)
         texts[kernellog.FILE] = kernellog.text(self.site, self.pool)
+        texts |= devicechoice.files(self.site, self.pool)
         for name, text in texts.items():
             path = self._folder / name
             path.write_text(self._moved(text) if name.endswith(".json") else text)

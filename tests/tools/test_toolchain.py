@@ -61,7 +61,10 @@ def machine(tmp_path: Path) -> Machine:
         ("kube-scheduler", "k8s.io/kubernetes"),
         ("kube-controller-manager", "k8s.io/kubernetes"),
         ("kubelet", "k8s.io/kubernetes"),
+        ("kube-apiserver-1.37", "k8s.io/kubernetes"),
         ("kwok", "sigs.k8s.io/kwok"),
+        ("etcdctl", "go.etcd.io/etcd/etcdctl/v3"),
+        ("etcdutl", "go.etcd.io/etcd/etcdutl/v3"),
     ],
 )
 def test_the_table_and_the_go_modules_name_the_same_versions(part: str, module: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from components.effects.access import ADMISSION
 from components.effects.vocabulary import Action, Impact
 from tests.verdicts.edits import DIGEST, HARDWARE, Edit, applied, record, site, swap
 from tests.verdicts.healing import REPAIRED
@@ -35,6 +36,7 @@ _LABELS = (
     "node-feature-discovery 0.19.0, pkg/nfd-master: nodes are labelled anew, and nothing of the "
     "site selects seen.foresite.dev/*"
 )
+_VENDOR = "      vendor: mncore\n"
 _PLUGIN = "        privileged: true\n"
 _DEVICES = "        host_paths: [/dev/mncore2]\n"
 _PORT = f"      exporter: {{image: registry.example/exporter:v1.0.0@sha256:{DIGEST}, port: 9500}}\n"
@@ -152,6 +154,18 @@ _RECORDS = (
         f"{NO_OBJECT}: a vendor names images, and the record has its own",
         (applied("tsukuba-1"),),
     ),
+    _own("accelerators: variables that choose devices",
+         site("tsukuba-1", _VENDOR, f"{_VENDOR}      device_variables: [MNCORE_DEVICES]\n"),
+         Expected({}, {"ValidatingAdmissionPolicy/isolation.teams": Action.CHANGED,
+                       "ValidatingAdmissionPolicy/environment.teams": Action.CHANGED}),
+         f"{ADMISSION}: it judges what is written later"),
+    _own("accelerators: mounts that choose devices",
+         site("tsukuba-1", _VENDOR, f"{_VENDOR}      device_mounts: /run/mncore-devices\n"),
+         Expected({"mncore2": restarted()},
+                  {"ValidatingAdmissionPolicy/isolation.teams": Action.CHANGED}),
+         f"{_PODS}; {ADMISSION}"),
+    _tokyo("accelerators: how a plugin hands devices out",
+           record(V100, "volume-mounts", "envvar"), {"v100": restarted()}, _PODS),
     Row(
         "accelerators: a driver where the OS image brings it",
         (record(V100, '"580.178.04"', '"580.178.05"'),),

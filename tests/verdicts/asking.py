@@ -141,7 +141,7 @@ ROWS = (
                 {"lab": Verdict(Impact.REIMAGE, 3, ANY, (Impact.UNKNOWN,))},
                 {
                     "DeviceClass/*": Action.DELETED,
-                    "ValidatingAdmissionPolicy*/accelerator-claims": Action.DELETED,
+                    "ValidatingAdmissionPolicy/accelerator-claims": Action.CHANGED,
                 },
             )
         },

@@ -4,7 +4,7 @@ from components.effects.vocabulary import Action, Impact
 from tests.verdicts.cachesites import TSUKUBA_ALL
 from tests.verdicts.edits import DIRECT, OWN_NETWORK, applied, manifest, site
 from tests.verdicts.healing import BEGINS, REPAIRED
-from tests.verdicts.row import ANY, CONTROL, KCP_ROLLS, Expected, Row, Verdict
+from tests.verdicts.row import ANY, CONTROL, KCP_ROLLS, Expected, Row, Verdict, reimaged
 
 _LOSES_API = (
     "Cluster API 1.13.6, cluster_controller_phases.go: Cluster.spec.controlPlaneEndpoint stays "
@@ -31,6 +31,11 @@ _NETWORK_COMES = {
     pool: Verdict(Impact.NONE, None, ANY, (Impact.POD_RESTART, Impact.UNKNOWN))
     for pool in ("control", "cpu", "mncore2")
 }
+
+_EXPIRY = (
+    "Cluster API v1.13.6, util/collections/machine_filters.go, ShouldRolloutBefore: machines whose "
+    "status.certificatesExpiryDate is nearer than that; Git does not say when it is"
+)
 
 ROWS = (
     Row(
@@ -66,6 +71,24 @@ ROWS = (
         {"tsukuba-1": Expected({**_ALL_UNKNOWN, "control": Verdict(Impact.UNKNOWN, 3)})},
         _NEW_PROVIDER,
         (applied("tsukuba-1"),),
+    ),
+    Row(
+        "machines are replaced earlier before their certificates end",
+        (site("tsukuba-1", "  services:", "  renew_certificates_days: 90\n  services:"),),
+        {
+            "tsukuba-1": Expected(
+                {"control": reimaged(3, 3)},
+                {"KubeadmControlPlane": Action.CHANGED},
+                says=("installed more than 275 days ago",),
+            )
+        },
+        _EXPIRY,
+    ),
+    Row(
+        "machines are replaced later before their certificates end",
+        (site("tsukuba-1", "  services:", "  renew_certificates_days: 14\n  services:"),),
+        {"tsukuba-1": Expected({}, {"KubeadmControlPlane": Action.CHANGED})},
+        _EXPIRY,
     ),
     Row(
         "the endpoint of the API",

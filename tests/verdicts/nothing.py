@@ -181,9 +181,9 @@ ROWS = (
     ),
     _row(
         "a release of another name and the same content",
-        site("lab-1", '"2026.11"', '"2026.12"'),
+        site("lab-1", '"2026.11"', '"2027.01"'),
         NO_OBJECT,
-        (copied(RELEASE, RELEASE.replace("11", "12"), ("2026.11", "2026.12")),),
+        (copied(RELEASE, RELEASE.replace("2026.11", "2027.01"), ("2026.11", "2027.01")),),
     ),
     _row(
         "a text that no site names",

@@ -44,8 +44,8 @@ _LANGUAGE = "name: language, namespaces: [language]"
 _BIOLOGY = "name: biology, namespaces: [biology]"
 _SPARE = "    - {name: spare-time, value: 1000, preempts: false}\n"
 _SPARE_LINE = (
-    "    - {name: biology, namespaces: [biology], accelerators: {v100-sxm2-32gb: 256, "
-    "a100-sxm4-80gb: 32}, priorities: [spare-time]}\n"
+    '    - {name: biology, namespaces: [biology], groups: ["oidc:biology"], accelerators: '
+    "{v100-sxm2-32gb: 256, a100-sxm4-80gb: 32}, priorities: [spare-time]}\n"
 )
 _LAST_TEAM = "    - {name: chemistry, namespaces: [chemistry], accelerators: {mncore2: 160}}\n"
 _FIRST_DAY = "first_day: 2026-12-01"
@@ -121,6 +121,19 @@ _TIERS = (
            site("tsukuba-1", "{mncore2: 160}", "{mncore2: 160}, priorities: [urgent]"), _QUOTA,
            actions={"ResourceQuota/chemistry/priorities": Action.CHANGED,
                     "Namespace/chemistry": Action.CHANGED}),
+)  # fmt: skip
+_RIGHTS = "Kubernetes 1.34.3, plugin/pkg/auth/authorizer/rbac/rbac.go: asked at each request"
+_WHO = '{groups: ["oidc:a"], users: ["oidc:b"]}'
+_STAFF = f"access: {{operators: {_WHO}, viewers: {_WHO}}}"
+_PEOPLE = (
+    _row("another group", _set("oidc:vision", "oidc:images"), _RIGHTS,
+         actions={"RoleBinding/vision": Action.CHANGED}),
+    _row("a user", _set('groups: ["oidc:vision"]', 'groups: ["oidc:vision"], users: ["oidc:ada"]'),
+         _RIGHTS, actions={"RoleBinding/vision": Action.CHANGED}),
+    _row("a team's last group", _set(', groups: ["oidc:biology"]', ""), _RIGHTS,
+         actions={"RoleBinding/biology": Action.DELETED}),
+    _row("operators", _set("\ncache:\n", f"\n{_STAFF}\n\ncache:\n"),
+         _RIGHTS, actions={"ClusterRole*/operator": Action.ADDED}),
 )  # fmt: skip
 _PROMISES = (
     *(
@@ -288,4 +301,4 @@ _TEAMS = (
          _set(_BIOLOGY, f"{_BIOLOGY}, ephemeral_storage: {{request: 1Gi, limit: 2Gi, max: 4Gi}}"),
          _LATER, actions={"LimitRange/biology": Action.CHANGED}),
 )  # fmt: skip
-ROWS = (*_TIERS, *_PROMISES, *_TOGETHER, *_TEAMS)
+ROWS = (*_TIERS, *_PEOPLE, *_PROMISES, *_TOGETHER, *_TEAMS)

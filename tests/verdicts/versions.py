@@ -21,7 +21,7 @@ from tests.verdicts.row import (
 
 _UBUNTU = "d7fe3a2712446891ae0618d3a4c3c3e36c105b2f6cd9ff60e17a7eea4b7b1da6"
 _ROCKY = "c63b06643823934b24d5d730fd47c7f1ec25753057eeabb7e33a88ca4e0f0ec8"
-_NEXT = RELEASE.replace("2026.11", "2026.12")
+_NEXT = RELEASE.replace("2026.11", "2027.01")
 _BOTH = f"{KCP_ROLLS}; {MD_ROLLS}"
 _DOWN = (
     "Cluster API 1.13.6, controlplane/kubeadm/internal/webhooks/kubeadmcontrolplane.go, "
@@ -119,10 +119,10 @@ ROWS = (
     ),
     Row(
         "another release with other images",
-        (site("lab-1", '"2026.11"', '"2026.12"'),),
+        (site("lab-1", '"2026.11"', '"2027.01"'),),
         {"lab-1": Expected(LAB)},
         KCP_ROLLS,
-        (copied(RELEASE, _NEXT, ("2026.11", "2026.12"), (_UBUNTU, DIGEST)),),
+        (copied(RELEASE, _NEXT, ("2026.11", "2027.01"), (_UBUNTU, DIGEST)),),
     ),
     Row(
         "a patch release of Kubernetes, control plane and workers at once",

@@ -12,7 +12,10 @@ from tools.toolchain.version import Fits, Version
 
 TOOLS = Path(__file__).resolve().parent.parent
 VERSIONS = TOOLS / "versions.toml"
-GROUPS = ("pulumi", "controlplane", "cluster-api", "scheduling", "remediation", "given")
+GROUPS = (
+    "pulumi", "controlplane", "newest", "cluster-api", "scheduling", "remediation", "snapshots",
+    "given",
+)  # fmt: skip
 _SOURCES = ("go.mod", "go.sum", "main.go")
 
 

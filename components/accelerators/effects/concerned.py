@@ -17,6 +17,7 @@ from components.effects.vocabulary import (
 from components.source import site_of
 from schemas.facts.feature_gates import api_server_gates, runtime_config, uses_gpu_operator
 from schemas.facts.site import Site
+from schemas.model.accelerators import DevicePlugin
 
 Chosen = Callable[[Site, Served], bool]
 NOBODY = "; but on no host of the site"
@@ -50,13 +51,12 @@ def changes_allocation(site: SiteChange) -> bool:
     return len(ways) == 2 and ways[0] is not ways[1]
 
 
-def plugin_resource(side: Side | None, pool: str) -> str | None:
-    """The resource that the device plugin of a pool advertises on one side; None where none
-    runs."""
+def plugin_record(side: Side | None, pool: str) -> DevicePlugin | None:
+    """The device plugin of a pool on one side; None where none runs."""
     if side is None or side.fleet.context is None:
         return None
     found = (each.record for each in served_pools(site_of(side)) if each.pool.name == pool)
-    return next((each.plugin.resource for each in found), None)
+    return next((each.plugin for each in found), None)
 
 
 def by_operator(site: Site, each: Served) -> bool:

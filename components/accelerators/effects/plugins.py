@@ -8,13 +8,19 @@ resource's name).
 
 from collections.abc import Iterable
 
-from components.accelerators.effects.concerned import plugin_resource
+from components.accelerators.effects.concerned import plugin_record
 from components.accelerators.plugins import PLUGIN
 from components.effects import kinds
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Rule
 from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from schemas.model.accelerators import DevicePlugin
 
+STRATEGY = "DEVICE_LIST_STRATEGY"
+LISTED = (
+    "NVIDIA/k8s-device-plugin 0.20.0, internal/plugin/server.go; NVIDIA Container Toolkit 1.20, "
+    "internal/config/image"
+)
 DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go (allocatedDevices)"
 
 
@@ -27,9 +33,11 @@ def _renaming(rule: Rule) -> Rule:
     def judge(
         site: SiteChange, change: ObjectChange, field: FieldChange | None
     ) -> Iterable[Effect]:
-        renamed = _resource_change(site, change)
+        renamed, listed = _resource_change(site, change), _listing_change(site, change)
         for each in rule.judge(site, change, field):
-            if renamed and each.impact is Impact.POD_RESTART:
+            if listed and not renamed and each.impact is Impact.POD_RESTART:
+                yield each._replace(why=f"{each.why}; {listed}", source=f"{each.source}; {LISTED}")
+            elif renamed and each.impact is Impact.POD_RESTART:
                 why, source = f"{each.why}; {renamed}", f"{each.source}; {DEVICES}"
                 yield each._replace(impact=Impact.UNKNOWN, why=why, source=source)
             else:
@@ -40,14 +48,35 @@ def _renaming(rule: Rule) -> Rule:
 
 def _resource_change(site: SiteChange, change: ObjectChange) -> str:
     """The effect on a pool's devices where their resource changes; empty where it does not."""
-    _, part, pool = change.one.name.split("/")
-    before, after = (plugin_resource(side, pool) for side in (site.before, site.after))
-    if part != PLUGIN or before is None or after is None or before == after:
+    before, after = _plugins(site, change)
+    if before is None or after is None or before.resource == after.resource:
         return ""
     return (
-        f"its devices change their resource name from {before} to {after}, and nobody is evicted: "
-        "one that a pod holds under the old name may be given to another"
+        f"its devices change their resource name from {before.resource} to {after.resource}, and "
+        "nobody is evicted: one that a pod holds under the old name may be given to another"
     )
+
+
+def _listing_change(site: SiteChange, change: ObjectChange) -> str:
+    """The effect on later pods where a plugin hands devices out in another way; empty where it does
+    not."""
+    before, after = _plugins(site, change)
+    if before is None or after is None or before.env.get(STRATEGY) == after.env.get(STRATEGY):
+        return ""
+    return (
+        f"it hands devices out by {after.env.get(STRATEGY, 'envvar')}: pods that start later get "
+        "theirs only where the host's container toolkit takes that"
+    )
+
+
+def _plugins(
+    site: SiteChange, change: ObjectChange
+) -> tuple[DevicePlugin | None, DevicePlugin | None]:
+    """The device plugin that an object runs, before and after; None for objects that run none."""
+    _, part, pool = change.one.name.split("/")
+    if part != PLUGIN:
+        return None, None
+    return plugin_record(site.before, pool), plugin_record(site.after, pool)
 
 
 RULES: list[Rule] = [

@@ -8,7 +8,7 @@ that the first one is seen); dcgm-exporter 4.5.3-4.8.2, etc/default-counters.csv
 """
 
 from components.accelerators.watch.exporters import DCGM
-from components.making.faults import DETECTOR
+from components.making.faults import CHOICE_REASON, DETECTOR
 from components.making.promql import of, recent
 from components.making.told import Told
 from components.making.watch import Alert
@@ -26,6 +26,9 @@ TOLD = Told(__file__)
 def rules(site: Site, *, dcgm: bool) -> list[Alert]:
     """The alerts on single devices; ``dcgm``: NVIDIA's exporter runs."""
     found = [TOLD.alert("AcceleratorsMissing")] if site.models() else []
+    if site.file.remediation and any(_nvidia(site, model) for model in site.models()):
+        counted = of(site, DETECTOR, "problem_counter", f'reason="{CHOICE_REASON}"')
+        found.append(TOLD.alert("ImagesChooseDevices", counted=counted))
     if any(Fault.ACCELERATOR_ERROR in site.faults(pool) for pool in site.file.pools):
         found.append(_xid(site))
     elif dcgm:
@@ -33,6 +36,10 @@ def rules(site: Site, *, dcgm: bool) -> list[Alert]:
     if dcgm:
         found.append(_memory_wear(site))
     return found
+
+
+def _nvidia(site: Site, model: str) -> bool:
+    return site.accelerators[model].vendor == "nvidia"
 
 
 def _xid(site: Site) -> Alert:

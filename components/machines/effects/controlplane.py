@@ -16,7 +16,7 @@ from components.effects.vocabulary import (
     ObjectChange,
     SiteChange,
 )
-from components.machines.effects import kinds
+from components.machines.effects import encryption, kinds
 from components.machines.effects.anykind import (
     metadata_rules,
     of_field,
@@ -35,6 +35,7 @@ COMPARED = "Cluster API v1.13.6, controlplane/kubeadm/internal/filters.go"
 _WEBHOOK = "Cluster API v1.13.6, controlplane/kubeadm/internal/webhooks/kubeadmcontrolplane.go"
 _CONTROLLER = "Cluster API v1.13.6, controlplane/kubeadm/internal/controllers"
 _SCALE = f"{_CONTROLLER}/scale.go"
+_EXPIRY = "Cluster API v1.13.6, util/collections/machine_filters.go, ShouldRolloutBefore"
 _REFERENCE = path("spec.machineTemplate.spec.infrastructureRef")
 _CONFIG = path("spec.kubeadmConfigSpec")
 _CHOSEN = (
@@ -54,6 +55,9 @@ _FIRST_ONLY = "nodeRegistration patches skipPhases timeouts bootstrapTokens loca
 compared by them."""
 _UNCOMPARED = ("clusterConfiguration.dns", "joinConfiguration.discovery")
 _REFUSED = refusal("the webhook refuses: this cannot be changed later", _WEBHOOK)
+_BEFORE = path("spec.rollout.before")
+_CERTIFICATE_DAYS = 365
+"""Validity of kubeadm's certificates (kubeadm 1.34, constants.go, CertificateValidityPeriod)."""
 ROLLING_FIELDS = (path("spec.version"), _REFERENCE, _CONFIG)
 
 
@@ -74,7 +78,35 @@ def _roll(site: SiteChange, change: ObjectChange, field: FieldChange, what: str)
     surge = value(change.after, *path("spec.rollout.strategy.rollingUpdate.maxSurge"))
     first = "a new one on a free host first" if surge in (1, ABSENT) else "an old one goes first"
     why = f"{what}, so Cluster API replaces the control plane's machines one at a time, {first}"
+    why += _again(change)
     return Effect(Impact.REIMAGE, change.name, field.path, why, COMPARED, hosts, at_most)
+
+
+def _again(change: ObjectChange) -> str:
+    """When Cluster API replaces the machines of its own accord; Git does not know the date."""
+    days = number(change.after, *_BEFORE, "certificatesExpiryDays")
+    later = f"; each is replaced again {_CERTIFICATE_DAYS - days} days after its installation"
+    return f"{later}, before its certificates end" if days else ""
+
+
+@of_field
+def _before(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """Another time before the end of certificates: an earlier one may have come already."""
+    was, now = (
+        number(each, *_BEFORE, "certificatesExpiryDays") for each in (change.before, change.after)
+    )
+    if now <= was:
+        why = "machines are replaced later than before, or not before their certificates end"
+        yield Effect(Impact.NONE, change.name, field.path, why, _EXPIRY)
+        return
+    effect = _roll(site, change, field, f"certificates end within {now} days")
+    why = (
+        f"a machine that was installed more than {_CERTIFICATE_DAYS - now} days ago is replaced "
+        "now, one at a time; Git does not know the dates, `kubectl get machines -o yaml` has them "
+        "as status.certificatesExpiryDate"
+    )
+    most = len(effect.hosts) if effect.at_most is None else effect.at_most
+    yield effect._replace(why=why, source=_EXPIRY, at_most=most)
 
 
 @of_field
@@ -86,6 +118,9 @@ def _config(site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
     if field.path[2] == "joinConfiguration" and init != join:
         why = f"{effect.why}; the machine that ran kubeadm init, if it still is there, may stay"
         effect = effect._replace(why=why)
+    if field.path[2] == "files" and encryption.unreadable(change):
+        why = f"{effect.why}; meanwhile {encryption.UNREADABLE}"
+        effect = effect._replace(impact=Impact.UNKNOWN, why=why, source=encryption.SOURCE)
     yield effect
 
 
@@ -163,6 +198,7 @@ def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -
     if change.before is None:
         hosts = members(site.after, change)
         why = "its machines are installed one after the other, the first with kubeadm init"
+        why += _again(change)
         most, action = limit_below(hosts, number(change.after, "spec", "replicas")), Action.ADDED
         yield Effect(Impact.ADD, change.name, (), why, _SCALE, hosts, most, action)
         return
@@ -183,6 +219,7 @@ RULES = [
         harmless("goes to each Machine in place: none is replaced for it", COMPARED),
     ),
     Rule(KIND, path("spec.machineTemplate.metadata.labels"), label_change),
+    Rule(KIND, _BEFORE, _before),
     *(
         Rule(KIND, path(f"spec.{each}"), harmless("acts on what comes, on no machine now", _SCALE))
         for each in ("rollout", "remediation", "machineNaming")

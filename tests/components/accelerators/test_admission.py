@@ -223,7 +223,7 @@ def claiming(api: ControlPlane, policed: Client) -> Iterator[Client]:
     apply(policed, made)
     access = read_kubeconfig(api.status().kubeconfig)
     with Client(replace(access, token=_token(policed))) as client:
-        until(lambda: answer(client, claim("gpu.nvidia.com")), lambda said: ASK in str(said))
+        until(lambda: answer(client, claim(COUNTED[0])), lambda said: ASK in str(said))
         yield client
     remove(policed, made)
 

@@ -133,6 +133,9 @@ def on_a_scheduler_of_its_own(of: Site) -> Site:
     return replace(of, file=of.file.model_copy(update={"scheduling": scheduling}))
 
 
+V100_OTHERWISE = {"driver": "gpu.nvidia.com", "expressions": ["true"]}
+
+
 @pytest.mark.parametrize(
     "edit",
     [
@@ -140,7 +143,7 @@ def on_a_scheduler_of_its_own(of: Site) -> Site:
         lambda of: with_model(of, "v100-sxm2-32gb", memory_gib=31),
         # Nobody installs drivers here.
         lambda of: with_model(of, "v100-sxm2-32gb", driver="570.10"),
-        lambda of: with_model(of, "v100-sxm2-32gb", dra={"driver": "other.example"}),
+        lambda of: with_model(of, "v100-sxm2-32gb", dra=V100_OTHERWISE),
     ],
 )
 def test_what_no_object_says_changes_nothing(edit: Callable[[Site], Site]) -> None:

@@ -527,6 +527,9 @@ CONFIG = "spec.kubeadmConfigSpec"
         ({"spec.machineTemplate.metadata": {"labels": {"a": "b"}}}, Impact.NONE, None),
         ({"spec.machineTemplate.spec.deletion": {}}, Impact.NONE, None),
         ({"spec.rollout.strategy.rollingUpdate.maxSurge": 1}, Impact.NONE, None),
+        # Machines whose certificates end before that: machine_filters.go, ShouldRolloutBefore.
+        ({"spec.rollout.before.certificatesExpiryDays": 60}, Impact.REIMAGE, 3),
+        ({"spec.rollout.before.certificatesExpiryDays": 7}, Impact.NONE, None),
         ({"spec.remediation": {"maxRetry": 3}}, Impact.NONE, None),
         # Scaled down one at a time, by zone and age: scale.go.
         ({"spec.replicas": 1}, Impact.REMOVE, 2),

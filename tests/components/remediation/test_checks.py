@@ -215,3 +215,29 @@ def test_without_a_log_nothing_is_known_but_what_was_seen(shell: Shell, host: Ho
     assert errors(shell, host).code == 1
     host.command("dmesg", unreadable)
     assert errors(shell, host).code == 1
+
+
+# --- device-choice --------------------------------------------------------------------------------
+
+_IGNORED = "accept-nvidia-visible-devices-envvar-when-unprivileged = false\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (_IGNORED, 0),
+        (f"  {_IGNORED.strip()} # as NVIDIA advises\n[nvidia-container-cli]\n", 0),
+        (_IGNORED.replace("false", "true"), 1),
+        (f"# {_IGNORED}", 1),
+        # In a table it is another setting.
+        (f"[nvidia-container-cli]\n{_IGNORED}", 1),
+        ("", 1),
+    ],
+)
+def test_a_runtime_that_obeys_images_is_seen(
+    shell: Shell, host: Host, text: str, code: int, tmp_path: Path
+) -> None:
+    config = tmp_path / "config.toml"
+    assert host.run(shell, "device-choice.sh", 2, config).code == 2
+    config.write_text(text)
+    assert host.run(shell, "device-choice.sh", 2, config).code == code

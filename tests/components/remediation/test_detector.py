@@ -8,7 +8,7 @@ import pytest
 
 from components.making.faults import CONDITIONS
 from components.making.manifest import Json, Target
-from components.remediation import kernellog
+from components.remediation import devicechoice, kernellog
 from components.remediation.checks import (
     DRIVER_ROOT,
     HOST,
@@ -33,10 +33,11 @@ EVERYWHERE = [Fault.DISK_FULL, Fault.READ_ONLY_FILESYSTEM, Fault.KERNEL_DEADLOCK
 
 
 def monitors(site: Site, name: str) -> dict[str, Json]:
-    """The monitors that run checks, by their files."""
+    """The monitors that run checks of faults, by their files."""
     texts = configuration(site, name).items()
     found = {file: json.loads(text) for file, text in texts if file.endswith(".json")}
     del found[kernellog.FILE]
+    found.pop(devicechoice.FILE, None)
     return found
 
 
@@ -218,3 +219,15 @@ def test_the_kernels_log_sets_no_condition(name: str) -> None:
         log = json.loads(configuration(site, of)[kernellog.FILE])
         assert log["conditions"] == []
         assert {each["type"] for each in log["rules"]} == {"temporary"}
+
+
+def test_hosts_with_nvidias_runtime_are_asked_whom_it_obeys() -> None:
+    made = accelerator_sites.site()
+    found = {pool.name: devicechoice.files(made, pool) for pool in made.file.pools}
+    assert {name for name, texts in found.items() if texts} == {"v100", "h100", "t4"}
+    (rule,) = json.loads(found["v100"][devicechoice.FILE])["rules"]
+    assert (rule["type"], rule["args"]) == ("temporary", ["1", f"/host{devicechoice.CONFIG}"])
+    operated = accelerator_sites.operated_by()
+    (v100,) = (each for each in operated.file.pools if each.name == "v100")
+    (rule,) = json.loads(devicechoice.files(operated, v100)[devicechoice.FILE])["rules"]
+    assert rule["args"] == ["2", f"/host{devicechoice.OPERATOR_CONFIG}"]

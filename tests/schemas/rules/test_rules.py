@@ -53,8 +53,8 @@ MODULES = [
     for each in iter_modules(schemas.rules.__path__)
     if each.name not in ("finding", "scope", "sites")
 ]
-RUN_BY_THE_LOADER = {"site_name", "own_hardware", "own_models"}
-"""Rules on a site file before it is a site."""
+RUN_BY_THE_LOADER = {"site_name", "own_hardware", "own_models", "placeholders"}
+"""Rules on a site file before it is a site, and the hint that examples get."""
 
 
 def base() -> Site:

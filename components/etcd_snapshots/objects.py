@@ -1,0 +1,84 @@
+"""Snapshots of etcd: a CronJob on the control plane (objects.yaml), in a namespace of its own."""
+
+import re
+from pathlib import Path
+
+from components.making.daemons import container, namespace
+from components.making.manifest import Json, Manifest, Target, annotate, labels
+from components.making.taints import tolerations
+from components.making.told import fill_template
+from schemas.facts.site import Site
+from schemas.model.etcd_snapshots import CREDENTIALS_KEY, NAMESPACE, STORE, EtcdSnapshots
+
+COMPONENT = "etcd-snapshots"
+NAME = "etcd-snapshot"
+RESOURCES = ("100m", "1Gi")
+"""Of each step: most memory that etcdutl takes is page cache, which the kernel takes back."""
+_JOB = {"fieldPath": "metadata.labels['batch.kubernetes.io/job-name']"}
+
+
+def objects(site: Site) -> list[Manifest]:
+    """The objects of the component; none where the site asks for no snapshots."""
+    snapshots = site.file.cluster.etcd_snapshots
+    if snapshots is None:
+        return []
+    root, mount, volume, env = _store(snapshots)
+    (body,) = fill_template(
+        Path(__file__).with_suffix(".yaml"),
+        namespace=NAMESPACE,
+        labels={**labels(site.name, COMPONENT), "app.kubernetes.io/name": NAME},
+        # Not at the minute at which everybody's Jobs start.
+        schedule=f"17 */{snapshots.every_hours} * * *",
+        tolerations=tolerations([site.control_plane]),
+        image=snapshots.image,
+        upload_image=snapshots.upload_image,
+        folder=f"{root}/{site.name}",
+        file=f"{root}/{site.name}/$(JOB).db",
+        min_age=f"--min-age={snapshots.keep_days}d",
+        store={"name": "store", **volume},
+    )
+    pod = body["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    for steps in ("initContainers", "containers"):
+        pod[steps] = [_step(each, {"name": "store", **mount}, env) for each in pod[steps]]
+    cron_job = Manifest(f"CronJob/{NAME}", body, target=Target.SITE)
+    return annotate([namespace(site, NAMESPACE, COMPONENT, "privileged"), cron_job])
+
+
+def _step(said: Json, store: Json, env: dict[str, str]) -> Json:
+    """A container of the template, with what all of them have, and what rclone needs."""
+    variables: list[Json] = [{"name": "JOB", "valueFrom": {"fieldRef": _JOB}}]
+    mounts: list[Json] = [{"name": "work", "mountPath": "/work"}]
+    if said["command"][0] == "rclone":
+        mounts.append(store)
+        variables += [
+            {"name": f"RCLONE_CONFIG_STORE_{name}", "value": each} for name, each in env.items()
+        ]
+    return container(resources=RESOURCES, **{"env": variables, "volumeMounts": mounts, **said})
+
+
+def _store(snapshots: EtcdSnapshots) -> tuple[str, Json, Json, dict[str, str]]:
+    """The place as rclone names it, its mount, its volume, and the settings of the remote."""
+    found = re.fullmatch(STORE, snapshots.store)
+    endpoint, bucket, server, path, claim = found.groups() if found else ("",) * 5
+    if server:
+        return "/store", {"mountPath": "/store"}, {"nfs": {"server": server, "path": path}}, {}
+    if claim:
+        return (
+            "/store",
+            {"mountPath": "/store"},
+            {"persistentVolumeClaim": {"claimName": claim}},
+            {},
+        )
+    remote = {
+        "TYPE": "s3",
+        "PROVIDER": "Other",
+        "ENDPOINT": endpoint,
+        "ENV_AUTH": "true",
+        "SHARED_CREDENTIALS_FILE": f"/credentials/{CREDENTIALS_KEY}",
+        # Rights to the objects of a bucket are enough.
+        "NO_CHECK_BUCKET": "true",
+        **({"REGION": snapshots.region} if snapshots.region else {}),
+    }
+    mount = {"mountPath": "/credentials", "readOnly": True}
+    secret = {"secretName": snapshots.secret, "defaultMode": 0o400}
+    return f"store:{bucket}", mount, {"secret": secret}, remote

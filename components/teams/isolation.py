@@ -1,0 +1,128 @@
+"""Isolation of teams from each other: nobody takes a device without asking for it, or lands where
+others wait.
+
+Pods are judged, and templates of pods, so that a person hears of a mistake at once. What a variable
+from a ConfigMap or Secret may be called is judged where these are written; what is inside of an
+image only the host's container runtime can ignore (docs/accelerators.md).
+
+Sources: NVIDIA Container Toolkit 1.20, internal/config/image (visible devices of variables, and of
+mounts of /dev/null); CDI annotations: container-device-interface 1.0, pkg/cdi/annotations.go;
+Kubernetes 1.34, pkg/apis/core/validation (ValidatePodUpdate: tolerations may be added, gates
+removed), plugin/pkg/admission/{defaulttolerationseconds,extendedresourcetoleration},
+pkg/controller/daemon/util (AddOrUpdateDaemonPodTolerations); Kueue 0.19.2,
+pkg/controller/jobframework (FindAncestorJobManagedByKueue).
+"""
+
+import json
+from collections.abc import Sequence
+
+from components.making.told import Told
+from components.teams.names import TOLERATIONS_ANNOTATION
+from components.teams.podrules import Rule
+from schemas.facts.feature_gates import uses_gpu_operator
+from schemas.facts.site import Site
+
+TOLD = Told(__file__)
+ANY_WRITE = ("CREATE", "UPDATE")
+DEVICE_MOUNTS = "nvidia-container-devices"
+"""The folder's name that NVIDIA's runtime looks for, however a path to it is spelled."""
+OPERATOR_RUNTIME = "nvidia"
+"""The RuntimeClass of the GPU operator, and the beginning of its others (-cdi, -legacy)."""
+_TEMPLATES = (
+    "object.kind == 'Pod' ? [dyn(object)]"
+    " : has(dyn(object).spec.jobTemplate) ? [dyn(object).spec.jobTemplate.spec.template]"
+    " : has(dyn(object).spec.replicatedJobs)"
+    " ? dyn(object).spec.replicatedJobs.map(j, j.template.spec.template)"
+    " : object.kind == 'TrainingRuntime'"
+    " ? dyn(object).spec.template.spec.replicatedJobs.map(j, j.template.spec.template)"
+    " : has(dyn(object).spec.tasks) ? dyn(object).spec.tasks.map(t, t.template)"
+    " : has(dyn(object).spec.template) ? [dyn(object).spec.template] : []"
+)
+_CONTAINERS = " + ".join(
+    f"dyn(t.?spec.?{each}.orValue([]))"
+    for each in ("containers", "initContainers", "ephemeralContainers")
+)
+VARIABLES = {
+    "templates": _TEMPLATES,
+    "pods": (
+        "variables.templates.map(t, {'spec': dyn(t.?spec.orValue({})), "
+        f"'containers': dyn({_CONTAINERS}), 'notes': dyn(t.?metadata.?annotations.orValue({{}}))}})"
+    ),
+    "own": (
+        f"namespaceObject.metadata.?annotations[?'{TOLERATIONS_ANNOTATION}'].orValue('').split(',')"
+    ),
+    # A pod that runs keeps what it was let through with.
+    "runs": "object.kind == 'Pod' && oldObject != null",
+    "tolerated": "variables.runs ? dyn(oldObject).spec.?tolerations.orValue([]) : []",
+    "gates": "variables.runs ? dyn(oldObject).spec.?schedulingGates.orValue([]) : []",
+    "daemons": (
+        "request.userInfo.username in ['system:kube-controller-manager', "
+        "'system:serviceaccount:kube-system:daemon-set-controller']"
+    ),
+    "owners": "object.metadata.?ownerReferences.orValue([])",
+    "ownersBefore": "oldObject == null ? [] : oldObject.metadata.?ownerReferences.orValue([])",
+    # Controllers may write such objects in every namespace; people of a team in their own alone.
+    "everywhere": (
+        "authorizer.group(request.resource.group).resource(request.resource.resource)"
+        ".check(oldObject == null ? 'create' : 'patch').allowed()"
+    ),
+}
+CHANGED = (
+    "oldObject == null || dyn(object).spec != dyn(oldObject).spec"
+    " || object.metadata.?annotations != oldObject.metadata.?annotations"
+    " || object.metadata.?ownerReferences != oldObject.metadata.?ownerReferences"
+)
+"""True if a write is of anything that is judged: finalizers and labels of what runs are not."""
+BINDING_RULE: Rule = (
+    "authorizer.group('').resource('pods').subresource('binding').check('create').allowed()",
+    "pods are bound to nodes by the site's schedulers alone",
+)
+
+
+def templates() -> list[tuple[str, list[str]]]:
+    """API groups, and their resources with templates of pods."""
+    return [(each["group"], each["resources"]) for each in TOLD.rows("templates")]
+
+
+def rules(site: Site) -> list[Rule]:
+    """The rules, in the order in which the API server asks them."""
+    (tolerated,) = TOLD.rows("tolerated")
+    values = {
+        "device_variables": json.dumps(device_variables(site)),
+        "device_mounts": json.dumps(_device_mounts(site)),
+        "runtimes": json.dumps(_runtimes(site)),
+        "tolerated": json.dumps(tolerated["taints"]),
+    }
+    return [(each["expression"], each["message"]) for each in TOLD.rows("rules", **values)]
+
+
+def environment_rules(site: Site) -> list[Rule]:
+    """The rule of ConfigMaps and Secrets, which become variables by envFrom."""
+    names = json.dumps(device_variables(site))
+    text = f"object.?data.orValue({{}}).all(k, !(k in {names}))"
+    return [(text, "a key that is called like a variable which chooses devices is not allowed")]
+
+
+def device_variables(site: Site) -> list[str]:
+    """The variables by which containers choose devices: the vendors', and those of the records of
+    the site's models."""
+    known = [name for names in TOLD.table("device_variables").values() for name in names]
+    return sorted(
+        {*known, *(n for m in site.models() for n in site.accelerators[m].device_variables)}
+    )
+
+
+def _device_mounts(site: Site) -> Sequence[str]:
+    folders = {site.accelerators[each].device_mounts for each in site.models()}
+    return sorted({DEVICE_MOUNTS, *(each.rpartition("/")[2] for each in folders if each)})
+
+
+def _runtimes(site: Site) -> dict[str, list[str]]:
+    """The resources that a pod of a RuntimeClass for accelerators has to ask for."""
+    found: dict[str, list[str]] = {}
+    for model in site.models():
+        operated = OPERATOR_RUNTIME if uses_gpu_operator(site, model) else None
+        name = site.accelerators[model].runtime_class or operated
+        if name:
+            found.setdefault(name, []).append(site.resource(model))
+    return {name: sorted(resources) for name, resources in sorted(found.items())}

@@ -1,0 +1,59 @@
+"""The Kubernetes cluster of a site: its versions, addresses and pod network."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from schemas.model.addresses import ApiPort, HostAddress, HostNetwork, Server
+from schemas.model.control_plane import Arguments, Audit, Encryption, Issuer
+from schemas.model.etcd_snapshots import EtcdSnapshots
+from schemas.model.primitives import ContextName, KubernetesVersion, Model, RelativePath
+from schemas.model.vocabulary import PodNetworkInstall, VirtualIp
+
+
+class PodNetwork(Model):
+    """The network between pods; without it no node gets ready."""
+
+    manifests: RelativePath
+    """Kubernetes manifests (YAML) of the pod network, a file below sites/."""
+    install: PodNetworkInstall = Field(default=PodNetworkInstall.CLUSTER_RESOURCE_SET, strict=False)
+    """How the manifests are applied to the cluster."""
+
+
+class Cluster(Model):
+    """The site's Kubernetes cluster."""
+
+    kubernetes: KubernetesVersion
+    """Version of the control plane, and of workers unless they are held back."""
+    workers: KubernetesVersion | None = None
+    """Version that workers stay at while the control plane is upgraded; default: the same."""
+    endpoint: HostAddress
+    """Address of the Kubernetes API; no host may have it."""
+    port: ApiPort = 6443
+    """TCP port of the Kubernetes API."""
+    virtual_ip: VirtualIp = Field(default=VirtualIp.ARP, strict=False)
+    """How the endpoint is reached: by a virtual IP, or by an external load balancer."""
+    pods: Annotated[HostNetwork, Field(examples=["10.64.0.0/12"])]
+    """Network of pods; each node takes a /24 of it."""
+    services: HostNetwork
+    """Network of service addresses."""
+    pod_network: PodNetwork
+    """The pod network (CNI)."""
+    certificate_names: Annotated[list[Server], Field(max_length=100)] = []
+    """Further names and addresses in the API server's certificates."""
+    authentication: Annotated[list[Issuer], Field(max_length=10)] = []
+    """OpenID Connect providers by whose tokens people log in."""
+    audit: Audit | None = None
+    """Log of requests to the API server; without it there is none."""
+    encryption: Encryption | None = None
+    """Encryption of Secrets in etcd; without it they lie there in plain text."""
+    admission: RelativePath | None = None
+    """AdmissionConfiguration of the API server, a file below sites/; its plugins are enabled."""
+    arguments: Arguments = Arguments()
+    """Further arguments of the control plane's programs."""
+    context: Annotated[ContextName, Field(examples=["tokyo-1"])] | None = None
+    """kubeconfig context of this cluster; set it when the cluster answers."""
+    renew_certificates_days: Annotated[int, Field(ge=7, le=300)] = 30
+    """Days before its certificates end at which Cluster API replaces a control-plane machine."""
+    etcd_snapshots: EtcdSnapshots | None = None
+    """Snapshots of etcd; without it nothing that is only in the cluster can be restored."""
