@@ -73,7 +73,7 @@ $(PYTHON) -m pytest --junitxml=$(RESULTS)/$(1).xml $(2) || { \
 }
 endef
 
-.PHONY: fast test real cache-server proof record lint generate bench
+.PHONY: fast test real cache-server node-repair proof record lint generate bench
 fast: .venv/.ready ## The tests that need only Python
 	@$(call tests,fast,--proof=none -n auto --dist worksteal -m "not ($(REAL))")
 
@@ -88,7 +88,7 @@ test: .venv/.ready ## All tests, with what they need; of the long proofs a share
 	@$(PYTHON) -m tools.toolchain ensure
 	@$(PYTHON) -m tests.kit.go_programs
 	@status=0; \
-	$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync real cache-server || status=$$?; \
+	$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync real cache-server node-repair || status=$$?; \
 	$(PYTHON) -m bench.proof show; exit $$status
 
 real: .venv/.ready ## The tests that need a real part of another project, side by side
@@ -96,6 +96,9 @@ real: .venv/.ready ## The tests that need a real part of another project, side b
 
 cache-server: .venv/.ready ## The tests of the cache server alone
 	@$(call tests,cache-server,-p tests.kit.proof --proof=$(PROOF) -n 2 cache-server,-n 0)
+
+node-repair: .venv/.ready ## The tests of the repair programs alone
+	@$(call tests,node-repair,-p tests.kit.proof --proof=$(PROOF) node-repair)
 
 proof: .venv/.ready ## All tests with every long proof, and mutations; hours
 	@$(MAKE) --no-print-directory test PROOF=all

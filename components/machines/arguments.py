@@ -80,10 +80,6 @@ def ignored_resources(site: Site) -> tuple[str, ...]:
 def _arguments(own: dict[str, str], given: dict[str, str]) -> Json:
     """Foresite's arguments, and those of the site. Of lists (feature gates) both parts count, and
     the later one wins."""
-    both = {**own, **{name: _joined(text, own.get(name, "")) for name, text in given.items()}}
+    both = {name: ",".join(filter(None, (given.get(name), own.get(name)))) for name in own | given}
     found = [{"name": name, "value": value} for name, value in both.items() if value]
     return {"extraArgs": found} if found else {}
-
-
-def _joined(*lists: str) -> str:
-    return ",".join(filter(None, lists))

@@ -18,12 +18,12 @@ TURNS = "turns"
 """The program that gives nodes their turns."""
 REBOOTS = "reboots"
 """The program that reboots nodes: the account of its Jobs here and on the management cluster."""
-TOOLS_IMAGE = "kubernetes-tools"
-"""Name among the release's images of one with sh, awk and kubectl."""
+REPAIR_IMAGE = "node-repair"
+"""Name among the release's images of our own programs."""
 NODEOPS_API = "nodeops.k8s.preferred.jp/v1alpha1"
 REBOOT_ANNOTATION = f"{DOMAIN}/reboot"
-"""Annotation of a node: the reboot of its present turn, and what came of it (scripts/reboot.sh).
-On a BareMetalHost: the operation that asked for its last reboot."""
+"""Annotation of a node: the reboot of its present slot, and its outcome (node_repair/reboot.py). On
+a BareMetalHost: the operation that asked for its last reboot."""
 QUARANTINED_ANNOTATION = f"{DOMAIN}/quarantined"
 """Annotation of a node: since when and why it is quarantined. Left when a person takes the taint
 away, so that the program of turns sees that."""
@@ -77,6 +77,6 @@ def shared_name(part: str) -> str:
     return f"foresite:remediation:{part}"
 
 
-def tools_image(site: Site) -> str:
-    """The image with sh, awk and kubectl."""
-    return settings_of(site).controller.tools_image or site.release.images[TOOLS_IMAGE]
+def repair_image(site: Site) -> str:
+    """The image of our own programs."""
+    return settings_of(site).repair_image or site.release.images[REPAIR_IMAGE]

@@ -9,7 +9,6 @@ from components.remediation.devicetaints import device_taints
 from components.remediation.medik8s import health_checks
 from components.remediation.names import COMPONENT, remediated_pools, settings_of
 from components.remediation.operations import templates
-from components.remediation.reboot import script
 from components.remediation.rights import rights
 from components.remediation.turns import turns
 from schemas.facts.site import Site
@@ -25,6 +24,6 @@ def objects(site: Site) -> list[Manifest]:
     found = [namespace(site, settings_of(site).namespace, COMPONENT, "privileged")]
     found += [*detectors(site), *device_taints(site), *health_checks(site)]
     if remediated_pools(site):
-        found += [*rights(site), *controller(site), script(site), *turns(site)]
+        found += [*rights(site), *controller(site), *turns(site)]
         found += [*budgets(site), *templates(site)]
     return annotate(found)

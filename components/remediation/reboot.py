@@ -1,22 +1,17 @@
 """The Job that reboots a node by its BareMetalHost, as the operations' template has it."""
 
-from pathlib import Path
-
-from components.making.manifest import Json, Manifest, Target, labels
+from components.making.manifest import Json, labels
 from components.making.pod_security import POD_SECURITY, SECURITY
 from components.making.taints import CONTROL_PLANE_LABEL, tolerations
 from components.remediation.names import (
     COMPONENT,
     REBOOTS,
-    own,
+    repair_image,
     selector_labels,
     settings_of,
-    tools_image,
 )
 from schemas.facts.site import Site
 
-SCRIPT = "reboot.sh"
-SCRIPTS = Path(__file__).parent / "scripts"
 RETRIES = 1_000_000
 """Restarts of the Job's pod before the Job fails: a Job that fails gives a broken node back."""
 _NODE_ANNOTATION = "nodeops.k8s.preferred.jp/nodename"
@@ -26,22 +21,11 @@ _JOB_LABEL = "batch.kubernetes.io"
 _ACCESS = "/management"
 
 
-def script(site: Site) -> Manifest:
-    """The ConfigMap with the script."""
-    body = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": own(site, REBOOTS),
-        "data": {SCRIPT: (SCRIPTS / SCRIPT).read_text("utf-8")},
-    }
-    return Manifest(f"ConfigMap/{REBOOTS}", body, target=Target.SITE)
-
-
 def job(site: Site, ours: dict[str, str]) -> Json:
     """The template of the Job; the controller asks for its namespace, as nothing else says one.
 
     No deadline and no time to live: a Job that fails or vanishes makes the controller take its
-    taint off a broken node. The script ends by itself, and well unless its pod is ended before.
+    taint off a broken node. The program ends by itself, and well unless its pod is ended before.
     """
     named = {**labels(site.name, COMPONENT), **selector_labels(REBOOTS), **ours}
     return {
@@ -73,7 +57,6 @@ def _pod(site: Site) -> Json:
         "securityContext": {**POD_SECURITY, "fsGroup": POD_SECURITY["runAsGroup"]},
         "containers": [_container(site)],
         "volumes": [
-            {"name": "scripts", "configMap": {"name": REBOOTS}},
             {"name": "management", "secret": secret},
             {"name": "state", "emptyDir": {"sizeLimit": "16Mi"}},
         ],
@@ -83,8 +66,8 @@ def _pod(site: Site) -> Json:
 def _container(site: Site) -> Json:
     return {
         "name": "reboot",
-        "image": tools_image(site),
-        "command": ["sh", f"/scripts/{SCRIPT}"],
+        "image": repair_image(site),
+        "command": ["node-repair", "reboot"],
         "env": _environment(site),
         "resources": {
             "requests": {"cpu": "20m", "memory": "64Mi"},
@@ -92,7 +75,6 @@ def _container(site: Site) -> Json:
         },
         "securityContext": SECURITY,
         "volumeMounts": [
-            {"name": "scripts", "mountPath": "/scripts", "readOnly": True},
             {"name": "management", "mountPath": _ACCESS, "readOnly": True},
             {"name": "state", "mountPath": "/state"},
         ],
@@ -108,8 +90,8 @@ def _environment(site: Site) -> list[Json]:
         "WINDOW_SECONDS": str(3600 * reboot.window_hours),
         "TIMEOUT_SECONDS": str(reboot.timeout_seconds),
         "REBOOT_STATE": "/state",
-        # kubectl keeps what the API server serves here.
-        "HOME": "/state",
+        # The client writes the certificates of a kubeconfig into files.
+        "TMPDIR": "/state",
     }
     fields = {
         "NODE": f"metadata.annotations['{_NODE_ANNOTATION}']",

@@ -14,6 +14,7 @@ from components.remediation.names import (
     settings_of,
     shared_name,
 )
+from components.remediation.program import lease_rules
 from schemas.facts.site import Site
 
 NODEOPS = "nodeops.k8s.preferred.jp"
@@ -83,6 +84,7 @@ def _turns_own_rules(site: Site) -> list[Json]:
     return [
         rule("", ["configmaps"], ["get", "list", "create"]),
         rule("", ["configmaps"], ["delete"], *made),
+        *lease_rules(TURNS),
     ]
 
 

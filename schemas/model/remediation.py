@@ -3,6 +3,8 @@
 What a single value may be; what must hold between values is in schemas/rules/remediation.py.
 """
 
+import tomllib
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -24,15 +26,23 @@ Xid = Annotated[int, Field(ge=1, le=999)]
 
 ALWAYS_REPAIRED = {RemediatorKind.NODE_OPERATION_CONTROLLER: 2, RemediatorKind.MEDIK8S: 1}
 """Faulty hosts of a pool that are mended whatever share they are: one that is quarantined is not to
-keep the next in use (components/remediation/scripts/turns.awk, ``hold``). medik8s has no such."""
+keep the next in use (node_repair/decide.py, ``ALWAYS``). medik8s has no such."""
+
+
+_XIDS = tomllib.loads((Path(__file__).with_name("xids.toml")).read_text("utf-8"))
+
+
+def _xids(*actions: str) -> list[int]:
+    return sorted(int(number) for action in actions for number in _XIDS[action])
 
 
 class Xids(Model):
-    """Errors of NVIDIA's driver by what they call for; all others are errors of programs."""
+    """Errors of NVIDIA's driver by what its catalogue calls for (schemas/model/xids.toml)."""
 
-    reboot: Annotated[list[Xid], Field(max_length=100)] = [62, 79, 95, 119, 120]
-    """XIDs after which only a reboot recovers the GPU: the fault accelerator-error."""
-    watch: Annotated[list[Xid], Field(max_length=100)] = [48, 63, 64, 74, 92, 94]
+    reboot: Annotated[list[Xid], Field(max_length=100)] = _xids("restart", "reset", "told")
+    """XIDs after which a reset or a reboot recovers the GPU: the fault accelerator-error. 154
+    counts where its message asks for one of the two."""
+    watch: Annotated[list[Xid], Field(max_length=100)] = _xids("watch")
     """XIDs that are counted and reported as events of the node; they start no repair."""
 
 
@@ -100,15 +110,11 @@ class Reboot(Model):
 
 
 class Controller(Model):
-    """The programs that run repairs: Node Operation Controller, and the program that assigns repair
-    slots."""
+    """Node Operation Controller, which drains nodes and runs their repairs."""
 
     image: ImageReference | None = None
     """Image of node-operation-controller, which has no public digest; required for remediators of
     that kind."""
-    tools_image: ImageReference | None = None
-    """Image with sh, awk, sleep and kubectl, for repair slots and reboots; default: the
-    release's."""
     memory: Annotated[Memory, Field(examples=["512Mi"])] = "512Mi"
     """Memory request and limit of the controller: it caches all pods and jobs of the cluster."""
 
@@ -137,7 +143,10 @@ class Remediation(Model):
     reboot: Reboot = Reboot()
     """How hosts are rebooted (node-operation-controller)."""
     controller: Controller = Controller()
-    """The programs that run repairs (node-operation-controller)."""
+    """The program that drains nodes and runs their repairs (node-operation-controller)."""
+    repair_image: ImageReference | None = None
+    """Image of Foresite's own repair programs, which you build from node-repair/Dockerfile;
+    required for remediators of kind node-operation-controller, and for device_taints."""
     medik8s: Medik8s = Medik8s()
     """Settings of medik8s, for remediators of its kind."""
     device_taints: bool = False

@@ -15,7 +15,7 @@ from schemas.rules.finding import Finding, Path
 
 TAKEN = re.compile(r"default|cert-manager|kube-.*|.*-system")
 """Namespaces of Kubernetes and of the programs that clusters run."""
-OWN = ("accelerators", "network-devices", ETCD_SNAPSHOTS)
+OWN = ("accelerators", "network-devices", "disruption-recorder", ETCD_SNAPSHOTS)
 """Namespaces in which Foresite itself puts programs, on whatever site needs them."""
 
 

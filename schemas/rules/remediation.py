@@ -153,8 +153,7 @@ def _needs(site: Site, faults: Sequence[Fault]) -> str:
 def one_healer(site: Site) -> Iterator[Finding]:
     """A fault of a pool has one remediator, and all remediators of a pool are of one kind.
 
-    Two kinds know nothing of each other: medik8s reboots a host from which the other still drains
-    pods, and neither's budget counts what the other has out.
+    Two kinds know nothing of each other: neither's budget counts what the other has out.
     """
     before: list[Remediator] = []
     for at, healer in remediators(site):
@@ -241,7 +240,7 @@ def _advice(wanted: int, most: int, machines: int, pool: Pool) -> tuple[str, str
 
 def _never_reached(site: Site, place: Path, healer: Remediator, machines: int) -> Iterator[Finding]:
     """With more faulty hosts than max_faulty_percent nobody repairs: so many are never out. Two are
-    always repaired by turns (turns.awk)."""
+    always repaired by turns (node_repair/decide.py)."""
     wanted, settings = healer.max_unavailable, site.file.remediation
     if settings is None or not machines:
         return
@@ -285,6 +284,7 @@ def settings_used(site: Site) -> Iterator[Finding]:
     controller, medik8s = RemediatorKind.NODE_OPERATION_CONTROLLER, RemediatorKind.MEDIK8S
     lacking: list[tuple[Path, RemediatorKind]] = [(("controller",), controller)]
     lacking += [(("medik8s",), medik8s)]
+    lacking += [(("repair_image",), controller)] * (not remediation.device_taints)
     if remediation.healers:
         counted = remediation.reboot.model_fields_set & {"credentials", "attempts", "window_hours"}
         lacking += [(("reboot", each), controller) for each in sorted(counted)]

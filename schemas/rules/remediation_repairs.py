@@ -18,7 +18,7 @@ from schemas.rules.remediation import PLACE, has_remediator
 HOUR = 3600
 DETECTOR_IMAGE = "node-problem-detector"
 CONTROLLER_IMAGE = "node-operation-controller"
-TOOLS_IMAGE = "kubernetes-tools"
+REPAIR_IMAGE = "node-repair"
 _LATER_SECONDS = 300
 """By how much Cluster API's health check should wait for longer than a reboot may take."""
 _LEAST_SECONDS = 10
@@ -122,12 +122,14 @@ def remediation_images(site: Site) -> Iterator[Finding]:
     if remediation is None:
         return
     controller = remediation.controller
-    needed = [(remediation.detector.image, DETECTOR_IMAGE, "image", "detector")]
-    if has_remediator(site, RemediatorKind.NODE_OPERATION_CONTROLLER):
-        needed.append((controller.image, CONTROLLER_IMAGE, "image", "controller"))
-        needed.append((controller.tools_image, TOOLS_IMAGE, "tools_image", "controller"))
+    needed = [(remediation.detector.image, DETECTOR_IMAGE, "image: in detector", "detector")]
+    operated = has_remediator(site, RemediatorKind.NODE_OPERATION_CONTROLLER)
+    if operated:
+        needed.append((controller.image, CONTROLLER_IMAGE, "image: in controller", "controller"))
+    if operated or remediation.device_taints:
+        needed.append((remediation.repair_image, REPAIR_IMAGE, "repair_image:", "repair_image"))
     for own, name, field, part in needed:
         if own is None and name not in site.release.images:
             message = f"release {site.release.release} has no image {name}"
-            fix = f"write {field}: in {part}, or name a release that has it"
+            fix = f"write {field}, or name a release that has it"
             yield Finding(Code.IMAGE_UNKNOWN, (*PLACE, part), message, fix)

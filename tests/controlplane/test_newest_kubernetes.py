@@ -11,6 +11,7 @@ from components.making.manifest import Json
 from components.site import objects_by_name
 from controlplane import ApiError
 from controlplane.crds import install_crds
+from controlplane.twin import Parts
 from schemas.facts.feature_gates import (
     api_server_gates,
     device_taint_api,
@@ -88,7 +89,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     # Neither gates nor further APIs: the twin starts with what the site asks for.
     assert (api_server_gates(of), scheduler_gates(of), runtime_config(of)) == ({}, {}, ())
     folder = tmp_path_factory.mktemp("newest")
-    with running(folder, of, no_plugins, **{**parts(of), "tools": newest_tools()}) as found:
+    chosen: Parts = {**parts(of), "tools": newest_tools()}
+    with running(folder, of, no_plugins, **chosen) as found:
         served = found.t.client.request("GET", "/version")
         assert served["minor"].rstrip("+") == str(minor(offered()[-1]))
         found.t.create(fake_slices(found))
@@ -136,9 +138,10 @@ def test_the_newest_api_server_accepts_every_object(here: World, tmp_path: Path)
         made = bodies(of)
         kinds = {f"{body['apiVersion']}/{body['kind']}" for body in made}
         install_crds(here.t.client, load_crds(kinds))
-        for body in made:
-            if body["kind"] == "Namespace":
-                here.t.client.apply(body)
+        spaces = {body["metadata"].get("namespace") for body in made} - {None}
+        for space in sorted(spaces):
+            body: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}
+            here.t.client.apply(body)
         for body in made:
             try:
                 here.t.client.apply(body, dry_run=True)

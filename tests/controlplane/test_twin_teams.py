@@ -53,7 +53,6 @@ WHOLE: Json = {
 """The same backend with gangs: its executable has both plugins."""
 TIERS: list[Json] = [{"name": "first", "value": 1000}, {"name": "second", "value": 10}]
 """None of them is the default: other tests' pods are in the same cluster."""
-RESERVED = {"key": "example.com/reserved", "operator": "Exists"}
 GPU = "nvidia.com/gpu"
 
 
@@ -157,13 +156,12 @@ class Teams:
     def worker(self, name: str, resource: str = A100, count: int = 8) -> Json:
         """A pod that asks for a model, as admission leaves it."""
         both = {resource: str(count), GPU: str(count)}
-        return pod(name, self.space, scheduler=THROTTLED, requests=both, tolerations=[RESERVED])
+        return pod(name, self.space, scheduler=THROTTLED, requests=both)
 
     def gang(self, name: str, size: int, **shape: Any) -> list[Json]:
         """A gang of such workers."""
         both = {A100: "8", GPU: "8"}
-        shape = {"requests": both, "tolerations": [RESERVED], **shape}
-        return gang(name, self.space, size, scheduler=THROTTLED, **shape)
+        return gang(name, self.space, size, scheduler=THROTTLED, requests=both, **shape)
 
 
 @pytest.fixture

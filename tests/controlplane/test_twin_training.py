@@ -19,11 +19,14 @@ from components.accelerators.objects import objects as accelerators
 from components.making.manifest import Json
 from components.schedulers.configuration import configuration
 from components.schedulers.objects import objects as schedulers
+from components.teams.recorder import ANNOTATION
 from components.training.request import JobRequest, Template
 from components.training.stopping import STOPPED
 from controlplane.twin import EXIT_CODE, RUN_FOR, Scheduler, kwok
 from schemas.facts.site import Site
 from tests.kit.accelerator_pods import in_force, namespaces
+from tests.kit.disruption_recorder import recording
+from tests.kit.repository import all_sites
 from tests.kit.scheduling_site import GANG, GANG_SCHEDULER, with_gang
 from tests.kit.scheduling_site import site as scheduled
 from tests.kit.scheduling_world import eventually
@@ -270,15 +273,30 @@ def test_a_job_that_loses_a_pod_comes_back_whole(cluster: World, namespace: str)
     assert job["status"].get("failed", 0) == 0
 
 
-def test_a_preempted_job_waits_whole_and_comes_back_whole(cluster: World, namespace: str) -> None:
+def told_why(cluster: World, namespace: str) -> bool:
+    """True if the Job says that one pod was preempted, and that its gang went with it."""
+    job = cluster.t.client.get("batch/v1", "Job", "train", namespace)
+    assert job is not None
+    said = job["metadata"].get("annotations", {}).get(ANNOTATION, "")
+    gang = said.count("DeletedAsPartOfGang: ")
+    return "PreemptionByScheduler: " in said and "Preempted by pod " in said and gang >= 1
+
+
+def test_a_preempted_job_waits_whole_and_comes_back_whole(
+    cluster: World, namespace: str, tmp_path: Path
+) -> None:
     start(cluster, wanted(namespace))
     first = whole(cluster, namespace)
     other = cluster.t.namespace("urgent")
     urgent = pod("urgent", other, scheduler=GANG_SCHEDULER, priority="high",
                  requests={DEVICE: "8"}, affinity=on(*bound(cluster, namespace)))  # fmt: skip
-    cluster.run([urgent])
-    cluster.watch.until("the urgent pod", lambda: cluster.watch.bound(other))
-    cluster.watch.until("the end of the gang", lambda: not first & running_pods(cluster, namespace))
+    with recording(all_sites()["tokyo-1"], cluster.t.client, cluster.t.access, tmp_path):
+        cluster.run([urgent])
+        cluster.watch.until("the urgent pod", lambda: cluster.watch.bound(other))
+        cluster.watch.until(
+            "the end of the gang", lambda: not first & running_pods(cluster, namespace)
+        )
+        eventually("who did it", lambda: told_why(cluster, namespace))
     waiting(cluster, namespace, NODES)
     cluster.jostle(
         GANG_SCHEDULER, "a try", lambda: len(cluster.watch.refused(namespace)) == NODES, 120

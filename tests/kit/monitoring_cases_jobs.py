@@ -98,7 +98,7 @@ SAVED: World = {
     snapshots("status_last_schedule_time"): -3600,
     snapshots("status_last_successful_time"): -3590,
 }
-OLD = ({}, "etcd has had no new snapshot for 18 h", "critical")
+OLD: tuple[dict[str, str], str, str] = ({}, "etcd has had no new snapshot for 18 h", "critical")
 
 SERVER = "10.18.0.11:6443"
 ENDS = s("apiserver_client_certificate_expiration_seconds_bucket",

@@ -35,6 +35,7 @@ def site(healer: Json | None = None, detector: Json | None = None, **changed: An
     found = replace(found, file=found.file.model_copy(update={"cluster": cluster}))
     settings = {
         "controller": {"image": IMAGE},
+        "repair_image": IMAGE,
         "detector": detector or {},
         "healers": [{**HEALER, **(healer or {})}],
         **changed,

@@ -1,19 +1,19 @@
 """The program that reboots a host, as its tests run it: one server plays both clusters of a site,
 and what the host does is done by the tests."""
 
-import os
-import shlex
-import signal
 import subprocess
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
+
+from node_repair.reboot import Reboot
 
 from components.making.faults import TURN_LABEL
 from components.making.manifest import Json
-from components.remediation.reboot import SCRIPTS
-from tests.kit.remediation_server import HOST_API, SECONDS, SPACE, Server, command
+from tests.kit.remediation_rounds import Hooked
+from tests.kit.remediation_server import HOST_API, SECONDS, SPACE, Server
 
 SITE, NODE, HOST, MACHINE = "tokyo-1", "node-1", "host-1", "v100-abcde"
 OTHER = "remediation.foresite.dev/other"
@@ -75,19 +75,16 @@ def delete_job(server: Server, name: str = "reboot-1", space: str = SPACE) -> No
     assert server.client.delete("batch/v1", "Job", name, space)
 
 
-def meanwhile(server: Server, call: str, *change: str) -> dict[str, str]:
-    """The real kubectl, which lets somebody else make one ``change`` before the first ``call``."""
-    once, program = server.folder / "changed", server.folder / "kubectl-meanwhile"
-    once.unlink(missing_ok=True)
-    words = shlex.join([str(server.kubectl), *change])
-    program.write_text(
-        f"""#!/bin/sh
-case "$*" in *{shlex.quote(call)}*) [ -e {once} ] || {{ : >{once}; {words} >&2; }} ;; esac
-exec {server.kubectl} "$@"
-"""
-    )
-    program.chmod(0o755)
-    return {"KUBECTL": str(program)}
+def meanwhile(server: Server, call: str, *change: str) -> Callable[[str, str], None]:
+    """Let kubectl make one ``change`` before the first patch of a path with ``call`` in it."""
+    left = [change]
+
+    def before(method: str, path: str) -> None:
+        if left and method == "PATCH" and call in path:
+            command = [str(server.kubectl), "--kubeconfig", str(server.plane.kubeconfig())]
+            subprocess.run([*command, *left.pop()], check=True, capture_output=True)
+
+    return before
 
 
 def patch_host(server: Server, annotations: Json) -> None:
@@ -105,6 +102,7 @@ def told(server: Server, seconds: int, operation: str = "job-1") -> dict[str, st
         "JOB": "reboot-1",
         "JOB_NAMESPACE": SPACE,
         "SITE": SITE,
+        "KUBECONFIG": str(server.plane.kubeconfig()),
         "MANAGEMENT_KUBECONFIG": str(server.plane.kubeconfig()),
         "ATTEMPTS": "2",
         "WINDOW_SECONDS": str(WINDOW),
@@ -114,33 +112,71 @@ def told(server: Server, seconds: int, operation: str = "job-1") -> dict[str, st
     }
 
 
+class Killed(Exception):
+    """The pod's process is gone in the middle."""
+
+
+class Rebooting:
+    """The program at work in a thread: told to end, or killed, before its next request."""
+
+    def __init__(self, told: Mapping[str, str], before: Callable[[str, str], None]) -> None:
+        self.calls: list[tuple[str, str]] = []
+        self._reboot = Reboot.read(told, threading.Event())
+        self._before, self._killed, self._code = before, False, list[int]()
+        here, there = told["KUBECONFIG"], told["MANAGEMENT_KUBECONFIG"]
+        self._reboot.here = lambda: Hooked(here, self._called)
+        self._reboot.there = lambda: Hooked(there, self._called)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        with suppress(Killed):
+            self._code.append(self._reboot.run())
+
+    def _called(self, method: str, path: str) -> None:
+        if self._killed:
+            raise Killed
+        self._before(method, path)
+        self.calls.append((method, path))
+
+    def poll(self) -> int | None:
+        return self._code[0] if self._code else None
+
+    def terminate(self) -> None:
+        self._reboot.ended.set()
+
+    def kill(self) -> None:
+        self._killed = True
+        self.terminate()
+        self._thread.join(SECONDS)
+
+    def wait(self, seconds: float = SECONDS) -> int:
+        self._thread.join(seconds)
+        assert self._code, "it has not ended"
+        return self._code[0]
+
+
 @contextmanager
-def rebooting(
-    server: Server, shell: str = "sh", operation: str = "job-1", **environment: str
-) -> Iterator[subprocess.Popen[bytes]]:
+def rebooting(server: Server, operation: str = "job-1", **environment: str) -> Iterator[Rebooting]:
     """The program at work, with far more time than a test takes; killed if it is left so."""
-    start, path = command(shell, server.folder)
-    with open(server.folder / "reboot-log", "wb") as log:
-        process = subprocess.Popen(
-            [*start, str(SCRIPTS / "reboot.sh")],
-            env=server.environment(path, **{**told(server, 7200, operation), **environment}),
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
+    given = {**told(server, 7200, operation), **environment}
+    process = Rebooting(given, lambda _method, _path: None)
     try:
         yield process
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        process.kill()
 
 
-def run(server: Server, seconds: int = 7200, operation: str = "job-1", **more: str) -> str:
+def run(
+    server: Server,
+    seconds: int = 7200,
+    operation: str = "job-1",
+    before: Callable[[str, str], None] = lambda _method, _path: None,
+    **more: str,
+) -> str:
     """The program until its end, and the outcome that it noted; nobody ends its pod."""
-    environment = {**told(server, seconds, operation), **more}
-    done = server.run("reboot.sh", **environment)
-    assert done.returncode == 0, done
+    process = Rebooting({**told(server, seconds, operation), **more}, before)
+    assert process.wait() == 0
     return outcome(server, operation)
 
 
@@ -150,7 +186,7 @@ def outcome(server: Server, operation: str = "job-1") -> str:
     return parts[3] if parts[0] == operation else ""
 
 
-def until_asked(server: Server, process: subprocess.Popen[bytes]) -> None:
+def until_asked(server: Server, process: Rebooting) -> None:
     end = time.monotonic() + SECONDS
     while ASKED not in host(server):
         assert process.poll() is None and time.monotonic() < end

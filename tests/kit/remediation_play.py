@@ -18,7 +18,7 @@ MISSING, DEADLOCK = Fault.ACCELERATOR_MISSING, Fault.KERNEL_DEADLOCK
 REBOOT_SECONDS = 300
 """How long a reboot may take: the least that a site can say."""
 SLOW_SECONDS = 10.0
-PAUSES = {"TURNS_INTERVAL": "5", "POLL_SECONDS": "1"}
+PAUSES = {"INTERVAL": "5", "POLL_SECONDS": "1"}
 """A site's turns are looked at every 20 seconds, and a host that is rebooted every 5."""
 LONG_SECONDS = 300.0
 """Of ten that are mended four at a time, some of which take a minute to drain."""

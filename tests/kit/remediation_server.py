@@ -1,9 +1,6 @@
-"""An API server with the kinds of repairs, nodes made by the tests, and the scripts of repairs run
-by the real kubectl against it. Nobody but the tests writes conditions, operations and pods."""
+"""An API server with the kinds of repairs, and nodes made by the tests. Nobody but these writes
+conditions, operations and pods."""
 
-import os
-import shutil
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +14,6 @@ import pytest
 from components.making.faults import FAULTY_TAINT, QUARANTINED_TAINT, TURN_LABEL
 from components.making.manifest import Json
 from components.remediation.names import NODEOPS_API
-from components.remediation.reboot import SCRIPTS
 from controlplane import ApiError, Client, ControlPlane
 from controlplane.access import read_kubeconfig, write_kubeconfig
 from controlplane.crds import install_crds
@@ -34,30 +30,6 @@ SECONDS = 120.0
 _MERGE = "application/merge-patch+json"
 
 
-def shells() -> list[Any]:
-    """The shells at hand, each with the folder of the tools that it comes with."""
-    found = [pytest.param("sh", id="sh")]
-    for name in ("dash", "busybox"):
-        missing = pytest.mark.skipif(shutil.which(name) is None, reason=f"there is no {name}")
-        found.append(pytest.param(name, id=name, marks=missing))
-    return found
-
-
-def command(shell: str, folder: Path) -> tuple[list[str], str]:
-    """How a script is started, and the PATH that it gets: busybox's tools and no others, as in an
-    image that has nothing else."""
-    path = os.environ["PATH"]
-    if shell != "busybox":
-        return [shell], path
-    busybox = shutil.which("busybox")
-    assert busybox is not None
-    tools = folder / "busybox"
-    if not tools.exists():
-        tools.mkdir()
-        subprocess.run([busybox, "--install", "-s", str(tools)], check=True)
-    return [str(tools / "sh")], str(tools)
-
-
 @dataclass
 class Server:
     """The API server, and what tests put into it and ask it."""
@@ -66,27 +38,6 @@ class Server:
     client: Client
     kubectl: Path
     folder: Path
-
-    def environment(self, path: str, **more: str) -> dict[str, str]:
-        """The environment of a script; ``path`` is where it finds its tools."""
-        kubeconfig = str(self.plane.kubeconfig())
-        home = str(self.folder)
-        tools = {"PATH": path, "HOME": home, "KUBECONFIG": kubeconfig, "KUBECTL": str(self.kubectl)}
-        return {**tools, **more}
-
-    def run(
-        self, script: str, shell: str = "sh", **environment: str
-    ) -> subprocess.CompletedProcess[str]:
-        """A script until its end, with what it said."""
-        start, path = command(shell, self.folder)
-        return subprocess.run(
-            [*start, str(SCRIPTS / script)],
-            env=self.environment(path, **environment),
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
 
     def as_account(self, namespace: str, account: str) -> Path:
         """A kubeconfig of a service account that is there."""
@@ -201,6 +152,11 @@ class Server:
         nodes = self.client.items("v1", "Node")
         labels = {each["metadata"]["name"]: each["metadata"]["labels"] for each in nodes}
         return {name: each[TURN_LABEL] for name, each in labels.items() if TURN_LABEL in each}
+
+    def holder(self, name: str = "turns") -> str:
+        """Who holds a Lease of the programs."""
+        found = self.client.get("coordination.k8s.io/v1", "Lease", name, SPACE)
+        return found["spec"].get("holderIdentity", "") if found else ""
 
     def note(self, node: str, key: str) -> str | None:
         """An annotation of ours of a node."""

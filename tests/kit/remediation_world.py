@@ -1,5 +1,5 @@
 """A site with its fault remediation on the twin: the real Node Operation Controller with the
-objects and scripts that the site makes, simulated nodes, and hosts that are rebooted by a fake."""
+objects and programs that the site makes, simulated nodes, and hosts that are rebooted by a fake."""
 
 import base64
 import contextlib
@@ -36,7 +36,6 @@ from tools.toolchain.given import find
 T = TypeVar("T")
 SITE = "tokyo-1"
 NOC = "node-operation-controller"
-TOOLS = "kubernetes-tools"
 PATIENCE_SECONDS = 120.0
 MANY, ONE, WIDE = 4, 1, 8
 """Hosts that the remediator of v100, of a100 and of h100 takes out at a time."""
@@ -152,7 +151,9 @@ def repairing(
         history = stack.enter_context(History(world.t.access))
         folder = directory / "pods"
         folder.mkdir()
-        kubelet = Kubelet(world.t, folder, tools["kubectl"].path, _runs_tools(made), extra)
+        # All pods are processes of one machine: none has the port for itself.
+        more = {"PORT": "0", **extra}
+        kubelet = Kubelet(world.t, folder, tools["kubectl"].path, _runs_repairs(made), more)
         stack.enter_context(kubelet)
         yield Repairs(world, made, hosts, kubelet, history)
 
@@ -165,11 +166,11 @@ def _ordered(made: Site, found: Iterable[Made]) -> list[Manifest]:
     return [namespace, *sorted(bodies, key=lambda body: rank.get(body["kind"], len(rank)))]
 
 
-def _runs_tools(made: Site) -> Callable[[Manifest], bool]:
-    """True if a pod is one of the remediation's own scripts, by its image."""
+def _runs_repairs(made: Site) -> Callable[[Manifest], bool]:
+    """True if a pod is one of the remediation's own programs, by its image."""
     settings = made.file.remediation
     assert settings is not None
-    image = settings.controller.tools_image or made.release.images[TOOLS]
+    image = settings.repair_image
     return lambda pod: bool(pod["spec"]["containers"][0].get("image") == image)
 
 

@@ -157,7 +157,9 @@ def _fill(client: As, site: Site) -> None:
 
 
 def _judges(client: As) -> bool:
-    """True once policies are in force, which they are a little after they are made."""
-    spec = {"hostPID": True, "containers": [{"name": "a", "image": "a"}]}
+    """True once the policies of a pod are in force, which they are a little after they are made.
+    Its scheduler is right, so that one policy alone refuses it."""
+    containers = [{"name": "a", "image": "a"}]
+    spec = {"hostPID": True, "schedulerName": "gang-scheduler", "containers": containers}
     body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
     return "hostPID" in client.said(User(), "POST", "/api/v1/namespaces/vision/pods", body)

@@ -27,6 +27,7 @@ VOLCANO: Json = {"name": "volcano", "kind": "volcano", "pools": ["a100"]}
 VISION: Json = {
     "name": "vision",
     "namespaces": ["vision", "vision-dev"],
+    "groups": ["oidc:vision"],
     "accelerators": {V: 400},
     "off_peak": {V: 600},
     "priorities": ["project"],

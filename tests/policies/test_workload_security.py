@@ -99,8 +99,8 @@ BROKEN: list[tuple[str, str, Any, str]] = [
     ("read-only-root-filesystem", "containers[0].securityContext.readOnlyRootFilesystem", GONE, ""),
     ("service-account-token", "automountServiceAccountToken", GONE, ""),
 ]
-"""A rule, a place below the spec of a pod, what breaks the rule there, and the rest of the path that
-is found."""
+"""A rule, a place below the spec of a pod, what breaks the rule there, and the rest of the path
+that is found."""
 
 
 ALLOWED: list[tuple[str, str, Any]] = [

@@ -1,8 +1,8 @@
 """Settings of the control plane's programs: each is in the KubeadmControlPlane alone."""
 
-from components.effects.vocabulary import Impact
+from components.effects.vocabulary import Action, Impact
 from tests.kit.preview_repository import Repository
-from tests.verdicts.edits import Edit
+from tests.verdicts.edits import Edit, bare
 from tests.verdicts.row import CONTROL, KCP_ROLLS, Expected, Row, Verdict
 
 _ALONE = (
@@ -77,6 +77,14 @@ _CHANGES = {
 ROWS = (
     *(_row(text, _set(text)) for text in _SETTINGS),
     *(_row(f"{text} goes", _set(), _set(text)) for text in _SETTINGS[1:3]),
+    Row(
+        "control plane: the last setting, where no accelerators need one",
+        (_set(),),
+        {"tsukuba-1": Expected({}, {"KubeadmControlPlane": Action.REFUSED})},
+        "Cluster API 1.13.6, controlplane/kubeadm/internal/webhooks/kubeadmcontrolplane.go: "
+        "clusterConfiguration as a whole is no path that may change",
+        (bare("tsukuba-1"), _set("audit: {}")),
+    ),
     _row("admission", _admission),
     _row("a policy of the site's own", _policy),
     *(

@@ -51,7 +51,7 @@ def repaired(most: int) -> Verdict:
 
 BEGUN = {"cpu": repaired(147), "v100": repaired(118), "a100": repaired(80), "h100": repaired(50)}
 """All machines of tokyo-1's pools: hosts that were mended make room for the next, so that how many
-may be faulty at once (turns.awk, hold) is no bound."""
+may be faulty at once (node_repair/decide.py, _held) is no bound."""
 GPU_BEGUN = {pool: BEGUN[pool] for pool in GPU}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from components.effects.vocabulary import Action, Impact
 from tests.verdicts.cachesites import tokyo
-from tests.verdicts.edits import Edit, applied, by_dra, image, site
+from tests.verdicts.edits import Edit, applied, by_dra, site
 from tests.verdicts.healing import (
     BEGINS,
     BEGUN,
@@ -41,7 +41,7 @@ from tests.verdicts.row import (
 
 _BUDGET = f"{NOC}/nodeoperation_controller.go, doesViolateNDB: asked before an operation begins"
 _TURNS = (
-    "components/remediation/scripts/turns.awk, whose lines turns.sh reads in each round: the "
+    "node_repair/decide.py, whose settings are read in each round: the "
     "kubelet exchanges the file in running pods (Kubernetes 1.34.3, volume/util/atomic_writer.go)"
 )
 _CHECKED = (
@@ -146,7 +146,7 @@ _HEALERS = (
          f"{_TURNS}: only what would begin is held"),
     Row("remediation: healers: the first of a site",
         (site("lab-1", "disks: [/, /srv/nvme]}}", "disks: [/, /srv/nvme]}, healers: [{name: cards, "
-              f"pools: [lab]}}], controller: {{image: {IMAGE}}}}}"),),
+              f"pools: [lab]}}], controller: {{image: {IMAGE}}}, repair_image: {IMAGE}}}"),),
         {"lab-1": Expected({"lab": repaired(3)}, _of("cards", Action.ADDED))},
         BEGINS, (applied("lab-1"),)),
 )  # fmt: skip
@@ -166,19 +166,11 @@ _REBOOTS = (
          f"{_TURNS}: reboots are forgotten sooner, so there may be one more"),
 )  # fmt: skip
 _CONTROLLER = (
-    *(
-        _row(f"controller: {text.partition(':')[0]}", controller(text), CONTROL_PODS, source)
-        for text, source in (
-            (f'tools_image: "{IMAGE}"', f"{DEPLOYED}; {COPIED}"),
-            ("memory: 1Gi", DEPLOYED),
-        )
-    ),
+    _row("controller: memory", controller("memory: 1Gi"), CONTROL_PODS, DEPLOYED),
+    _row("repair_image", tokyo("node-repair:v0.1.0@", "node-repair:v0.1.1@"), CONTROL_PODS,
+         f"{DEPLOYED}; {COPIED}"),
     _row("controller: image", tokyo("controller:v0.2.2@", "controller:v0.2.3@"), CONTROL_PODS,
          f"{DEPLOYED}; {NOC}: all it knows is in its objects"),
-    Row("remediation: the release's image for turns and reboots", (image("kubernetes-tools"),),
-        {"tokyo-1": Expected(CONTROL_PODS), "tsukuba-1": Expected(CONTROL_PODS)},
-        f"{DEPLOYED}; {COPIED}; without a healer there is no such program",
-        tuple(applied(name) for name in ("tokyo-1", "tsukuba-1", "lab-1"))),
 )  # fmt: skip
 _MEDIK8S_ROWS = (
     _row("medik8s: namespace", setting("medik8s: {namespace: medik8s}"), {},
@@ -215,7 +207,7 @@ _NOTHING = (
           setting("namespace: node-remediation\n  max_faulty_percent: 20\n  device_taints: false\n"
                   "  reboot: {credentials: management-cluster, timeout_seconds: 1500, attempts: 2, "
                   "window_hours: 24}"),
-          controller("tools_image: null, memory: 512Mi"),
+          controller("memory: 512Mi"),
           cards("kind: node-operation-controller, eviction: evict, faults: [accelerator-missing, "
                 "accelerator-error, pcie-link-degraded, read-only-filesystem, kernel-deadlock]")),
     _same("a healer's pools in another order",

@@ -28,7 +28,7 @@ _OTHER_NAMESPACE = {
         f"{kind}/*": Action.REPLACED
         for kind in ("DaemonSet", "Deployment", "PodDisruptionBudget", "ServiceAccount")
     },
-    **{f"ConfigMap/{name}*": Action.REPLACED for name in ("node-problem", "turns", "reboots")},
+    **{f"ConfigMap/{name}*": Action.REPLACED for name in ("node-problem", "turns")},
 }
 _REPAIRS = {
     "ServiceAccount/reboots/management": Action.DELETED,
@@ -41,10 +41,10 @@ _REPAIRS = {
     "ValidatingAdmissionPolicy*": Action.DELETED,
     "Deployment/*": Action.DELETED,
     "PodDisruptionBudget/*": Action.DELETED,
-    "ConfigMap/reboots": Action.DELETED,
     "ConfigMap/turns*": Action.DELETED,
     **{f"{kind}/*": Action.DELETED for kind in KINDS},
     "PodMonitor/foresite-node-operation-controller": Action.DELETED,
+    "PodMonitor/foresite-turns": Action.DELETED,
     "ConfigMap/foresite-custom-resources": Action.DELETED,
 }
 """All that goes with the last healer."""
@@ -61,7 +61,9 @@ _DETECTORS = {
 _NO_HEALERS = site("tsukuba-1", "  healers: [{name: boards, pools: [mncore2], eviction: delete}]\n"
                    "  controller: {image: registry.example/remediation/node-operation-controller:"
                    "v0.2.2@sha256:7c1e5a90b3d24f6881a0c9e7d5b3f1a2648c0e9d7b5a3f1c2e4d6b8a09f7e5d3}"
-                   "\n", "  detector: {}\n")  # fmt: skip
+                   "\n  repair_image: registry.example/remediation/node-repair:v0.1.0@sha256:"
+                   "5b0d8f2e6a4c1973e8d5b7f09a3c6e1d4f82b05a7c9e3d1f6a8b2c4e0d7f9135\n",
+                   "  detector: {}\n")  # fmt: skip
 _TOKYO, _TSUKUBA, _LAB = (applied(name) for name in ("tokyo-1", "tsukuba-1", "lab-1"))
 _EITHER = Verdict(Impact.POD_RESTART, None, ANY, (Impact.UNKNOWN,))
 

@@ -2,11 +2,21 @@
 
 from collections.abc import Mapping
 
-from components.effects.vocabulary import Action
+from components.effects.vocabulary import Action, Impact
 from schemas.model.codes import Code
 from tests.verdicts.cachesites import without_cache
 from tests.verdicts.edits import Edit, applied, site, together
-from tests.verdicts.row import NO_OBJECT, PROTECTED, SAME, Expected, Invalid, Row, restarted
+from tests.verdicts.row import (
+    ANY,
+    NO_OBJECT,
+    PROTECTED,
+    SAME,
+    Expected,
+    Invalid,
+    Row,
+    Verdict,
+    restarted,
+)
 
 _CLASS = (
     "Kubernetes 1.34.3, pkg/apis/scheduling/validation/validation.go, ValidatePriorityClassUpdate: "
@@ -123,8 +133,11 @@ _TIERS = (
                     "Namespace/chemistry": Action.CHANGED}),
 )  # fmt: skip
 _RIGHTS = "Kubernetes 1.34.3, plugin/pkg/auth/authorizer/rbac/rbac.go: asked at each request"
-_WHO = '{groups: ["oidc:a"], users: ["oidc:b"]}'
-_STAFF = f"access: {{operators: {_WHO}, viewers: {_WHO}}}"
+_STAFF = """
+access:
+  operators: {groups: ["oidc:site-operators"]}
+  viewers: {groups: ["oidc:on-call"]}
+"""
 _PEOPLE = (
     _row("another group", _set("oidc:vision", "oidc:images"), _RIGHTS,
          actions={"RoleBinding/vision": Action.CHANGED}),
@@ -132,8 +145,11 @@ _PEOPLE = (
          _RIGHTS, actions={"RoleBinding/vision": Action.CHANGED}),
     _row("a team's last group", _set(', groups: ["oidc:biology"]', ""), _RIGHTS,
          actions={"RoleBinding/biology": Action.DELETED}),
-    _row("operators", _set("\ncache:\n", f"\n{_STAFF}\n\ncache:\n"),
-         _RIGHTS, actions={"ClusterRole*/operator": Action.ADDED}),
+    _row("operators and viewers", together(
+        _set('["oidc:site-operators"]', '["oidc:ops"], users: ["oidc:bo"]'),
+        _set('["oidc:on-call"]', '["oidc:ops"], users: ["oidc:eve"]')),
+        _RIGHTS, actions={"ClusterRoleBinding/*": Action.CHANGED}),
+    _row("no staff", _set(_STAFF, "\n"), _RIGHTS, actions={"ClusterRole*/*": Action.DELETED}),
 )  # fmt: skip
 _PROMISES = (
     *(
@@ -244,6 +260,7 @@ _TEAMS = (
              "Namespace/biology": Action.REFUSED,
              "ClusterThrottle/biology/*": Action.DELETED,
              "ResourceQuota/biology/*": Action.DELETED,
+             "RoleBinding/biology": Action.DELETED,
              "LimitRange/biology": Action.DELETED,
              "ConfigMap/biology/*": Action.DELETED,
          },
@@ -281,6 +298,7 @@ _TEAMS = (
          actions={
              "Namespace/language": Action.REFUSED,
              "ResourceQuota/language/*": Action.DELETED,
+             "RoleBinding/language": Action.DELETED,
              "LimitRange/language": Action.DELETED,
              "ConfigMap/language/*": Action.DELETED,
              "Namespace/speech": Action.ADDED,
@@ -295,8 +313,40 @@ _TEAMS = (
     Row("teams: models of a promise in another order",
         (_set("{v100-sxm2-32gb: 256, a100-sxm4-80gb: 32}",
               "{a100-sxm4-80gb: 32, v100-sxm2-32gb: 256}"),), {}, SAME, (applied("tokyo-1"),)),
+    Row("teams: another image for the recorder of disruptions",
+        (_set("python:3.13-slim@", "python:3.14-slim@"),),
+        {"tokyo-1": Expected({"control": restarted()},
+                             {"Deployment/disruption-recorder": Action.CHANGED})},
+        "Kubernetes 1.34.3, pkg/controller/deployment/recreate.go", (applied("tokyo-1"),)),
     _row("space on disk of the site", _set("  off_peak: {time", f"{_STORAGE}  off_peak: {{time"),
          _LATER, actions={"LimitRange/*": Action.CHANGED}),
+    *(
+        _row(f"objects of {whose}", _set(old, new),
+             _QUOTA, actions={f"ResourceQuota/{which}/objects": Action.CHANGED})
+        for whose, which, old, new in (
+            ("the site", "*", "  off_peak: {time",
+             "  quota: {objects: {pods: 900}}\n  off_peak: {time"),
+            ("a team", "biology", _BIOLOGY, f"{_BIOLOGY}, quota: {{objects: {{pods: 900}}}}"),
+        )
+    ),
+    *(
+        _row(f"a share of cores and memory of {whose}", _set(old, new), f"{_QUOTA}; {_LATER}",
+             actions={f"ResourceQuota/{which}/objects": Action.CHANGED,
+                      f"LimitRange/{which}": Action.CHANGED})
+        for whose, which, old, new in (
+            ("the site", "*", "  off_peak: {time",
+             "  quota: {share_percent: 40}\n  off_peak: {time"),
+            ("a team", "biology", _BIOLOGY, f"{_BIOLOGY}, quota: {{share_percent: 40}}"),
+        )
+    ),
+    Row("teams: kept apart on the network",
+        (_set("  off_peak: {time", "  network_policy: true\n  off_peak: {time"),),
+        {"tokyo-1": Expected(
+            {pool: Verdict(Impact.UNKNOWN, None, ANY)
+             for pool in ("control", "cpu", "v100", "a100", "h100")},
+            {"NetworkPolicy/*": Action.ADDED})},
+        "Kubernetes 1.34.3, api networking/v1, NetworkPolicySpec: connections that pods have may "
+        "be cut off", (applied("tokyo-1"),)),
     _row("space on disk of a team",
          _set(_BIOLOGY, f"{_BIOLOGY}, ephemeral_storage: {{request: 1Gi, limit: 2Gi, max: 4Gi}}"),
          _LATER, actions={"LimitRange/biology": Action.CHANGED}),

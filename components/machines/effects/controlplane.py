@@ -71,8 +71,13 @@ def _skips(change: ObjectChange) -> bool:
 
 def _roll(site: SiteChange, change: ObjectChange, field: FieldChange, what: str) -> Effect:
     """The control plane's machines are replaced, because of ``what``."""
-    if _skips(change):
-        why = "the webhook refuses to leave out a minor version, and with it all of this change"
+    sides = [
+        value(each, *_CONFIG, "clusterConfiguration") for each in (change.before, change.after)
+    ]
+    lost = sides[0] is not ABSENT and sides[1] is ABSENT
+    if lost or _skips(change):
+        what = "take clusterConfiguration away" if lost else "leave out a minor version"
+        why = f"the webhook refuses to {what}, and with it all of this change"
         return Effect(Impact.NONE, change.name, field.path, why, _WEBHOOK, action=Action.REFUSED)
     hosts, at_most = staying_machines(site, change)
     surge = value(change.after, *path("spec.rollout.strategy.rollingUpdate.maxSurge"))

@@ -6,6 +6,7 @@ stored, and the old ones what the new ones write.
 
 import yaml
 
+from components.effects.bodies import items, mapping
 from components.effects.vocabulary import ObjectChange
 from components.machines.apiserver import ENCRYPTION
 from components.making.manifest import Manifest
@@ -27,8 +28,8 @@ def unreadable(change: ObjectChange) -> bool:
 def _providers(manifest: Manifest | None) -> list[str]:
     """The providers of a KubeadmControlPlane's hosts, the writing one first. Those in a Secret are
     one that nobody else knows."""
-    files = manifest.body["spec"]["kubeadmConfigSpec"]["files"] if manifest else []
-    file = next((each for each in files if each["path"] == ENCRYPTION), None)
+    files = items(mapping(manifest.body, "spec", "kubeadmConfigSpec"), "files") if manifest else []
+    file = next((each for each in files if each.get("path") == ENCRYPTION), None)
     if file is None:
         return ["identity"]
     if "content" not in file:

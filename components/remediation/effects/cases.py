@@ -1,6 +1,6 @@
 """Faults that are repaired on a pool, and what the nodes' last known state says of who has them.
 
-Sources: components/remediation/scripts/turns.awk (``hold``, ``waits``): who gets a turn;
+Sources: node_repair/decide.py (``_held``, ``_waits``): who gets a turn;
 medik8s/node-healthcheck-operator dd444329, internal/controller/nodehealthcheck_controller.go.
 """
 
@@ -19,7 +19,7 @@ from schemas.model.remediation import Remediator
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault, RemediatorKind
 
-TURNS = "foresite, components/remediation/scripts/turns.awk (hold, waits)"
+TURNS = "foresite, node_repair/decide.py (_held, _waits)"
 HEALTH_CHECK = (
     "medik8s/node-healthcheck-operator dd444329, internal/controller/nodehealthcheck_controller.go"
 )

@@ -1,6 +1,6 @@
 """Effects on repairs when one of their programs restarts, goes, or loses its rights.
 
-Sources: components/remediation/scripts/turns.awk (a round remembers nothing);
+Sources: node_repair/decide.py (a round remembers nothing);
 pfnet-research/node-operation-controller 0ac94deb (its state is in its objects alone).
 """
 

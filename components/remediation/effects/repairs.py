@@ -83,7 +83,7 @@ def _reboots(case: Case, nodes: Mapping[str, NodeState], seen: Seen) -> Iterator
 
 
 def _counts(case: Case, node: NodeState) -> bool:
-    """True if a node is one of those of which too many stop all repairs (turns.awk, ``judge``)."""
+    """True if a node is one of those of which too many stop all repairs (decide.py, ``_held``)."""
     quarantined = QUARANTINED_TAINT in node.taints
     return faulty(case, node) or (
         quarantined and case.remediator.kind is not RemediatorKind.MEDIK8S
@@ -140,7 +140,7 @@ def stricter_check(site: SiteChange, case: Case, what: Sequence[str]) -> Iterato
 
 def longer_fault(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[Found]:
     """Nodes whose fault counts for longer: no node is repaired after its fault has passed
-    (components/remediation/scripts/turns.awk, ``end_turn``, and the controller alike)."""
+    (node_repair/decide.py, ``_end_slot``, and the controller alike)."""
     hosts = hosts_of(site, case.pool)
     why = (
         f"{', '.join(what)}: {case.conditions} of a node of pool {case.pool.name} stays True for "

@@ -1,8 +1,6 @@
-"""Effects of changes to the files that our own programs read: the lines of the program for repair
-slots, and the scripts.
+"""Effects of changes to the settings of the program for repair slots.
 
-Sources: components/remediation/turns.py and scripts/: the lines are read in each round, a script
-when a program or a Job starts.
+Sources: components/remediation/turns.py and node_repair/slots.py: they are read in each round.
 """
 
 from collections.abc import Iterator
@@ -12,13 +10,12 @@ from components.effects.rules import Judge
 from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.remediation.effects.cases import Case, Found, cases_of, effects, fault_bound
 from components.remediation.effects.repairs import begin_repairs, once_more, unheld
-from components.remediation.names import REBOOTS, TURNS, remediated_pools, settings_of
+from components.remediation.names import remediated_pools, settings_of
 from components.remediation.turns import CONFIG_MAP, configuration
 from components.source import site_of
 from schemas.facts.site import Site
 
-LINES = "foresite, components/remediation/turns.py (configuration), scripts/turns.awk"
-SCRIPTS = "foresite, components/remediation/reboot.py"
+LINES = "foresite, components/remediation/turns.py (configuration), node_repair/decide.py"
 _LATER = (
     "the repair-slot program reads its configuration in each round, without a restart; new reboot "
     "limits apply from the next decision on a node: a node that has used its reboots is "
@@ -36,17 +33,8 @@ def add_content_effects(judge: Judge) -> Judge:
         changed = field is not None and field.path[:1] == ("data",)
         if changed and name == CONFIG_MAP:
             yield from _lines(site, change, field)
-        elif name == REBOOTS:
-            why = "Jobs read it when they start: reboots under way go on as they began"
-            yield effect(change, field, Impact.NONE, why, SCRIPTS)
         else:
             yield from judge(site, change, field)
-            if changed and name == TURNS:
-                why = (
-                    "another repair-slot program: which nodes it has drained, and when, is not "
-                    "known"
-                )
-                yield from not_known(why, LINES)(site, change, field)
 
     return judge_content
 
@@ -77,8 +65,8 @@ def _lines(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
 
 
 def _again(before: Site, after: Site) -> str:
-    """The settings that let a node have one more reboot than before (scripts/turns.awk,
-    ``after_reboot``)."""
+    """The settings that let a node have one more reboot than before (node_repair/decide.py,
+    ``_after_reboot``)."""
     old, new = (settings_of(each).reboot for each in (before, after))
     pairs = {
         "timeout_seconds": (new.timeout_seconds, old.timeout_seconds),

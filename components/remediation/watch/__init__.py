@@ -9,7 +9,8 @@ from components.making.faults import DETECTOR
 from components.making.manifest import Json
 from components.making.watch import Group, Watched, program
 from components.remediation import controller, detector
-from components.remediation.names import CONTROLLER
+from components.remediation.names import CONTROLLER, TURNS
+from components.remediation.program import METRICS_PORT
 from components.remediation.watch import alerts, dashboard
 from schemas.facts.site import Site
 from schemas.model.vocabulary import RemediatorKind
@@ -31,6 +32,7 @@ def watch(site: Site) -> Watched:
     if operated:
         own = program(CONTROLLER, remediation.namespace, controller.METRICS_PORT)
         scrapes.append(own._replace(place=0))
+        scrapes.append(program(TURNS, remediation.namespace, METRICS_PORT))
     resources = custom_resources() if operated else []
     return Watched(scrapes, [group], [dashboard.board(site, operated=operated)], resources)
 

@@ -16,7 +16,8 @@ def board(site: Site) -> Board:
     panels: list[Panel] = []
     if site.scheduling.teams:
         created = f"kube_pod_created{by(site, Exporter.KUBE_STATE_METRICS)}"
-        panels += TOLD.panels("pods", created=created, pending=pending(site))
+        evicted = by(site, Exporter.KUBE_STATE_METRICS, 'reason="Evicted"')
+        panels += TOLD.panels("pods", created=created, pending=pending(site), evicted=evicted)
     for backend in kube_schedulers(site):
         panels += _scheduler(backend)
     for kind in (BackendKind.KUEUE, BackendKind.VOLCANO):

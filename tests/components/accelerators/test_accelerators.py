@@ -89,8 +89,20 @@ def mounted(of: Site, daemon: str) -> dict[str, str]:
 
 def test_a_plugin_meets_the_kubelet_and_an_exporter_asks_it() -> None:
     plugins, resources = "/var/lib/kubelet/device-plugins", "/var/lib/kubelet/pod-resources"
-    assert mounted(site(), "device-plugin-v100") == {plugins: plugins}
-    assert mounted(site(), "exporter-v100") == {resources: resources}
+    # Unprivileged, they get every device by a mount: the host's runtime ignores their variable.
+    every = {"/var/run/nvidia-container-devices/all": "/dev/null"}
+    assert mounted(site(), "device-plugin-v100") == {plugins: plugins, **every}
+    assert mounted(site(), "exporter-v100") == {resources: resources, **every}
+    assert mounted(site(), "exporter-mncore") == {resources: resources}
+
+
+def test_images_choose_no_devices() -> None:
+    env = container(site(), "device-plugin-v100")["env"]
+    assert {"name": "DEVICE_LIST_STRATEGY", "value": "volume-mounts"} in env
+    policy = only(operated_by(), "ClusterPolicy")["spec"]
+    said = {each["name"]: each["value"] for each in policy["toolkit"]["env"]}
+    assert said["ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED"] == "false"
+    assert policy["cdi"] == {"enabled": True}
 
 
 def test_a_record_says_what_a_program_gets() -> None:

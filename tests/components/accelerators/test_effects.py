@@ -226,6 +226,13 @@ def test_an_exporter_that_restarts_takes_no_card_from_anyone() -> None:
     assert outcome(site(), after)["mncore"] is Impact.POD_RESTART
 
 
+def test_another_way_of_handing_devices_out_concerns_the_pods_that_come_later() -> None:
+    before = with_model(site(), "v100-sxm2-32gb", plugin={"env": {}})
+    (told,) = (each for each in effects(before, site()) if each.impact is Impact.POD_RESTART)
+    assert told.name[1] == "DaemonSet/device-plugin/v100"
+    assert "by volume-mounts: pods that start later get theirs only where" in told.why
+
+
 def test_a_plugin_is_replaced_a_tenth_at_a_time() -> None:
     told = effects(site(), with_image(site(), "nvidia-device-plugin"))
     (v100,) = (each for each in told if each.name[1] == "DaemonSet/device-plugin/v100")

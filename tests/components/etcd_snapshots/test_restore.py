@@ -159,8 +159,8 @@ def test_three_members_start_from_one_snapshot(plane: ControlPlane, tools: Tools
         own = "export ETCDCTL_ENDPOINTS=unix://m0:2379"
         done = run(["bash", "-c", f"set -eu; {own}\n{wait}\n{health}\n{hashes}"], folder, tools)
         assert done.returncode == 0, done.stdout + done.stderr
-        found = re.findall(r"m\d:2379 \| +(\d+) \|", done.stdout)
-        assert len(found) == 3 and len(set(found)) == 1, done.stdout
+        seen = re.findall(r"m\d:2379 \| +(\d+) \|", done.stdout)
+        assert len(seen) == 3 and len(set(seen)) == 1, done.stdout
     finally:
         for process in started:
             process.kill()

@@ -1,6 +1,9 @@
 """The API server starts with the settings of a site, and people log in as the site says."""
 
 import json
+import re
+import subprocess
+import tomllib
 from typing import Any
 
 import pytest
@@ -11,7 +14,9 @@ from controlplane import Access, ApiError, Client
 from controlplane.access import read_kubeconfig, write_kubeconfig
 from tests.golden import one
 from tests.kit.admission_server import until
+from tests.kit.repository import ROOT
 from tests.kit.rights_server import World, with_everything
+from tools.toolchain import locate
 
 SITE = with_everything()
 
@@ -27,6 +32,17 @@ def test_each_file_is_mounted_and_named_by_an_argument() -> None:
     assert server["certSANs"] == ["api.tokyo-1.example"]
     gates = values["feature-gates"].split(",")
     assert gates == ["KubeletTracing=true", "MutatingAdmissionPolicy=true"]
+
+
+@pytest.mark.controlplane
+@pytest.mark.parametrize(("field", "program"), [("api_server", "kube-apiserver"), ("etcd", "etcd")])
+def test_the_table_of_arguments_is_that_of_the_programs(field: str, program: str) -> None:
+    command = [str(locate(["controlplane"])[program].path), "--help"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    said = re.findall(r"^ +(?:-[a-z], )?--([a-z0-9-]+)", done.stdout + done.stderr, re.MULTILINE)
+    table = tomllib.loads((ROOT / "schemas" / "kubernetes" / "arguments.toml").read_text())[field]
+    known = " ".join([table["known"], *table["owned"].values()]).split()
+    assert sorted(known) == sorted({*said} - {"help", "version"})
 
 
 # --- on a real API server that starts with all of it ---

@@ -1,18 +1,29 @@
-"""Single cards taken out of use: what is decided, on a real API server with the real kubectl, and
+"""Single cards taken out of use: what is decided, on a real API server , and
 that the scheduler places nobody on them."""
 
-import os
-import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from node_repair.cluster import Cluster, ClusterError
+from node_repair.devices import (
+    Device,
+    Limits,
+    Outcome,
+    Report,
+    Rule,
+    decide_devices,
+    devices_of,
+    round_of,
+)
+from node_repair.lease import Lease
 
 from components.making.faults import FAULTY_TAINT
 from components.making.manifest import Json
-from components.remediation.devicetaints import PROGRAM, device_taints, environment
+from components.remediation.devicetaints import device_taints, environment
 from controlplane.access import write_kubeconfig
+from controlplane.twin.programs import account_token
 from schemas.facts import feature_gates
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
@@ -20,16 +31,18 @@ from schemas.kubernetes.objects import check_objects
 from schemas.model.vocabulary import Fault
 from tests.controlplane.test_twin_models import asking, fake_slices, no_plugins, parts, waiting
 from tests.kit.accelerator_sites import V100, by_dra, site
-from tests.kit.repository import ROOT
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running
 from tests.schemas.facts.test_feature_gates import at
-from tools.toolchain import locate
 
-FOLDER = ROOT / "components" / "remediation" / "scripts"
 IMAGE = f"registry.example/healer:v1@sha256:{'a' * 64}"
 HEALER: Json = {"name": "hosts", "pools": ["v100", "mncore"]}
-ON: Json = {"device_taints": True, "healers": [HEALER], "controller": {"image": IMAGE}}
+ON: Json = {
+    "device_taints": True,
+    "healers": [HEALER],
+    "controller": {"image": IMAGE},
+    "repair_image": IMAGE,
+}
 CONDITION, FAULT = "PCIeLinkDegraded", "pcie-link-degraded"
 BUS = "resource.kubernetes.io/pciBusID"
 
@@ -84,55 +97,51 @@ def test_gates_and_apis_of_each_version(
     assert environment(of)["DEVICETAINTS_API"] == told_api
 
 
-def test_the_objects_are_good_and_carry_the_scripts() -> None:
+def test_the_objects_are_good() -> None:
     made = device_taints(by_dra(remediation=ON))
     assert check_objects([each.body for each in made]) == []
-    (texts,) = (each.body["data"] for each in made if each.kind == "ConfigMap")
-    assert texts == {name: (FOLDER / name).read_text() for name in PROGRAM}
     (pod,) = (e.body["spec"]["template"]["spec"] for e in made if e.kind == "Deployment")
     (container,) = pod["containers"]
-    assert container["command"] == ["sh", "/program/devicetaints.sh"]
+    assert container["command"] == ["node-repair", "devices"]
+    told = {each["name"]: each["value"] for each in container["env"]}
+    assert Limits.read(told).faults == {CONDITION: FAULT}
 
 
 # --- what is decided ---
 
 
 class Facts:
-    """The facts that the script has read: two hosts with eight devices each, and more."""
+    """What was read: two hosts with eight devices each, and more."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
+        self.devices: list[Device] = []
+        self.reports: list[Report] = []
+        self.rules: list[Rule] = []
         for node in ("n-1", "n-2"):
             for card in range(8):
                 self.device(node, card)
 
     def device(self, node: str, card: int, attribute: str = BUS) -> None:
-        value = f'"{address(card)}"'
-        self._add("device", node, "gpu.example", node, f"card-{card}", attribute, value)
+        told = {"name": f"card-{card}", "attributes": {attribute: {"string": address(card)}}}
+        pool = {"name": node}
+        spec = {"nodeName": node, "driver": "gpu.example", "pool": pool, "devices": [told]}
+        self.devices += devices_of([{"spec": spec}])
 
     def node(self, name: str, status: str, message: str = "") -> "Facts":
-        told = (f'"{each}"' for each in (CONDITION, status, message))
-        return self._add("node", name, "v100", *told)
-
-    def rule(self, node: str, card: int) -> "Facts":
-        name = f"{node}-card-{card}"
-        return self._add("rule", name, "v100", node, "gpu.example", f"card-{card}", FAULT)
-
-    def _add(self, *fields: str) -> "Facts":
-        self.lines.append("\t".join(fields))
+        self.reports.append(Report(name, "v100", FAULT, status, message))
         return self
 
-    def decided(self, percent: int = 20) -> list[str]:
-        """The actions to take, without the messages."""
-        return [line for line in self.all(percent) if not line.startswith("say")]
+    def rule(self, node: str, card: int) -> "Facts":
+        self.rules.append(added(node, card))
+        return self
 
-    def all(self, percent: int = 20) -> list[str]:
-        command = ["awk", "-F", "\t", "-v", f"types={CONDITION}", "-v", f"faults={FAULT}"]
-        command += ["-v", f"percent={percent}", "-f", str(FOLDER / "devicetaints.awk")]
-        text = "".join(f"{line}\n" for line in self.lines)
-        done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-        assert done.stderr == ""
-        return done.stdout.splitlines()
+    def decided(self, percent: int = 20) -> list[Rule | str]:
+        """The rules to make, and the names of those to delete."""
+        found = self.all(percent)
+        return [*found.add, *found.delete]
+
+    def all(self, percent: int = 20) -> Outcome:
+        return decide_devices(percent, self.devices, self.reports, self.rules)
 
 
 def address(card: int) -> str:
@@ -140,8 +149,9 @@ def address(card: int) -> str:
     return f"0000:{0x3A + card:02x}:00.0"
 
 
-def added(node: str, card: int) -> str:
-    return f"add\t{node}-card-{card}\tv100\tgpu.example\t{node}\tcard-{card}\t{FAULT}"
+def added(node: str, card: int) -> Rule:
+    name = f"card-{card}"
+    return Rule(f"{node}-{name}", "v100", "gpu.example", node, name, FAULT)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +189,7 @@ def test_a_card_is_found_by_what_its_driver_tells(attribute: str, known: bool) -
 
 @pytest.mark.parametrize(
     ("status", "expected"),
-    [("True", []), ("Unknown", []), ("False", ["delete\tn-1-card-1"])],
+    [("True", []), ("Unknown", []), ("False", ["n-1-card-1"])],
 )
 def test_a_card_is_given_back_when_the_fault_is_gone(status: str, expected: list[str]) -> None:
     """Not where nothing is known of it, and not while the condition names another card."""
@@ -189,9 +199,9 @@ def test_a_card_is_given_back_when_the_fault_is_gone(status: str, expected: list
 
 def test_a_rule_outlives_no_node_and_no_slice_gives_a_card_back() -> None:
     gone = Facts().rule("n-9", 1).node("n-1", "False")
-    assert gone.decided() == ["delete\tn-9-card-1"]
+    assert gone.decided() == ["n-9-card-1"]
     without = Facts().rule("n-1", 1).node("n-1", "True", address(1))
-    without.lines = [line for line in without.lines if not line.startswith("device")]
+    without.devices = []
     assert without.decided() == []
 
 
@@ -200,8 +210,8 @@ def test_no_more_cards_of_a_pool_than_the_bound() -> None:
     facts = Facts().rule("n-2", 0).rule("n-2", 1).node("n-2", "Unknown")
     facts.node("n-1", "True", f"{address(1)},{address(2)} have 8 of 16 lanes")
     made = facts.all()
-    assert made[0] == added("n-1", 1)
-    assert [line for line in made if "\tpool v100: 3 of 16 cards are out" in line] == made[1:]
+    assert made.add == (added("n-1", 1),) and not made.delete
+    assert len(made.kept) == 1 and "pool v100: 3 of 16 devices are out" in made.kept[0]
     assert facts.decided(percent=25) == [added("n-1", 1), added("n-1", 2)]
 
 
@@ -209,8 +219,8 @@ def test_not_more_than_half_of_a_hosts_cards() -> None:
     facts = Facts()
     for card in range(4):
         facts.rule("n-1", card)
-    (said,) = facts.node("n-1", "True", address(5)).node("n-2", "False").all(percent=100)
-    assert "n-1: 4 of 8 cards are out" in said
+    found = facts.node("n-1", "True", address(5)).node("n-2", "False").all(percent=100)
+    assert not found.add and "n-1: 4 of 8 devices are out" in found.kept[0]
 
 
 def test_a_hosts_only_card_can_be_taken_out() -> None:
@@ -243,27 +253,15 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield found
 
 
-def script(here: World, folder: Path, api: str | None = None) -> subprocess.CompletedProcess[str]:
+def one_round(here: World, folder: Path, api: str | None = None) -> bool:
     """One round of the program, with the rights and the settings that the site gives it."""
-    client, account = here.t.client, "/api/v1/namespaces/node-remediation/serviceaccounts"
-    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    token = client.request("POST", f"{account}/device-taints/token", asked)["status"]["token"]
     kubeconfig = folder / "kubeconfig"
+    token = account_token(here.t.client, "node-remediation", "device-taints")
     write_kubeconfig(kubeconfig, replace(here.t.access, token=token), ["site"])
-    told: Mapping[str, str] = {
-        **environment(here.site),
-        "DEVICETAINTS_STATE": str(folder),
-        "DEVICETAINTS_ONCE": "yes",
-        "KUBECTL": str(locate(["controlplane"])["kubectl"].path),
-        "KUBECONFIG": str(kubeconfig),
-        "HOME": str(folder),
-        "PATH": os.environ["PATH"],
-        **({"DEVICETAINTS_API": api} if api else {}),
-    }
-    command = ["sh", str(FOLDER / "devicetaints.sh")]
-    return subprocess.run(
-        command, env=dict(told), capture_output=True, text=True, check=False, timeout=120
-    )
+    told = {**environment(here.site), **({"DEVICETAINTS_API": api} if api else {})}
+    with Cluster(str(kubeconfig)) as cluster:
+        lease = Lease(cluster, "node-remediation", "device-taints", "one")
+        return round_of(Limits.read(told), cluster, lease.check)
 
 
 def condition(here: World, node: str, status: str, message: str) -> None:
@@ -293,7 +291,7 @@ def test_a_card_is_taken_out_and_given_back(here: World, tmp_path: Path) -> None
     message = f"{address(5)} has 8 of 16 lanes"
     forged = f'x\ny\nnode\t{node}\tv100\t"{CONDITION}"\t"True"\t"{message}"\n'
     condition(here, machines[1], forged, "")
-    assert script(here, tmp_path).returncode == 0
+    assert one_round(here, tmp_path)
     condition(here, machines[1], "False", "")
     taint = {"key": FAULTY_TAINT, "value": FAULT, "effect": "NoSchedule"}
     (made,) = rules(here).values()
@@ -312,12 +310,12 @@ def test_a_card_is_taken_out_and_given_back(here: World, tmp_path: Path) -> None
     here.run([asking(space, "seven", V100, 7)])
     here.watch.until("seven cards", lambda: "seven" in here.watch.bound(space), 120)
     assert here.watch.bound(space)["seven"] == node
-    assert (script(here, tmp_path).returncode, list(rules(here).values())) == (0, [made])
+    assert one_round(here, tmp_path) and list(rules(here).values()) == [made]
 
     condition(here, node, "Unknown", "not settled")
-    assert (script(here, tmp_path).returncode, list(rules(here).values())) == (0, [made])
+    assert one_round(here, tmp_path) and list(rules(here).values()) == [made]
     condition(here, node, "False", "8 accelerators with 16 lanes")
-    assert (script(here, tmp_path).returncode, rules(here)) == (0, {})
+    assert one_round(here, tmp_path) and rules(here) == {}
     here.run([asking(space, "one", V100, 1)])
     here.watch.until("the eighth card", lambda: "one" in here.watch.bound(space), 120)
     here.clear(space)
@@ -328,10 +326,7 @@ def test_nothing_is_changed_where_the_cluster_cannot_be_read(here: World, tmp_pa
     """As while the API server does not serve rules yet."""
     node = next(each["metadata"]["name"] for each in here.watch.nodes())
     condition(here, node, "True", f"{address(0)} has 8 of 16 lanes")
-    done = script(here, tmp_path, api="resource.k8s.io/v1beta9")
-    assert done.returncode == 1
-    assert "not all was done" in done.stdout
+    with pytest.raises(ClusterError):
+        one_round(here, tmp_path, api="resource.k8s.io/v1beta9")
     assert rules(here) == {}
-    assert (tmp_path / "alive").exists()
-    assert not (tmp_path / "good").exists()
     condition(here, node, "False", "")

@@ -102,7 +102,7 @@ def test_a_node_that_waits_is_unknown(state: NodeState, words: str) -> None:
     ("number", "impact"), [(FIFTH, Impact.REBOOT), (FIFTH + 1, Impact.UNKNOWN)]
 )
 def test_with_too_many_faults_nobody_is_mended_yet(number: int, impact: Impact) -> None:
-    """scripts/turns.awk, hold: more than max_faulty_percent of the nodes that there are."""
+    """node_repair/decide.py, _held: more than max_faulty_percent of the nodes that there are."""
     found = given(dict.fromkeys(range(number), SICK))
     assert worse(found) == {(impact, number, None)}
 
@@ -210,7 +210,7 @@ def test_a_fault_that_counts_for_longer_is_mended_on_the_nodes_that_have_it(
     "setting", [{"timeout_seconds": 600}, {"attempts": 4}, {"window_hours": 12}]
 )
 def test_nodes_in_their_turn_may_be_rebooted_once_more(setting: dict[str, int]) -> None:
-    """scripts/turns.awk, after_reboot."""
+    """node_repair/decide.py, _after_reboot."""
     turning = SICK._replace(labels={**SICK.labels, TURN_LABEL: "accelerator-missing"})
     of = (site(), site(reboot=setting))
     assert rebooted(given({3: turning, 4: SICK}, of)) == dict.fromkeys(names(3), 1)

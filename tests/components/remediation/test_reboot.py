@@ -1,4 +1,4 @@
-"""The reboot of a host by its BareMetalHost: by the real kubectl and a real API server."""
+"""The reboot of a host by its BareMetalHost: on a real API server."""
 
 import contextlib
 import itertools
@@ -22,6 +22,7 @@ from tests.kit.remediation_host import (
     OTHER,
     SITE,
     WINDOW,
+    Rebooting,
     boots,
     host,
     make,
@@ -33,7 +34,7 @@ from tests.kit.remediation_host import (
     until_asked,
 )
 from tests.kit.remediation_rounds import ago
-from tests.kit.remediation_server import HOST_API, SECONDS, Server, shells
+from tests.kit.remediation_server import HOST_API, SECONDS, Server
 from tests.kit.repository import all_sites
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.proof]
@@ -61,11 +62,10 @@ def server(shared: Server) -> Server:
     return shared
 
 
-@pytest.mark.parametrize("shell", shells())
-def test_a_reboot_from_the_request_to_the_end(server: Server, shell: str) -> None:
+def test_a_reboot_from_the_request_to_the_end(server: Server) -> None:
     old, recent = ago(WINDOW + 60), ago(60)
     make(server, reboots=f"{old},{recent}")
-    with rebooting(server, shell) as process:
+    with rebooting(server) as process:
         until_asked(server, process)
         assert host(server) == {ASKED: '{"mode":"hard"}', MARK: "job-1"}
         assert not host(server, "other")
@@ -159,7 +159,7 @@ def test_a_node_without_a_turn_is_left_alone(server: Server) -> None:
     assert run(server) == ""
     assert not host(server)
     server.client.delete("v1", "Node", NODE)
-    assert server.run("reboot.sh", **told(server, 7200)).returncode == 0
+    assert Rebooting(told(server, 7200), lambda _method, _path: None).wait() == 0
     assert not host(server)
 
 

@@ -1,6 +1,5 @@
 """The reboot of a host, when its pod is started again, or the repair is called off."""
 
-import subprocess
 import time
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from tests.kit.remediation_host import (
     MARK,
     NODE,
     SITE,
+    Rebooting,
     boots,
     delete_job,
     host,
@@ -72,12 +72,16 @@ def test_a_pod_that_is_started_again_goes_on(server: Server, step: str) -> None:
     assert step == "before all" or server.note(NODE, "reboots") == str(when)
 
 
-def goes_on(server: Server, process: subprocess.Popen[bytes]) -> None:
+def goes_on(server: Server, process: Rebooting) -> None:
     """Wait until it has read the host, and looked at the node after that."""
     end = time.monotonic() + SECONDS
-    seen = server.folder / "reboot-state" / "node"
-    start = time.time()
-    while not (seen.exists() and seen.stat().st_mtime > start + 2):
+
+    def looked() -> bool:
+        paths = [path for _, path in process.calls]
+        hosts = [number for number, path in enumerate(paths) if "baremetalhosts" in path]
+        return any("/nodes/" in path for path in paths[hosts[0] :]) if hosts else False
+
+    while not looked():
         assert process.poll() is None and time.monotonic() < end
         time.sleep(0.1)
 
@@ -132,7 +136,10 @@ def test_the_job_of_a_pod_that_is_evicted_is_not_complete(server: Server) -> Non
 
 
 @pytest.mark.parametrize("silent", ["management cluster", "API server"])
-def test_a_pod_that_is_evicted_while_nobody_answers(server: Server, silent: str) -> None:
+def test_a_pod_that_is_evicted_while_nobody_answers(
+    server: Server, silent: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "node_repair")
     make(server)
     operation = make_job(server)
     nowhere = server.folder / "nowhere.kubeconfig"
@@ -140,7 +147,7 @@ def test_a_pod_that_is_evicted_while_nobody_answers(server: Server, silent: str)
     name = "KUBECONFIG" if silent == "API server" else "MANAGEMENT_KUBECONFIG"
     with rebooting(server, operation=operation, **{name: str(nowhere)}) as process:
         end = time.monotonic() + SECONDS
-        while f"the {silent} does not answer" not in (server.folder / "reboot-log").read_text():
+        while f"the {silent} does not answer" not in caplog.text:
             assert process.poll() is None and time.monotonic() < end
             time.sleep(0.1)
         process.terminate()
@@ -161,7 +168,7 @@ def test_a_node_that_goes_while_its_container_is_started_again(server: Server) -
     with rebooting(server) as process:
         until_asked(server, process)
     server.client.delete("v1", "Node", NODE)
-    assert server.run("reboot.sh", **told(server, 7200)).returncode == 0
+    assert Rebooting(told(server, 7200), lambda _method, _path: None).wait() == 0
     assert not host(server)
 
 
@@ -181,8 +188,8 @@ def test_a_host_that_is_given_away_meanwhile(
     verb, *more = change
     more += ["--type=merge"] if verb == "patch" else []
     call = [verb, "baremetalhosts.metal3.io", HOST, "-n", SITE, *more]
-    between = meanwhile(server, "patch baremetalhosts", *call)
-    assert run(server, 7200, "job-1", **between) == expected
+    between = meanwhile(server, "baremetalhosts", *call)
+    assert run(server, before=between) == expected
     if verb == "patch":
         assert not host(server)
 
@@ -200,7 +207,7 @@ def test_a_count_that_changes_meanwhile_is_read_again(
     text = "null" if written is None else f'"{written.format(*times)}"'
     patch = f'-p={{"metadata":{{"annotations":{{"remediation.foresite.dev/reboots":{text}}}}}}}'
     call = ["patch", "node", NODE, "--type=merge", patch]
-    assert run(server, seconds=1, **meanwhile(server, "patch node", *call)) == expected
+    assert run(server, seconds=1, before=meanwhile(server, "/nodes/", *call)) == expected
     found = (server.note(NODE, "reboots") or "").split(",")
     assert found[:kept] == times[:kept]
     assert len(found) == kept + (expected == "late")

@@ -5,11 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from node_repair.settings import Settings
 
 from components.making.faults import CONDITIONS, FAULTY_TAINT, QUARANTINED_TAINT, TURN_LABEL
-from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, Target
+from components.making.manifest import Json, Manifest, Target
 from components.remediation.objects import objects
-from components.remediation.turns import PROGRAM, configuration
+from components.remediation.turns import configuration
 from controlplane import ControlPlane
 from controlplane.trial import serve
 from schemas.facts.site import Site
@@ -21,14 +22,15 @@ from tests.kit.repository import all_sites
 
 OPERATING_TAINT = "nodeops.k8s.preferred.jp/operating"
 IMAGE = f"registry.example/noc:v0.2.2@sha256:{'a' * 64}"
-TOOLS = f"registry.example/tools:v1@sha256:{'b' * 64}"
+REPAIR = f"registry.example/node-repair:v1@sha256:{'b' * 64}"
 
 
 def site(*healers: Json, **settings: Any) -> Site:
     """tokyo-1 with these healers."""
     base = all_sites()["tokyo-1"]
-    controller = {"image": IMAGE, "tools_image": TOOLS, **settings.pop("controller", {})}
-    given = {"healers": list(healers), "controller": controller, **settings}
+    controller = {"image": IMAGE, **settings.pop("controller", {})}
+    images = {"controller": controller, "repair_image": REPAIR}
+    given = {"healers": list(healers), **images, **settings}
     remediation = Remediation.model_validate(given)
     return replace(base, file=base.file.model_copy(update={"remediation": remediation}))
 
@@ -178,20 +180,19 @@ def test_what_the_job_is_told() -> None:
     assert secret["secretName"] == "way"
 
 
-def test_what_turns_are_told() -> None:
+def test_what_the_program_for_repair_slots_is_told() -> None:
     reboot = {"timeout_seconds": 600, "attempts": 3, "window_hours": 2}
-    lines = configuration(site(CPU, GPU, reboot=reboot, max_faulty_percent=7)).splitlines()
-    assert {"attempts 3", "window 7200", "verdict 600", "percent 7"} <= set(lines)
-    assert [each for each in lines if each.startswith("healer")] == [
-        "healer cpu cpu 1",
-        "healer v100 gpu 3",
-        "healer h100 gpu 3",
-    ]
-    # The order in which a host's faults are mended is the healer's.
-    assert [each for each in lines if each.startswith("fault cpu")] == [
-        "fault cpu cpu kernel-deadlock KernelDeadlock",
-        "fault cpu cpu disk-full DiskFull",
-    ]
+    text = configuration(site(CPU, GPU, reboot=reboot, max_faulty_percent=7))
+    told = Settings.model_validate_json(text)
+    assert (told.attempts, told.window, told.verdict, told.percent) == (3, 7200, 600, 7)
+    assert told.control_plane == ("control", 3)
+    limits = {name: pool.limits for name, pool in told.pools.items()}
+    assert limits == {"cpu": {"cpu": 1}, "v100": {"gpu": 3}, "h100": {"gpu": 3}}
+    # The order in which a host's faults are repaired is the remediator's.
+    assert told.pools["cpu"].repairs == (
+        ("kernel-deadlock", "KernelDeadlock", "cpu"),
+        ("disk-full", "DiskFull", "cpu"),
+    )
 
 
 def test_a_changed_threshold_restarts_nothing() -> None:
@@ -199,19 +200,6 @@ def test_a_changed_threshold_restarts_nothing() -> None:
     after = by_name(site(GPU, max_faulty_percent=50, reboot={"attempts": 5}))
     assert before["Deployment/turns"] == after["Deployment/turns"]
     assert before["ConfigMap/turns-config"] != after["ConfigMap/turns-config"]
-
-
-def test_a_changed_program_restarts_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    def digest() -> str:
-        template = spec(site(GPU), "Deployment/turns")["template"]
-        found: str = template["metadata"]["annotations"][CONFIGURATION_ANNOTATION]
-        return found
-
-    before = digest()
-    for name in PROGRAM:
-        (tmp_path / name).write_text("exit\n")
-    monkeypatch.setattr("components.remediation.scripted.SCRIPTS", tmp_path)
-    assert digest() != before
 
 
 def test_no_pod_runs_on_a_node_that_is_mended() -> None:
@@ -226,13 +214,14 @@ def test_no_pod_runs_on_a_node_that_is_mended() -> None:
 
 def test_images_of_ones_own() -> None:
     images = {pod["containers"][0]["image"] for _, pod in pods(site(GPU))}
-    assert images == {IMAGE, TOOLS}
+    assert images == {IMAGE, REPAIR}
 
 
 def test_one_replica_for_one_control_plane() -> None:
     """Each replica is on a host of its own; a second one would wait for ever."""
     made = site(GPU)
-    assert spec(made, "Deployment/node-operation-controller")["replicas"] == 2
+    programs = ("Deployment/node-operation-controller", "Deployment/turns")
+    assert [spec(made, name)["replicas"] for name in programs] == [2, 2]
     (first, *_) = made.hosts_of(made.control_plane)
     hosts = tuple(each for each in made.hosts if each.pool != first.pool or each == first)
     pools = [
@@ -240,7 +229,7 @@ def test_one_replica_for_one_control_plane() -> None:
         for each in made.file.pools
     ]
     small = replace(made, hosts=hosts, file=made.file.model_copy(update={"pools": pools}))
-    assert spec(small, "Deployment/node-operation-controller")["replicas"] == 1
+    assert [spec(small, name)["replicas"] for name in programs] == [1, 1]
 
 
 def test_only_rights_for_hosts_are_on_the_management_cluster() -> None:

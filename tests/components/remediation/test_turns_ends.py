@@ -7,7 +7,7 @@ import pytest
 
 from components.making.faults import FAULTY_TAINT, QUARANTINED_TAINT, TURN_LABEL
 from tests.kit.remediation_rounds import BAD, GOOD, HANGS, MISSING, VERDICT, ago, lines, one_round
-from tests.kit.remediation_server import SECONDS, Server, shells
+from tests.kit.remediation_server import SECONDS, Server
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.proof]
 
@@ -23,26 +23,25 @@ def server(shared: Server) -> Server:
     return shared
 
 
-@pytest.mark.parametrize("shell", shells())
-def test_a_repair_from_the_fault_to_its_end(server: Server, shell: str) -> None:
+def test_a_repair_from_the_fault_to_its_end(server: Server) -> None:
     text = lines({"a": 1})
     for name in ("n1", "n2", "n3"):
         server.node(name, "a", GOOD)
     server.condition("n2", **BAD)
-    one_round(server, text, shell)
+    one_round(server, text)
     assert server.turns() == {"n2": MISSING}
     assert server.taints("n2") == {FAULTY_TAINT: MISSING}
     server.operation("n2", "Draining", "r")
     server.condition("n2", **GOOD)
     # The controller has not seen yet that the fault is gone.
-    one_round(server, text, shell)
+    one_round(server, text)
     assert server.turns() == {"n2": MISSING}
     assert server.taints("n2") == {FAULTY_TAINT: MISSING}
     server.end_operations()
-    one_round(server, text, shell)
+    one_round(server, text)
     assert not server.turns()
     assert not any(server.taints(name) for name in ("n1", "n2", "n3"))
-    assert one_round(server, text, shell) == ""
+    assert one_round(server, text) == ""
 
 
 def test_two_faults_get_one_turn_after_another(server: Server) -> None:

@@ -1,15 +1,19 @@
 """Disturbances of the program for repair slots: it is killed, others write, the API server is
 gone."""
 
-import os
-import signal
+import itertools
+import socket
+from collections.abc import Iterator
 from dataclasses import replace
+from http import HTTPStatus
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
+from node_repair.cluster import Cluster
+from node_repair.lease import Lease
 
 from components.remediation.names import TURNS, settings_of
-from components.remediation.reboot import SCRIPTS
 from components.remediation.rights import rights
 from controlplane import ControlPlane
 from controlplane.server import Binaries
@@ -17,8 +21,8 @@ from tests.kit.remediation_rounds import (
     BAD,
     GOOD,
     MISSING,
+    Hooked,
     ago,
-    environment,
     held,
     lines,
     one_round,
@@ -46,16 +50,15 @@ def server(shared: Server) -> Server:
 def test_what_changed_since_it_was_seen_is_left_to_the_next_round(server: Server) -> None:
     """Here a person cordons the node between the look at it and the patch."""
     server.node("n", "a", BAD)
-    wrapper = server.folder / "kubectl-slow"
-    patch = '{"spec":{"unschedulable":true}}'
-    wrapper.write_text(
-        f"#!/bin/sh\n[ $1 = patch ] && {server.kubectl} patch node n -p '{patch}' >/dev/null\n"
-        f'exec {server.kubectl} "$@"\n'
+
+    def cordon(method: str, _: str) -> None:
+        if method == "PATCH":
+            server.patch("n", {"spec": {"unschedulable": True}})
+
+    told = one_round(
+        server, lines({"a": 1}), well=False, cluster=Hooked(server.plane.kubeconfig(), cordon)
     )
-    wrapper.chmod(0o755)
-    told = environment(server, lines({"a": 1}))
-    done = server.run("turns.sh", TURNS_ONCE="1", **told, KUBECTL=str(wrapper))
-    assert done.returncode == 1 and "not done" in done.stdout
+    assert "not done" in told
     assert not server.turns()
 
 
@@ -79,56 +82,68 @@ def test_a_round_killed_in_its_middle_is_finished_by_the_next(server: Server) ->
     assert expected[0] == {"n1": MISSING, "n2": MISSING}
     for changes in range(len(names)):
         fresh()
-        _kill_after(server, text, changes)
+        left = itertools.count(changes, -1)
+
+        def kill(method: str, _: str, left: Iterator[int] = left) -> None:
+            if method == "PATCH" and not next(left):
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            one_round(server, text, cluster=Hooked(server.plane.kubeconfig(), kill))
         assert state() != expected
         one_round(server, text)
         assert state() == expected
-
-
-def _kill_after(server: Server, text: str, changes: int) -> None:
-    """A round that is killed when it wants to make one change more."""
-    stop, count = server.folder / "stop", server.folder / "count"
-    stop.unlink(missing_ok=True)
-    count.write_text("")
-    wrapper = server.folder / "kubectl-stops"
-    wrapper.write_text(
-        f"#!/bin/sh\nif [ $1 = patch ]; then\n  [ $(wc -c <{count}) -ge {changes} ] && "
-        f"{{ : >{stop}; sleep 600; }}\n  printf x >>{count}\nfi\n"
-        f'exec {server.kubectl} "$@"\n'
-    )
-    wrapper.chmod(0o755)
-    loop = started(server, text, SCRIPTS / "turns.sh", TURNS_ONCE="1", KUBECTL=str(wrapper))
-    try:
-        until(stop.exists)
-    finally:
-        os.killpg(loop.pid, signal.SIGKILL)
-        loop.wait()
 
 
 def test_the_loop_outlasts_the_api_server(tmp_path: Path) -> None:
     """Here on a server of its own, as that goes away and comes again."""
     with serving(tmp_path) as server:
         server.node("n", "a", BAD)
-        loop = started(server, lines({"a": 1}), SCRIPTS / "turns.sh", TURNS_INTERVAL="1")
-        alive, good = (tmp_path / "state" / name for name in ("alive", "good"))
-        try:
+        port = free_port()
+        with started(server, lines({"a": 1}), PORT=str(port)) as loop:
             until(lambda: bool(server.turns()))
+            until(lambda: metric(port, 'rounds_total{result="good"}') > 0)
+            assert probe(port, "healthz") == probe(port, "readyz") == HTTPStatus.OK
             _stop(server.plane)
-            fails = good.read_text() if good.exists() else ""
-            until(lambda: _later(alive, good))
+            until(lambda: metric(port, 'rounds_total{result="failed"}') > 0)
             assert loop.poll() is None
             _start(server.plane)
             server.condition("n", **GOOD)
             until(lambda: not server.turns())
-            until(lambda: good.exists() and good.read_text() > fails)
-        finally:
-            loop.terminate()
-            assert loop.wait(SECONDS) == 0
 
 
-def _later(alive: Path, good: Path) -> bool:
-    """True if rounds go on, and fail."""
-    return alive.exists() and good.exists() and alive.read_text() > good.read_text()
+def test_one_of_two_leads_and_the_other_takes_over(server: Server) -> None:
+    """Without waiting where the leader ends as it is told."""
+    server.node("n", "a", BAD)
+    with started(server, lines({"a": 1}), HOSTNAME="one") as first:
+        until(lambda: bool(server.turns()))
+        with started(server, lines({"a": 1}), HOSTNAME="two"):
+            assert server.holder() == "one"
+            first.terminate()
+            assert first.wait(SECONDS) == 0
+            server.condition("n", **GOOD)
+            until(lambda: not server.turns())
+            assert server.holder() == "two"
+    assert server.holder() == ""
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def probe(port: int, path: str) -> int:
+    with urlopen(f"http://127.0.0.1:{port}/{path}") as answer:
+        return int(answer.status)
+
+
+def metric(port: int, name: str) -> float:
+    with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        lines = answer.read().decode().splitlines()
+    found = [line for line in lines if line.startswith(f"node_repair_{name} ")]
+    return float(found[0].rpartition(" ")[2]) if found else 0.0
 
 
 def _stop(plane: ControlPlane) -> None:
@@ -153,13 +168,14 @@ def test_its_account_may_do_what_it_does(server: Server) -> None:
     server.node("n3", "v100", BAD)
     for number in range(3):
         server.node(f"b{number}", "a100", BAD)
-    told = environment(server, lines({"v100": 1, "a100": 1}))
-    told |= {"TURNS_NAMESPACE": space, "KUBECONFIG": str(server.as_account(space, TURNS))}
-    done = server.run("turns.sh", TURNS_ONCE="1", **told)
-    assert done.returncode == 0, done
+    account = Cluster(str(server.as_account(space, TURNS)))
+    text = lines({"v100": 1, "a100": 1})
+    one_round(server, text, cluster=account, space=space)
     assert set(server.turns()) == {"n2", "b0"}
     for percent, expected in ((50, {"turns-held-v100", "turns-held-a100"}), (100, set())):
-        (server.folder / "turns.conf").write_text(lines({"v100": 1, "a100": 1}, percent=percent))
-        done = server.run("turns.sh", TURNS_ONCE="1", **told)
-        assert done.returncode == 0, done
+        text = lines({"v100": 1, "a100": 1}, percent=percent)
+        one_round(server, text, cluster=account, space=space)
         assert set(held(server, space)) == expected
+    lease = Lease(account, space, TURNS, "one")
+    assert lease.hold() and lease.hold()
+    lease.release()

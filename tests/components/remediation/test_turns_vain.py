@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from components.making.faults import FAULTY_TAINT, QUARANTINED_TAINT, TURN_LABEL
-from components.remediation.reboot import SCRIPTS
-from components.remediation.turns import PROGRAM
 from tests.kit.remediation_rounds import (
     ATTEMPTS,
     BAD,
@@ -19,8 +17,6 @@ from tests.kit.remediation_rounds import (
     ago,
     lines,
     one_round,
-    started,
-    until,
 )
 from tests.kit.remediation_server import SECONDS, SPACE, Server
 
@@ -131,7 +127,7 @@ def test_a_fault_that_comes_and_goes_drains_no_node_without_end(server: Server) 
     one_round(server, text)
     assert not server.turns()
     assert server.taints("n") == dict.fromkeys((FAULTY_TAINT, QUARANTINED_TAINT), MISSING)
-    assert f"{2 * ATTEMPTS} turns" in (server.note("n", "quarantined") or "")
+    assert f"{2 * ATTEMPTS} slots" in (server.note("n", "quarantined") or "")
     server.patch("n", {"spec": {"taints": []}})
     one_round(server, text)
     assert server.note("n", "turns") is None
@@ -166,23 +162,3 @@ def test_nobody_tells_of_other_nodes_in_a_value_of_their_own(server: Server, pla
         server.client.request("PATCH", path, {"status": {"phase": FORGED}}, kind)
     one_round(server, lines({"a": 1}))
     assert server.taints("bad") and not server.taints("sound")
-
-
-def test_the_program_stays_what_it_was_at_its_start(server: Server) -> None:
-    """Its ConfigMap may change before its pod is made anew."""
-    folder = server.folder / "program"
-    folder.mkdir()
-    for name in PROGRAM:
-        (folder / name).write_text((SCRIPTS / name).read_text())
-    text = lines({"a": 1})
-    server.node("n", "a", BAD)
-    loop = started(server, text, folder / PROGRAM[0], TURNS_INTERVAL="1")
-    try:
-        until(lambda: bool(server.turns()))
-        for name in PROGRAM[1:]:
-            (folder / name).write_text("BEGIN { exit 1 }")
-        server.condition("n", **GOOD)
-        until(lambda: not server.turns())
-    finally:
-        loop.terminate()
-        assert loop.wait(SECONDS) == 0

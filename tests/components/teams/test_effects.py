@@ -166,7 +166,7 @@ def test_no_host_notices_that_a_team_comes(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", BEFORE)
 def test_no_host_notices_that_teams_are_there_at_all(kind: str) -> None:
-    made = change(with_file(BEFORE[kind], scheduling=None), BEFORE[kind])
+    made = change(with_file(BEFORE[kind], scheduling=None, access=None), BEFORE[kind])
     found = effects(made)
     assert found.keys() == {each.name for each in objects(BEFORE[kind])}
     assert all(said(made, each) == {nothing()} for each in found.values())

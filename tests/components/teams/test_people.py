@@ -34,7 +34,8 @@ def test_researchers_have_a_role_in_their_teams_namespaces_alone() -> None:
         binding = found[f"RoleBinding/{team}"]
         assert binding["metadata"]["namespace"] == team
         assert [each["name"] for each in binding["subjects"]] == [f"oidc:{team}"]
-    assert not [name for name in found if name.startswith("ClusterRoleBinding")]
+    wide = [each for each in found.values() if each["kind"] == "ClusterRoleBinding"]
+    assert "foresite-researcher" not in {each["roleRef"]["name"] for each in wide}
 
 
 def test_staff_is_bound_in_the_whole_cluster() -> None:
@@ -181,7 +182,7 @@ WRITES = [
         {**SERVICE, "spec": {**SERVICE["spec"], "externalIPs": ["10.16.0.2"]}},
         "externalIP",
     ),
-    ("vision", _body("v1", "Pod", _pod(hostPID=True)), "hostPID"),
+    ("vision", _body("v1", "Pod", _pod(hostPID=True, schedulerName="gang-scheduler")), "hostPID"),
     ("language", JOB, "forbidden"),
     ("vision", _body("v1", "ResourceQuota", {"hard": {}}), "forbidden"),
 ]

@@ -2,8 +2,8 @@
 
 KWOK says that a pod runs; this gives it something that really does. A pod's one container is
 started as its command says, with the environment, the files and the rights that its spec gives it.
-There is no image: ``sh`` and the programs of this machine's PATH are used, and kubectl of the
-toolchain. Paths below a mount are those of a folder here, wherever the spec has them.
+There is no image: the programs of this environment and of this machine are used, and kubectl of
+the toolchain. Paths below a mount are those of a folder here, wherever the spec has them.
 """
 
 import contextlib
@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -177,7 +178,7 @@ class Kubelet:
         """The environment that every pod has: a PATH, a home, and the rights of its service
         account."""
         found = {
-            "PATH": f"{self._kubectl.parent}:/usr/bin:/bin",
+            "PATH": f"{Path(sys.executable).parent}:{self._kubectl.parent}:/usr/bin:/bin",
             "HOME": str(home),
             "HOSTNAME": pod["metadata"]["name"],
         }

@@ -266,13 +266,13 @@ def test_faults_are_found_within_an_hour_and_gone_in_the_time_that_a_boot_leaves
     ("image", "own"),
     [
         ("node-problem-detector", {"detector": {"image": IMAGE}}),
-        ("kubernetes-tools", {"controller": {"tools_image": IMAGE}}),
+        ("node-repair", {"repair_image": IMAGE}),
         ("node-operation-controller", {"controller": {"image": IMAGE}}),
     ],
 )
 def test_an_image_is_the_releases_or_the_sites(image: str, own: dict[str, Any]) -> None:
     every = dict.fromkeys(
-        ("node-problem-detector", "kubernetes-tools", "node-operation-controller"), IMAGE
+        ("node-problem-detector", "node-repair", "node-operation-controller"), IMAGE
     )
 
     def judged(**fields: Any) -> Finding | None:
@@ -477,7 +477,8 @@ remediation:
     - {{name: control, pools: [control], faults: [read-only-filesystem]}}
   max_faulty_percent: 20
   reboot: {{credentials: access, timeout_seconds: 1500, attempts: 2, window_hours: 24}}
-  controller: {{image: "{IMAGE}", tools_image: "{IMAGE}", memory: 512Mi}}
+  controller: {{image: "{IMAGE}", memory: 512Mi}}
+  repair_image: "{IMAGE}"
 monitoring:
   namespace: watching
   prometheus_operator: true

@@ -1,0 +1,107 @@
+"""A program of the node-repair image: a Deployment on the control plane; one pod leads."""
+
+from typing import NamedTuple
+
+from components.effects.placement import HOSTNAME_LABEL
+from components.making.manifest import Json, Manifest, Target, labels
+from components.making.pod_security import POD_SECURITY, SECURITY
+from components.making.rights import rule
+from components.making.taints import CONTROL_PLANE_LABEL, tolerations
+from components.remediation.names import COMPONENT, own, repair_image, selector_labels, settings_of
+from schemas.facts.site import Site
+
+INTERVAL_SECONDS = 20
+"""Between two rounds: the checks of a node take longer to be sure."""
+METRICS_PORT = 8080
+REPLICAS = 2
+MEMORY = "512Mi"
+"""A list is read in pages, and what is decided from is a small part of it."""
+
+
+def lease_rules(name: str) -> list[Json]:
+    """The rights to the Lease of a program in its namespace."""
+    group = "coordination.k8s.io"
+    own_rules = rule(group, ["leases"], ["get", "update"], name)
+    return [rule(group, ["leases"], ["create"]), own_rules]
+
+
+class Program(NamedTuple):
+    """A program by its ``name``, and the ``command`` of the image; ``config``: the ConfigMap that
+    it reads in each round, if there is one."""
+
+    name: str
+    command: str
+    environment: dict[str, str]
+    config: str = ""
+
+    def deployment(self, site: Site) -> Manifest:
+        """Two pods on different hosts; of two versions in a rollout one leads."""
+        named = {**labels(site.name, COMPONENT), **selector_labels(self.name)}
+        body = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": own(site, self.name),
+            "spec": {
+                "replicas": min(REPLICAS, site.replicas(site.control_plane)),
+                "selector": {"matchLabels": selector_labels(self.name)},
+                # Where there are only two hosts, none has room for one more.
+                "strategy": {
+                    "type": "RollingUpdate",
+                    "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1},
+                },
+                "template": {"metadata": {"labels": named}, "spec": self._pod(site)},
+            },
+        }
+        return Manifest(f"Deployment/{self.name}", body, target=Target.SITE)
+
+    def _pod(self, site: Site) -> Json:
+        apart = {
+            "labelSelector": {"matchLabels": selector_labels(self.name)},
+            "topologyKey": HOSTNAME_LABEL,
+        }
+        config = [{"name": "config", "configMap": {"name": self.config}}] if self.config else []
+        return {
+            "serviceAccountName": self.name,
+            "automountServiceAccountToken": True,
+            "enableServiceLinks": False,
+            "priorityClassName": "system-cluster-critical",
+            "nodeSelector": {CONTROL_PLANE_LABEL: ""},
+            "tolerations": tolerations([site.control_plane]),
+            "affinity": {
+                "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}
+            },
+            "securityContext": POD_SECURITY,
+            "containers": [self._container(site)],
+            "volumes": config,
+        }
+
+    def _container(self, site: Site) -> Json:
+        given = {
+            "NAMESPACE": settings_of(site).namespace,
+            "NAME": self.name,
+            "INTERVAL": str(INTERVAL_SECONDS),
+            "PORT": str(METRICS_PORT),
+            **self.environment,
+        }
+        mounted = [{"name": "config", "mountPath": "/config", "readOnly": True}]
+        return {
+            "name": self.name,
+            "image": repair_image(site),
+            "command": ["node-repair", self.command],
+            "env": [{"name": name, "value": value} for name, value in given.items()],
+            "ports": [{"name": "metrics", "containerPort": METRICS_PORT}],
+            "livenessProbe": _probe("/healthz", 60, 3),
+            # Not ready while rounds fail: the Deployment's status tells whoever watches.
+            "readinessProbe": _probe("/readyz", 30, 2),
+            "resources": {
+                "requests": {"cpu": "50m", "memory": "128Mi"},
+                "limits": {"memory": MEMORY},
+            },
+            "securityContext": SECURITY,
+            "volumeMounts": mounted if self.config else [],
+        }
+
+
+def _probe(path: str, period: int, failures: int) -> Json:
+    every = {"periodSeconds": period, "timeoutSeconds": 10, "failureThreshold": failures}
+    return {"httpGet": {"path": path, "port": "metrics"}, **every}

@@ -1,0 +1,33 @@
+"""The program that records on Jobs why their pods were disrupted: disruptions.yaml, recorder.py."""
+
+from pathlib import Path
+
+from components.making.daemons import namespace
+from components.making.manifest import Manifest, Target, hash_name, labels
+from components.making.pod_security import POD_SECURITY, SECURITY
+from components.making.taints import tolerations
+from components.making.told import fill_template
+from components.teams.names import COMPONENT
+from schemas.facts.site import Site
+
+NAME = "disruption-recorder"
+
+
+def recorder(site: Site) -> list[Manifest]:
+    """The program and its rights; nothing where the site names no image for it."""
+    if site.scheduling.disruption_recorder is None:
+        return []
+    program = Path(__file__).with_name("recorder.py").read_text("utf-8")
+    bodies = fill_template(
+        Path(__file__).with_suffix(".yaml"),
+        namespace=NAME,
+        labels={**labels(site.name, COMPONENT), "app.kubernetes.io/name": NAME},
+        program=program,
+        digest=hash_name(NAME, {"program": program}),
+        image=site.scheduling.disruption_recorder,
+        tolerations=tolerations([site.control_plane]),
+        security=POD_SECURITY,
+        container_security=SECURITY,
+    )
+    found = [Manifest(f"{each['kind']}/{NAME}", each, target=Target.SITE) for each in bodies]
+    return [namespace(site, NAME, COMPONENT, "restricted"), *found]

@@ -1,0 +1,93 @@
+"""The command line: ``node-repair slots``, ``devices`` or ``reboot``, told by the environment."""
+
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from threading import Event
+from types import FrameType
+
+from node_repair import devices, metrics
+from node_repair.cluster import Cluster, ClusterError
+from node_repair.lease import Lease, LeaseLost
+from node_repair.reboot import Reboot
+from node_repair.slots import Slots
+
+LOG = logging.getLogger("node_repair")
+
+
+def loop(ended: Event, make: Callable[[Cluster, Callable[[], None]], Callable[[], bool]]) -> None:
+    """Run rounds until ``ended``, while this replica leads. ``make`` gets the cluster and what
+    fences each change.
+
+    Environment: NAMESPACE and NAME of the Lease; INTERVAL between two rounds, seconds; PORT of
+    metrics and probes, 0 for none; KUBECONFIG, else the pod's own account.
+    """
+    cluster = Cluster(os.environ.get("KUBECONFIG", ""))
+    lease = Lease(
+        cluster,
+        os.environ["NAMESPACE"],
+        os.environ["NAME"],
+        os.environ.get("HOSTNAME") or socket.gethostname(),
+    )
+    round_ = make(cluster, lease.check)
+    if port := int(os.environ.get("PORT", "0")):
+        metrics.serve(port, lambda: cluster.begun, lambda: lease.good)
+    interval = float(os.environ.get("INTERVAL", "20"))
+    while not ended.is_set():
+        try:
+            leads = lease.hold()
+            metrics.LEADS.set(leads)
+            if leads:
+                good = round_()
+                metrics.ROUNDS.labels("good" if good else "partly").inc()
+                lease.good = int(time.time()) if good else lease.good
+        except LeaseLost as error:
+            LOG.info("%s", error)
+        except (ClusterError, OSError, ValueError) as error:
+            metrics.ROUNDS.labels("failed").inc()
+            LOG.warning("the round failed: %s", error)
+        ended.wait(interval)
+    try:
+        lease.release()
+    except ClusterError as error:
+        LOG.info("the Lease was not released: %s", error)
+
+
+def _slots(cluster: Cluster, fence: Callable[[], None]) -> Callable[[], bool]:
+    return Slots(cluster, os.environ["NAMESPACE"], Path(os.environ["SETTINGS"]), fence).round
+
+
+def _devices(cluster: Cluster, fence: Callable[[], None]) -> Callable[[], bool]:
+    return partial(devices.round_of, devices.Limits.read(os.environ), cluster, fence)
+
+
+def run() -> None:
+    """Run the program that the command line names, until SIGTERM or its end."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    logging.Formatter.converter = time.gmtime
+    ended = Event()
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        ended.set()
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+    match sys.argv[1:]:
+        case ["slots"]:
+            loop(ended, _slots)
+        case ["devices"]:
+            loop(ended, _devices)
+        case ["reboot"]:
+            sys.exit(Reboot.read(os.environ, ended).run())
+        case _:
+            sys.exit(f"{__doc__}")
+
+
+if __name__ == "__main__":
+    run()

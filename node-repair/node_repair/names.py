@@ -1,0 +1,23 @@
+"""Labels, taints and annotations of nodes, which hold all that is known of a repair."""
+
+DOMAIN = "remediation.foresite.dev"
+POOL = "node.cluster.x-k8s.io/pool"
+"""Label: the pool of a node."""
+TURN = f"{DOMAIN}/turn"
+"""Label: the node has a repair slot; its value is the fault."""
+FAULTY = f"{DOMAIN}/faulty"
+"""Taint from the first True to the last False of a node's faults; its value is the fault."""
+QUARANTINED = f"{DOMAIN}/quarantined"
+"""Taint of a node that repairs did not help. Annotation: since when, and why; it is left when a
+person removes the taint."""
+REBOOTS = f"{DOMAIN}/reboots"
+"""Annotation: when the node was rebooted to repair it, as seconds, with commas."""
+REBOOT = f"{DOMAIN}/reboot"
+"""Annotation of the present slot: OPERATION,BOOT ID BEFORE,SECONDS,STATE. On a BareMetalHost: the
+operation that asked for its last reboot."""
+TURNS = f"{DOMAIN}/turns"
+"""Annotation: when slots were given, as seconds, with commas; the last is the present one."""
+JOB = f"{DOMAIN}/job"
+"""Annotation of the present slot: OPERATION,SECONDS since when its Job is there."""
+HELD = f"{DOMAIN}/held"
+"""Label of the ConfigMaps that tell of pools with too many faults."""

@@ -1,0 +1,45 @@
+"""The settings of a site, from the JSON of its ConfigMap; ValueError where it is odd."""
+
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict, PositiveInt
+
+
+class Repair(NamedTuple):
+    """A fault that is repaired, the condition that reports it, and by whom."""
+
+    fault: str
+    condition: str
+    remediator: str
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Pool(_Part):
+    """A pool of nodes with remediators."""
+
+    limits: dict[str, PositiveInt] = {}
+    """Nodes that may have a repair slot at a time, by remediator."""
+    repairs: tuple[Repair, ...] = ()
+    """In the order in which a node's faults are repaired."""
+
+    def of(self, fault: str) -> Repair | None:
+        """The repair of a fault."""
+        return next((each for each in self.repairs if each.fault == fault), None)
+
+
+class Settings(_Part):
+    """What bounds repairs. Times are seconds."""
+
+    attempts: PositiveInt
+    """Reboots of a node within the window, or half its slots; then quarantine."""
+    window: PositiveInt
+    verdict: PositiveInt
+    """From the request of a reboot until the fault must be gone."""
+    percent: PositiveInt
+    """Share of a pool's nodes with a fault beyond which no repair begins."""
+    control_plane: tuple[str, int] = ("", 0)
+    """The pool of the control plane, and its number of nodes."""
+    pools: dict[str, Pool]
