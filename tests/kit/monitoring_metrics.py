@@ -121,7 +121,7 @@ _RULES = chain(
     _from(
         Exporter.API_SERVER,
         "apiserver 0.34.3, pkg/authentication/request/x509/x509.go",
-        ("apiserver_client_certificate_expiration_seconds", _HISTOGRAM, ""),
+        ("apiserver_client_certificate_expiration_seconds", _HISTOGRAM, "le"),
     ),
     _from(
         Exporter.KUBELET,
