@@ -13,6 +13,7 @@ from schemas.model.monitoring import Monitoring as MonitoringSettings
 from schemas.model.object_cache import Cache
 from schemas.model.remediation import Remediation
 from schemas.model.scheduling import Scheduling
+from schemas.model.site_file import Cluster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,8 @@ class MonitoringArgs(SiteArgs):
     """The object cache."""
     remediation: Remediation | None = None
     """Detection and remediation of hosts' faults."""
+    cluster: Cluster | None = None
+    """The cluster, whose etcd may have snapshots."""
 
 
 class Monitoring(SiteComponent[MonitoringArgs]):
