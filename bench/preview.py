@@ -72,7 +72,7 @@ def _serial(root: Path, site: str) -> None:
 def _profile(root: Path, _site: str) -> None:
     text = (root / HARDWARE).read_text(encoding="utf-8")
     start = text.index("v100-sxm2-32gb-x8:")
-    changed = text[start:].replace("device_name: /dev/sda", "device_name: /dev/sdb", 1)
+    changed = text[start:].replace("0000:00:17.0-ata-1", "0000:00:17.0-ata-2", 1)
     (root / HARDWARE).write_text(text[:start] + changed, encoding="utf-8")
 
 

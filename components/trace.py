@@ -78,7 +78,7 @@ def _choices(value: Any) -> list[Any]:
 def _other_texts(value: str) -> Iterator[str]:
     """Texts like ``value`` but different, likeliest to fit first."""
     with contextlib.suppress(ValueError):
-        yield str(ipaddress.ip_address(value) + 1)
+        yield str(ipaddress.ip_address(value) + 100)  # beside an address there may be its like
     with contextlib.suppress(ValueError):
         network = ipaddress.ip_network(value)
         if network.version == 4 and "/" in value:

@@ -20,7 +20,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.load import Loaded, catalogue_of
 from schemas.model.primitives import Model
-from schemas.reading.host_list import COLUMNS
+from schemas.reading.host_list import EVERY_COLUMN
 from schemas.reading.typed_document import readable, value_at
 from schemas.resolve import Meaning, UnknownPathError, resolve
 
@@ -114,7 +114,7 @@ class Origins:
         parts = {*re.split(r"[/.]", spot.name)}
         for host in self._site.hosts:
             if host.name in parts:
-                for name in COLUMNS:
+                for name in EVERY_COLUMN:
                     yield ("hosts", host.name, name), getattr(host, name)
         yield from _leaves(self._site.file, ())
         for path, each in _leaves(self._site.release, ("release",)):

@@ -10,7 +10,7 @@ from typing import Any
 
 from schemas.model.codes import Code
 from schemas.model.site_file import SiteFile
-from schemas.reading.host_list import COLUMNS
+from schemas.reading.host_list import EVERY_COLUMN
 from schemas.reading.typed_document import schema_at
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -67,7 +67,7 @@ def site_file() -> str:
         for name in node["properties"]:
             lines.append(_row(name, schema_at(schema, (*path, name)), name in required))
         lines.append("")
-    columns = [f"| `{name}` | {c.meaning} | `{c.example}` |" for name, c in COLUMNS.items()]
+    columns = [f"| `{name}` | {c.meaning} | `{c.example}` |" for name, c in EVERY_COLUMN.items()]
     return "\n".join(
         [
             *lines,

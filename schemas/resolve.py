@@ -17,7 +17,7 @@ from schemas.model.nearest import nearest
 from schemas.model.primitives import Model, field_docs
 from schemas.model.site_file import Pool, SiteFile
 from schemas.reading.catalogue import CATALOGUE, catalogue_document
-from schemas.reading.host_list import COLUMNS, Host, cell_column
+from schemas.reading.host_list import COLUMNS, EVERY_COLUMN, Host, cell_column
 from schemas.reading.tree import Folder
 from schemas.reading.yaml_reader import Document
 
@@ -265,17 +265,19 @@ def _host(site: Site, text: str, steps: list[str], path: str) -> Meaning:
         hint = f"did you mean {near}?" if near else "write hosts.<name>.<column>"
         raise UnknownPathError(f"there is no host {steps[1]}; {hint}")
     host = names[steps[1]]
-    column = _known_name(steps[2] if len(steps) > 2 else "name", list(COLUMNS), path)
-    if len(steps) > 3:
-        raise UnknownPathError(f"{column} of a host is a value; nothing is below it")
     lines = text.split("\n")
     header = lines[0].rstrip("\r").split(",")
+    columns = [name for name in EVERY_COLUMN if name in COLUMNS or name in header]
+    column = _known_name(steps[2] if len(steps) > 2 else "name", columns, path)
+    if len(steps) > 3:
+        raise UnknownPathError(f"{column} of a host is a value; nothing is below it")
     at = cell_column(lines[host.line - 1], header, column)
     place = f"sites/{site.name}.hosts.csv:{host.line}:{at}"
-    meaning = f"{column} of a host: {COLUMNS[column].meaning}."
+    meaning = f"{column} of a host: {EVERY_COLUMN[column].meaning}."
     known = {
         "pool": [pool.name for pool in site.file.pools],
         "zone": [zone.name for zone in site.file.zones],
+        "root_disk": ["serial_number=other"],
     }
     value = getattr(host, column)
     others = tuple(each for each in known.get(column, ()) if each != value)

@@ -1,7 +1,7 @@
 """How long the repair of a node takes, from its condition to its return.
 
 ``python -m bench.studies.remediation`` runs the real Node Operation Controller on the twin of a
-site (398 nodes with heartbeats), with the objects and scripts that the site makes, and reports
+site (398 nodes with heartbeats), with the objects and programs that the site makes, and reports
 faults: of an idle node, of one with a pod that may be evicted, and of ten at once. The hosts reboot
 at once, so that what a reboot takes can be added. It writes the tables of docs/repair-times.md.
 """
@@ -62,11 +62,12 @@ def repair(here: Repairs, node: str, since: float) -> Repair:
     def after(fits: Callable[[State], object]) -> float:
         return next(s.seconds for s in states if s.seconds >= began.seconds and fits(s))
 
-    operation = here.history.operations(node)[-1]
+    phases = here.history.operations(node)[-1].phases
     moments = (
         after(lambda state: FAULTY_TAINT in state.taints),
         after(lambda state: state.turn),
-        operation.phases["Drained"],
+        # A phase that is over at once may be missed.
+        phases.get("Drained", phases["JobCreating"]),
         after(lambda state: state.boot != began.boot),
         states[-1].seconds,
     )

@@ -5,14 +5,16 @@ may hold jinja's marks: the types of the site file leave no room for them, and t
 rule template-mark sees to URLs.
 """
 
+from components.machines.data_disks import PROGRAM, data_disks_script
 from components.machines.registries import registry_files
 from components.making.dump import dump
 from components.making.manifest import Json
 from schemas.facts.feature_gates import kubelet_gates
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import copied_to_nodes, kubelet_argument
+from schemas.model.first_boot import FirstBoot, Proxy
 from schemas.model.release import OsFamily
-from schemas.model.site_file import FirstBoot, Pool, Proxy
+from schemas.model.site_file import Pool
 
 PATCHES = "/etc/kubernetes/patches"
 DROP_IN = "/etc/systemd/system/containerd.service.d"
@@ -85,6 +87,9 @@ def files(site: Site, pool: Pool) -> list[Json]:
                 proxy_unit(site, boot.proxy),
             )
         )
+    script = data_disks_script(site, pool)
+    if script:
+        found.append({**_file(PROGRAM, script), "permissions": "0755"})
     folder, suffix, _ = TRUST[site.operating_system(pool).family]
     for number, path in enumerate(boot.ca_certificates, start=1):
         content = site.texts[path].replace("\r\n", "\n")
@@ -105,7 +110,7 @@ def commands(site: Site, pool: Pool) -> list[str]:
     """The commands that a pool's hosts run before they join, so that the files above take
     effect."""
     boot: FirstBoot = site.first_boot(pool)
-    found = []
+    found = [PROGRAM] if data_disks_script(site, pool) else []
     if boot.ca_certificates:
         found.append(TRUST[site.operating_system(pool).family][2])
     if boot.proxy:
@@ -167,6 +172,8 @@ def kubelet(site: Site, pool: Pool) -> Json:
         "maxPods": settings.max_pods,
         "systemReserved": {"cpu": settings.reserved_cpu, "memory": settings.reserved_memory},
     }
+    if settings.max_pids:
+        found["podPidsLimit"] = settings.max_pids
     gates = kubelet_gates(site, pool)
     if gates:
         found["featureGates"] = gates

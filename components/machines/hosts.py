@@ -6,7 +6,7 @@ takes the host (image, user data, power) is its own.
 
 import functools
 from ipaddress import IPv4Network
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from components.machines.names import (
     BOOT_MAC_ANNOTATION,
@@ -22,9 +22,10 @@ from components.machines.names import (
     metadata,
 )
 from components.making.manifest import Json, Manifest, annotate, labels, prune
+from schemas.facts.addresses import host_ranges
 from schemas.facts.secret_references import bmc_secret
 from schemas.facts.site import Site
-from schemas.model.hardware import BmcProtocol, HardwareProfile
+from schemas.model.hardware import BmcProtocol, HardwareProfile, RootDisk
 from schemas.reading.host_list import Host
 
 PROVIDER_FIELDS = ("spec.online", "spec.automatedCleaningMode")
@@ -42,25 +43,19 @@ class _Hardware(NamedTuple):
     credentials: str | None
     insecure: bool
     boot_mode: str
-    disk: tuple[tuple[str, Any], ...]
+    disk: RootDisk
 
     @classmethod
     def of(cls, profile: HardwareProfile, credentials: str | None) -> "_Hardware":
         """The hosts of a profile."""
-        disk = profile.root_disk
         ipmi = profile.bmc.protocol is BmcProtocol.IPMI
-        hints = {
-            "deviceName": disk.device_name,
-            "minSizeGigabytes": disk.min_size_gigabytes,
-            "rotational": disk.rotational,
-        }
         return cls(
             scheme=profile.bmc.protocol.value,
             path="" if ipmi else profile.bmc.system_path,
             credentials=credentials,
             insecure=not profile.bmc.verify_certificate,
             boot_mode=profile.boot_mode.value,
-            disk=tuple(hints.items()),
+            disk=profile.root_disk,
         )
 
 
@@ -85,7 +80,7 @@ def _host(namespace: str, host: Host, hardware: _Hardware) -> Manifest:
             "disableCertificateVerification": hardware.insecure,
         },
         "bootMACAddress": host.mac,
-        **_boot(hardware.boot_mode, hardware.disk),
+        **_boot(hardware.boot_mode, host.root_disk or hardware.disk),
     }
     body = {**_identity(namespace, host), "spec": spec}
     return Manifest(f"BareMetalHost/{host.name}", body, protect=True, ignore=PROVIDER_FIELDS)
@@ -121,9 +116,16 @@ def _guards() -> dict[str, str]:
     return found
 
 
-@functools.lru_cache(maxsize=64)
-def _boot(mode: str, disk: tuple[tuple[str, Any], ...]) -> Json:
-    return prune({"bootMode": mode, "rootDeviceHints": dict(disk)})
+@functools.lru_cache(maxsize=RECENT)
+def _boot(mode: str, disk: RootDisk | str) -> Json:
+    hints = vars(RootDisk.parse(disk) if isinstance(disk, str) else disk)
+    found = {_camel_case(name): value for name, value in hints.items()}
+    return prune({"bootMode": mode, "rootDeviceHints": found})
+
+
+def _camel_case(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(map(str.capitalize, rest))
 
 
 def addresses(site: Site) -> Manifest:
@@ -131,20 +133,21 @@ def addresses(site: Site) -> Manifest:
 
     A claim is named <host>-<pool> where the Metal3 provider runs with
     --enable-bmh-name-based-preallocation (docs/machines.md); prefix and gateway are those of the
-    range that holds the address (Metal3 IPAM 1.13, ippool_manager.go).
+    range that holds the address (Metal3 IPAM 1.13, ippool_manager.go). Ranges never hold an
+    address of something else, so a provider without the flag cannot give it to a machine. They do
+    not follow the host list: IPAM's webhook refuses ranges without an address that is in use.
     """
-    ranges = []
-    for zone in site.file.zones:
-        network = IPv4Network(zone.network)
-        ranges.append(
-            {
-                "start": str(network[1]),
-                "end": str(network[-2]),
-                "subnet": zone.network,
-                "prefix": network.prefixlen,
-                "gateway": zone.gateway,
-            }
-        )
+    ranges = [
+        {
+            "start": str(first),
+            "end": str(last),
+            "subnet": zone.network,
+            "prefix": IPv4Network(zone.network).prefixlen,
+            "gateway": zone.gateway,
+        }
+        for zone in site.file.zones
+        for first, last in host_ranges(site, zone)
+    ]
     body = {
         "apiVersion": IPAM_API,
         "kind": "IPPool",

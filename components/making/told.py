@@ -63,9 +63,9 @@ class Told:
         """The rows of one name, with values in their places."""
         return [_filled(each, values) for each in self._said[name]]
 
-    def table(self, name: str) -> Json:
-        """The table of one name, as it is."""
-        found: Json = self._said[name]
+    def table(self, name: str, /, **values: object) -> Json:
+        """The table of one name, with values in their places."""
+        found: Json = _filled(self._said[name], values)
         return found
 
     def board(self, panels: Iterable[Panel]) -> Board:

@@ -23,56 +23,12 @@ from schemas.facts.feature_gates import uses_gpu_operator
 from schemas.facts.site import Site
 
 TOLD = Told(__file__)
-ANY_WRITE = ("CREATE", "UPDATE")
 DEVICE_MOUNTS = "nvidia-container-devices"
 """The folder's name that NVIDIA's runtime looks for, however a path to it is spelled."""
 OPERATOR_RUNTIME = "nvidia"
 """The RuntimeClass of the GPU operator, and the beginning of its others (-cdi, -legacy)."""
-_TEMPLATES = (
-    "object.kind == 'Pod' ? [dyn(object)]"
-    " : has(dyn(object).spec.jobTemplate) ? [dyn(object).spec.jobTemplate.spec.template]"
-    " : has(dyn(object).spec.replicatedJobs)"
-    " ? dyn(object).spec.replicatedJobs.map(j, j.template.spec.template)"
-    " : object.kind == 'TrainingRuntime'"
-    " ? dyn(object).spec.template.spec.replicatedJobs.map(j, j.template.spec.template)"
-    " : has(dyn(object).spec.tasks) ? dyn(object).spec.tasks.map(t, t.template)"
-    " : has(dyn(object).spec.template) ? [dyn(object).spec.template] : []"
-)
-_CONTAINERS = " + ".join(
-    f"dyn(t.?spec.?{each}.orValue([]))"
-    for each in ("containers", "initContainers", "ephemeralContainers")
-)
-VARIABLES = {
-    "templates": _TEMPLATES,
-    "pods": (
-        "variables.templates.map(t, {'spec': dyn(t.?spec.orValue({})), "
-        f"'containers': dyn({_CONTAINERS}), 'notes': dyn(t.?metadata.?annotations.orValue({{}}))}})"
-    ),
-    "own": (
-        f"namespaceObject.metadata.?annotations[?'{TOLERATIONS_ANNOTATION}'].orValue('').split(',')"
-    ),
-    # A pod that runs keeps what it was let through with.
-    "runs": "object.kind == 'Pod' && oldObject != null",
-    "tolerated": "variables.runs ? dyn(oldObject).spec.?tolerations.orValue([]) : []",
-    "gates": "variables.runs ? dyn(oldObject).spec.?schedulingGates.orValue([]) : []",
-    "daemons": (
-        "request.userInfo.username in ['system:kube-controller-manager', "
-        "'system:serviceaccount:kube-system:daemon-set-controller']"
-    ),
-    "owners": "object.metadata.?ownerReferences.orValue([])",
-    "ownersBefore": "oldObject == null ? [] : oldObject.metadata.?ownerReferences.orValue([])",
-    # Controllers may write such objects in every namespace; people of a team in their own alone.
-    "everywhere": (
-        "authorizer.group(request.resource.group).resource(request.resource.resource)"
-        ".check(oldObject == null ? 'create' : 'patch').allowed()"
-    ),
-}
-CHANGED = (
-    "oldObject == null || dyn(object).spec != dyn(oldObject).spec"
-    " || object.metadata.?annotations != oldObject.metadata.?annotations"
-    " || object.metadata.?ownerReferences != oldObject.metadata.?ownerReferences"
-)
-"""True if a write is of anything that is judged: finalizers and labels of what runs are not."""
+VARIABLES = TOLD.table("variables", tolerations=TOLERATIONS_ANNOTATION)
+CHANGED = TOLD.table("write")["new"]
 BINDING_RULE: Rule = (
     "authorizer.group('').resource('pods').subresource('binding').check('create').allowed()",
     "pods are bound to nodes by the site's schedulers alone",

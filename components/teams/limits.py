@@ -8,13 +8,13 @@ takes its place, and what it does not name has no limit (throttle_types.go, Calc
 from datetime import datetime
 
 from components.making.manifest import Json, Manifest, Target
-from components.teams.names import metadata, of_team
+from components.teams.names import metadata, of_team, resource_quota
 from schemas.facts.off_peak import windows
-from schemas.facts.quotas import Holder, models_held_by
+from schemas.facts.quotas import Holder, compute_share, models_held_by, object_limits
 from schemas.facts.site import Site
 from schemas.model.scheduling import Team
 
-ACCELERATORS = "accelerators"
+ACCELERATORS, OBJECTS = "accelerators", "objects"
 
 
 def throttles(site: Site) -> list[Manifest]:
@@ -90,18 +90,24 @@ def quotas(site: Site) -> list[Manifest]:
     if not models:
         return []
     return [
-        _quota(site, team, namespace, models)
+        resource_quota(site, namespace, ACCELERATORS, ACCELERATORS, {"hard": hard})
         for team in site.scheduling.teams
+        for hard in [
+            {f"requests.{site.resource(m)}": str(team.accelerators.get(m, 0)) for m in models}
+        ]
         for namespace in team.namespaces
     ]
 
 
-def _quota(site: Site, team: Team, namespace: str, models: tuple[str, ...]) -> Manifest:
-    hard = {f"requests.{site.resource(m)}": str(team.accelerators.get(m, 0)) for m in models}
-    body = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": metadata(site, ACCELERATORS, namespace),
-        "spec": {"hard": hard},
-    }
-    return Manifest(f"ResourceQuota/{namespace}/accelerators", body, target=Target.SITE)
+def object_quotas(site: Site) -> list[Manifest]:
+    """For each namespace of a team a quota of its objects and, where the site gives the team a
+    share, of cores and memory."""
+    found = []
+    for team in site.scheduling.teams:
+        hard = {name: str(count) for name, count in object_limits(site, team).items()}
+        share = compute_share(site, team)
+        if share:
+            hard |= {"requests.cpu": str(share[0]), "requests.memory": f"{share[1]}Gi"}
+        spec: Json = {"hard": hard}
+        found += [resource_quota(site, each, OBJECTS, OBJECTS, spec) for each in team.namespaces]
+    return found

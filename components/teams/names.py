@@ -1,6 +1,6 @@
 """Names of the teams' objects, and the marks that tell a team's from others'."""
 
-from components.making.manifest import Json, labels
+from components.making.manifest import Json, Manifest, Target, labels
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
 from schemas.model.scheduling import Team
@@ -17,6 +17,13 @@ def metadata(site: Site, name: str, namespace: str = "") -> Json:
     """The metadata of an object, cluster-wide where no namespace is given."""
     where = {"namespace": namespace} if namespace else {}
     return {"name": name, **where, "labels": labels(site.name, COMPONENT)}
+
+
+def resource_quota(site: Site, namespace: str, name: str, logical: str, spec: Json) -> Manifest:
+    """A ResourceQuota of a namespace; ``logical`` is the last part of its logical name."""
+    named = metadata(site, name, namespace)
+    body = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": named, "spec": spec}
+    return Manifest(f"ResourceQuota/{namespace}/{logical}", body, target=Target.SITE)
 
 
 def of_team(team: Team) -> Json:

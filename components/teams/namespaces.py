@@ -12,9 +12,11 @@ from components.teams.names import (
     PRIORITIES_ANNOTATION,
     TOLERATIONS_ANNOTATION,
     metadata,
+    of_team,
     priorities_of,
 )
-from schemas.facts.quotas import Holder, models_held_by, usable_pools
+from schemas.facts.pod_network import isolates_teams
+from schemas.facts.quotas import Holder, compute_share, models_held_by, usable_pools
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
 from schemas.model.scheduling import Team
@@ -92,6 +94,9 @@ def _limit_range(site: Site, team: Team, namespace: str) -> Manifest:
         "default": {EPHEMERAL_STORAGE: given.limit},
         "max": {EPHEMERAL_STORAGE: given.max},
     }
+    if compute_share(site, team):
+        # A quota of requests refuses a container without any.
+        limits["defaultRequest"] |= {"cpu": "1", "memory": "4Gi"}
     body = {
         "apiVersion": "v1",
         "kind": "LimitRange",
@@ -99,3 +104,27 @@ def _limit_range(site: Site, team: Team, namespace: str) -> Manifest:
         "spec": {"limits": [limits]},
     }
     return Manifest(f"LimitRange/{namespace}", body, target=Target.SITE)
+
+
+def network_policies(site: Site) -> list[Manifest]:
+    """For each namespace of a team a policy of who may connect to its pods: their team, and what
+    runs in namespaces of no team. Outgoing connections are free."""
+    if not isolates_teams(site):
+        return []
+    return [
+        _network_policy(site, team, name)
+        for team in site.scheduling.teams
+        for name in team.namespaces
+    ]
+
+
+def _network_policy(site: Site, team: Team, namespace: str) -> Manifest:
+    nobodys = {"matchExpressions": [{"key": TEAM_LABEL, "operator": "DoesNotExist"}]}
+    allowed = [{"namespaceSelector": of_team(team)}, {"namespaceSelector": nobodys}]
+    body = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata(site, "teams", namespace),
+        "spec": {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": allowed}]},
+    }
+    return Manifest(f"NetworkPolicy/{namespace}", body, target=Target.SITE)

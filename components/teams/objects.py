@@ -3,8 +3,8 @@
 from components.making.manifest import Manifest, annotate
 from components.teams import kueue, volcano
 from components.teams.disruptions import recorder
-from components.teams.limits import quotas, throttles
-from components.teams.namespaces import limit_ranges, namespaces
+from components.teams.limits import object_quotas, quotas, throttles
+from components.teams.namespaces import limit_ranges, namespaces, network_policies
 from components.teams.people import people
 from components.teams.policies import policies
 from components.teams.tiers import priority_classes, priority_quotas
@@ -20,7 +20,9 @@ def objects(site: Site) -> list[Manifest]:
             *priority_classes(site),
             *priority_quotas(site),
             *limit_ranges(site),
+            *network_policies(site),
             *quotas(site),
+            *object_quotas(site),
             *throttles(site),
             *kueue.queues(site),
             *volcano.queues(site),

@@ -8,7 +8,7 @@ PriorityClass into a pod that names none), pkg/quota/v1/evaluator/core/pods.go
 from collections.abc import Iterator
 
 from components.making.manifest import Json, Manifest, Target
-from components.teams.names import metadata, priorities_of
+from components.teams.names import metadata, priorities_of, resource_quota
 from schemas.facts.site import Site
 from schemas.model.scheduling import Priority, Team
 
@@ -48,11 +48,6 @@ def _quotas(site: Site, team: Team) -> Iterator[Manifest]:
     expressions: list[Json] = [{"scopeName": SCOPE, "operator": "Exists"}]
     if names:
         expressions.append({"scopeName": SCOPE, "operator": "NotIn", "values": names})
+    spec: Json = {"hard": {"pods": "0"}, "scopeSelector": {"matchExpressions": expressions}}
     for namespace in team.namespaces:
-        body = {
-            "apiVersion": "v1",
-            "kind": "ResourceQuota",
-            "metadata": metadata(site, OTHER_PRIORITIES, namespace),
-            "spec": {"hard": {"pods": "0"}, "scopeSelector": {"matchExpressions": expressions}},
-        }
-        yield Manifest(f"ResourceQuota/{namespace}/priorities", body, target=Target.SITE)
+        yield resource_quota(site, namespace, OTHER_PRIORITIES, "priorities", spec)

@@ -179,7 +179,8 @@ def hint_lines(hints: Iterable[Problem]) -> Iterator[str]:
     """The lines for a person on settings that do no harm and no good."""
     for each in hints:
         place = f"{each.file}:{each.line}:{each.column}"
-        more = f" (also: {', '.join(each.also)})" if each.also else ""
+        lines = ", ".join(other.split(":")[1] for other in each.also)
+        more = f" (also lines {lines})" if lines else ""
         yield f"hint: {place}: {each.code.value} {each.path}: {each.message}{more}; {each.fix}"
 
 

@@ -13,6 +13,18 @@ from schemas.model.scheduling import Backend, Scheduling, Team
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import BackendKind, Role, RolloutStrategy
 
+OBJECTS = {
+    "count/cronjobs.batch": 200,
+    "count/jobs.batch": 5000,
+    "persistentvolumeclaims": 500,
+    "pods": 5000,
+    "secrets": 1000,
+    "services": 1000,
+}
+"""Objects of a namespace where a site says nothing: far beyond a team's work, and far below what
+slows an API server down for all. No ConfigMaps: Foresite writes some beside the quota, and until a
+new quota is counted the API server refuses what it limits."""
+
 
 class Holder(StrEnum):
     """The component that holds a team to its limit of a model."""
@@ -63,6 +75,24 @@ def usable_pools(site: Site, team: Team) -> tuple[Pool, ...]:
         for pool in site.file.pools
         if pool.role is Role.WORKER and site.model(pool) in {None, *models}
     )
+
+
+def object_limits(site: Site, team: Team) -> dict[str, int]:
+    """The objects that each namespace of a team may hold, by resource."""
+    given = team.quota or site.scheduling.quota
+    return dict(sorted({**OBJECTS, **given.objects}.items()))
+
+
+def compute_share(site: Site, team: Team) -> tuple[int, int] | None:
+    """Cores and GiB of memory that pods in each namespace of a team may request; None: no limit."""
+    share = (team.quota or site.scheduling.quota).share_percent
+    if share is None:
+        return None
+    pools = usable_pools(site, team)
+    hosts = [(site.replicas(pool), site.profile(pool)) for pool in pools]
+    parts = 100 * len(team.namespaces)
+    cores = sum(count * profile.cpu_cores for count, profile in hosts) * share // parts
+    return cores, sum(count * profile.memory_gib for count, profile in hosts) * share // parts
 
 
 def guaranteed_devices(scheduling: Scheduling, model: str) -> int:

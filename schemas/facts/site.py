@@ -11,12 +11,13 @@ from operator import itemgetter
 
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_LABEL, SRIOV_LABEL
 from schemas.model.accelerators import AcceleratorModel
+from schemas.model.first_boot import FirstBoot
 from schemas.model.hardware import HardwareProfile
 from schemas.model.primitives import KubernetesVersion
 from schemas.model.release import OperatingSystem, OsImage, Release
 from schemas.model.remediation import Remediator
 from schemas.model.scheduling import Backend, Scheduling
-from schemas.model.site_file import FirstBoot, Pool, SiteFile
+from schemas.model.site_file import Pool, SiteFile
 from schemas.model.vocabulary import Fault, ModelBy, Role
 from schemas.reading.host_list import Host
 

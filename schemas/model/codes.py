@@ -78,6 +78,7 @@ class Code(StrEnum):
         "unknown-hardware",
         "the profile defines the host's disks, accelerators and install time",
     )
+    UNSTABLE_DISK = "unstable-disk", "an install could wipe the disk that holds the data"
     UNKNOWN_OS = "unknown-os", "there is no image that the hosts could boot"
     OS_IMAGE_MISSING = (
         "os-image-missing",
@@ -135,6 +136,11 @@ class Code(StrEnum):
     # --- rollouts and health checks -----------------------------------------------------------
     CONTROL_PLANE_MISSING = "control-plane-missing", "a cluster needs one pool of control planes"
     CONTROL_PLANE_EVEN = "control-plane-even", "an even number of etcd members loses quorum sooner"
+    CONTROL_PLANE_RACK = (
+        "control-plane-rack",
+        "the cluster ends with the rack's power or its switch",
+        True,
+    )
     ROLLOUT_STUCK = "rollout-stuck", "the rollout would wait forever, and replace no machine"
     ROLLOUT_ALL_AT_ONCE = (
         "rollout-all-at-once",

@@ -47,15 +47,81 @@ class Bmc(Model):
     """True if the BMC's TLS certificate is verified."""
 
 
-class RootDisk(Model):
-    """The disk for the operating system: BareMetalHost ``spec.rootDeviceHints``."""
+BY_PATH = "/dev/disk/by-path/"
+"""The links to disks that say the slot that a disk is in."""
+DISK_WORDS = r"[A-Za-z0-9](?:[A-Za-z0-9 ._:+/-]{0,126}[A-Za-z0-9.+)])?"
+DISK_ID = r"[A-Za-z0-9._:+-]{1,128}"
+DEVICE_NAME = r"/dev/(?:disk/by-path/)?[A-Za-z0-9_:.+-]+"
+HCTL = r"[0-9]{1,5}(?::[0-9]{1,5}){3}"
 
-    device_name: Annotated[str, Field(pattern=r"^/dev/[A-Za-z0-9/_:.-]+$")] | None = None
-    """Device path, such as /dev/nvme0n1 or a stable link below /dev/disk/by-path."""
+DiskWords = Annotated[str, Field(pattern=f"^{DISK_WORDS}$")]
+"""What the maker calls a disk."""
+DiskId = Annotated[str, Field(pattern=f"^{DISK_ID}$")]
+"""What one disk alone is called."""
+
+
+class RootDisk(Model):
+    """The disk for the operating system: BareMetalHost ``spec.rootDeviceHints``, all of which have
+    to fit (BMO 0.13, devicehints.go)."""
+
+    device_name: (
+        Annotated[
+            str,
+            Field(pattern=f"^{DEVICE_NAME}$", examples=[f"{BY_PATH}pci-0000:01:00.0-nvme-1"]),
+        ]
+        | None
+    ) = None
+    """Link below /dev/disk/by-path; a kernel name, such as /dev/sda, on hosts of one disk only."""
+    hctl: Annotated[str, Field(pattern=f"^{HCTL}$", examples=["0:0:0:0"])] | None = None
+    """SCSI address: host, channel, target and LUN."""
+    model: DiskWords | None = None
+    """Part of the model."""
+    vendor: DiskWords | None = None
+    """Part of the vendor's name."""
+    serial_number: DiskId | None = None
+    """Serial number."""
     min_size_gigabytes: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
     """Smallest size that counts, in GB."""
+    wwn: DiskId | None = None
+    """World Wide Name."""
+    wwn_with_extension: DiskId | None = None
+    """World Wide Name with the vendor's extension."""
+    wwn_vendor_extension: DiskId | None = None
+    """The vendor's extension of the World Wide Name."""
     rotational: bool | None = None
     """False for a solid state disk."""
+
+    @classmethod
+    def parse(cls, cell: str) -> "RootDisk":
+        """The disk that a cell of the host list says: hints, separated by semicolons."""
+        hints = dict(each.split("=", 1) for each in cell.split(";"))
+        return cls.model_validate_strings(hints, strict=False)
+
+    @property
+    def unstable(self) -> bool:
+        """True if it is named by the order in which the kernel found the disks."""
+        name = vars(self).get("device_name")  # of data with holes there may be none
+        return name is not None and not name.startswith(BY_PATH)
+
+
+class DataDisks(Model):
+    """The disks of a host beside that of its operating system."""
+
+    count: Annotated[int, Field(ge=1, le=64)] | None = None
+    """Number of NVMe disks; all that are there belong to the data, but the root disk."""
+    devices: Annotated[
+        list[
+            Annotated[
+                str,
+                Field(
+                    pattern=r"^/dev/disk/by-(path|id)/[A-Za-z0-9_:.+-]+$",
+                    examples=[f"{BY_PATH}pci-0000:41:00.0-nvme-1"],
+                ),
+            ]
+        ],
+        Field(max_length=64),
+    ] = []
+    """Links to the disks, in place of ``count``; the same on each host of the profile."""
 
 
 class Accelerators(Model):
@@ -87,5 +153,7 @@ class HardwareProfile(Model):
     data_nvme_gb: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
     """Space of its NVMe disks beside the operating system, in GB (10^9 bytes); leave out where it
     is not known."""
+    data_disks: DataDisks | None = None
+    """Disks that first_boot.data_disks makes a file system of; by itself it does nothing."""
     reimage_minutes: Annotated[int, Field(ge=5, le=480)] = 30
     """Minutes from the start of an OS install until the node is ready."""

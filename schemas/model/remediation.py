@@ -3,6 +3,8 @@
 What a single value may be; what must hold between values is in schemas/rules/remediation.py.
 """
 
+import tomllib
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -27,12 +29,20 @@ ALWAYS_REPAIRED = {RemediatorKind.NODE_OPERATION_CONTROLLER: 2, RemediatorKind.M
 keep the next in use (node_repair/decide.py, ``ALWAYS``). medik8s has no such."""
 
 
-class Xids(Model):
-    """Errors of NVIDIA's driver by what they call for; all others are errors of programs."""
+_XIDS = tomllib.loads((Path(__file__).with_name("xids.toml")).read_text("utf-8"))
 
-    reboot: Annotated[list[Xid], Field(max_length=100)] = [62, 79, 95, 119, 120]
-    """XIDs after which only a reboot recovers the GPU: the fault accelerator-error."""
-    watch: Annotated[list[Xid], Field(max_length=100)] = [48, 63, 64, 74, 92, 94]
+
+def _xids(*actions: str) -> list[int]:
+    return sorted(int(number) for action in actions for number in _XIDS[action])
+
+
+class Xids(Model):
+    """Errors of NVIDIA's driver by what its catalogue calls for (schemas/model/xids.toml)."""
+
+    reboot: Annotated[list[Xid], Field(max_length=100)] = _xids("restart", "reset", "told")
+    """XIDs after which a reset or a reboot recovers the GPU: the fault accelerator-error. 154
+    counts where its message asks for one of the two."""
+    watch: Annotated[list[Xid], Field(max_length=100)] = _xids("watch")
     """XIDs that are counted and reported as events of the node; they start no repair."""
 
 

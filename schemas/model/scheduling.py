@@ -113,6 +113,27 @@ class EphemeralStorage(Model):
     """Largest request and limit that a container may set."""
 
 
+CountedResource = Annotated[
+    str,
+    Field(
+        pattern=r"^(pods|services|persistentvolumeclaims|secrets|count/[a-z0-9.-]{1,100})$",
+        examples=["count/jobs.batch"],
+    ),
+]
+"""A kind of objects as a ResourceQuota names it."""
+
+
+class TeamQuota(Model):
+    """What a team's namespaces may hold, beside accelerators."""
+
+    objects: dict[CountedResource, Count] = {}
+    """Objects in each namespace at most, by resource; those left out have a default, which no
+    team's work should reach."""
+    share_percent: Annotated[int, Field(ge=1, le=100)] | None = None
+    """Percent of the processor cores and memory of the pools that the team can use; each of its
+    namespaces may request an equal part of that. Default: no limit."""
+
+
 class Team(Model):
     """A team or a project that shares the site."""
 
@@ -133,6 +154,8 @@ class Team(Model):
     """PriorityClasses that it may use, besides the default one."""
     ephemeral_storage: EphemeralStorage | None = None
     """Space on disk for its containers; default: the site's."""
+    quota: TeamQuota | None = None
+    """Objects, cores and memory of its namespaces; default: the site's."""
 
 
 class OffPeak(Model):
@@ -176,3 +199,8 @@ class Scheduling(Model):
     disruption_recorder: ImageReference | None = None
     """Image with Python 3.11 or newer, in which a program records on Jobs why their pods were
     preempted, drained or evicted; without it Kubernetes forgets that with the pod."""
+    quota: TeamQuota = TeamQuota()
+    """Objects, cores and memory of each team's namespaces."""
+    network_policy: bool | None = None
+    """True if pods of a team accept connections only from their team and from namespaces of no
+    team. Default: true where the pod network is one that is known to enforce NetworkPolicies."""

@@ -3,6 +3,7 @@
 Owns the shape and what a single value may be. What must hold between values is in schemas/rules.
 """
 
+from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated
 
 from pydantic import Field
@@ -10,15 +11,14 @@ from pydantic import Field
 from schemas.model.accelerators import AcceleratorSettings
 from schemas.model.access import Access
 from schemas.model.addresses import (
-    Host,
     HostAddress,
     HostNetwork,
     HttpUrl,
     RegistryUrl,
-    Server,
 )
 from schemas.model.cluster import Cluster
 from schemas.model.decommission import Decommission
+from schemas.model.first_boot import FirstBoot
 from schemas.model.hardware import HardwareProfile
 from schemas.model.monitoring import Monitoring
 from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
@@ -27,13 +27,13 @@ from schemas.model.policies import SitePolicies
 from schemas.model.primitives import (
     ContextName,
     DnsLabel,
+    Ipv4,
     LabelKey,
     LabelValue,
     Model,
     OsName,
     Percent,
     PoolName,
-    RelativePath,
     SecretName,
     SiteName,
     ZoneName,
@@ -42,7 +42,6 @@ from schemas.model.remediation import Remediation
 from schemas.model.scheduling import Scheduling
 from schemas.model.secrets import Secrets
 from schemas.model.sizes import Cores, LogSize, Memory
-from schemas.model.ssh_key import PublicKey
 from schemas.model.vocabulary import (
     Remedy,
     Role,
@@ -60,6 +59,16 @@ class Zone(Model):
     """Network that the zone's hosts have their addresses in."""
     gateway: HostAddress
     """Default gateway of the network."""
+    hosts: Annotated[list[Ipv4], Field(min_length=2, max_length=2)] | None = None
+    """First and last address that machines may get; default: all of the network. The gateway, the
+    endpoint, name servers and time servers are left out of it."""
+
+    @property
+    def span(self) -> tuple[IPv4Address, IPv4Address]:
+        """The first and the last address that a host may have; none where the first is larger."""
+        network = IPv4Network(self.network)
+        own = [IPv4Address(each) for each in self.hosts or ()]
+        return max(network[1], *own[:1], network[1]), min(network[-2], *own[1:], network[-2])
 
 
 class BmcAccess(Model):
@@ -80,39 +89,6 @@ class Sources(Model):
     """Registry that hosts pull every container image through."""
 
 
-class Ssh(Model):
-    """SSH access to hosts."""
-
-    user: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}$", examples=["ops"])]
-    """Name of the user that is made on each host."""
-    keys: Annotated[list[PublicKey], Field(min_length=1, max_length=50)]
-    """Public keys that may log in."""
-
-
-class Proxy(Model):
-    """The HTTP proxy of hosts without a route to the outside."""
-
-    http: HttpUrl
-    """Proxy for http and https, without user or password."""
-    exclude: Annotated[list[Host], Field(max_length=30)] = []
-    """Names that are reached directly, besides the site's own networks."""
-
-
-class FirstBoot(Model):
-    """The needs of a host at its first boot, before it can join."""
-
-    ntp: Annotated[list[Server], Field(min_length=1, max_length=8)]
-    """Time servers: certificates fail on a host whose clock is off."""
-    dns: Annotated[list[HostAddress], Field(min_length=1, max_length=3)]
-    """Name servers; a resolver reads three at most."""
-    ssh: Ssh
-    """SSH access to hosts."""
-    proxy: Proxy | None = None
-    """HTTP proxy, where hosts have no route to the outside."""
-    ca_certificates: Annotated[list[RelativePath], Field(max_length=16)] = []
-    """Certificates (PEM) of authorities that hosts trust, files below sites/."""
-
-
 class EvictionHard(Model):
     """Below which free share or size the kubelet evicts pods."""
 
@@ -129,6 +105,8 @@ class Kubelet(Model):
 
     max_pods: Annotated[int, Field(ge=10, le=250)] = 110
     """Pods on one node; a node's /24 has room for 250."""
+    max_pids: Annotated[int, Field(ge=1024, le=4_194_304, examples=[65536])] | None = None
+    """Processes and threads of one pod at most; default: as many as the host has."""
     eviction_hard: EvictionHard = EvictionHard()
     """When pods are evicted."""
     image_gc_high_percent: Percent = 80

@@ -79,6 +79,15 @@ class BackendKind(StrEnum):
     """Volcano admits and places them."""
 
 
+class DataFormat(StrEnum):
+    """Format of the data disks' file system."""
+
+    XFS = "xfs"
+    """XFS."""
+    EXT4 = "ext4"
+    """ext4."""
+
+
 class LinkType(StrEnum):
     """Kind of a fast network's link."""
 

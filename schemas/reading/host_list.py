@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from schemas.kubernetes.masking import HIDDEN, shorten
 from schemas.model.codes import Code
+from schemas.model.hardware import BY_PATH, DISK_ID, DISK_WORDS, HCTL
 from schemas.model.primitives import IPV4_PATTERN
 from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
 from schemas.model.site_file import SiteFile
@@ -38,6 +39,7 @@ class Host(NamedTuple):
     ip: str
     serial: str
     line: int
+    root_disk: str = ""
 
 
 class HostList(NamedTuple):
@@ -99,7 +101,27 @@ COLUMNS = {
         r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "a serial number (letters, digits, - _ .)", "EX0000011"
     ),
 }
-_PATTERNS = {name: re.compile(column.pattern) for name, column in COLUMNS.items()}
+_HINTS = {
+    "device_name": BY_PATH + DISK_ID,  # a kernel's name would be another disk after a reboot
+    "hctl": HCTL,
+    "min_size_gigabytes": "[1-9][0-9]{0,6}",
+    "rotational": "true|false",
+    **dict.fromkeys(("model", "vendor"), DISK_WORDS),
+    **dict.fromkeys(
+        ("serial_number", "wwn", "wwn_with_extension", "wwn_vendor_extension"), DISK_ID
+    ),
+}
+_HINT = "|".join(f"{name}=(?:{pattern})" for name, pattern in _HINTS.items())
+OPTIONAL_COLUMNS = {
+    "root_disk": Column(
+        rf"(?:(?:{_HINT})(?:;(?:{_HINT}))*)?",
+        "a hint of the host's root disk in place of its profile's, several with semicolons",
+        "serial_number=S6CKNE0T123456",
+    ),
+}
+"""Columns that a host list may have besides."""
+EVERY_COLUMN = COLUMNS | OPTIONAL_COLUMNS
+_PATTERNS = {name: re.compile(column.pattern) for name, column in EVERY_COLUMN.items()}
 _COUNTED = ("pool", "zone")
 
 
@@ -112,7 +134,7 @@ def read_hosts(data: bytes, file: str) -> HostList:
     if problems:
         return HostList([], problems, complete=False)
     header = lines[0].split(",")
-    problems = header_problems(lines[0], file, list(COLUMNS))
+    problems = header_problems(lines[0], file, list(COLUMNS), list(OPTIONAL_COLUMNS))
     if problems:
         return HostList([], problems, complete=False)
     return _Rows(header, file).read(lines)
@@ -130,19 +152,21 @@ class _Rows:
     def __init__(self, header: list[str], file: str) -> None:
         self._header, self._file = header, file
         self._ordered = itemgetter(*(header.index(name) for name in COLUMNS))
+        self._optional = [header.index(name) for name in OPTIONAL_COLUMNS if name in header]
         self._problems: list[Problem] = []
         self._unshown = 0
         self._complete = True
 
     def read(self, lines: list[str]) -> HostList:
         """The hosts of the lines after the first."""
-        fitting = re.compile(",".join(f"({COLUMNS[name].pattern})" for name in self._header))
+        fitting = re.compile(",".join(f"({EVERY_COLUMN[name].pattern})" for name in self._header))
         hosts: list[Host] = []
         for number, line in enumerate(lines[1:], start=2):
             match = fitting.fullmatch(line)
             cells = match.groups() if match else self._cells(line, number)
             if cells:
-                hosts.append(Host._make((*self._ordered(cells), number)))
+                rest = [cells[index] for index in self._optional] or [""]
+                hosts.append(Host._make((*self._ordered(cells), number, *rest)))
         return HostList(hosts, first_problems(self._problems, self._unshown), self._complete)
 
     def _is_full(self) -> bool:
@@ -211,7 +235,7 @@ class _Rows:
 
 def _words(name: str, cell: str) -> tuple[str, str]:
     """The fault of a cell, and what to write instead."""
-    column = COLUMNS[name]
+    column = EVERY_COLUMN[name]
     if not cell:
         return f"{name} is empty", f"write {column.meaning}, such as {column.example}"
     if name == "name" and re.fullmatch(_UUID, cell):

@@ -59,7 +59,7 @@ def _text(data: bytes) -> str:
     return text
 
 
-def header_problems(line: str, file: str, columns: list[str]) -> list[Problem]:
+def header_problems(line: str, file: str, columns: list[str], optional: list[str]) -> list[Problem]:
     """Every problem of the line that names the columns."""
     names = line.split(",")
     whole = ",".join(columns)
@@ -70,9 +70,9 @@ def header_problems(line: str, file: str, columns: list[str]) -> list[Problem]:
     missing = [name for name in columns if name not in names]
     at = 1
     for number, name in enumerate(names):
-        known = name in columns
+        known = name in columns or name in optional
         if not known or name in names[:number]:
-            near = None if known else nearest(name.strip("\"' "), missing)
+            near = None if known else nearest(name.strip("\"' "), [*missing, *optional])
             missing = [each for each in missing if each != near]
             message = f"column {shorten(name)} " + ("stands twice" if known else "is unknown")
             message = message if name else "a column has no name"

@@ -17,6 +17,7 @@ from schemas.rules import (
     access,
     addresses,
     control_plane,
+    data_disks,
     files,
     hosts,
     identity,
@@ -46,7 +47,8 @@ from schemas.rules.sites import Footprint, clashes, footprint
 
 __all__ = ["Finding", "Footprint", "HostCell", "TextPlace", "attempt", "clashes", "footprint"]
 MODULES = (
-    identity, networks, addresses, hosts, pools, versions, files, control_plane, accelerators,
+    identity, data_disks, networks, addresses, hosts, pools, versions, files, control_plane,
+    accelerators,
     accelerators_programs, accelerators_requests, schedulers, rollouts, kubelet, network_devices,
     teams, namespaces, access, teams_quotas, object_cache, object_cache_endpoints,
     object_cache_server, remediation, remediation_repairs, remediation_detector, monitoring,

@@ -5,6 +5,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address
 from socket import inet_aton
 
+from schemas.facts.addresses import reserved
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.vocabulary import Role, VirtualIp
@@ -101,26 +102,27 @@ def control_plane_spread(site: Site) -> Iterator[Finding]:
 
 
 def host_addresses(site: Site) -> Iterator[Finding]:
-    """Each host's address is a host address of its zone, and not the gateway's."""
+    """Each host's address is one that its zone has for hosts, and nothing else has it."""
+    taken = {address: what for address, what in reserved(site).items() if what != "the endpoint"}
     zones = {zone.name: zone for zone in reversed(site.file.zones)}  # of two the first counts
-    spans = {name: _span(zone.network) for name, zone in zones.items() if hasattr(zone, "network")}
+    spans = {name: zone.span for name, zone in zones.items() if hasattr(zone, "network")}
     for host in site.hosts:
         if not host.ip or host.zone not in spans:
             continue
         low, high = spans[host.zone]
         network = zones[host.zone].network
-        if not low < inet_aton(host.ip) < high:
+        if not low.packed <= inet_aton(host.ip) <= high.packed:
             yield Finding(
                 Code.HOST_OUTSIDE,
                 HostCell(host.line, "ip"),
                 f"{host.ip} of {host.name} is not a host address of {network} of zone {host.zone}",
                 f"write an address of {network}, or the zone that it belongs to",
             )
-        elif host.ip == getattr(zones[host.zone], "gateway", None):
+        elif host.ip in taken:
             yield Finding(
                 Code.HOST_DUPLICATE,
                 HostCell(host.line, "ip"),
-                f"{host.ip} of {host.name} is the gateway of zone {host.zone}",
+                f"{host.ip} of {host.name} is {taken[host.ip]}",
                 f"write another address of {network}",
             )
 

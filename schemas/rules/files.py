@@ -9,7 +9,8 @@ from schemas.facts.site import Site
 from schemas.kubernetes.manifests import ManifestError, read_documents, read_objects
 from schemas.kubernetes.secret_scan import kind_of
 from schemas.model.codes import Code
-from schemas.model.site_file import FirstBoot, SiteFile
+from schemas.model.first_boot import FirstBoot
+from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import PodNetworkInstall
 from schemas.rules.finding import Finding, Path, TextPlace, attempt
 

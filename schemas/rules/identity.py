@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
-from schemas.model.hardware import Bmc, BmcProtocol, BootMode, HardwareProfile
+from schemas.model.hardware import Bmc, BmcProtocol, BootMode, HardwareProfile, RootDisk
 from schemas.model.primitives import SiteName
 from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import Role
@@ -28,8 +28,8 @@ def placeholders(file: SiteFile) -> Iterator[Finding]:
             Code.PLACEHOLDER,
             found[0],
             f"{len(found)} {'value is' if len(found) == 1 else 'values are'} placeholders of an "
-            "example, with hosts below .example",
-            "write the site's own hosts, and the digests of images that it has built",
+            "example, on hosts below .example",
+            "write the site's own hosts, and digests of its own builds",
             also=tuple(found[1:]),
         )
 
@@ -85,12 +85,21 @@ def own_hardware(file: SiteFile, catalogue: Mapping[str, HardwareProfile]) -> It
                 key=True,
             )
         disk = vars(profile).get("root_disk")
-        if disk is not None and set(vars(disk).values()) == {None}:
+        if disk is not None and [*vars(disk).values()] == [None] * len(RootDisk.model_fields):
             yield Finding(
                 Code.MISSING_FIELD,
                 ("hardware", name, "root_disk"),
                 "nothing says which disk takes the operating system, so any may be wiped",
-                "write device_name, min_size_gigabytes or rotational",
+                "write device_name (a link below /dev/disk/by-path), serial_number or wwn",
+            )
+        several = any(vars(profile).get(each) for each in ("data_nvme_gb", "data_disks"))
+        if disk is not None and disk.unstable and several:
+            yield Finding(
+                Code.UNSTABLE_DISK,
+                ("hardware", name, "root_disk", "device_name"),
+                f"{disk.device_name} is another disk after a reboot where a host has several",
+                "name its link below /dev/disk/by-path, its serial_number or its wwn, which "
+                "`kubectl get hardwaredata HOST -o yaml` shows",
             )
         protocol = vars(vars(profile).get("bmc") or Bmc()).get("protocol")
         secure = vars(profile).get("boot_mode") is BootMode.UEFI_SECURE_BOOT

@@ -48,7 +48,7 @@ _HOST_FOLDERS = (
 )  # fmt: skip
 """Folders of the system and of Kubernetes below a host's root: what lies there is theirs, or is
 deleted (as /var/cache may be at any time: FHS 3.0, 5.5)."""
-_MOUNT_FOLDERS = ("/home", "/media", "/mnt", "/opt", "/srv", "/var")
+MOUNT_FOLDERS = ("/home", "/media", "/mnt", "/opt", "/srv", "/var")
 """Folders that are there whether or not anything is mounted."""
 _IMAGE_FOLDERS = (
     "", "bin", "dev", "etc", "etc/ssl", "etc/ssl/certs", "lib", "lib64", "proc", "run", "sbin",
@@ -109,20 +109,25 @@ def _jobs_in_host_network(pool: Pool) -> bool:
     return any(each.link is LinkType.ETHERNET for each in pool.network_devices.rdma)
 
 
+def taken_folder(path: str) -> str | None:
+    """The folder of the system that a path lies in or holds; None where there is none."""
+    return next((each for each in map("/".__add__, _HOST_FOLDERS) if _touches(path, each)), None)
+
+
 def data_path(site: Site) -> Iterator[Finding]:
     """Objects lie in a folder that nothing else on the hosts needs."""
     cache = site.file.cache
     if cache is None:
         return
     path = cache.data_path
-    taken = next((each for each in map("/".__add__, _HOST_FOLDERS) if _touches(path, each)), None)
+    taken = taken_folder(path)
     if taken:
         how = "holds" if _below(taken, path) else "lies in"
         message = f"{path} {how} {taken}" if path != taken else f"{path} is there on every host"
         message += ", which the system needs for itself"
         fix = "write /srv/nvme/cache, or another folder on the hosts' NVMe for the cache alone"
         yield Finding(Code.RESERVED_NAME, ("cache", "data_path"), message, fix)
-    elif path in _MOUNT_FOLDERS:
+    elif path in MOUNT_FOLDERS:
         message = f"{path} is there without the NVMe too, and objects would fill the system's disk"
         fix = "write a folder below the mount, such as /srv/nvme/cache on a disk at /srv/nvme"
         yield Finding(Code.RESERVED_NAME, ("cache", "data_path"), message, fix)

@@ -10,7 +10,7 @@ from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
 from schemas.model.vocabulary import Role
-from schemas.rules.finding import Finding
+from schemas.rules.finding import Finding, HostCell
 from schemas.rules.scope import InPool
 
 
@@ -115,4 +115,19 @@ def control_plane_size(at: InPool) -> Iterator[Finding]:
             "a control plane of one machine without a spare host can never be rolled: its machine "
             "cannot go before another has come",
             "add a host and write spares: 1, or make it 3 hosts",
+        )
+
+
+def control_plane_racks(at: InPool) -> Iterator[Finding]:
+    """The hosts of the control plane are not all in one rack, where their zones have others."""
+    hosts = at.site.hosts_of(at.pool)
+    racks, zones = {host.rack for host in hosts}, {host.zone for host in hosts}
+    others = {host.rack for host in at.site.hosts if host.zone in zones} - racks - {""}
+    several = at.pool.role is Role.CONTROL_PLANE and at.site.replicas(at.pool) > 1
+    if several and len(racks) == 1 and others:
+        yield Finding(
+            Code.CONTROL_PLANE_RACK,
+            HostCell(hosts[1].line, "rack"),
+            f"all {len(hosts)} hosts of the control plane are in rack {hosts[0].rack}",
+            f"take hosts of other racks too, such as {min(others)}",
         )

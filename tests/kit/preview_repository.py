@@ -59,7 +59,7 @@ class Repository:
         rows = [dict(zip(columns, line.split(","), strict=True)) for line in lines]
         change(rows)
         self.write(file, "".join(f"{','.join(row.values())}\n" for row in [
-            dict(zip(columns, columns, strict=True)), *rows
+            {name: name for name in (rows[0] if rows else columns)}, *rows
         ]))  # fmt: skip
 
     def preview(self, *sites: str, base: str = "HEAD", head: str | None = None) -> Preview:

@@ -4,6 +4,7 @@ import datetime
 import functools
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,10 @@ from policies import Object, Severity, SiteRule, Violation, reference, rules
 from policies.exceptions import exemptions, ours
 from policies.judge import findings, judge
 from policies.rules import DOMAINS, RULES
-from schemas.model.vocabulary import PodNetworkInstall
-from tests.golden import every_site, objects, with_file
+from schemas.model.accelerators import Exporter
+from schemas.model.network_devices import PoolNetworkDevices, Rdma
+from schemas.model.vocabulary import LinkType, PodNetworkInstall
+from tests.golden import every_site, objects, with_file, with_pool
 from tests.kit.policy_objects import GOOD, changed, full, good
 
 TODAY = datetime.date(2026, 11, 22)
@@ -31,7 +34,25 @@ DIRECT = SITES["lab-1"].file.cluster.model_copy(
         )
     }
 )
-SITES = {**SITES, "lab-1, network installed directly": with_file(SITES["lab-1"], cluster=DIRECT)}
+MODEL = SITES["tokyo-1"].accelerators["h100-sxm5-80gb"]
+ROCE = with_pool(
+    replace(
+        SITES["tokyo-1"],
+        accelerators={
+            **SITES["tokyo-1"].accelerators,
+            "h100-sxm5-80gb": MODEL.model_copy(update={"exporter": Exporter(privileged=True)}),
+        },
+    ),
+    "h100",
+    network_devices=PoolNetworkDevices(
+        rdma=[Rdma(name="hca", interfaces=["eth0", "eth1"], link=LinkType.ETHERNET)]
+    ),
+)
+SITES = {
+    **SITES,
+    "lab-1, network installed directly": with_file(SITES["lab-1"], cluster=DIRECT),
+    "tokyo-1, RoCE that pods share and a privileged exporter": ROCE,
+}
 
 
 def every_object(site: str) -> list[Object]:

@@ -98,14 +98,14 @@ def test_a_line_that_goes_is_shown_where_it_was(repository: Repository) -> None:
 def test_a_profile_of_the_catalogue(repository: Repository) -> None:
     text = repository.text(HARDWARE)
     profile = text.index("  v100-sxm2-32gb-x8:")
-    changed = text[profile:].replace("/dev/sda", "/dev/sdb", 1)
+    changed = text[profile:].replace("ata-1", "ata-2", 1)
     repository.write(HARDWARE, text[:profile] + changed)
     site = repository.site("tokyo-1")
     assert site.reasons
     for reason in site.reasons:
         (cause,) = reason.causes
         assert cause.path == "hardware.v100-sxm2-32gb-x8.root_disk.device_name"
-        assert (cause.file, cause.line) == (HARDWARE, line_of(repository, HARDWARE, "/dev/sdb"))
+        assert (cause.file, cause.line) == (HARDWARE, line_of(repository, HARDWARE, "ata-2"))
 
 
 def test_a_value_of_the_release(repository: Repository) -> None:

@@ -92,7 +92,7 @@ def test_sites_that_share_what_is_kept_are_judged_as_alone(tmp_path: Path) -> No
     hardware = "schemas/catalogue/hardware.yaml"
     text = repository.text(hardware)
     start = text.index("v100-sxm2-32gb-x8:")
-    changed = text[start:].replace("device_name: /dev/sda", "device_name: /dev/sdb", 1)
+    changed = text[start:].replace("0000:00:17.0-ata-1", "0000:00:17.0-ata-2", 1)
     repository.write(hardware, text[:start] + changed)
     repository.replace("sites/site-002.yaml", "max_unavailable: 2", "max_unavailable: 3")
     found = repository.preview()

@@ -23,6 +23,7 @@ _KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIFymhLku4SdfYrPbCwX88H668olnzzQcg7SSyMhAs2aA"
 _BOTH = f"{KCP_ROLLS}; {MD_ROLLS}"
 _KUBELET = {
     "max_pods": "200",
+    "max_pids": "65536",
     "eviction_hard": "{memory: 600Mi}",
     "eviction_hard of two disks": "{nodefs_percent: 12, imagefs_percent: 17}",
     "image_gc_high_percent": "83",
@@ -41,6 +42,7 @@ _FIRST_BOOT = {
         "first_boot:\n",
         "first_boot:\n  ca_certificates: [certificates/example-ca.pem]\n",
     ),
+    "data disks": ("first_boot:\n", "first_boot:\n  data_disks: {mount: /srv/nvme}\n"),
     "a registry mirror": ("sources:\n", "sources:\n  registry_mirror: https://r.example\n"),
     "the region": ("region: jp-east", "region: jp-west"),
 }

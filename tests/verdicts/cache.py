@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from components.effects.vocabulary import Action
 from tests.verdicts.cachesites import (
     ALL,
+    IMAGE_MAKES_DISKS,
     KEEP_SOME,
     KEEPERS,
     LAB,
@@ -109,7 +110,7 @@ def _buckets(name: str, edit: Edit) -> Iterator[Row]:
 
 
 _SERVER = tuple(
-    _row(f"server: {name}", edits, Expected(KEEPERS), source, KEEP_SOME)
+    _row(f"server: {name}", edits, Expected(KEEPERS), source, KEEP_SOME, IMAGE_MAKES_DISKS)
     for name, edits, source in (
         ("image", (tokyo("server:v0.1.0@sha256:2f7c", "server:v0.1.1@sha256:2f7d"),), _ROLLS),
         ("command", (server("command: [/usr/bin/cache-server]"),), _ROLLS),

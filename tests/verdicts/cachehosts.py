@@ -209,11 +209,20 @@ _HOSTS = (
         SAME, (*AT_TSUKUBA, READS_ONCE)),
 )  # fmt: skip
 _V100 = (
-    "model: v100-sxm2-32gb, count: 8}\n    root_disk: {device_name: /dev/sda, rotational: false}\n"
+    "model: v100-sxm2-32gb, count: 8}\n"
+    "    root_disk: {device_name: /dev/disk/by-path/pci-0000:00:17.0-ata-1, rotational: false}\n"
 )
 _DISKS = (
     _same("hardware: more NVMe in a profile",
           (swap(HARDWARE, f"{_V100}    data_nvme_gb: 3840", f"{_V100}    data_nvme_gb: 6400"),),
+          NO_OBJECT),
+    Row("hardware: more disks under the file system of a pool",
+        (swap(HARDWARE, "35\n    data_disks: {count: 1}", "35\n    data_disks: {count: 2}"),),
+        {"tokyo-1": Expected({"v100": reimaged(120, 118)})},
+        "components/machines/data_disks.py: the number is in a file of the first boot; "
+        f"{MD_ROLLS}"),
+    _same("hardware: more disks, of which no file system is made",
+          (swap(HARDWARE, "35\n    data_disks: {count: 2}", "35\n    data_disks: {count: 3}"),),
           NO_OBJECT),
     Row("cache: hardware: less NVMe than the cache may take",
         (swap(HARDWARE, f"{_V100}    data_nvme_gb: 3840", f"{_V100}    data_nvme_gb: 2000"),),

@@ -40,6 +40,8 @@ FEWER_BYTES = together(
     tokyo("language, quota: 400Ti", "language, quota: 40Ti"),
 )
 """Buckets that fit on the hosts of two pools."""
+IMAGE_MAKES_DISKS = tokyo("  data_disks: {mount: /srv/nvme, folders: {cache: 65532}}\n", "")
+"""Data disks that the OS image makes, with any folder."""
 KEEP_SOME = together(FEWER_BYTES, setting("pools: [cpu, a100]"))
 """Two pools of tokyo-1 keep objects, so that servers and Envoys are on different hosts."""
 NO_RELOAD = tokyo("    reloads_config: true\n", "")

@@ -8,6 +8,7 @@ have a healer; what finds fewer does not.
 from collections.abc import Mapping
 
 from components.effects.vocabulary import Action, Impact
+from schemas.model.remediation import Xids
 from tests.verdicts.cachesites import ALL, LAB, TSUKUBA_ALL, tokyo
 from tests.verdicts.edits import HARDWARE, Edit, applied, image, record, site, swap
 from tests.verdicts.healing import (
@@ -94,10 +95,11 @@ _DETECTOR = (
     _row("disk_full_percent: more", detector("disk_full_percent: 98"), ALL, _TOLD),
     _row("blocked_seconds: more", detector("blocked_seconds: 900"), ALL, _FEWER),
     _row("blocked_seconds: less", detector("blocked_seconds: 300"), FOUND, _MORE),
-    _row("xids: one more calls for a reboot", _xids("reboot: [62, 79, 95, 119, 120, 140]"),
+    _row("xids: one more calls for a reboot", _xids(f"reboot: {[*Xids().reboot, 31]}"),
          GPU_REPAIRED, f"{_MORE}; hosts without NVIDIA's cards are not told of XIDs"),
-    _row("xids: one less calls for a reboot", _xids("reboot: [62, 79, 95, 119]"), GPU_PODS, _FEWER),
-    _row("xids: another one is watched", _xids("watch: [48, 63, 64, 74, 92, 94, 140]"), GPU_PODS,
+    _row("xids: one less calls for a reboot", _xids(f"reboot: {Xids().reboot[:-1]}"), GPU_PODS,
+         _FEWER),
+    _row("xids: another one is watched", _xids(f"watch: {[*Xids().watch, 31]}"), GPU_PODS,
          f"{_ONCE}; {_NPD}, pkg/systemlogmonitor: temporary rules set no condition"),
     Row("remediation: detector: the release's image", (image("node-problem-detector"),),
         {"tokyo-1": Expected(ALL), "tsukuba-1": Expected(TSUKUBA_ALL), "lab-1": Expected(LAB)},
@@ -116,8 +118,9 @@ _DETECTOR = (
     ),
     Row("remediation: detector: defaults that are written down",
         (detector("image: null, interval_seconds: 30, bad_after: 3, good_after: 2, "
-                  "disk_full_percent: 95, blocked_seconds: 600, xids: {reboot: [62, 79, 95, 119, "
-                  "120], watch: [48, 63, 64, 74, 92, 94]}"),), {}, SAME, (applied("tokyo-1"),)),
+                  "disk_full_percent: 95, blocked_seconds: 600, "
+                  f"xids: {{reboot: {Xids().reboot}, watch: {Xids().watch}}}"),), {}, SAME,
+        (applied("tokyo-1"),)),
 )  # fmt: skip
 _COMMAND = "      health: {command: [/opt/mncore/bin/mncore-status, --boards], lines: "
 _WHOLE_COMMAND = f'{_COMMAND}"^board [0-9]+ ok"}}\n'

@@ -25,8 +25,9 @@ _REFUSED = (
     f"{_BMO}, internal/webhooks/metal3.io/v1alpha1/baremetalhost_validation.go, validateChanges: "
     "scheme and path are part of the BMC's address, which does not change"
 )
-_CPU_DISK = "memory_gib: 512\n    root_disk: {device_name: /dev/nvme0n1, rotational: false}"
-_MNCORE_DISK = "mncore2, count: 8}\n    root_disk: {device_name: /dev/nvme0n1, rotational: false}"
+_SLOT = "{device_name: /dev/disk/by-path/pci-0000:01:00.0-nvme-1, rotational: false}"
+_CPU_DISK = f"memory_gib: 512\n    root_disk: {_SLOT}"
+_MNCORE_DISK = f"mncore2, count: 8}}\n    root_disk: {_SLOT}"
 _OWN = """\
 hardware:
   own-1u:
@@ -63,13 +64,19 @@ def _mncore(text: str) -> Edit:
 
 
 def _disk(text: str) -> Edit:
-    return _profile(
-        _MNCORE_DISK, _MNCORE_DISK.replace("{device_name: /dev/nvme0n1, rotational: false}", text)
-    )
+    return _profile(_MNCORE_DISK, _MNCORE_DISK.replace(_SLOT, text))
 
 
 ROWS = (
     _row("the root disk of a profile", _disk("{device_name: /dev/sda, rotational: false}"), _HINTS),
+    _row(
+        "all hints of a root disk",
+        _disk(
+            "{hctl: '0:0:0:0', model: MZ1, vendor: ACME, serial_number: S1, wwn: eui.1, "
+            "wwn_with_extension: eui.12, wwn_vendor_extension: '2'}"
+        ),
+        _HINTS,
+    ),
     _row(
         "the size and kind of a root disk",
         _disk("{min_size_gigabytes: 400, rotational: true}"),
@@ -95,7 +102,7 @@ ROWS = (
     ),
     Row(
         "the root disk of a profile that two sites have",
-        (_profile(_CPU_DISK, _CPU_DISK.replace("nvme0n1", "nvme1n1")),),
+        (_profile(_CPU_DISK, _CPU_DISK.replace("nvme-1", "nvme-2")),),
         {
             name: Expected(actions={"BareMetalHost/*": Action.CHANGED})
             for name in ("tokyo-1", "tsukuba-1")

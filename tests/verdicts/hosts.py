@@ -74,6 +74,11 @@ def _eight_v100(rows: Lines) -> None:
         )
 
 
+def _root_disk(rows: Lines) -> None:
+    for row in rows:
+        row["root_disk"] = "wwn=eui.0025385b21404e1b" if row["name"] == _FIRST else ""
+
+
 def _a100_to_b(rows: Lines) -> None:
     row = next(row for row in rows if row["pool"] == "a100" and row["zone"] == "a")
     row.update(zone="b", rack="b-20", ip="10.16.7.250")
@@ -86,6 +91,13 @@ _CELLS = (
         cells("tsukuba-1", _FIRST, serial="EXNEW"),
         Expected(actions={f"BareMetalHost/{_FIRST}": Action.CHANGED}),
         "components/machines/hosts.py: an annotation of ours, that no controller reads",
+    ),
+    _row(
+        "a root disk of one host",
+        listed("tsukuba-1", _root_disk),
+        Expected(actions={f"BareMetalHost/{_FIRST}": Action.CHANGED}),
+        "BMO 0.13.2, internal/controller/metal3.io/baremetalhost_controller.go, "
+        f"updateRootDeviceHints: read when a host is prepared; {_LATER}",
     ),
     _row(
         "an address",

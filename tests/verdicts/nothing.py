@@ -164,7 +164,8 @@ ROWS = (
             "tsukuba-1",
             "pools:\n" + _CONTROL,
             "hardware:\n  own-1u:\n    description: Ours\n    cpu_cores: 64\n    memory_gib: 512\n"
-            "    root_disk: {device_name: /dev/nvme0n1, rotational: false}\n"
+            "    root_disk: {device_name: /dev/disk/by-path/pci-0000:01:00.0-nvme-1, "
+            "rotational: false}\n"
             "pools:\n" + _CONTROL.replace("cpu-1u", "own-1u"),
         ),
         SAME,

@@ -2,11 +2,21 @@
 
 from collections.abc import Mapping
 
-from components.effects.vocabulary import Action
+from components.effects.vocabulary import Action, Impact
 from schemas.model.codes import Code
 from tests.verdicts.cachesites import without_cache
 from tests.verdicts.edits import Edit, applied, site, together
-from tests.verdicts.row import NO_OBJECT, PROTECTED, SAME, Expected, Invalid, Row, restarted
+from tests.verdicts.row import (
+    ANY,
+    NO_OBJECT,
+    PROTECTED,
+    SAME,
+    Expected,
+    Invalid,
+    Row,
+    Verdict,
+    restarted,
+)
 
 _CLASS = (
     "Kubernetes 1.34.3, pkg/apis/scheduling/validation/validation.go, ValidatePriorityClassUpdate: "
@@ -310,6 +320,33 @@ _TEAMS = (
         "Kubernetes 1.34.3, pkg/controller/deployment/recreate.go", (applied("tokyo-1"),)),
     _row("space on disk of the site", _set("  off_peak: {time", f"{_STORAGE}  off_peak: {{time"),
          _LATER, actions={"LimitRange/*": Action.CHANGED}),
+    *(
+        _row(f"objects of {whose}", _set(old, new),
+             _QUOTA, actions={f"ResourceQuota/{which}/objects": Action.CHANGED})
+        for whose, which, old, new in (
+            ("the site", "*", "  off_peak: {time",
+             "  quota: {objects: {pods: 900}}\n  off_peak: {time"),
+            ("a team", "biology", _BIOLOGY, f"{_BIOLOGY}, quota: {{objects: {{pods: 900}}}}"),
+        )
+    ),
+    *(
+        _row(f"a share of cores and memory of {whose}", _set(old, new), f"{_QUOTA}; {_LATER}",
+             actions={f"ResourceQuota/{which}/objects": Action.CHANGED,
+                      f"LimitRange/{which}": Action.CHANGED})
+        for whose, which, old, new in (
+            ("the site", "*", "  off_peak: {time",
+             "  quota: {share_percent: 40}\n  off_peak: {time"),
+            ("a team", "biology", _BIOLOGY, f"{_BIOLOGY}, quota: {{share_percent: 40}}"),
+        )
+    ),
+    Row("teams: kept apart on the network",
+        (_set("  off_peak: {time", "  network_policy: true\n  off_peak: {time"),),
+        {"tokyo-1": Expected(
+            {pool: Verdict(Impact.UNKNOWN, None, ANY)
+             for pool in ("control", "cpu", "v100", "a100", "h100")},
+            {"NetworkPolicy/*": Action.ADDED})},
+        "Kubernetes 1.34.3, api networking/v1, NetworkPolicySpec: connections that pods have may "
+        "be cut off", (applied("tokyo-1"),)),
     _row("space on disk of a team",
          _set(_BIOLOGY, f"{_BIOLOGY}, ephemeral_storage: {{request: 1Gi, limit: 2Gi, max: 4Gi}}"),
          _LATER, actions={"LimitRange/biology": Action.CHANGED}),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from preview.differences.edits.edit import Edit, Input
 from preview.result import Cause
 from schemas.facts.site import Site
-from schemas.reading.host_list import COLUMNS, Host, cell_column
+from schemas.reading.host_list import EVERY_COLUMN, Host, cell_column
 from schemas.reading.site_files import read
 from schemas.reading.tree import Refused
 
@@ -21,7 +21,7 @@ def host_edits(before: Input, after: Input) -> Iterator[Edit]:
     new = {host.name: host for host in after.site.hosts}
     for name in dict.fromkeys((*new, *old)):
         mine, theirs = old.get(name), new.get(name)
-        if mine is not None and theirs is not None and mine[:-1] == theirs[:-1]:
+        if mine and theirs and mine._replace(line=theirs.line) == theirs:
             continue
 
         def apply(
@@ -51,6 +51,8 @@ class _HostText(NamedTuple):
 
     def column(self, host: Host, name: str) -> int:
         header = self.lines[0].rstrip("\r").split(",")
+        if name not in header:
+            return 1
         return cell_column(self.lines[host.line - 1], header, name)
 
 
@@ -60,7 +62,7 @@ def _host_causes(mine: Host | None, theirs: Host | None, sides: list[_HostText])
     elif theirs is None and mine is not None:
         yield Cause(sides[0].file, mine.line, 1, f"hosts.{mine.name}", "its line", "", gone=True)
     elif mine is not None and theirs is not None:
-        for name in COLUMNS:
+        for name in EVERY_COLUMN:
             old, new = getattr(mine, name), getattr(theirs, name)
             if old != new:
                 at = (sides[1].file, theirs.line, sides[1].column(theirs, name))

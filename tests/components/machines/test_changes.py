@@ -85,9 +85,9 @@ DATA = {"Metal3DataTemplate/cpu"}
         (lambda site: with_pool(site, "cpu", kubelet=Kubelet(max_pods=50)), BOOTSTRAP),
         (lambda site: with_pool(site, "cpu", labels={"example.com/a": "b"}), BOOTSTRAP),
         (lambda site: with_pool(site, "cpu", taints=[]), BOOTSTRAP),
-        (lambda site: with_boot(site, "cpu", ntp=["10.17.0.9"]), BOOTSTRAP),
+        (lambda site: with_boot(site, "cpu", ntp=["192.0.2.9"]), BOOTSTRAP),
         (lambda site: with_image(site, "rocky-9"), IMAGE),
-        (lambda site: with_boot(site, "cpu", dns=["10.17.0.9"]), IMAGE | DATA),
+        (lambda site: with_boot(site, "cpu", dns=["192.0.2.9"]), IMAGE | DATA),
     ],
     ids=["kubelet", "kubelet's label", "taints", "ntp", "os image", "dns"],
 )

@@ -31,8 +31,8 @@ from components.making.manifest import Manifest
 from components.site import site_objects
 from components.source import site_of
 from schemas.facts.site import Site
+from schemas.model.first_boot import Proxy
 from schemas.model.object_cache import ImageLayers
-from schemas.model.site_file import Proxy
 from schemas.model.vocabulary import Remedy, RolloutStrategy
 from schemas.reading.host_list import Host
 from tests.golden import every_site, pools, walk, with_file, with_pool
@@ -491,9 +491,9 @@ def test_addresses_stay_inside_the_ranges() -> None:
     outside = edited(tsukuba(), "IPPool", {f"spec.preAllocations.{host}-tsukuba-1": "10.99.0.1"})
     effect = outside.one("IPPool")
     assert (effect.impact, effect.hosts, effect.action) == (Impact.NONE, (host,), Action.REFUSED)
-    effect = edited(tsukuba(), "IPPool", {"spec.pools.0.start": "10.17.0.100"}).one("IPPool")
+    effect = edited(tsukuba(), "IPPool", {"spec.pools.1.start": "10.17.0.100"}).one("IPPool")
     assert effect.action is Action.REFUSED
-    effect = edited(tsukuba(), "IPPool", {"spec.pools.0.gateway": "10.17.0.254"}).one("IPPool")
+    effect = edited(tsukuba(), "IPPool", {"spec.pools.1.gateway": "10.17.0.254"}).one("IPPool")
     assert (effect.impact, effect.action) == (Impact.NONE, None)
     assert edited(tsukuba(), "IPPool", {"spec.namePrefix": "x"}).one("IPPool").action
 

@@ -17,8 +17,20 @@ import pytest
 from components.making.manifest import Json, Manifest, Target, annotate, hash_name, prune
 from components.site import COMPONENTS
 from schemas.facts.site import Site
+from schemas.kubernetes.objects.check import check_object
 from schemas.model.hardware import BmcProtocol, RootDisk
-from tests.golden import MANAGED, every_site, name_of, objects, of_kind, one, pool_of, pools, walk
+from tests.golden import (
+    MANAGED,
+    every_site,
+    name_of,
+    objects,
+    of_kind,
+    one,
+    pool_of,
+    pools,
+    walk,
+    with_file,
+)
 
 CLUSTER_SCOPED = {
     "ClusterRole",
@@ -207,6 +219,42 @@ def test_a_profile_without_any_hint_on_its_disk_makes_no_empty_struct() -> None:
     assert "rootDeviceHints" not in of_kind(bare, "BareMetalHost")[0].body["spec"]
 
 
+HINTS: Json = {
+    "device_name": "/dev/disk/by-path/pci-0000:01:00.0-nvme-1",
+    "hctl": "0:2:0:0",
+    "model": "SAMSUNG MZ1L2",
+    "vendor": "ATA",
+    "serial_number": "S6CKNE0T123456",
+    "min_size_gigabytes": 400,
+    "wwn": "eui.0025385b21404e1b",
+    "wwn_with_extension": "0x5002538e40a1b2c3",
+    "wwn_vendor_extension": "0x1",
+    "rotational": False,
+}
+
+
+def test_every_hint_of_a_root_disk_is_that_of_metal3() -> None:
+    site = every_site()["lab-1"]
+    profile = site.profile(site.control_plane)
+    own = profile.model_copy(update={"root_disk": RootDisk(**HINTS)})
+    cell = ";".join(f"{name}={value}" for name, value in HINTS.items()).replace("False", "false")
+    first, *others = site.hosts
+    of_profile = replace(site, hardware={**site.hardware, site.control_plane.hardware: own})
+    of_host = replace(site, hosts=(first._replace(root_disk=cell), *others))
+    body = of_kind(of_profile, "BareMetalHost")[0].body
+    hints = body["spec"]["rootDeviceHints"]
+    assert len(hints) == len(HINTS) == len(RootDisk.model_fields)
+    assert check_object(body) == []
+    one_host, *rest = of_kind(of_host, "BareMetalHost")
+    assert one_host.body["spec"]["rootDeviceHints"] == hints
+    assert rest == of_kind(site, "BareMetalHost")[1:]
+
+
+def test_no_profile_of_the_catalogue_names_a_disk_by_the_kernels_order() -> None:
+    for name, profile in every_site()["lab-1"].hardware.items():
+        assert not profile.root_disk.unstable, name
+
+
 # --- references -----------------------------------------------------------------------------------
 
 
@@ -339,12 +387,33 @@ def test_every_host_gets_the_address_of_its_line(site: Site) -> None:
         ]
         zone = next(zone for zone in site.file.zones if zone.name == host.zone)
         assert [each["gateway"] for each in inside] == [zone.gateway]
-    for zone, each in zip(site.file.zones, spec["pools"], strict=True):
+    for each in spec["pools"]:
+        (zone,) = (zone for zone in site.file.zones if zone.network == each["subnet"])
         network = IPv4Network(zone.network)
-        usable = [*network.hosts()]
-        assert (each["start"], each["end"]) == (str(usable[0]), str(usable[-1]))
-        assert (each["subnet"], each["prefix"]) == (str(network), network.prefixlen)
+        assert network[0] < IPv4Address(each["start"]) <= IPv4Address(each["end"]) < network[-1]
+        assert each["prefix"] == network.prefixlen
     assert DNS_LABEL.fullmatch(spec["namePrefix"])
+
+
+def test_no_machine_can_get_the_address_of_something_else(site: Site) -> None:
+    boots = [site.first_boot(pool) for pool in site.file.pools]
+    others = {site.file.cluster.endpoint, *(zone.gateway for zone in site.file.zones)}
+    others |= {address for boot in boots for address in (*boot.dns, *boot.ntp)}
+    first, *rest = site.file.zones
+    hosts = sorted(IPv4Address(host.ip) for host in site.hosts if host.zone == first.name)
+    span = [str(hosts[0]), str(hosts[-1])]
+    narrow = with_file(site, zones=[first.model_copy(update={"hosts": span}), *rest])
+    for each in (site, narrow):
+        given = {
+            str(IPv4Address(number))
+            for ranges in one(each, "IPPool")["spec"]["pools"]
+            for number in range(
+                int(IPv4Address(ranges["start"])), int(IPv4Address(ranges["end"])) + 1
+            )
+        }
+        assert not given & others
+        assert given >= {host.ip for host in site.hosts}
+    assert not given & {str(hosts[0] - 1), str(hosts[-1] + 1)}
 
 
 def test_machines_boot_the_image_that_the_release_has_for_their_version(site: Site) -> None:

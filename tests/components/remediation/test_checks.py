@@ -7,7 +7,7 @@ import pytest
 from tests.kit.remediation_devices import LOST_LINE, Host, Said, found_shells
 
 V100 = ("10de", "0302", "1db5")
-XIDS = "62,79,95,119,120"
+XIDS = "62,79,95,119,120,154"
 Shell = list[str]
 
 
@@ -197,6 +197,19 @@ def test_an_error_that_only_a_reboot_clears_is_bad_until_the_reboot(
 def test_other_lines_are_no_such_error(shell: Shell, host: Host, line: str) -> None:
     host.says(line)
     assert errors(shell, host).code == 0
+
+
+@pytest.mark.parametrize(
+    ("action", "code"),
+    [("0x1 (GPU Reset Required)", 1), ("0x2 (OS Reboot)", 1), ("0x4 (Drain and Reset)", 1),
+     ("0x0 (None)", 0), ("0x3 (Drain P2P)", 0)],
+)  # fmt: skip
+def test_154_counts_where_it_asks_for_a_reset_or_a_reboot(
+    shell: Shell, host: Host, action: str, code: int
+) -> None:
+    told = f"154, GPU recovery action changed from 0x0 (None) to {action}"
+    host.says(f"NVRM: Xid (PCI:0000:3b:00): {told}")
+    assert errors(shell, host).code == code
 
 
 def test_an_error_of_a_part_of_a_card_counts(shell: Shell, host: Host) -> None:

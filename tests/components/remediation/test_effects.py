@@ -7,6 +7,7 @@ import pytest
 
 from components.effects.vocabulary import Impact
 from schemas.facts.site import Site
+from schemas.model.remediation import Xids
 from tests.kit.remediation_effects_sites import (
     HEALER,
     POOL,
@@ -52,7 +53,7 @@ STRICTER: dict[str, tuple[Site, Site]] = {
     "fewer bad readings": (PLAIN, site(detector={"bad_after": 1})),
     "shorter interval": (PLAIN, site(detector={"interval_seconds": 10})),
     "shorter wait of processes": (PLAIN, site(detector={"blocked_seconds": 120})),
-    "one more error": (PLAIN, site(detector={"xids": {"reboot": [48, 62, 79, 95, 119, 120]}})),
+    "one more error": (PLAIN, site(detector={"xids": {"reboot": [48, *Xids().reboot]}})),
     "another error": (PLAIN, site(detector={"xids": {"reboot": [48]}})),
     "one more folder": (PLAIN, site(detector={"disks": ["/", "/srv/nvme"]})),
     "more cards in the profile": (PLAIN, with_count(PLAIN, 9)),

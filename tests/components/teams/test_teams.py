@@ -1,11 +1,15 @@
 """The objects of a site's teams: namespaces, PriorityClasses, limits and queues, each as its holder
 reads it."""
 
+from dataclasses import replace
+
 import pytest
 
+from components.making.dump import dump
 from components.making.manifest import Json, Target
 from components.making.rdma import needs
 from components.teams.objects import objects
+from schemas.facts.quotas import OBJECTS
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import check_object
 from tests.golden import with_file
@@ -33,7 +37,7 @@ from tests.kit.teams_site import (
 ONE_NAMESPACE = {**VISION, "namespaces": ["vision"]}
 SITES: dict[str, Site] = {
     "throttler": site(),
-    "kueue": site(KUEUE),
+    "kueue": site(KUEUE, network_policy=True, quota={"share_percent": 30}),
     "volcano": on_volcano(),
     "no tiers": site(priorities=[], teams=[{**VISION, "priorities": []}]),
     "no hours": site(off_peak=None, teams=[LANGUAGE]),
@@ -238,7 +242,11 @@ def _limited(body: Json, team: str) -> list[str]:
     if body["kind"] == "ClusterThrottle" and metadata["name"].startswith(f"{team}."):
         return list(given["threshold"]["resourceRequests"])
     if body["kind"] == "ResourceQuota" and metadata["namespace"].startswith(team):
-        return [key.removeprefix("requests.") for key in given["hard"] if key != "pods"]
+        return [
+            key.removeprefix("requests.")
+            for key in given["hard"]
+            if key[:9] == "requests." and "/" in key
+        ]
     if body["kind"] == "ClusterQueue" and metadata["name"] == team:
         flavors = [flavor for group in given["resourceGroups"] for flavor in group["flavors"]]
         quotas = [quota for flavor in flavors for quota in flavor["resources"]]
@@ -246,6 +254,76 @@ def _limited(body: Json, team: str) -> list[str]:
     if body["kind"] == "Queue" and metadata["name"] == team:
         return list(given["capability"])
     return []
+
+
+# --- objects, cores and memory, connections ---
+
+
+def test_a_namespace_has_room_for_a_teams_work_and_no_more() -> None:
+    own = {**VISION, "quota": {"objects": {"pods": 10, "count/leases.coordination.k8s.io": 3}}}
+    made = site(teams=[own, LANGUAGE], quota={"objects": {"secrets": 7}})
+    usual = {name: str(count) for name, count in OBJECTS.items()}
+    vision, dev, language = (
+        spec(made, f"ResourceQuota/{name}/objects")["hard"]
+        for name in ("vision", "vision-dev", "language")
+    )
+    assert vision == dev == {**usual, "pods": "10", "count/leases.coordination.k8s.io": "3"}
+    assert language == {**usual, "secrets": "7"}
+    (limit,) = spec(made, "LimitRange/vision")["limits"]
+    assert set(limit["defaultRequest"]) == {"ephemeral-storage"}
+
+
+def test_a_share_is_of_the_hosts_that_a_team_can_use() -> None:
+    made = site(teams=[{**VISION, "quota": {"share_percent": 50}}, LANGUAGE])
+    pools = [pool for pool in made.file.pools if pool.name in ("cpu", "v100")]
+    cores = sum(made.replicas(pool) * made.profile(pool).cpu_cores for pool in pools)
+    memory = sum(made.replicas(pool) * made.profile(pool).memory_gib for pool in pools)
+    # Half of it, for two namespaces.
+    for name in ("vision", "vision-dev"):
+        hard = spec(made, f"ResourceQuota/{name}/objects")["hard"]
+        assert hard["requests.cpu"] == str(cores // 4)
+        assert hard["requests.memory"] == f"{memory // 4}Gi"
+        (limit,) = spec(made, f"LimitRange/{name}")["limits"]
+        assert {"cpu", "memory"} < set(limit["defaultRequest"])
+    assert "requests.cpu" not in spec(made, "ResourceQuota/language/objects")["hard"]
+
+
+@pytest.mark.parametrize(
+    ("program", "said", "isolated"),
+    [
+        ("kube-flannel-ds", None, False),
+        ("kube-flannel-ds", True, True),
+        ("cilium", None, True),
+        ("calico-node", None, True),
+        ("calico-node", False, False),
+    ],
+)
+def test_teams_are_kept_apart_where_the_pod_network_does_it(
+    program: str, said: bool | None, isolated: bool
+) -> None:
+    plain = site(network_policy=said)
+    daemons = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": program},
+        "spec": {},
+    }
+    path = plain.file.cluster.pod_network.manifests
+    made = replace(plain, texts={**plain.texts, path: dump(daemons)})
+    found = {
+        each.key[2]: each.body["spec"] for each in objects(made) if each.kind == "NetworkPolicy"
+    }
+    assert set(found) == ({"vision", "vision-dev", "language"} if isolated else set())
+    for each in found.values():
+        # Nothing that goes out is held back: DNS, the cache, the API server, the outside.
+        assert each["policyTypes"] == ["Ingress"]
+    if isolated:
+        ours, nobodys = (
+            peer["namespaceSelector"] for peer in found["vision"]["ingress"][0]["from"]
+        )
+        assert ours == {"matchLabels": {"foresite.dev/team": "vision"}}
+        (term,) = nobodys["matchExpressions"]
+        assert term == {"key": "foresite.dev/team", "operator": "DoesNotExist"}
 
 
 def test_the_same_file_gives_the_same_objects() -> None:

@@ -57,6 +57,7 @@ hosts = st.builds(
     ip=addresses,
     serial=words("-_.AZ", 20),
     line=st.just(0),
+    root_disk=st.just(""),
 )
 
 
@@ -82,7 +83,7 @@ def test_what_is_written_is_read_in_any_order_of_columns(
     text = newline.join(",".join(line) for line in lines) + newline * ended
     found = read(text)
     assert found.problems == []
-    assert [host[:-1] for host in found.hosts] == [host[:-1] for host in wanted]
+    assert [host._replace(line=0) for host in found.hosts] == wanted
 
 
 @_modest

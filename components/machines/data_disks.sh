@@ -1,0 +1,52 @@
+# Makes the file system of this host's data disks, at the first boot after an installation. Whatever
+# was on these disks is deleted. A fault leaves the disks unmounted, and the folder missing.
+set -eu
+
+fail() {
+  echo "foresite-data-disks: $1" >&2
+  exit 1
+}
+
+! mountpoint -q "$mount" || exit 0
+udevadm settle
+root=$(lsblk -nrspo NAME "$(findmnt -nvo SOURCE /)") || fail "the disk of / is not found"
+[ -n "$devices" ] || devices=$(lsblk -dnrpo NAME | grep '^/dev/nvme') || fail "no NVMe disk"
+
+disks='' found=0
+for device in $devices; do
+  disk=$(readlink -f "$device")
+  [ -b "$disk" ] || fail "there is no disk $device"
+  if echo "$root" | grep -qxF "$disk"; then
+    [ -n "$all" ] || fail "$device has the operating system"
+    continue
+  fi
+  [ -z "$(lsblk -nro MOUNTPOINT "$disk" | tr -d '[:space:]')" ] || fail "$disk is in use"
+  disks="$disks $disk" found=$((found + 1))
+done
+[ "$found" -eq "$count" ] || fail "$found data disks, where the profile says $count"
+
+for disk in $disks; do
+  for array in $(lsblk -nrpo NAME,TYPE "$disk" | awk '$2 ~ /^raid/ { print $1 }' | sort -u); do
+    mdadm --stop "$array"
+  done
+  for part in $(lsblk -nrpo NAME "$disk" | sort -r); do wipefs --all --force --quiet "$part"; done
+done
+target=$disk
+if [ "$count" -gt 1 ]; then
+  target=/dev/md/data
+  # shellcheck disable=SC2086
+  mdadm --create "$target" --run --homehost any --level 0 --raid-devices "$count" $disks
+fi
+case $filesystem in
+  xfs) mkfs.xfs -f -q "$target" ;;
+  ext4) mkfs.ext4 -F -q "$target" ;;
+esac
+udevadm settle
+uuid=$(blkid -p -s UUID -o value "$target")
+mkdir -p "$mount"
+echo "UUID=$uuid $mount $filesystem noatime,nofail,x-systemd.before=kubelet.service 0 2" >>/etc/fstab
+mount "$mount"
+for folder in $folders; do
+  owner=${folder%%:*}
+  install -d -m 0750 -o "$owner" -g "$owner" "$mount/${folder#*:}"
+done

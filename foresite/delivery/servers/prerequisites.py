@@ -1,0 +1,96 @@
+"""What a site needs from others: the table prerequisites.toml, with the site's own values."""
+
+import tomllib
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
+from pathlib import Path
+from types import SimpleNamespace
+
+from components.making.manifest import Json, Manifest, Target
+from components.site import site_objects
+from foresite.delivery.servers.apiserver import ApiServer, RefusedError
+from schemas.facts.secret_references import secret_references
+from schemas.facts.site import Site
+from schemas.kubernetes.objects import store
+
+TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+
+
+def prerequisites(site: Site) -> dict[str, list[Json]]:
+    """Operators, Secrets, and what the OS image and the network have to offer."""
+    values = _values(site)
+    made = [each for manifests in site_objects(site).values() for each in manifests]
+    found: dict[str, list[Json]] = {"operators": [], "secrets": list(_secrets(site))}
+    for each in operators(made):
+        name = f"{each['name']} {each['version'].format(**vars(values))}"
+        found["operators"].append(
+            {"name": name, **{k: each[k] for k in ("cluster", "kinds", "notes")}}
+        )
+    for section in ("image", "network"):
+        found[section] = [
+            {"name": each["name"], "needs": each["needs"].format(**vars(values))}
+            for each in TABLE[section]
+            if attrgetter(each.get("when", "file"))(values)
+        ]
+    return found
+
+
+def operators(made: Iterable[Manifest]) -> list[Json]:
+    """The operators whose kinds are among a site's objects, with these kinds."""
+    found: dict[tuple[Target, str], Json] = {}
+    for target, api, kind in sorted({(each.target, *each.key[:2]) for each in made}):
+        known = store.kinds().get(f"{api}/{kind}")
+        if known is None or known.native:
+            continue
+        source = store.read(known.file)["source"]
+        named = TABLE["operators"].get(source["source"], {})
+        new = {"name": source["source"], "version": source["tag"], "notes": [], **named}
+        entry = found.setdefault(
+            (target, source["source"]), {**new, "cluster": target.value, "kinds": []}
+        )
+        entry["kinds"].append(f"{kind}.{api}")
+    return list(found.values())
+
+
+def _values(site: Site) -> SimpleNamespace:
+    """The facts of a site that the table names."""
+    cache, pools, boot = site.file.cache, site.file.pools, site.file.first_boot
+    return SimpleNamespace(
+        file=site.file,
+        release=site.release,
+        versions=", ".join(sorted({site.version(pool) for pool in pools})),
+        protocols=", ".join(sorted({site.profile(pool).bmc.protocol.value for pool in pools})),
+        image_disks=cache and not all(site.first_boot(p).data_disks for p in site.cache_pools()),
+        dns=", ".join(boot.dns),
+        ntp=", ".join(boot.ntp),
+    )
+
+
+def _secrets(site: Site) -> Iterator[Json]:
+    """The Secrets of one place and with the same keys together."""
+    found: dict[tuple[bool, str, tuple[str, ...]], list[str]] = {}
+    for each in secret_references(site):
+        found.setdefault((each.management, each.namespace, each.keys), []).append(each.name)
+    for (management, namespace, keys), names in found.items():
+        cluster = Target.MANAGEMENT if management else Target.SITE
+        yield {"names": names, "cluster": cluster.value, "namespace": namespace, "keys": list(keys)}
+
+
+def missing_settings(server: ApiServer, made: Iterable[Manifest]) -> tuple[list[str], list[str]]:
+    """The arguments that operators run without, and those that could not be asked for."""
+    wrong, unknown = [], []
+    for each in operators(made):
+        if "argument" not in each:
+            continue
+        name, argument = each["name"], each["argument"]
+        try:
+            answer = server.get(f"/apis/apps/v1/deployments?labelSelector={each['label']}") or {}
+        except RefusedError:
+            answer = {}
+        pods = [item["spec"]["template"]["spec"] for item in answer.get("items", ())]
+        given = {text for pod in pods for c in pod["containers"] for text in c.get("args", ())}
+        if not pods:
+            unknown.append(f"not asked for {argument}: no Deployment of {name} is seen")
+        elif given.isdisjoint((argument, f"{argument}=true")):
+            wrong.append(f"{name} runs without {argument}=true: {each['why']}; add the argument")
+    return wrong, unknown

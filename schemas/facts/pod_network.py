@@ -1,0 +1,20 @@
+"""Facts of a site's pod network that follow from its manifests."""
+
+from schemas.facts.site import Site
+from schemas.kubernetes.manifests import read_manifests
+
+ENFORCING = frozenset(
+    {"antrea-agent", "calico-node", "canal", "cilium", "kube-router", "tigera-operator"}
+)
+"""Names of programs that enforce NetworkPolicies, in the manifests that their projects publish.
+Flannel's, kube-flannel-ds, enforces none."""
+
+
+def isolates_teams(site: Site) -> bool:
+    """True if teams get NetworkPolicies: as the site says, or as its pod network is known."""
+    said = site.scheduling.network_policy
+    if said is not None:
+        return said
+    text = site.texts[site.file.cluster.pod_network.manifests]
+    names = {each["metadata"]["name"] for each in read_manifests(text) if "spec" in each}
+    return bool(names & ENFORCING)
