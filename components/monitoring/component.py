@@ -9,11 +9,11 @@ from components.shell import SiteArgs, SiteComponent
 from components.site import COMPONENTS
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorSettings
+from schemas.model.cluster import Cluster
 from schemas.model.monitoring import Monitoring as MonitoringSettings
 from schemas.model.object_cache import Cache
 from schemas.model.remediation import Remediation
 from schemas.model.scheduling import Scheduling
-from schemas.model.site_file import Cluster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
