@@ -9,6 +9,7 @@ from components.shell import SiteArgs, SiteComponent
 from components.site import COMPONENTS
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorSettings
+from schemas.model.cluster import Cluster
 from schemas.model.monitoring import Monitoring as MonitoringSettings
 from schemas.model.object_cache import Cache
 from schemas.model.remediation import Remediation
@@ -29,6 +30,8 @@ class MonitoringArgs(SiteArgs):
     """The object cache."""
     remediation: Remediation | None = None
     """Detection and remediation of hosts' faults."""
+    cluster: Cluster | None = None
+    """The cluster, whose etcd may have snapshots."""
 
 
 class Monitoring(SiteComponent[MonitoringArgs]):

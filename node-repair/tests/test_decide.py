@@ -26,7 +26,7 @@ POOLS = {
     "a": Pool(limits={"r": 1}, repairs=(Repair("f", "F", "r"), Repair("g", "G", "r"))),
     "b": Pool(limits={"r": 2, "s": 1}, repairs=(Repair("f", "F", "r"), Repair("g", "G", "s"))),
 }
-_BOUNDS = {"attempts": ATTEMPTS, "window": WINDOW, "verdict": VERDICT, "percent": 60}
+_BOUNDS = {"attempts": ATTEMPTS, "window": WINDOW, "verdict": VERDICT, "percent": 95}
 SITE = Settings.model_validate({**_BOUNDS, "control_plane": ("cp", 1), "pools": POOLS})
 
 whens = st.integers(NOW - 2 * WINDOW, NOW + 60).map(str) | st.sampled_from(ODD)
@@ -41,7 +41,8 @@ notes = st.fixed_dictionaries(
         QUARANTINED: st.just("1 f: late"),
     },
 )
-statuses = st.sampled_from(["True", "False", "Unknown", "odd"])
+statuses = st.sampled_from(["True", "True", "False", "Unknown", "odd"])
+ready = st.sampled_from(["True", "True", "True", "False"])
 taints = st.lists(st.sampled_from([FAULTY, QUARANTINED, "else"]), unique=True).map(
     lambda keys: tuple({"key": key, "value": "f", "effect": "NoSchedule"} for key in keys)
 )
@@ -51,11 +52,11 @@ nodes = st.builds(
     version=st.just("7"),
     pool=st.sampled_from(["a", "a", "b", "b", "other"]),
     slot=st.sampled_from([None, None, None, "f", "g", "gone", ""]),
-    cordoned=st.booleans(),
+    cordoned=st.sampled_from([False, False, False, True]),
     leaving=st.sampled_from([False, False, True]),
-    notes=notes,
-    taints=taints,
-    conditions=st.fixed_dictionaries({"F": statuses, "G": statuses, "Ready": statuses}),
+    notes=st.just({}) | notes,
+    taints=st.just(()) | taints,
+    conditions=st.fixed_dictionaries({"F": statuses, "G": statuses, "Ready": ready}),
 )
 phases = ["", "Pending", "Draining", "JobCreating", "Running", "Completed", "Failed", "odd"]
 
@@ -75,7 +76,7 @@ def states(draw: st.DrawFn) -> State:
     plane = Node(name="plane", pool="cp", cordoned=draw(st.sampled_from([False, False, True])))
     return State(
         nodes=(*found, plane),
-        remediations=draw(st.dictionaries(st.sampled_from("xyz"), names, max_size=2)),
+        remediations=draw(st.dictionaries(st.sampled_from("xyz"), names, max_size=3)),
         operations=tuple(draw(st.lists(operation, max_size=4))),
         held=frozenset(draw(st.sets(st.sampled_from(["turns-held-a", "turns-held-old"])))),
         work=draw(st.none() | work),

@@ -15,6 +15,8 @@ def isolates_teams(site: Site) -> bool:
     said = site.scheduling.network_policy
     if said is not None:
         return said
-    text = site.texts[site.file.cluster.pod_network.manifests]
+    # A program whose cluster others make says nothing of its pod network.
+    network = getattr(site.file.cluster, "pod_network", None)
+    text = site.texts[network.manifests] if network else ""
     names = {each["metadata"]["name"] for each in read_manifests(text) if "spec" in each}
     return bool(names & ENFORCING)

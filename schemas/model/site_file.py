@@ -10,12 +10,7 @@ from pydantic import Field
 
 from schemas.model.accelerators import AcceleratorSettings
 from schemas.model.access import Access
-from schemas.model.addresses import (
-    HostAddress,
-    HostNetwork,
-    HttpUrl,
-    RegistryUrl,
-)
+from schemas.model.addresses import HostAddress, HostNetwork, HttpUrl, RegistryUrl
 from schemas.model.cluster import Cluster
 from schemas.model.decommission import Decommission
 from schemas.model.first_boot import FirstBoot
@@ -42,12 +37,7 @@ from schemas.model.remediation import Remediation
 from schemas.model.scheduling import Scheduling
 from schemas.model.secrets import Secrets
 from schemas.model.sizes import Cores, LogSize, Memory
-from schemas.model.vocabulary import (
-    Remedy,
-    Role,
-    RolloutStrategy,
-    TaintEffect,
-)
+from schemas.model.vocabulary import Remedy, Role, RolloutStrategy, TaintEffect
 
 
 class Zone(Model):

@@ -17,6 +17,7 @@ from components.shell import SiteArgs, SiteComponent, WholeSiteArgs
 from components.site import COMPONENTS
 from components.stack import SHELLS
 from components.teams.component import Teams, TeamsArgs
+from components.teams.disruptions import NAME as RECORDER
 from schemas.facts.site import Site
 from schemas.model.object_cache import Bucket, Cache
 from schemas.model.primitives import Model
@@ -116,7 +117,7 @@ def test_outputs_name_what_the_objects_are() -> None:
     spaces = values["teams"]["team_namespaces"]
     assert isinstance(spaces, dict)
     namespaces = [each.key[3] for each in made["teams"] if each.kind == "Namespace"]
-    assert [name for each in spaces.values() for name in each] == namespaces
+    assert [*(name for each in spaces.values() for name in each), RECORDER] == namespaces
     runtimes = [each.key[3] for each in made["training"] if each.kind == "ClusterTrainingRuntime"]
     assert values["training"]["runtimes"] == runtimes
 

@@ -633,4 +633,6 @@ def test_a_large_map_is_cut_and_what_is_left_is_counted(
 
 def test_most_lines_of_a_map_fit_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     for path in ("pools.v100", "zones", "cluster", "bmc", "cache.buckets"):
-        assert all(len(line) <= 80 for line in block_of("tokyo-1", path, capsys))
+        # A digest alone has 64 characters.
+        shown = [each for each in block_of("tokyo-1", path, capsys) if "@sha256:" not in each]
+        assert shown and all(len(line) <= 80 for line in shown)

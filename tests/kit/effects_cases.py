@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import yaml
+
 from components.effects.kubernetes import RULES
 from components.effects.rules import Rule, judge_object
 from components.effects.vocabulary import (
@@ -22,7 +24,7 @@ from components.machines.fleet import side_of
 from components.making.manifest import Json, Manifest, Target
 from components.source import site_of
 from schemas.facts.site import Site
-from tests.kit.repository import all_sites
+from tests.kit.repository import ROOT, all_sites
 
 # tokyo-1: the control plane has kubeadm's taint, h100 one of its own; v100 keeps 2 of 120 spare.
 OPEN = "cpu v100 a100"
@@ -32,139 +34,11 @@ MOST_OPEN, MOST = 345, 398
 Edits = Mapping[tuple[str | int, ...], Any]
 """Where, and the new value; ``ABSENT`` takes the field away."""
 NOTHING: Edits = MappingProxyType({})
-
-
-def pod(**spec: Any) -> Json:
-    container = {"name": "main", "image": "registry.example/a:1"}
-    return {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [container], **spec}}
-
-
-SELECTOR = {"matchLabels": {"app": "a"}}
-SAMPLES: dict[str, Json] = {
-    "DaemonSet": {"apiVersion": "apps/v1", "spec": {"selector": SELECTOR, "template": pod()}},
-    "Deployment": {
-        "apiVersion": "apps/v1",
-        "spec": {"replicas": 3, "selector": SELECTOR, "template": pod()},
-    },
-    "StatefulSet": {
-        "apiVersion": "apps/v1",
-        "spec": {"replicas": 4, "serviceName": "a", "selector": SELECTOR, "template": pod()},
-    },
-    "Job": {
-        "apiVersion": "batch/v1",
-        "spec": {
-            "completions": 2,
-            "parallelism": 2,
-            "completionMode": "Indexed",
-            "backoffLimitPerIndex": 1,
-            "template": pod(restartPolicy="Never"),
-        },
-    },
-    "CronJob": {
-        "apiVersion": "batch/v1",
-        "spec": {
-            "schedule": "0 0 * * *",
-            "jobTemplate": {"spec": {"template": pod(restartPolicy="Never")}},
-        },
-    },
-    "Pod": {"apiVersion": "v1", "spec": pod()["spec"]},
-    "PodDisruptionBudget": {
-        "apiVersion": "policy/v1",
-        "spec": {"maxUnavailable": 1, "selector": SELECTOR},
-    },
-    "ConfigMap": {"apiVersion": "v1", "data": {"a.conf": "1"}},
-    "Secret": {"apiVersion": "v1", "stringData": {"token": "not-one"}},
-    "PriorityClass": {"apiVersion": "scheduling.k8s.io/v1", "value": 10},
-    "RuntimeClass": {"apiVersion": "node.k8s.io/v1", "handler": "nvidia"},
-    "Service": {
-        "apiVersion": "v1",
-        "spec": {"selector": {"app": "a"}, "ports": [{"name": "http", "port": 80}]},
-    },
-    "Namespace": {"apiVersion": "v1"},
-    "NetworkPolicy": {"apiVersion": "networking.k8s.io/v1", "spec": {"podSelector": {}}},
-    "ResourceQuota": {"apiVersion": "v1", "spec": {"hard": {"pods": "10"}}},
-    "LimitRange": {"apiVersion": "v1", "spec": {"limits": [{"type": "Pod", "max": {"cpu": "4"}}]}},
-    "ServiceAccount": {"apiVersion": "v1"},
-    "Role": {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}],
-    },
-    "ClusterRole": {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "rules": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}],
-    },
-    "RoleBinding": {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "a"},
-        "subjects": [{"kind": "ServiceAccount", "name": "a", "namespace": "impact"}],
-    },
-    "ClusterRoleBinding": {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "a"},
-        "subjects": [{"kind": "ServiceAccount", "name": "a", "namespace": "impact"}],
-    },
-    "ValidatingAdmissionPolicy": {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "spec": {
-            "matchConstraints": {
-                "resourceRules": [
-                    {
-                        "apiGroups": ["cluster.x-k8s.io"],
-                        "apiVersions": ["*"],
-                        "operations": ["UPDATE"],
-                        "resources": ["machinedeployments"],
-                    }
-                ]
-            },
-            "validations": [{"expression": "true"}],
-        },
-    },
-    "StorageClass": {
-        "apiVersion": "storage.k8s.io/v1",
-        "provisioner": "example.com/disks",
-        "parameters": {"type": "fast"},
-    },
-    "PersistentVolumeClaim": {
-        "apiVersion": "v1",
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": "a",
-            "volumeName": "a",
-            "selector": SELECTOR,
-            "resources": {"requests": {"storage": "1Gi"}},
-        },
-    },
-    "PersistentVolume": {
-        "apiVersion": "v1",
-        "spec": {
-            "capacity": {"storage": "1Gi"},
-            "accessModes": ["ReadWriteOnce"],
-            "hostPath": {"path": "/data"},
-        },
-    },
-    "CustomResourceDefinition": {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "spec": {
-            "group": "example.com",
-            "scope": "Namespaced",
-            "names": {"kind": "Thing", "plural": "things", "singular": "thing"},
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {
-                        "openAPIV3Schema": {
-                            "type": "object",
-                            "properties": {"spec": {"type": "object"}},
-                        }
-                    },
-                }
-            ],
-        },
-    },
-}
-"""A small valid object of each kind that a row below edits; ``body`` names it."""
+SAMPLES: dict[str, Json] = yaml.safe_load(
+    (ROOT / "tests/kit/effects_cases.yaml").read_text("utf-8")
+)
+"""A small valid object of each kind that a row edits; ``body`` names it."""
+SELECTOR = SAMPLES["DaemonSet"]["spec"]["selector"]
 CLUSTER_SCOPED = {
     "ClusterRole",
     "ClusterRoleBinding",

@@ -98,7 +98,7 @@ SAVED: World = {
     snapshots("status_last_schedule_time"): -3600,
     snapshots("status_last_successful_time"): -3590,
 }
-OLD: tuple[dict[str, str], str, str] = ({}, "etcd has had no new snapshot for 18 h", "critical")
+OLD: tuple[dict[str, str], str] = ({}, "etcd has had no new snapshot for 18 h")
 
 SERVER = "10.18.0.11:6443"
 ENDS = s("apiserver_client_certificate_expiration_seconds_bucket",
@@ -116,7 +116,6 @@ CASES = (
         {ENDS: Ramp(12)},
         {"instance": SERVER},
         f"A client's certificate that {SERVER} accepts ends within a week",
-        "critical",
         late=6,
         back=70,
     ),

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from schemas.model.accelerators import AcceleratorModel
 from schemas.model.hardware import HardwareProfile
 from schemas.model.primitives import Model
 from schemas.model.site_file import SiteFile
-from schemas.reading.host_list import COLUMNS
+from schemas.reading.host_list import EVERY_COLUMN
 from tests.kit.preview_sides import unchanged
 from tests.verdicts import ROWS
 from tests.verdicts.applying import Folder, Table, apply
@@ -196,7 +197,7 @@ def test_every_field_of_a_site_is_edited_in_some_row(tmp_path: Path) -> None:
         apply(row, folder)
         touched |= fields_edited(folder)
     folder.restore()
-    wanted = {*leaves(SiteFile), *COLUMNS} - {"site"}
+    wanted = {*leaves(SiteFile), *EVERY_COLUMN} - {"site"}
     wanted |= {f"{path}.*.{leaf}" for path, model in _NAMED.items() for leaf in leaves(model)}
     wanted |= {f"images.{name}" for name in yaml.safe_load(folder.text(RELEASE))["images"]}
     assert wanted - touched == set()
@@ -235,7 +236,8 @@ def fields_edited(folder: Table) -> set[str]:
         if file.startswith("sites/") and file.endswith(".csv"):
             rows = zip(old.splitlines(), new.splitlines(), strict=False)
             for before, after in rows:
-                cells = zip(COLUMNS, before.split(","), after.split(","), strict=True)
+                lines = before.split(","), after.split(",")
+                cells = zip_longest(EVERY_COLUMN, *lines, fillvalue="")
                 found |= {column for column, a, b in cells if a != b}
         elif file.startswith("schemas/catalogue/") or file.endswith(".yaml"):
             sides = [read(text, file) for text in (old, new)]

@@ -42,7 +42,10 @@ _FIRST_BOOT = {
         "first_boot:\n",
         "first_boot:\n  ca_certificates: [certificates/example-ca.pem]\n",
     ),
-    "data disks": ("first_boot:\n", "first_boot:\n  data_disks: {mount: /srv/nvme}\n"),
+    "data disks": (
+        "first_boot:\n",
+        "first_boot:\n  data_disks: {mount: /srv/nvme, filesystem: ext4, folders: {a: 1}}\n",
+    ),
     "a registry mirror": ("sources:\n", "sources:\n  registry_mirror: https://r.example\n"),
     "the region": ("region: jp-east", "region: jp-west"),
 }
@@ -129,7 +132,8 @@ ROWS = (
             "      dns: [10.17.0.9]\n"
             f"      ssh: {{user: ops, keys: [ssh-ed25519 {_KEY} ops@example]}}\n"
             '      proxy: {http: "http://10.17.0.4:3128", exclude: [git.example]}\n'
-            "      ca_certificates: [certificates/example-ca.pem]\n",
+            "      ca_certificates: [certificates/example-ca.pem]\n"
+            "      data_disks: {mount: /srv/nvme, filesystem: ext4, folders: {a: 1}}\n",
         ),
         MNCORE2,
         MD_ROLLS,

@@ -227,6 +227,12 @@ _ZONES = (
         f"{_IPAM}: all addresses in use are still in it",
     ),
     _row(
+        "a block of addresses for the hosts of a zone",
+        (site("tsukuba-1", "10.17.0.1}", "10.17.0.1, hosts: [10.17.0.11, 10.17.0.250]}"),),
+        Expected(actions={"IPPool": Action.CHANGED}),
+        f"{_IPAM}: all addresses in use are still in it",
+    ),
+    _row(
         "another gateway for a zone",
         (site("tsukuba-1", "gateway: 10.17.1.1}", "gateway: 10.17.1.254}"),),
         Expected(actions={"IPPool": Action.CHANGED}),
