@@ -24,6 +24,8 @@ from schemas.reading.typed_document import TODO, schema_at
 OWN: tuple[tuple[str, ...], ...] = (
     ("cluster", "endpoint"),
     ("cluster", "context"),
+    ("cluster", "authentication", "*", "url"),
+    ("cluster", "etcd_snapshots", "store"),
     ("zones", "*", "network"),
     ("zones", "*", "gateway"),
     ("zones", "*", "hosts"),

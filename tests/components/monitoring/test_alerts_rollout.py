@@ -109,7 +109,8 @@ def world(site: Site) -> Iterator[tuple[str, At]]:
     for number, (machine, resource) in enumerate(machines(site)):
         yield from machine.series(f"10.17.9.{number}", resource)
     yield s("up", job=KSM, instance="a"), lambda t: float(t not in RESTARTED)
-    for job in ("apiserver", "kubelet", "node-exporter", "node-operation-controller"):
+    jobs = ("apiserver", "kubelet", "node-exporter", "node-operation-controller", "turns")
+    for job in jobs:
         yield s("up", job=job, instance="a"), lambda t: float(not 50 <= t < 53)
     for name in ("turns", "node-operation-controller"):
         own = {"namespace": "node-remediation", "deployment": name}
