@@ -24,8 +24,8 @@ from typing import NamedTuple, NoReturn, Self
 from urllib.parse import quote
 
 from node_repair.cluster import Cluster, ClusterError, Json
-from node_repair.decide import SKEW, times
 from node_repair.names import REBOOT, REBOOTS, TURN
+from node_repair.notes import SKEW, times
 from node_repair.state import listed, part, text
 
 ASKED = "reboot.metal3.io"
