@@ -162,13 +162,12 @@ class _Round:
             edit.quarantine(found.fault, f"{len(found.turns)} slots {self.hours}", self.now)
 
     def _taint(self, node: Node, found: Findings, edit: Edit) -> None:
-        has = edit.faulty()
+        has, busy = edit.faulty(), node.slot is not None and self._active(node)
         if found.fault:
             if has != found.fault and (has is not None or node.pool not in self.held):
                 edit.taint(found.fault)
-        elif has is not None and not found.unknown:
-            if node.slot is None or not self._active(node):
-                edit.untaint()
+        elif has is not None and not found.unknown and not busy:
+            edit.untaint()
 
     def _active(self, node: Node) -> bool:
         return any(each.active for each in self.operations.get(node.name, ()))

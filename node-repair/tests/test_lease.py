@@ -5,7 +5,6 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
-from node_repair import lease as module
 from node_repair.cluster import CHANGE_SECONDS, Cluster, ClusterError
 from node_repair.lease import RENEW_SECONDS, SECONDS, Lease, LeaseLost
 
@@ -47,7 +46,7 @@ class Api(Cluster):
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Api:
     found = Api()
-    monkeypatch.setattr(module.time, "monotonic", found.monotonic)
+    monkeypatch.setattr("node_repair.lease.time.monotonic", found.monotonic)
     return found
 
 
