@@ -64,7 +64,7 @@ def annotations_alone(
             for name, each in (("before", "oldObject"), ("after", "object"))
         ],
         "validations": [
-            {"expression": each, "message": f"{name} may change annotations of its own alone"}
+            {"expression": each, "message": f"{name} may change its own annotations alone"}
             for each in _unchanged_fields(annotations)
         ],
     }
