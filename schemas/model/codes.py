@@ -63,6 +63,11 @@ class Code(StrEnum):
         "nothing answers at a host of .example, so nothing is fetched",
         True,
     )
+    ARGUMENT_UNCHECKED = (
+        "argument-unchecked",
+        "a program of the control plane does not start with an argument that it does not have",
+        True,
+    )
     SECRET_IN_FILE = "secret-in-file", "everyone who ever clones the repository knows what is in it"
 
     # --- names that lead nowhere --------------------------------------------------------------

@@ -112,6 +112,14 @@ class RootDisk(Model):
         name = vars(self).get("device_name")  # of data with holes there may be none
         return name is not None and not name.startswith(BY_PATH)
 
+    @property
+    def names_one(self) -> bool:
+        """True if a hint fits one disk or slot alone, whatever other disks a host has."""
+        own = {"device_name", "hctl", "serial_number"}
+        # A hint that could not be read is a fault of its own, and may be such a one.
+        said = [name for name in type(self).model_fields if vars(self).get(name, "") is not None]
+        return not self.unstable and any(name in own or name.startswith("wwn") for name in said)
+
 
 class DataDisks(Model):
     """The disks of a host beside that of its operating system."""

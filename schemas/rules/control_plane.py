@@ -39,17 +39,31 @@ def arguments(site: Site) -> Iterator[Finding]:
     cluster = site.file.cluster
     for program, table in _arguments().items():
         known = table["known"].split()
-        for name in getattr(cluster.arguments, program):
+        for name, value in getattr(cluster.arguments, program).items():
             place: Path = ("cluster", "arguments", program, name)
             owner = next((who for who, its in table["owned"].items() if name in its.split()), "")
             if owner:
                 message, fix = f"--{name} is set by {owner}", "leave it out"
                 yield Finding(Code.RESERVED_NAME, place, message, fix, key=True)
-            elif name not in known and minor(cluster.kubernetes) == _TABLE_MINOR:
-                near = nearest(name, known)
-                message = f"the program has no argument --{name} in Kubernetes 1.{_TABLE_MINOR}"
-                fix = f"write {near}" if near else "leave it out"
-                yield Finding(Code.INVALID_VALUE, place, message, fix, key=True)
+            elif name not in known:
+                yield _unknown(place, known, minor(cluster.kubernetes) == _TABLE_MINOR)
+            kept = table.get("kept", {}).get(name, "").split()
+            for plugin in sorted({each.strip() for each in value.split(",")} & set(kept)):
+                message = f"{plugin} holds teams and hosts apart, so it stays on"
+                yield Finding(Code.INVALID_VALUE, place, message, f"leave {plugin} out")
+
+
+def _unknown(place: Path, known: list[str], sure: bool) -> Finding:
+    """An argument that the table does not have; other minor versions may have it."""
+    near = nearest(str(place[-1]), known)
+    message = f"the program has no argument --{place[-1]} in Kubernetes 1.{_TABLE_MINOR}"
+    if sure:
+        fix = f"write {near}" if near else "leave it out"
+        return Finding(Code.INVALID_VALUE, place, message, fix, key=True)
+    fix = f"look it up in --help of the program; {near or 'no other'} is the nearest that is known"
+    return Finding(
+        Code.ARGUMENT_UNCHECKED, place, f"{message}, whose list alone is known", fix, key=True
+    )
 
 
 def issuers(site: Site) -> Iterator[Finding]:
@@ -71,11 +85,15 @@ def issuers(site: Site) -> Iterator[Finding]:
 
 
 def encryption(site: Site) -> Iterator[Finding]:
-    """Encryption has one source of keys."""
+    """Encryption has one source of keys, and no plugin is called as the provider of plain text."""
     given = site.file.cluster.encryption
     if given and (given.kms is None) == (given.secret is None):
         message, fix = "encryption needs one source of keys", "write either kms or secret"
         yield Finding(Code.INVALID_VALUE, ("cluster", "encryption"), message, fix)
+    if given and given.kms == "identity":
+        message = "identity is the provider that stores Secrets in plain text"
+        fix = "write another name of the plugin"
+        yield Finding(Code.RESERVED_NAME, ("cluster", "encryption", "kms"), message, fix)
 
 
 def configurations(site: Site) -> Iterator[Finding]:

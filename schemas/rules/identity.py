@@ -93,14 +93,13 @@ def own_hardware(file: SiteFile, catalogue: Mapping[str, HardwareProfile]) -> It
                 "write device_name (a link below /dev/disk/by-path), serial_number or wwn",
             )
         several = any(vars(profile).get(each) for each in ("data_nvme_gb", "data_disks"))
-        if disk is not None and disk.unstable and several:
-            yield Finding(
-                Code.UNSTABLE_DISK,
-                ("hardware", name, "root_disk", "device_name"),
-                f"{disk.device_name} is another disk after a reboot where a host has several",
-                "name its link below /dev/disk/by-path, its serial_number or its wwn, which "
-                "`kubectl get hardwaredata HOST -o yaml` shows",
-            )
+        if (
+            disk is not None
+            and several
+            and set(vars(disk).values()) != {None}
+            and not disk.names_one
+        ):
+            yield _unstable(disk, ("hardware", name, "root_disk"))
         protocol = vars(vars(profile).get("bmc") or Bmc()).get("protocol")
         secure = vars(profile).get("boot_mode") is BootMode.UEFI_SECURE_BOOT
         if secure and protocol is BmcProtocol.IPMI:
@@ -110,6 +109,20 @@ def own_hardware(file: SiteFile, catalogue: Mapping[str, HardwareProfile]) -> It
                 "secure boot cannot be set by ipmi; the Bare Metal Operator refuses it",
                 "write boot_mode: UEFI, or another bmc.protocol",
             )
+
+
+def _unstable(disk: RootDisk, place: Path) -> Finding:
+    """A root disk's hints fit another disk as well, or after a reboot."""
+    if disk.unstable:
+        place = (*place, "device_name")
+        message = f"{disk.device_name} is another disk after a reboot where a host has several"
+    else:
+        message = "these hints may fit a data disk as well, which an install would wipe"
+    fix = (
+        "name its link below /dev/disk/by-path, its serial_number or its wwn, which "
+        "`kubectl get hardwaredata HOST -o yaml` shows"
+    )
+    return Finding(Code.UNSTABLE_DISK, place, message, fix)
 
 
 def object_names(site: Site) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ _STORED = (
 _UNREAD = {"control": Verdict(Impact.UNKNOWN, 3)}
 _ISSUER = "authentication: [{url: https://login.example, audiences: [kubernetes]}]"
 _KMS = "encryption: {kms: vault}"
+_SOCKET = "encryption: {kms: vault, socket: /run/k/s}"
 _READS = "encryption: {kms: vault, writes: false}"
 _KEYS = "encryption: {secret: etcd-keys}"
 
@@ -99,7 +100,7 @@ ROWS = (
     _row("encryption that reads", _set(_READS)),
     _row("encryption writes, once all read", _set(_KMS), _set(_READS)),
     _row("encryption writes no more", _set(_READS), _set(_KMS)),
-    _row("the plugin's socket", _set("encryption: {kms: vault, socket: /run/k/s}"), _set(_KMS)),
+    _row("the plugin's socket", _set(_SOCKET), _set(_KMS), _UNREAD),
     _row("encryption writes at once", _set(_KMS), pools=_UNREAD),
     _row("encryption goes", _set(), _set(_KMS), _UNREAD),
     _row("encryption goes that only read", _set(), _set(_READS), _UNREAD),

@@ -83,7 +83,7 @@ def _roll(site: SiteChange, change: ObjectChange, field: FieldChange, what: str)
     surge = value(change.after, *path("spec.rollout.strategy.rollingUpdate.maxSurge"))
     first = "a new one on a free host first" if surge in (1, ABSENT) else "an old one goes first"
     why = f"{what}, so Cluster API replaces the control plane's machines one at a time, {first}"
-    why += _again(change)
+    why += _again(change) + encryption.content(change)
     return Effect(Impact.REIMAGE, change.name, field.path, why, COMPARED, hosts, at_most)
 
 

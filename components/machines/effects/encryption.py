@@ -9,7 +9,7 @@ import yaml
 from components.effects.bodies import items, mapping
 from components.effects.vocabulary import ObjectChange
 from components.machines.apiserver import ENCRYPTION
-from components.making.manifest import Manifest
+from components.making.manifest import Json, Manifest
 
 SOURCE = "Kubernetes 1.34, apiserver pkg/storage/value/transformer.go (prefixTransformers)"
 UNREADABLE = (
@@ -25,14 +25,34 @@ def unreadable(change: ObjectChange) -> bool:
     return old != new and not (set(old) <= set(new) and new[0] in old)
 
 
-def _providers(manifest: Manifest | None) -> list[str]:
-    """The providers of a KubeadmControlPlane's hosts, the writing one first. Those in a Secret are
-    one that nobody else knows."""
+def content(change: ObjectChange) -> str:
+    """What Git does not know of new hosts whose providers are in a Secret."""
+    if not any("content" not in each for each in _files(change.after)):
+        return ""
+    return (
+        "; the content that the Secret of encryption.secret has at that moment decides which "
+        "Secrets the new API servers can read"
+    )
+
+
+def _files(manifest: Manifest | None) -> list[Json]:
+    """The file of providers on a KubeadmControlPlane's hosts, if there is one."""
     files = items(mapping(manifest.body, "spec", "kubeadmConfigSpec"), "files") if manifest else []
-    file = next((each for each in files if each.get("path") == ENCRYPTION), None)
-    if file is None:
-        return ["identity"]
-    if "content" not in file:
-        return [str(file["contentFrom"])]
-    (row,) = yaml.safe_load(file["content"])["resources"]
-    return [each.get("kms", {}).get("name", "identity") for each in row["providers"]]
+    return [each for each in files if each.get("path") == ENCRYPTION]
+
+
+def _providers(manifest: Manifest | None) -> list[tuple[str, ...]]:
+    """The providers of a KubeadmControlPlane's hosts, the writing one first: its kind, and what
+    tells it from others. Those in a Secret are one that nobody else knows."""
+    for file in _files(manifest):
+        if "content" not in file:
+            return [("secret", str(file["contentFrom"]))]
+        (row,) = yaml.safe_load(file["content"])["resources"]
+        return [_told_apart(each) for each in row["providers"]]
+    return [("identity",)]
+
+
+def _told_apart(provider: Json) -> tuple[str, ...]:
+    """At another socket another plugin may answer, which has other keys."""
+    kms = provider.get("kms")
+    return ("kms", kms["name"], kms["endpoint"]) if kms else ("identity",)

@@ -140,7 +140,7 @@ def disks(tmp_path: Path) -> Iterator[list[str]]:
             if done.returncode:
                 pytest.skip(f"no loop device may be made: {done.stderr.strip()}")
             made.append(done.stdout.strip())
-            stack.callback(subprocess.run, ["losetup", "--detach", made[-1]], check=True)
+            stack.callback(_detach, made[-1])
         yield made
 
 
@@ -168,11 +168,11 @@ class Machine:
         text = f"## template: jinja\n#cloud-config\n{dump(made)}"
         environment = {"PYTHONPATH": str(self.cloud_init), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
         environment["BLKID_FILE"] = str(self.root / "blkid")
-        modules = [sys.executable, "-c", MODULES, self.root]
+        modules = [sys.executable, "-c", MODULES, str(self.root)]
         subprocess.run(modules, input=text, text=True, env=environment, check=True)
         assert site.file.first_boot.data_disks
         mount = site.file.first_boot.data_disks.mount
-        boot = ["unshare", "--mount", "sh", "-c", BOOT, "boot", self.root, mount, *self.disks]
+        boot = ["unshare", "--mount", "sh", "-c", BOOT, "boot", str(self.root), mount, *self.disks]
         done = subprocess.run(boot, capture_output=True, text=True, check=True, env=environment)
         return [*done.stdout.splitlines(), *done.stderr.splitlines()]
 
@@ -219,6 +219,10 @@ def test_all_disks_are_those_in_the_host_itself_but_the_operating_systems(
     )
     assert machine.install(with_disks(str(tmp_path / "nvme"), [], 1))[0] == "ext4"
     assert [_empty(each) for each in machine.disks] == [False, True, True]
+
+
+def _detach(disk: str) -> None:
+    subprocess.run(["losetup", "--detach", disk], check=True)
 
 
 def _empty(disk: str) -> bool:

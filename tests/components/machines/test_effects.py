@@ -31,6 +31,7 @@ from components.making.manifest import Manifest
 from components.site import site_objects
 from components.source import site_of
 from schemas.facts.site import Site
+from schemas.model.control_plane import Encryption
 from schemas.model.first_boot import Proxy
 from schemas.model.object_cache import ImageLayers
 from schemas.model.vocabulary import Remedy, RolloutStrategy
@@ -543,6 +544,14 @@ def test_what_replaces_control_plane_machines(
     hosts = names(tsukuba(), "control") if impact is not Impact.NONE else ()
     assert {(each.hosts, each.at_most) for each in effects} == {(hosts, at_most)}
     assert not [each for each in effects if each.action]
+
+
+def test_a_roll_says_that_a_secret_decides_what_new_api_servers_read() -> None:
+    for keys, said in ({"secret": "keys"}, True), ({"kms": "vault"}, False):
+        site = with_cluster(tsukuba(), encryption=Encryption.model_validate(keys))
+        (effect,) = edited(site, KCP, {"spec.version": "v1.34.8"}).of(KCP)
+        assert effect.impact is Impact.REIMAGE
+        assert ("Secret of encryption.secret" in effect.why) == said
 
 
 def test_the_first_machine_alone_is_compared_by_its_own_configuration() -> None:
