@@ -257,7 +257,7 @@ _KINDS = (
             "lab-1": Expected(
                 actions={
                     "Namespace/trials": Action.REFUSED,
-                    "ValidatingAdmissionPolicy*/pods.teams": Action.DELETED,
+                    "ValidatingAdmissionPolicy*/*.teams": Action.DELETED,
                     "ResourceQuota/trials/*": Action.DELETED,
                     "LimitRange/trials": Action.DELETED,
                     "ConfigMap/trials/*": Action.DELETED,
