@@ -9,8 +9,20 @@ fail() {
 
 ! mountpoint -q "$mount" || exit 0
 udevadm settle
+case $(findmnt -nvo FSTYPE /) in
+  # They name one of their disks at most, and the others would be wiped.
+  btrfs | zfs) fail "/ is btrfs or zfs, so it is not known which disks it is on" ;;
+esac
 root=$(lsblk -nrspo NAME "$(findmnt -nvo SOURCE /)") || fail "the disk of / is not found"
-[ -n "$devices" ] || devices=$(lsblk -dnrpo NAME | grep '^/dev/nvme') || fail "no NVMe disk"
+if [ -n "$all" ]; then
+  for disk in $(lsblk -dnrpo NAME,TRAN | awk '$2 == "nvme" { print $1 }'); do
+    # lsblk calls NVMe over fabrics so too; a disk of several paths has them below its subsystem.
+    at=/sys/class/block/${disk##*/}/device
+    ! cat "$at/transport" "$at"/nvme*/transport 2>/dev/null | grep -qvx pcie || continue
+    devices="$devices $disk"
+  done
+  [ -n "$devices" ] || fail "no NVMe disk"
+fi
 
 disks='' found=0
 for device in $devices; do
@@ -29,6 +41,14 @@ for disk in $disks; do
   for array in $(lsblk -nrpo NAME,TYPE "$disk" | awk '$2 ~ /^raid/ { print $1 }' | sort -u); do
     mdadm --stop "$array"
   done
+done
+for disk in $disks; do
+  for part in $(lsblk -nro KNAME "$disk"); do
+    holders=$(ls "/sys/class/block/$part/holders")
+    [ -z "$holders" ] || fail "/dev/$part of $disk belongs to $holders, so nothing was wiped"
+  done
+done
+for disk in $disks; do
   for part in $(lsblk -nrpo NAME "$disk" | sort -r); do wipefs --all --force --quiet "$part"; done
 done
 target=$disk

@@ -3,6 +3,8 @@
 Source: Kubernetes 1.34, api admissionregistration/v1 and v1beta1.
 """
 
+from collections.abc import Sequence
+
 from components.making.manifest import Json, Manifest, Target
 
 VALIDATING = ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy")
@@ -32,4 +34,50 @@ def in_force(
             target=target,
         )
         for each, spec in specs.items()
+    ]
+
+
+def annotations_alone(
+    logical: str,
+    metadata: Json,
+    account: tuple[str, str],
+    resources: Json,
+    annotations: Sequence[str],
+    target: Target = Target.SITE,
+) -> list[Manifest]:
+    """Of ``resources``, by their API groups, the ServiceAccount ``account`` (namespace and name)
+    may change these annotations and nothing else: rights to patch know no fields."""
+    namespace, name = account
+    user = f"system:serviceaccount:{namespace}:{name}"
+    rules = [
+        {"apiGroups": [group], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": each}
+        for group, each in resources.items()
+    ]
+    policy = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": rules},
+        "matchConditions": [
+            {"name": f"by-the-{name}", "expression": f"request.userInfo.username == '{user}'"}
+        ],
+        "variables": [
+            {"name": name, "expression": f"{each}.metadata.?annotations.orValue({{}})"}
+            for name, each in (("before", "oldObject"), ("after", "object"))
+        ],
+        "validations": [
+            {"expression": each, "message": f"{name} may change its own annotations alone"}
+            for each in _unchanged_fields(annotations)
+        ],
+    }
+    return in_force(logical, metadata, policy, {"validationActions": ["Deny"]}, target=target)
+
+
+def _unchanged_fields(annotations: Sequence[str]) -> list[str]:
+    """What must hold of a changed object; one look-up for each annotation costs little."""
+    kept = ("spec", "metadata.?labels", "metadata.?finalizers", "metadata.?ownerReferences")
+    ours = " || ".join(f"key == '{each}'" for each in annotations)
+    same = "key in variables.before && variables.before[key] == variables.after[key]"
+    return [
+        " && ".join(f"object.{each} == oldObject.{each}" for each in kept),
+        f"variables.after.all(key, {same} || {ours})",
+        f"variables.before.all(key, key in variables.after || {ours})",
     ]

@@ -1,5 +1,6 @@
 """The rights of the fault remediation programs, on both clusters of a site."""
 
+from components.making.admission import annotations_alone
 from components.making.manifest import Json, Manifest, Target
 from components.making.rights import READ, role_and_binding, rule, subject
 from components.making.rights import account as service_account
@@ -110,58 +111,15 @@ def _management(site: Site) -> list[Manifest]:
     account: Json = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": names}
     who = subject(REBOOTS, site.name)
     bodies = [account, *role_and_binding("Role", names, HOSTS_RULES, who)]
-    bodies += _only_annotations(site)
-    return [
-        Manifest(f"{each['kind']}/{REBOOTS}/management", each, target=Target.MANAGEMENT)
-        for each in bodies
-    ]
-
-
-def _only_annotations(site: Site) -> list[Json]:
-    """Nothing of a BareMetalHost but two annotations may be changed by that account: rights know no
-    fields, and who may change a host's spec, or ask for its inspection, can have it erased or hold
-    it for ever."""
-    names = metadata(site, f"foresite-{site.name}-{REBOOTS}", **selector_labels(REBOOTS))
-    user = f"system:serviceaccount:{site.name}:{REBOOTS}"
-    rules = {
-        "apiGroups": ["metal3.io"],
-        "apiVersions": ["*"],
-        "operations": ["UPDATE"],
-        "resources": ["baremetalhosts"],
-    }
-    policy = {
-        "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": [rules]},
-        "matchConditions": [
-            {"name": "by-the-reboots", "expression": f"request.userInfo.username == '{user}'"}
-        ],
-        "variables": [
-            {"name": name, "expression": f"{each}.metadata.?annotations.orValue({{}})"}
-            for name, each in (("before", "oldObject"), ("after", "object"))
-        ],
-        "validations": [
-            {"expression": each, "message": "reboots may change their own annotations alone"}
-            for each in _unchanged_fields()
-        ],
-    }
-    binding = {"policyName": names["name"], "validationActions": ["Deny"]}
-    kind = "ValidatingAdmissionPolicy"
-    return [_admission(kind, names, policy), _admission(f"{kind}Binding", names, binding)]
-
-
-def _unchanged_fields() -> list[str]:
-    """The fields of a changed host that must stay equal; one look-up for each annotation costs
-    little."""
-    kept = ("spec", "metadata.?labels", "metadata.?finalizers", "metadata.?ownerReferences")
-    ours = f"key == '{ASKED_ANNOTATION}' || key == '{REBOOT_ANNOTATION}'"
-    same = "key in variables.before && variables.before[key] == variables.after[key]"
-    return [
-        " && ".join(f"object.{each} == oldObject.{each}" for each in kept),
-        f"variables.after.all(key, {same} || {ours})",
-        f"variables.before.all(key, key in variables.after || {ours})",
-    ]
-
-
-def _admission(kind: str, names: Json, spec: Json) -> Json:
-    api = "admissionregistration.k8s.io/v1"
-    return {"apiVersion": api, "kind": kind, "metadata": names, "spec": spec}
+    logical, there = f"{REBOOTS}/management", Target.MANAGEMENT
+    # Who may change a host's spec, or ask for its inspection, can have it erased or hold it for
+    # ever.
+    only = annotations_alone(
+        logical,
+        metadata(site, f"foresite-{site.name}-{REBOOTS}", **selector_labels(REBOOTS)),
+        (site.name, REBOOTS),
+        {"metal3.io": ["baremetalhosts"]},
+        (ASKED_ANNOTATION, REBOOT_ANNOTATION),
+        there,
+    )
+    return [*(Manifest(f"{each['kind']}/{logical}", each, target=there) for each in bodies), *only]

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+from components.making.admission import annotations_alone
 from components.making.daemons import namespace
 from components.making.manifest import Manifest, Target, hash_name, labels
 from components.making.pod_security import POD_SECURITY, SECURITY
 from components.making.taints import tolerations
 from components.making.told import fill_template
 from components.teams.names import COMPONENT
+from components.teams.recorder import ANNOTATION
 from schemas.facts.site import Site
 
 NAME = "disruption-recorder"
@@ -30,4 +32,14 @@ def recorder(site: Site) -> list[Manifest]:
         container_security=SECURITY,
     )
     found = [Manifest(f"{each['kind']}/{NAME}", each, target=Target.SITE) for each in bodies]
-    return [namespace(site, NAME, COMPONENT, "restricted"), *found]
+    (role,) = (each for each in bodies if each["kind"] == "ClusterRole")
+    patched = {
+        group: each["resources"]
+        for each in role["rules"]
+        if "patch" in each["verbs"]
+        for group in each["apiGroups"]
+    }
+    # Who may change what makes pods can run any, in any namespace.
+    only = annotations_alone(NAME, role["metadata"], (NAME, NAME), patched, [ANNOTATION])
+    # It stands before the rights that it bounds.
+    return [namespace(site, NAME, COMPONENT, "restricted"), *only, *found]

@@ -18,6 +18,9 @@ Json = dict[str, Any]
 MERGE = "application/merge-patch+json"
 PAGE = 500
 """Objects of one answer, so that a large cluster's pods are never all in memory."""
+CHANGE_SECONDS = 10.0
+"""A change takes at most so long: no later leader may see it come (lease.py). The API server gives
+it up a little earlier than who asks for it."""
 
 
 class ClusterError(Exception):
@@ -31,7 +34,8 @@ class ClusterError(Exception):
 class Cluster:
     """The API server of a kubeconfig, or of the pod's own cluster where none is given.
 
-    A request takes at most ``seconds``. Raises ClusterError where the kubeconfig cannot be read.
+    A request takes at most ``seconds``, a change ``CHANGE_SECONDS``. Raises ClusterError where the
+    kubeconfig cannot be read.
     """
 
     def __init__(self, kubeconfig: str = "", seconds: float = 30.0) -> None:
@@ -64,17 +68,21 @@ class Cluster:
         """One request. Raises ClusterError where it is refused, or nobody answers."""
         self.begun = time.time()
         kind = MERGE if method == "PATCH" else "application/json"
+        seconds, asked = self._seconds, dict(query or {})
+        if method != "GET":
+            seconds = min(seconds, CHANGE_SECONDS)
+            asked["timeout"] = f"{int(seconds * 0.8)}s"
         try:
             answer = self._client.call_api(
                 path,
                 method,
-                query_params=list((query or {}).items()),
+                query_params=list(asked.items()),
                 header_params={"Accept": "application/json", "Content-Type": kind},
                 body=body,
                 auth_settings=["BearerToken"],
                 _preload_content=False,
                 _return_http_data_only=True,
-                _request_timeout=self._seconds,
+                _request_timeout=seconds,
             )
             found: Json = json.loads(answer.data)
         except ApiException as error:

@@ -13,14 +13,13 @@ from typing import NamedTuple
 from node_repair.cluster import Json
 from node_repair.edit import Edit
 from node_repair.names import JOB, QUARANTINED, REBOOT, REBOOTS, TURNS
+from node_repair.notes import parts, times
 from node_repair.settings import Pool, Settings
 from node_repair.state import Node, Operation, State
 
 ALWAYS = 2
 """Faulty nodes of a pool that are always hosts': one that is quarantined must not keep the next one
 of a small pool in use."""
-SKEW = 600
-"""Seconds by which the clock of who wrote a time may be ahead."""
 HELD_NAME = "turns-held-"
 _GIVEN_UP = re.compile(r"late|refused-[a-z-]+")
 _STUCK = "Another NodeOperation"
@@ -49,7 +48,7 @@ class Decision:
     contenders: tuple[str, ...]
     """Nodes whose pods must be known to choose among them; they get no slot without."""
     slots: Mapping[tuple[str, str], int]
-    """Nodes with a slot after the changes, by pool and remediator."""
+    """Nodes with a slot, also those whose slot begins or ends now, by pool and remediator."""
     rolling: str
     """Why the control plane is not whole, so that no repair begins; empty where it is."""
 
@@ -66,12 +65,6 @@ class Findings(NamedTuple):
 def decide(settings: Settings, state: State, now: int) -> Decision:
     """Decide a round at ``now``, in seconds since 1970."""
     return _Round(settings, state, now).decision()
-
-
-def times(note: str, now: int, window: int) -> tuple[int, ...]:
-    """The times of an annotation within the window; odd ones, and those to come, are none."""
-    found = (int(each) for each in note.split(",") if re.fullmatch("[1-9][0-9]{8,9}", each))
-    return tuple(each for each in found if now - window < each <= now + SKEW)
 
 
 @dataclass
@@ -95,8 +88,7 @@ class _Round:
         for node in living:
             self._decide(node)
         for node in self.state.nodes:
-            if node.leaving and node.slot is not None:
-                self._take(node, node.slot)
+            self._take(node)
         rolling = self._rolling()
         contenders = [] if rolling else list(self._choose(living))
         told = {HELD_NAME + pool: why for pool, why in self.held.items()}
@@ -158,8 +150,6 @@ class _Round:
         quarantined = node.has_taint(QUARANTINED)
         if QUARANTINED in node.notes and not quarantined:
             edit.forget("let in again by a person: its reboots are forgotten")
-            if node.slot is not None:
-                self._take(node, node.slot)
             return
         self._taint(node, found, edit)
         if node.slot is not None:
@@ -172,20 +162,20 @@ class _Round:
             edit.quarantine(found.fault, f"{len(found.turns)} slots {self.hours}", self.now)
 
     def _taint(self, node: Node, found: Findings, edit: Edit) -> None:
-        has = edit.faulty()
+        has, busy = edit.faulty(), node.slot is not None and self._active(node)
         if found.fault:
             if has != found.fault and (has is not None or node.pool not in self.held):
                 edit.taint(found.fault)
-        elif (
-            has is not None and not found.unknown and (node.slot is None or not self._active(node))
-        ):
+        elif has is not None and not found.unknown and not busy:
             edit.untaint()
 
     def _active(self, node: Node) -> bool:
         return any(each.active for each in self.operations.get(node.name, ()))
 
-    def _take(self, node: Node, fault: str) -> None:
-        if repair := self._pool(node).of(fault):
+    def _take(self, node: Node) -> None:
+        """A slot that ends is free in the next round: the patch that ends it may fail, and that of
+        another node be done."""
+        if node.slot is not None and (repair := self._pool(node).of(node.slot)):
             self.slots[node.pool, repair.remediator] += 1
 
     def _end_slot(self, node: Node, fault: str) -> None:
@@ -203,12 +193,10 @@ class _Round:
             self._after_reboot(node, fault, status)
         else:
             self._before_reboot(node, fault)
-        if not edit.ended:
-            self._take(node, fault)
 
     def _hopeless(self, node: Node) -> str:
         """Why a second try would end the same; empty where it may not."""
-        outcome = _parts(node.notes.get(REBOOT, ""))[3]
+        outcome = parts(node.notes.get(REBOOT, ""))[3]
         if _GIVEN_UP.fullmatch(outcome):
             return f"reboot {outcome}"
         ours = [each for each in self.operations.get(node.name, ()) if each.ours]
@@ -223,14 +211,8 @@ class _Round:
     def _before_reboot(self, node: Node, fault: str) -> None:
         """A slot without a reboot yet. A drain takes as long as it takes."""
         edit = self.edits[node.name]
-        job = next(
-            (
-                each.name
-                for each in self.operations.get(node.name, ())
-                if each.ours and each.phase in ("JobCreating", "Running")
-            ),
-            None,
-        )
+        ours = (each for each in self.operations.get(node.name, ()) if each.ours)
+        job = next((each.name for each in ours if each.phase in ("JobCreating", "Running")), None)
         if self._stuck(node):
             edit.end_slot("its operation does not begin: once more")
         elif node.cordoned:
@@ -246,7 +228,7 @@ class _Round:
 
     def _idle(self, node: Node, fault: str, job: str) -> None:
         """A Job that does not begin, as its pod finds no place or no image."""
-        edit, (name, when) = self.edits[node.name], _parts(node.notes.get(JOB, ""))[:2]
+        edit, (name, when) = self.edits[node.name], parts(node.notes.get(JOB, ""))[:2]
         since = times(when, self.now, self.now)
         if name != job or not since:
             edit.note(JOB, f"{job},{self.now}", "its Job is there")
@@ -256,7 +238,7 @@ class _Round:
     def _after_reboot(self, node: Node, fault: str, status: str) -> None:
         """A host that is not back gets no second reboot: nobody could drain it. A time of the
         request that is none ends the slot too: nothing else would."""
-        _, _, when, outcome = _parts(node.notes[REBOOT])
+        _, _, when, outcome = parts(node.notes[REBOOT])
         asked = times(when, self.now, self.now)
         if asked and asked[0] + self.settings.verdict > self.now:
             return
@@ -309,8 +291,3 @@ class _Round:
         """Idle nodes first, then those of the lowest priority, then those with fewest pods."""
         mine = (self.state.work or {}).get(node.name)
         return (mine is not None, *(mine or (0, 0)), node.name)
-
-
-def _parts(note: str) -> list[str]:
-    """The four parts of an annotation; empty where there are fewer."""
-    return [*note.split(","), "", "", "", ""][:4]

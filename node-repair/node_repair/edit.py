@@ -10,8 +10,6 @@ class Edit:
 
     def __init__(self, node: Node) -> None:
         self.why: list[str] = []
-        self.ended = False
-        """True if the node's slot ends."""
         self._node = node
         self._taints = list(node.taints)
         self._labels: dict[str, str | None] = {}
@@ -50,7 +48,6 @@ class Edit:
     def end_slot(self, why: str) -> None:
         """Take the slot back."""
         self._labels[TURN] = None
-        self.ended = True
         self.why.append(why)
 
     def quarantine(self, fault: str, why: str, now: int) -> None:
@@ -59,7 +56,6 @@ class Edit:
         self._notes[QUARANTINED] = f"{now} {fault}: {why}"
         if self._node.slot is not None:
             self._labels[TURN] = None
-        self.ended = True
         self.why.append(f"quarantined, {fault}: {why}")
 
     def forget(self, why: str) -> None:

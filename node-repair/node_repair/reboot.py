@@ -13,23 +13,21 @@ cluster).
 """
 
 import logging
-import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
-from typing import NamedTuple, NoReturn, Self
+from typing import NoReturn, Self
 from urllib.parse import quote
 
 from node_repair.cluster import Cluster, ClusterError, Json
-from node_repair.decide import SKEW, times
+from node_repair.host import ASKED, HARD, Booted, Host, host_path, named
 from node_repair.names import REBOOT, REBOOTS, TURN
-from node_repair.state import listed, part, text
+from node_repair.notes import SKEW, times
+from node_repair.state import part, text
 
-ASKED = "reboot.metal3.io"
-_HARD = '{"mode":"hard"}'
 LOG = logging.getLogger(__name__)
 
 
@@ -39,20 +37,6 @@ class _Over(Exception):
 
 class Ended(Exception):
     """The pod is told to end."""
-
-
-class _Node(NamedTuple):
-    version: str
-    provider: str
-    boot: str
-    ready: bool
-    notes: Json
-
-
-class _Host(NamedTuple):
-    version: str
-    consumer: str
-    notes: Json
 
 
 @dataclass
@@ -108,9 +92,8 @@ class Reboot:
     def run(self) -> int:
         """Do it, and return the exit code."""
         try:
-            self._run()
-        except _Over:
-            return 0
+            with suppress(_Over):
+                self._run()
         except Ended:
             return self._stop()
         return 0
@@ -145,28 +128,20 @@ class Reboot:
     def _remembered(self) -> Path:
         return self.memory / f"asked-{self.operation}"
 
-    def _read(self) -> _Node | None:
-        """The node as it is now; None where it is gone, or made anew. A kubelet writes its status
-        and annotations: what is written back has no character that ends a part of a note."""
+    def _read(self) -> Booted | None:
+        """The node as it is now; None where it is gone, or made anew."""
         with self.here() as cluster:
             body = cluster.get(self._path)
         if body is None:
             return None
-        metadata, status, spec = body["metadata"], part(body, "status"), part(body, "spec")
-        provider = text(spec, "providerID")
-        self._place = self._place or self._named(provider)
-        if TURN not in part(metadata, "labels"):
+        found = Booted.of(body)
+        self._place = self._place or named(found.provider, self.site)
+        if TURN not in part(body, "metadata", "labels"):
             return None
-        ready = any(
-            text(each, "type") == "Ready" and text(each, "status") == "True"
-            for each in listed(status, "conditions")
-        )
-        boot = re.sub("[^0-9A-Za-z-]", "", text(part(status, "nodeInfo"), "bootID"))
-        notes = part(metadata, "annotations")
-        self._noted = re.sub("[^0-9A-Za-z,-]", "", text(notes, REBOOT))
-        return _Node(text(metadata, "resourceVersion"), provider, boot, ready, notes)
+        self._noted = found.noted
+        return found
 
-    def _node(self) -> _Node:
+    def _node(self) -> Booted:
         """The node once the API server answers. Without a slot nothing is left to do."""
         while True:
             self._check()
@@ -182,10 +157,9 @@ class Reboot:
             raise _Over
         return found
 
-    def _write(self, node: _Node, note: str, more: Mapping[str, str] | None = None) -> bool:
+    def _write(self, node: Booted, note: str, more: Mapping[str, str] | None = None) -> bool:
         """One patch of the node's annotations; False where it has changed meanwhile."""
-        metadata = {"resourceVersion": node.version, "annotations": {REBOOT: note, **(more or {})}}
-        return self._sent(self.here, self._path, {"metadata": metadata})
+        return self._sent(self.here, self._path, node.version, {REBOOT: note, **(more or {})})
 
     def _finish(self, state: str) -> NoReturn:
         """Note the end until it is there."""
@@ -199,30 +173,16 @@ class Reboot:
 
     # --- the host ---
 
-    def _named(self, provider: str) -> tuple[str, str] | None:
-        """The host and Metal3Machine of a provider ID, metal3://NAMESPACE/HOST/METAL3MACHINE
-        (Cluster API provider Metal3, baremetal/metal3machine_manager.go), if of this site."""
-        form = rf"metal3://{re.escape(self.site)}/([0-9A-Za-z][0-9A-Za-z:._-]*)/([0-9A-Za-z:/._-]+)"
-        found = re.fullmatch(form, provider)
-        return (found[1], found[2]) if found else None
-
     @property
     def _host_path(self) -> str:
-        name = self._place[0] if self._place else ""
-        return (
-            f"/apis/metal3.io/v1alpha1/namespaces/{self.site}/baremetalhosts/{quote(name, safe='')}"
-        )
+        return host_path(self.site, self._place[0] if self._place else "")
 
-    def _host(self) -> _Host | None:
+    def _host(self) -> Host | None:
         with self.there() as cluster:
             body = cluster.get(self._host_path)
-        if body is None:
-            return None
-        metadata = body["metadata"]
-        consumer = text(part(body, "spec", "consumerRef"), "name")
-        return _Host(text(metadata, "resourceVersion"), consumer, part(metadata, "annotations"))
+        return None if body is None else Host.of(body)
 
-    def _judged(self) -> _Host:
+    def _judged(self) -> Host:
         """The host; one that is gone, or has been given to another machine, is not rebooted."""
         found = self._host()
         if found is None:
@@ -231,8 +191,8 @@ class Reboot:
             self._finish("refused-other-machine")
         return found
 
-    def _find_host(self, node: _Node) -> _Host:
-        self._place = self._named(node.provider)
+    def _find_host(self, node: Booted) -> Host:
+        self._place = named(node.provider, self.site)
         if self._place is None:
             self._finish("refused-foreign-host")
         while True:
@@ -243,7 +203,7 @@ class Reboot:
                 self._log(f"the management cluster does not answer: {error}")
             self._rest_before("refused-no-answer")
 
-    def _count(self, node: _Node) -> None:
+    def _count(self, node: Booted) -> None:
         """Count the reboot on the node, beside those that are counted there when it is written."""
         self._asked = int(time.time())
         note = f"{self.operation},{self._before},{self._asked},asked"
@@ -260,14 +220,13 @@ class Reboot:
         self._remembered.write_text(self._place[0] if self._place else "", "utf-8")
         self._log("reboot counted")
 
-    def _ask(self, host: _Host) -> None:
+    def _ask(self, host: Host) -> None:
         """Request the reboot; the mark on the host says that this was done, whatever became of
         it."""
         while host.notes.get(REBOOT) != self.operation:
             self._check()
-            notes = {ASKED: _HARD, REBOOT: self.operation}
-            metadata = {"resourceVersion": host.version, "annotations": notes}
-            if self._sent(self.there, self._host_path, {"metadata": metadata}):
+            notes = {ASKED: HARD, REBOOT: self.operation}
+            if self._sent(self.there, self._host_path, host.version, notes):
                 self._log("the BareMetalHost was asked for a reboot")
                 return
             self._rest_before("refused-no-answer")
@@ -282,8 +241,7 @@ class Reboot:
             host = self._host() if self._place else None
             if host and host.notes.get(REBOOT) == self.operation and ASKED in host.notes:
                 notes = {ASKED: None, REBOOT: None}
-                metadata = {"resourceVersion": host.version, "annotations": notes}
-                if self._sent(self.there, self._host_path, {"metadata": metadata}):
+                if self._sent(self.there, self._host_path, host.version, notes):
                     self._log("the reboot was taken back")
 
     def _wait(self) -> None:
@@ -327,10 +285,11 @@ class Reboot:
             self._finish(state)
         self._rest()
 
-    def _sent(self, cluster: Callable[[], Cluster], path: str, body: Json) -> bool:
+    def _sent(self, at: Callable[[], Cluster], path: str, version: str, notes: Json) -> bool:
+        metadata = {"resourceVersion": version, "annotations": notes}
         try:
-            with cluster() as found:
-                found.patch(path, body)
+            with at() as found:
+                found.patch(path, {"metadata": metadata})
         except ClusterError as error:
             self._log(f"not done: {error}")
             return False

@@ -168,15 +168,38 @@ def test_a_node_without_a_reported_fault_is_kept_as_it_is(state: State) -> None:
 @settings(max_examples=80, deadline=None)
 @given(states(), st.data())
 def test_a_round_that_is_cut_short_is_finished_by_the_next(state: State, data: Any) -> None:
-    """Each change is of one node: any of them may be missing, and no bound breaks."""
+    """Each change is of one node: any of them may be missing, and no bound breaks, not even between
+    the two rounds."""
     decision = decide(SITE, state, NOW)
     count = len(decision.changes)
     done = data.draw(st.lists(st.booleans(), min_size=count, max_size=count))
     cut = replace(decision, changes=tuple(compress(decision.changes, done)))
-    second = after(state, cut)
+    second, before = after(state, cut), slots(state)
+    for (pool, remediator), used in slots(second).items():
+        assert used <= max(POOLS[pool].limits[remediator], before[pool, remediator])
     now = slots(after(second, decide(SITE, second, NOW)))
     for (pool, remediator), count in now.items():
         assert count <= max(POOLS[pool].limits[remediator], slots(second)[pool, remediator])
+
+
+@pytest.mark.parametrize("end", ["repaired", "cordoned", "quarantined"])
+def test_a_slot_is_given_anew_only_when_its_end_is_stored(end: str) -> None:
+    """The first node's patch may fail where the second one's is done."""
+    bad = {"F": "True", "Ready": "True"}
+    first = Node(
+        name="z",
+        pool="a",
+        slot="f",
+        conditions=bad | ({"F": "False"} if end == "repaired" else {}),
+        cordoned=end == "cordoned",
+        notes={REBOOT: f"job,boot,{NOW},late"} if end == "quarantined" else {},
+    )
+    state = State(nodes=(first, Node(name="b", pool="a", conditions=bad)))
+    decision = decide(SITE, state, NOW)
+    state = after(state, decision)
+    assert not slots(state) and decision.slots == {("a", "r"): 1}
+    state = after(state, decide(SITE, state, NOW))
+    assert [each.name for each in state.nodes if each.slot is not None] == ["b"]
 
 
 @pytest.mark.parametrize("faulty", [False, True])

@@ -28,7 +28,7 @@ class Issuer(Model):
     """An OpenID Connect provider whose tokens the API server accepts."""
 
     url: HttpUrl
-    """Issuer's URL (https), as its tokens spell it."""
+    """Address of the issuer (https), as its tokens spell it."""
     audiences: Annotated[list[Plain], Field(min_length=1, max_length=10)]
     """Audiences, one of which a token must have; usually the client's id."""
     prefix: Annotated[str, Field(pattern=r"^[a-z][a-z0-9.-]{0,30}:$")] = "oidc:"

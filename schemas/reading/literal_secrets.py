@@ -55,6 +55,8 @@ _MAX_FOUND = 100
 REFERENCES: frozenset[Path] = frozenset(
     {
         ("bmc", "credentials"),
+        ("cluster", "encryption", "secret"),
+        ("cluster", "etcd_snapshots", "secret"),
         ("monitoring", "receivers", "secret"),
         ("monitoring", "receivers", "key"),
         ("remediation", "reboot", "credentials"),

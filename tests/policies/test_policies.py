@@ -20,7 +20,9 @@ from policies.rules import DOMAINS, RULES
 from schemas.model.accelerators import Exporter
 from schemas.model.network_devices import PoolNetworkDevices, Rdma
 from schemas.model.vocabulary import LinkType, PodNetworkInstall
+from tests.components.remediation.test_devicetaints import ON
 from tests.golden import every_site, objects, with_file, with_pool
+from tests.kit.accelerator_sites import by_dra
 from tests.kit.policy_objects import GOOD, changed, full, good
 
 TODAY = datetime.date(2026, 11, 22)
@@ -53,6 +55,8 @@ SITES = {
     "lab-1, network installed directly": with_file(SITES["lab-1"], cluster=DIRECT),
     "tokyo-1, RoCE that pods share and a privileged exporter": ROCE,
 }
+TAINTED = by_dra(remediation=ON)
+"""A site whose single devices are tainted; its objects are looked at for exceptions alone."""
 
 
 def every_object(site: str) -> list[Object]:
@@ -91,6 +95,8 @@ def test_every_site_keeps_every_rule(site: str) -> None:
 
 def test_every_exception_of_ours_is_needed_by_some_site() -> None:
     broken = [each for site in SITES for each in findings(every_object(site), RULES)]
+    tainted = [Object(each.target.value, each.body) for each in objects(TAINTED)]
+    broken += findings(tainted, RULES)
     unneeded = [e for e in ours() if not any(e.covers(each) for each in broken)]
     assert [f"{each.rule}: {each.object}" for each in unneeded] == []
 

@@ -45,7 +45,7 @@ def test_some_alerts_end_with_what_they_watch(repository: Repository) -> None:
     repository.write(FILE, without(repository.text(FILE), "remediation"))
     _, site = judged(repository)
     (found,) = [each for each in site.services if each.clause.startswith("alerts")]
-    assert found.clause == "alerts of 1 of 10 PrometheusRules end"
+    assert found.clause == "alerts of 1 of 12 PrometheusRules end"
 
 
 def test_alerts_that_stay_are_not_told(repository: Repository) -> None:
@@ -109,5 +109,5 @@ def test_a_site_that_is_changed_is_not_installed_again(repository: Repository) -
 def test_hosts_have_their_places_and_teams_their_guarantees(repository: Repository) -> None:
     repository.replace(FILE, "max_unavailable: 10}", "max_unavailable: 11}")
     _, site = judged(repository)
-    assert {(host.zone, host.rack) for host in site.hosts[:8]} == {("a", "a-01")}
+    assert {(host.zone, host.rack) for host in site.hosts[3:8]} == {("a", "a-01")}
     assert dict(site.guaranteed)["v100-sxm2-32gb"] == 480 + 256

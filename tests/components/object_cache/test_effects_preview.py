@@ -123,6 +123,7 @@ def test_a_new_address_is_not_answered_before_the_host_is_installed_again(
 def test_another_folder_empties_the_cache(repository: Repository) -> None:
     def edit(of: Repository) -> None:
         text = of.text(FILE).replace("/srv/nvme/cache", "/srv/nvme/other")
+        text = text.replace("folders: {cache: 65532}", "folders: {other: 65532}")
         of.write(FILE, text)
 
     move = cache(edit, repository)

@@ -261,6 +261,7 @@ def one_round(here: World, folder: Path, api: str | None = None) -> bool:
     told = {**environment(here.site), **({"DEVICETAINTS_API": api} if api else {})}
     with Cluster(str(kubeconfig)) as cluster:
         lease = Lease(cluster, "node-remediation", "device-taints", "one")
+        assert lease.hold()
         return round_of(Limits.read(told), cluster, lease.check)
 
 

@@ -28,7 +28,7 @@ def with_healers(*healers: Json, **settings: Any) -> Site:
     """The site with four kinds of cards and these healers."""
     found = {"healers": list(healers), **settings}
     if any(each.get("kind") != "medik8s" for each in healers):
-        found["controller"] = {"image": PROGRAM}
+        found |= {"controller": {"image": PROGRAM}, "repair_image": PROGRAM}
     return site(remediation=found)
 
 

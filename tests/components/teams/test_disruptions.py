@@ -11,8 +11,10 @@ import pytest
 
 from components.making.manifest import Json
 from components.teams import recorder
+from components.teams.disruptions import NAME
 from components.teams.disruptions import recorder as objects
-from controlplane import Client, ControlPlane
+from controlplane import ApiError, Client, ControlPlane
+from controlplane.twin.programs import account_token
 from tests.kit.disruption_recorder import recording
 from tests.kit.repository import all_sites
 
@@ -152,3 +154,52 @@ def test_a_job_tells_who_ended_its_pods(client: Client) -> None:
     assert client.get("v1", "Pod", "drained-0", "default") is None
     assert "drained-1" not in found
     assert json.dumps(found).count("drained-0 on lost") == 1
+
+
+CHANGES: list[Json] = [
+    {"metadata": {"labels": {"a": "b"}}},
+    {"metadata": {"finalizers": ["example.com/a"]}},
+    {"metadata": {"ownerReferences": None}},
+    {"metadata": {"annotations": {"told": None}}},
+    {"metadata": {"annotations": {"told": "other", recorder.ANNOTATION: "line"}}},
+    {"metadata": {"annotations": {"more": "", recorder.ANNOTATION: "line"}}},
+    {"spec": {"suspend": True, "paused": True}},
+]
+
+
+def refused(client: Client, path: str, change: Json) -> bool:
+    """True if the policy refuses a change, which is not kept either way."""
+    why = ""
+    try:
+        client.request("PATCH", f"{path}?dryRun=All", change, "application/merge-patch+json")
+    except ApiError as error:
+        why = str(error)
+    assert not why or "its own annotations alone" in why
+    return bool(why)
+
+
+@pytest.mark.controlplane
+def test_its_account_changes_that_annotation_alone(api: ControlPlane, client: Client) -> None:
+    """Who may change a Deployment can run any pod: its rights to patch are bounded by a policy."""
+    above = job(client, "above")
+    made = [job(client, "bounded", above)]
+    template = {
+        "metadata": {"labels": {"a": "a"}},
+        "spec": {"containers": [{"name": "a", "image": "a.example/a:1"}]},
+    }
+    spec = {"replicas": 0, "selector": {"matchLabels": {"a": "a"}}, "template": template}
+    made.append(client.create(owned("apps/v1", "Deployment", "bounded", above, **spec)))
+    token = account_token(client, NAME, NAME)
+    with Client(replace(api._access(), token=token)) as account:
+        for each in made:
+            kind = each["kind"].lower()
+            path = f"/apis/{each['apiVersion']}/namespaces/default/{kind}s/bounded"
+            merge = "application/merge-patch+json"
+            client.request("PATCH", path, {"metadata": {"annotations": {"told": "a"}}}, merge)
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and not refused(account, path, CHANGES[0]):
+                time.sleep(0.2)
+            assert [change for change in CHANGES if not refused(account, path, change)] == []
+            ours = {"metadata": {"annotations": {recorder.ANNOTATION: "line"}}}
+            assert not refused(account, path, ours)
+            assert not any(refused(client, path, change) for change in CHANGES)

@@ -1,0 +1,70 @@
+"""What a reboot reads: the node, the host behind it, and where that host is."""
+
+import re
+from typing import NamedTuple, Self
+from urllib.parse import quote
+
+from node_repair.cluster import Json
+from node_repair.names import REBOOT
+from node_repair.state import listed, part, text
+
+ASKED, HARD = "reboot.metal3.io", '{"mode":"hard"}'
+"""By this annotation of a host its reboot is requested: off and on, without asking its system."""
+
+
+class Booted(NamedTuple):
+    """A node as a kubelet tells it, without characters that end a part of a note."""
+
+    version: str
+    provider: str
+    boot: str
+    ready: bool
+    notes: Json
+    noted: str
+    """Its annotation ``reboot``."""
+
+    @classmethod
+    def of(cls, body: Json) -> Self:
+        """The node of an object."""
+        metadata, status = part(body, "metadata"), part(body, "status")
+        notes = part(metadata, "annotations")
+        ready = any(
+            text(each, "type") == "Ready" and text(each, "status") == "True"
+            for each in listed(status, "conditions")
+        )
+        return cls(
+            version=text(metadata, "resourceVersion"),
+            provider=text(part(body, "spec"), "providerID"),
+            boot=re.sub("[^0-9A-Za-z-]", "", text(part(status, "nodeInfo"), "bootID")),
+            ready=ready,
+            notes=notes,
+            noted=re.sub("[^0-9A-Za-z,-]", "", text(notes, REBOOT)),
+        )
+
+
+class Host(NamedTuple):
+    """A BareMetalHost, and the Metal3Machine that has it."""
+
+    version: str
+    consumer: str
+    notes: Json
+
+    @classmethod
+    def of(cls, body: Json) -> Self:
+        """The host of an object."""
+        metadata = part(body, "metadata")
+        consumer = text(part(body, "spec", "consumerRef"), "name")
+        return cls(text(metadata, "resourceVersion"), consumer, part(metadata, "annotations"))
+
+
+def named(provider: str, site: str) -> tuple[str, str] | None:
+    """The host and Metal3Machine of a provider ID, metal3://NAMESPACE/HOST/METAL3MACHINE (Cluster
+    API provider Metal3, baremetal/metal3machine_manager.go), if of this site."""
+    form = rf"metal3://{re.escape(site)}/([0-9A-Za-z][0-9A-Za-z:._-]*)/([0-9A-Za-z:/._-]+)"
+    found = re.fullmatch(form, provider)
+    return (found[1], found[2]) if found else None
+
+
+def host_path(site: str, name: str) -> str:
+    """Where a site's host is on the management cluster."""
+    return f"/apis/metal3.io/v1alpha1/namespaces/{site}/baremetalhosts/{quote(name, safe='')}"
