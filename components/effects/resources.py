@@ -129,7 +129,10 @@ def priority_class_removal(site: SiteChange, change: ObjectChange, field: Field)
     yield effect(change, field, Impact.NONE, why, PRIORITY)
 
 
-LATER = "what runs stays as it is; only pods that are made later are judged so"
+LATER = (
+    "what runs stays as it is; only pods that are made later are judged so, and one that is "
+    "created again beyond it is refused"
+)
 TRAFFIC = harmless(
     "every node sends its traffic another way; no pod restarts, and connections may break", PROXY
 )

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from components.effects import kinds
 from components.effects.access import ADMISSION, RBAC
-from components.effects.applying import Applier, Fixed, Kind, effect, former, rules
+from components.effects.applying import Applier, Fixed, Kind, effect, former, not_known, rules
 from components.effects.placement import running
 from components.effects.resources import (
     CLASSES,
@@ -36,6 +36,7 @@ from components.effects.vocabulary import (
 )
 from components.source import site_of
 from components.teams.namespaces import RDMA_LABEL
+from components.teams.policies import ISOLATION, PODS
 from schemas.facts.quotas import Holder, models_held_by
 from schemas.kubernetes.node_labels import TEAM_LABEL
 
@@ -111,13 +112,35 @@ def _order(side: Side | None, change: ObjectChange) -> list[str]:
     return [each["metadata"]["name"] for each in sorted(priorities, key=lambda each: each["value"])]
 
 
-def judging(_site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
-    """Policies of ours: they judge new pods, jobs and queues in the namespaces of teams alone."""
+def judging(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+    """Policies of ours: they judge new pods, jobs and queues in the namespaces of teams alone. One
+    that judges pods, and comes or changes, may refuse those of templates that are there."""
+    of_pods = change.one.name.partition("/")[2] in (PODS, ISOLATION)
+    listed = field is not None and field.path[:2] == ("spec", "variables")
+    if change.after and of_pods and not listed and _had_teams(site.before):
+        yield from STRICTER(site, change, field)
+        return
     why = (
         "it judges what is made later in the namespaces of teams, pods that are created again too; "
         "what runs there stays, and nodes write nothing that it judges"
     )
     yield effect(change, field, Impact.NONE, why, ADMISSION)
+
+
+def _had_teams(side: Side | None) -> bool:
+    every = side.objects.values() if side else ()
+    return any(
+        TEAM_LABEL in each.body["metadata"].get("labels", {})
+        for each in every
+        if each.kind == "Namespace"
+    )
+
+
+STRICTER = not_known(
+    "running pods continue; those that are created again from templates which are there, as after "
+    "a drain, are refused where they break a rule that is new, and whether any does is not in Git",
+    ADMISSION,
+)
 
 
 COUNTED = harmless(

@@ -16,6 +16,7 @@ pkg/controller/jobframework (FindAncestorJobManagedByKueue).
 import json
 from collections.abc import Sequence
 
+from components.making.rdma import RDMA_PREFIX
 from components.making.told import Told
 from components.teams.names import TOLERATIONS_ANNOTATION
 from components.teams.podrules import Rule
@@ -27,7 +28,6 @@ DEVICE_MOUNTS = "nvidia-container-devices"
 """The folder's name that NVIDIA's runtime looks for, however a path to it is spelled."""
 OPERATOR_RUNTIME = "nvidia"
 """The RuntimeClass of the GPU operator, and the beginning of its others (-cdi, -legacy)."""
-VARIABLES = TOLD.table("variables", tolerations=TOLERATIONS_ANNOTATION)
 CHANGED = TOLD.table("write")["new"]
 BINDING_RULE: Rule = (
     "authorizer.group('').resource('pods').subresource('binding').check('create').allowed()",
@@ -40,23 +40,28 @@ def templates() -> list[tuple[str, list[str]]]:
     return [(each["group"], each["resources"]) for each in TOLD.rows("templates")]
 
 
+def variables(site: Site) -> dict[str, str]:
+    """The variables of the rules, in this order."""
+    values = {"resources": json.dumps(_resources(site)), "runtimes": json.dumps(_runtimes(site))}
+    found: dict[str, str] = TOLD.table("variables", tolerations=TOLERATIONS_ANNOTATION, **values)
+    return found
+
+
 def rules(site: Site) -> list[Rule]:
     """The rules, in the order in which the API server asks them."""
     (tolerated,) = TOLD.rows("tolerated")
     values = {
         "device_variables": json.dumps(device_variables(site)),
         "device_mounts": json.dumps(_device_mounts(site)),
-        "runtimes": json.dumps(_runtimes(site)),
         "tolerated": json.dumps(tolerated["taints"]),
     }
     return [(each["expression"], each["message"]) for each in TOLD.rows("rules", **values)]
 
 
 def environment_rules(site: Site) -> list[Rule]:
-    """The rule of ConfigMaps and Secrets, which become variables by envFrom."""
-    names = json.dumps(device_variables(site))
-    text = f"object.?data.orValue({{}}).all(k, !(k in {names}))"
-    return [(text, "a key that is called like a variable which chooses devices is not allowed")]
+    """The rules of ConfigMaps, and of Secrets."""
+    rows = TOLD.rows("environment", device_variables=json.dumps(device_variables(site)))
+    return [(each["expression"], each["message"]) for each in rows]
 
 
 def device_variables(site: Site) -> list[str]:
@@ -71,6 +76,18 @@ def device_variables(site: Site) -> list[str]:
 def _device_mounts(site: Site) -> Sequence[str]:
     folders = {site.accelerators[each].device_mounts for each in site.models()}
     return sorted({DEVICE_MOUNTS, *(each.rpartition("/")[2] for each in folders if each)})
+
+
+def _resources(site: Site) -> list[str]:
+    """The resources of accelerators, by model and of plugins, and of network devices."""
+    network = site.file.network_devices.prefix
+    devices = [pool.network_devices for pool in site.file.pools]
+    return sorted(
+        {site.resource(model) for model in site.models()}
+        | {site.accelerators[model].plugin.resource for model in site.models()}
+        | {f"{RDMA_PREFIX}/{name}" for d in devices for r in d.rdma for name in r.resources()}
+        | {f"{network}/{each.name}" for d in devices for each in d.sriov}
+    )
 
 
 def _runtimes(site: Site) -> dict[str, list[str]]:

@@ -1,6 +1,6 @@
 """The namespaces of teams: to whom they belong, what pods in them may be, and their disk space."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 from components.making import daemons
@@ -20,6 +20,7 @@ from schemas.facts.quotas import Holder, compute_share, models_held_by, usable_p
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
 from schemas.model.scheduling import Team
+from schemas.model.site_file import Pool
 
 RDMA_LABEL = f"{OWN_DOMAIN}/rdma"
 """On a team's namespace: what RDMA lets its pods do beyond Pod Security's baseline."""
@@ -59,16 +60,24 @@ def _namespaces(site: Site, team: Team) -> Iterator[Manifest]:
 
 
 def annotations(site: Site, team: Team) -> dict[str, str]:
-    """The annotations that policies and Volcano read on a team's namespace."""
+    """The annotations that policies and Volcano read on a team's namespace. A key without a value
+    stands where no pool of others has it."""
     found = {}
-    keys = {taint["key"] for pool in usable_pools(site, team) for taint in node_taints(pool)}
-    if keys:
-        found[TOLERATIONS_ANNOTATION] = ",".join(sorted(keys))
+    own = _taints(usable_pools(site, team))
+    if own:
+        others = {key for key, _ in _taints(site.file.pools) - own}
+        alone = {key for key, _ in own if key not in others}
+        found[TOLERATIONS_ANNOTATION] = ",".join(sorted({f"{k}={v}" for k, v in own} | alone))
     if models_held_by(site, Holder.KUEUE):
         found[PRIORITIES_ANNOTATION] = ",".join(priorities_of(site, team))
     if models_held_by(site, Holder.VOLCANO):
         found[QUEUE_ANNOTATION] = team.name
     return found
+
+
+def _taints(pools: Iterable[Pool]) -> set[tuple[str, str]]:
+    """The keys and values of the pools' taints."""
+    return {(taint["key"], taint["value"]) for pool in pools for taint in node_taints(pool)}
 
 
 def rdma_of(site: Site, team: Team) -> Rdma | None:

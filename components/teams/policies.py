@@ -77,7 +77,7 @@ def policies(site: Site) -> list[Manifest]:
     if not site.scheduling.teams:
         return []
     found = _policy(site, PODS, [NEW_PODS], rules(), VARIABLES)
-    found += _policy(site, ISOLATION, _isolated(), isolation.rules(site), isolation.VARIABLES)
+    found += _policy(site, ISOLATION, _isolated(), isolation.rules(site), isolation.variables(site))
     found += _policy(site, BINDINGS, [NEW_BINDINGS], [isolation.BINDING_RULE])
     found += _policy(site, ENVIRONMENT, [VALUES], isolation.environment_rules(site))
     if models_held_by(site, Holder.KUEUE):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from components.effects.vocabulary import Action, Impact
 from tests.verdicts.edits import Edit, applied, image, site
-from tests.verdicts.row import ANY, NO_OBJECT, PROTECTED, SAME, Expected, Row, Verdict, restarted
+from tests.verdicts.row import ANY, PROTECTED, SAME, Expected, Row, Verdict, restarted
 
 _READ_ONCE = (
     "k8s-rdma-shared-dev-plugin 410b0f3, cmd/k8s-rdma-shared-dp/main.go, and "
@@ -188,8 +188,13 @@ _OPERATED = (
     Row(
         "network: SR-IOV: the domain of resources, which the operator's own settings make",
         (_whole("prefix: net.example.com"),),
-        {},
-        f"{_SRIOV}, deploy/operator.yaml, RESOURCE_PREFIX; {NO_OBJECT} here",
+        {
+            "tokyo-1": Expected(
+                actions={"ValidatingAdmissionPolicy/isolation.teams": Action.CHANGED}
+            )
+        },
+        f"{_SRIOV}, deploy/operator.yaml, RESOURCE_PREFIX: no object of ours but the names that "
+        "teams may tolerate",
         (_APPLIED, _FUNCTIONS),
     ),
 )  # fmt: skip

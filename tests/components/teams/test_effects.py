@@ -261,8 +261,22 @@ def test_a_queue_of_kueue_cannot_change_teams() -> None:
 def test_rdma_opens_namespaces_and_stops_nothing() -> None:
     made = change(site(), with_rdma(site(), "v100"))
     found = effects(made)
-    assert found.keys() == {"Namespace/vision", "Namespace/vision-dev", "Namespace/language"}
+    spaces = {"Namespace/vision", "Namespace/vision-dev", "Namespace/language"}
+    assert found.keys() == {*spaces, "ValidatingAdmissionPolicy/isolation.teams"}
     assert all(said(made, each) == {nothing()} for each in found.values())
+
+
+@pytest.mark.parametrize("policy", ["pods.teams", "isolation.teams"])
+def test_a_policy_of_pods_that_comes_may_refuse_what_is_created_again(policy: str) -> None:
+    """Teams were there before: a template of theirs may be one that it refuses."""
+    after_ = side(site())
+    name = (COMPONENT, f"ValidatingAdmissionPolicy/{policy}")
+    objects_ = {key: each for key, each in after_.objects.items() if key != name}
+    comes = ObjectChange(COMPONENT, None, after_.objects[name])
+    made = SiteChange("tokyo-1", replace(after_, objects=objects_), after_, {name: comes})
+    (found,) = judge_object(TABLE, made, comes)
+    assert found.impact is Impact.UNKNOWN
+    assert "created again" in found.why
 
 
 def test_a_label_that_others_give_meaning_stays_unknown() -> None:

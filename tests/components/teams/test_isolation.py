@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from components.making.manifest import Json
+from components.making.manifest import Json, Manifest
 from components.site import site_objects
+from components.teams.names import TOLERATIONS_ANNOTATION
 from components.training.examples import examples
 from controlplane.crds import install_crds
 from schemas.kubernetes.node_labels import POOL_LABEL
@@ -59,11 +60,17 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[As]:
     with serving(tmp_path_factory.mktemp("isolation"), site) as (_, found):
         install_crds(found, [JOB_SETS])
         objects = site_objects(site)
-        for each in (each for part in OURS for each in objects[part]):
-            if each.kind in JUDGES or "AdmissionPolicy" in each.kind:
+        ours = [each for part in OURS for each in objects[part]]
+        for each in ours:
+            if each.kind in JUDGES:
                 found.apply(each.body)
-        for body in rights():
+        for body in (*rights(), shared_taint(ours)):
             found.apply(body)
+        for body in OLD:
+            found.create({**body, "metadata": {**body["metadata"], "name": "old"}})
+        for each in ours:
+            if "AdmissionPolicy" in each.kind:
+                found.apply(each.body)
         runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "handler": "nvidia"}
         # As the GPU operator makes it.
         found.apply({**runtime, "metadata": {"name": "nvidia-legacy"}})
@@ -71,10 +78,17 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[As]:
             made = pod(schedulingGates=gates)
             found.create({**made, "metadata": {**made["metadata"], "name": name}})
         # Every policy judges: each has refused what it alone refuses.
-        for way in ("all devices by a variable", "a node's binding", "a key that envFrom reads"):
-            until(partial(attempt, found, WAYS[way]))
-        until(partial(attempt, found, WAYS["the device plugin's resource"]))
+        for way in FIRST_REFUSED:
+            until(partial(said_by, found, WAYS[way]))
         yield found
+
+
+def shared_taint(objects: list[Manifest]) -> Json:
+    """The namespace of vision, one of whose pools has a taint of the same key as another team's."""
+    (found,) = (deepcopy(e.body) for e in objects if (e.kind, e.body["metadata"]["name"]) == (
+        "Namespace", "vision"))  # fmt: skip
+    found["metadata"]["annotations"][TOLERATIONS_ANNOTATION] += f",{OWNER}=vision"
+    return found
 
 
 def rights() -> Iterator[Json]:
@@ -95,12 +109,14 @@ def rights() -> Iterator[Json]:
                "roleRef": role, "subjects": [subject]}  # fmt: skip
 
 
+OWNER, REPAIR = "example.com/owner", "nodeops.k8s.preferred.jp/operating"
 RESERVED = {"key": "example.com/reserved", "operator": "Exists", "effect": "NoSchedule"}
 CORDONED = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"}
 LOST = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute",
         "tolerationSeconds": 300}  # fmt: skip
 JOB_OWNER = {"apiVersion": "batch/v1", "kind": "Job", "name": "admitted", "uid": "1",
              "controller": True}  # fmt: skip
+TIMER = {**JOB_OWNER, "kind": "CronJob"}
 DRIVER = {**JOB_OWNER, "apiVersion": "v1", "kind": "Pod"}
 
 
@@ -200,6 +216,25 @@ def mount(path: str) -> Json:
     return {"container": {"volumeMounts": [{"name": "v", "mountPath": path}]}, "volumes": volumes}
 
 
+OLD = [job(**variable()), apps("Deployment", **variable()),
+       values("ConfigMap", NVIDIA_VISIBLE_DEVICES="all"),
+       pod(**variable(), schedulingGates=[GATE])]  # fmt: skip
+"""What was there before the policies."""
+OLD_JOB, OLD_DEPLOYMENT, OLD_VALUES, OLD_POD = (
+    f"/{each}/namespaces/vision/{kind}/old"
+    for each, kind in (("apis/batch/v1", "jobs"), ("apis/apps/v1", "deployments"),
+                       ("api/v1", "configmaps"), ("api/v1", "pods"))
+)  # fmt: skip
+TOKEN = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "type": "kubernetes.io/service-account-token",
+    "metadata": {
+        "name": "a",
+        "namespace": "vision",
+        "annotations": {"kubernetes.io/service-account.name": "default"},
+    },
+}
 BINDING = {
     "apiVersion": "v1",
     "kind": "Binding",
@@ -215,6 +250,14 @@ WAYS: dict[str, Write] = {
     "the variable in an init container": Write(pod(initContainers=[FIRST])),
     "the variable from a Secret": Write(pod(**secret("NVIDIA_VISIBLE_DEVICES"))),
     "the variable of another vendor": Write(pod(**variable("0", "AMD_VISIBLE_DEVICES"))),
+    "the fabric's cards by a feature": Write(pod(**variable("enabled", "NVIDIA_MOFED"))),
+    "a container more in an old Deployment": Write(
+        [{"op": "add", "path": "/spec/template/spec/containers/-",
+          "value": {**container(), "name": "more", **ALL}}], path=OLD_DEPLOYMENT),
+    "another value in an old ConfigMap": Write(
+        [{"op": "replace", "path": "/data/NVIDIA_VISIBLE_DEVICES", "value": "0"}],
+        "environment.teams", OLD_VALUES),
+    "an account's token": Write(TOKEN, "environment.teams"),
     "the variable put together by a prefix": Write(
         pod(container={"envFrom": [{"prefix": "NVIDIA_", "configMapRef": {"name": "a"}}]})
     ),
@@ -240,8 +283,19 @@ WAYS: dict[str, Write] = {
     "every taint of a Job": Write(job(tolerations=[{"operator": "Exists"}])),
     "a cordoned node": Write(pod(tolerations=[CORDONED])),
     "a node under repair": Write(
-        pod(tolerations=[{"key": "nodeops.k8s.preferred.jp/operating", "operator": "Exists"}])
+        pod(tolerations=[{"key": REPAIR, "operator": "Exists"}])
     ),
+    "a node under repair, by a limit of none": Write(
+        pod(limits={REPAIR: 0}, tolerations=[{"key": REPAIR, "operator": "Exists"}])
+    ),
+    "a node under repair, by a limit": Write(
+        pod(limits={REPAIR: 1}, tolerations=[{"key": REPAIR, "operator": "Exists"}])
+    ),
+    "a taint of a resource that is not asked for": Write(
+        pod(limits={V100: 0}, tolerations=[{**RESERVED, "key": V100}])
+    ),
+    "another team's pool": Write(pod(tolerations=[{"key": OWNER, "value": "speech"}])),
+    "every team's pools": Write(pod(tolerations=[{"key": OWNER, "operator": "Exists"}])),
     "a lost node for ever": Write(
         pod(tolerations=[{"key": "node.kubernetes.io/not-ready", "operator": "Exists"}])
     ),
@@ -254,6 +308,12 @@ WAYS: dict[str, Write] = {
         BINDING, "bindings.teams", f"{FREE}/binding", user=OWN_ACCOUNT
     ),
     "a pod as if an admitted job had made it": Write(pod(owner=JOB_OWNER)),
+    "a pod with devices as if a pod had made it": Write(pod(owner=DRIVER, limits={V100: 1})),
+    "a Job with devices as if a pod had made it": Write(job(owner=DRIVER, limits={V100: 1})),
+    "a pod with a claim as if a pod had made it": Write(
+        pod(owner=DRIVER, resourceClaims=[{"name": "a", "resourceClaimName": "a"}])
+    ),
+    "a pod as if a CronJob had made it": Write(pod(owner=TIMER)),
     "a Job as if an admitted JobSet had made it": Write(job(owner={**JOB_OWNER, "kind": "JobSet"})),
     "an owner that is written later": change("/metadata/ownerReferences", [JOB_OWNER]),
     "a queue's gate that is taken away": change("/spec/schedulingGates", None),
@@ -273,6 +333,12 @@ WAYS: dict[str, Write] = {
         pod(container={"securityContext": {"privileged": True}}), "pods.teams"
     ),
 }  # fmt: skip
+FIRST_REFUSED = (
+    "all devices by a variable", "a node's binding", "a key that envFrom reads",
+    "the device plugin's resource", "a claim of a driver's class",
+    "a scheduler that holds nobody to limits", "a path of the host",
+)  # fmt: skip
+"""One way for each policy."""
 TEMPLATES = {
     "Job": job,
     "CronJob": cron_job,
@@ -310,6 +376,23 @@ HONEST: dict[str, Write] = {
     "a DaemonSet's pod": Write(
         pod(owner={**JOB_OWNER, "kind": "DaemonSet"}, tolerations=DAEMONS), user=CONTROLLER
     ),
+    "a pool of the team's that shares its key": Write(
+        pod(tolerations=[{"key": OWNER, "operator": "Equal", "value": "vision"}])
+    ),
+    "a CronJob's Job, started by hand": Write(job(owner=TIMER, limits={V100: 1})),
+    "an old Job that Kueue suspends": Write(
+        [{"op": "add", "path": "/spec/suspend", "value": True}], path=OLD_JOB, user=KUEUE
+    ),
+    "an old Deployment that is scaled": Write(
+        [{"op": "replace", "path": "/spec/replicas", "value": 2}], path=OLD_DEPLOYMENT
+    ),
+    "an old pod that Kueue lets start": Write(
+        [{"op": "remove", "path": "/spec/schedulingGates"}], path=OLD_POD, user=KUEUE
+    ),
+    "a key more in an old ConfigMap": Write(
+        [{"op": "add", "path": "/data/more", "value": "a"}], path=OLD_VALUES
+    ),
+    "a password": Write(values("Secret", PASSWORD="YWxs")),
     "a Job's pod": Write(pod(owner=JOB_OWNER, limits={V100: 1}), user=JOBS),
     "a pod of a driver in the team's namespace": Write(pod(owner=DRIVER), user=OWN_ACCOUNT),
     "a job that Kueue admits": Write(job(limits={V100: 1}, tolerations=[RESERVED]), user=KUEUE),
@@ -335,6 +418,11 @@ def attempt(client: As, write: Write) -> str:
     group = "api" if body["apiVersion"] == "v1" else "apis"
     where = f"/{group}/{body['apiVersion']}/namespaces/vision/{body['kind'].lower()}s"
     return client.said(write.user, "POST", write.path or where, body)
+
+
+def said_by(client: As, write: Write) -> bool:
+    """True once the policy that a way names refuses it."""
+    return bool(re.search(write.refused, attempt(client, write)))
 
 
 @pytest.mark.parametrize("name", WAYS)
