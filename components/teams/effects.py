@@ -128,7 +128,9 @@ def judging(site: SiteChange, change: ObjectChange, field: FieldChange | None) -
 
 
 def _had_teams(side: Side | None) -> bool:
-    every = side.objects.values() if side else ()
+    """True if a side has namespaces of teams on a cluster that answers."""
+    answers = side is not None and site_of(side).file.cluster.context is not None
+    every = side.objects.values() if side and answers else ()
     return any(
         TEAM_LABEL in each.body["metadata"].get("labels", {})
         for each in every

@@ -128,7 +128,7 @@ class Teams:
         if body["kind"] != "ResourceQuota":
             return True
         found = client.get("v1", "ResourceQuota", metadata["name"], metadata["namespace"]) or {}
-        return bool(found.get("status", {}).get("hard") == body["spec"]["hard"])
+        return bool(found.get("status", {}).get("hard") == found.get("spec", {}).get("hard", ""))
 
     def remove(self) -> None:
         for body in self.bodies:
