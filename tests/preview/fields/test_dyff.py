@@ -175,7 +175,7 @@ NTP = "spec.kubeadmConfigSpec.ntp.servers"
 COMMANDS = "spec.kubeadmConfigSpec.preKubeadmCommands"
 FIRST_COMMAND = f'{COMMANDS}: "update-ca-certificates"'
 MANIFEST = "data.manifests.yaml.DaemonSet/kube-flannel/flannel"
-POD_FILE: Place = (*CONFIG, "files", 6)
+POD_FILE: Place = (*CONFIG, "files", 8)
 POD_PATH = "/etc/kubernetes/manifests/kube-vip.yaml"
 IN_POD = "content.Pod/kube-system/kube-vip.spec.containers.kube-vip"
 
