@@ -6,7 +6,7 @@ from pathlib import Path
 from components.making.daemons import container, namespace
 from components.making.manifest import Json, Manifest, Target, annotate, labels
 from components.making.taints import tolerations
-from components.making.told import fill_template
+from components.making.template import filled
 from schemas.facts.site import Site
 from schemas.model.etcd_snapshots import CREDENTIALS_KEY, NAMESPACE, STORE, EtcdSnapshots
 
@@ -23,7 +23,7 @@ def objects(site: Site) -> list[Manifest]:
     if snapshots is None:
         return []
     root, mount, volume, env = _store(snapshots)
-    (body,) = fill_template(
+    (body,) = filled(
         Path(__file__).with_suffix(".yaml"),
         namespace=NAMESPACE,
         labels={**labels(site.name, COMPONENT), "app.kubernetes.io/name": NAME},

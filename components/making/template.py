@@ -20,6 +20,11 @@ def documents(path: Path) -> tuple[Json, ...]:
     return tuple(yaml.load_all(path.read_text("utf-8"), Loader=yaml.CSafeLoader))
 
 
+def filled(path: Path, /, **values: Any) -> list[Json]:
+    """The documents of a file, with each value in its place."""
+    return [fill(each, values) for each in documents(path)]
+
+
 def fill(said: Any, values: Mapping[str, Any]) -> Any:
     """Data with each value in its place."""
     if isinstance(said, str) and said.startswith("$"):

@@ -1,18 +1,15 @@
-"""Alerts, dashboards, rules and objects that are data: a file beside the module with their values.
+"""Alerts, dashboards and rules that are data: a file beside the module with their values.
 
 ``alerts.py`` has ``alerts.toml``. There ``<name>`` stands for a value that the module gives, or for
 one that all share, as ``<nodes>`` for the series that has each node.
 """
 
-import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from components.making.manifest import Json
 from components.making.promql import (
@@ -91,9 +88,3 @@ def _filled(said: Any, values: Mapping[str, object]) -> Any:
     if isinstance(said, list):
         return [_filled(each, values) for each in said]
     return said
-
-
-def fill_template(file: Path, /, **values: object) -> list[Json]:
-    """The objects of a YAML file in which ``<name>`` stands for a value of any type."""
-    text = _PLACE.sub(lambda found: json.dumps(values[found[1]]), file.read_text("utf-8"))
-    return list(yaml.load_all(text, Loader=yaml.CSafeLoader))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from components.making.dump import dump_json
 from components.making.manifest import Json
-from components.making.template import documents, fill
+from components.making.template import filled
 from schemas.model.object_cache import Cache
 
 TOKEN_FOLDER = "/etc/envoy/token"  # noqa: S105 - a folder
@@ -32,7 +32,7 @@ def limits(cache: Cache) -> Limits:
     requests = cache.envoy.requests_per_second
     if requests is None:
         return Limits()
-    (said,) = documents(Path(__file__).with_suffix(".yaml"))
-    found = fill(said, {"requests": requests, "audience": cache.audience})
+    file = Path(__file__).with_suffix(".yaml")
+    (found,) = filled(file, requests=requests, audience=cache.audience)
     files = {"kubernetes.json": dump_json(found["secret"], indent=2)}
     return Limits(found["filters"], [found["cluster"]], files, [found["volume"]])

@@ -1,9 +1,8 @@
 """Node Operation Controller as it runs: two replicas on the control plane, of which one leads."""
 
-from components.effects.placement import HOSTNAME_LABEL
+from components.making import replicas
 from components.making.manifest import Json, Manifest, Target, labels
-from components.making.pod_security import POD_SECURITY, SECURITY
-from components.making.taints import CONTROL_PLANE_LABEL, tolerations
+from components.making.pod_security import SECURITY
 from components.remediation.names import COMPONENT, CONTROLLER, own, selector_labels, settings_of
 from schemas.facts.site import Site
 
@@ -30,44 +29,16 @@ def controller(site: Site) -> list[Manifest]:
 
 
 def _deployment(site: Site) -> Json:
-    named = {**labels(site.name, COMPONENT), **selector_labels(CONTROLLER)}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": own(site, CONTROLLER),
-        "spec": {
-            # Each on a host of its own.
-            "replicas": min(REPLICAS, site.replicas(site.control_plane)),
-            "selector": {"matchLabels": selector_labels(CONTROLLER)},
-            # Where there are only two hosts, none has room for one more: replicas stay apart.
-            "strategy": {
-                "type": "RollingUpdate",
-                "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1},
-            },
-            "template": {"metadata": {"labels": named}, "spec": _pod(site)},
-        },
-    }
-
-
-def _pod(site: Site) -> Json:
-    """On the control plane: a controller that drains the node it is on would end itself."""
-    apart = {
-        "labelSelector": {"matchLabels": selector_labels(CONTROLLER)},
-        "topologyKey": HOSTNAME_LABEL,
-    }
-    return {
-        "serviceAccountName": CONTROLLER,
-        "automountServiceAccountToken": True,
-        "enableServiceLinks": False,
-        "priorityClassName": "system-cluster-critical",
-        "nodeSelector": {CONTROL_PLANE_LABEL: ""},
-        "tolerations": tolerations([site.control_plane]),
-        "affinity": {
-            "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}
-        },
-        "securityContext": POD_SECURITY,
+    selector = selector_labels(CONTROLLER)
+    named = {**labels(site.name, COMPONENT), **selector}
+    # On the control plane: a controller that drains the node it is on would end itself.
+    spec = {
+        **replicas.pod(site, CONTROLLER, selector, enableServiceLinks=False),
         "containers": [_container(site)],
     }
+    template = {"metadata": {"labels": named}, "spec": spec}
+    count = min(REPLICAS, site.replicas(site.control_plane))
+    return replicas.deployment(own(site, CONTROLLER), selector, count, template)
 
 
 def _container(site: Site) -> Json:

@@ -2,11 +2,10 @@
 
 from typing import NamedTuple
 
-from components.effects.placement import HOSTNAME_LABEL
+from components.making import replicas
 from components.making.manifest import Json, Manifest, Target, labels
-from components.making.pod_security import POD_SECURITY, SECURITY
+from components.making.pod_security import SECURITY
 from components.making.rights import rule
-from components.making.taints import CONTROL_PLANE_LABEL, tolerations
 from components.remediation.names import COMPONENT, own, repair_image, selector_labels, settings_of
 from schemas.facts.site import Site
 
@@ -36,44 +35,18 @@ class Program(NamedTuple):
 
     def deployment(self, site: Site) -> Manifest:
         """Two pods on different hosts; of two versions in a rollout one leads."""
-        named = {**labels(site.name, COMPONENT), **selector_labels(self.name)}
-        body = {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": own(site, self.name),
-            "spec": {
-                "replicas": min(REPLICAS, site.replicas(site.control_plane)),
-                "selector": {"matchLabels": selector_labels(self.name)},
-                # Where there are only two hosts, none has room for one more.
-                "strategy": {
-                    "type": "RollingUpdate",
-                    "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1},
-                },
-                "template": {"metadata": {"labels": named}, "spec": self._pod(site)},
-            },
-        }
-        return Manifest(f"Deployment/{self.name}", body, target=Target.SITE)
-
-    def _pod(self, site: Site) -> Json:
-        apart = {
-            "labelSelector": {"matchLabels": selector_labels(self.name)},
-            "topologyKey": HOSTNAME_LABEL,
-        }
+        selector = selector_labels(self.name)
+        named = {**labels(site.name, COMPONENT), **selector}
         config = [{"name": "config", "configMap": {"name": self.config}}] if self.config else []
-        return {
-            "serviceAccountName": self.name,
-            "automountServiceAccountToken": True,
-            "enableServiceLinks": False,
-            "priorityClassName": "system-cluster-critical",
-            "nodeSelector": {CONTROL_PLANE_LABEL: ""},
-            "tolerations": tolerations([site.control_plane]),
-            "affinity": {
-                "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}
-            },
-            "securityContext": POD_SECURITY,
+        spec = {
+            **replicas.pod(site, self.name, selector, enableServiceLinks=False),
             "containers": [self._container(site)],
             "volumes": config,
         }
+        template = {"metadata": {"labels": named}, "spec": spec}
+        count = min(REPLICAS, site.replicas(site.control_plane))
+        body = replicas.deployment(own(site, self.name), selector, count, template)
+        return Manifest(f"Deployment/{self.name}", body, target=Target.SITE)
 
     def _container(self, site: Site) -> Json:
         given = {

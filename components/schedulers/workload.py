@@ -6,7 +6,7 @@ as jobs cannot starve it there. One replica leads; the others hold nothing until
 
 import hashlib
 
-from components.effects.placement import HOSTNAME_LABEL
+from components.making import replicas
 from components.making.dump import dump
 from components.making.manifest import (
     CONFIGURATION_ANNOTATION,
@@ -16,8 +16,7 @@ from components.making.manifest import (
     labels,
     prune,
 )
-from components.making.pod_security import POD_SECURITY, SECURITY
-from components.making.taints import CONTROL_PLANE_LABEL, tolerations
+from components.making.pod_security import SECURITY
 from components.schedulers.configuration import configuration
 from components.schedulers.names import (
     COMPONENT,
@@ -68,38 +67,13 @@ def deployment(site: Site, backend: Backend, text: str) -> Json:
         },
         "spec": _pod(site, backend, scheduler),
     }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": own(site, backend),
-        "spec": {
-            "replicas": scheduler.replicas,
-            "selector": {"matchLabels": selector_labels(backend)},
-            # No host has room for one more: replicas stay apart.
-            "strategy": {
-                "type": "RollingUpdate",
-                "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1},
-            },
-            "template": template,
-        },
-    }
+    selector = selector_labels(backend)
+    return replicas.deployment(own(site, backend), selector, scheduler.replicas, template)
 
 
 def _pod(site: Site, backend: Backend, scheduler: KubeScheduler) -> Json:
-    apart = {
-        "labelSelector": {"matchLabels": selector_labels(backend)},
-        "topologyKey": HOSTNAME_LABEL,
-    }
     return {
-        "serviceAccountName": backend.name,
-        "automountServiceAccountToken": True,
-        "priorityClassName": "system-cluster-critical",
-        "nodeSelector": {CONTROL_PLANE_LABEL: ""},
-        "tolerations": tolerations([site.control_plane]),
-        "affinity": {
-            "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}
-        },
-        "securityContext": POD_SECURITY,
+        **replicas.pod(site, backend.name, selector_labels(backend)),
         "containers": [_container(site, scheduler)],
         "volumes": [{"name": "configuration", "configMap": {"name": backend.name}}],
     }

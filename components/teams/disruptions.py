@@ -7,7 +7,7 @@ from components.making.daemons import namespace
 from components.making.manifest import Manifest, Target, hash_name, labels
 from components.making.pod_security import POD_SECURITY, SECURITY
 from components.making.taints import tolerations
-from components.making.told import fill_template
+from components.making.template import filled
 from components.teams.names import COMPONENT
 from components.teams.recorder import ANNOTATION
 from schemas.facts.site import Site
@@ -20,7 +20,7 @@ def recorder(site: Site) -> list[Manifest]:
     if site.scheduling.disruption_recorder is None:
         return []
     program = Path(__file__).with_name("recorder.py").read_text("utf-8")
-    bodies = fill_template(
+    bodies = filled(
         Path(__file__).with_suffix(".yaml"),
         namespace=NAME,
         labels={**labels(site.name, COMPONENT), "app.kubernetes.io/name": NAME},

@@ -1,0 +1,43 @@
+"""Programs that run as replicas on the control plane, of which one leads."""
+
+from components.effects.placement import HOSTNAME_LABEL
+from components.making.manifest import Json
+from components.making.pod_security import POD_SECURITY
+from components.making.taints import CONTROL_PLANE_LABEL, tolerations
+from schemas.facts.site import Site
+
+
+def deployment(metadata: Json, selector: dict[str, str], replicas: int, template: Json) -> Json:
+    """A Deployment that replaces one replica at a time: no host has room for one more."""
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata,
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": selector},
+            "strategy": {
+                "type": "RollingUpdate",
+                "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1},
+            },
+            "template": template,
+        },
+    }
+
+
+def pod(site: Site, account: str, selector: dict[str, str], **more: object) -> Json:
+    """What the pods of all such programs share: they run on the control plane, each on a host of
+    its own; ``more`` are further fields."""
+    apart = {"labelSelector": {"matchLabels": selector}, "topologyKey": HOSTNAME_LABEL}
+    return {
+        "serviceAccountName": account,
+        "automountServiceAccountToken": True,
+        **more,
+        "priorityClassName": "system-cluster-critical",
+        "nodeSelector": {CONTROL_PLANE_LABEL: ""},
+        "tolerations": tolerations([site.control_plane]),
+        "affinity": {
+            "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}
+        },
+        "securityContext": POD_SECURITY,
+    }
