@@ -14,9 +14,11 @@ from components.accelerators.names import (
     served_pools,
 )
 from components.making.daemons import Daemon, host_path, on_pool
+from components.making.faults import RESET_LABEL
 from components.making.manifest import Json, Manifest, Target, prune
 from components.making.pod_security import RUNTIME_PROFILE
 from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
+from schemas.facts.resets import device_reset
 from schemas.facts.site import Site
 from schemas.model.accelerators import Exporter, Program
 
@@ -32,6 +34,8 @@ RESOURCES: Json = {
     "requests": {"cpu": "50m", "memory": "128Mi"},
     "limits": {"memory": "1Gi"},
 }
+_NOT_RESET = [{"matchExpressions": [{"key": RESET_LABEL, "operator": "DoesNotExist"}]}]
+_REQUIRED = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": _NOT_RESET}}
 PLUGIN, EXPORTER = "device-plugin", "exporter"
 
 
@@ -148,7 +152,12 @@ def _on_pool(
         component=COMPONENT,
         containers=[prune({**container, "volumeMounts": mounts})],
         volumes=volumes,
-        pod={"runtimeClassName": each.record.runtime_class, "securityContext": {}},
+        pod={
+            "runtimeClassName": each.record.runtime_class,
+            "securityContext": {},
+            # It has the devices open: DaemonSets take their pods from nodes that do not fit.
+            "affinity": {"nodeAffinity": _REQUIRED} if device_reset(site, each.pool) else None,
+        },
         annotations=annotations or {},
         vital=True,
     )

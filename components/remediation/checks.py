@@ -15,9 +15,10 @@ from components.making.dump import dump_json
 from components.making.faults import CONDITIONS
 from components.making.manifest import Json
 from schemas.facts.feature_gates import uses_gpu_operator
+from schemas.facts.resets import device_reset
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel, Health
-from schemas.model.remediation import Detector
+from schemas.model.remediation import RESETS, Detector
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault
 
@@ -97,8 +98,9 @@ def files(site: Site, pool: Pool) -> dict[str, str]:
     texts = {name: (SCRIPTS / name).read_text("utf-8") for name in sorted(scripts)}
     remediation = site.file.remediation
     detector = remediation.detector if remediation else Detector()
-    # Who takes out single devices reads from the message which they are.
+    # Who takes out or resets devices reads from the message which they are.
     telling = {Fault.PCIE_LINK_DEGRADED} if site.taints_devices(pool) else set()
+    telling |= {Fault.ACCELERATOR_ERROR} if device_reset(site, pool) else set()
     made = {monitor(each): _monitor(each, detector, each.fault in telling) for each in found}
     return {name: dump_json(body, indent=1) for name, body in made.items()} | texts
 
@@ -183,8 +185,11 @@ def _root(place: _Place, health: Health) -> str:
 
 
 def _error(place: _Place) -> Check:
-    xids = ",".join(str(xid) for xid in place.detector.xids.reboot)
-    return Check(Fault.ACCELERATOR_ERROR, (STATE, BOOT_ID, xids))
+    xids = place.detector.xids.reboot
+    lists = [xids, [each for each in xids if each in RESETS]]
+    known = lists if device_reset(place.site, place.pool) else lists[:1]
+    texts = (",".join(map(str, each)) for each in known)
+    return Check(Fault.ACCELERATOR_ERROR, (STATE, BOOT_ID, *texts))
 
 
 def _link_check(place: _Place) -> Check:

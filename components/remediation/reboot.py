@@ -3,6 +3,7 @@
 from components.making.manifest import Json, labels
 from components.making.pod_security import POD_SECURITY, SECURITY
 from components.making.taints import CONTROL_PLANE_LABEL, tolerations
+from components.remediation import reset
 from components.remediation.names import (
     COMPONENT,
     REBOOTS,
@@ -11,6 +12,7 @@ from components.remediation.names import (
     settings_of,
 )
 from schemas.facts.site import Site
+from schemas.model.site_file import Pool
 
 RETRIES = 1_000_000
 """Restarts of the Job's pod before the Job fails: a Job that fails gives a broken node back."""
@@ -21,7 +23,7 @@ _JOB_LABEL = "batch.kubernetes.io"
 _ACCESS = "/management"
 
 
-def job(site: Site, ours: dict[str, str]) -> Json:
+def job(site: Site, pool: Pool, ours: dict[str, str]) -> Json:
     """The template of the Job; the controller asks for its namespace, as nothing else says one.
 
     No deadline and no time to live: a Job that fails or vanishes makes the controller take its
@@ -32,12 +34,12 @@ def job(site: Site, ours: dict[str, str]) -> Json:
         "metadata": {"namespace": settings_of(site).namespace, "labels": named},
         "spec": {
             "backoffLimit": RETRIES,
-            "template": {"metadata": {"labels": named}, "spec": _pod(site)},
+            "template": {"metadata": {"labels": named}, "spec": _pod(site, pool)},
         },
     }
 
 
-def _pod(site: Site) -> Json:
+def _pod(site: Site, pool: Pool) -> Json:
     """On the control plane, beside no pods of users: it can reboot every host of the site. It does
     not tolerate a taint of faults, so it is never on the node that it reboots."""
     secret = {
@@ -55,7 +57,7 @@ def _pod(site: Site) -> Json:
         "tolerations": tolerations([site.control_plane]),
         # The group may read the Secret's file.
         "securityContext": {**POD_SECURITY, "fsGroup": POD_SECURITY["runAsGroup"]},
-        "containers": [_container(site)],
+        "containers": [_container(site, pool)],
         "volumes": [
             {"name": "management", "secret": secret},
             {"name": "state", "emptyDir": {"sizeLimit": "16Mi"}},
@@ -63,12 +65,12 @@ def _pod(site: Site) -> Json:
     }
 
 
-def _container(site: Site) -> Json:
+def _container(site: Site, pool: Pool) -> Json:
     return {
         "name": "reboot",
         "image": repair_image(site),
         "command": ["node-repair", "reboot"],
-        "env": _environment(site),
+        "env": _environment(site, pool),
         "resources": {
             "requests": {"cpu": "20m", "memory": "64Mi"},
             "limits": {"memory": "256Mi"},
@@ -81,7 +83,7 @@ def _container(site: Site) -> Json:
     }
 
 
-def _environment(site: Site) -> list[Json]:
+def _environment(site: Site, pool: Pool) -> list[Json]:
     reboot = settings_of(site).reboot
     told = {
         "SITE": site.name,
@@ -92,6 +94,7 @@ def _environment(site: Site) -> list[Json]:
         "REBOOT_STATE": "/state",
         # The client writes the certificates of a kubeconfig into files.
         "TMPDIR": "/state",
+        **({"RESET": asked} if (asked := reset.request(site, pool)) else {}),
     }
     fields = {
         "NODE": f"metadata.annotations['{_NODE_ANNOTATION}']",

@@ -36,6 +36,10 @@ def _xids(*actions: str) -> list[int]:
     return sorted(int(number) for action in actions for number in _XIDS[action])
 
 
+RESETS = frozenset(_xids("reset", "told"))
+"""XIDs after which a reset recovers the GPU; 154 where its message asks for one."""
+
+
 class Xids(Model):
     """Errors of NVIDIA's driver by what its catalogue calls for (schemas/model/xids.toml)."""
 

@@ -1,0 +1,91 @@
+"""Resets of a host's accelerators before a reboot: a DaemonSet whose pods come where a repair asks
+for one, by a label of the node.
+
+So no program of the repairs may create pods: rights to do so in this namespace would be rights to
+all of every host. Device plugins and exporters leave nodes with the label, as they have the devices
+open. A reset is tried once between two starts of a host (checks/gpu-reset.sh).
+"""
+
+from collections.abc import Iterator
+
+from components.making.daemons import Daemon, host_path, on_pool
+from components.making.faults import CONDITIONS, RESET_LABEL
+from components.making.manifest import Manifest
+from components.remediation.checks import BOOT_ID, HOST, SCRIPTS, STATE
+from components.remediation.detector import NAME as DETECTOR
+from components.remediation.detector import RESOURCES
+from components.remediation.names import COMPONENT, settings_of
+from schemas.facts.resets import device_reset
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import POOL_LABEL
+from schemas.model.accelerators import Reset
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Fault
+
+NAME = "accelerator-reset"
+SCRIPT = "gpu-reset.sh"
+LOG = "/dev/kmsg"
+SLACK_SECONDS = 60
+"""Beside the reset and the checks that see its end: the pod comes, and others go."""
+
+
+def resets(site: Site) -> Iterator[Manifest]:
+    """The DaemonSets of pools whose devices a repair may reset."""
+    for pool in site.file.pools:
+        if reset := device_reset(site, pool):
+            yield on_pool(site, pool, _daemon(site, pool, reset))
+
+
+def request(site: Site, pool: Pool) -> str:
+    """The fault and the condition for which the reboot Job asks for a reset, and the seconds until
+    the condition must have changed; empty where there are no resets."""
+    reset, settings = device_reset(site, pool), settings_of(site)
+    if reset is None:
+        return ""
+    detector, fault = settings.detector, Fault.ACCELERATOR_ERROR
+    checked = (detector.good_after + 1) * detector.interval_seconds
+    longest = reset.timeout_seconds + checked + SLACK_SECONDS
+    return f"{fault},{CONDITIONS[fault]},{min(longest, settings.reboot.timeout_seconds // 2)}"
+
+
+def _daemon(site: Site, pool: Pool, reset: Reset) -> Daemon:
+    model = site.model(pool)
+    health = site.accelerators[model].health if model else None
+    root = f"{HOST}{health.root if health else ''}".rstrip("/")
+    limits = [str(reset.timeout_seconds), root]
+    script = (SCRIPTS / SCRIPT).read_text("utf-8")
+    container = {
+        "name": NAME,
+        "image": settings_of(site).detector.image or site.release.images[DETECTOR],
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["/bin/sh", "-c", script, SCRIPT],
+        "args": [STATE, BOOT_ID, LOG, *limits, *reset.command],
+        "resources": RESOURCES,
+        "securityContext": {"privileged": True, "readOnlyRootFilesystem": True},
+        "volumeMounts": [
+            {
+                "name": "host",
+                "mountPath": HOST,
+                "readOnly": True,
+                "mountPropagation": "HostToContainer",
+            },
+            {"name": "state", "mountPath": STATE},
+            {"name": "kernel-log", "mountPath": LOG},
+        ],
+    }
+    return Daemon(
+        name=NAME,
+        namespace=settings_of(site).namespace,
+        component=COMPONENT,
+        containers=[container],
+        volumes=[
+            host_path("host", "/", "Directory"),
+            host_path("state", STATE, "DirectoryOrCreate"),
+            host_path("kernel-log", LOG, "CharDevice"),
+        ],
+        pod={
+            "nodeSelector": {POOL_LABEL: pool.name, RESET_LABEL: "true"},
+            "securityContext": {},
+        },
+        vital=True,
+    )
