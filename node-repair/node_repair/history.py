@@ -42,8 +42,20 @@ def add(note: str, serial: str, repair: Repair, now: int) -> str:
     none any more."""
     before, repairs = read(note, now)
     kept = [each for each in repairs if each[:2] != repair[:2]][-MOST + 1 :]
-    entries = (",".join(_ODD.sub("", str(part)) for part in each) for each in (*kept, repair))
-    return ";".join((_ODD.sub("", serial)[:64] or before, *entries))
+    return _written(_ODD.sub("", serial)[:64] or before, (*kept, repair))
+
+
+def take_back(note: str, now: int) -> str | None:
+    """The note without the last reboot, which has not begun; None where nothing else is in it."""
+    serial, repairs = read(note, now)
+    last = max((n for n, each in enumerate(repairs) if each.how == "reboot"), default=-1)
+    kept = [each for n, each in enumerate(repairs) if n != last]
+    return _written(serial, kept) if kept else None
+
+
+def _written(serial: str, repairs: Iterable[Repair]) -> str:
+    entries = (",".join(_ODD.sub("", str(part)) for part in each) for each in repairs)
+    return ";".join((serial, *entries))
 
 
 def counts(repairs: Iterable[Repair]) -> Counter[str]:

@@ -11,8 +11,10 @@ from typing import NoReturn, Self
 from urllib.parse import quote
 
 from node_repair.cluster import Cluster, ClusterError, Json
+from node_repair.history import take_back
 from node_repair.host import ASKED, Booted, Host, host_path, named
-from node_repair.names import REBOOT, RESET
+from node_repair.names import HISTORY, REBOOT, RESET
+from node_repair.state import text
 
 LOG = logging.getLogger(__name__)
 RESETTING = "resetting"
@@ -153,7 +155,8 @@ class RepairJob:
         with suppress(ClusterError):
             host = self._host() if self._place else None
             if host and host.notes.get(REBOOT) == self.operation and ASKED in host.notes:
-                notes = {ASKED: None, REBOOT: None}
+                past = take_back(text(host.notes, HISTORY), int(time.time()))
+                notes = {ASKED: None, REBOOT: None, HISTORY: past}
                 if self._sent(self.there, self._host_path, host.version, notes):
                     self._log("the reboot was taken back")
 

@@ -29,7 +29,7 @@ _ROLLING = Gauge(
 _REPAIRS = Gauge(
     "node_repair_history",
     "Repairs of a host in 90 days, and of its devices, where there were several.",
-    ["node", "serial", "device"],
+    ["host", "serial", "device"],
 )
 
 

@@ -111,6 +111,9 @@ class Reboot(Model):
     a person."""
     window_hours: Annotated[int, Field(ge=1, le=168)] = 24
     """Hours in which reboots are counted."""
+    often: Annotated[int, Field(ge=2, le=50)] = 3
+    """Repairs of one host, or of one of its devices, within 90 days from which an alert asks to
+    return it to its maker."""
 
 
 class Controller(Model):

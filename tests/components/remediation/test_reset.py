@@ -1,6 +1,7 @@
 """Resets of accelerators before a reboot: the scripts with a fake nvidia-smi, what a site makes of
 it, and the repair on a real API server, where the tests play the pod that resets."""
 
+import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,9 @@ from components.accelerators.objects import objects as accelerator_objects
 from components.making.faults import RESET_LABEL, TURN_LABEL
 from components.remediation.checks import SCRIPTS, checks
 from components.remediation.reset import request, resets
+from controlplane.access import read_kubeconfig, write_kubeconfig
+from foresite.cli import main
+from foresite.commands.repairs import COLUMNS
 from schemas.model.remediation import Xids
 from schemas.model.vocabulary import Fault
 from tests.kit.remediation_devices import SHELLS, Host, Said
@@ -27,10 +31,11 @@ from tests.kit.remediation_host import (
     host,
     make,
     outcome,
+    patch_host,
     rebooting,
     until_asked,
 )
-from tests.kit.remediation_rounds import until
+from tests.kit.remediation_rounds import ago, until
 from tests.kit.remediation_server import HOST_API, SECONDS, Server
 from tests.kit.repository import all_sites
 
@@ -271,6 +276,34 @@ def test_a_reset_that_does_not_help_is_followed_by_a_reboot(server: Server, why:
             rebooted(server, process)
     assert outcome(server) == "done"
     assert repaired(server)[1:] == [f"{how},{FAULT},0000:3b:00" for how in ("reset", "reboot")]
-    # It survives the node, whose next repair brings it back.
+
+
+@pytest.mark.controlplane
+def test_the_history_outlives_the_node_and_is_listed(
+    server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A re-imaged host is a new node: its next repair brings what was before."""
+    patch_host(server, {HISTORY: f"SN1;{ago(86_400)},reboot,{FAULT},0000:3b:00"})
+    told(server, "True", BAD)
+    with rebooting(server) as process:
+        until_asked(server, process)
+        boots(server)
+        assert process.wait(SECONDS) == 0
+    assert repaired(server) == ["SN4711", *[f"reboot,{FAULT},0000:3b:00"] * 2]
     server.client.delete("v1", "Node", NODE)
-    assert len(host(server)[HISTORY].split(";")) == 3
+    bin_, context = server.folder / "bin", all_sites()[SITE].file.management
+    bin_.mkdir(exist_ok=True)
+    (bin_ / "kubectl").symlink_to(server.kubectl)
+    write_kubeconfig(
+        server.folder / "listing", read_kubeconfig(server.plane.kubeconfig()), [context]
+    )
+    monkeypatch.setenv("PATH", str(bin_), prepend=":")
+    monkeypatch.setenv("KUBECONFIG", str(server.folder / "listing"))
+    assert main(["repairs", SITE, "--format", "json"]) == 0
+    host_row, device_row = json.loads(capsys.readouterr().out)
+    assert host_row["serial"] == "SN4711" and host_row["repairs"] == 2
+    assert (host_row["device"], device_row["device"]) == ("", "0000:3b:00")
+    assert main(["repairs", SITE]) == 0
+    assert f"SN4711 ({HOST}, device 0000:3b:00): 2 repairs, 0 by reset" in capsys.readouterr().out
+    assert main(["repairs", SITE, "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == ",".join(COLUMNS)
