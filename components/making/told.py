@@ -35,7 +35,7 @@ SHARED = {
     "allocatable": ALLOCATABLE,
 }
 """Values that all data may ask for."""
-_PLACE = re.compile(r"<([a-z_]+)>")
+_PLACE = re.compile(r"<([a-z][a-z0-9_]*)>")
 
 
 class Told:
