@@ -27,8 +27,8 @@ def read_table(module: str, judges: Mapping[str, Judge], **values: str) -> Table
     ``known`` is false. ``<name>`` in a text is one of the file's sources, or of ``values``.
     """
     told = Told(module)
-    values = {**told.table("sources", **values), **values}
-    named = {key: _sentence(row) for key, row in told.table("judges", **values).items()}
+    values = {**told.optional("sources", **values), **values}
+    named = {key: _sentence(row) for key, row in told.optional("judges", **values).items()}
     known = {**judges, **named}
     rows = told.table("kinds", **values).items()
     return Table(tuple(_kind(name, row, known) for name, row in rows), known)

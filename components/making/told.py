@@ -65,6 +65,10 @@ class Told:
         found: Json = _filled(self._said[name], values)
         return found
 
+    def optional(self, name: str, /, **values: object) -> Json:
+        """The table of one name, an empty one where the data does not have it."""
+        return self.table(name, **values) if name in self._said else {}
+
     def board(self, panels: Iterable[Panel]) -> Board:
         """The dashboard with these panels."""
         return Board(**self._said["board"], panels=tuple(panels))
