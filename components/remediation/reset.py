@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from components.making.daemons import Daemon, host_path, on_pool
 from components.making.faults import CONDITIONS, RESET_LABEL
-from components.making.manifest import Manifest
+from components.making.manifest import Json, Manifest
 from components.remediation.checks import BOOT_ID, HOST, SCRIPTS, STATE
 from components.remediation.detector import NAME as DETECTOR
 from components.remediation.detector import RESOURCES
@@ -49,12 +49,32 @@ def request(site: Site, pool: Pool) -> str:
 
 
 def _daemon(site: Site, pool: Pool, reset: Reset) -> Daemon:
+    return Daemon(
+        name=NAME,
+        namespace=settings_of(site).namespace,
+        component=COMPONENT,
+        containers=[_container(site, pool, reset)],
+        volumes=[
+            host_path("host", "/", "Directory"),
+            host_path("state", STATE, "DirectoryOrCreate"),
+            host_path("kernel-log", LOG, "CharDevice"),
+        ],
+        pod={
+            "nodeSelector": {POOL_LABEL: pool.name, RESET_LABEL: "true"},
+            "securityContext": {},
+        },
+        vital=True,
+    )
+
+
+def _container(site: Site, pool: Pool, reset: Reset) -> Json:
+    """Its command runs where the health command does."""
     model = site.model(pool)
     health = site.accelerators[model].health if model else None
     root = f"{HOST}{health.root if health else ''}".rstrip("/")
     limits = [str(reset.timeout_seconds), root]
     script = (SCRIPTS / SCRIPT).read_text("utf-8")
-    container = {
+    return {
         "name": NAME,
         "image": settings_of(site).detector.image or site.release.images[DETECTOR],
         "imagePullPolicy": "IfNotPresent",
@@ -73,19 +93,3 @@ def _daemon(site: Site, pool: Pool, reset: Reset) -> Daemon:
             {"name": "kernel-log", "mountPath": LOG},
         ],
     }
-    return Daemon(
-        name=NAME,
-        namespace=settings_of(site).namespace,
-        component=COMPONENT,
-        containers=[container],
-        volumes=[
-            host_path("host", "/", "Directory"),
-            host_path("state", STATE, "DirectoryOrCreate"),
-            host_path("kernel-log", LOG, "CharDevice"),
-        ],
-        pod={
-            "nodeSelector": {POOL_LABEL: pool.name, RESET_LABEL: "true"},
-            "securityContext": {},
-        },
-        vital=True,
-    )

@@ -164,6 +164,8 @@ _REBOOTS = (
          f"{_TURNS}: more reboots count, so there are fewer"),
     _row("reboot: window_hours: less", reboot("window_hours: 12"), _ONCE_MORE,
          f"{_TURNS}: reboots are forgotten sooner, so there may be one more"),
+    _row("reboot: often", reboot("often: 5"), {},
+         "Prometheus 2.42, docs/configuration/configuration.md: rules are loaded anew"),
 )  # fmt: skip
 _CONTROLLER = (
     _row("controller: memory", controller("memory: 1Gi"), CONTROL_PODS, DEPLOYED),
