@@ -7,10 +7,12 @@ open. A reset is tried once between two starts of a host (checks/gpu-reset.sh).
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
-from components.making.daemons import Daemon, host_path, on_pool
+from components.making.daemons import Daemon, on_pool
 from components.making.faults import CONDITIONS, RESET_LABEL
-from components.making.manifest import Json, Manifest
+from components.making.manifest import Manifest
+from components.making.template import filled
 from components.remediation.checks import BOOT_ID, HOST, SCRIPTS, STATE
 from components.remediation.detector import NAME as DETECTOR
 from components.remediation.detector import RESOURCES
@@ -23,8 +25,6 @@ from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault
 
 NAME = "accelerator-reset"
-SCRIPT = "gpu-reset.sh"
-LOG = "/dev/kmsg"
 SLACK_SECONDS = 60
 """Beside the reset and the checks that see its end: the pod comes, and others go."""
 
@@ -49,47 +49,24 @@ def request(site: Site, pool: Pool) -> str:
 
 
 def _daemon(site: Site, pool: Pool, reset: Reset) -> Daemon:
-    return Daemon(
-        name=NAME,
-        namespace=settings_of(site).namespace,
-        component=COMPONENT,
-        containers=[_container(site, pool, reset)],
-        volumes=[
-            host_path("host", "/", "Directory"),
-            host_path("state", STATE, "DirectoryOrCreate"),
-            host_path("kernel-log", LOG, "CharDevice"),
-        ],
-        pod={
-            "nodeSelector": {POOL_LABEL: pool.name, RESET_LABEL: "true"},
-            "securityContext": {},
-        },
-        vital=True,
-    )
-
-
-def _container(site: Site, pool: Pool, reset: Reset) -> Json:
     """Its command runs where the health command does."""
-    model = site.model(pool)
+    settings, model = settings_of(site), site.model(pool)
     health = site.accelerators[model].health if model else None
     root = f"{HOST}{health.root if health else ''}".rstrip("/")
-    limits = [str(reset.timeout_seconds), root]
-    script = (SCRIPTS / SCRIPT).read_text("utf-8")
-    return {
-        "name": NAME,
-        "image": settings_of(site).detector.image or site.release.images[DETECTOR],
-        "imagePullPolicy": "IfNotPresent",
-        "command": ["/bin/sh", "-c", script, SCRIPT],
-        "args": [STATE, BOOT_ID, LOG, *limits, *reset.command],
-        "resources": RESOURCES,
-        "securityContext": {"privileged": True, "readOnlyRootFilesystem": True},
-        "volumeMounts": [
-            {
-                "name": "host",
-                "mountPath": HOST,
-                "readOnly": True,
-                "mountPropagation": "HostToContainer",
-            },
-            {"name": "state", "mountPath": STATE},
-            {"name": "kernel-log", "mountPath": LOG},
-        ],
-    }
+    container, seen = filled(
+        Path(__file__).with_suffix(".yaml"),
+        image=settings.detector.image or site.release.images[DETECTOR],
+        script=(SCRIPTS / "gpu-reset.sh").read_text("utf-8"),
+        arguments=[STATE, BOOT_ID, "/dev/kmsg", str(reset.timeout_seconds), root, *reset.command],
+        resources=RESOURCES,
+    )
+    chosen = {POOL_LABEL: pool.name, RESET_LABEL: "true"}
+    return Daemon(
+        name=NAME,
+        namespace=settings.namespace,
+        component=COMPONENT,
+        containers=[container],
+        volumes=seen["volumes"],
+        pod={"nodeSelector": chosen, "securityContext": {}},
+        vital=True,
+    )

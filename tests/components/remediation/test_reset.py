@@ -50,7 +50,7 @@ FAULT, CONDITION = "accelerator-error", "AcceleratorError"
 # --- on the host ---
 
 
-@pytest.fixture(params=SHELLS.values(), ids=SHELLS)
+@pytest.fixture(params=[*SHELLS.values()], ids=[*SHELLS])
 def shell(request: pytest.FixtureRequest) -> list[str]:
     found: list[str] = request.param
     return found
