@@ -83,6 +83,7 @@ def _same(name: str, *edits: Edit, source: str = SAME, base: tuple[Edit, ...] = 
 _RENAMED_HEALER = {**_of("gpu", Action.DELETED), **_of("cards", Action.ADDED)}
 _TO_MEDIK8S = {
     **_of("gpu", Action.DELETED),
+    "DaemonSet/accelerator-reset/*": Action.DELETED,
     "NodeHealthCheck/gpu/*": Action.ADDED,
     "SelfNodeRemediationTemplate/gpu": Action.ADDED,
 }
@@ -115,7 +116,8 @@ _HEALERS = (
     _row("healers: from medik8s to the other kind", tokyo(", kind: medik8s", ""), GPU_BEGUN,
          f"{BEGINS}; {_CHECKED}", _MEDIK8S, actions=_FROM_MEDIK8S),
     _row("healers: a pool less", _FEWER_POOLS, {}, ENDS,
-         actions={f"{kind}/gpu/h100*": Action.DELETED for kind in KINDS}),
+         actions={"DaemonSet/accelerator-reset/h100": Action.DELETED}
+         | {f"{kind}/gpu/h100*": Action.DELETED for kind in KINDS}),
     _row("healers: a pool more, which says nothing of the others", _MORE_POOLS,
          {"h100": BEGUN["h100"]}, BEGINS, _FEWER_POOLS,
          actions={f"{kind}/gpu/h100*": Action.ADDED for kind in KINDS}),
