@@ -33,7 +33,7 @@ class _Limits(NamedTuple):
     record: AcceleratorModel | None
 
 
-def reading(site: Site, pool: Pool, fault: Fault, message: str) -> Reading:
+def reading(site: Site, pool: Pool, fault: str, message: str) -> Reading:
     """The reading of a condition's message by the settings of ``site``. It is empty where the
     message has another form than the checks' own (components/remediation/checks)."""
     settings = site.file.remediation
@@ -91,7 +91,7 @@ def _holds(mount: str, limits: _Limits) -> bool:
 
 _Judge = Callable[[re.Match[str], _Limits], bool | None]
 _PATH = r"(/[-._/a-zA-Z0-9]{0,255})"
-_READERS: Mapping[Fault, tuple[re.Pattern[str], str, _Judge]] = {
+_READERS: Mapping[str, tuple[re.Pattern[str], str, _Judge]] = {
     Fault.ACCELERATOR_MISSING: (
         re.compile(r"^([0-9]{1,4}) of ([0-9]{1,4}) accelerators (on the PCI bus|work\b)"),
         "{0} of {1} accelerators",
