@@ -83,7 +83,8 @@ class PoolNetworkDevices(Model):
         """The rail and the rate (0: not known) of each interface by its name: the rail is its place
         in the first resource that names it."""
         found: dict[str, tuple[int, int]] = {}
-        for each in (*self.rdma, *self.sriov):
+        resources: list[Rdma | Sriov] = [*self.rdma, *self.sriov]
+        for each in resources:
             for rail, name in enumerate(each.interfaces):
                 known, rate = found.get(name, (rail, 0))
                 found[name] = (known, max(rate, each.gbps or 0))

@@ -57,9 +57,9 @@ LINK_ERRORS = {
     "rx_crc_errors": 5,
     "carrier_down_count": 0,
 }
-"""Ten symbol errors in five minutes are a bit error rate of 10^-12, which InfiniBand's specification
-allows. Names: Linux 6.12, drivers/infiniband/core/sysfs.c, drivers/infiniband/hw/mlx5/counters.c,
-net/core/net-sysfs.c."""
+"""Ten symbol errors in five minutes are a bit error rate of 10^-12, which InfiniBand's
+specification allows. Names: Linux 6.12, drivers/infiniband/core/sysfs.c,
+drivers/infiniband/hw/mlx5/counters.c, net/core/net-sysfs.c."""
 CounterName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,62}$", examples=["symbol_error"])]
 Sentence = Annotated[str, Field(pattern=r"^[^{}<>$\x00-\x1f\x7f]+$")]
 """Text of an alert: one line without characters that Prometheus' templates read."""

@@ -19,7 +19,7 @@ from components.effects.vocabulary import (
     ObjectChange,
     SiteChange,
 )
-from components.making.faults import CONDITIONS, FAULTY_TAINT, TURN_LABEL
+from components.making.faults import FAULTY_TAINT, TURN_LABEL
 from components.making.manifest import Manifest
 from components.remediation.effects.cases import (
     Case,
