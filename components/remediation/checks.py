@@ -119,6 +119,11 @@ def _scripts(names: set[str]) -> dict[str, str]:
     return dict(sorted((texts | _scripts(sourced)).items())) if sourced else texts
 
 
+def files_of(check: Check) -> set[str]:
+    """The files that only a check and its like read, by their names."""
+    return {monitor(check), *_scripts({check.script})}
+
+
 def stem(fault: str) -> str:
     """The name of a fault's files: a site's own are apart from all others."""
     return f"{fault}" if fault in RECORDS else f"check-{fault}"
@@ -212,7 +217,9 @@ def _own(check: OwnCheck) -> Check:
 
 def _links(place: _Place) -> tuple[str, ...]:
     links = place.pool.network_devices.links()
-    return tuple(f"{name}:{rail}:{rate}" for name, (rail, rate) in links.items())
+    return tuple(
+        f"{name}:{'' if rail is None else rail}:{rate}" for name, (rail, rate) in links.items()
+    )
 
 
 def _network_down(place: _Place) -> Check:

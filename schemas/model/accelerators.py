@@ -65,7 +65,7 @@ class Health(Model):
     """Folder of the host that is the command's root, such as that of a driver in a container."""
     timeout_seconds: Annotated[int, Field(ge=1, le=120)] = 20
     """Seconds that the command may take. A command that hangs counts as a lost device."""
-    silent_codes: Annotated[list[Annotated[int, Field(ge=1, le=123)]], Field(max_length=16)] = []
+    silent_codes: Annotated[list[Annotated[int, Field(ge=1, le=255)]], Field(max_length=16)] = []
     """Exit codes that say nothing about the devices, such as 9 of nvidia-smi while its driver is
     not loaded: after a boot, until the GPU operator has installed it."""
 

@@ -79,16 +79,17 @@ class PoolNetworkDevices(Model):
     sriov: Annotated[list[Sriov], Field(max_length=8)] = []
     """SR-IOV resources."""
 
-    def links(self) -> dict[str, tuple[int, int]]:
-        """The rail and the rate (0: not known) of each interface by its name: the rail is its place
-        in the first resource that names it."""
-        found: dict[str, tuple[int, int]] = {}
+    def links(self) -> dict[str, tuple[int | None, int]]:
+        """The rail, where a resource counts rails, and the rate (0: not known) of each interface by
+        its name."""
+        found: dict[str, tuple[int | None, int]] = {}
         resources: list[Rdma | Sriov] = [*self.rdma, *self.sriov]
         for each in resources:
+            counted = isinstance(each, Rdma) and each.by_rail
             for rail, name in enumerate(each.interfaces):
-                known, rate = found.get(name, (rail, 0))
-                found[name] = (known, max(rate, each.gbps or 0))
-        return found
+                known, rate = found.get(name, (None, 0))
+                found[name] = (rail if counted else known, max(rate, each.gbps or 0))
+        return dict(sorted(found.items()))
 
     def rails(self) -> int:
         """How many interfaces a pod can use for RDMA at once: those of the largest shared resource,

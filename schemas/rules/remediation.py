@@ -136,7 +136,8 @@ def _faults_of_no_pool(
     there = {fault for pool in pools for fault in site.faults(pool)}
     own_names = [each.name for each in own_checks(site)]
     for index, fault in enumerate(healer.faults):
-        if fault in there or not (fault in RECORDS or fault in own_names):
+        known = fault in own_names or fault in RECORDS
+        if fault in there or not known or "unrepaired" in RECORDS.get(fault, {}):
             continue
         message = f"no pool of {healer.name} can have {fault}"
         fix = f"remove it: {_needs(site, [fault])}"

@@ -166,6 +166,8 @@ def _program(place: Path, program: str) -> Iterator[Finding]:
         fix = f"give each word an element of its own: [{words}]" if " " in program.strip() else (
             "name a program of the host, or its path from the root"
         )  # fmt: skip
+        if set(program) & set("|<>;&$`"):
+            fix = "write a script into the OS image, and name that: no shell reads the command"
         yield Finding(Code.INVALID_VALUE, place, message, fix[:200])
 
 

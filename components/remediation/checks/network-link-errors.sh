@@ -59,7 +59,7 @@ found=$(printf '%s\n' "$past" "$(readings "$@")" | grep . |
         END {
             for (i = 1; i <= named; i++) {
                 key = names[i]; split(key, part, "[: ]")
-                label = part[1] " (rail " part[2] "): " part[3]
+                label = part[1] (part[2] == "" ? "" : " (rail " part[2] ")") ": " part[3]
                 rise = last[key] - from[key]; took = now - since[key]
                 if (rise > limit[part[3]] * (took > seconds ? took / seconds : 1)) {
                     bad = bad ? bad : label sprintf(" rose by %.0f in %d s", rise, took)

@@ -1,4 +1,4 @@
-# Read by the checks of network links. A LINK is <interface>:<rail>:<Gbit/s, 0 for any>.
+# Read by the checks of network links. A LINK is <interface>:<rail, if any>:<Gbit/s, or 0>.
 
 port_of() { # SYS INTERFACE: the folder of its port of an RDMA device; nothing where it has none
     for ports in "$1/class/net/$2"/device/infiniband/*/ports; do
@@ -13,5 +13,5 @@ port_of() { # SYS INTERFACE: the folder of its port of an RDMA device; nothing w
 split_link() { # LINK: sets interface, rail, gbps and label
     interface=${1%%:*} gbps=${1##*:} rail=${1#*:}
     rail=${rail%:*}
-    label="$interface (rail $rail)"
+    label="$interface${rail:+ (rail $rail)}"
 }

@@ -14,7 +14,7 @@ from components.effects.rules import Judge
 from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.making.faults import CONDITIONS
 from components.remediation import kernellog
-from components.remediation.checks import stem
+from components.remediation.checks import checks, files_of, stem
 from components.remediation.detector import NAME
 from components.remediation.effects.cases import cases_of, effects
 from components.remediation.effects.repairs import ended_faults, longer_fault, stricter_check
@@ -90,7 +90,7 @@ def _check_effects(
         yield effect(change, field, Impact.NONE, EVENTS, MESSAGES)
     mending: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     others: dict[str, list[str]] = {}
-    for fault in _faults(site, files - {kernellog.FILE}):
+    for fault in _faults(site, pool, files - {kernellog.FILE}):
         words, kind = _check_shift(site, pool, fault)
         longer = _longer(site, pool, fault)
         if longer:
@@ -110,14 +110,16 @@ def _check_effects(
         yield effect(change, field, Impact.NONE, why, f"{MESSAGES}; {EXPORTER}")
 
 
-def _faults(site: SiteChange, files: Iterable[str]) -> list[str]:
-    """The faults that files are about: those that they are named after, or all."""
-    settings = [site_of(side).file.remediation for side in site.sides]
-    own = (check.name for each in settings if each for check in each.detector.checks)
-    known = [*Fault, *dict.fromkeys(own)]
-    named = [{fault for fault in known if each.startswith(f"{stem(fault)}.")} for each in files]
-    every = any(not each for each in named)
-    return [fault for fault in known if every or any(fault in each for each in named)]
+def _faults(site: SiteChange, pool: Pool, files: Iterable[str]) -> list[str]:
+    """The faults that files are about: those whose checks read them, or all."""
+    reads: dict[str, set[str]] = {fault: set() for fault in Fault}
+    for each in site.sides:
+        of = site_of(each)
+        for old in (one for one in of.file.pools if one.name == pool.name):
+            for check in checks(of, old):
+                reads.setdefault(check.fault, set()).update(files_of(check))
+    every = set(files) - set().union(*reads.values())
+    return [fault for fault, texts in reads.items() if every or texts & set(files)]
 
 
 def _check_shift(site: SiteChange, pool: Pool, fault: str) -> tuple[tuple[str, ...], str]:

@@ -109,7 +109,7 @@ def _holds(mount: str, limits: _Limits) -> bool:
 
 
 _Judge = Callable[[re.Match[str], _Limits], bool | None]
-_LINK = r"^([-_.a-zA-Z0-9]{1,15}) \(rail [0-9]{1,3}\)"
+_LINK = r"^([-_.a-zA-Z0-9]{1,15})(?: \(rail [0-9]{1,3}\))?"
 _PATH = r"(/[-._/a-zA-Z0-9]{0,255})"
 _READERS: Mapping[str, tuple[re.Pattern[str], str, _Judge]] = {
     Fault.ACCELERATOR_MISSING: (

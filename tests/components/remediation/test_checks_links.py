@@ -7,7 +7,7 @@ import pytest
 from tests.kit.remediation_devices import Host, Said, found_shells
 
 Shell = list[str]
-LINKS = ("ib0:0:400", "ib1:1:400")
+LINKS = ("ib0::400", "ib1:1:400")
 SMI = ("nvidia-smi",)
 STATE = ("^ +(State +: Completed|Status +: Success)$", "9", 2, 2, *SMI, "-q")
 NVLINK = ("^[[:space:]]*Link [0-9]+: [0-9.]+ GB/s", "9", 18, 3, *SMI, "nvlink", "--status")
@@ -76,7 +76,7 @@ def test_a_link_that_is_down_or_slow_is_named_with_its_rail(shell: Shell, host: 
     host.port("ib1", "2: INIT")
     assert down(shell, host) == (1, "ib1 (rail 1) is INIT (LinkUp)")
     host.port("ib0", rate="200 Gb/sec (4X HDR)")
-    told = "ib0 (rail 0) has 200 of 400 Gbit/s, and 1 more"
+    told = "ib0 has 200 of 400 Gbit/s, and 1 more"
     assert down(shell, host) == (1, told)
     assert down(shell, host, "ib0:0:0").code == 0
     assert down(shell, host, "ib9:9:0") == (1, "ib9 (rail 9) is not there")
@@ -84,9 +84,9 @@ def test_a_link_that_is_down_or_slow_is_named_with_its_rail(shell: Shell, host: 
 
 def test_interfaces_without_rdma_show_the_kernels_state(shell: Shell, host: Host) -> None:
     assert down(shell, host, "ens1:0:100").code == 0
-    assert down(shell, host, "ens1:0:200").line == "ens1 (rail 0) has 100 of 200 Gbit/s"
+    assert down(shell, host, "ens1::200").line == "ens1 has 100 of 200 Gbit/s"
     (host.sys / "class/net/ens1/operstate").write_text("lowerlayerdown\n")
-    assert down(shell, host, "ens1:0:100") == (1, "ens1 (rail 0) is lowerlayerdown")
+    assert down(shell, host, "ens1::100") == (1, "ens1 is lowerlayerdown")
 
 
 # --- network-link-errors --------------------------------------------------------------------------
@@ -126,14 +126,14 @@ def test_counters_of_rdma_and_of_the_interface_count(shell: Shell, host: Host) -
     limits = "carrier_down_count=0,out_of_sequence=5,not_there=0"
     assert errors(shell, host, 1000, limits).code == 0
     (host.sys / "class/net/ib0/carrier_down_count").write_text("4\n")
-    told = "ib0 (rail 0): carrier_down_count rose by 1 in 60 s"
+    told = "ib0: carrier_down_count rose by 1 in 60 s"
     assert errors(shell, host, 1060, limits) == (1, told)
     assert errors(shell, host, 1060, "not_there=0") == (2, "no counter is there")
 
 
 def test_of_a_full_counter_nothing_is_known(shell: Shell, host: Host) -> None:
     host.counter("ib0", "symbol_error", 65535)
-    full = "ib0 (rail 0): symbol_error is full: reset it"
+    full = "ib0: symbol_error is full: reset it"
     assert errors(shell, host, 1000) == (2, full)
 
 
