@@ -115,6 +115,7 @@ class Host:
         links = ["Link 0: 26.562 GB/s"] * (18 * gpus - inactive) + ["Link 0: <inactive>"] * inactive
         texts = {"-q": "\n".join([queried.format("Completed")] * (gpus - 1))}
         texts["-q"] += f"\n{queried.format(state)}"
+        texts["-L"] = "\n" + "\n".join(GPU_LINE.format(index=index) for index in range(gpus))
         texts["nvlink"] = "GPU 0: NVIDIA H100 80GB HBM3\n" + "\n".join(f"\t {x}" for x in links)
         for name, text in texts.items():
             (self.root / f"smi{name}").write_text(f"    {text}\n")

@@ -152,7 +152,7 @@ def test_of_a_full_counter_nothing_is_known(shell: Shell, host: Host) -> None:
         ("echo 40.5 ms", 40, (1, "40.5 ms, and 40 is the most")),
         ("echo none", 40, (2, "probe told no number (exit code 0)")),
         ("echo 99; exit 1", 40, (2, "probe told no number (exit code 1)")),
-        ("sleep 60", 40, (2, "probe told nothing (exit code 124)")),
+        ("exec sleep 60", 40, (2, "probe told nothing (exit code 124)")),
         ('echo "$1"', "", (0, "$(reboot); `reboot` * ' \"")),
     ],
 )
