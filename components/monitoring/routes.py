@@ -51,8 +51,8 @@ class Inhibition(NamedTuple):
 
 OF_A_NODE = (
     "AcceleratorsMissing|AcceleratorXid|AcceleratorMemoryWornOut|DetectorSilent|NodeUnwatched|"
-    "NodeFaultPersists|NodeFaultUnmended|NodeRepairSlow|FaultyNodeTakesPods|NodeRebootLoop|"
-    "CacheObjectsLost|CacheConfigurationRefused"
+    "SiteCheckFails|NodeFaultPersists|NodeFaultUnmended|NodeRepairSlow|FaultyNodeTakesPods|"
+    "NodeRebootLoop|CacheObjectsLost|CacheConfigurationRefused"
 )
 OF_A_REPAIR = "NodeFaultPersists|NodeRepairSlow|FaultyNodeTakesPods"
 INHIBITIONS = (

@@ -141,9 +141,8 @@ def _storms(remediation: Remediation, kinds: set[RemediatorKind]) -> Iterator[Al
 
 
 def _silent(site: Site) -> Alert:
-    own = site.file.remediation.detector.checks if site.file.remediation else []
-    types = [*CONDITIONS.values(), *(CONDITIONS[each.name] for each in own)]
-    conditions = one_of(types)
+    faults = (fault for pool in site.file.pools for fault in site.faults(pool))
+    conditions = one_of(dict.fromkeys(CONDITIONS[fault] for fault in faults))
     known = state(
         site, "kube_node_status_condition", f'condition=~"{conditions}"', 'status=~"true|false"'
     )
