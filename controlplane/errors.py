@@ -1,6 +1,6 @@
 """The errors of this package."""
 
-from tools.toolchain.errors import Fault
+from tools.toolchain import Fault
 
 
 class ControlPlaneError(Fault):
