@@ -84,10 +84,12 @@ class Told:
 
 def _panel(said: Json) -> Panel:
     """The panel of a row; boards are kept by what they are, so it has no lists."""
-    frozen = {key: tuple(each) if isinstance(each, list) else each for key, each in said.items()}
-    pairs = {"queries": tuple(Query(*each) for each in said["queries"])}
-    pairs["steps"] = tuple(tuple(each) for each in said.get("steps", ()))
-    return Panel(**{**frozen, **pairs})
+    found: Json = {
+        key: tuple(each) if isinstance(each, list) else each for key, each in said.items()
+    }
+    found["queries"] = tuple(Query(*each) for each in said["queries"])
+    found["steps"] = tuple((colour, float(value)) for colour, value in said.get("steps", ()))
+    return Panel(**found)
 
 
 def _filled(said: Any, values: Mapping[str, object]) -> Any:

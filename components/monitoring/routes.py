@@ -32,9 +32,10 @@ TITLE = (
 TEXT = (
     "{{ range .Alerts }}{{ .Annotations.summary }}\n{{ end }}"
     "{{ with .CommonAnnotations.description }}{{ . }}\n{{ end }}"
-    "{{ with .CommonAnnotations.runbook_url }}{{ . }}{{ end }}"
+    "{{ with .CommonAnnotations.runbook_url }}{{ . }}\n{{ end }}"
+    "{{ with .CommonAnnotations.dashboard }}{{ . }}{{ end }}"
 )
-"""The text of a message: each object that the alert is about, and its runbook."""
+"""The text of a message: each object that the alert is about, its runbook and its panel."""
 
 
 class Inhibition(NamedTuple):

@@ -56,8 +56,10 @@ def boards(site: Site, watched: Iterable[Watched]) -> list[Board]:
     found = {each.name: each for each in whole}
     for board in (board for each in watched for board in each.boards):
         known = found.get(board.name)
-        panels = (*known.panels, *board.panels) if known else board.panels
-        found[board.name] = (known or board)._replace(panels=panels)
+        every = (*known.panels, *board.panels) if known else board.panels
+        # One that is repeated may be long, and stands last.
+        panels = sorted(every, key=lambda panel: bool(panel.repeat))
+        found[board.name] = (known or board)._replace(panels=tuple(panels))
     return [
         _with_choices(site, board) for board in sorted(found.values(), key=lambda each: each.place)
     ]

@@ -1,4 +1,4 @@
-"""The fast network: links by rail, errors, and the faults that detectors see."""
+"""The fast network: links by rail, and their errors. Faults of it are with all others."""
 
 from collections.abc import Mapping
 
@@ -29,15 +29,14 @@ def fabric(site: Site) -> list[Board]:
     """The dashboard of links by rail, by node_exporter's own collectors; none where pods ask for no
     network device."""
     devices = [pool.network_devices for pool in site.file.pools]
-    resources = [each for found in devices for each in (*found.rdma, *found.sriov)]
-    if not resources:
+    shared = {name for found in devices for each in found.rdma for name in each.interfaces}
+    divided = {name for found in devices for each in found.sriov for name in each.interfaces}
+    if not shared | divided:
         return []
-    rails = one_of(sorted({name for each in resources for name in each.interfaces}))
+    rails = one_of(sorted(shared | divided))
     panels = TOLD.panels("links", **_queries(site, LINKS, f'device=~"{rails}"'))
     if any(found.rails() for found in devices):
         panels += TOLD.panels("ports", **_queries(site, PORTS))
-    if site.file.remediation:
-        panels += TOLD.panels("faults")
     return [TOLD.board(panels)]
 
 

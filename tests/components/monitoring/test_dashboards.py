@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import promql_parser
@@ -18,7 +19,10 @@ from components.making.promql import job
 from components.monitoring.dashboards import LONGEST_UID
 from components.monitoring.dashboards.overview import ALERTS
 from schemas.facts.site import Site
+from tests.components.monitoring.test_alerts_queries import selectors as selected
+from tests.kit.monitoring_data import series, unit_test
 from tests.kit.monitoring_metrics import METRICS, TARGET_LABELS, Type
+from tests.kit.monitoring_promtool import verdict
 from tests.kit.monitoring_sites import NAMES, OPERATED, boards, exporters, groups, objects, watched
 from tests.kit.repository import ROOT
 
@@ -194,8 +198,8 @@ def test_links_to_other_pages_are_to_pages_and_variables_that_the_site_has(name:
     for board in found.values():
         for panel in panels(board):
             for link in panel["fieldConfig"]["defaults"]["links"]:
-                uid, variable = re.fullmatch(r"/d/(.+)\?var-(\w+)=.+", link["url"]).groups()
-                assert variable in pages[uid]
+                way = re.fullmatch(r"/d/(.+)\?var-(\w+)=.+", link["url"])
+                assert way and way[2] in pages[way[1]]
 
 
 @each_board
@@ -235,6 +239,7 @@ def test_hosts_are_called_by_the_names_of_their_nodes(name: str) -> None:
         for board in made(OPERATED[name]).values()
         for panel in panels(board)
         for target in panel["targets"]
+        if 'job="node-exporter"' in target["expr"]
     ]
     assert any("{{node}}" in legend for legend in legends)
     assert not any("{{instance}}" in legend for legend in legends)
@@ -354,6 +359,24 @@ def test_every_series_is_called_by_labels_that_are_left(site: Site, board: Json)
             named = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
             if by:
                 assert named <= by, target["expr"]
+
+
+@pytest.mark.monitoring
+@pytest.mark.parametrize("name", EVERY_SITE)
+def test_every_panel_has_data_where_its_exporters_answer(name: str, tmp_path: Path) -> None:
+    """As Prometheus answers, of series with the names and labels that exporters give them."""
+    site = EVERY_SITE[name]
+    records = [
+        {**group, "rules": [rule for rule in group["rules"] if "record" in rule]}
+        for group in groups(site)
+    ]
+    asked = {re.sub(r"\$[a-z]+", ".*", q) for b in made(site).values() for q in queries(b)}
+    rules = {rule["expr"] for group in records for rule in group["rules"]}
+    world = series(site, [each for query in asked | rules for each in selected(query)])
+    test = unit_test(site, records, sorted(asked), world)
+    (tmp_path / "rules.yaml").write_text(json.dumps({"groups": records}), encoding="utf-8")
+    (tmp_path / "tests.yaml").write_text(json.dumps(test), encoding="utf-8")
+    assert verdict(tmp_path / "tests.yaml") == ""
 
 
 EVERY_QUERY = [
