@@ -39,7 +39,7 @@ SHARED = {
     "allocatable": ALLOCATABLE,
 }
 """Values that all data may ask for."""
-_PLACE = re.compile(r"<([a-z_]+)>")
+_PLACE = re.compile(r"<([a-z][a-z0-9_]*)>")
 
 
 class Told:
@@ -72,6 +72,10 @@ class Told:
         """The table of one name, with values in their places."""
         found: Json = _filled(self._said[name], values)
         return found
+
+    def optional(self, name: str, /, **values: object) -> Json:
+        """The table of one name, an empty one where the data does not have it."""
+        return self.table(name, **values) if name in self._said else {}
 
     def board(self, panels: Iterable[Panel]) -> Board:
         """The dashboard with these panels."""
