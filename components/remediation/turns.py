@@ -7,6 +7,7 @@ from components.making.manifest import Json, Manifest, Target
 from components.remediation.names import TURNS, own, remediated_pools, settings_of
 from components.remediation.program import Program
 from schemas.facts.site import Site
+from schemas.model.vocabulary import Fault
 
 CONFIG = "settings.json"
 CONFIG_MAP = f"{TURNS}-config"
@@ -36,6 +37,8 @@ def configuration(site: Site) -> str:
         mine["limits"][remediator.name] = remediator.max_unavailable
         repaired = site.repairs(pool, remediator)
         mine["repairs"] += [[each, CONDITIONS[each], remediator.name] for each in repaired]
+        for each in mine["repairs"] if settings.bad_devices and site.taints_devices(pool) else ():
+            each += [settings.bad_devices.taint_up_to] * (each[0] == Fault.PCIE_LINK_DEGRADED)
     found = {
         "attempts": settings.reboot.attempts,
         "window": 3600 * settings.reboot.window_hours,
