@@ -37,8 +37,12 @@ def configuration(site: Site) -> str:
         mine["limits"][remediator.name] = remediator.max_unavailable
         repaired = site.repairs(pool, remediator)
         mine["repairs"] += [[each, CONDITIONS[each], remediator.name] for each in repaired]
-        for each in mine["repairs"] if settings.bad_devices and site.taints_devices(pool) else ():
-            each += [settings.bad_devices.taint_up_to] * (each[0] == Fault.PCIE_LINK_DEGRADED)
+        if settings.bad_devices and site.taints_devices(pool):
+            beyond = [settings.bad_devices.taint_up_to]
+            mine["repairs"] = [
+                each[:3] + beyond * (each[0] == Fault.PCIE_LINK_DEGRADED)
+                for each in mine["repairs"]
+            ]
     found = {
         "attempts": settings.reboot.attempts,
         "window": 3600 * settings.reboot.window_hours,

@@ -272,13 +272,13 @@ def test_a_site_says_by_number_who_is_repaired() -> None:
 @pytest.mark.parametrize(
     ("counted", "why"),
     [
-        ({"taint_up_to": 8}, "taint_up_to\n  at most half of the 8 devices"),
-        ({"taint_up_to": 1, "repair_beyond": True}, "repair_beyond\n  no remediator repairs pcie"),
+        ({"taint_up_to": 8}, "at most half of the 8 devices"),
+        ({"taint_up_to": 1, "repair_beyond": True}, "no remediator repairs pcie"),
     ],
 )
 def test_what_can_never_happen_is_refused(counted: Json, why: str) -> None:
     healers = [{**HEALER, "faults": ["accelerator-missing"]}]
-    with pytest.raises(AssertionError, match=f"(?s){why.split()[0]}.*{why.partition('  ')[2]}"):
+    with pytest.raises(AssertionError, match=why):
         by_dra(remediation={**ON, "healers": healers, "bad_devices": counted})
 
 
