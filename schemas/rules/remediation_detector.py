@@ -15,12 +15,11 @@ from schemas.kubernetes.quantities import amount
 from schemas.model.accelerators import Health
 from schemas.model.codes import Code
 from schemas.model.faults import KUBERNETES_CONDITIONS, RECORDS, condition_of
-from schemas.model.nearest import nearest
 from schemas.model.object_cache import share
 from schemas.rules.accelerators import all_known
 from schemas.rules.finding import Finding, Path
 from schemas.rules.object_cache import FILLED_PERCENT
-from schemas.rules.remediation import PLACE, own_checks
+from schemas.rules.remediation import PLACE, own_checks, pools_once
 
 LINK_WIDTHS = (1, 2, 4, 8, 12, 16, 32)
 """Lanes that a PCIe link can have."""
@@ -197,19 +196,10 @@ def own_check_names(site: Site) -> Iterator[Finding]:
 
 def own_check_commands(site: Site) -> Iterator[Finding]:
     """A check of the site's own runs a program, on pools of the site."""
-    pools = [pool.name for pool in site.file.pools]
     for index, check in enumerate(own_checks(site)):
         at: Path = (*_DETECTOR, "checks", index)
         yield from _program((*at, "command", 0), check.command[0])
-        for number, name in enumerate(check.pools):
-            place = (*at, "pools", number)
-            if name not in pools:
-                near = nearest(name, pools)
-                fix = f"write {near}" if near else f"write one of {', '.join(pools)}"
-                yield Finding(Code.UNKNOWN_POOL, place, f"there is no pool {name}", fix)
-            elif name in check.pools[:number]:
-                message = f"pool {name} is there twice"
-                yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
+        yield from pools_once(site, at, check.pools)
 
 
 def fabrics(site: Site) -> Iterator[Finding]:

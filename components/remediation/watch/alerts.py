@@ -95,16 +95,11 @@ def _unrepaired(site: Site, *, mended: bool) -> Alert:
 
 def _own(remediation: Remediation, *, mended: bool) -> Iterator[Alert]:
     """One for each check of the site's own, with its words."""
+    unless = f" unless on (pool, fault) {REPAIRED}" * mended
     for check in remediation.detector.checks:
-        unless = f" unless on (pool, fault) {REPAIRED}" * mended
-        alert = TOLD.alert(
-            "SiteCheckFails",
-            name=check.name,
-            unless=unless,
-            message=check.message,
-            runbook=check.runbook,
-        )
-        yield alert._replace(severity=Severity.CRITICAL) if check.critical else alert
+        words = check.model_dump(include={"name", "message", "runbook"})
+        severity = Severity.CRITICAL if check.critical else Severity.WARNING
+        yield TOLD.alert("SiteCheckFails", unless=unless, severity=severity, **words)
 
 
 def _crowd(remediation: Remediation, kind: str) -> str:
