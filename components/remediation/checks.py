@@ -225,11 +225,6 @@ def _links(place: _Place) -> tuple[str, ...]:
     )
 
 
-def _network_down(place: _Place) -> Check:
-    """Interfaces are those of the host's network, which its own /sys shows."""
-    return Check(Fault.NETWORK_LINK_DOWN, (f"{HOST}{SYSTEM}", *_links(place)))
-
-
 def _network_errors(place: _Place) -> Check:
     limits = ",".join(f"{name}={most}" for name, most in place.detector.link_errors.items())
     where = (f"{HOST}{SYSTEM}", PROCESSES, STATE, BOOT_ID, str(RISE_SECONDS))
@@ -286,6 +281,9 @@ _MAKERS: Mapping[Fault, Callable[[_Place], Check]] = {
     Fault.READ_ONLY_FILESYSTEM: _read_only,
     Fault.KERNEL_DEADLOCK: _deadlock,
     Fault.FABRIC_DOWN: _fabric,
-    Fault.NETWORK_LINK_DOWN: _network_down,
+    # Interfaces are those of the host's network, which its own /sys shows.
+    Fault.NETWORK_LINK_DOWN: lambda place: Check(
+        Fault.NETWORK_LINK_DOWN, (f"{HOST}{SYSTEM}", *_links(place))
+    ),
     Fault.NETWORK_LINK_ERRORS: _network_errors,
 }

@@ -178,20 +178,14 @@ def _expression(place: Path, text: str) -> Iterator[Finding]:
 
 def own_check_names(site: Site) -> Iterator[Finding]:
     """A check of the site's own has a condition to itself: neither Foresite's, nor Kubernetes'."""
-    taken = {record["condition"].lower(): "Foresite's" for record in RECORDS.values()}
-    taken |= {each.lower(): "Kubernetes'" for each in KUBERNETES_CONDITIONS}
-    seen: set[str] = set()
+    taken = {each.lower() for each in (*KUBERNETES_CONDITIONS, *map(condition_of, RECORDS))}
     for index, check in enumerate(own_checks(site)):
         kind = condition_of(check.name)
-        owner = "Foresite's" if check.name in RECORDS else taken.get(kind.lower())
-        at = (*_DETECTOR, "checks", index, "name")
-        if owner:
-            message = f"{kind} is a condition of {owner} own"
-            yield Finding(Code.DUPLICATE_NAME, at, message, "give the check another name")
-        elif check.name in seen:
-            message = f"there are two checks named {check.name}"
-            yield Finding(Code.DUPLICATE_NAME, at, message, "give this one another name")
-        seen.add(check.name)
+        if kind.lower() in taken:
+            message = f"another check, or Kubernetes itself, sets the condition {kind}"
+            place = (*_DETECTOR, "checks", index, "name")
+            yield Finding(Code.DUPLICATE_NAME, place, message, "give this check another name")
+        taken.add(kind.lower())
 
 
 def own_check_commands(site: Site) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from components.remediation.checks import Check, checks
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel
-from schemas.model.remediation import Detector, OwnCheck
+from schemas.model.remediation import Detector
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault
 
@@ -140,19 +140,11 @@ def _look(site: Site, name: str, fault: str) -> _Looked | None:
     numbers |= _own_numbers(site, pool, detector, record).get(fault, {})
     own = next((each for each in detector.checks if each.name == fault), None)
     if own:
-        return _of_own(own, numbers)
+        numbers |= {} if own.threshold is None else {"threshold": _Number(own.threshold)}
+        plain = own.model_dump(include={"command", "root", "timeout_seconds"})
+        return _Looked(numbers, {}, {**plain, "kind of answer": own.threshold is None})
     plain = _device_settings(record, fault) if record else {}
     return _Looked(numbers, _own_sets(detector, record).get(fault, {}), plain)
-
-
-def _of_own(check: OwnCheck, numbers: dict[str, _Number]) -> _Looked:
-    """How a check of the site's own looks for its fault: by its exit code where it has no
-    threshold."""
-    numbers["timeout_seconds"] = _Number(check.timeout_seconds, higher_finds_more=True)
-    if check.threshold is not None:
-        numbers["threshold"] = _Number(check.threshold)
-    judged = "exit code" if check.threshold is None else "threshold"
-    return _Looked(numbers, {}, {**check.model_dump(include={"command", "root"}), "judge": judged})
 
 
 def _own_numbers(

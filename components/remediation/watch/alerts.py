@@ -51,7 +51,7 @@ def rules(site: Site, remediation: Remediation, limits: Thresholds) -> list[Json
     }
     found: list[Json | Alert] = [
         *_fault_counts(site),
-        _unrepaired(site, mended=bool(kinds)),
+        _unrepaired(site, remediation, mended=bool(kinds)),
         *_own(remediation, mended=bool(kinds)),
         _silent(site),
     ]
@@ -80,10 +80,9 @@ def _fault_counts(site: Site) -> Iterator[Json]:
             yield record("faults_checked:pool", f"vector({len(faults)})", pool=pool.name)
 
 
-def _unrepaired(site: Site, *, mended: bool) -> Alert:
+def _unrepaired(site: Site, remediation: Remediation, *, mended: bool) -> Alert:
     """A device that is tainted by itself leaves its host in use, and nobody has to repair that."""
-    remediation = site.file.remediation
-    own = one_of(each.name for each in remediation.detector.checks) if remediation else ""
+    own = one_of(each.name for each in remediation.detector.checks)
     mine = FAULTS + f'{{fault!~"{own}"}}' * bool(own)
     expr = f"{mine} unless on (pool, fault) {REPAIRED}" if mended else mine
     alone = one_of(pool.name for pool in site.file.pools if site.taints_devices(pool))
