@@ -22,7 +22,7 @@ from components.making.promql import (
     state,
 )
 from components.making.told import Told
-from components.making.watch import Alert, Severity, record
+from components.making.watch import Alert, record
 from components.remediation.devicetaints import NAME as DEVICE_TAINTS
 from components.remediation.names import CONTROLLER, TURNS
 from schemas.facts.site import Site
@@ -97,7 +97,7 @@ def _own(remediation: Remediation, *, mended: bool) -> Iterator[Alert]:
     unless = f" unless on (pool, fault) {REPAIRED}" * mended
     for check in remediation.detector.checks:
         words = check.model_dump(include={"name", "message", "runbook"})
-        severity = Severity.CRITICAL if check.critical else Severity.WARNING
+        severity = "critical" if check.critical else "warning"
         yield TOLD.alert("SiteCheckFails", unless=unless, severity=severity, **words)
 
 
