@@ -13,13 +13,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bench import machine
 from bench.fleet import ROOT
 from bench.offline import OUT
+from bench.page import write_results
 from bench.trial import count, expect, kill, manifests_of, server
 from components.making.manifest import Json, Target
 from controlplane import Client
@@ -32,6 +32,7 @@ CONNECTIONS = 16
 FORESITE, BARE, APPLY = "foresite", "plain program", "server-side apply"
 STEPS = ("preview", "first up", "up, nothing to do")
 HOST = ("metal3.io/v1alpha1", "BareMetalHost")
+FORESITE_COMMAND: tuple[str | Path, ...] = (sys.executable, "-m", "foresite", "--root", ROOT)
 Seconds = dict[str, float]
 
 
@@ -42,26 +43,14 @@ def main(arguments: list[str] | None = None) -> int:
     site = load_site(ROOT, parser.parse_args(arguments).site).site
     if site is None:
         sys.exit("the site has problems: foresite check")
-    OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="foresite-bench-") as folder:
-        cases: dict[str, Callable[[Site, Path], Seconds]] = {
-            FORESITE: _foresite,
-            BARE: _plain,
-            APPLY: _apply,
-        }
+        cases = {FORESITE: _foresite, BARE: _plain, APPLY: _apply}
         taken = {name: case(site, Path(folder) / name) for name, case in cases.items()}
         recovered = _kill_up(site, Path(folder) / "killed")
-    figures = {
-        "machine": machine.description(),
-        "site": site.name,
-        "objects": len(manifests_of(site)),
-        "seconds": taken,
-        "killed": recovered,
-    }
-    (OUT / "engine.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    table = "\n".join([*_table(taken), "", recovered])
-    (OUT / "engine.md").write_text(table + "\n", encoding="utf-8")
-    print(f"{machine.description()}\n{site.name}, {figures['objects']} objects\n\n{table}")
+    objects = len(manifests_of(site))
+    figures = {"site": site.name, "objects": objects, "seconds": taken, "killed": recovered}
+    title = f"{site.name}, {objects} objects"
+    write_results(OUT / "engine", figures, "\n".join([title, "", *_table(taken), "", recovered]))
     return 0
 
 
@@ -116,23 +105,15 @@ def _foresite(site: Site, folder: Path) -> Seconds:
 
 
 def _up(site: Site) -> list[str | Path]:
-    return [sys.executable, "-m", "foresite", "--root", ROOT, "up", "--trial", site.name]
+    return [*FORESITE_COMMAND, "up", "--trial", site.name]
 
 
 def _plain(site: Site, folder: Path) -> Seconds:
     """The plain program, with Pulumi's own defaults."""
     with server(site, folder) as plane:
         rendered = folder / "rendered"
-        render: list[str | Path] = [
-            sys.executable,
-            "-m",
-            "foresite",
-            "--root",
-            ROOT,
-            "render",
-            site.name,
-        ]
-        _time_command([*render, "--out", rendered], _environment(folder), ROOT)
+        render = [*FORESITE_COMMAND, "render", site.name, "--out", rendered]
+        _time_command(render, _environment(folder), ROOT)
         env = _defaults(folder) | {
             "KUBECONFIG": str(plane.kubeconfig()),
             "PLAIN_MANIFESTS": str(rendered / site.name / Target.MANAGEMENT.value),

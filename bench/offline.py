@@ -4,7 +4,6 @@
 """
 
 import argparse
-import json
 import shutil
 import sys
 import tempfile
@@ -13,9 +12,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from bench import fleet, inputs, machine, plot, runs, tools
+from bench import fleet, inputs, plot, runs, tools
 from bench.clock import Run, Times, environment, measure
 from bench.facts import objects_of
+from bench.page import write_results
 from bench.same import differences, read
 from schemas.facts.site import Site
 from schemas.load import load
@@ -60,7 +60,6 @@ class Measured:
 def main(arguments: list[str] | None = None) -> int:
     """Measure all sizes; 1 where a tool did not make the same objects."""
     options = _parser().parse_args(arguments)
-    OUT.mkdir(exist_ok=True)
     found = []
     with tempfile.TemporaryDirectory(prefix="foresite-bench-") as name:
         scratch = Path(name)
@@ -145,18 +144,10 @@ def _compare(chosen: list[tuple[Run, Times]], sites: list[Site], out: Path) -> N
 
 
 def _write(found: list[Measured]) -> None:
-    table = "\n".join(_table(found))
-    figures = {
-        "machine": machine.description(),
-        "versions": tools.versions(),
-        "sizes": [each.as_dict() for each in found],
-    }
-    (OUT / "offline.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    (OUT / "offline.md").write_text(table + "\n", encoding="utf-8")
+    figures = {"versions": tools.versions(), "sizes": [each.as_dict() for each in found]}
+    write_results(OUT / "offline", figures, "\n".join(_table(found)))
     lines = _lines(found)
     (OUT / "offline.svg").write_text(plot.svg("hosts", "seconds", lines), encoding="utf-8")
-    print(machine.description())
-    print(table)
 
 
 def _table(found: list[Measured]) -> Iterator[str]:

@@ -7,7 +7,6 @@ renders both states of these, and diff compares the texts. It says nothing of ma
 """
 
 import argparse
-import json
 import shlex
 import shutil
 import subprocess
@@ -17,10 +16,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import fleet, inputs, machine, runs, tools
+from bench import fleet, inputs, runs, tools
 from bench.clock import Run, Times, environment, measure
 from bench.fleet import ROOT
 from bench.offline import OUT
+from bench.page import write_results
 from schemas.load import load
 
 SIZES = (1, 10, 100, 1000)
@@ -86,7 +86,6 @@ CHANGES = (
 def main(arguments: list[str] | None = None) -> int:
     """Measure every change at every size, print and write the table."""
     options = _parser().parse_args(arguments)
-    OUT.mkdir(exist_ok=True)
     found: list[Measured] = []
     with tempfile.TemporaryDirectory(prefix="foresite-bench-") as name:
         scratch = Path(name)
@@ -176,23 +175,16 @@ def _both(
 
 
 def _write(found: list[Measured]) -> None:
-    table = "\n".join(_table(found))
-    figures = {
-        "machine": machine.description(),
-        "changes": [
-            {
-                "change": each.change,
-                "sites": each.sites,
-                "touched": each.touched,
-                "tools": {tool: times.as_dict() for tool, times in each.times.items()},
-            }
-            for each in found
-        ],
-    }
-    (OUT / "preview.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    (OUT / "preview.md").write_text(table + "\n", encoding="utf-8")
-    print(machine.description())
-    print(table)
+    changes = [
+        {
+            "change": each.change,
+            "sites": each.sites,
+            "touched": each.touched,
+            "tools": {tool: times.as_dict() for tool, times in each.times.items()},
+        }
+        for each in found
+    ]
+    write_results(OUT / "preview", {"changes": changes}, "\n".join(_table(found)))
 
 
 def _table(found: list[Measured]) -> Iterator[str]:

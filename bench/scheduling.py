@@ -7,7 +7,6 @@ known and another pod has passed, so its whole time holds that wait.
 """
 
 import argparse
-import json
 import sys
 import tempfile
 import time
@@ -16,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-from bench import machine
 from bench.offline import OUT
+from bench.page import write_results
 from schemas.load import load_site
 from tests.kit.twin.pods import Shape, gang, pod
 from tests.kit.twin.schedulers import DEFAULT, GANG
@@ -97,15 +96,11 @@ def compare(here: World, sizes: Iterable[int], rounds: int) -> Results:
 
 def write(results: Results) -> None:
     """Put the table and the figures into bench/out/, and print the table."""
-    lines = [machine.description(), "", *table(results)]
     figures = {
         name: {size: rounds.as_dict(size) for size, rounds in sizes.items()}
         for name, sizes in results.items()
     }
-    OUT.mkdir(parents=True, exist_ok=True)
-    (OUT / "scheduling.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    (OUT / "scheduling.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print("\n".join(lines))
+    write_results(OUT / "scheduling", figures, "\n".join(table(results)))
 
 
 def table(results: Results) -> Iterable[str]:

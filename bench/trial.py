@@ -81,19 +81,25 @@ def _holds(found: object, wanted: object) -> bool:
     return found == wanted
 
 
-def kill(pid: int) -> None:
-    """SIGKILL a process and all below it, in whatever session."""
+def below(pid: int) -> list[int]:
+    """Every process below one."""
     children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            parent = int(stat.read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+            fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         except OSError:
             continue
-        children.setdefault(parent, []).append(int(stat.parent.name))
-    todo, found = [pid], []
+        children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
+    found, todo = list[int](), [pid]
     while todo:
-        found.append(todo.pop())
-        todo += children.get(found[-1], [])
+        more = children.get(todo.pop(), [])
+        found, todo = found + more, todo + more
+    return found
+
+
+def kill(pid: int) -> None:
+    """SIGKILL a process and all below it, in whatever session."""
+    found = [pid, *below(pid)]
     for each in found:
         try:
             os.kill(each, signal.SIGKILL)

@@ -1,19 +1,10 @@
 """The errors of this package."""
 
+from tools.toolchain import Fault
 
-class ControlPlaneError(Exception):
+
+class ControlPlaneError(Fault):
     """A fault of the servers and what to do; ``details`` are the last lines of a log."""
-
-    def __init__(self, message: str, fix: str, details: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.fix = fix
-        self.details = details
-
-    def __str__(self) -> str:
-        lines = [self.message]
-        lines += [f"  | {line}" for line in self.details.splitlines()]
-        return "\n".join([*lines, f"  what to do: {self.fix}"])
 
 
 class ApiError(Exception):

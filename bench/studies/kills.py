@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from bench.studies.kills_judge import judge, management_objects
+from bench.studies.kills_judge import judge
 from bench.studies.kills_plan import (
     AGAIN,
     API,
@@ -24,6 +24,7 @@ from bench.studies.kills_plan import (
 )
 from bench.studies.kills_world import World, engine_of, find_process, until, wait
 from bench.trial import kill as kill_all
+from bench.trial import manifests_of
 from controlplane import ApiError
 
 
@@ -90,11 +91,11 @@ def survive(world: World, plan: Plan) -> Outcome:
 def _play(world: World, plan: Plan, outcome: Outcome) -> None:
     name = f"seed-{plan.seed:03}"
     site = world.write(name, plan.case, changed=False)
-    kinds = {each.key[:2] for each in management_objects(site)}
+    kinds = {each.key[:2] for each in manifests_of(site)}
     if plan.case in (CHANGE, BACK):
         _check_exit(world.command("up", "--trial", name), "the up before", outcome)
         site = world.write(name, plan.case, changed=True)
-        kinds |= {each.key[:2] for each in management_objects(site)}
+        kinds |= {each.key[:2] for each in manifests_of(site)}
     before = world.object_versions(site, kinds)
 
     def count_writes() -> int:

@@ -11,18 +11,12 @@ from typing import Any
 from deepdiff import DeepDiff
 
 from bench.studies.kills_world import World
-from components.making.manifest import SITE_LABEL, Json, Manifest, Target
-from components.site import site_objects
+from bench.trial import manifests_of
+from components.making.manifest import SITE_LABEL, Json
 from controlplane import Client
 from foresite.delivery.recovery.leftover import leftovers
 from foresite.delivery.stack.engine import Engine
 from schemas.facts.site import Site
-
-
-def management_objects(site: Site) -> list[Manifest]:
-    """The objects that a site has on its management cluster."""
-    made = (each for manifests in site_objects(site).values() for each in manifests)
-    return [each for each in made if each.target is Target.MANAGEMENT]
 
 
 def judge(world: World, site: Site, kinds: set[tuple[str, str]]) -> list[str]:
@@ -36,7 +30,7 @@ def judge(world: World, site: Site, kinds: set[tuple[str, str]]) -> list[str]:
 
 
 def _cluster(client: Client, site: Site, kinds: set[tuple[str, str]]) -> Iterator[str]:
-    wanted = {each.key: each for each in management_objects(site)}
+    wanted = {each.key: each for each in manifests_of(site)}
     kept = {each.kind for each in wanted.values() if each.keep} | {"KubeadmConfigTemplate"}
     live = {
         (api, kind, body["metadata"].get("namespace", ""), body["metadata"]["name"]): body
@@ -79,7 +73,7 @@ def _state(engine: Engine, site: Site) -> Iterator[str]:
         yield f"pending: {each['type']} {each['resource']['urn']}"
     held = [each for each in deployment["resources"] if each["type"].startswith("kubernetes:")]
     known = {each["urn"].rpartition("::")[2]: each["inputs"] for each in held}
-    wanted = {each.name: each.body for each in management_objects(site)}
+    wanted = {each.name: each.body for each in manifests_of(site)}
     if len(held) != len(known):
         yield "an object is twice in the state"
     diff = DeepDiff(wanted, known)

@@ -1,5 +1,6 @@
 """A repository with one small site, an API server of its own, and the processes that work on it."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from bench.studies.kills_plan import BACK
+from bench.trial import below
 from bench.trial import kill as kill_all
 from components.making.manifest import SITE_LABEL
 from controlplane import ApiError, Client, ControlPlane
@@ -152,26 +154,12 @@ def _site_files(case: str, *, changed: bool) -> tuple[str, str]:
     return yaml, hosts.replace("lab-01", "lab-02", 1) + (row if pool else "")
 
 
-def below(pid: int) -> dict[int, str]:
+def command_lines(pid: int) -> dict[int, str]:
     """Every process below one, with its command line."""
-    parents: dict[int, int] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        except OSError:
-            continue
-        parents[int(stat.parent.name)] = int(fields[1])
     found: dict[int, str] = {}
-    todo = [pid]
-    while todo:
-        each = todo.pop()
-        children = [child for child, parent in parents.items() if parent == each]
-        todo += children
-        for child in children:
-            try:
-                text = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ")
-            except OSError:
-                continue
+    for child in below(pid):
+        with contextlib.suppress(OSError):  # it has ended
+            text = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ")
             found[child] = text.decode(errors="replace")
     return found
 
@@ -180,15 +168,16 @@ def engine_of(pid: int) -> int:
     """The Pulumi process that does the work: a command's own child, or the command."""
     if b"pulumi\0up" in Path(f"/proc/{pid}/cmdline").read_bytes():
         return pid
-    for child, line in below(pid).items():
+    for child, line in command_lines(pid).items():
         if re.search(r"/pulumi (up|refresh|preview|stack|cancel)", line):
             return child
     return 0
 
 
 def find_process(process: "subprocess.Popen[str]", name: str) -> int:
-    return next((pid for pid, line in below(process.pid).items() if name in line.split(" ")[0]
-                 or f"/{name}" in line), 0)  # fmt: skip
+    lines = command_lines(process.pid).items()
+    found = (pid for pid, line in lines if name in line.split(" ")[0] or f"/{name}" in line)
+    return next(found, 0)
 
 
 def until(done: Callable[[], bool], process: "subprocess.Popen[str] | None") -> bool:

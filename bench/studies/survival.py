@@ -6,7 +6,6 @@ converge.
 """
 
 import argparse
-import json
 import multiprocessing
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from bench import machine
 from bench.offline import OUT
-from bench.page import replace_parts
+from bench.page import replace_parts, write_results
 from bench.studies.kills import survive
 from bench.studies.kills_plan import Outcome, Plan
 from bench.studies.kills_world import World
@@ -85,11 +84,8 @@ def main(arguments: list[str] | None = None) -> int:
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
         several = pool.map(play_seeds, shares, 1)
     outcomes = sorted(chain.from_iterable(several), key=lambda each: each.seed)
-    OUT.mkdir(parents=True, exist_ok=True)
-    report = {"machine": machine.description(), "seeds": [asdict(each) for each in outcomes]}
-    (OUT / "survival.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     text = "\n".join(summary(outcomes))
-    print(text)
+    write_results(OUT / "survival", {"seeds": [asdict(each) for each in outcomes]}, text)
     page = PAGE.read_text(encoding="utf-8")
     parts = {"seeds": text, "machine": f"Machine: {machine.description()}."}
     PAGE.write_text(replace_parts("studies.survival", page, parts), encoding="utf-8")

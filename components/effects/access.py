@@ -10,9 +10,10 @@ pkg/apis/admissionregistration.
 from collections.abc import Iterator
 
 from components.effects import kinds
-from components.effects.applying import LABELS, Fixed, Kind, effect, not_known
+from components.effects.applying import LABELS, effect, not_known
 from components.effects.bodies import items, mapping, texts
-from components.effects.rules import Judge, harmless
+from components.effects.rules import harmless
+from components.effects.table import read_table
 from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Json, Manifest
 
@@ -113,51 +114,19 @@ def _matched_resources(manifest: Manifest) -> Iterator[str]:
         yield from (each.partition("/")[0] for each in texts(rule, "resources") or ["*"])
 
 
-OPENED = harmless("writes that it refused are let through from now on", ADMISSION)
-MUTATED = not_known("it mutates later writes: which, and how, is not known", ADMISSION)
-TOKEN = not_known(
-    "tokens of the account stop working: pods that use it lose their access at once", TOKENS
+_TABLE = read_table(
+    __file__,
+    {
+        "more": MORE,
+        "lost": LOST,
+        "rights": rights,
+        "subjects": subjects,
+        "role_labels": role_labels,
+        "admission": admission,
+    },
+    rbac=RBAC_VALIDATION,
+    tokens=TOKENS,
+    admission=ADMISSION,
 )
-
-
-def _role(kind: str, labels: Judge | None = None) -> Kind:
-    return Kind(kind, MORE, LOST, (("rules", rights),), labels=labels)
-
-
-def _binding(kind: str) -> Kind:
-    ref = Fixed("roleRef", replaces=True, refuses=True, source=RBAC_VALIDATION)
-    return Kind(kind, MORE, LOST, (("subjects", subjects),), (ref,))
-
-
-def _checking(kind: str, *fields: str) -> Kind:
-    return Kind(kind, admission, OPENED, tuple((each, admission) for each in fields))
-
-
-def _mutating(kind: str, *fields: str) -> Kind:
-    return Kind(kind, MUTATED, MUTATED, tuple((each, MUTATED) for each in fields))
-
-
-LATER_PODS = harmless("only pods that are made later get it so", TOKENS)
-
-ACCESS = (
-    _role(kinds.ROLE),
-    _role(kinds.CLUSTER_ROLE, role_labels),
-    _binding(kinds.ROLE_BINDING),
-    _binding(kinds.CLUSTER_ROLE_BINDING),
-    Kind(
-        "ServiceAccount",
-        harmless("nothing uses it before a pod that names it starts", TOKENS),
-        TOKEN,
-        (
-            ("secrets", LATER_PODS),
-            ("imagePullSecrets", LATER_PODS),
-            ("automountServiceAccountToken", LATER_PODS),
-        ),
-    ),
-    _checking(kinds.POLICY, "spec"),
-    _checking(kinds.POLICY_BINDING, "spec"),
-    _checking("ValidatingWebhookConfiguration.admissionregistration.k8s.io", "webhooks"),
-    _mutating(kinds.MUTATING_POLICY, "spec"),
-    _mutating(kinds.MUTATING_BINDING, "spec"),
-    _mutating("MutatingWebhookConfiguration.admissionregistration.k8s.io", "webhooks"),
-)
+ACCESS = _TABLE.kinds
+OPENED = _TABLE.judges["opened"]

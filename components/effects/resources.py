@@ -5,10 +5,10 @@ Source: Kubernetes 1.34, pkg/apis (core, scheduling, node, storage, policy; vali
 and the controllers that each rule names.
 """
 
-from components.effects.applying import LABELS, Fixed, Kind, effect, former, not_known
+from components.effects.applying import LABELS, effect, former, not_known
 from components.effects.bodies import mapping
 from components.effects.pods import pod_spec
-from components.effects.rules import harmless
+from components.effects.table import read_table
 from components.effects.vocabulary import (
     ABSENT,
     Effects,
@@ -21,21 +21,14 @@ from components.effects.vocabulary import (
 from components.making.manifest import Target
 from schemas.kubernetes.pod_security import PREFIX as POD_SECURITY_LABELS
 
-CORE = "Kubernetes 1.34, pkg/apis/core/validation/validation.go"
 PROXY = "Kubernetes 1.34, pkg/proxy/servicechangetracker.go"
-SERVICE = f"{CORE}, ValidateServiceUpdate"
 SCHEDULING = "Kubernetes 1.34, pkg/apis/scheduling/validation/validation.go"
 PRIORITY = "Kubernetes 1.34, plugin/pkg/admission/priority/admission.go"
-RUNTIME = "Kubernetes 1.34, pkg/apis/node/validation/validation.go"
-RUNTIME_ADMISSION = "Kubernetes 1.34, plugin/pkg/admission/runtimeclass/admission.go"
-STORAGE = "Kubernetes 1.34, pkg/apis/storage/validation/validation.go"
-QUOTA = "Kubernetes 1.34, apiserver pkg/admission/plugin/resourcequota, plugin/.../limitranger"
 DISRUPTION = "Kubernetes 1.34, pkg/registry/core/pod/storage/eviction.go"
 NAMESPACES = "Kubernetes 1.34, pkg/controller/namespace/deletion/namespaced_resources_deleter.go"
 DEFINITIONS = "Kubernetes 1.34, apiextensions-apiserver pkg/controller/finalizer/crd_finalizer.go"
 SCHEMAS = "Kubernetes 1.34, apiextensions-apiserver pkg/apiserver/schema"
 POD_SECURITY = "KEP-2579; Kubernetes 1.34, pod-security-admission admission/admission.go"
-VOLUMES = "Kubernetes 1.34, pkg/controller/volume/pvcprotection, pvprotection, persistentvolume"
 POLICY = "Kubernetes 1.34, api networking/v1, NetworkPolicySpec"
 
 MACHINE_GROUPS = ("cluster.x-k8s.io", "metal3.io")
@@ -129,103 +122,22 @@ def priority_class_removal(site: SiteChange, change: ObjectChange, field: Field)
     yield effect(change, field, Impact.NONE, why, PRIORITY)
 
 
-LATER = (
-    "what runs stays as it is; only pods that are made later are judged so, and one that is "
-    "created again beyond it is refused"
+TABLE = read_table(
+    __file__,
+    {
+        "namespace_removal": namespace_removal,
+        "namespace_labels": namespace_labels,
+        "definition_removal": definition_removal,
+        "schema": schema,
+        "priority_class_removal": priority_class_removal,
+    },
+    proxy=PROXY,
+    scheduling=SCHEDULING,
+    priority=PRIORITY,
+    disruption=DISRUPTION,
+    namespaces=NAMESPACES,
+    schemas=SCHEMAS,
+    policy=POLICY,
 )
-TRAFFIC = harmless(
-    "every node sends its traffic another way; no pod restarts, and connections may break", PROXY
-)
-BUDGET = harmless(
-    "it bounds how many pods may be evicted at a time: drains go faster, or wait for longer",
-    DISRUPTION,
-)
-LIMITS = harmless(LATER, QUOTA)
-CLASSES = harmless("later pods get it so; those that run keep what they have", PRIORITY)
-RUNTIMES = harmless("later pods get it so; those that run keep what they have", RUNTIME_ADMISSION)
-VOLUME_CLASS = harmless("volumes made later get it so; those that are there stay", STORAGE)
-CLAIMED = harmless(
-    "its data is deleted or let go, as the volume's reclaim policy says, once no pod uses it",
-    VOLUMES,
-)
-FREE = harmless("pods may claim it; none that runs is touched", VOLUMES)
-FENCED = not_known("pods' traffic may be cut off; whether jobs need it is not known", POLICY)
-PV_SOURCES = tuple(f"spec.{each}" for each in ("csi", "fc", "hostPath", "iscsi", "local", "nfs"))
-"""Where the data of volumes lies that bare metal can have."""
-
-
-def _fixed_fields(source: str, *paths: str, replaces: bool = True) -> tuple[Fixed, ...]:
-    return tuple(Fixed(each, replaces, True, source) for each in paths)
-
-
-RESOURCES = (
-    Kind(
-        "Namespace",
-        harmless("it is empty at first", NAMESPACES),
-        namespace_removal,
-        (),
-        labels=namespace_labels,
-    ),
-    Kind(
-        "CustomResourceDefinition.apiextensions.k8s.io",
-        harmless("no object of the kind is there yet", SCHEMAS),
-        definition_removal,
-        (("spec", schema),),
-    ),
-    Kind(
-        "Service",
-        harmless("an address is given, which nobody uses yet", PROXY),
-        harmless("clients that still call it get no answer; no pod restarts", PROXY),
-        (("spec", TRAFFIC),),
-        _fixed_fields(SERVICE, "spec.clusterIP"),
-        harmless("it may get another address, and clients of the old one get no answer", PROXY),
-    ),
-    Kind(
-        "NetworkPolicy.networking.k8s.io",
-        FENCED,
-        harmless("traffic that it held back is let through", POLICY),
-        (("spec", FENCED),),
-        replaced=FENCED,
-    ),
-    Kind("PodDisruptionBudget.policy", BUDGET, BUDGET, (("spec", BUDGET),)),
-    Kind("ResourceQuota", LIMITS, LIMITS, (("spec", LIMITS),), _fixed_fields(CORE, "spec.scopes")),
-    Kind("LimitRange", LIMITS, LIMITS, (("spec", LIMITS),)),
-    Kind(
-        "PriorityClass.scheduling.k8s.io",
-        CLASSES,
-        priority_class_removal,
-        (("globalDefault", CLASSES), ("description", CLASSES)),
-        _fixed_fields(SCHEDULING, "value", "preemptionPolicy", replaces=False),
-    ),
-    Kind(
-        "RuntimeClass.node.k8s.io",
-        RUNTIMES,
-        harmless("running pods continue; new ones that name it are refused", RUNTIME_ADMISSION),
-        (("overhead", RUNTIMES), ("scheduling", RUNTIMES)),
-        _fixed_fields(RUNTIME, "handler", replaces=False),
-    ),
-    Kind(
-        "StorageClass.storage.k8s.io",
-        VOLUME_CLASS,
-        harmless("volumes stay; claims made later that name it wait for it", STORAGE),
-        tuple(
-            (each, VOLUME_CLASS)
-            for each in ("allowVolumeExpansion", "mountOptions", "allowedTopologies")
-        ),
-        (
-            *_fixed_fields(STORAGE, "provisioner", "parameters"),
-            *_fixed_fields(STORAGE, "reclaimPolicy", "volumeBindingMode", replaces=False),
-        ),
-        VOLUME_CLASS,
-    ),
-    Kind(
-        "PersistentVolumeClaim",
-        FREE,
-        CLAIMED,
-        (("spec.resources", harmless("the volume grows; its data stays", VOLUMES)),),
-        _fixed_fields(
-            CORE, "spec.accessModes", "spec.selector", "spec.storageClassName", "spec.volumeName"
-        ),
-    ),
-    Kind("PersistentVolume", FREE, CLAIMED, (), _fixed_fields(CORE, *PV_SOURCES)),
-)
+RESOURCES = TABLE.kinds
+CLASSES, FENCED = (TABLE.judges[name] for name in ("classes", "fenced"))

@@ -8,12 +8,12 @@ pkg/apis (apps, batch, core; each v1/defaults.go and validation/validation.go).
 from collections.abc import Callable
 from typing import Any
 
-from components.effects import kinds
-from components.effects.applying import Fixed, Kind, effect
+from components.effects.applying import effect
 from components.effects.bodies import mapping
 from components.effects.placement import Fit
 from components.effects.pods import Fits, on_both, places, restart
-from components.effects.rules import Judge, harmless
+from components.effects.rules import Judge
+from components.effects.table import read_table
 from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Manifest
 
@@ -21,10 +21,8 @@ CONTROLLERS = "Kubernetes 1.34, pkg/controller"
 DEPLOYMENT = f"{CONTROLLERS}/deployment/deployment_controller.go"
 STATEFUL_SET = f"{CONTROLLERS}/statefulset/stateful_set_control.go"
 JOB = f"{CONTROLLERS}/job/job_controller.go"
-CRON_JOB = f"{CONTROLLERS}/cronjob/cronjob_controllerv2.go"
 COLLECTED = f"{CONTROLLERS}/garbagecollector/garbagecollector.go"
 APPS = "Kubernetes 1.34, pkg/apis/apps/validation/validation.go"
-BATCH = "Kubernetes 1.34, pkg/apis/batch/validation/validation.go"
 CORE = "Kubernetes 1.34, pkg/apis/core/validation/validation.go, ValidatePodUpdate"
 
 Count = Callable[[Manifest], int]
@@ -151,94 +149,38 @@ def with_claims(judge: Judge, when: str) -> Judge:
     return judge_with_claims
 
 
-NOT_NOW = harmless("running pods stay as they are", CONTROLLERS)
-
 _STARTS = "pods of {} start"
-_STOPS = "all pods of {} stop, and do not come back"
 _LOST = "pods of {} stop and the work in them is lost"
-_ANEW = "all its pods stop at once, and new ones start"
+_STOPPED = some("all pods of {} stop, and do not come back", COLLECTED, replicas)
+_ANEW = some("all its pods stop at once, and new ones start", COLLECTED, replicas)
+_AGAIN = "pods of {} stop, their work is lost, and new ones start over"
 
-
-def _replicated_kind(kind: str, fields: tuple[tuple[str, Judge], ...], *fixed: Fixed) -> Kind:
-    return Kind(
-        kind,
-        some(_STARTS, CONTROLLERS, replicas),
-        with_claims(some(_STOPS, COLLECTED, replicas), "whenDeleted"),
-        fields,
-        fixed,
-        with_claims(some(_ANEW, COLLECTED, replicas), "whenDeleted"),
-    )
-
-
-DEPLOYMENTS = _replicated_kind(
-    kinds.DEPLOYMENT,
-    (
-        ("spec.template", deployment_template),
-        ("spec.replicas", scale(DEPLOYMENT, replicas)),
-        ("spec.paused", resumption),
-        ("spec.strategy", strategy),
-        ("spec.minReadySeconds", NOT_NOW),
-        ("spec.revisionHistoryLimit", NOT_NOW),
-        ("spec.progressDeadlineSeconds", NOT_NOW),
-    ),
-    Fixed("spec.selector", True, True, APPS),
-)
-STATEFUL_SETS = _replicated_kind(
-    "StatefulSet.apps",
-    (
-        ("spec.template", stateful_set_template),
-        ("spec.updateStrategy", stateful_set_template),
-        ("spec.replicas", with_claims(scale(STATEFUL_SET, replicas), "whenScaled")),
-        ("spec.ordinals", some("pods of {} get other ordinals", STATEFUL_SET, replicas)),
-        ("spec.minReadySeconds", NOT_NOW),
-        ("spec.revisionHistoryLimit", NOT_NOW),
-        ("spec.persistentVolumeClaimRetentionPolicy", NOT_NOW),
-    ),
-    Fixed("spec.selector", True, True, APPS),
-    Fixed("spec.serviceName", True, True, APPS),
-    Fixed("spec.podManagementPolicy", True, True, APPS),
-    Fixed("spec.volumeClaimTemplates", True, True, APPS),
-    Fixed("spec.revisionHistoryLimit", True, False, APPS),
-)
-JOBS = Kind(
-    "Job.batch",
-    some(_STARTS, JOB, parallelism),
-    some(_LOST, COLLECTED, parallelism),
-    (
-        ("spec.parallelism", scale(JOB, parallelism)),
-        ("spec.suspend", some("pods of {} stop, or start again", JOB, parallelism)),
-        ("spec.ttlSecondsAfterFinished", NOT_NOW),
-    ),
-    (
-        Fixed("spec.completions", True, False, BATCH),
-        Fixed("spec.parallelism", True, False, BATCH),
-        Fixed("spec.selector", True, True, BATCH),
-        Fixed("spec.template", True, True, BATCH),
-        Fixed("spec.completionMode", False, True, BATCH),
-        Fixed("spec.podFailurePolicy", False, True, BATCH),
-        Fixed("spec.backoffLimitPerIndex", False, True, BATCH),
-        Fixed("spec.managedBy", False, True, BATCH),
-        Fixed("spec.successPolicy", False, True, BATCH),
-    ),
-    some("pods of {} stop, their work is lost, and new ones start over", COLLECTED, parallelism),
-)
-
-
-CRON_JOBS = Kind(
-    "CronJob.batch",
-    harmless("its Jobs start when their time comes", CRON_JOB),
-    some(f"its Jobs that run are deleted with it: {_LOST}", COLLECTED, None),
-    (("spec", harmless("only Jobs that start later are made so", CRON_JOB)),),
-)
-PODS = Kind(
-    "Pod",
-    some("{} starts", CONTROLLERS, one),
-    some("{} stops, and does not come back", CONTROLLERS, one),
-    (
-        (
-            "spec",
-            some("{} stops and is created again, as few fields of a pod can change", CORE, one),
+_TABLE = read_table(
+    __file__,
+    {
+        "replicas_start": some(_STARTS, CONTROLLERS, replicas),
+        "replicas_stop": with_claims(_STOPPED, "whenDeleted"),
+        "replicas_anew": with_claims(_ANEW, "whenDeleted"),
+        "deployment_template": deployment_template,
+        "deployment_scale": scale(DEPLOYMENT, replicas),
+        "resumption": resumption,
+        "strategy": strategy,
+        "stateful_set_template": stateful_set_template,
+        "stateful_set_scale": with_claims(scale(STATEFUL_SET, replicas), "whenScaled"),
+        "ordinals": some("pods of {} get other ordinals", STATEFUL_SET, replicas),
+        "job_start": some(_STARTS, JOB, parallelism),
+        "job_stop": some(_LOST, COLLECTED, parallelism),
+        "job_anew": some(_AGAIN, COLLECTED, parallelism),
+        "job_scale": scale(JOB, parallelism),
+        "job_suspend": some("pods of {} stop, or start again", JOB, parallelism),
+        "jobs_stop": some(f"its Jobs that run are deleted with it: {_LOST}", COLLECTED, None),
+        "pod_start": some("{} starts", CONTROLLERS, one),
+        "pod_stop": some("{} stops, and does not come back", CONTROLLERS, one),
+        "pod_anew": some(
+            "{} stops and is created again, as few fields of a pod can change", CORE, one
         ),
-    ),
+    },
+    controllers=CONTROLLERS,
+    apps=APPS,
 )
-WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, JOBS, CRON_JOBS, PODS)
+WORKLOADS, CRON_JOBS = _TABLE.kinds, _TABLE.kind("CronJob.batch")

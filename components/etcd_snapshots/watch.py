@@ -28,4 +28,5 @@ def watch(site: Site) -> Watched:
         "hours": hours,
     }
     alerts = [TOLD.alert(each, **values) for each in ("EtcdSnapshotOld", "EtcdSnapshotFails")]
-    return Watched(groups=[Group("etcd", alerts)])
+    boards = [TOLD.board(TOLD.panels("snapshots", **values))]
+    return Watched(groups=[Group("etcd", alerts)], boards=boards)

@@ -5,10 +5,13 @@ may hold jinja's marks: the types of the site file leave no room for them, and t
 rule template-mark sees to URLs.
 """
 
+from pathlib import Path
+
 from components.machines.data_disks import PROGRAM, data_disks_script
 from components.machines.registries import registry_files
 from components.making.dump import dump
-from components.making.manifest import Json
+from components.making.manifest import Json, prune
+from components.making.template import filled
 from schemas.facts.feature_gates import kubelet_gates
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import copied_to_nodes, kubelet_argument
@@ -150,31 +153,20 @@ def proxy_unit(site: Site, proxy: Proxy) -> str:
 
 
 def kubelet(site: Site, pool: Pool) -> Json:
-    """The pool's KubeletConfiguration, as a patch that kubeadm applies.
-
-    All of evictionHard is written, because the kubelet drops its defaults once one is given
-    (kubelet.config.k8s.io/v1beta1, evictionHard).
-    """
+    """The pool's KubeletConfiguration, as a patch that kubeadm applies."""
     settings = pool.kubelet
-    found: Json = {
-        "apiVersion": "kubelet.config.k8s.io/v1beta1",
-        "kind": "KubeletConfiguration",
-        "containerLogMaxSize": settings.container_log_max_size,
-        "evictionHard": {
-            "imagefs.available": f"{settings.eviction_hard.imagefs_percent}%",
-            "imagefs.inodesFree": "5%",
-            "memory.available": settings.eviction_hard.memory,
-            "nodefs.available": f"{settings.eviction_hard.nodefs_percent}%",
-            "nodefs.inodesFree": "5%",
-        },
-        "imageGCHighThresholdPercent": settings.image_gc_high_percent,
-        "imageGCLowThresholdPercent": settings.image_gc_low_percent,
-        "maxPods": settings.max_pods,
-        "systemReserved": {"cpu": settings.reserved_cpu, "memory": settings.reserved_memory},
-    }
-    if settings.max_pids:
-        found["podPidsLimit"] = settings.max_pids
-    gates = kubelet_gates(site, pool)
-    if gates:
-        found["featureGates"] = gates
-    return found
+    (found,) = filled(
+        Path(__file__).with_name("kubelet.yaml"),
+        logs=settings.container_log_max_size,
+        images=f"{settings.eviction_hard.imagefs_percent}%",
+        memory=settings.eviction_hard.memory,
+        nodes=f"{settings.eviction_hard.nodefs_percent}%",
+        high=settings.image_gc_high_percent,
+        low=settings.image_gc_low_percent,
+        pods=settings.max_pods,
+        reserved_cpu=settings.reserved_cpu,
+        reserved_memory=settings.reserved_memory,
+        pids=settings.max_pids or None,
+        gates=kubelet_gates(site, pool),
+    )
+    return prune(found)

@@ -1,13 +1,16 @@
 """The control plane: a KubeadmControlPlane, and the virtual IP that its hosts announce."""
 
+from pathlib import Path
+
 from components.machines.apiserver import api_server_files
 from components.machines.arguments import SCHEDULER_CONFIG, cluster_configuration, scheduler_file
 from components.machines.bootstrap import kubeadm_config, machine_labels, private_file, registration
-from components.machines.names import CONTROL_PLANE_API, INFRASTRUCTURE_API, group, metadata
+from components.machines.names import metadata
 from components.machines.templates import data_template, machine_template
 from components.machines.workers import deletion
 from components.making.dump import dump
 from components.making.manifest import Json, Manifest, prune
+from components.making.template import filled
 from components.making.told import Told
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
@@ -24,52 +27,28 @@ def control_plane(site: Site) -> list[Manifest]:
     pool = site.control_plane
     data = data_template(site, pool)
     template = machine_template(site, pool, data)
-    body = {
-        "apiVersion": CONTROL_PLANE_API,
-        "kind": "KubeadmControlPlane",
-        "metadata": metadata(site, site.name),
-        "spec": _spec(site, pool, template),
-    }
+    (body,) = filled(
+        Path(__file__).with_suffix(".yaml"),
+        metadata=metadata(site, site.name),
+        replicas=site.replicas(pool),
+        version=site.version(pool),
+        renew_days=site.file.cluster.renew_certificates_days,
+        surge=1 if pool.spares else 0,
+        labels=machine_labels(site, pool),
+        template=template.body["metadata"]["name"],
+        deletion=deletion(pool),
+        config=_config(site, pool),
+        remediation=_remediation(site, pool),
+    )
     return [data, template, Manifest("KubeadmControlPlane", body, protect=True)]
 
 
-def _spec(site: Site, pool: Pool, template: Manifest) -> Json:
-    """The KubeadmControlPlaneSpec.
-
-    With a spare a new machine comes first; without one an old machine goes first, as a surge
-    would wait for ever, and a stuck control plane does not get unstuck by changing it back.
-    """
-    spec: Json = {
-        "replicas": site.replicas(pool),
-        "version": site.version(pool),
-        "rollout": {
-            "before": {"certificatesExpiryDays": site.file.cluster.renew_certificates_days},
-            "strategy": {
-                "type": "RollingUpdate",
-                "rollingUpdate": {"maxSurge": 1 if pool.spares else 0},
-            },
-        },
-        "machineTemplate": {
-            "metadata": {"labels": machine_labels(site, pool)},
-            "spec": {
-                "infrastructureRef": {
-                    "apiGroup": group(INFRASTRUCTURE_API),
-                    "kind": "Metal3MachineTemplate",
-                    "name": template.body["metadata"]["name"],
-                },
-                "deletion": deletion(pool),
-            },
-        },
-        "kubeadmConfigSpec": _config(site, pool),
-    }
-    if pool.health_check.remedy is Remedy.REPLACE:
-        minutes = site.profile(pool).reimage_minutes
-        spec["remediation"] = {
-            "maxRetry": 3,
-            "minHealthyPeriodSeconds": 4 * minutes * 60,
-            "retryPeriodSeconds": 2 * minutes * 60,
-        }
-    return spec
+def _remediation(site: Site, pool: Pool) -> Json:
+    if pool.health_check.remedy is not Remedy.REPLACE:
+        return {}
+    seconds = 60 * site.profile(pool).reimage_minutes
+    times = {"minHealthyPeriodSeconds": 4 * seconds, "retryPeriodSeconds": 2 * seconds}
+    return {"remediation": {"maxRetry": 3, **times}}
 
 
 def _config(site: Site, pool: Pool) -> Json:

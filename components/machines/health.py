@@ -5,16 +5,18 @@ node is left alone (nodeStartupTimeoutSeconds 0): the Metal3 provider cannot pow
 vain request would block the health check of the others (CAPM3 1.13, metal3remediation_manager.go).
 """
 
+from pathlib import Path
+
 from components.machines.names import (
-    CLUSTER_API,
     CLUSTER_LABEL,
     CONTROL_PLANE_LABEL,
     INFRASTRUCTURE_API,
     metadata,
 )
 from components.making.manifest import Json, Manifest
+from components.making.template import filled
 from schemas.facts.site import Site
-from schemas.kubernetes import node_labels
+from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Remedy, Role
 from schemas.rules.rollouts import STARTUP_MARGIN_SECONDS
@@ -38,7 +40,6 @@ def health_check(site: Site, pool: Pool) -> Manifest:
     check = pool.health_check
     control_plane = pool.role is Role.CONTROL_PLANE
     share = site.replicas(pool) * check.max_unhealthy_percent // 100
-    timeout = check.unhealthy_timeout_seconds
     remediation: Json = {
         "triggerIf": {"unhealthyLessThanOrEqualTo": 1 if control_plane else max(1, share)}
     }
@@ -48,27 +49,15 @@ def health_check(site: Site, pool: Pool) -> Manifest:
             "kind": "Metal3RemediationTemplate",
             "name": pool.name,
         }
-    body = {
-        "apiVersion": CLUSTER_API,
-        "kind": "MachineHealthCheck",
-        "metadata": metadata(site, pool.name, **{CLUSTER_LABEL: site.name}),
-        "spec": {
-            "clusterName": site.name,
-            "selector": {
-                "matchLabels": {CONTROL_PLANE_LABEL: ""}
-                if control_plane
-                else {node_labels.POOL_LABEL: pool.name}
-            },
-            "checks": {
-                "nodeStartupTimeoutSeconds": startup_timeout(site, pool),
-                "unhealthyNodeConditions": [
-                    {"type": "Ready", "status": status, "timeoutSeconds": timeout}
-                    for status in ("Unknown", "False")
-                ],
-            },
-            "remediation": remediation,
-        },
-    }
+    (body,) = filled(
+        Path(__file__).with_suffix(".yaml"),
+        metadata=metadata(site, pool.name, **{CLUSTER_LABEL: site.name}),
+        site=site.name,
+        selector={CONTROL_PLANE_LABEL: ""} if control_plane else {POOL_LABEL: pool.name},
+        startup=startup_timeout(site, pool),
+        timeout=check.unhealthy_timeout_seconds,
+        remediation=remediation,
+    )
     return Manifest(f"MachineHealthCheck/{pool.name}", body)
 
 

@@ -6,6 +6,7 @@ takes the host (image, user data, power) is its own.
 
 import functools
 from ipaddress import IPv4Network
+from pathlib import Path
 from typing import NamedTuple
 
 from components.machines.names import (
@@ -13,7 +14,6 @@ from components.machines.names import (
     CLUSTER_LABEL,
     COMPONENT,
     FAILURE_DOMAIN_LABEL,
-    IPAM_API,
     METAL3_API,
     POOL_LABEL,
     RACK_LABEL,
@@ -22,6 +22,7 @@ from components.machines.names import (
     metadata,
 )
 from components.making.manifest import Json, Manifest, annotate, labels, prune
+from components.making.template import filled
 from schemas.facts.addresses import host_ranges
 from schemas.facts.secret_references import bmc_secret
 from schemas.facts.site import Site
@@ -142,15 +143,11 @@ def addresses(site: Site) -> Manifest:
         for zone in site.file.zones
         for first, last in host_ranges(site, zone)
     ]
-    body = {
-        "apiVersion": IPAM_API,
-        "kind": "IPPool",
-        "metadata": metadata(site, site.name, **{CLUSTER_LABEL: site.name}),
-        "spec": {
-            "clusterName": site.name,
-            "namePrefix": site.name,
-            "pools": ranges,
-            "preAllocations": {f"{host.name}-{site.name}": host.ip for host in site.hosts},
-        },
-    }
+    (body,) = filled(
+        Path(__file__).with_name("addresses.yaml"),
+        metadata=metadata(site, site.name, **{CLUSTER_LABEL: site.name}),
+        site=site.name,
+        ranges=ranges,
+        addresses={f"{host.name}-{site.name}": host.ip for host in site.hosts},
+    )
     return Manifest("IPPool", body, protect=True)

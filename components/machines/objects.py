@@ -5,20 +5,17 @@ pools (workers.py), templates that both are made from (templates.py, bootstrap.p
 (health.py), hosts and addresses (hosts.py). Does not own what runs on the cluster.
 """
 
+from pathlib import Path
+
 from components.machines.controlplane import control_plane
 from components.machines.health import health_checks
 from components.machines.hosts import addresses, hosts
-from components.machines.names import (
-    CLUSTER_API,
-    CONTROL_PLANE_API,
-    INFRASTRUCTURE_API,
-    group,
-    metadata,
-)
+from components.machines.names import metadata
 from components.machines.upgrade import worker_version_guard
 from components.machines.workers import workers
 from components.making.manifest import Manifest, annotate
 from components.making.pod_security import pod_security_labels
+from components.making.template import filled
 from schemas.facts.site import Site
 
 
@@ -26,8 +23,7 @@ def objects(site: Site) -> list[Manifest]:
     """Every object of a site's machines, on its management cluster."""
     others = [
         namespace(site),
-        cluster(site),
-        metal3_cluster(site),
+        *clusters(site),
         *worker_version_guard(site),
         addresses(site),
         *control_plane(site),
@@ -49,53 +45,18 @@ def namespace(site: Site) -> Manifest:
     return Manifest("Namespace", body, protect=True)
 
 
-def cluster(site: Site) -> Manifest:
-    """The Cluster; its endpoint is the Metal3Cluster's, which Cluster API copies."""
-    file = site.file.cluster
-    body = {
-        "apiVersion": CLUSTER_API,
-        "kind": "Cluster",
-        "metadata": metadata(site, site.name),
-        "spec": {
-            "clusterNetwork": {
-                "apiServerPort": file.port,
-                "pods": {"cidrBlocks": [file.pods]},
-                "services": {"cidrBlocks": [file.services]},
-            },
-            "controlPlaneRef": {
-                "apiGroup": group(CONTROL_PLANE_API),
-                "kind": "KubeadmControlPlane",
-                "name": site.name,
-            },
-            "infrastructureRef": {
-                "apiGroup": group(INFRASTRUCTURE_API),
-                "kind": "Metal3Cluster",
-                "name": site.name,
-            },
-        },
-    }
-    return Manifest("Cluster", body, protect=True)
-
-
-def metal3_cluster(site: Site) -> Manifest:
-    """The Metal3Cluster: the endpoint, and the zones that the control plane may spread over.
-
-    KubeadmControlPlane only counts failure domains that say controlPlane: true.
-    """
-    used = site.zones_of(site.control_plane)
-    body = {
-        "apiVersion": INFRASTRUCTURE_API,
-        "kind": "Metal3Cluster",
-        "metadata": metadata(site, site.name),
-        "spec": {
-            "controlPlaneEndpoint": {
-                "host": site.file.cluster.endpoint,
-                "port": site.file.cluster.port,
-            },
-            "cloudProviderEnabled": False,
-            "failureDomains": [
-                {"name": zone.name, "controlPlane": zone.name in used} for zone in site.file.zones
-            ],
-        },
-    }
-    return Manifest("Metal3Cluster", body, protect=True)
+def clusters(site: Site) -> list[Manifest]:
+    """The Cluster, and the Metal3Cluster with the endpoint and the zones that the control plane may
+    spread over."""
+    file, used = site.file.cluster, site.zones_of(site.control_plane)
+    bodies = filled(
+        Path(__file__).with_suffix(".yaml"),
+        metadata=metadata(site, site.name),
+        site=site.name,
+        endpoint=file.endpoint,
+        port=file.port,
+        pods=file.pods,
+        services=file.services,
+        zones=[{"name": zone.name, "controlPlane": zone.name in used} for zone in site.file.zones],
+    )
+    return [Manifest(each["kind"], each, protect=True) for each in bodies]

@@ -27,4 +27,5 @@ def watch(site: Site) -> Watched:
     values = {name: of(site, *each, *week.get(name, ())) for name, each in series.items()}
     values |= {name: recent(values[name]) for name in ("client", "server")}
     alerts = [TOLD.alert(each, **values) for each in ("CertificateEnds", "KubeletCertificateEnds")]
-    return Watched(groups=[Group("certificates", alerts)])
+    boards = [TOLD.board(TOLD.panels("certificates", **values))]
+    return Watched(groups=[Group("certificates", alerts)], boards=boards)

@@ -1,9 +1,10 @@
 """Worker pools: a MachineDeployment each, or one for each zone where rollouts keep zones apart."""
 
+from pathlib import Path
+
 from components.machines.bootstrap import kubeadm_config, machine_labels, registration
 from components.machines.names import (
     BOOTSTRAP_API,
-    CLUSTER_API,
     CLUSTER_LABEL,
     DEPLOYMENT_LABEL,
     INFRASTRUCTURE_API,
@@ -12,6 +13,7 @@ from components.machines.names import (
 )
 from components.machines.templates import data_template, machine_template
 from components.making.manifest import Json, Manifest, hash_name, prune
+from components.making.template import filled
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool, Rollout
 from schemas.model.vocabulary import Remedy, RolloutStrategy
@@ -56,33 +58,22 @@ def deployment(
     """The MachineDeployment of a pool (in one zone)."""
     name = f"{pool.name}-{zone}" if zone else pool.name
     match = {CLUSTER_LABEL: site.name, DEPLOYMENT_LABEL: name}
-    spec: Json = {
-        "clusterName": site.name,
-        "replicas": site.replicas(pool, zone),
-        "rollout": {"strategy": _strategy(pool.rollout)},
-        "selector": {"matchLabels": match},
-        "template": {
-            "metadata": {"labels": {**match, **machine_labels(site, pool)}},
-            "spec": prune(
-                {
-                    "clusterName": site.name,
-                    "version": site.version(pool),
-                    "failureDomain": zone,
-                    "bootstrap": {"configRef": _reference(config)},
-                    "infrastructureRef": _reference(template),
-                    "deletion": deletion(pool),
-                }
-            ),
-        },
-    }
-    if pool.health_check.remedy is Remedy.REPLACE:
-        spec["remediation"] = {"maxInFlight": 1}
-    body = {
-        "apiVersion": CLUSTER_API,
-        "kind": "MachineDeployment",
-        "metadata": metadata(site, name, **{CLUSTER_LABEL: site.name}),
-        "spec": spec,
-    }
+    (body,) = filled(
+        Path(__file__).with_suffix(".yaml"),
+        metadata=metadata(site, name, **{CLUSTER_LABEL: site.name}),
+        site=site.name,
+        replicas=site.replicas(pool, zone),
+        strategy=_strategy(pool.rollout),
+        match=match,
+        labels={**match, **machine_labels(site, pool)},
+        version=site.version(pool),
+        zone=zone,
+        config=_reference(config),
+        template=_reference(template),
+        deletion=deletion(pool),
+        remediation={"maxInFlight": 1} if pool.health_check.remedy is Remedy.REPLACE else None,
+    )
+    body["spec"] = prune(body["spec"])
     logical = f"{pool.name}/{zone}" if zone else pool.name
     return Manifest(f"MachineDeployment/{logical}", body, protect=True)
 

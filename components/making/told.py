@@ -18,11 +18,13 @@ from components.making.promql import (
     FAULTS,
     NODES,
     OUT,
+    RACKS,
     RATE,
     REPAIRED,
+    STATES,
     UPTIME,
 )
-from components.making.watch import Alert, Board, Panel, Query, Severity
+from components.making.watch import Alert, Board, Panel, Query, Severity, record
 
 SHARED = {
     "rate": RATE,
@@ -30,12 +32,14 @@ SHARED = {
     "out": OUT,
     "faults": FAULTS,
     "repaired": REPAIRED,
+    "racks": RACKS,
+    "states": STATES,
     "uptime": UPTIME,
     "expected": EXPECTED,
     "allocatable": ALLOCATABLE,
 }
 """Values that all data may ask for."""
-_PLACE = re.compile(r"<([a-z_]+)>")
+_PLACE = re.compile(r"<([a-z][a-z0-9_]*)>")
 
 
 class Told:
@@ -56,6 +60,10 @@ class Told:
         """The panels of one name, from left to right: what is not said is as in Panel."""
         return [_panel(each) for each in self.rows(name, **SHARED, **values)]
 
+    def records(self, name: str, /, **values: object) -> list[Json]:
+        """The recording rules of one name; what is neither name nor query is a label."""
+        return [record(**each) for each in self.rows(name, **SHARED, **values)]
+
     def rows(self, name: str, /, **values: object) -> list[Json]:
         """The rows of one name, with values in their places."""
         return [_filled(each, values) for each in self._said[name]]
@@ -64,6 +72,10 @@ class Told:
         """The table of one name, with values in their places."""
         found: Json = _filled(self._said[name], values)
         return found
+
+    def optional(self, name: str, /, **values: object) -> Json:
+        """The table of one name, an empty one where the data does not have it."""
+        return self.table(name, **values) if name in self._said else {}
 
     def board(self, panels: Iterable[Panel]) -> Board:
         """The dashboard with these panels."""
@@ -75,8 +87,13 @@ class Told:
 
 
 def _panel(said: Json) -> Panel:
-    queries = tuple(Query(*each) for each in said["queries"])
-    return Panel(**{**said, "queries": queries})
+    """The panel of a row; boards are kept by what they are, so it has no lists."""
+    found: Json = {
+        key: tuple(each) if isinstance(each, list) else each for key, each in said.items()
+    }
+    found["queries"] = tuple(Query(*each) for each in said["queries"])
+    found["steps"] = tuple((colour, float(value)) for colour, value in said.get("steps", ()))
+    return Panel(**found)
 
 
 def _filled(said: Any, values: Mapping[str, object]) -> Any:

@@ -124,16 +124,31 @@ class Panel(NamedTuple):
     text: str
     queries: tuple[Query, ...]
     unit: str = "short"
-    table: bool = False
-    """True to show the present values as a table, in place of curves."""
+    kind: str = "timeseries"
+    """One of components/monitoring/dashboards/panels.yaml, as are ``states``."""
+    steps: tuple[tuple[str, float], ...] = ()
+    """Thresholds: a colour, and the value from which on it holds."""
+    states: str = ""
+    """Name of what the values mean."""
+    alerts: tuple[str, ...] = ()
+    """Names of the alerts that ask for what it shows; those that the site does not have are left
+    out."""
+    repeat: str = ""
+    """The variable for each of whose values there is one."""
+    link: str = ""
+    """The dashboard that shows more of a series' node; it has the variable ``node``."""
+    size: tuple[int, int] | None = None
+    """Columns and rows of Grafana's grid; default: its kind's."""
 
 
 class Choice(NamedTuple):
-    """A variable of a dashboard: names, of which a person picks some."""
+    """A variable of a dashboard: names, of which a person picks some; those of ``values``, or what
+    Grafana finds with ``query``."""
 
     name: str
     label: str
-    values: tuple[str, ...]
+    values: tuple[str, ...] = ()
+    query: str = ""
 
 
 class Board(NamedTuple):
@@ -146,6 +161,8 @@ class Board(NamedTuple):
     panels: tuple[Panel, ...]
     choices: tuple[Choice, ...] = ()
     place: int = LAST
+    repeat: str = ""
+    """The variable for each of whose values all panels are shown."""
 
 
 class Watched(NamedTuple):

@@ -9,7 +9,7 @@ from components.making.dump import dump
 from components.making.manifest import Json, Manifest, annotate
 from components.making.watch import RUNBOOKS, Watched
 from components.monitoring.alerts import groups, scrapes
-from components.monitoring.dashboards import dashboards
+from components.monitoring.dashboards import Panels, dashboards, panels_of_alerts
 from components.monitoring.names import (
     CUSTOM_RESOURCES,
     CUSTOM_RESOURCES_FILE,
@@ -30,22 +30,22 @@ def objects(site: Site, watched: Sequence[Watched]) -> list[Manifest]:
     monitoring = site.file.monitoring
     if monitoring is None:
         return []
+    found = groups(site, watched)
+    alerts = {rule["alert"] for group in found for rule in group["rules"] if "alert" in rule}
+    shown = panels_of_alerts(site, watched) if monitoring.dashboards_label else {}
     return annotate(
         [
-            *rules(site, monitoring, watched),
+            *rules(site, monitoring, [_link_alerts(site, monitoring, shown, g) for g in found]),
             *scraping(site, monitoring, scrapes(watched)),
             routing(site, monitoring),
             *custom_resources(site, monitoring, watched),
-            *dashboards(site, monitoring, watched),
+            *dashboards(site, monitoring, watched, alerts),
         ]
     )
 
 
-def rules(site: Site, monitoring: Monitoring, watched: Sequence[Watched]) -> list[Manifest]:
+def rules(site: Site, monitoring: Monitoring, found: Sequence[Json]) -> list[Manifest]:
     """The rules: an object of the operator for each group, or one file for each."""
-    found = [
-        link_runbooks(monitoring, label_alerts(site, group)) for group in groups(site, watched)
-    ]
     if monitoring.prometheus_operator:
         return [
             operator_object(
@@ -72,28 +72,21 @@ def custom_resources(
     return [files(site, monitoring, CUSTOM_RESOURCES, data)] if found else []
 
 
-def label_alerts(site: Site, group: Json) -> Json:
-    """A group whose alerts carry their site, as one Alertmanager may serve several; recording rules
-    stay unchanged."""
-    own = {SITE_LABEL: site.name}
-    said = [
-        {**rule, "labels": {**rule.get("labels", {}), **own}} if "alert" in rule else rule
-        for rule in group["rules"]
-    ]
-    return {**group, "rules": said}
-
-
-def link_runbooks(monitoring: Monitoring, group: Json) -> Json:
-    """A group whose alerts link to their runbooks, where the site gives the address of these."""
-    if monitoring.runbooks_url is None:
-        return group
-    folder = monitoring.runbooks_url.rstrip("/")
-    return {**group, "rules": [_link_runbook(folder, rule) for rule in group["rules"]]}
-
-
-def _link_runbook(folder: str, rule: Json) -> Json:
-    told = rule.get("annotations", {})
-    if "runbook_url" not in told:
-        return rule
-    page = told["runbook_url"].removeprefix(f"{RUNBOOKS}/")
-    return {**rule, "annotations": {**told, "runbook_url": f"{folder}/{page}"}}
+def _link_alerts(site: Site, monitoring: Monitoring, shown: Panels, group: Json) -> Json:
+    """A group whose alerts carry their site, as one Alertmanager may serve several, and lead to
+    their runbook and panel; recording rules stay unchanged."""
+    folder = (monitoring.runbooks_url or RUNBOOKS).rstrip("/")
+    grafana = (monitoring.grafana_url or "").rstrip("/")
+    linked = []
+    for rule in group["rules"]:
+        if "alert" in rule:
+            links = {"runbook_url": f"{folder}/{rule['alert']}.md"}
+            if shown:
+                uid, panel = shown.get(rule["alert"], shown[""])
+                # Grafana links rules that have the first two to the panel.
+                links |= {"__dashboardUid__": uid, "__panelId__": str(panel)}
+                links["dashboard"] = f"{grafana}/d/{uid}?viewPanel={panel}"
+            labels = {**rule.get("labels", {}), SITE_LABEL: site.name}
+            rule = {**rule, "labels": labels, "annotations": {**rule["annotations"], **links}}
+        linked.append(rule)
+    return {**group, "rules": linked}

@@ -10,19 +10,26 @@ PagerDuty's routing_key_file of 0.25); prometheus-operator 0.85.0, pkg/alertmana
 Alertmanager.spec.alertmanagerConfigMatcherStrategy says otherwise).
 """
 
-from typing import NamedTuple
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from components.making.dump import dump
 from components.making.manifest import Json, Manifest
+from components.making.template import documents, fill
 from components.monitoring.names import ROUTES, ROUTES_FILE, SECRETS_FOLDER, files, operator_object
 from schemas.facts.site import Site
 from schemas.model.monitoring import Monitoring, Receiver
-from schemas.model.vocabulary import ReceiverKind
 
-GROUPED_BY = ("site", "alertname", "pool")
-"""Labels that group alerts into one message: a rack that fails is one, not one for each node."""
-GROUP_WAIT, GROUP_INTERVAL = "30s", "5m"
-"""Waiting times: of the first message for others of its group, and of the next for new alerts."""
+_SPEC, _RECEIVERS = documents(Path(__file__).with_suffix(".yaml"))
+WORDS = {
+    "sourceMatch": "source_matchers",
+    "targetMatch": "target_matchers",
+    "urlSecret": "url_file",
+    "apiURL": "api_url_file",
+    "routingKey": "routing_key_file",
+}
+"""What Alertmanager calls fields of an AlertmanagerConfig, where more than the spelling differs."""
 SITE_LABEL = "site"
 """Label of every alert of Foresite's; by it they are told from the site's own."""
 TITLE = (
@@ -32,9 +39,12 @@ TITLE = (
 TEXT = (
     "{{ range .Alerts }}{{ .Annotations.summary }}\n{{ end }}"
     "{{ with .CommonAnnotations.description }}{{ . }}\n{{ end }}"
-    "{{ with .CommonAnnotations.runbook_url }}{{ . }}{{ end }}"
+    "{{ with .CommonAnnotations.runbook_url }}{{ . }}\n{{ end }}"
+    "{{ with .CommonAnnotations.dashboard }}{{ . }}{{ end }}"
 )
-"""The text of a message: each object that the alert is about, and its runbook."""
+"""The text of a message: each object that the alert is about, its runbook and its panel."""
+SEVERITY = '{{ if eq .CommonLabels.severity "critical" }}critical{{ else }}warning{{ end }}'
+"""As PagerDuty has it."""
 
 
 class Inhibition(NamedTuple):
@@ -51,8 +61,8 @@ class Inhibition(NamedTuple):
 
 OF_A_NODE = (
     "AcceleratorsMissing|AcceleratorXid|AcceleratorMemoryWornOut|DetectorSilent|NodeUnwatched|"
-    "NodeFaultPersists|NodeFaultUnmended|NodeRepairSlow|FaultyNodeTakesPods|NodeRebootLoop|"
-    "CacheObjectsLost|CacheConfigurationRefused"
+    "SiteCheckFails|NodeFaultPersists|NodeFaultUnmended|NodeRepairSlow|FaultyNodeTakesPods|"
+    "NodeRebootLoop|CacheObjectsLost|CacheConfigurationRefused"
 )
 OF_A_REPAIR = "NodeFaultPersists|NodeRepairSlow|FaultyNodeTakesPods"
 INHIBITIONS = (
@@ -85,29 +95,17 @@ def routing(site: Site, monitoring: Monitoring) -> Manifest:
     return files(site, monitoring, ROUTES, {ROUTES_FILE: dump(whole(site, monitoring))})
 
 
-# --- with the Prometheus operator ---
-
-
 def configuration(site: Site, monitoring: Monitoring) -> Json:
     """The spec of an AlertmanagerConfig: it takes the alerts of this site alone."""
     routes = monitoring.routes
-    return {
-        "route": {
-            "receiver": routes.warning,
-            "matchers": [_matcher(SITE_LABEL, "=", site.name)],
-            "groupBy": list(GROUPED_BY),
-            "groupWait": GROUP_WAIT,
-            "groupInterval": GROUP_INTERVAL,
-            "repeatInterval": f"{routes.repeat_hours}h",
-            "routes": [
-                {
-                    "receiver": routes.critical,
-                    "matchers": [_matcher("severity", "=", "critical")],
-                }
-            ],
-        },
-        "receivers": [_operator_receiver(each) for each in monitoring.receivers],
-        "inhibitRules": [
+    return _filled(
+        _SPEC,
+        warning=routes.warning,
+        critical=routes.critical,
+        site=[_matcher(SITE_LABEL, "=", site.name)],
+        repeat=f"{routes.repeat_hours}h",
+        receivers=[_receiver(each) for each in monitoring.receivers],
+        inhibitions=[
             {
                 "sourceMatch": [_matcher(*each) for each in sources(inhibition)],
                 "targetMatch": [_matcher(*each) for each in targets(inhibition, site.name)],
@@ -115,7 +113,7 @@ def configuration(site: Site, monitoring: Monitoring) -> Json:
             }
             for inhibition in INHIBITIONS
         ],
-    }
+    )
 
 
 def sources(inhibition: Inhibition) -> list[tuple[str, str, str]]:
@@ -136,73 +134,45 @@ def _matcher(name: str, how: str, value: str) -> Json:
     return {"name": name, "matchType": how, "value": value}
 
 
-def _operator_receiver(receiver: Receiver) -> Json:
+def _receiver(receiver: Receiver) -> Json:
     secret = {"name": receiver.secret, "key": receiver.key}
-    match receiver.kind:
-        case ReceiverKind.WEBHOOK:
-            found = {"webhookConfigs": [{"urlSecret": secret, "sendResolved": True}]}
-        case ReceiverKind.SLACK:
-            slack: Json = {"apiURL": secret, "sendResolved": True, "title": TITLE, "text": TEXT}
-            if receiver.channel:
-                slack["channel"] = receiver.channel
-            found = {"slackConfigs": [slack]}
-        case ReceiverKind.PAGERDUTY:
-            details = [{"key": "alerts", "value": TEXT}]
-            pager = {"routingKey": secret, "sendResolved": True, "description": TITLE}
-            found = {"pagerdutyConfigs": [{**pager, "severity": SEVERITY, "details": details}]}
+    channel = {"channel": receiver.channel} if receiver.channel else {}
+    texts = {"title": TITLE, "text": TEXT, "severity": SEVERITY}
+    found = _filled(_RECEIVERS, secret=secret, channel=channel, **texts)[receiver.kind.value]
     return {"name": receiver.name, **found}
-
-
-SEVERITY = '{{ if eq .CommonLabels.severity "critical" }}critical{{ else }}warning{{ end }}'
-"""As PagerDuty has it."""
-
-
-# --- without it ---
 
 
 def whole(site: Site, monitoring: Monitoring) -> Json:
-    """A whole configuration: also of alerts that are not Foresite's, by their severity."""
-    routes = monitoring.routes
-    return {
-        "route": {
-            "receiver": routes.warning,
-            "group_by": list(GROUPED_BY),
-            "group_wait": GROUP_WAIT,
-            "group_interval": GROUP_INTERVAL,
-            "repeat_interval": f"{routes.repeat_hours}h",
-            "routes": [{"receiver": routes.critical, "matchers": ['severity="critical"']}],
-        },
-        "receivers": [_plain_receiver(each) for each in monitoring.receivers],
-        "inhibit_rules": [
-            {
-                "source_matchers": [_format_matcher(*each) for each in sources(inhibition)],
-                "target_matchers": [
-                    _format_matcher(*each) for each in targets(inhibition, site.name)
-                ],
-                "equal": [SITE_LABEL, *inhibition.equal],
-            }
-            for inhibition in INHIBITIONS
-        ],
-    }
+    """A whole configuration: also of alerts that are not Foresite's, by their severity. It says the
+    same in Alertmanager's own words."""
+    spec = configuration(site, monitoring)
+    del spec["route"]["matchers"]
+    found: Json = _plain(spec)
+    return found
 
 
-def _format_matcher(name: str, how: str, value: str) -> str:
-    return f'{name}{how}"{value}"'
+def _plain(said: Any) -> Any:
+    """A part of an AlertmanagerConfig as Alertmanager reads it: matchers as text, Secrets as files,
+    lists of key and value as maps."""
+    if isinstance(said, list):
+        if said and all(
+            isinstance(each, dict) and each.keys() == {"key", "value"} for each in said
+        ):
+            return {each["key"]: each["value"] for each in said}
+        return [_plain(each) for each in said]
+    if not isinstance(said, dict):
+        return said
+    if "matchType" in said:
+        return f'{said["name"]}{said["matchType"]}"{said["value"]}"'
+    if said.keys() == {"name", "key"}:
+        return f"{SECRETS_FOLDER}/{said['name']}/{said['key']}"
+    return {WORDS.get(key) or _snake(key): _plain(each) for key, each in said.items()}
 
 
-def _plain_receiver(receiver: Receiver) -> Json:
-    path = f"{SECRETS_FOLDER}/{receiver.secret}/{receiver.key}"
-    match receiver.kind:
-        case ReceiverKind.WEBHOOK:
-            found: Json = {"webhook_configs": [{"url_file": path, "send_resolved": True}]}
-        case ReceiverKind.SLACK:
-            slack: Json = {"api_url_file": path, "send_resolved": True}
-            slack |= {"title": TITLE, "text": TEXT}
-            if receiver.channel:
-                slack["channel"] = receiver.channel
-            found = {"slack_configs": [slack]}
-        case ReceiverKind.PAGERDUTY:
-            pager: Json = {"routing_key_file": path, "send_resolved": True, "severity": SEVERITY}
-            pager |= {"description": TITLE, "details": {"alerts": TEXT}}
-            found = {"pagerduty_configs": [pager]}
-    return {"name": receiver.name, **found}
+def _snake(key: str) -> str:
+    return re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", key)
+
+
+def _filled(template: Json, /, **values: Any) -> Json:
+    found: Json = fill(template, values)
+    return found

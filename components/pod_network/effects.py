@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from components.effects.applying import MERGED, Applier, Fixed, Kind, effect, rules
+from components.effects.applying import MERGED, Applier, effect, rules
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.kubernetes import rules_for
-from components.effects.rules import Judge, Rule, find, find_whole, harmless, unknown
+from components.effects.rules import Judge, Rule, find, find_whole, unknown
+from components.effects.table import read_table
 from components.effects.vocabulary import (
     ABSENT,
     Action,
@@ -34,7 +35,6 @@ from components.pod_network.objects import COMPONENT
 from schemas.kubernetes.manifests import read_manifests
 
 CONTROLLER = "Cluster API 1.13, internal/controllers/clusterresourceset"
-WEBHOOK = "Cluster API 1.13, internal/webhooks/clusterresourceset.go"
 CONFLICT = "pulumi-kubernetes 4.25.0, provider/pkg/await/await.go; KEP-555 (server-side apply)"
 CONFIG_MAP: Name = (COMPONENT, "ConfigMap/pod-network")
 Objects = dict[Name, Manifest]
@@ -246,22 +246,7 @@ def config_comes_or_goes(site: SiteChange, change: ObjectChange, field: Field) -
     yield from _over(site, change, ("data", *change.after.body["data"]), old, new)
 
 
-RESOURCE_SET = Kind(
-    "ClusterResourceSet.addons.cluster.x-k8s.io",
-    harmless("Cluster API applies what its ConfigMap holds", CONTROLLER),
-    harmless("what Cluster API applied stays in the site's cluster", CONTROLLER),
-    (
-        (
-            "spec.resources",
-            harmless("what it names no more stays in the site's cluster", CONTROLLER),
-        ),
-    ),
-    (
-        Fixed("spec.clusterSelector", replaces=False, refuses=True, source=WEBHOOK),
-        Fixed("spec.strategy", replaces=False, refuses=True, source=WEBHOOK),
-    ),
-)
-
+(RESOURCE_SET,) = read_table(__file__, {}, controller=CONTROLLER).kinds
 _OWN: dict[Path, Judge] = {("data",): manifests, (): config_comes_or_goes}
 RULES: list[Rule] = [
     *rules(RESOURCE_SET, Applier.PULUMI),

@@ -6,11 +6,11 @@ Alertmanager is told by its operator, the next reboot's pod mounts the kubeconfi
 Where something else is fetched than is good, the access fails; that is said of each change.
 """
 
-from components.effects.applying import Applier, Kind, effect, rules
-from components.effects.rules import Judge, Rule, harmless
+from components.effects.applying import Applier, effect, rules
+from components.effects.rules import Judge, Rule
+from components.effects.table import read_table
 from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Target
-from components.secrets.objects import API, KIND
 
 OPERATOR = "External Secrets 2.9, pkg/controllers/externalsecret/externalsecret_controller.go"
 _BMC = (
@@ -44,25 +44,9 @@ _ADDED = _read_by(
 _GONE = _read_by("the Secret goes with it, as it is its owner")
 _FETCHED = _read_by("the Secret is fetched again from there, and stays as it is where that fails")
 
-EXTERNAL_SECRET = Kind(
-    f"{KIND}.{API.partition('/')[0]}",
-    _ADDED,
-    _GONE,
-    (
-        ("spec.data", _FETCHED),
-        ("spec.secretStoreRef", _FETCHED),
-        (
-            "spec.refreshInterval",
-            harmless("how often the store is asked; the Secret stays as it is", OPERATOR),
-        ),
-        (
-            "spec.target.template.metadata",
-            harmless(
-                "labels of the Secret itself; no pod and no machine is made of them", OPERATOR
-            ),
-        ),
-    ),
-)
+(EXTERNAL_SECRET,) = read_table(
+    __file__, {"added": _ADDED, "gone": _GONE, "fetched": _FETCHED}, operator=OPERATOR
+).kinds
 """Other fields of its spec do not come from a site file; their effect is unknown."""
 
 RULES: tuple[Rule, ...] = tuple(rules(EXTERNAL_SECRET, Applier.PULUMI))

@@ -116,8 +116,9 @@ def _limit_range(site: Site, team: Team, namespace: str) -> Manifest:
 
 
 def network_policies(site: Site) -> list[Manifest]:
-    """For each namespace of a team a policy of who may connect to its pods: their team, and what
-    runs in namespaces of no team. Outgoing connections are free."""
+    """For each namespace of a team a policy of who may connect to its pods: their team, what runs
+    in namespaces of no team, and hosts where the team uses their network. Outgoing connections are
+    free."""
     if not isolates_teams(site):
         return []
     return [
@@ -129,7 +130,10 @@ def network_policies(site: Site) -> list[Manifest]:
 
 def _network_policy(site: Site, team: Team, namespace: str) -> Manifest:
     nobodys = {"matchExpressions": [{"key": TEAM_LABEL, "operator": "DoesNotExist"}]}
-    allowed = [{"namespaceSelector": of_team(team)}, {"namespaceSelector": nobodys}]
+    allowed: list[Json] = [{"namespaceSelector": of_team(team)}, {"namespaceSelector": nobodys}]
+    if rdma_of(site, team) is Rdma.HOST_NETWORK:
+        # Pods on the host's network, such as workers, connect from an address of their host.
+        allowed += [{"ipBlock": {"cidr": str(zone.network)}} for zone in site.file.zones]
     body = {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",

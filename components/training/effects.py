@@ -6,38 +6,10 @@ Sources: Kubeflow Trainer 2.2.0, pkg/runtime/framework/plugins/jobset/jobset.go 
 there and not suspended stays as it is), pkg/controller/clustertrainingruntime_controller.go.
 """
 
-from components.effects.applying import Applier, Kind, rules
-from components.effects.rules import Rule, harmless
+from components.effects.applying import Applier, rules
+from components.effects.rules import Rule
+from components.effects.table import read_table
 
-BUILD = "Kubeflow Trainer 2.2.0, pkg/runtime/framework/plugins/jobset/jobset.go (Build)"
-IN_USE = "Kubeflow Trainer 2.2.0, pkg/controller/clustertrainingruntime_controller.go"
-EXAMPLES = "foresite, components/training/examples.py"
-
-RUNTIME = Kind(
-    "ClusterTrainingRuntime.trainer.kubeflow.org",
-    harmless("TrainJobs may name it from now on", BUILD),
-    harmless(
-        "running jobs continue; while a TrainJob names it, ended ones too, it stays, and `pulumi "
-        "up` waits for its end and fails after ten minutes",
-        IN_USE,
-    ),
-    (
-        (
-            "spec",
-            harmless(
-                "TrainJobs that run stay as they are; those made later are made of it so, and "
-                "those that wait suspended too",
-                BUILD,
-            ),
-        ),
-    ),
-)
-TEXTS = Kind(
-    "ConfigMap",
-    harmless("people read it, and no pod does", EXAMPLES),
-    harmless("jobs that were made of it go on", EXAMPLES),
-    (("data", harmless("people read it; jobs that were made of it stay as they are", EXAMPLES)),),
-)
-
-RULES: list[Rule] = [rule for kind in (RUNTIME, TEXTS) for rule in rules(kind, Applier.PULUMI)]
+KINDS = read_table(__file__, {}).kinds
+RULES: list[Rule] = [rule for kind in KINDS for rule in rules(kind, Applier.PULUMI)]
 """These come before Kubernetes' own: of two rules for one field the earlier decides."""

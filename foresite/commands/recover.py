@@ -7,7 +7,6 @@ Each step leaves something that the same command goes on from, so it may be kill
 
 import argparse
 import shlex
-import subprocess
 from collections.abc import Iterable
 
 from foresite.command import FOUND, OK, UsageError, repository
@@ -167,21 +166,14 @@ def _refresh(options: argparse.Namespace, engine: Engine) -> None:
     A create that is cleared is not lost: the next ``up`` takes over what the cluster has, and what
     the site does not have is found by its label.
     """
-    done = _run_refresh(engine)
+    done = engine.refresh((), "--clear-pending-creates")
     locks = parse_locks(done.stderr + done.stdout) if done.returncode else []
     if locks:
         _check_locks(locks, options.take_over)
         engine.cancel()
-        done = _run_refresh(engine)
+        done = engine.refresh((), "--clear-pending-creates")
     if done.returncode:
         raise EngineError(complaint(done))
-
-
-def _run_refresh(engine: Engine) -> subprocess.CompletedProcess[str]:
-    return engine.cautious().run(
-        "refresh", "--yes", "--skip-preview", "--run-program", "--clear-pending-creates",
-        "--non-interactive", "--color", "never", "--stack", engine.stack,
-    )  # fmt: skip
 
 
 def _orphans(allow: int, seen: Examined, report: Report) -> None:

@@ -1,7 +1,9 @@
 """Whose an object is, and who else may change or delete it."""
 
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from policies.plain import text
 from policies.pods import mapping
@@ -16,52 +18,13 @@ FLUX_PRUNE = "kustomize.toolkit.fluxcd.io/prune"
 GUARDS = ("Prune=false", "Delete=false")
 
 CLUSTER = "cluster.x-k8s.io/Cluster"
-PROTECTED = frozenset(
-    {
-        "/Namespace",
-        "apiextensions.k8s.io/CustomResourceDefinition",
-        CLUSTER,
-        "cluster.x-k8s.io/MachineDeployment",
-        "controlplane.cluster.x-k8s.io/KubeadmControlPlane",
-        "infrastructure.cluster.x-k8s.io/Metal3Cluster",
-        "infrastructure.cluster.x-k8s.io/Metal3DataTemplate",
-        "infrastructure.cluster.x-k8s.io/Metal3MachineTemplate",
-        "bootstrap.cluster.x-k8s.io/KubeadmConfigTemplate",
-        "ipam.metal3.io/IPPool",
-        "metal3.io/BareMetalHost",
-    }
+_KINDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+PROTECTED, IN_NAMESPACES = (
+    frozenset(f"{group}/{kind}" for group, kinds in _KINDS[table].items() for kind in kinds)
+    for table in ("protected", "namespaced")
 )
-"""Kinds whose deletion deletes machines, addresses or a whole namespace, as ``group/kind``."""
-NAMESPACED = {
-    "": "ConfigMap LimitRange PersistentVolumeClaim Pod ResourceQuota Secret Service "
-    "ServiceAccount",
-    "addons.cluster.x-k8s.io": "ClusterResourceSet ClusterResourceSetBinding",
-    "apps": "DaemonSet Deployment ReplicaSet StatefulSet",
-    "batch": "CronJob Job",
-    "bootstrap.cluster.x-k8s.io": "KubeadmConfig KubeadmConfigTemplate",
-    "cluster.x-k8s.io": "Cluster Machine MachineDeployment MachineHealthCheck MachineSet",
-    "controlplane.cluster.x-k8s.io": "KubeadmControlPlane",
-    "external-secrets.io": "ExternalSecret SecretStore",
-    "infrastructure.cluster.x-k8s.io": "Metal3Cluster Metal3DataTemplate Metal3Machine "
-    "Metal3MachineTemplate Metal3Remediation Metal3RemediationTemplate",
-    "ipam.metal3.io": "IPPool",
-    "jobset.x-k8s.io": "JobSet",
-    "kueue.x-k8s.io": "LocalQueue",
-    "metal3.io": "BareMetalHost",
-    "monitoring.coreos.com": "AlertmanagerConfig PodMonitor PrometheusRule ServiceMonitor",
-    "networking.k8s.io": "Ingress NetworkPolicy",
-    "policy": "PodDisruptionBudget",
-    "rbac.authorization.k8s.io": "Role RoleBinding",
-    "resource.k8s.io": "ResourceClaim ResourceClaimTemplate",
-    "self-node-remediation.medik8s.io": "SelfNodeRemediationTemplate",
-    "sriovnetwork.openshift.io": "SriovIBNetwork SriovNetwork SriovNetworkNodePolicy "
-    "SriovNetworkPoolConfig SriovOperatorConfig",
-    "trainer.kubeflow.org": "TrainJob TrainingRuntime",
-}
-"""Kinds that live in a namespace, by group."""
-IN_NAMESPACES = frozenset(
-    f"{group}/{kind}" for group, kinds in NAMESPACED.items() for kind in kinds.split()
-)
+"""Kinds whose deletion deletes machines, addresses or a whole namespace, and kinds that live in a
+namespace, as ``group/kind``."""
 FORCED = {
     "pulumi.com/patchForce": "true",
     "kustomize.toolkit.fluxcd.io/force": "enabled",

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from components.effects.vocabulary import Impact
 from preview.report.hours import duration
 from preview.report.phrase import visible
 from preview.report.scenes import (
@@ -25,6 +24,7 @@ from preview.report.scenes import (
     describe_time,
     host_words,
 )
+from preview.report.words import by_impact
 
 WIDTH = 340
 CELL, PITCH = 9, 10
@@ -38,15 +38,7 @@ LINE = 15
 WAVES = 40
 """Waves that can be told apart."""
 
-_SIGNS = {
-    Impact.REMOVE: "m2 2l5 5m0-5l-5 5",
-    Impact.UNKNOWN: "m2.5 3q2-3 4 0q0 1-2 2m0 1.6v.4",
-    Impact.REIMAGE: "m2 7l5-5",
-    Impact.REBOOT: "m4.5 2v5",
-    Impact.DRAIN: "m2 4.5l2.5 2.5 2.5-2.5m-2.5-3v5.5",
-    Impact.POD_RESTART: "m4.3 4.5h.4",
-    Impact.ADD: "m4.5 2v5m-2.5-2.5h5",
-}
+_SIGNS = by_impact("path")
 """The sign of each impact in a cell, so that colour is never the only one."""
 
 

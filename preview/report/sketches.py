@@ -3,22 +3,13 @@
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from components.effects.vocabulary import Impact
 from preview.report.hours import duration
 from preview.report.scenes import Cell, Level, RackMap, Scene, Timeline, describe_level, host_words
+from preview.report.words import by_impact
 
 WIDTH, BAR = 72, 30
 """Columns of a line, and of a bar in it."""
-_SIGNS = {
-    Impact.REMOVE: "X",
-    Impact.UNKNOWN: "?",
-    Impact.REIMAGE: "#",
-    Impact.REBOOT: "!",
-    Impact.DRAIN: "v",
-    Impact.POD_RESTART: "o",
-    Impact.ADD: "+",
-    Impact.NONE: "·",
-}
+_SIGNS = by_impact("sign")
 
 
 def sketch(found: Scene) -> list[str]:

@@ -7,6 +7,7 @@ from components.effects.vocabulary import Impact
 from preview.report.blocks import Block, Code, Line, Names, Part, Report, Room, Section, Table
 from preview.report.overview import report
 from preview.report.phrase import Phrase, Strong, plain
+from preview.report.words import by_impact
 from preview.result import Preview
 from preview.wrapping import GAP, HANG, Styled, cut, fit_columns, size, wrap
 
@@ -14,16 +15,7 @@ ROOM = Room(groups=200, fields=40, lines=40, ranges=8, rows=60)
 LONG = 50
 """Lines after which the headline has left the screen, so that it is said once more."""
 
-_CODES = {
-    Impact.REMOVE: "1;31",
-    Impact.UNKNOWN: "1;35",
-    Impact.REIMAGE: "1;31",
-    Impact.REBOOT: "1;33",
-    Impact.DRAIN: "33",
-    Impact.POD_RESTART: "36",
-    Impact.ADD: "32",
-    Impact.NONE: "2",
-}
+_CODES = by_impact("colour")
 _BOLD = "1"
 
 

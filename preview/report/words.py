@@ -1,6 +1,8 @@
 """The words of every report: numbers, impacts, and what happens in a few words."""
 
+import tomllib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from components.effects.vocabulary import Action, Impact, Ledger
@@ -9,40 +11,22 @@ from preview.report.ranges import first_few
 from preview.result import Entry, SitePreview, State
 from schemas.model.problem import number_of
 
-MEANING = {
-    Impact.REMOVE: "drained, wiped, not installed again",
-    Impact.UNKNOWN: "no rule covers it; it may be a re-image",
-    Impact.REIMAGE: "drained, wiped, installed again",
-    Impact.REBOOT: "drained and power-cycled",
-    Impact.DRAIN: "its pods are evicted, its disks stay",
-    Impact.POD_RESTART: "pods restart; jobs on the host continue",
-    Impact.ADD: "joins the site as a machine",
-    Impact.NONE: "nothing happens now",
-}
+_SHOWN = tomllib.loads(Path(__file__).with_name("impacts.toml").read_text("utf-8"))
+
+
+def by_impact(what: str) -> dict[Impact, str]:
+    """What impacts.toml has of each impact: its verb, its sign and so on."""
+    return {Impact(name): row[what] for name, row in _SHOWN.items() if what in row}
+
+
+MEANING = by_impact("meaning")
 """The meaning of each impact for a host."""
 
 STOP = "pods stop for good; jobs on the host continue"
 """The same where nothing but pods of DaemonSets that are deleted is concerned."""
 
-_VERBS = {
-    Impact.REMOVE: "removes",
-    Impact.UNKNOWN: "cannot predict what happens to",
-    Impact.REIMAGE: "re-images",
-    Impact.REBOOT: "reboots",
-    Impact.DRAIN: "drains",
-    Impact.POD_RESTART: "restarts pods on",
-    Impact.ADD: "adds",
-}
-
-VERDICTS = {
-    Impact.REMOVE: "removed",
-    Impact.UNKNOWN: "cannot be predicted",
-    Impact.REIMAGE: "re-imaged",
-    Impact.REBOOT: "rebooted",
-    Impact.DRAIN: "drained",
-    Impact.POD_RESTART: "pods restart",
-    Impact.ADD: "added",
-}
+_VERBS = by_impact("verb")
+VERDICTS = by_impact("verdict")
 """The same as what becomes of hosts, for a table."""
 
 WIPED = "wiped without a drain, and not installed again"

@@ -102,5 +102,8 @@ class Monitoring(Model):
     """Where the folder docs/runbooks of this repository can be read, as
     https://git.example/foresite/docs/runbooks: alerts link to their pages there. Null: they name
     the file."""
+    grafana_url: HttpUrl | None = None
+    """Where people open Grafana, as https://grafana.example: alerts link to their panels there.
+    Null: they give the path alone."""
     dashboards_label: LabelKey | None = "grafana_dashboard"
     """Label of the ConfigMaps by which Grafana's sidecar finds dashboards; null: no dashboards."""

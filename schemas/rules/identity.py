@@ -12,7 +12,7 @@ from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import Role
 from schemas.reading.suggested_value import fits, tidy
 from schemas.reading.wording import pattern_of
-from schemas.rules.finding import Finding, Path
+from schemas.rules.finding import Finding, HostCell, Path
 from schemas.rules.namespaces import TAKEN
 
 _PLACEHOLDER = re.compile(r"[a-z0-9]\.example(?![a-z0-9.-])|\bregistry\.example\b")
@@ -85,6 +85,7 @@ def own_hardware(file: SiteFile, catalogue: Mapping[str, HardwareProfile]) -> It
                 key=True,
             )
         disk = vars(profile).get("root_disk")
+        unsaid = disk is not None and {*vars(disk).values()} == {None}
         if disk is not None and [*vars(disk).values()] == [None] * len(RootDisk.model_fields):
             yield Finding(
                 Code.MISSING_FIELD,
@@ -92,14 +93,9 @@ def own_hardware(file: SiteFile, catalogue: Mapping[str, HardwareProfile]) -> It
                 "nothing says which disk takes the operating system, so any may be wiped",
                 "write device_name (a link below /dev/disk/by-path), serial_number or wwn",
             )
-        several = any(vars(profile).get(each) for each in ("data_nvme_gb", "data_disks"))
-        if (
-            disk is not None
-            and several
-            and set(vars(disk).values()) != {None}
-            and not disk.names_one
-        ):
-            yield _unstable(disk, ("hardware", name, "root_disk"))
+        elif disk and not unsaid and _has_several_disks(profile) and not disk.names_one:
+            place = ("hardware", name, "root_disk")
+            yield _unstable(disk, (*place, "device_name") if disk.unstable else place)
         protocol = vars(vars(profile).get("bmc") or Bmc()).get("protocol")
         secure = vars(profile).get("boot_mode") is BootMode.UEFI_SECURE_BOOT
         if secure and protocol is BmcProtocol.IPMI:
@@ -111,10 +107,25 @@ def own_hardware(file: SiteFile, catalogue: Mapping[str, HardwareProfile]) -> It
             )
 
 
-def _unstable(disk: RootDisk, place: Path) -> Finding:
+def host_root_disks(site: Site) -> Iterator[Finding]:
+    """A host's own hints name one disk where its profile has several."""
+    for pool in site.file.pools:
+        profile = site.hardware.get(pool.hardware)
+        if profile is None or not _has_several_disks(profile):
+            continue
+        for host in site.hosts_of(pool):
+            disk = RootDisk.parse(host.root_disk) if host.root_disk else None
+            if disk is not None and not disk.names_one:
+                yield _unstable(disk, HostCell(host.line, "root_disk"))
+
+
+def _has_several_disks(profile: HardwareProfile) -> bool:
+    return any(vars(profile).get(each) for each in ("data_nvme_gb", "data_disks"))
+
+
+def _unstable(disk: RootDisk, place: Path | HostCell) -> Finding:
     """A root disk's hints fit another disk as well, or after a reboot."""
     if disk.unstable:
-        place = (*place, "device_name")
         message = f"{disk.device_name} is another disk after a reboot where a host has several"
     else:
         message = "these hints may fit a data disk as well, which an install would wipe"

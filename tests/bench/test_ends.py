@@ -131,5 +131,6 @@ def test_engine(out: Path) -> None:
 def test_scheduling(out: Path, world: World) -> None:
     scheduling.write(scheduling.compare(world, (4,), 1))
     assert json.loads((out / "scheduling.json").read_text("utf-8")).keys() == {
-        *scheduling.SCHEDULERS
+        "machine",
+        *scheduling.SCHEDULERS,
     }

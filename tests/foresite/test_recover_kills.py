@@ -8,10 +8,11 @@ from itertools import chain
 
 import pytest
 
-from bench.studies.kills_judge import judge, management_objects
+from bench.studies.kills_judge import judge
 from bench.studies.kills_plan import FIRST, Outcome
 from bench.studies.kills_world import World, wait
 from bench.studies.survival import play_seeds
+from bench.trial import manifests_of
 from components.making.manifest import FIELD_MANAGER
 from schemas.facts.site import Site
 
@@ -72,7 +73,7 @@ def applied(server: World, monkeypatch: pytest.MonkeyPatch) -> tuple[World, Site
 
 
 def kinds(site: Site) -> set[tuple[str, str]]:
-    return {each.key[:2] for each in management_objects(site)}
+    return {each.key[:2] for each in manifests_of(site)}
 
 
 def passed(world: World, *arguments: str) -> str:
@@ -87,9 +88,7 @@ def test_a_field_that_a_killed_run_set_and_git_took_back_goes(applied: tuple[Wor
     world, site = applied
     path = f"/api/v1/namespaces/{SITE}?fieldManager={FIELD_MANAGER}&force=true"
     (namespace,) = (
-        each.body
-        for each in management_objects(site)
-        if each.kind == "Namespace" and each.key[3] == SITE
+        each.body for each in manifests_of(site) if each.kind == "Namespace" and each.key[3] == SITE
     )
     labels = {**namespace["metadata"]["labels"], "example.com/half": "done"}
     body = {**namespace, "metadata": {**namespace["metadata"], "labels": labels}}

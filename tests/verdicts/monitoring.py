@@ -111,11 +111,13 @@ _FIELDS = (
     _row("namespace: another one", _setting("namespace: watch"),
          {"*/foresite-*": Action.REPLACED}, _NOT_MADE),
     _row("runbooks_url", _setting("runbooks_url: https://git.example/foresite/docs/runbooks"),
+         {"PrometheusRule/*": Action.CHANGED, _BOARD: Action.CHANGED}, f"{_RULES}; {_BOARDS}"),
+    _row("grafana_url", _setting("grafana_url: https://grafana.example"),
          {"PrometheusRule/*": Action.CHANGED}, _RULES),
     _row("dashboards_label: another one", _setting("dashboards_label: board"),
          {_BOARD: Action.CHANGED}, _BOARDS),
     _row("dashboards_label: no dashboards", _setting("dashboards_label: null"),
-         {_BOARD: Action.DELETED}, _BOARDS),
+         {_BOARD: Action.DELETED, "PrometheusRule/*": Action.CHANGED}, f"{_BOARDS}; {_RULES}"),
     _row("prometheus_operator: no more",
          tokyo("  labels: {prometheus: site}\n", "  prometheus_operator: false\n"),
          {**{f"{kind}/*": Action.DELETED for kind in _OPERATED},
@@ -142,6 +144,7 @@ _WHOLE = (
     Row("monitoring: defaults that are written down",
         (_setting("namespace: monitoring\n  prometheus_operator: true\n"
                   "  dashboards_label: grafana_dashboard\n  runbooks_url: null\n"
+                  "  grafana_url: null\n"
                   "  scraped: {kube_state_metrics: kube-state-metrics, kubelet: kubelet,\n"
                   "    node_exporter: node-exporter, api_server: apiserver}\n"
                   "  thresholds: {queue_minutes: 240, gang_minutes: 30, repair_minutes: 90,\n"

@@ -8,7 +8,7 @@ which Pulumi is tried. What is done with the executables belongs to the callers.
 from tools.toolchain.cache import cache_directory
 from tools.toolchain.console import Console
 from tools.toolchain.environment import environment
-from tools.toolchain.errors import ToolchainError
+from tools.toolchain.errors import Fault, ToolchainError
 from tools.toolchain.installed import Origin, Tool, Tools
 from tools.toolchain.parts import GROUPS, Part, parts
 from tools.toolchain.provide import ensure, locate
@@ -17,6 +17,7 @@ from tools.toolchain.version import Fits, Version
 __all__ = [
     "GROUPS",
     "Console",
+    "Fault",
     "Fits",
     "Origin",
     "Part",

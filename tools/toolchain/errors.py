@@ -1,9 +1,8 @@
 """The one error of this package: something a person has to put right."""
 
 
-class ToolchainError(Exception):
-    """A fault of the toolchain and what to do about it; ``details`` are lines of a failed tool's
-    output."""
+class Fault(Exception):
+    """Something that is wrong and what to do about it, with the last lines of an output."""
 
     def __init__(self, message: str, fix: str, details: str = "") -> None:
         super().__init__(message)
@@ -15,3 +14,8 @@ class ToolchainError(Exception):
         lines = [self.message]
         lines += [f"  | {line}" for line in self.details.splitlines()]
         return "\n".join([*lines, f"  what to do: {self.fix}"])
+
+
+class ToolchainError(Fault):
+    """A fault of the toolchain and what to do about it; ``details`` are lines of a failed tool's
+    output."""

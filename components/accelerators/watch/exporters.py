@@ -8,6 +8,10 @@ from schemas.facts.site import Site
 
 DCGM = "dcgm-exporter"
 """NVIDIA's exporter."""
+AMD = "amd-exporter"
+"""AMD's device-metrics-exporter."""
+KNOWN = {"nvidia": DCGM, "amd": AMD}
+"""The exporters of whose metrics panels and alerts ask, by the maker."""
 DCGM_PORT = 9400
 
 
@@ -32,12 +36,11 @@ def scrapes(site: Site) -> list[Scrape]:
 def _exporter(found: dict[tuple[str, int], list[str]], key: tuple[str, int]) -> Scrape:
     """The exporters of a vendor's devices at one port."""
     vendor, port = key
-    nvidia = vendor == "nvidia"
-    job = DCGM if nvidia else f"{vendor}-exporter"
+    job = KNOWN.get(vendor, f"{vendor}-exporter")
     several = len([each for each in found if each[0] == vendor]) > 1
     return Scrape(
         f"{job}-{port}" if several else job,
-        DCGM if nvidia else None,
+        KNOWN.get(vendor),
         job,
         NAMESPACE,
         {"app.kubernetes.io/name": EXPORTER},

@@ -15,20 +15,13 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.machines.effects import kinds
-from components.machines.effects.anykind import (
-    coming_and_going,
-    metadata_rules,
-    not_known,
-    of_field,
-    refusal,
-)
+from components.machines.effects.anykind import metadata_rules, of_field, stated
 from components.machines.effects.concerned import value
 from components.making.manifest import Json, Manifest
 
 KIND = kinds.ADDRESS_POOL
 _WEBHOOK = "Metal3 IPAM v1.13.2, internal/webhooks/v1alpha1/ippool_webhook.go"
 _MANAGER = "Metal3 IPAM v1.13.2, ipam/ippool_manager.go"
-_CONTROLLER = "Metal3 IPAM v1.13.2, controllers/ippool_controller.go"
 
 
 @of_field
@@ -112,21 +105,6 @@ RULES = [
     *metadata_rules(KIND),
     Rule(KIND, path("spec.preAllocations"), _address),
     Rule(KIND, path("spec.pools"), _pools),
-    Rule(KIND, path("spec.namePrefix"), refusal("the webhook refuses another prefix", _WEBHOOK)),
-    Rule(
-        KIND,
-        path("spec.clusterName"),
-        not_known("whose pool it is changes; what becomes of its addresses is not known", _MANAGER),
-    ),
-    Rule(
-        KIND,
-        (),
-        coming_and_going(
-            "addresses are given as machines are made",
-            "it goes only when none of its addresses is in use; running machines keep theirs",
-            _CONTROLLER,
-        ),
-        whole=True,
-    ),
+    *stated(__file__, webhook=_WEBHOOK, manager=_MANAGER),
 ]
 """The rules of addresses."""

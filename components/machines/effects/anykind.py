@@ -1,8 +1,9 @@
-"""Effects common to objects of every kind: their metadata, and the fate of a removed one."""
+"""Effects common to objects of every kind: metadata, the fate of a removed one, rules as data."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
-from components.effects.rules import Judge, Rule, harmless
+from components.effects import kinds as kubernetes
+from components.effects.rules import Judge, Rule, harmless, path
 from components.effects.vocabulary import (
     Action,
     Effect,
@@ -11,8 +12,10 @@ from components.effects.vocabulary import (
     ObjectChange,
     SiteChange,
 )
+from components.machines.effects import kinds
 from components.machines.effects.concerned import either, format_path
-from components.making.manifest import GroupKind
+from components.making.manifest import GroupKind, Json
+from components.making.told import Told
 
 FieldJudge = Callable[[SiteChange, ObjectChange, FieldChange], Iterable[Effect]]
 """A judge of changed fields, which never sees an object that comes or goes."""
@@ -79,9 +82,35 @@ def removal(action: Action, what: str) -> str:
     return f"{what}; {PROTECTED}" if action is Action.REFUSED else what
 
 
-def coming_and_going(added: str, removed: str, source: str) -> Judge:
-    """A judge of whole objects that affect no machine, created or deleted."""
+def stated(module: str, **values: str) -> list[Rule]:
+    """The rules in the TOML file beside a module, a row for each sentence that some fields of some
+    kinds share.
 
+    ``paths`` are texts, or lists of steps where a key has a dot; without any the row is about whole
+    objects that are ``added`` or ``removed``, which affects no machine. ``impact`` is none by
+    default, ``action`` what becomes of the object. Concerned are the object's hosts where the
+    impact is unknown, and the host itself.
+    """
+    named = {**vars(kubernetes), **vars(kinds)}
+    values = {name.lower(): text for name, text in named.items() if name.isupper()} | values
+    rows = Told(module).rows("rules", **values)
+    return [rule for row in rows for kind in row["kinds"] for rule in _rules_of_row(kind, row)]
+
+
+def _rules_of_row(kind: GroupKind, row: Json) -> Iterator[Rule]:
+    if "paths" not in row:
+        whole = _coming_and_going(row["added"], row["removed"], row["source"])
+        yield Rule(kind, (), whole, whole=True)
+        return
+    impact = Impact(row.get("impact", "none"))
+    action = Action(row["action"]) if "action" in row else None
+    for at in row["paths"]:
+        steps = path(at) if isinstance(at, str) else tuple(at)
+        why = row["why"].replace("{}", steps[-1])
+        yield Rule(kind, steps, _sentence(impact, why, row["source"], action))
+
+
+def _coming_and_going(added: str, removed: str, source: str) -> Judge:
     def judge(
         _site: SiteChange, change: ObjectChange, _field: FieldChange | None
     ) -> Iterable[Effect]:
@@ -93,25 +122,11 @@ def coming_and_going(added: str, removed: str, source: str) -> Judge:
     return judge
 
 
-def refusal(why: str, source: str) -> Judge:
-    """A judge of fields that a webhook does not let change; the attempt affects no machine."""
-
-    def judge(
-        _site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
-        at = field.path if field else ()
-        yield Effect(Impact.NONE, change.name, at, why, source, action=Action.REFUSED)
-
-    return judge
-
-
-def not_known(why: str, source: str, action: Action | None = None) -> Judge:
-    """A judge of fields of which it is not known what a change does to the object's hosts."""
-
-    def judge(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
-        at, hosts = field.path if field else (), either(site, change)
-        yield Effect(Impact.UNKNOWN, change.name, at, why, source, hosts, action=action)
+def _sentence(impact: Impact, why: str, source: str, action: Action | None) -> Judge:
+    @of_field
+    def judge(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+        concerned = impact is Impact.UNKNOWN or change.group_kind == kinds.HOST
+        hosts = either(site, change) if concerned else ()
+        yield Effect(impact, change.name, field.path, why, source, hosts, action=action)
 
     return judge

@@ -3,7 +3,7 @@ versions."""
 
 from collections.abc import Iterator
 
-from components.effects.rules import Judge, Rule, harmless, path
+from components.effects.rules import Judge, Rule, path
 from components.effects.vocabulary import (
     Action,
     Effect,
@@ -14,25 +14,17 @@ from components.effects.vocabulary import (
 )
 from components.machines.effects import kinds
 from components.machines.effects.anykind import (
-    coming_and_going,
     metadata_rules,
-    not_known,
     of_field,
     removal,
     removal_action,
+    stated,
 )
 from components.machines.effects.concerned import either, members
 
 _PHASES = "Cluster API v1.13.6, internal/controllers/cluster/cluster_controller_phases.go"
 _DELETION = "Cluster API v1.13.6, internal/controllers/cluster/cluster_controller.go"
-_WEBHOOK = "Cluster API v1.13.6, internal/webhooks/cluster.go"
-_BOOTSTRAP = (
-    "Cluster API v1.13.6, bootstrap/kubeadm/internal/controllers/kubeadmconfig_controller.go"
-)
 _PROVIDER = "CAPM3 v1.13.2, controllers/metal3cluster_controller.go"
-_NODES = "CAPM3 v1.13.2, controllers/metal3machine_controller.go"
-_ZONES = "Cluster API v1.13.6, controlplane/kubeadm/internal/control_plane.go"
-_GUARD = "components/machines/upgrade.py; Kubernetes v1.34, ValidatingAdmissionPolicy"
 
 
 @of_field
@@ -70,98 +62,25 @@ def _holding(what: str, source: str, impact: Impact = Impact.REMOVE) -> Judge:
     return judge
 
 
+_WHOLE = {
+    "Namespace": _holding(
+        "with a namespace every BareMetalHost in it is deleted, which wipes them",
+        "Kubernetes v1.34; BMO v0.13.2, internal/controller/metal3.io/host_state_machine.go",
+    ),
+    kinds.CLUSTER: _holding(
+        "with a Cluster all its Machines are deleted, and their hosts wiped", _DELETION
+    ),
+    kinds.METAL3_CLUSTER: _holding(
+        "it goes only when the site's last machine is gone; what becomes of machines until then is "
+        "not known",
+        _PROVIDER,
+        Impact.UNKNOWN,
+    ),
+}
 RULES = [
-    *(
-        rule
-        for kind in ("Namespace", kinds.CLUSTER, kinds.METAL3_CLUSTER, *kinds.GUARDS)
-        for rule in metadata_rules(kind)
-    ),
-    Rule(
-        "Namespace",
-        (),
-        _holding(
-            "with a namespace every BareMetalHost in it is deleted, which wipes them",
-            "Kubernetes v1.34; BMO v0.13.2, internal/controller/metal3.io/host_state_machine.go",
-        ),
-        whole=True,
-    ),
-    Rule(
-        kinds.CLUSTER,
-        path("spec.clusterNetwork"),
-        harmless(
-            "read when the first machine runs kubeadm init: a running cluster keeps its networks "
-            "and port, and so do machines that join it later",
-            _BOOTSTRAP,
-        ),
-    ),
-    *(
-        Rule(
-            kinds.CLUSTER,
-            path(f"spec.clusterNetwork.{each}"),
-            not_known(
-                "it is read only when the first machine runs kubeadm init; Kubernetes cannot move "
-                "a running cluster to other networks, and a pod network with the new networks does "
-                "not find its nodes there; what becomes of pods is not known",
-                _BOOTSTRAP,
-            ),
-        )
-        for each in ("pods", "services")
-    ),
-    *(
-        Rule(
-            kinds.CLUSTER,
-            path(f"spec.{each}"),
-            not_known(
-                "the webhook refuses only its removal; what another one does is not known", _WEBHOOK
-            ),
-        )
-        for each in ("controlPlaneRef", "infrastructureRef")
-    ),
-    Rule(
-        kinds.CLUSTER,
-        (),
-        _holding("with a Cluster all its Machines are deleted, and their hosts wiped", _DELETION),
-        whole=True,
-    ),
+    *(rule for kind in (*_WHOLE, *kinds.GUARDS) for rule in metadata_rules(kind)),
+    *(Rule(kind, (), judge, whole=True) for kind, judge in _WHOLE.items()),
     Rule(kinds.METAL3_CLUSTER, path("spec.controlPlaneEndpoint"), _endpoint),
-    Rule(
-        kinds.METAL3_CLUSTER,
-        path("spec.failureDomains"),
-        harmless("where the next control plane machine is put; those that run stay", _ZONES),
-    ),
-    Rule(
-        kinds.METAL3_CLUSTER,
-        path("spec.cloudProviderEnabled"),
-        harmless("how the node of a new machine is found; nodes that are there stay", _NODES),
-    ),
-    Rule(
-        kinds.METAL3_CLUSTER,
-        (),
-        _holding(
-            "it goes only when the site's last machine is gone; what becomes of machines until "
-            "then is not known",
-            _PROVIDER,
-            Impact.UNKNOWN,
-        ),
-        whole=True,
-    ),
-    *(
-        Rule(kind, path("spec"), harmless("says what is refused from now on", _GUARD))
-        for kind in kinds.GUARDS
-    ),
-    *(
-        Rule(
-            kind,
-            (),
-            coming_and_going(
-                "from now on workers are not taken ahead of the control plane",
-                "from now on nothing keeps workers from being taken ahead of the control plane, "
-                "which deletes machines and makes none; no machine changes now",
-                _GUARD,
-            ),
-            whole=True,
-        )
-        for kind in kinds.GUARDS
-    ),
+    *stated(__file__),
 ]
 """The rules of what holds a site together."""

@@ -6,7 +6,7 @@ it joined with (filters.go); the webhook lets the fields in ``_MUTABLE`` change 
 
 from collections.abc import Iterator
 
-from components.effects.rules import Rule, harmless, path
+from components.effects.rules import Rule, path
 from components.effects.vocabulary import (
     ABSENT,
     Action,
@@ -20,9 +20,9 @@ from components.machines.effects import encryption, kinds
 from components.machines.effects.anykind import (
     metadata_rules,
     of_field,
-    refusal,
     removal,
     removal_action,
+    stated,
 )
 from components.machines.effects.concerned import format_path, limit_below, members, number, value
 from components.machines.effects.labels import label_change
@@ -53,8 +53,8 @@ _MUTABLE = {
 _FIRST_ONLY = "nodeRegistration patches skipPhases timeouts bootstrapTokens localAPIEndpoint"
 """Those of the initConfiguration that may change: only the machine that ran ``kubeadm init`` is
 compared by them."""
-_UNCOMPARED = ("clusterConfiguration.dns", "joinConfiguration.discovery")
-_REFUSED = refusal("the webhook refuses: this cannot be changed later", _WEBHOOK)
+_STATED = stated(__file__, webhook=_WEBHOOK, compared=COMPARED, scale=_SCALE)
+(_REFUSED,) = (rule.judge for rule in _STATED if rule.path == _CONFIG)
 _BEFORE = path("spec.rollout.before")
 _CERTIFICATE_DAYS = 365
 """Validity of kubeadm's certificates (kubeadm 1.34, constants.go, CertificateValidityPeriod)."""
@@ -218,29 +218,16 @@ RULES = [
     Rule(KIND, path("spec.version"), _version),
     Rule(KIND, path("spec.replicas"), _replicas),
     Rule(KIND, _REFERENCE, _reference),
-    Rule(
-        KIND,
-        path("spec.machineTemplate"),
-        harmless("goes to each Machine in place: none is replaced for it", COMPARED),
-    ),
     Rule(KIND, path("spec.machineTemplate.metadata.labels"), label_change),
     Rule(KIND, _BEFORE, _before),
-    *(
-        Rule(KIND, path(f"spec.{each}"), harmless("acts on what comes, on no machine now", _SCALE))
-        for each in ("rollout", "remediation", "machineNaming")
-    ),
+    *_STATED,
     *(
         Rule(KIND, (*_CONFIG, *path(section), field), _config)
         for section, fields in _MUTABLE.items()
         for field in fields.split()
     ),
     *(Rule(KIND, (*_CONFIG, "initConfiguration", each), _init) for each in _FIRST_ONLY.split()),
-    *(
-        Rule(KIND, (*_CONFIG, *path(each)), harmless("no machine is compared by it", COMPARED))
-        for each in _UNCOMPARED
-    ),
     Rule(KIND, (*_CONFIG, "clusterConfiguration"), _cluster),
-    Rule(KIND, _CONFIG, _REFUSED),
     Rule(KIND, (), _whole, whole=True),
 ]
 """The rules of the control plane."""

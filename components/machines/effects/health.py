@@ -5,7 +5,7 @@ Which machines have failed Git does not say; how many may be treated at a time t
 
 from collections.abc import Iterator
 
-from components.effects.rules import Rule, harmless, path
+from components.effects.rules import Rule, path
 from components.effects.vocabulary import (
     ABSENT,
     Effect,
@@ -15,7 +15,7 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.machines.effects import controlplane, kinds, workers
-from components.machines.effects.anykind import coming_and_going, metadata_rules, of_field, refusal
+from components.machines.effects.anykind import metadata_rules, of_field, stated
 from components.machines.effects.concerned import either, groups, number, staying, value
 from components.making.manifest import Manifest
 
@@ -24,8 +24,6 @@ REMEDY = kinds.REMEDIATION_TEMPLATE
 _FOLDER = "Cluster API v1.13.6, internal/controllers/machinehealthcheck"
 _TARGETS = f"{_FOLDER}/machinehealthcheck_targets.go"
 _CHECK = f"{_FOLDER}/machinehealthcheck_controller.go"
-_WEBHOOK = "Cluster API v1.13.6, internal/webhooks/machinehealthcheck.go"
-_POWER = "CAPM3 v1.13.2, controllers/metal3remediation_controller.go"
 _LIMIT = path("spec.remediation.triggerIf.unhealthyLessThanOrEqualTo")
 _TEMPLATE = path("spec.remediation.templateRef")
 _STARTUP = path("spec.checks.nodeStartupTimeoutSeconds")
@@ -142,35 +140,13 @@ def _installs(site: SiteChange, check: ObjectChange) -> bool:
     return False
 
 
-_WHOLE = coming_and_going(
-    "it checks machines as they are created; nothing happens to a healthy one",
-    "nothing checks the pool's machines any more; nothing happens to them",
-    _CHECK,
-)
 RULES = [
     *metadata_rules(KIND),
     Rule(KIND, _STARTUP, _startup),
     Rule(KIND, path("spec.checks.unhealthyNodeConditions"), _conditions),
     Rule(KIND, path("spec.remediation.triggerIf"), _trigger),
     Rule(KIND, _TEMPLATE, _remedy),
-    Rule(KIND, path("spec.selector"), harmless(f"whom it looks after; {_LATER}", _CHECK)),
-    Rule(KIND, path("spec.clusterName"), refusal("the webhook refuses another cluster", _WEBHOOK)),
-    Rule(KIND, (), _WHOLE, whole=True),
     *metadata_rules(REMEDY),
-    Rule(
-        REMEDY,
-        path("spec"),
-        harmless("copied when a machine fails: acts from the next power cycle on", _POWER),
-    ),
-    Rule(
-        REMEDY,
-        (),
-        coming_and_going(
-            "used when a machine fails",
-            "no power cycle begins without it; one under way has its own copy",
-            _POWER,
-        ),
-        whole=True,
-    ),
+    *stated(__file__, check=_CHECK, later=_LATER),
 ]
 """The rules of health checks and their remedies."""

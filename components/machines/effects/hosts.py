@@ -5,9 +5,9 @@ and renders its metadata once, and the Bare Metal Operator takes firmware mode a
 provisions.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from components.effects.rules import Judge, Rule, path
+from components.effects.rules import Rule
 from components.effects.vocabulary import (
     ABSENT,
     Action,
@@ -18,7 +18,13 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.machines.effects import kinds
-from components.machines.effects.anykind import metadata_rules, of_field, removal, removal_action
+from components.machines.effects.anykind import (
+    metadata_rules,
+    of_field,
+    removal,
+    removal_action,
+    stated,
+)
 from components.machines.effects.concerned import number, value
 from components.machines.effects.scale import DELETE_MACHINE, former_group, group_title, room
 from components.machines.effects.workers import rolls_out
@@ -39,22 +45,7 @@ _PROVIDER = "CAPM3 v1.13.2, baremetal/metal3machine_manager.go"
 _DATA = "CAPM3 v1.13.2, baremetal/metal3data_manager.go"
 _OPERATOR = "BMO v0.13.2, internal/controller/metal3.io"
 _STATES = f"{_OPERATOR}/host_state_machine.go"
-_SETTINGS = f"{_OPERATOR}/baremetalhost_controller.go"
-_REGISTER = "BMO v0.13.2, pkg/provisioner/ironic/register.go"
-_WEBHOOK = "BMO v0.13.2, internal/webhooks/metal3.io/v1alpha1/baremetalhost_validation.go"
 _NEXT = "the running machine keeps the former: {} when the host is installed next"
-
-
-def _harmless(why: str, source: str, action: Action | None = None) -> Judge:
-    """A judge of a field that concerns the host, and does nothing to it now."""
-
-    def judge(
-        _site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
-        at, hosts = field.path if field else (), (change.one.key[3],)
-        yield Effect(Impact.NONE, change.name, at, why, source, hosts, action=action)
-
-    return judge
 
 
 @of_field
@@ -160,86 +151,17 @@ def _replaces_line(site: SiteChange, host: str) -> bool:
 RULES = [
     Rule(KIND, ("metadata", "labels", POOL_LABEL), _pool),
     Rule(KIND, ("metadata", "labels", ZONE_LABEL), _zone),
-    Rule(
-        KIND,
-        ("metadata", "labels", RACK_LABEL),
-        _harmless(_NEXT.format("its node gets the label of the other rack"), _DATA),
-    ),
-    Rule(
-        KIND,
-        ("metadata", "labels", FAILURE_DOMAIN_LABEL),
-        _harmless("only preferred when a Machine chooses a host; a running one stays", _PROVIDER),
-    ),
-    Rule(
-        KIND,
-        ("metadata", "annotations", BOOT_MAC_ANNOTATION),
-        _harmless(_NEXT.format("the other NIC gets the address"), _DATA),
-    ),
-    Rule(
-        KIND,
-        ("metadata", "annotations", SERIAL_ANNOTATION),
-        _harmless("for people to find the host by; no controller reads it", "foresite"),
-    ),
     *metadata_rules(KIND),
-    Rule(
-        KIND,
-        path("spec.bmc.address"),
-        _harmless(
-            "the webhook refuses another BMC address of a host that is registered: detach it first "
-            "(annotation baremetalhost.metal3.io/detached); its machine goes on",
-            _WEBHOOK,
-            Action.REFUSED,
-        ),
-    ),
-    Rule(
-        KIND,
-        path("spec.bmc.credentialsName"),
-        _harmless(
-            "the Bare Metal Operator logs in to the BMC again, and the machine continues; if that "
-            "fails, the host is not power-cycled or chosen for a Machine until it is corrected",
-            f"{_REGISTER}; {_SETTINGS}",
-        ),
-    ),
-    Rule(
-        KIND,
-        path("spec.bmc.disableCertificateVerification"),
-        _harmless(
-            "handed on only together with other credentials or another BMC address, or when the "
-            "host is registered anew",
-            _REGISTER,
-        ),
-    ),
-    Rule(
-        KIND,
-        path("spec.bootMACAddress"),
-        _harmless(
-            "the webhook refuses another bootMACAddress for good: the way is to remove the host "
-            "and add it again, which wipes it",
-            _WEBHOOK,
-            Action.REFUSED,
-        ),
-    ),
-    Rule(
-        KIND,
-        path("spec.bootMode"),
-        _harmless(_NEXT.format("it boots in the other mode"), _STATES),
-    ),
-    Rule(
-        KIND,
-        path("spec.rootDeviceHints"),
-        _harmless(
-            _NEXT.format("the other disk is taken") + "; a free host is prepared anew, without "
-            "power-cycling it",
-            f"{_SETTINGS}; BMO v0.13.2, pkg/provisioner/ironic/ironic.go",
-        ),
-    ),
-    *(
-        Rule(
-            KIND,
-            path(f"spec.{each}"),
-            _harmless("the Metal3 provider's once the host is there: Pulumi ignores it", _PROVIDER),
-        )
-        for each in ("online", "automatedCleaningMode")
+    *stated(
+        __file__,
+        rack=RACK_LABEL,
+        failure_domain=FAILURE_DOMAIN_LABEL,
+        boot_mac=BOOT_MAC_ANNOTATION,
+        serial=SERIAL_ANNOTATION,
+        data=_DATA,
+        provider=_PROVIDER,
+        states=_STATES,
+        settings=f"{_OPERATOR}/baremetalhost_controller.go",
     ),
     Rule(KIND, (), _whole, whole=True),
 ]

@@ -18,7 +18,7 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.machines.effects import kinds
-from components.machines.effects.anykind import coming_and_going, metadata_rules, of_field
+from components.machines.effects.anykind import metadata_rules, of_field, stated
 from components.machines.effects.concerned import format_path, value
 from components.making.manifest import GroupKind
 
@@ -116,20 +116,11 @@ def _fields(site: SiteChange, change: ObjectChange) -> Iterator[tuple[str, str]]
             yield format_path(field.path).removeprefix("spec.template.spec."), change.one.name
 
 
-def _rules(kind: GroupKind) -> Iterator[Rule]:
-    yield from metadata_rules(kind)
-    # The earlier of two rules for one path decides.
-    yield Rule(kind, path("spec"), _content)
-    whole = coming_and_going(
-        "a template does nothing until something refers to it",
-        "it is kept in the cluster: MachineSets of earlier rollouts may refer to it",
-        _CLONED,
-    )
-    yield Rule(kind, (), whole, whole=True)
-
-
 RULES = [
     *(Rule(kind, path("metadata.name"), _template_rename) for kind in kinds.TEMPLATES),
-    *(rule for kind in kinds.TEMPLATES for rule in _rules(kind)),
+    *(rule for kind in kinds.TEMPLATES for rule in metadata_rules(kind)),
+    # The earlier of two rules for one path decides.
+    *(Rule(kind, path("spec"), _content) for kind in kinds.TEMPLATES),
+    *stated(__file__, cloned=_CLONED),
 ]
 """The rules of templates that machines are made from."""

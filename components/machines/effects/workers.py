@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from components.effects.rules import Judge, Rule, harmless, path
+from components.effects.rules import Rule, path
 from components.effects.vocabulary import (
     Action,
     Effect,
@@ -14,10 +14,10 @@ from components.effects.vocabulary import (
 from components.machines.effects import kinds
 from components.machines.effects.anykind import (
     metadata_rules,
-    not_known,
     of_field,
     removal,
     removal_action,
+    stated,
 )
 from components.machines.effects.concerned import (
     format_path,
@@ -238,49 +238,14 @@ def _coming(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
             yield _refused(_not_made(effect, held), held)
 
 
-def _in_place(what: str, source: str = COMPARED) -> Judge:
-    return harmless(f"{what}, in place: no machine is replaced for it", source)
-
-
 RULES = [
     *metadata_rules(KIND),
     *(Rule(KIND, at, _replacement) for at in ROLLING_FIELDS),
-    *(
-        Rule(KIND, path(f"spec.template.spec.{field}"), _in_place(f"{field} goes to each Machine"))
-        for field in ("deletion", "minReadySeconds", "readinessGates", "taints")
-    ),
-    Rule(
-        KIND,
-        path("spec.template.metadata"),
-        _in_place("labels and annotations go to each Machine, and some labels to its node"),
-    ),
     Rule(KIND, path("spec.template.metadata.labels"), label_change),
     Rule(KIND, path("spec.replicas"), _replicas),
-    Rule(
-        KIND,
-        path("spec.rollout"),
-        _in_place("rollouts go on with it from now, the one of this change included", _ROLLING),
-    ),
     Rule(KIND, path("spec.rollout.strategy.type"), _strategy),
-    Rule(
-        KIND,
-        path("spec.remediation"),
-        _in_place("how many failed machines are replaced at a time", _SETS),
-    ),
     Rule(KIND, path("spec.selector"), _selector),
-    *(
-        Rule(
-            KIND,
-            path(f"spec.{at}"),
-            not_known(
-                "the webhook refuses another cluster; what a new MachineDeployment in the place of "
-                "this one would do is not known",
-                _WEBHOOK,
-                Action.REFUSED,
-            ),
-        )
-        for at in ("clusterName", "template.spec.clusterName")
-    ),
+    *stated(__file__, compared=COMPARED, rolling=_ROLLING, sets=_SETS, webhook=_WEBHOOK),
     Rule(KIND, (), _whole, whole=True),
 ]
 """The rules of worker pools."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from components.making.manifest import Json
 from components.making.watch import Alert, Group, Scrape, Watched
+from components.monitoring import fleet
 from components.monitoring.alerts import capacity, disks, inventory, nodes, watched
 from schemas.facts.site import Site
 
@@ -24,6 +25,7 @@ def groups(site: Site, components: Sequence[Watched]) -> list[Json]:
         Group("capacity", capacity.rules(site), place=1),
         Group("nodes", nodes.rules(site), place=6),
         Group("disks", disks.rules(site, monitoring.thresholds), place=7),
+        Group("fleet", fleet.rules(site), place=9),
         *(group for each in components for group in each.groups),
     ]
     last = Group("watched", watched.rules(site, scrapes(components)))

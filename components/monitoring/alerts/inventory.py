@@ -9,20 +9,21 @@ from collections.abc import Iterator
 
 from components.making.faults import CONDITIONS, FAULTY_TAINT, OPERATING_TAINT, QUARANTINED_TAINT
 from components.making.manifest import Json
-from components.making.promql import NODES, one_of, state
+from components.making.promql import FAULTS, NODES, OUT, one_of, state
 from components.making.watch import record
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import Fault
 
 
 def rules(site: Site) -> list[Json]:
     """Recording rules on the site itself."""
     return [
         *(_nodes(site, pool) for pool in site.file.pools if site.hosts_of(pool)),
+        *_racks(site),
         _out(site),
         *_teams(site),
         *_faults(site),
+        _state(site),
     ]
 
 
@@ -32,6 +33,30 @@ def _nodes(site: Site, pool: Pool) -> Json:
     labels = {"pool": pool.name, **({"model": model} if model else {})}
     known = state(site, "kube_node_info", f'node=~"{names}"')
     return record("node_pool:info", f"max by (node) ({known})", **labels)
+
+
+def _racks(site: Site) -> Iterator[Json]:
+    """The racks of nodes, and how many hosts each rack has with or without a Node."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for host in site.hosts:
+        places.setdefault((host.zone, host.rack), []).append(host.name)
+    for (zone, rack), names in sorted(places.items()):
+        known = state(site, "kube_node_info", f'node=~"{one_of(sorted(names))}"')
+        yield record("node_rack:info", f"max by (node) ({known})", zone=zone, rack=rack)
+        yield record("rack_hosts:count", f"vector({len(names)})", zone=zone, rack=rack)
+
+
+def _state(site: Site) -> Json:
+    """What a node is, the most telling first: one under repair is not ready meanwhile."""
+    unready = state(site, "kube_node_status_condition", 'condition="Ready"', 'status="true"')
+    quarantined, operating = (
+        state(site, "kube_node_spec_taint", f'key="{key}"') + " == 1"
+        for key in (QUARANTINED_TAINT, OPERATING_TAINT)
+    )
+    faulty = [(FAULTS, 2)] if any(site.faults(pool) for pool in site.file.pools) else []
+    order = ((quarantined, 4), (operating, 3), (f"{unready} == 0", 5), *faulty, (OUT, 1))
+    states = [f"group by (node) ({series}) * {number}" for series, number in order]
+    return record("node_state:worst", f"{' or '.join(states)} or group by (node) ({NODES}) * 0")
 
 
 def _out(site: Site) -> Json:
@@ -61,14 +86,14 @@ def _faults(site: Site) -> Iterator[Json]:
                     "fault_mended:info",
                     "vector(1)",
                     pool=pool.name,
-                    fault=fault.value,
+                    fault=f"{fault}",
                     healer=remediator.name,
                     kind=remediator.kind.value,
                 )
 
 
-def _fault(site: Site, fault: Fault) -> Json:
+def _fault(site: Site, fault: str) -> Json:
     condition = f'condition="{CONDITIONS[fault]}"'
     found = state(site, "kube_node_status_condition", condition, 'status="true"')
     expr = f"(max by (node) ({found}) == 1) * on (node) group_left (pool) {NODES}"
-    return record("node_fault:info", expr, fault=fault.value)
+    return record("node_fault:info", expr, fault=f"{fault}")

@@ -21,19 +21,19 @@ def nodes(site: Site) -> Board:
     free = f"(node_memory_MemAvailable_bytes{every} / node_memory_MemTotal_bytes{every})"
     panels = TOLD.panels(
         "disks",
-        share=_of_nodes(site, share, "mountpoint"),
-        files=_of_nodes(site, files, "mountpoint"),
-        works=_of_nodes(site, works, "device"),
+        share=of_nodes(site, share, "mountpoint"),
+        files=of_nodes(site, files, "mountpoint"),
+        works=of_nodes(site, works, "device"),
     )
     panels += TOLD.panels(
         "pressure",
         pressed=by(site, STATE, 'condition=~"DiskPressure|MemoryPressure"', 'status="true"'),
         pods=by(site, KUBELET, 'pod!=""'),
-        free=_of_nodes(site, free),
+        free=of_nodes(site, free),
     )
     return TOLD.board(panels)
 
 
-def _of_nodes(site: Site, query: str, *more: str) -> str:
+def of_nodes(site: Site, query: str, *more: str) -> str:
     """A query of node_exporter's series by ``node``, and by further labels of theirs."""
     return f"max by ({', '.join(('node', *more))}) ({join_node(site, query)})"

@@ -7,14 +7,17 @@ from schemas.facts.site import Site
 
 STATE = Exporter.KUBE_STATE_METRICS
 TOLD = Told(__file__)
+ALERTS = "Alerts that fire"
+"""Title of the list of all alerts."""
 
 
 def overview(site: Site) -> Board:
     """The dashboard that a person opens first."""
-    panels = _accelerators(site) if site.models() else []
     ready = by(site, STATE, 'condition="Ready"', 'status="true"')
-    panels += TOLD.panels("nodes", ready=ready, site=site.name)
-    return TOLD.board(panels)
+    panels = TOLD.panels("now", ready=ready, site=site.name)
+    if site.models():
+        panels += TOLD.panels("used") + _accelerators(site)
+    return TOLD.board(panels + TOLD.panels("nodes", ready=ready, site=site.name))
 
 
 def _accelerators(site: Site) -> list[Panel]:

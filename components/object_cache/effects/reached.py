@@ -7,7 +7,7 @@ traffic distribution), kubectl drain and Cluster API (DaemonSets' pods are left 
 
 from components.effects.applying import effect, former
 from components.effects.bodies import mapping
-from components.effects.resources import DISRUPTION, PROXY, RESOURCES, TRAFFIC
+from components.effects.resources import DISRUPTION, PROXY, TABLE
 from components.effects.rules import Judge, harmless
 from components.effects.vocabulary import (
     Action,
@@ -46,7 +46,7 @@ ADDRESSES = (
 def distribution(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The Envoys that a pod's connections go to; two names mean one thing."""
     if field is None or {field.before, field.after} != _SAME_ZONE:
-        yield from TRAFFIC(site, change, field)
+        yield from TABLE.judges["traffic"](site, change, field)
         return
     why = "both names mean the caller's zone: connections go where they went"
     yield effect(change, field, Impact.NONE, why, DISTRIBUTION)
@@ -121,8 +121,7 @@ BUDGET = harmless(
     f"{DISRUPTION}; {DRAINS}",
 )
 
-_SERVICE = next(each for each in RESOURCES if each.name == "Service")
-_BUDGET = next(each for each in RESOURCES if each.name == "PodDisruptionBudget.policy")
+_SERVICE, _BUDGET = TABLE.kind("Service"), TABLE.kind("PodDisruptionBudget.policy")
 SERVICES = _SERVICE._replace(
     gone=removal,
     fields=(

@@ -4,7 +4,7 @@ from components.making.faults import CONDITIONS, DETECTOR, FAULTY_TAINT, QUARANT
 from components.making.promql import Exporter, by
 from components.making.told import Told
 from components.making.watch import Board
-from components.remediation.names import CONTROLLER
+from components.remediation.names import CONTROLLER, TURNS
 from schemas.facts.site import Site
 
 STATE, REPAIRS = Exporter.KUBE_STATE_METRICS, Exporter.CUSTOM_RESOURCES
@@ -28,5 +28,6 @@ def board(site: Site, *, operated: bool) -> Board:
         )
     panels += TOLD.panels("events", detector=by(site, DETECTOR))
     if operated:
-        panels += TOLD.panels("controller", asked=by(site, CONTROLLER))
+        programs = by(site, STATE, f'deployment=~"{TURNS}|{CONTROLLER}"')
+        panels += TOLD.panels("controller", asked=by(site, CONTROLLER), programs=programs)
     return TOLD.board(panels)

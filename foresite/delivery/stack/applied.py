@@ -10,16 +10,15 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-from foresite.delivery.stack.engine import Engine, EngineError, Record, complaint
+from foresite.delivery.stack.engine import Engine, Record
 from preview.states.fleet import changed_sites, differing
 from preview.states.git import GitError, changed_files, commit_of
 from preview.states.snapshot import at, work_tree
-from schemas.reading.bounded import parse_json
 
 PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "uv.lock")
 """Paths of the program that registers the objects, besides the site's own data."""
 _CATALOGUE = "schemas/catalogue/"
-_HISTORY = "100"
+_HISTORY = 100
 """Updates of a stack that are looked through for the last one that went well."""
 _MESSAGE = re.compile(r"foresite ([0-9a-f]{40}|[0-9a-f]{64})")
 
@@ -148,13 +147,9 @@ def last_success(engine: Engine) -> str:
 
     Raises EngineError.
     """
-    done = engine.run("stack", "history", "--json", "--page-size", _HISTORY, "--page", "1",
-                      "--stack", engine.stack)  # fmt: skip
-    if done.returncode:
-        raise EngineError(complaint(done))
-    for each in parse_json(done.stdout) or ():
-        match = _MESSAGE.fullmatch(each.get("message", ""))
-        if match and (each["kind"], each["result"]) == ("update", "succeeded"):
+    for kind, result, text in engine.history(_HISTORY):
+        match = _MESSAGE.fullmatch(text)
+        if match and (kind, result) == ("update", "succeeded"):
             return match[1]
     return ""
 

@@ -110,11 +110,13 @@ class Engine:
 
         Raises EngineError where Pulumi cannot say, as where its backend does not answer.
         """
-        found = self._query("stack", "history", "--json", "--page-size", "1", "--page", "1")
-        if not found:
-            return None
-        newest = found[0]
-        return Record(newest["kind"], newest["result"], newest.get("message", ""))
+        return next(iter(self.history(1)), None)
+
+    def history(self, most: int) -> list[Record]:
+        """The last lines of the stack's history, the newest first. Raises EngineError."""
+        asked = ("stack", "history", "--json", "--page-size", str(most), "--page", "1")
+        found = self._query(*asked) or ()
+        return [Record(each["kind"], each["result"], each.get("message", "")) for each in found]
 
     def under_way(self) -> str:
         """The commit that is being applied, or was when a run was killed; empty where none is.
@@ -153,6 +155,23 @@ class Engine:
                 log.write(text)
                 line(text.rstrip("\n"))
         return process.returncode
+
+    def up(self, line: Callable[[str], object], *more: str) -> int:
+        """Apply the program, as ``follow`` does."""
+        return self.follow(
+            ["up", "--stack", self.stack, "--yes", "--skip-preview", "--non-interactive",
+             "--color", "never", *more],
+            line,
+        )  # fmt: skip
+
+    def refresh(self, urns: Iterable[str] = (), *more: str) -> subprocess.CompletedProcess[str]:
+        """Read objects of the state from their clusters, which are not changed: all of them, where
+        none is named."""
+        targets = [part for urn in urns for part in ("--target", urn)]
+        return self.cautious().run(
+            "refresh", "--yes", "--skip-preview", "--run-program", *more, "--non-interactive",
+            "--color", "never", "--stack", self.stack, *targets,
+        )  # fmt: skip
 
     def begin(self, objects: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
         """Note what this run is about to make; what an interrupted run before may have left.

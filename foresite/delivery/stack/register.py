@@ -53,14 +53,10 @@ def register(
         say("the previous run did not finish: its objects are adopted")
     left = engine.begin((m.target.value, *m.key) for m in every)
     progress = Progress(len(every))
-    reading = ["--refresh", "--run-program"] if refresh else []
+    more = [*(["--refresh", "--run-program"] if refresh else []), *engine.policies]
+    more += ["--message", message] if message else []
     forced = replace(engine, environment={**engine.environment, _FORCE: "true"})
-    code = (forced if refresh else engine).follow(
-        ["up", "--stack", engine.stack, "--yes", "--skip-preview", "--non-interactive",
-         "--color", "never", *reading, *engine.policies,
-         *(["--message", message] if message else [])],
-        progress.line,
-    )  # fmt: skip
+    code = (forced if refresh else engine).up(progress.line, *more)
     if code != 0:
         say("\n".join(shorten(progress.diagnostics)))
         say(f"foresite: pulumi up failed; its whole output: {engine.log}")
@@ -84,14 +80,9 @@ def forget(engine: Engine, lost: Iterable[Stated]) -> None:
 
     The cluster is read for it, and not changed. Raises EngineError.
     """
-    targets = [part for each in lost for part in ("--target", each.urn)]
-    if not targets:
-        return
-    done = engine.cautious().run(
-        "refresh", "--yes", "--skip-preview", "--run-program", "--non-interactive",
-        "--color", "never", "--stack", engine.stack, *targets,
-    )  # fmt: skip
-    if done.returncode:
+    urns = [each.urn for each in lost]
+    done = engine.refresh(urns) if urns else None
+    if done and done.returncode:
         raise EngineError(complaint(done))
 
 

@@ -50,11 +50,7 @@ def _let_go(engine: Engine, site: Site, say: Say) -> None:
     file.write_text(format_release(objects), encoding="utf-8")
     told = replace(engine, environment={**engine.environment, VARIABLE: str(file)})
     said: list[str] = []
-    code = told.follow(
-        ["up", "--stack", engine.stack, "--yes", "--skip-preview", "--non-interactive",
-         "--color", "never", "--message", MESSAGE],
-        said.append,
-    )  # fmt: skip
+    code = told.up(said.append, "--message", MESSAGE)
     if code != 0:
         told_of = "\n".join(said).partition("Diagnostics:")[2].partition("Resources:")[0].strip()
         raise EngineError(f"pulumi up failed, and nothing was deleted: {told_of or engine.log}")
@@ -104,11 +100,7 @@ def _refresh(engine: Engine, held: Iterable[Resource]) -> None:
     urns = [each["urn"] for each in held if _target(each) is Target.MANAGEMENT]
     if not urns:
         return
-    targets = [part for urn in urns for part in ("--target", urn)]
-    done = engine.cautious().run(
-        "refresh", "--yes", "--skip-preview", "--run-program", "--non-interactive",
-        "--color", "never", "--stack", engine.stack, *targets,
-    )  # fmt: skip
+    done = engine.refresh(urns)
     if done.returncode:
         raise EngineError(f"nothing was changed: {complaint(done)}")
 

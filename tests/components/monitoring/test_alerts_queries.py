@@ -146,7 +146,7 @@ def test_all_that_is_recorded_has_the_sites_prefix_and_no_two_rules_make_one_ser
     assert all(name.startswith("foresite:") for name, _ in made)
 
 
-GAUGES = {"envoy_cluster_membership_total"}
+GAUGES = {"envoy_cluster_membership_total", "gpu_ecc_uncorrect_total"}
 """By Envoy's own name."""
 
 

@@ -5,22 +5,40 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import promql_parser
 import pytest
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from components.making.manifest import Json
 from components.making.promql import job
 from components.monitoring.dashboards import LONGEST_UID
+from components.monitoring.dashboards.overview import ALERTS
 from schemas.facts.site import Site
+from tests.components.monitoring.test_alerts_queries import selectors as selected
+from tests.kit.monitoring_data import series, unit_test
 from tests.kit.monitoring_metrics import METRICS, TARGET_LABELS, Type
+from tests.kit.monitoring_promtool import verdict
 from tests.kit.monitoring_sites import NAMES, OPERATED, boards, exporters, groups, objects, watched
 from tests.kit.repository import ROOT
 
-UNITS = {"short", "s", "bytes", "Bps", "ops", "reqps", "percent", "percentunit", "celsius"}
+UNITS = {
+    "short",
+    "s",
+    "bytes",
+    "Bps",
+    "ops",
+    "reqps",
+    "percent",
+    "percentunit",
+    "celsius",
+    "watt",
+    "pps",
+}
 """Of Grafana's list (11.6, packages/grafana-data/src/valueFormats/categories.ts)."""
 SUFFIXES = ("_bucket", "_count", "_sum")
 VARIABLE = re.compile(r"\$([a-zA-Z_]\w*)")
@@ -37,9 +55,22 @@ def made(site: Site) -> dict[str, Json]:
     return found
 
 
+def panels(board: Json) -> list[Json]:
+    """The panels of a dashboard, without the row that repeats them."""
+    return [each for each in board["panels"] if each["type"] != "row"]
+
+
+def with_amd() -> Site:
+    """tokyo-1 with AMD's GPUs in one of its pools."""
+    site = OPERATED["tokyo-1"]
+    amd = site.accelerators["a100-sxm4-80gb"].model_copy(update={"vendor": "amd"})
+    return replace(site, accelerators={**site.accelerators, "a100-sxm4-80gb": amd})
+
+
+EVERY_SITE = {**OPERATED, "tokyo-1 with AMD": with_amd()}
 EVERY = [
     pytest.param(site, board, id=f"{name}-{title}")
-    for name, site in OPERATED.items()
+    for name, site in EVERY_SITE.items()
     for title, board in made(site).items()
 ]
 each_board = pytest.mark.parametrize(("site", "board"), EVERY)
@@ -47,9 +78,11 @@ each_board = pytest.mark.parametrize(("site", "board"), EVERY)
 
 def test_there_is_one_for_each_part_of_a_site() -> None:
     names = {name: {each.name for each in boards(site)} for name, site in OPERATED.items()}
-    assert names["tokyo-1"] == {"overview", "queues", "repairs", "cache", "schedulers", "nodes"}
-    # No cache.
-    assert names["tsukuba-1"] == names["tokyo-1"] - {"cache"}
+    whole = {"fleet", "overview", "racks", "nodes", "queues", "schedulers"}
+    assert names["tokyo-1"] == whole | {"repairs", "cache", "devices", "fabric"}
+    # No cache and no network devices.
+    # Nor has MN-Core an exporter that is known.
+    assert names["tsukuba-1"] == whole | {"repairs"}
 
 
 def test_no_panel_is_written_that_is_never_made() -> None:
@@ -60,12 +93,13 @@ def test_no_panel_is_written_that_is_never_made() -> None:
         if "board" in said
         for name in said.keys() - {"board"}
         for row in said[name]
+        if "title" in row
     ]
     titles = {
         panel["title"]
-        for site in OPERATED.values()
+        for site in EVERY_SITE.values()
         for board in made(site).values()
-        for panel in board["panels"]
+        for panel in panels(board)
     }
     for row in rows:
         title = re.sub("<[a-z_]+>", ".+", re.escape(row["title"]))
@@ -73,7 +107,10 @@ def test_no_panel_is_written_that_is_never_made() -> None:
 
 
 @each_board
-def test_grafanas_own_model_reads_what_it_wrote(site: Site, board: Json) -> None:
+def test_grafanas_own_model_knows_every_field(site: Site, board: Json) -> None:
+    """Also of the options of each kind of panel: it drops what it does not know, and adds what
+    lacks."""
+    register_default_plugins()
     again = json.loads(JSONEncoder(sort_keys=True).encode(Dashboard.from_json(board)))
     assert again == board
     assert board["schemaVersion"] >= 39
@@ -87,8 +124,8 @@ def test_every_panel_and_query_asks_the_prometheus_that_a_person_chose(
     assert variables["datasource"]["type"] == "datasource"
     assert variables["datasource"]["query"] == "prometheus"
     source = {"type": "prometheus", "uid": "${datasource}"}
-    assert board["panels"]
-    for panel in board["panels"]:
+    assert panels(board)
+    for panel in panels(board):
         assert panel["datasource"] == source
         assert panel["targets"] and all(each["datasource"] == source for each in panel["targets"])
 
@@ -125,9 +162,49 @@ def test_panels_lie_beside_each_other(site: Site, board: Json) -> None:
     assert len(set(identifiers)) == len(identifiers) and min(identifiers) > 0
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_each_alert_leads_to_a_panel_that_leads_back(name: str) -> None:
+    site = watched(name, runbooks_url="https://git.example/runbooks/")
+    there = {
+        (board["uid"], str(panel["id"])): panel
+        for board in made(site).values()
+        for panel in panels(board)
+    }
+    alerts = {
+        rule["alert"]: rule["annotations"]
+        for each in objects(site)
+        if each.kind == "PrometheusRule"
+        for rule in each.body["spec"]["groups"][0]["rules"]
+        if "alert" in rule
+    }
+    assert alerts
+    for alert, told in alerts.items():
+        panel = there[told["__dashboardUid__"], told["__panelId__"]]
+        back = {link["title"]: link["url"] for link in panel["links"]}
+        if panel["title"] != ALERTS:  # the list of all
+            assert back[f"Alert {alert}"] == f"/alerting/list?search=rule:{alert}"
+            assert back[f"Runbook of {alert}"] == f"https://git.example/runbooks/{alert}.md"
+    linked = {link["title"].split()[-1] for panel in there.values() for link in panel["links"]}
+    assert linked <= set(alerts)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_to_other_pages_are_to_pages_and_variables_that_the_site_has(name: str) -> None:
+    found = made(OPERATED[name])
+    pages = {
+        board["uid"]: {each["name"] for each in board["templating"]["list"]}
+        for board in found.values()
+    }
+    for board in found.values():
+        for panel in panels(board):
+            for link in panel["fieldConfig"]["defaults"]["links"]:
+                way = re.fullmatch(r"/d/(.+)\?var-(\w+)=.+", link["url"])
+                assert way and way[2] in pages[way[1]]
+
+
 @each_board
 def test_every_panel_says_what_it_shows_and_in_what(site: Site, board: Json) -> None:
-    for panel in board["panels"]:
+    for panel in panels(board):
         assert panel["title"] and panel["description"].endswith(".")
         assert panel["fieldConfig"]["defaults"]["unit"] in UNITS
 
@@ -160,8 +237,9 @@ def test_hosts_are_called_by_the_names_of_their_nodes(name: str) -> None:
     legends = [
         target["legendFormat"]
         for board in made(OPERATED[name]).values()
-        for panel in board["panels"]
+        for panel in panels(board)
         for target in panel["targets"]
+        if 'job="node-exporter"' in target["expr"]
     ]
     assert any("{{node}}" in legend for legend in legends)
     assert not any("{{instance}}" in legend for legend in legends)
@@ -176,7 +254,7 @@ def test_no_dashboard_comes_with_an_identifier_of_another_grafana() -> None:
 
 
 def queries(board: Json) -> list[str]:
-    return [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    return [target["expr"] for panel in panels(board) for target in panel["targets"]]
 
 
 class Selector(NamedTuple):
@@ -251,7 +329,7 @@ def test_every_query_is_of_the_job_of_its_exporter(site: Site, board: Json) -> N
     schedulers = {f"scheduler-{each.name}" for each in site.scheduling.backends}
     for query in queries(board):
         for each in selectors(query):
-            if each.name.startswith("foresite:") or each.name == "ALERTS":
+            if each.name.startswith("foresite:") or each.name in {"ALERTS", "up"}:
                 continue
             of = METRICS[metric(each.name)].exporter
             known = schedulers if of == "scheduler" else {job(site, of)}
@@ -275,7 +353,7 @@ def test_every_label_is_one_that_the_metric_has(site: Site, board: Json) -> None
 @each_board
 def test_every_series_is_called_by_labels_that_are_left(site: Site, board: Json) -> None:
     """Where a query sums, only the labels that it sums by can be part of a name."""
-    for panel in board["panels"]:
+    for panel in panels(board):
         for target in panel["targets"]:
             by = grouped(target["expr"])
             named = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
@@ -283,10 +361,28 @@ def test_every_series_is_called_by_labels_that_are_left(site: Site, board: Json)
                 assert named <= by, target["expr"]
 
 
+@pytest.mark.monitoring
+@pytest.mark.parametrize("name", EVERY_SITE)
+def test_every_panel_has_data_where_its_exporters_answer(name: str, tmp_path: Path) -> None:
+    """As Prometheus answers, of series with the names and labels that exporters give them."""
+    site = EVERY_SITE[name]
+    records = [
+        {**group, "rules": [rule for rule in group["rules"] if "record" in rule]}
+        for group in groups(site)
+    ]
+    asked = {re.sub(r"\$[a-z]+", ".*", q) for b in made(site).values() for q in queries(b)}
+    rules = {rule["expr"] for group in records for rule in group["rules"]}
+    world = series(site, [each for query in asked | rules for each in selected(query)])
+    test = unit_test(site, records, sorted(asked), world)
+    (tmp_path / "rules.yaml").write_text(json.dumps({"groups": records}), encoding="utf-8")
+    (tmp_path / "tests.yaml").write_text(json.dumps(test), encoding="utf-8")
+    assert verdict(tmp_path / "tests.yaml") == ""
+
+
 EVERY_QUERY = [
     *(
         query
-        for site in OPERATED.values()
+        for site in EVERY_SITE.values()
         for board in made(site).values()
         for query in queries(board)
     ),

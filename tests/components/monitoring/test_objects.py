@@ -13,10 +13,8 @@ import pytest
 import yaml
 
 from components.making.manifest import Json, Target
-from components.monitoring.objects import rules
 from components.remediation.checks import PROGRAMS, checks, files, monitor
 from components.remediation.watch import custom_resources
-from components.site import watch_list as handed
 from controlplane import ApiError, Client, ControlPlane
 from controlplane.trial import serve
 from schemas.facts.site import Site
@@ -212,58 +210,55 @@ def made_for(site: Site, name: str) -> Json:
     return found
 
 
+def written(site: Site) -> list[Json]:
+    """The rule groups in a site's objects."""
+    made = [each for each in objects(site) if each.name.endswith("foresite-rules")]
+    texts = [text for each in made for text in each.body["data"].values()]
+    rules = [each.body["spec"] for each in objects(site) if each.kind == "PrometheusRule"]
+    return [group for each in (*map(yaml.safe_load, texts), *rules) for group in each["groups"]]
+
+
 def test_each_alert_says_of_which_site_it_is() -> None:
-    rules = [
-        rule
-        for each in objects(OPERATED["tokyo-1"])
-        if each.kind == "PrometheusRule"
-        for group in each.body["spec"]["groups"]
-        for rule in group["rules"]
-    ]
-    alerts = [rule for rule in rules if "alert" in rule]
-    records = [rule for rule in rules if "record" in rule]
+    groups = written(OPERATED["tokyo-1"])
+    alerts = [rule for group in groups for rule in group["rules"] if "alert" in rule]
     assert alerts and all(rule["labels"]["site"] == "tokyo-1" for rule in alerts)
-    assert records and not any("site" in rule.get("labels", {}) for rule in records)
+    # Other recorded series are joined with each other, and none of those with the fleet's.
+    labelled = {
+        group["name"]
+        for group in groups
+        for rule in group["rules"]
+        if "record" in rule and "site" in rule.get("labels", {})
+    }
+    assert labelled == {"fleet"}
 
 
 def test_both_ways_have_the_same_rules() -> None:
-    operated = [
-        group
-        for each in objects(OPERATED["tokyo-1"])
-        if each.kind == "PrometheusRule"
-        for group in each.body["spec"]["groups"]
-    ]
-    files = made_for(PLAIN["tokyo-1"], "ConfigMap/foresite-rules")["data"]
-    plain = [group for text in files.values() for group in yaml.safe_load(text)["groups"]]
-    assert plain == operated
+    assert written(PLAIN["tokyo-1"]) == written(OPERATED["tokyo-1"]) != []
 
 
 @pytest.mark.parametrize("end", ["", "/"])
 @pytest.mark.parametrize("operator", [True, False])
-def test_alerts_link_to_where_the_site_has_the_runbooks(end: str, operator: bool) -> None:
-    url = f"https://git.example/foresite/docs/runbooks{end}"
-    site = watched("tokyo-1", runbooks_url=url, prometheus_operator=operator)
-    monitoring = site.file.monitoring
-    assert monitoring
-    made = rules(site, monitoring, handed(site))
-    groups = [
-        group
-        for each in made
-        for group in (
-            each.body["spec"]["groups"]
-            if operator
-            else [g for text in each.body["data"].values() for g in yaml.safe_load(text)["groups"]]
-        )
-    ]
-    found = {
-        rule["alert"]: rule["annotations"]["runbook_url"]
-        for group in groups
-        for rule in group["rules"]
-        if "alert" in rule
-    }
+def test_alerts_link_to_the_sites_runbooks_and_to_its_grafana(end: str, operator: bool) -> None:
+    site = watched(
+        "tokyo-1",
+        runbooks_url=f"https://git.example/foresite/docs/runbooks{end}",
+        grafana_url=f"https://grafana.example{end}",
+        prometheus_operator=operator,
+    )
+    found = [rule for group in written(site) for rule in group["rules"] if "alert" in rule]
     assert found
-    for name, link in found.items():
-        assert link == f"https://git.example/foresite/docs/runbooks/{name}.md"
+    for rule in found:
+        told = rule["annotations"]
+        page = f"https://git.example/foresite/docs/runbooks/{rule['alert']}.md"
+        assert told["runbook_url"] == page
+        place = f"{told['__dashboardUid__']}?viewPanel={told['__panelId__']}"
+        assert told["dashboard"] == f"https://grafana.example/d/{place}"
+
+
+def test_without_dashboards_no_alert_leads_to_one() -> None:
+    found = written(watched("tokyo-1", dashboards_label=None))
+    told = {name for g in found for rule in g["rules"] for name in rule.get("annotations", {})}
+    assert told == {"summary", "description", "runbook_url"}
 
 
 @pytest.mark.parametrize("name", NAMES)

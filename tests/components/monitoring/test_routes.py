@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from components.making.manifest import Json
-from components.monitoring.routes import GROUPED_BY, INHIBITIONS, sources, targets
+from components.monitoring.routes import INHIBITIONS, sources, targets
 from tests.kit.monitoring_sites import NAMES, OPERATED, PLAIN, groups, objects, watched
 
 needs_amtool = pytest.mark.skipif(shutil.which("amtool") is None, reason="no amtool in PATH")
@@ -266,4 +266,4 @@ def test_what_is_equal_is_never_left_to_chance() -> None:
 
 def test_a_rack_that_goes_is_one_message() -> None:
     """Nodes of one pool differ by their name alone, which is not among what messages differ by."""
-    assert "node" not in GROUPED_BY and {"site", "alertname", "pool"} == set(GROUPED_BY)
+    assert set(operated("tokyo-1")["route"]["groupBy"]) == {"site", "alertname", "pool"}

@@ -326,6 +326,16 @@ def test_teams_are_kept_apart_where_the_pod_network_does_it(
         assert term == {"key": "foresite.dev/team", "operator": "DoesNotExist"}
 
 
+def test_pods_on_the_network_of_hosts_reach_their_team() -> None:
+    def allowed(link: str) -> list[Json]:
+        made = with_rdma(site(network_policy=True), "v100", link=link)
+        peers: list[Json] = by_name(made)["NetworkPolicy/vision"].body["spec"]["ingress"][0]["from"]
+        return [each["ipBlock"] for each in peers if "ipBlock" in each]
+
+    assert allowed("infiniband") == []
+    assert allowed("ethernet") == [{"cidr": str(zone.network)} for zone in site().file.zones]
+
+
 def test_the_same_file_gives_the_same_objects() -> None:
     first, second = (
         site(teams=[ONE_NAMESPACE, LANGUAGE], off_peak={**NIGHTS, "last_day": "2027-06-30"})

@@ -1,0 +1,48 @@
+"""What a site shows to a Grafana of many sites: a few series with the label ``site``, and the page
+that reads them.
+
+Each site has a Prometheus of its own, whose other series do not say of which site they are. These
+do, so the page works where one Prometheus collects those of all sites. Where Grafana has one data
+source for each site, the page shows one after the other.
+"""
+
+from components.making.manifest import Json
+from components.making.promql import GUARANTEED, READY, state
+from components.making.told import Told
+from components.making.watch import Board, record
+from schemas.facts.site import Site
+
+NODES = "foresite:site_nodes:count"
+"""Nodes of a pool of a site, by ``state``."""
+TOLD = Told(__file__)
+
+
+def rules(site: Site) -> list[Json]:
+    """The recording rules of a site's figures for the fleet."""
+    declared = {"site": site.name, "state": "declared"}
+    found = [
+        record("site_nodes:count", f"vector({site.replicas(pool)})", pool=pool.name, **declared)
+        for pool in site.file.pools
+    ]
+    for name in ("pools", *_parts(site)):
+        found += TOLD.records(
+            f"{name}_rules",
+            site=site.name,
+            pool_ready=READY,
+            guaranteed=GUARANTEED,
+            created=state(site, "kube_node_created"),
+            info=state(site, "kube_node_info"),
+        )
+    return found
+
+
+def board(site: Site) -> Board:
+    """The page of all sites that Grafana sees."""
+    panels = [each for name in ("sites", *_parts(site), "pools") for each in TOLD.panels(name)]
+    return TOLD.board(panels)._replace(repeat="datasource")
+
+
+def _parts(site: Site) -> list[str]:
+    guaranteed = any(team.accelerators for team in site.scheduling.teams)
+    parts = {"accelerators": bool(site.models()), "guarantees": guaranteed}
+    return [name for name, there in parts.items() if there]
