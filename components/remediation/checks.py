@@ -19,7 +19,7 @@ from schemas.facts.feature_gates import uses_gpu_operator
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel, Fabric, Health
 from schemas.model.faults import RECORDS
-from schemas.model.remediation import Detector, OwnCheck
+from schemas.model.remediation import RESETS, Detector, OwnCheck
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault
 
@@ -117,8 +117,10 @@ def files(site: Site, pool: Pool) -> dict[str, str]:
     texts = _scripts({SETTLED, *(each.script for each in found)})
     remediation = site.file.remediation
     detector = remediation.detector if remediation else Detector()
-    # Who takes out single devices reads from the message which they are.
+    # Who takes out or resets devices reads from the message which they are.
     telling = {Fault.PCIE_LINK_DEGRADED} if site.taints_devices(pool) else set()
+    record = site.accelerators.get(site.model(pool) or "")
+    telling |= {Fault.ACCELERATOR_ERROR} if record and record.reset else set()
     made = {monitor(each): _monitor(each, detector, each.fault in telling) for each in found}
     return {name: dump_json(body, indent=1) for name, body in made.items()} | texts
 
@@ -248,8 +250,11 @@ def _error(place: _Place) -> Check:
     messages = "|".join(f"({each})" for each in place.record.kernel_log)
     if messages:
         return Check(Fault.ACCELERATOR_ERROR, (STATE, BOOT_ID, messages), by="kernel-messages")
-    xids = ",".join(str(xid) for xid in place.detector.xids.reboot)
-    return Check(Fault.ACCELERATOR_ERROR, (STATE, BOOT_ID, xids))
+    xids = place.detector.xids.reboot
+    lists = [xids, [each for each in xids if each in RESETS]]
+    known = lists if place.record.reset else lists[:1]
+    texts = (",".join(map(str, each)) for each in known)
+    return Check(Fault.ACCELERATOR_ERROR, (STATE, BOOT_ID, *texts))
 
 
 def _link_check(place: _Place) -> Check:

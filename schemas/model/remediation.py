@@ -37,6 +37,10 @@ def _xids(*actions: str) -> list[int]:
     return sorted(int(number) for action in actions for number in _XIDS[action])
 
 
+RESETS = frozenset(_xids("reset", "told"))
+"""XIDs after which a reset recovers the GPU; 154 where its message asks for one."""
+
+
 class Xids(Model):
     """Errors of NVIDIA's driver by what its catalogue calls for (schemas/model/xids.toml)."""
 
@@ -151,6 +155,9 @@ class Reboot(Model):
     a person."""
     window_hours: Annotated[int, Field(ge=1, le=168)] = 24
     """Hours in which reboots are counted."""
+    often: Annotated[int, Field(ge=2, le=50)] = 3
+    """Repairs of one host, or of one of its devices, within 90 days from which an alert asks to
+    return it to its maker."""
 
 
 class Controller(Model):

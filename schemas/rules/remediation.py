@@ -300,7 +300,7 @@ def settings_used(site: Site) -> Iterator[Finding]:
     lacking += [(("medik8s",), medik8s)]
     lacking += [(("repair_image",), controller)] * (not remediation.device_taints)
     if remediation.healers:
-        counted = remediation.reboot.model_fields_set & {"credentials", "attempts", "window_hours"}
+        counted = remediation.reboot.model_fields_set - {"timeout_seconds"}
         lacking += [(("reboot", each), controller) for each in sorted(counted)]
     else:
         lacking += [((each,), controller) for each in ("max_faulty_percent", "reboot")]

@@ -67,6 +67,7 @@ def rules(site: Site, remediation: Remediation, limits: Thresholds) -> list[Json
             record("node_repair:info", under_repair),
             *_repairs(site, remediation, limits),
             *(_down(site, remediation, name, NO_REPAIRS) for name in (TURNS, CONTROLLER)),
+            *_often(site, remediation),
         ]
     if any(site.taints_devices(pool) for pool in site.file.pools):
         found.append(_down(site, remediation, DEVICE_TAINTS, "devices with a fault stay in use"))
@@ -186,6 +187,13 @@ def _repairs(site: Site, remediation: Remediation, limits: Thresholds) -> Iterat
         quarantined=QUARANTINED,
         crowd=_crowd(remediation, NOC),
     )
+
+
+def _often(site: Site, remediation: Remediation) -> Iterator[Alert]:
+    """Hosts and devices whose faults come back. The program leaves out those repaired once."""
+    for name, device in (("HostRepairedOften", 'device=""'), ("DeviceRepairedOften", 'device!=""')):
+        repairs = recent(of(site, TURNS, "node_repair_history", device))
+        yield TOLD.alert(name, repairs=repairs, often=remediation.reboot.often)
 
 
 NO_REPAIRS = "faults of nodes are not repaired"
