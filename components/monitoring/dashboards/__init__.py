@@ -3,22 +3,24 @@
 import functools
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 
 from components.making.manifest import Manifest
 from components.making.promql import NODES
+from components.making.told import Told
 from components.making.watch import Board, Choice, Watched
 from components.monitoring import fleet
 from components.monitoring.dashboards.fabric import fabric
 from components.monitoring.dashboards.nodes import nodes
 from components.monitoring.dashboards.overview import ALERTS, overview
 from components.monitoring.dashboards.panels import panel_id, render_dashboard
-from components.monitoring.dashboards.racks import racks
 from components.monitoring.names import PREFIX, files
 from schemas.facts.site import Site
 from schemas.model.monitoring import Monitoring
 
 Panels = Mapping[str, tuple[str, int]]
 """Panels by the alert that they show: the dashboard's uid and the panel's id."""
+RACKS = Told(str(Path(__file__).with_name("racks")))
 LONGEST_UID = 40
 """Characters that Grafana allows (11.6, pkg/util/shortid_generator.go, IsShortUIDTooLong)."""
 UID_TAIL = 10
@@ -52,7 +54,8 @@ def dashboards(
 
 def boards(site: Site, watched: Iterable[Watched]) -> list[Board]:
     """The dashboards of a site: of the site as a whole, and of its components."""
-    whole = (fleet.board(site), overview(site), racks(site), nodes(site), *fabric(site))
+    racks = RACKS.board(RACKS.panels("racks"))
+    whole = (fleet.board(site), overview(site), racks, nodes(site), *fabric(site))
     found = {each.name: each for each in whole}
     for board in (board for each in watched for board in each.boards):
         known = found.get(board.name)
