@@ -1,18 +1,18 @@
 """The faults of hosts as nodes show them: for detectors, remediators and alerts alike."""
 
-from collections.abc import Mapping
-
 from schemas.kubernetes.node_labels import OWN_DOMAIN
+from schemas.model.faults import RECORDS, condition_of
 from schemas.model.vocabulary import Fault
 
-CONDITIONS: Mapping[Fault, str] = {
-    Fault.ACCELERATOR_MISSING: "AcceleratorMissing",
-    Fault.ACCELERATOR_ERROR: "AcceleratorError",
-    Fault.PCIE_LINK_DEGRADED: "PCIeLinkDegraded",
-    Fault.DISK_FULL: "DiskFull",
-    Fault.READ_ONLY_FILESYSTEM: "ReadonlyFilesystem",
-    Fault.KERNEL_DEADLOCK: "KernelDeadlock",
-}
+
+class _Conditions(dict[str, str]):
+    """Types of conditions by fault; a site's own checks are in it without being listed."""
+
+    def __missing__(self, fault: str) -> str:
+        return condition_of(fault)
+
+
+CONDITIONS = _Conditions({fault: RECORDS[fault]["condition"] for fault in Fault})
 """The type of the node condition of each fault; True means that the node has it."""
 CHOICE_REASON = "ImagesChooseDevices"
 """Reason of the detector's events about a host whose container runtime lets images choose devices,

@@ -7,6 +7,7 @@ itself by less than the rule's timeout, which would leave "unknown" where a hang
 Source: node-problem-detector 1.36.0, pkg/custompluginmonitor.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +18,8 @@ from components.making.manifest import Json
 from schemas.facts.feature_gates import uses_gpu_operator
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel, Health
-from schemas.model.remediation import Detector
+from schemas.model.faults import RECORDS
+from schemas.model.remediation import Detector, OwnCheck
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault
 
@@ -38,7 +40,8 @@ DRIVER_ROOT = "/run/nvidia/driver"
 """Where the GPU operator's driver container has its root (gpu-operator 26.3,
 assets/state-driver/0500_daemonset.yaml)."""
 SETTLED = "settled.sh"
-CARDS = "cards.sh"
+_SOURCED = re.compile(r'^\. "\$\{0%/\*\}/(\S+)"$', re.MULTILINE)
+"""A line by which a script reads another of its folder."""
 GOOD_REASON = "AsExpected"
 """Reason of a condition that is False, and, as node-problem-detector has it, of one that is
 Unknown."""
@@ -49,21 +52,24 @@ KILL_SECONDS = 5
 """Seconds that a check has beyond its command's time limit, to end the command and report it."""
 SLACK_SECONDS = 15
 """Seconds by which the rule's timeout exceeds a check's limit."""
+RISE_SECONDS = 300
+"""The time for which ``detector.link_errors`` says a rise (schemas/model/remediation.py)."""
 
 
 class Check(NamedTuple):
     """A check of a fault: its arguments, how many seconds it may take, and whether it is bad, and
-    not only unknown, when it takes longer."""
+    not only unknown, when it takes longer; ``by`` is its script, where that is not the fault's."""
 
-    fault: Fault
+    fault: str
     arguments: tuple[str, ...]
     seconds: int = SECONDS
     hung_is_bad: bool = False
+    by: str = ""
 
     @property
     def script(self) -> str:
         """The file of the script."""
-        return f"{self.fault.value}.sh"
+        return f"{self.by or self.fault}.sh"
 
 
 class _Place(NamedTuple):
@@ -85,7 +91,11 @@ def checks(site: Site, pool: Pool) -> tuple[Check, ...]:
     if remediation is None:
         return ()
     place = _Place(site, pool, remediation.detector)
-    return tuple(_MAKERS[fault](place) for fault in site.faults(pool))
+    own = {each.name: each for each in remediation.detector.checks}
+    return tuple(
+        _MAKERS[Fault(fault)](place) if fault in RECORDS else _own(own[fault])
+        for fault in site.faults(pool)
+    )
 
 
 def files(site: Site, pool: Pool) -> dict[str, str]:
@@ -93,8 +103,7 @@ def files(site: Site, pool: Pool) -> dict[str, str]:
     found = checks(site, pool)
     if not found:
         return {}
-    scripts = {SETTLED, CARDS, *(each.script for each in found)}
-    texts = {name: (SCRIPTS / name).read_text("utf-8") for name in sorted(scripts)}
+    texts = _scripts({SETTLED, *(each.script for each in found)})
     remediation = site.file.remediation
     detector = remediation.detector if remediation else Detector()
     # Who takes out single devices reads from the message which they are.
@@ -103,9 +112,26 @@ def files(site: Site, pool: Pool) -> dict[str, str]:
     return {name: dump_json(body, indent=1) for name, body in made.items()} | texts
 
 
+def _scripts(names: set[str]) -> dict[str, str]:
+    """Scripts, with those that they read."""
+    texts = {name: (SCRIPTS / name).read_text("utf-8") for name in sorted(names)}
+    sourced = {each for text in texts.values() for each in _SOURCED.findall(text)} - names
+    return dict(sorted((texts | _scripts(sourced)).items())) if sourced else texts
+
+
+def files_of(check: Check) -> set[str]:
+    """The files that only a check and its like read, by their names."""
+    return {monitor(check), *_scripts({check.script})}
+
+
+def stem(fault: str) -> str:
+    """The name of a fault's files: a site's own are apart from all others."""
+    return f"{fault}" if fault in RECORDS else f"check-{fault}"
+
+
 def monitor(check: Check) -> str:
     """The name of the file with a check's monitor."""
-    return f"{check.fault.value}.json"
+    return f"{stem(check.fault)}.json"
 
 
 def _monitor(check: Check, detector: Detector, tells_changes: bool) -> Json:
@@ -142,7 +168,7 @@ def _damping(check: Check, detector: Detector) -> list[str]:
     counts = [str(detector.bad_after), str(detector.good_after)]
     hung = "1" if check.hung_is_bad else "2"
     of_run = [str(check.seconds), hung, f"{PROGRAMS}/{check.script}"]
-    return [STATE, BOOT_ID, check.fault.value, *counts, *of_run]
+    return [STATE, BOOT_ID, stem(check.fault), *counts, *of_run]
 
 
 def _pci(record: AcceleratorModel) -> tuple[str, str, str]:
@@ -169,6 +195,44 @@ def _missing(place: _Place) -> Check:
     )
 
 
+def _fabric(place: _Place) -> Check:
+    fabric, accelerators = place.record.fabric, place.site.profile(place.pool).accelerators
+    if fabric is None or accelerators is None:
+        raise LookupError(f"{place.pool.name} has no fabric")
+    arguments = [PROCESSES, fabric.process or "", str(accelerators.count)]
+    for each in fabric.commands:
+        codes = ",".join(str(code) for code in each.silent_codes)
+        limits = [str(each.timeout_seconds), _root(place, each), each.lines, codes]
+        arguments += [*limits, str(each.per_device), str(len(each.command)), *each.command]
+    longest = sum(each.timeout_seconds + KILL_SECONDS for each in fabric.commands)
+    return Check(Fault.FABRIC_DOWN, tuple(arguments), longest or SECONDS, hung_is_bad=True)
+
+
+def _own(check: OwnCheck) -> Check:
+    limit = "" if check.threshold is None else str(check.threshold)
+    limits = (str(check.timeout_seconds), f"{HOST}{check.root}".rstrip("/"), limit)
+    seconds = check.timeout_seconds + KILL_SECONDS
+    return Check(check.name, (*limits, *check.command), seconds, by="own-check")
+
+
+def _links(place: _Place) -> tuple[str, ...]:
+    links = place.pool.network_devices.links()
+    return tuple(
+        f"{name}:{'' if rail is None else rail}:{rate}" for name, (rail, rate) in links.items()
+    )
+
+
+def _network_down(place: _Place) -> Check:
+    """Interfaces are those of the host's network, which its own /sys shows."""
+    return Check(Fault.NETWORK_LINK_DOWN, (f"{HOST}{SYSTEM}", *_links(place)))
+
+
+def _network_errors(place: _Place) -> Check:
+    limits = ",".join(f"{name}={most}" for name, most in place.detector.link_errors.items())
+    where = (f"{HOST}{SYSTEM}", PROCESSES, STATE, BOOT_ID, str(RISE_SECONDS))
+    return Check(Fault.NETWORK_LINK_ERRORS, (*where, limits, *_links(place)))
+
+
 def _root(place: _Place, health: Health) -> str:
     """The root of the health command as the container sees it: where the GPU operator brings the
     driver, its tools are in the driver's container, unless the model names another folder."""
@@ -183,6 +247,9 @@ def _root(place: _Place, health: Health) -> str:
 
 
 def _error(place: _Place) -> Check:
+    messages = "|".join(f"({each})" for each in place.record.kernel_log)
+    if messages:
+        return Check(Fault.ACCELERATOR_ERROR, (STATE, BOOT_ID, messages), by="kernel-messages")
     xids = ",".join(str(xid) for xid in place.detector.xids.reboot)
     return Check(Fault.ACCELERATOR_ERROR, (STATE, BOOT_ID, xids))
 
@@ -215,4 +282,7 @@ _MAKERS: Mapping[Fault, Callable[[_Place], Check]] = {
     Fault.DISK_FULL: _full,
     Fault.READ_ONLY_FILESYSTEM: _read_only,
     Fault.KERNEL_DEADLOCK: _deadlock,
+    Fault.FABRIC_DOWN: _fabric,
+    Fault.NETWORK_LINK_DOWN: _network_down,
+    Fault.NETWORK_LINK_ERRORS: _network_errors,
 }

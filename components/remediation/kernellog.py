@@ -17,7 +17,6 @@ from components.making.manifest import Json
 from schemas.facts.site import Site
 from schemas.model.remediation import Xids
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import Fault
 
 FILE = "kernel-log.json"
 REST = "(?s:.*)"
@@ -41,7 +40,8 @@ def text(site: Site, pool: Pool) -> str:
     """The file of the kernel log's monitor for a pool."""
     remediation = site.file.remediation
     patterns = dict(PATTERNS)
-    if remediation and Fault.ACCELERATOR_ERROR in site.faults(pool):
+    record = site.accelerators.get(site.model(pool) or "")
+    if remediation and record and record.vendor == "nvidia":
         patterns |= _xids(remediation.detector.xids)
     return dump_json(_monitor(patterns), indent=1)
 

@@ -9,7 +9,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.remediation import Remediator
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import Eviction, Fault
+from schemas.model.vocabulary import Eviction
 
 STRATEGIES = {Eviction.EVICT: "Evict", Eviction.DELETE: "Delete", Eviction.WAIT: "None"}
 """NodeOperation ``evictionStrategy`` of each way in which pods leave."""
@@ -49,7 +49,7 @@ def _operation(site: Site, remediator: Remediator, pool: Pool) -> Manifest:
     return Manifest(title, body, target=Target.SITE)
 
 
-def _remediation(site: Site, remediator: Remediator, pool: Pool, fault: Fault) -> Manifest:
+def _remediation(site: Site, remediator: Remediator, pool: Pool, fault: str) -> Manifest:
     """One fault of one pool, on nodes whose turn it is: conditions of one rule all have to hold,
     so each fault has a rule of its own, and a node has one turn at a time."""
     ours = remediator_labels(remediator, pool)
@@ -59,7 +59,7 @@ def _remediation(site: Site, remediator: Remediator, pool: Pool, fault: Fault) -
         "kind": "NodeRemediationTemplate",
         "metadata": metadata(site, f"{remediator.name}-{pool.name}-{fault}", **ours),
         "spec": {
-            "nodeSelector": {POOL_LABEL: pool.name, TURN_LABEL: fault.value},
+            "nodeSelector": {POOL_LABEL: pool.name, TURN_LABEL: f"{fault}"},
             "template": {
                 "metadata": {"labels": ours},
                 "spec": {

@@ -193,26 +193,39 @@ class Site:
         )
         return tuple(sorted({mine for mine, plugins in pairs if mine != plugins}))
 
-    def faults(self, pool: Pool) -> tuple[Fault, ...]:
-        """The faults that are looked for on a pool's hosts, in the vocabulary's order: those of
-        accelerators only where it has some, and where their record says how."""
+    def faults(self, pool: Pool) -> tuple[str, ...]:
+        """The faults that are looked for on a pool's hosts: Foresite's own in the vocabulary's
+        order, those of devices only where the pool has some and their record says how, and then
+        those of the site's own checks."""
         if self.file.remediation is None:
             return ()
         model = self.model(pool)
         record = self.accelerators.get(model) if model else None
+        accelerators = self.profile(pool).accelerators if record else None
+        switches = accelerators is not None and accelerators.fabric
+        unlinked = not pool.network_devices.links()
         missing = {
             Fault.ACCELERATOR_MISSING: record is None,
-            Fault.ACCELERATOR_ERROR: record is None or record.vendor != "nvidia",
+            Fault.ACCELERATOR_ERROR: record is None
+            or (record.vendor != "nvidia" and not record.kernel_log),
             Fault.PCIE_LINK_DEGRADED: record is None or record.pci.link_width is None,
+            Fault.FABRIC_DOWN: record is None or record.fabric is None or not switches,
+            Fault.NETWORK_LINK_DOWN: unlinked,
+            Fault.NETWORK_LINK_ERRORS: unlinked or not self.file.remediation.detector.link_errors,
         }
-        return tuple(fault for fault in Fault if not missing.get(fault, False))
+        own = (
+            each.name
+            for each in self.file.remediation.detector.checks
+            if not each.pools or pool.name in each.pools
+        )
+        return (*(fault for fault in Fault if not missing.get(fault, False)), *own)
 
     def remediators_of(self, pool: Pool) -> tuple[Remediator, ...]:
         """The remediators that repair the faults of a pool's hosts, in the order of the file."""
         found = self.file.remediation.healers if self.file.remediation else []
         return tuple(each for each in found if pool.name in each.pools)
 
-    def repairs(self, pool: Pool, remediator: Remediator) -> tuple[Fault, ...]:
+    def repairs(self, pool: Pool, remediator: Remediator) -> tuple[str, ...]:
         """The faults of a pool's hosts that a remediator repairs, in the remediator's order. Where
         a single device can be tainted, no host is rebooted for one with too few lanes."""
         there = set(self.faults(pool))

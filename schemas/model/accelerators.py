@@ -65,9 +65,26 @@ class Health(Model):
     """Folder of the host that is the command's root, such as that of a driver in a container."""
     timeout_seconds: Annotated[int, Field(ge=1, le=120)] = 20
     """Seconds that the command may take. A command that hangs counts as a lost device."""
-    silent_codes: Annotated[list[Annotated[int, Field(ge=1, le=123)]], Field(max_length=16)] = []
+    silent_codes: Annotated[list[Annotated[int, Field(ge=1, le=255)]], Field(max_length=16)] = []
     """Exit codes that say nothing about the devices, such as 9 of nvidia-smi while its driver is
     not loaded: after a boot, until the GPU operator has installed it."""
+
+
+class FabricCommand(Health):
+    """A command that counts working parts of the fabric between a host's accelerators."""
+
+    per_device: Annotated[int, Field(ge=1, le=64)] = 1
+    """Lines that count for each accelerator of the host, such as its NVLinks."""
+
+
+class Fabric(Model):
+    """How a host with switches between its accelerators shows that these work."""
+
+    process: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$")] | None = None
+    """Process that runs the switches, such as nv-fabricmanager, on the host or in a container;
+    leave out where none runs on the host."""
+    commands: Annotated[list[FabricCommand], Field(max_length=4)] = []
+    """Commands on the host, of which each must count enough lines."""
 
 
 class Program(Model):
@@ -130,6 +147,14 @@ class AcceleratorModel(Model):
     """Exporter of its metrics; leave out where there is none."""
     health: Health | None = None
     """The command that counts a host's healthy devices; default: those that the PCI bus shows."""
+    kernel_log: Annotated[
+        list[Annotated[str, Field(min_length=4, max_length=256)]], Field(max_length=16)
+    ] = []
+    """Extended regular expressions (grep -E) of messages of the kernel's log after which a reboot
+    recovers the device. NVIDIA's are the XIDs of remediation.detector.xids."""
+    fabric: Fabric | None = None
+    """How the switches between the accelerators of a host are checked, where its profile has
+    them (``accelerators.fabric``)."""
     runtime_class: DnsLabel | None = None
     """Container runtime that its pods need, as containerd on the hosts knows it."""
     device_variables: Annotated[list[VariableName], Field(max_length=16)] = []

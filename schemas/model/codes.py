@@ -90,6 +90,7 @@ class Code(StrEnum):
         "the host would be wiped, and would then have nothing to boot",
     )
     UNKNOWN_POOL = "unknown-pool", "a setting that names it would apply to no machine"
+    UNKNOWN_FAULT = "unknown-fault", "no check sets its condition, so no host would be repaired"
     UNKNOWN_ZONE = "unknown-zone", "the host would get no address"
     DUPLICATE_NAME = (
         "duplicate-name",

@@ -137,6 +137,8 @@ class Accelerators(Model):
     """Name of the model, such as v100-sxm2-32gb."""
     count: Annotated[int, Field(ge=1, le=64)]
     """Accelerators of a healthy host."""
+    fabric: bool = False
+    """True if switches connect the accelerators, as on HGX and NVL hosts with NVSwitch."""
 
 
 class HardwareProfile(Model):

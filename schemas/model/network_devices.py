@@ -13,6 +13,9 @@ InterfaceName = Annotated[
 ]
 """The name of a network interface on a host, at most 15 characters as in Linux."""
 
+Gbps = Annotated[int, Field(ge=1, le=3200, examples=[400])]
+"""Rate of a link in Gbit/s."""
+
 ResourceLabel = Annotated[
     str, Field(pattern=r"^[a-z0-9]+(_[a-z0-9]+)*$", max_length=42, examples=["hca"])
 ]
@@ -33,6 +36,8 @@ class Rdma(Model):
     """Pods of a host that can use the resource at once; nothing isolates one from another."""
     link: LinkType = Field(default=LinkType.INFINIBAND, strict=False)
     """Kind of the link."""
+    gbps: Gbps | None = None
+    """Rate of a healthy link in Gbit/s; leave out where it is not known."""
 
     def resources(self) -> dict[str, tuple[str, ...]]:
         """The interfaces behind each resource by its name: all behind one, or one for each rail."""
@@ -56,6 +61,8 @@ class Sriov(Model):
     """Driver of the functions; it decides what a pod gets."""
     link: LinkType = Field(default=LinkType.ETHERNET, strict=False)
     """Kind of the link."""
+    gbps: Gbps | None = None
+    """Rate of a healthy link in Gbit/s; leave out where it is not known."""
     mtu: Annotated[int, Field(ge=1280, le=9978)] | None = None
     """MTU of the functions in bytes; default: as the interface has it."""
     vlan: Annotated[int, Field(ge=1, le=4094)] | None = None
@@ -71,6 +78,18 @@ class PoolNetworkDevices(Model):
     """RDMA resources."""
     sriov: Annotated[list[Sriov], Field(max_length=8)] = []
     """SR-IOV resources."""
+
+    def links(self) -> dict[str, tuple[int | None, int]]:
+        """The rail, where a resource counts rails, and the rate (0: not known) of each interface by
+        its name."""
+        found: dict[str, tuple[int | None, int]] = {}
+        resources: list[Rdma | Sriov] = [*self.rdma, *self.sriov]
+        for each in resources:
+            counted = isinstance(each, Rdma) and each.by_rail
+            for rail, name in enumerate(each.interfaces):
+                known, rate = found.get(name, (None, 0))
+                found[name] = (rail if counted else known, max(rate, each.gbps or 0))
+        return dict(sorted(found.items()))
 
     def rails(self) -> int:
         """How many interfaces a pod can use for RDMA at once: those of the largest shared resource,

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from schemas.model.faults import FaultName
 from schemas.model.primitives import (
     DnsLabel,
     HostFolder,
@@ -46,6 +47,52 @@ class Xids(Model):
     """XIDs that are counted and reported as events of the node; they start no repair."""
 
 
+LINK_ERRORS = {
+    "symbol_error": 10,
+    "link_error_recovery": 0,
+    "link_downed": 0,
+    "port_rcv_errors": 5,
+    "local_link_integrity_errors": 0,
+    "rx_icrc_encapsulated": 0,
+    "rx_crc_errors": 5,
+    "carrier_down_count": 0,
+}
+"""Ten symbol errors in five minutes are a bit error rate of 10^-12, which InfiniBand's
+specification allows. Names: Linux 6.12, drivers/infiniband/core/sysfs.c,
+drivers/infiniband/hw/mlx5/counters.c, net/core/net-sysfs.c."""
+CounterName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,62}$", examples=["symbol_error"])]
+Sentence = Annotated[str, Field(pattern=r"^[^{}<>$\x00-\x1f\x7f]+$")]
+"""Text of an alert: one line without characters that Prometheus' templates read."""
+
+
+class OwnCheck(Model):
+    """A check of the site's own: a command on the host, and the text of its alert."""
+
+    name: FaultName
+    """Name of the fault. The node's condition has it in CamelCase, and remediators may name it."""
+    pools: Annotated[list[PoolName], Field(max_length=100)] = []
+    """Pools whose hosts are checked; default: all."""
+    command: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=512)]],
+        Field(min_length=1, max_length=32),
+    ]
+    """Command on the host and its arguments; no shell reads them. By its exit code: 0 is good, 1 is
+    a fault, any other is unknown. Its first line is the condition's message."""
+    root: HostFolder = "/"
+    """Folder of the host that is the command's root."""
+    timeout_seconds: Annotated[int, Field(ge=1, le=120)] = 20
+    """Seconds that the command may take; one that hangs is unknown."""
+    threshold: Annotated[int, Field(ge=0, le=10**15)] | None = None
+    """Largest good value of the number with which the command's output begins; default: its exit
+    code decides. With a threshold any exit code but 0 is unknown."""
+    message: Annotated[Sentence, Field(max_length=120, examples=["the scratch disk is slow"])]
+    """What a fault means, in the alert's summary behind the name of the node."""
+    runbook: Annotated[Sentence, Field(max_length=400, examples=["https://wiki.example/scratch"])]
+    """What a person should do, or the address of a page that says it: the alert's description."""
+    critical: bool = False
+    """True if the alert is critical; default: a warning."""
+
+
 class Detector(Model):
     """node-problem-detector, which checks every host for faults."""
 
@@ -67,6 +114,14 @@ class Detector(Model):
     """Seconds that a process may be blocked in the kernel before that counts as a deadlock."""
     xids: Xids = Xids()
     """Errors of NVIDIA's driver."""
+    link_errors: Annotated[
+        dict[CounterName, Annotated[int, Field(ge=0, le=10**9)]], Field(max_length=32)
+    ] = LINK_ERRORS
+    """Error counters of network devices' interfaces, with the rise in five minutes that is good.
+    They are files of the port's counters and hw_counters, or of the interface; others are left
+    out."""
+    checks: Annotated[list[OwnCheck], Field(max_length=32)] = []
+    """Checks of the site's own."""
 
 
 class Remediator(Model):
@@ -78,15 +133,16 @@ class Remediator(Model):
     """Program that repairs nodes."""
     pools: Annotated[list[PoolName], Field(max_length=100)]
     """Pools whose hosts it repairs."""
-    faults: Annotated[list[Annotated[Fault, Field(strict=False)]], Field(max_length=20)] = [
+    faults: Annotated[list[FaultName], Field(max_length=60)] = [
         Fault.ACCELERATOR_MISSING,
         Fault.ACCELERATOR_ERROR,
         Fault.PCIE_LINK_DEGRADED,
         Fault.READ_ONLY_FILESYSTEM,
         Fault.KERNEL_DEADLOCK,
     ]
-    """Faults that it repairs, in this order where a host has several. Faults of accelerators are
-    ignored on pools without accelerators."""
+    """Faults that it repairs, in this order where a host has several: those of
+    docs/fault-detection.md and the site's own checks. Faults of accelerators are ignored on pools
+    without accelerators."""
     eviction: Eviction = Field(default=Eviction.EVICT, strict=False)
     """Method by which pods leave a host before its reboot (node-operation-controller)."""
     max_unavailable: Annotated[int, Field(ge=1, le=100)] = 1

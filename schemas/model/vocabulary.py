@@ -130,7 +130,8 @@ class Fault(StrEnum):
     ACCELERATOR_MISSING = "accelerator-missing"
     """Fewer accelerators work than the hardware profile has."""
     ACCELERATOR_ERROR = "accelerator-error"
-    """The driver has reported an error that only a reboot clears (NVIDIA's XIDs)."""
+    """The driver has reported an error that only a reboot clears (NVIDIA's XIDs, and messages that
+    the model's ``kernel_log`` names)."""
     PCIE_LINK_DEGRADED = "pcie-link-degraded"
     """An accelerator has fewer PCIe lanes than its model."""
     DISK_FULL = "disk-full"
@@ -139,6 +140,12 @@ class Fault(StrEnum):
     """A file system cannot be written any more, as after an error of its disk."""
     KERNEL_DEADLOCK = "kernel-deadlock"
     """A process hangs in the kernel."""
+    FABRIC_DOWN = "fabric-down"
+    """The switches between a host's accelerators do not work, or some of their links."""
+    NETWORK_LINK_DOWN = "network-link-down"
+    """An interface of the pool's network devices has no link, or a slower one than it should."""
+    NETWORK_LINK_ERRORS = "network-link-errors"
+    """Error counters of such an interface rise."""
 
 
 class RemediatorKind(StrEnum):

@@ -11,30 +11,26 @@ from math import ceil
 from schemas.facts.rollout import failure_tolerance
 from schemas.facts.site import Site
 from schemas.model.codes import Code
+from schemas.model.faults import RECORDS
 from schemas.model.nearest import nearest
-from schemas.model.remediation import Remediator
+from schemas.model.remediation import OwnCheck, Remediator
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Eviction, Fault, RemediatorKind, Role
 from schemas.rules.finding import Finding, Path
 
 PLACE: Path = ("remediation",)
 _HEALERS: Path = (*PLACE, "healers")
-_NOT_BY_A_REBOOT = {
-    Fault.DISK_FULL: "a reboot frees no disk, and takes the host out each time that it fills",
-}
-"""Faults that no remediator repairs, as all of them reboot; each with the reason."""
-_NEEDS = {
-    Fault.ACCELERATOR_MISSING: "accelerators",
-    Fault.ACCELERATOR_ERROR: "NVIDIA accelerators, whose driver reports such errors",
-    Fault.PCIE_LINK_DEGRADED: "accelerators whose pci.link_width is known",
-}
-"""Devices that a pool needs for each fault of accelerators (``Site.faults``)."""
 
 
 def remediators(site: Site) -> list[tuple[Path, Remediator]]:
     """The remediators of a site, each with its place."""
     found = site.file.remediation.healers if site.file.remediation else []
     return [((*_HEALERS, index), each) for index, each in enumerate(found)]
+
+
+def own_checks(site: Site) -> list[OwnCheck]:
+    """The checks of a site's own."""
+    return site.file.remediation.detector.checks if site.file.remediation else []
 
 
 def has_remediator(site: Site, kind: RemediatorKind | None = None) -> bool:
@@ -98,6 +94,7 @@ def remediator_pools(site: Site) -> Iterator[Finding]:
 
 def remediator_faults(site: Site) -> Iterator[Finding]:
     """A remediator repairs some faults, each named once, and none that a reboot cannot repair."""
+    known = [*RECORDS, *(each.name for each in own_checks(site))]
     for at, healer in remediators(site):
         if not healer.faults:
             message = f"remediator {healer.name} names no fault: each host would count as unhealthy"
@@ -105,12 +102,18 @@ def remediator_faults(site: Site) -> Iterator[Finding]:
             yield Finding(Code.HEALER_EMPTY, (*at, "faults"), message, fix)
         for index, fault in enumerate(healer.faults):
             place = (*at, "faults", index)
+            hopeless = RECORDS.get(fault, {}).get("unrepaired")
             if fault in healer.faults[:index]:
-                message = f"{fault.value} is there twice"
+                message = f"{fault} is there twice"
                 yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
-            elif fault in _NOT_BY_A_REBOOT:
+            elif hopeless:
                 fix = "remove it: an alert reports each fault that no remediator repairs"
-                yield Finding(Code.REPAIR_LOOP, place, _NOT_BY_A_REBOOT[fault], fix)
+                yield Finding(Code.REPAIR_LOOP, place, hopeless, fix)
+            elif fault not in known:
+                near = nearest(fault, known)
+                fix = f"write {near}" if near else "remove it, or add the check of that name"
+                message = f"no check looks for {fault}"
+                yield Finding(Code.UNKNOWN_FAULT, place, message, fix)
 
 
 def repairable_faults(site: Site) -> Iterator[Finding]:
@@ -131,23 +134,28 @@ def _faults_of_no_pool(
     site: Site, at: Path, healer: Remediator, pools: Sequence[Pool]
 ) -> Iterator[Finding]:
     there = {fault for pool in pools for fault in site.faults(pool)}
+    own_names = [each.name for each in own_checks(site)]
     for index, fault in enumerate(healer.faults):
-        if fault in there:
+        known = fault in own_names or fault in RECORDS
+        if fault in there or not known or "unrepaired" in RECORDS.get(fault, {}):
             continue
-        message = f"no pool of {healer.name} can have {fault.value}"
+        message = f"no pool of {healer.name} can have {fault}"
         fix = f"remove it: {_needs(site, [fault])}"
         own = sorted(site.file.accelerators.models if site.file.accelerators else ())
         mine = [name for name in own if any(site.model(pool) == name for pool in pools)]
-        if fault is Fault.PCIE_LINK_DEGRADED and mine:
+        if fault == Fault.PCIE_LINK_DEGRADED and mine:
             fix = f"add link_width to pci of {mine[0]}, or remove it"
         yield Finding(Code.HEALER_MEANINGLESS, (*at, "faults", index), message, fix)
 
 
-def _needs(site: Site, faults: Sequence[Fault]) -> str:
-    """The missing part that a pool needs for some faults of accelerators: the least of it."""
-    if site.file.accelerators is None:
+def _needs(site: Site, faults: Sequence[str]) -> str:
+    """The missing part that a pool needs for some faults of devices: the least of it."""
+    needed = [name for name in RECORDS if name in faults and "needs" in RECORDS[name]]
+    if not needed:
+        return "no check of these faults names the pool"
+    if site.file.accelerators is None and not needed[0].startswith("network"):
         return "without an accelerators section nothing says how devices are found"
-    return f"that needs {_NEEDS[min(faults, key=[*_NEEDS].index)]}"
+    return f"that needs {RECORDS[needed[0]]['needs']}"
 
 
 def one_healer(site: Site) -> Iterator[Finding]:
@@ -160,7 +168,7 @@ def one_healer(site: Site) -> Iterator[Finding]:
         for index, pool in _pools(site, healer):
             place = (*at, "pools", index)
             for other in (each for each in before if pool.name in each.pools):
-                both = [fault.value for fault in healer.faults if fault in other.faults]
+                both = [f"{fault}" for fault in healer.faults if fault in other.faults]
                 if other.kind is not healer.kind:
                     message = (
                         f"{other.name} ({other.kind.value}) and {healer.name} "

@@ -14,11 +14,13 @@ from schemas.facts.site import Site
 from schemas.kubernetes.quantities import amount
 from schemas.model.accelerators import Health
 from schemas.model.codes import Code
+from schemas.model.faults import KUBERNETES_CONDITIONS, RECORDS, condition_of
+from schemas.model.nearest import nearest
 from schemas.model.object_cache import share
 from schemas.rules.accelerators import all_known
 from schemas.rules.finding import Finding, Path
 from schemas.rules.object_cache import FILLED_PERCENT
-from schemas.rules.remediation import PLACE
+from schemas.rules.remediation import PLACE, own_checks
 
 LINK_WIDTHS = (1, 2, 4, 8, 12, 16, 32)
 """Lanes that a PCIe link can have."""
@@ -138,21 +140,98 @@ def health_commands(site: Site) -> Iterator[Finding]:
             yield Finding(Code.INVALID_VALUE, (*place, "pci", "link_width"), message, fix)
         if model.health is not None:
             yield from _of_health((*place, "health"), model.health)
+        for index, each in enumerate(model.fabric.commands if model.fabric else ()):
+            yield from _of_health((*place, "fabric", "commands", index), each)
+        for index, text in enumerate(model.kernel_log):
+            yield from _expression((*place, "kernel_log", index), text)
+        if model.fabric and not (model.fabric.process or model.fabric.commands):
+            message = "fabric names no process and no command, so nothing is checked"
+            fix = "name one, or remove fabric"
+            yield Finding(Code.HEALER_MEANINGLESS, (*place, "fabric"), message, fix, key=True)
+        if model.kernel_log and model.vendor == "nvidia":
+            message = "errors of NVIDIA's driver are looked for by their XIDs, not by kernel_log"
+            fix = "remove it, and list the XIDs in remediation.detector.xids"
+            yield Finding(Code.HEALER_MEANINGLESS, (*place, "kernel_log"), message, fix, key=True)
 
 
 def _of_health(place: Path, health: Health) -> Iterator[Finding]:
-    program = health.command[0]
+    yield from _program((*place, "command", 0), health.command[0])
+    yield from _expression((*place, "lines"), health.lines)
+
+
+def _program(place: Path, program: str) -> Iterator[Finding]:
     if not _PROGRAM.fullmatch(program):
         message = f"{program[:40]} is neither a program's name nor an absolute path"
         words = ", ".join(program.split())
         fix = f"give each word an element of its own: [{words}]" if " " in program.strip() else (
             "name a program of the host, or its path from the root"
         )  # fmt: skip
-        yield Finding(Code.INVALID_VALUE, (*place, "command", 0), message, fix[:200])
-    said = broken_expression(health.lines)
+        if set(program) & set("|<>;&$`"):
+            fix = "write a script into the OS image, and name that: no shell reads the command"
+        yield Finding(Code.INVALID_VALUE, place, message, fix[:200])
+
+
+def _expression(place: Path, text: str) -> Iterator[Finding]:
+    said = broken_expression(text)
     if said:
-        message, fix = said
-        yield Finding(Code.INVALID_VALUE, (*place, "lines"), message, fix)
+        yield Finding(Code.INVALID_VALUE, place, *said)
+
+
+def own_check_names(site: Site) -> Iterator[Finding]:
+    """A check of the site's own has a condition to itself: neither Foresite's, nor Kubernetes'."""
+    taken = {record["condition"].lower(): "Foresite's" for record in RECORDS.values()}
+    taken |= {each.lower(): "Kubernetes'" for each in KUBERNETES_CONDITIONS}
+    seen: set[str] = set()
+    for index, check in enumerate(own_checks(site)):
+        kind = condition_of(check.name)
+        owner = "Foresite's" if check.name in RECORDS else taken.get(kind.lower())
+        at = (*_DETECTOR, "checks", index, "name")
+        if owner:
+            message = f"{kind} is a condition of {owner} own"
+            yield Finding(Code.DUPLICATE_NAME, at, message, "give the check another name")
+        elif check.name in seen:
+            message = f"there are two checks named {check.name}"
+            yield Finding(Code.DUPLICATE_NAME, at, message, "give this one another name")
+        seen.add(check.name)
+
+
+def own_check_commands(site: Site) -> Iterator[Finding]:
+    """A check of the site's own runs a program, on pools of the site."""
+    pools = [pool.name for pool in site.file.pools]
+    for index, check in enumerate(own_checks(site)):
+        at: Path = (*_DETECTOR, "checks", index)
+        yield from _program((*at, "command", 0), check.command[0])
+        for number, name in enumerate(check.pools):
+            place = (*at, "pools", number)
+            if name not in pools:
+                near = nearest(name, pools)
+                fix = f"write {near}" if near else f"write one of {', '.join(pools)}"
+                yield Finding(Code.UNKNOWN_POOL, place, f"there is no pool {name}", fix)
+            elif name in check.pools[:number]:
+                message = f"pool {name} is there twice"
+                yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
+
+
+def fabrics(site: Site) -> Iterator[Finding]:
+    """What a site's own profile says of switches is looked at, as its model says how."""
+    for name, profile in site.file.hardware.items() if all_known(site) else ():
+        said = profile.accelerators
+        record = site.accelerators.get(said.model) if said and said.fabric else None
+        if said and record and record.fabric is None:
+            message = f"the model {said.model} does not say how its switches are checked"
+            fix = f"add fabric: to the model {said.model}, or remove it here"
+            place = ("hardware", name, "accelerators", "fabric")
+            yield Finding(Code.HEALER_MEANINGLESS, place, message, fix, key=True)
+
+
+def link_errors(site: Site) -> Iterator[Finding]:
+    """Counters of interfaces are written where a pool has network devices."""
+    remediation = site.file.remediation
+    written = remediation is not None and "link_errors" in remediation.detector.model_fields_set
+    if written and not any(pool.network_devices.links() for pool in site.file.pools):
+        message = "no pool has network_devices, so link_errors has no effect"
+        place = (*_DETECTOR, "link_errors")
+        yield Finding(Code.HEALER_MEANINGLESS, place, message, "remove it", key=True)
 
 
 def broken_expression(text: str) -> tuple[str, str] | None:

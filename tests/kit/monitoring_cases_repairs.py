@@ -29,6 +29,7 @@ CHECKED: World = {
     **{key: value for name in FAULTS for key, value in condition(NODE, name, "false").items()},
 }
 MISSING = condition(NODE, "AcceleratorMissing", "true")
+BOARDS = "tsukuba-1-a-013"
 EDGE = ["edge-1-a-2", "edge-1-a-3", "edge-1-a-4", "edge-1-b-2"]
 EDGES: World = {
     **nodes(EDGE),
@@ -66,6 +67,14 @@ CASES = (
         condition(NODE, "DiskFull", "true"),
         {"node": NODE, "pool": "v100", "fault": "disk-full"},
         f"{NODE} has disk-full, which no remediator repairs",
+    ),
+    Case(
+        "SiteCheckFails",
+        "tsukuba-1",
+        nodes([BOARDS]),
+        condition(BOARDS, "BoardTooHot", "true"),
+        {"node": BOARDS, "pool": "mncore2", "fault": "board-too-hot"},
+        f"{BOARDS}: a board is hotter than 95 degrees Celsius",
     ),
     # A card with too few lanes is taken out by itself there.
     Case(

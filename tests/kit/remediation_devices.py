@@ -107,6 +107,42 @@ class Host:
         said = "\n".join([*lines, *([last] if last else [])])
         return self.command("nvidia-smi", f"sleep {seconds}\ncat <<'END'\n{said}\nEND\nexit {code}")
 
+    def fabric(self, gpus: int = 8, inactive: int = 0, state: str = "Completed") -> Path:
+        """nvidia-smi of a host with NVSwitch, H100 by its links; so many are inactive."""
+        queried = (
+            "Fabric\n        State                : {}\n        Status               : Success"
+        )
+        links = ["Link 0: 26.562 GB/s"] * (18 * gpus - inactive) + ["Link 0: <inactive>"] * inactive
+        texts = {"-q": "\n".join([queried.format("Completed")] * (gpus - 1))}
+        texts["-q"] += f"\n{queried.format(state)}"
+        texts["-L"] = "\n" + "\n".join(GPU_LINE.format(index=index) for index in range(gpus))
+        texts["nvlink"] = "GPU 0: NVIDIA H100 80GB HBM3\n" + "\n".join(f"\t {x}" for x in links)
+        for name, text in texts.items():
+            (self.root / f"smi{name}").write_text(f"    {text}\n")
+        return self.command("nvidia-smi", f'exec cat {self.root}/smi"$1"')
+
+    def port(self, name: str, state: str = "4: ACTIVE", rate: str = "400 Gb/sec (4X NDR)") -> None:
+        """An interface of an RDMA device; without a state it has none and is Ethernet's."""
+        folder = self.sys / "class/net" / name
+        port = folder / "device/infiniband" / f"mlx5_{name}/ports/1"
+        files = {folder / "dev_port": "0", folder / "carrier_down_count": "3"}
+        if state:
+            files |= {port / "state": state, port / "rate": rate, port / "phys_state": "5: LinkUp"}
+            files |= {
+                port / "counters/symbol_error": "7",
+                port / "hw_counters/out_of_sequence": "9",
+            }
+        else:
+            files |= {folder / "operstate": "up", folder / "speed": "100000"}
+        for path, text in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{text}\n")
+
+    def counter(self, name: str, counter: str, value: int) -> None:
+        """A counter of an RDMA device's port."""
+        place = f"class/net/{name}/device/infiniband/mlx5_{name}/ports/1/counters"
+        (self.sys / place / counter).write_text(f"{value}\n")
+
     def says(self, line: str) -> None:
         """A line of the kernel's ring buffer, as dmesg shows it."""
         with self.log.open("a") as file:

@@ -40,7 +40,6 @@ from controlplane.ports import free_port
 from controlplane.twin.programs import account_token
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import Fault
 from tests.kit.remediation_devices import Host
 from tests.real.live.watch import Mirror
 from tools.toolchain import locate
@@ -178,7 +177,7 @@ class Detector:
         since = time.clock_gettime(time.CLOCK_BOOTTIME) + 5
         os.write(self._kernel, f"4,1,{int(since * 1e6)},-;{line}\n".encode())
 
-    def condition(self, fault: Fault) -> dict[str, Any]:
+    def condition(self, fault: str) -> dict[str, Any]:
         """The node's condition; empty where it has none."""
         node = self._mirror.get("Node", self.node) or {}
         found = node.get("status", {}).get("conditions", [])
@@ -203,7 +202,7 @@ class Detector:
             with self._mirror.changed:
                 self._mirror.changed.wait(0.2)
 
-    def until_status(self, fault: Fault, status: str) -> None:
+    def until_status(self, fault: str, status: str) -> None:
         """Wait until the node's condition has a status."""
         self.until(f"{fault} {status}", lambda: self.condition(fault).get("status") == status)
 

@@ -166,4 +166,41 @@ _CARDS = (
         (record("h100-sxm5-80gb", '"^GPU [0-9]+:"', '"^GPU [0-7]:"'),),
         {"tokyo-1": Expected({"h100": REPAIRED})}, _COUNTED, (applied("tokyo-1"),)),
 )  # fmt: skip
-ROWS = (*_DETECTOR, *_HEALTH, *_CARDS)
+_OWN = (
+    "{name: scratch-slow, pools: [v100], command: [/opt/probe], threshold: 40, message: slow, "
+    "runbook: call ops}"
+)
+_CHECK = detector(f"checks: [{_OWN}]")
+_MENDED = tokyo(
+    "[read-only-filesystem, kernel-deadlock]",
+    "[read-only-filesystem, kernel-deadlock]}\n"
+    "    - {name: scratch, pools: [v100], faults: [scratch-slow]",
+)
+_V100 = {"v100": restarted()}
+_BEGUN = {"v100": REPAIRED}
+_GONE = {"*/scratch/*": Action.DELETED, "*/scratch-v100*": Action.DELETED}
+_SCRIPT = "components/remediation/checks/own-check.sh"
+_CHECKS = (
+    _row("checks: one of the site's own", _CHECK, _V100, f"{_ONCE}; no remediator names it"),
+    _row("checks: its threshold is lower, and nobody repairs it", tokyo("threshold: 40",
+         "threshold: 30"), _V100, f"{_ONCE}; {_SCRIPT}", _CHECK),
+    _row("checks: its threshold is lower", tokyo("threshold: 40", "threshold: 30"), _BEGUN,
+         f"{_MORE}; {_SCRIPT}", _CHECK, _MENDED),
+    _row("checks: its threshold is higher", tokyo("threshold: 40", "threshold: 50"), _V100,
+         f"{_FEWER}; {_SCRIPT}", _CHECK, _MENDED),
+    _row("checks: another command", tokyo("[/opt/probe]", "[/opt/probe2]"), _BEGUN,
+         f"{_MORE}; {_SCRIPT}", _CHECK, _MENDED),
+    _row("checks: its words", tokyo("message: slow", "message: slower"), {},
+         "components/remediation/watch/alerts.py: they are the alert's alone", _CHECK),
+    _row("checks: it goes", tokyo(f", checks: [{_OWN}]", ""), _V100,
+         f"{_ONCE}; pkg/exporters/k8sexporter/condition/manager.go: no condition is taken off",
+         _CHECK),
+    _row("link_errors: more may rise", detector("link_errors: {symbol_error: 500}"),
+         {"h100": restarted()}, f"{_TOLD}; components/remediation/checks/network-link-errors.sh"),
+    _row("network_devices: a rate of the links", tokyo("gbps: 400", "gbps: 200"),
+         {"h100": restarted()}, f"{_ONCE}; components/remediation/checks/network-link-down.sh"),
+    _row("fabric: of the catalogue, of one model",
+         record("a100-sxm4-80gb", "per_device: 12", "per_device: 10"), {"a100": restarted()},
+         f"{_ONCE}; components/remediation/checks/fabric-down.sh; no remediator names the fault"),
+)  # fmt: skip
+ROWS = (*_DETECTOR, *_HEALTH, *_CARDS, *_CHECKS)

@@ -38,7 +38,9 @@ _RESTARTS = (
     f"{_SRIOV}, pkg/daemon/daemon.go, restartDevicePluginPod: the device plugin's pod is deleted "
     "after each generation that is applied"
 )
-_RDMA = "{name: hca, interfaces: [ib0, ib1, ib2, ib3, ib4, ib5, ib6, ib7], by_rail: true}"
+_RDMA = (
+    "{name: hca, interfaces: [ib0, ib1, ib2, ib3, ib4, ib5, ib6, ib7], gbps: 400, by_rail: true}"
+)
 _A100 = "    hardware: a100-sxm4-80gb-x8\n"
 _APPLIED = applied("tokyo-1")
 _H100 = {"h100": restarted()}

@@ -63,7 +63,7 @@ _NO_HEALERS = site("tsukuba-1", "  healers: [{name: boards, pools: [mncore2], ev
                    "v0.2.2@sha256:7c1e5a90b3d24f6881a0c9e7d5b3f1a2648c0e9d7b5a3f1c2e4d6b8a09f7e5d3}"
                    "\n  repair_image: registry.example/remediation/node-repair:v0.1.0@sha256:"
                    "5b0d8f2e6a4c1973e8d5b7f09a3c6e1d4f82b05a7c9e3d1f6a8b2c4e0d7f9135\n",
-                   "  detector: {}\n")  # fmt: skip
+                   "")  # fmt: skip
 _TOKYO, _TSUKUBA, _LAB = (applied(name) for name in ("tokyo-1", "tsukuba-1", "lab-1"))
 _EITHER = Verdict(Impact.POD_RESTART, None, ANY, (Impact.UNKNOWN,))
 

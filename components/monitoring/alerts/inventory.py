@@ -13,7 +13,6 @@ from components.making.promql import FAULTS, NODES, OUT, one_of, state
 from components.making.watch import record
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import Fault
 
 
 def rules(site: Site) -> list[Json]:
@@ -87,14 +86,14 @@ def _faults(site: Site) -> Iterator[Json]:
                     "fault_mended:info",
                     "vector(1)",
                     pool=pool.name,
-                    fault=fault.value,
+                    fault=f"{fault}",
                     healer=remediator.name,
                     kind=remediator.kind.value,
                 )
 
 
-def _fault(site: Site, fault: Fault) -> Json:
+def _fault(site: Site, fault: str) -> Json:
     condition = f'condition="{CONDITIONS[fault]}"'
     found = state(site, "kube_node_status_condition", condition, 'status="true"')
     expr = f"(max by (node) ({found}) == 1) * on (node) group_left (pool) {NODES}"
-    return record("node_fault:info", expr, fault=fault.value)
+    return record("node_fault:info", expr, fault=f"{fault}")

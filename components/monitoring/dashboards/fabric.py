@@ -1,4 +1,4 @@
-"""The fast network: links by rail, and their errors. Faults of it are with all others."""
+"""The fast network: links by rail, their errors, and hosts with a fault of it."""
 
 from components.making.promql import one_of
 from components.making.told import Told
@@ -7,6 +7,8 @@ from components.monitoring.dashboards.nodes import by_node
 from schemas.facts.site import Site
 
 TOLD = Told(__file__)
+FAULTS = {"network-link-down", "network-link-errors", "fabric-down"}
+"""Those that the detector sees of it."""
 
 
 def fabric(site: Site) -> list[Board]:
@@ -21,4 +23,7 @@ def fabric(site: Site) -> list[Board]:
     panels = TOLD.panels("links", **by_node(site, TOLD, "link", f'device=~"{rails}"'))
     if any(found.rails() for found in devices):
         panels += TOLD.panels("ports", **by_node(site, TOLD, "port"))
+    seen = {f"{fault}" for pool in site.file.pools for fault in site.faults(pool)} & FAULTS
+    if seen:
+        panels += TOLD.panels("faults", kinds=one_of(sorted(seen)))
     return [TOLD.board(panels)]

@@ -11,6 +11,7 @@
 set -u
 export LC_ALL=C
 . "${0%/*}/cards.sh"
+. "${0%/*}/command.sh"
 
 sys=$1 expected=$2
 found=$(cards "$sys" "$3" "$4" "$5" | grep -c .)
@@ -26,20 +27,7 @@ fi
 
 seconds=$1 root=$2 lines=$3 codes=$4
 shift 4
-name=${1##*/}
-began=$(date +%s)
-# In the foreground timeout does not kill itself with the command: it waits for one that no signal
-# ends, and so does this check, beside which settled.sh starts no second one.
-said=$(timeout --foreground -k 1 "$seconds" chroot "$root" "$@" 2>/dev/null </dev/null)
-code=$?
-# 137 is what a kill leaves, whoever killed: at the time limit, or for want of memory.
-if [ "$code" = 137 ] && [ $(($(date +%s) - began)) -ge "$seconds" ]; then code=124; fi
-case ,$codes,125,126,127,137, in
-*,"$code",*)
-    echo "$name told nothing (exit code $code)"
-    exit 2
-    ;;
-esac
+ask "$seconds" "$root" "$codes" "$@"
 if [ "$code" = 124 ]; then
     echo "$name hung for $seconds s"
     exit 1

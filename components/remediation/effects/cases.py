@@ -17,7 +17,7 @@ from components.source import site_of
 from schemas.facts.site import Site
 from schemas.model.remediation import Remediator
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import Fault, RemediatorKind
+from schemas.model.vocabulary import RemediatorKind
 
 TURNS = "foresite, node_repair/decide.py (_held, _waits)"
 HEALTH_CHECK = (
@@ -33,7 +33,7 @@ class Case(NamedTuple):
 
     site: Site
     pool: Pool
-    faults: tuple[Fault, ...]
+    faults: tuple[str, ...]
     remediator: Remediator
     bound: int
 
@@ -77,7 +77,7 @@ class Found(NamedTuple):
     at_most: int | None = None
 
 
-def cases_of(site: SiteChange, pool: str, faults: Iterable[Fault]) -> list[Case]:
+def cases_of(site: SiteChange, pool: str, faults: Iterable[str]) -> list[Case]:
     """The repairs on a pool after the change, a case for each remediator."""
     if site.after is None or removes_cluster(site):
         return []
@@ -168,7 +168,7 @@ def _silent(case: Case, node: NodeState) -> bool:
     return any(node.status(CONDITIONS[fault]) not in ("True", "False") for fault in case.faults)
 
 
-def _well(site: SiteChange, case: Case, fault: Fault, node: NodeState) -> bool:
+def _well(site: SiteChange, case: Case, fault: str, node: NodeState) -> bool:
     if site.before is None:
         return False
     found = shift(site_of(site.before), case.site, case.pool.name, fault)
@@ -177,7 +177,7 @@ def _well(site: SiteChange, case: Case, fault: Fault, node: NodeState) -> bool:
     return reading_of(case.site, case.pool, fault, node).faulty is False
 
 
-def reading_of(site: Site, pool: Pool, fault: Fault, node: NodeState) -> Reading:
+def reading_of(site: Site, pool: Pool, fault: str, node: NodeState) -> Reading:
     """The reading of the message of a fault's condition."""
     condition = node.conditions.get(CONDITIONS[fault])
     return reading(site, pool, fault, condition.message if condition else "")

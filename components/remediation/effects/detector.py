@@ -14,6 +14,7 @@ from components.effects.rules import Judge
 from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.making.faults import CONDITIONS
 from components.remediation import kernellog
+from components.remediation.checks import checks, files_of, stem
 from components.remediation.detector import NAME
 from components.remediation.effects.cases import cases_of, effects
 from components.remediation.effects.repairs import ended_faults, longer_fault, stricter_check
@@ -87,9 +88,9 @@ def _check_effects(
     files = {str(each.path[1]) for each in change.fields if len(each.path) > 1}
     if kernellog.FILE in files:
         yield effect(change, field, Impact.NONE, EVENTS, MESSAGES)
-    mending: dict[tuple[str, tuple[str, ...]], list[Fault]] = {}
-    others: dict[str, list[Fault]] = {}
-    for fault in _faults(files - {kernellog.FILE}):
+    mending: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    others: dict[str, list[str]] = {}
+    for fault in _faults(site, pool, files - {kernellog.FILE}):
         words, kind = _check_shift(site, pool, fault)
         longer = _longer(site, pool, fault)
         if longer:
@@ -109,14 +110,19 @@ def _check_effects(
         yield effect(change, field, Impact.NONE, why, f"{MESSAGES}; {EXPORTER}")
 
 
-def _faults(files: Iterable[str]) -> list[Fault]:
-    """The faults that files are about: those that they are named after, or all."""
-    named = [{fault for fault in Fault if each.startswith(f"{fault.value}.")} for each in files]
-    every = any(not each for each in named)
-    return [fault for fault in Fault if every or any(fault in each for each in named)]
+def _faults(site: SiteChange, pool: Pool, files: Iterable[str]) -> list[str]:
+    """The faults that files are about: those whose checks read them, or all."""
+    reads: dict[str, set[str]] = {fault: set() for fault in Fault}
+    for each in site.sides:
+        of = site_of(each)
+        for old in (one for one in of.file.pools if one.name == pool.name):
+            for check in checks(of, old):
+                reads.setdefault(check.fault, set()).update(files_of(check))
+    every = set(files) - set().union(*reads.values())
+    return [fault for fault, texts in reads.items() if every or texts & set(files)]
 
 
-def _check_shift(site: SiteChange, pool: Pool, fault: Fault) -> tuple[tuple[str, ...], str]:
+def _check_shift(site: SiteChange, pool: Pool, fault: str) -> tuple[tuple[str, ...], str]:
     """The text on a check, and whether it finds ``more``, ``fewer``, or is ``new``, ``gone`` or the
     ``same``. A check without a known difference may find anything."""
     before, after = site_of(site.sides[0]), site_of(site.side)
@@ -130,12 +136,12 @@ def _check_shift(site: SiteChange, pool: Pool, fault: Fault) -> tuple[tuple[str,
     if found.fewer and not found.more and not found.other:
         return (", ".join(found.fewer),), "fewer"
     if not any(found):
-        return (f"the check of {fault.value} is another",), "more"
+        return (f"the check of {fault} is another",), "more"
     words = _all(found)
     return (words, "more") if words else (found.told, "same")
 
 
-def _longer(site: SiteChange, pool: Pool, fault: Fault) -> tuple[str, ...]:
+def _longer(site: SiteChange, pool: Pool, fault: str) -> tuple[str, ...]:
     """The settings that let a fault count for longer than before."""
     found = shift(site_of(site.sides[0]), site_of(site.side), pool.name, fault)
     return found.longer if found else ()
@@ -150,7 +156,7 @@ def _stricter(
     site: SiteChange,
     change: ObjectChange,
     field: FieldChange,
-    what: tuple[Pool, list[Fault], tuple[str, ...], str],
+    what: tuple[Pool, list[str], tuple[str, ...], str],
 ) -> Iterator[Effect]:
     pool, faults, words, kind = what
     cases = cases_of(site, pool.name, faults)
@@ -174,14 +180,14 @@ def _stricter(
         yield effect(change, field, Impact.NONE, why, MESSAGES)
 
 
-def _field_of(change: ObjectChange, faults: Sequence[Fault]) -> FieldChange | None:
+def _field_of(change: ObjectChange, faults: Sequence[str]) -> FieldChange | None:
     """The first field of a file that is named after one of the faults."""
-    names = tuple(f"{each.value}." for each in faults)
+    names = tuple(f"{stem(each)}." for each in faults)
     data = (each for each in change.fields if len(each.path) > 1)
     return next((each for each in data if str(each.path[1]).startswith(names)), None)
 
 
-def _ends(site: SiteChange, pool: Pool, fault: Fault) -> str:
+def _ends(site: SiteChange, pool: Pool, fault: str) -> str:
     """The nodes that no longer have the fault, where a check finds less."""
     if shift(site_of(site.sides[0]), site_of(site.side), pool.name, fault) is None:
         return ""

@@ -17,9 +17,9 @@ from components.effects.rules import Rule, harmless
 from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.making.manifest import Manifest
 from components.remediation.effects.cases import HEALTH_CHECK, Case, cases_of, effects
-from components.remediation.effects.operations import FAULTS
 from components.remediation.effects.repairs import begin_repairs, first_repairs
 from schemas.kubernetes.node_labels import POOL_LABEL
+from schemas.model.faults import fault_of
 
 WEBHOOK = (
     "medik8s/node-healthcheck-operator dd444329, internal/webhook/v1alpha1/"
@@ -36,7 +36,7 @@ def _cases(site: SiteChange, manifest: Manifest) -> list[Case]:
     """The faults that a health check's conditions are about, with who repairs them."""
     pool = mapping(manifest.body, "spec", "selector", "matchLabels").get(POOL_LABEL)
     types = [name for name, status in _conditions(manifest) if status == "True"]
-    return cases_of(site, str(pool), [FAULTS[each] for each in types if each in FAULTS])
+    return cases_of(site, str(pool), filter(None, map(fault_of, types)))
 
 
 def _conditions(manifest: Manifest) -> dict[tuple[str, str], int]:
@@ -76,7 +76,7 @@ def conditions(
         if status == "True" and seconds < old.get((kind, status), seconds + 1)
     }
     pool = mapping(change.one.body, "spec", "selector", "matchLabels").get(POOL_LABEL)
-    mended = cases_of(site, str(pool), [FAULTS[each] for each in sooner if each in FAULTS])
+    mended = cases_of(site, str(pool), filter(None, map(fault_of, sooner)))
     for case in mended:
         yield from effects(change, field, case, first_repairs(site, case))
     if not mended:

@@ -19,7 +19,7 @@ from components.effects.vocabulary import (
     ObjectChange,
     SiteChange,
 )
-from components.making.faults import CONDITIONS, FAULTY_TAINT, TURN_LABEL
+from components.making.faults import FAULTY_TAINT, TURN_LABEL
 from components.making.manifest import Manifest
 from components.remediation.effects.cases import (
     Case,
@@ -32,7 +32,7 @@ from components.remediation.effects.repairs import begin_repairs, first_repairs
 from components.remediation.names import REMEDIATOR_LABEL, remediated_pools
 from components.source import site_of
 from schemas.kubernetes.node_labels import POOL_LABEL
-from schemas.model.vocabulary import Fault
+from schemas.model.faults import fault_of
 
 _CONTROLLERS = "pfnet-research/node-operation-controller 0ac94deb, controllers"
 OPERATIONS = f"{_CONTROLLERS}/nodeoperation_controller.go"
@@ -43,16 +43,15 @@ ENDS = (
     "repairs by it that are under way end: their NodeRemediation, NodeOperation and Job are "
     "deleted with it, and a reboot that was asked for is done all the same"
 )
-FAULTS = {condition: fault for fault, condition in CONDITIONS.items()}
 
 
-def place(manifest: Manifest) -> tuple[str, list[Fault | None]]:
+def place(manifest: Manifest) -> tuple[str, list[str | None]]:
     """The pool of a NodeRemediationTemplate, and the faults that it is for; None for a condition
     that no check of ours sets."""
     selected = mapping(manifest.body, "spec", "nodeSelector")
     rule = mapping(manifest.body, "spec", "template", "spec", "rule")
     types = [str(each.get("type")) for each in items(rule, "conditions")]
-    return str(selected.get(POOL_LABEL, "")), [FAULTS.get(each) for each in types]
+    return str(selected.get(POOL_LABEL, "")), [fault_of(each) for each in types]
 
 
 def starts(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
@@ -75,11 +74,11 @@ def starts(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
             yield effect(change, field, Impact.NONE, why, TEMPLATES)
 
 
-def _together(site: SiteChange, case: Case) -> tuple[Name, tuple[Fault, ...]]:
+def _together(site: SiteChange, case: Case) -> tuple[Name, tuple[str, ...]]:
     """The first of the templates of a remediator's pool that come, or ask for something else, and
     the faults of all of them."""
     names: list[Name] = []
-    faults: list[Fault] = []
+    faults: list[str] = []
     for name, change in site.changes.items():
         if (
             change.group_kind != "NodeRemediationTemplate.nodeops.k8s.preferred.jp"
@@ -116,11 +115,11 @@ def ends(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> I
     yield effect(change, field, Impact.NONE, why, f"{TEMPLATES}; {OPERATIONS} (removeTaints)")
 
 
-def _turning(site: SiteChange, pool: str, faults: list[Fault | None]) -> str:
+def _turning(site: SiteChange, pool: str, faults: list[str | None]) -> str:
     """The nodes that had their repair slot, where their state was given."""
     if site.nodes is None:
         return ""
-    values = {each.value for each in faults if each}
+    values = {f"{each}" for each in faults if each}
     mine = [
         host.name
         for host in site.sides[0].fleet.hosts
@@ -130,7 +129,7 @@ def _turning(site: SiteChange, pool: str, faults: list[Fault | None]) -> str:
     return f"by the given state, these are {list_names(mine) or 'none'}"
 
 
-def _afterwards(site: SiteChange, pool: str, fault: Fault) -> str:
+def _afterwards(site: SiteChange, pool: str, fault: str) -> str:
     """The fate of a node that still has the fault."""
     if site.after is None or removes_cluster(site) or not remediated_pools(site_of(site.after)):
         return (

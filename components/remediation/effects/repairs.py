@@ -27,7 +27,7 @@ from components.remediation.effects.cases import (
 )
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import Fault, RemediatorKind
+from schemas.model.vocabulary import RemediatorKind
 
 NOT_GIVEN = "Git does not say which these are, if any; their last known state would (--nodes)"
 
@@ -176,7 +176,7 @@ def once_more(site: SiteChange, case: Case, because: str) -> Iterator[Found]:
         most = min(case.remediator.max_unavailable, len(hosts))
         yield Found(Impact.REBOOT, hosts, f"{why}; {NOT_GIVEN}", most)
         return
-    values = {each.value for each in case.faults}
+    values = {f"{each}" for each in case.faults}
     turning = tuple(
         name for name in hosts if site.nodes.get(name, NodeState()).labels.get(TURN_LABEL) in values
     )
@@ -185,7 +185,7 @@ def once_more(site: SiteChange, case: Case, because: str) -> Iterator[Found]:
     yield Found(impact, turning, f"{why}; {given}", len(turning) or None)
 
 
-def ended_faults(site: SiteChange, at: tuple[Site, Pool, Fault], ends: str) -> str:
+def ended_faults(site: SiteChange, at: tuple[Site, Pool, str], ends: str) -> str:
     """The nodes that lose a fault by a check that finds less, in the given state; ``ends`` is the
     effect on them."""
     if site.nodes is None:

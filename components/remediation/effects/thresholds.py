@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from components.remediation.checks import Check, checks
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel
-from schemas.model.remediation import Detector
+from schemas.model.remediation import Detector, OwnCheck
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault
 
@@ -51,7 +51,7 @@ class _Looked(NamedTuple):
     plain: Mapping[str, Any]
 
 
-def shift(before: Site, after: Site, pool: str, fault: Fault) -> Shift | None:
+def shift(before: Site, after: Site, pool: str, fault: str) -> Shift | None:
     """How a check of a pool differs; None where a side does not look for the fault there."""
     sides = [_look(site, pool, fault) for site in (before, after)]
     old, new = sides
@@ -72,11 +72,11 @@ def _longer(old: _Looked, new: _Looked) -> tuple[str, ...]:
     return tuple(f"{name} {was} → {now}" for name, was, now in pairs if now > was)
 
 
-def _message_changes(before: Site, after: Site, name: str, fault: Fault) -> tuple[str, ...]:
+def _message_changes(before: Site, after: Site, name: str, fault: str) -> tuple[str, ...]:
     """Device taints read the devices from the message, so it is renewed."""
     pools = [(site, _pool(site, name)) for site in (before, after)]
     was, now = (site.taints_devices(pool) if pool else False for site, pool in pools)
-    if was == now or fault is not Fault.PCIE_LINK_DEGRADED:
+    if was == now or fault != Fault.PCIE_LINK_DEGRADED:
         return ()
     return (f"the condition's message is {'' if now else 'no longer '}renewed when it changes",)
 
@@ -120,13 +120,13 @@ def _pool(site: Site, name: str) -> Pool | None:
     return next((each for each in site.file.pools if each.name == name), None)
 
 
-def _check(site: Site, name: str, fault: Fault) -> Check | None:
+def _check(site: Site, name: str, fault: str) -> Check | None:
     pool = _pool(site, name)
     found = checks(site, pool) if pool else ()
-    return next((each for each in found if each.fault is fault), None)
+    return next((each for each in found if each.fault == fault), None)
 
 
-def _look(site: Site, name: str, fault: Fault) -> _Looked | None:
+def _look(site: Site, name: str, fault: str) -> _Looked | None:
     pool, settings = _pool(site, name), site.file.remediation
     if pool is None or settings is None or fault not in site.faults(pool):
         return None
@@ -138,20 +138,40 @@ def _look(site: Site, name: str, fault: Fault) -> _Looked | None:
     }
     record = site.accelerators.get(site.model(pool) or "")
     numbers |= _own_numbers(site, pool, detector, record).get(fault, {})
+    sets = _own_sets(detector, record, pool).get(fault, {})
+    for each in detector.checks:
+        if each.name == fault:
+            return _of_own(each, numbers)
     plain = _device_settings(record, fault) if record else {}
-    return _Looked(numbers, _own_sets(detector, record).get(fault, {}), plain)
+    return _Looked(numbers, sets, plain)
+
+
+def _of_own(check: OwnCheck, numbers: dict[str, _Number]) -> _Looked:
+    """How a check of the site's own looks for its fault: by its exit code where it has no
+    threshold."""
+    numbers["timeout_seconds"] = _Number(check.timeout_seconds, higher_finds_more=True)
+    if check.threshold is not None:
+        numbers["threshold"] = _Number(check.threshold)
+    judged = "exit code" if check.threshold is None else "threshold"
+    return _Looked(numbers, {}, {**check.model_dump(include={"command", "root"}), "judge": judged})
 
 
 def _own_numbers(
     site: Site, pool: Pool, detector: Detector, record: AcceleratorModel | None
-) -> dict[Fault, dict[str, _Number]]:
+) -> dict[str, dict[str, _Number]]:
     accelerators = site.profile(pool).accelerators
     count = accelerators.count if accelerators else 0
     width = (record.pci.link_width if record else None) or 0
     missing = {"accelerators of the hardware profile": _Number(count, higher_finds_more=True)}
     if record and record.health:
         missing["health.timeout_seconds"] = _Number(record.health.timeout_seconds)
+    rises = {
+        f"link_errors.{name}": _Number(most, higher_finds_more=False)
+        for name, most in detector.link_errors.items()
+    }
     return {
+        Fault.FABRIC_DOWN: {name: each for name, each in missing.items() if "acc" in name},
+        Fault.NETWORK_LINK_ERRORS: rises,
         Fault.ACCELERATOR_MISSING: missing,
         Fault.PCIE_LINK_DEGRADED: {"link_width": _Number(width, higher_finds_more=True)},
         Fault.DISK_FULL: {"disk_full_percent": _Number(detector.disk_full_percent)},
@@ -160,26 +180,37 @@ def _own_numbers(
 
 
 def _own_sets(
-    detector: Detector, record: AcceleratorModel | None
-) -> dict[Fault, dict[str, frozenset[str]]]:
+    detector: Detector, record: AcceleratorModel | None, pool: Pool
+) -> dict[str, dict[str, frozenset[str]]]:
     disks = {"disks": frozenset(detector.disks)}
     xids = frozenset(str(each) for each in detector.xids.reboot)
+    links = pool.network_devices.links()
+    rates = frozenset(f"{name} at {rate} Gbit/s" for name, (_, rate) in links.items() if rate)
+    counted = {"interfaces": frozenset(links), "link_errors": frozenset(detector.link_errors)}
     health = record.health if record else None
     codes = {_SILENCING: frozenset(map(str, health.silent_codes))} if health else {}
     return {
         Fault.ACCELERATOR_MISSING: codes,
-        Fault.ACCELERATOR_ERROR: {"xids.reboot": xids},
+        Fault.ACCELERATOR_ERROR: (
+            {"kernel_log": frozenset(record.kernel_log)}
+            if record and record.kernel_log
+            else {"xids.reboot": xids}
+        ),
+        Fault.NETWORK_LINK_DOWN: {"interfaces": frozenset(links), "rates": rates},
+        Fault.NETWORK_LINK_ERRORS: counted,
         Fault.DISK_FULL: disks,
         Fault.READ_ONLY_FILESYSTEM: disks,
     }
 
 
-def _device_settings(record: AcceleratorModel, fault: Fault) -> dict[str, Any]:
+def _device_settings(record: AcceleratorModel, fault: str) -> dict[str, Any]:
     """How a model's devices are told from other devices, and how a host counts those that work."""
     pci = {"pci": record.pci.model_dump(exclude={"link_width"})}
-    if fault is Fault.PCIE_LINK_DEGRADED:
+    if fault == Fault.PCIE_LINK_DEGRADED:
         return pci
-    if fault is not Fault.ACCELERATOR_MISSING:
+    if fault == Fault.FABRIC_DOWN:
+        return {"fabric": record.fabric.model_dump() if record.fabric else None}
+    if fault != Fault.ACCELERATOR_MISSING:
         return {}
     health = record.health
     apart = {"timeout_seconds", "silent_codes"}

@@ -22,7 +22,7 @@ from components.making.promql import (
     state,
 )
 from components.making.told import Told
-from components.making.watch import Alert, record
+from components.making.watch import Alert, Severity, record
 from components.remediation.devicetaints import NAME as DEVICE_TAINTS
 from components.remediation.names import CONTROLLER, TURNS
 from schemas.facts.site import Site
@@ -52,6 +52,7 @@ def rules(site: Site, remediation: Remediation, limits: Thresholds) -> list[Json
     found: list[Json | Alert] = [
         *_fault_counts(site),
         _unrepaired(site, mended=bool(kinds)),
+        *_own(remediation, mended=bool(kinds)),
         _silent(site),
     ]
     if kinds:
@@ -81,12 +82,29 @@ def _fault_counts(site: Site) -> Iterator[Json]:
 
 def _unrepaired(site: Site, *, mended: bool) -> Alert:
     """A device that is tainted by itself leaves its host in use, and nobody has to repair that."""
-    expr = f"{FAULTS} unless on (pool, fault) {REPAIRED}" if mended else FAULTS
+    remediation = site.file.remediation
+    own = one_of(each.name for each in remediation.detector.checks) if remediation else ""
+    mine = FAULTS + f'{{fault!~"{own}"}}' * bool(own)
+    expr = f"{mine} unless on (pool, fault) {REPAIRED}" if mended else mine
     alone = one_of(pool.name for pool in site.file.pools if site.taints_devices(pool))
     if alone:
-        fault = Fault.PCIE_LINK_DEGRADED.value
+        fault = f"{Fault.PCIE_LINK_DEGRADED}"
         expr += f' unless {FAULTS}{{fault="{fault}", pool=~"{alone}"}}'
     return TOLD.alert("NodeFaultUnmended", unrepaired=expr)
+
+
+def _own(remediation: Remediation, *, mended: bool) -> Iterator[Alert]:
+    """One for each check of the site's own, with its words."""
+    for check in remediation.detector.checks:
+        unless = f" unless on (pool, fault) {REPAIRED}" * mended
+        alert = TOLD.alert(
+            "SiteCheckFails",
+            name=check.name,
+            unless=unless,
+            message=check.message,
+            runbook=check.runbook,
+        )
+        yield alert._replace(severity=Severity.CRITICAL) if check.critical else alert
 
 
 def _crowd(remediation: Remediation, kind: str) -> str:
@@ -123,7 +141,8 @@ def _storms(remediation: Remediation, kinds: set[RemediatorKind]) -> Iterator[Al
 
 
 def _silent(site: Site) -> Alert:
-    conditions = one_of(CONDITIONS.values())
+    faults = (fault for pool in site.file.pools for fault in site.faults(pool))
+    conditions = one_of(dict.fromkeys(CONDITIONS[fault] for fault in faults))
     known = state(
         site, "kube_node_status_condition", f'condition=~"{conditions}"', 'status=~"true|false"'
     )

@@ -13,7 +13,8 @@ TOLD = Told(__file__)
 
 def board(site: Site, *, operated: bool) -> Board:
     """The dashboard of faults and repairs; ``operated``: Node Operation Controller runs."""
-    types = "|".join(CONDITIONS.values())
+    faults = (fault for pool in site.file.pools for fault in site.faults(pool))
+    types = "|".join(dict.fromkeys(CONDITIONS[fault] for fault in faults))
     panels = TOLD.panels(
         "faults",
         unknown=by(site, STATE, f'condition=~"{types}"', 'status="unknown"'),

@@ -17,11 +17,13 @@ from components.remediation.checks import (
     SCRIPTS,
     SECONDS,
     checks,
+    stem,
 )
 from components.remediation.detector import detectors
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import check_object
 from schemas.model.accelerators import Health
+from schemas.model.faults import fault_of
 from schemas.model.remediation import Xids
 from schemas.model.vocabulary import Fault
 from tests.golden import every_site
@@ -41,12 +43,11 @@ def monitors(site: Site, name: str) -> dict[str, Json]:
     return found
 
 
-def told(site: Site, name: str, fault: Fault) -> list[str]:
+def told(site: Site, name: str, fault: str) -> list[str]:
     """The settings of a check, without its damping."""
-    (rule,) = monitors(site, name)[f"{fault}.json"]["rules"]
-    script = f"{PROGRAMS}/{fault}.sh"
+    (rule,) = monitors(site, name)[f"{stem(fault)}.json"]["rules"]
     arguments: list[str] = rule["args"]
-    return arguments[arguments.index(script) + 1 :]
+    return arguments[8:]
 
 
 def of_each_pool(name: str) -> list[tuple[Site, str]]:
@@ -71,9 +72,9 @@ def test_every_object_is_what_kubernetes_takes(name: str) -> None:
 def test_every_fault_of_a_pool_has_its_check_and_no_other(name: str) -> None:
     for site, of in of_each_pool(name):
         faults = site.faults(pool(site, of))
-        assert sorted(monitors(site, of)) == sorted(f"{fault}.json" for fault in faults)
+        assert sorted(monitors(site, of)) == sorted(f"{stem(fault)}.json" for fault in faults)
         for fault in faults:
-            found = monitors(site, of)[f"{fault}.json"]
+            found = monitors(site, of)[f"{stem(fault)}.json"]
             # A result publishes all conditions of its file, also those that nobody has looked at.
             assert [each["type"] for each in found["conditions"]] == [CONDITIONS[fault]]
             assert [each["condition"] for each in found["rules"]] == [CONDITIONS[fault]]
@@ -94,6 +95,51 @@ def test_pools_have_the_faults_that_they_can_have() -> None:
         assert {each.fault for each in checks(osaka(), pool(osaka(), name))} == set(faults)
 
 
+def test_switches_and_links_are_looked_at_where_hosts_have_them() -> None:
+    tokyo = every_site()["tokyo-1"]
+    found = {each.name: set(tokyo.faults(each)) for each in tokyo.file.pools}
+    of_links = {Fault.NETWORK_LINK_DOWN, Fault.NETWORK_LINK_ERRORS}
+    assert {name for name, faults in found.items() if Fault.FABRIC_DOWN in faults} == {
+        "a100",
+        "h100",
+    }
+    assert {name for name, faults in found.items() if faults & of_links} == {"h100"}
+    links = [f"ib{rail}:{rail}:400" for rail in range(8)]
+    assert told(tokyo, "h100", Fault.NETWORK_LINK_DOWN) == [f"{HOST}/sys", *links]
+    assert told(tokyo, "h100", Fault.NETWORK_LINK_ERRORS)[-8:] == links
+    fabric = told(tokyo, "h100", Fault.FABRIC_DOWN)
+    assert fabric[:4] == ["/proc", "nv-fabricmanager", "8", "40"]
+    assert fabric[-5:] == ["18", "3", "nvidia-smi", "nvlink", "--status"]
+    for remediator in tokyo.file.remediation.healers if tokyo.file.remediation else ():
+        assert not {*of_links, Fault.FABRIC_DOWN} & set(
+            tokyo.repairs(pool(tokyo, "h100"), remediator)
+        )
+
+
+def test_a_sites_own_check_is_a_fault_like_others() -> None:
+    own = {"name": "scratch-slow", "pools": ["v100"], "command": ["/opt/probe", "a b; c"],
+           "message": "slow", "runbook": "call ops"}  # fmt: skip
+    made = osaka(checks=[own])
+    assert "scratch-slow" in made.faults(pool(made, "v100"))
+    assert "scratch-slow" not in made.faults(pool(made, "cpu"))
+    assert told(made, "v100", "scratch-slow") == ["20", HOST, "", "/opt/probe", "a b; c"]
+    made = osaka(checks=[{**own, "threshold": 40, "root": "/opt/root"}])
+    assert told(made, "v100", "scratch-slow")[1:3] == [f"{HOST}/opt/root", "40"]
+    assert CONDITIONS["scratch-slow"] == "ScratchSlow"
+    assert [fault_of(CONDITIONS[each]) for each in [*Fault, "scratch-slow", "gpu-x2"]] == [
+        *Fault, "scratch-slow", "gpu-x2"
+    ]  # fmt: skip
+    assert fault_of("Ready") is fault_of("odd_Type") is None
+
+
+def test_other_vendors_messages_of_the_kernel_are_looked_for() -> None:
+    made = osaka()
+    board = made.accelerators["mncore2"].model_copy(update={"kernel_log": ["^a", "b$"]})
+    made = replace(made, accelerators={**made.accelerators, "mncore2": board})
+    assert told(made, "mncore", Fault.ACCELERATOR_ERROR)[-1] == "(^a)|(b$)"
+    assert "Xid" not in configuration(made, "mncore")[kernellog.FILE]
+
+
 def seconds(text: str) -> int:
     found = re.fullmatch(r"([0-9]+)s", text)
     assert found
@@ -112,7 +158,10 @@ def test_time_limits_nest(name: str) -> None:
             limit = 0
             if file == f"{Fault.ACCELERATOR_MISSING}.json" and len(rule["args"]) > 13:
                 limit = int(rule["args"][13])
-            texts = (SCRIPTS / f"{file.removesuffix('.json')}.sh").read_text()
+            script = rule["args"][7].removeprefix(f"{PROGRAMS}/")
+            if script == "own-check.sh":
+                limit = int(rule["args"][8])
+            texts = (SCRIPTS / script).read_text()
             own = [int(found) for found in re.findall(r"timeout --foreground -k 1 (\d+)", texts)]
             assert "timeout --foreground -k 1" in texts or "timeout" not in texts
             assert max([limit, *own]) + 1 < bound

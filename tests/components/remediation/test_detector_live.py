@@ -18,8 +18,9 @@ from tools.toolchain import ToolchainError, locate
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.remediation, pytest.mark.proof]
 
-POOLS = {"v100": "tokyo-1", "mncore2": "tsukuba-1"}
+POOLS = {"v100": "tokyo-1", "h100": "tokyo-1", "mncore2": "tsukuba-1"}
 BOARD = "1e37 120000 0002"
+H100 = "10de 030200 2330"
 XID_79 = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus."
 
 
@@ -27,14 +28,16 @@ class Case(NamedTuple):
     """A fault: how it comes and goes, and what the condition says of it."""
 
     pool: str
-    fault: Fault
+    fault: str
     come: Callable[[Host], object]
     go: Callable[[Host], object]
     says: str
 
 
 def boards(host: Host, working: int) -> None:
-    lines = "\n".join(f"echo 'board {i} {'ok' if i < working else 'lost'}'" for i in range(8))
+    (host.root / "hottest").write_text("60 C, board 3\n")
+    lines = f'[ "$1" != --hottest ] || exec cat {host.root}/hottest\n'
+    lines += "\n".join(f"echo 'board {i} {'ok' if i < working else 'lost'}'" for i in range(8))
     place = host.root / "opt/mncore/bin/mncore-status"
     place.parent.mkdir(parents=True, exist_ok=True)
     if not place.exists():
@@ -56,6 +59,15 @@ def hung_task(host: Host) -> None:
         assert time.monotonic() < deadline, seen.read_text()
         time.sleep(0.2)
     host.uptime(1700)
+
+
+def linked(host: Host) -> None:
+    """Switches and rails that work."""
+    host.cards(8, H100)
+    host.fabric()
+    host.process(700, "nv-fabricmanage", "S")
+    for rail in range(8):
+        host.port(f"ib{rail}")
 
 
 def hanging(host: Host) -> None:
@@ -82,6 +94,14 @@ CASES = [
          lambda h: h.mounts.write_text("/dev/a / ext4 ro 0 0\n"), all_well, "/ is read-only"),
     Case("v100", Fault.KERNEL_DEADLOCK, hung_task, lambda h: h.process(4711, "python", "S"),
          "python (4711) blocked for 700 s"),
+    Case("h100", Fault.FABRIC_DOWN, lambda h: h.fabric(inactive=1), linked,
+         "143 of 144 parts of the fabric work (nvidia-smi)"),
+    Case("h100", Fault.NETWORK_LINK_DOWN, lambda h: h.port("ib5", "1: DOWN"), linked,
+         "ib5 (rail 5) is DOWN (LinkUp)"),
+    Case("h100", Fault.NETWORK_LINK_ERRORS, lambda h: h.counter("ib2", "symbol_error", 100), linked,
+         "ib2 (rail 2): symbol_error rose by 93 in 0 s"),
+    Case("mncore2", "board-too-hot", lambda h: (h.root / "hottest").write_text("101.5 C, board 3"),
+         lambda h: boards(h, 8), "101.5 C, board 3, and 95 is the most"),
     Case("mncore2", Fault.ACCELERATOR_MISSING, lambda h: boards(h, 6), lambda h: boards(h, 8),
          "6 of 8 accelerators work (mncore-status)"),
     Case("mncore2", Fault.ACCELERATOR_MISSING, lambda h: h.pull("0000:1a:00.0"),
@@ -108,6 +128,8 @@ def detector(
     if name == "v100":
         host.cards(8)
         host.smi(8)
+    elif name == "h100":
+        linked(host)
     else:
         host.cards(8, BOARD)
         boards(host, 8)

@@ -47,7 +47,7 @@ CONDITION, FAULT = "PCIeLinkDegraded", "pcie-link-degraded"
 BUS = "resource.kubernetes.io/pciBusID"
 
 
-def mended(of: Site, pool: str) -> set[Fault]:
+def mended(of: Site, pool: str) -> set[str]:
     """The faults for which hosts of a pool are rebooted."""
     (found,) = (each for each in of.file.pools if each.name == pool)
     return {fault for healer in of.remediators_of(found) for fault in of.repairs(found, healer)}

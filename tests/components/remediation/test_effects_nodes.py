@@ -249,6 +249,9 @@ FAULTS = {
     Fault.DISK_FULL: "97 % of the space of / used",
     Fault.READ_ONLY_FILESYSTEM: "/ is read-only",
     Fault.KERNEL_DEADLOCK: "blocked for 700 s",
+    Fault.FABRIC_DOWN: "15 of 16 parts of the fabric",
+    Fault.NETWORK_LINK_DOWN: "ib1 is DOWN (LinkUp)",
+    Fault.NETWORK_LINK_ERRORS: "symbol_error of ib0 rose by 700",
 }
 
 
@@ -261,6 +264,9 @@ def _broken(root: Path) -> Host:
     host.filled((97, 10))
     host.mounts.write_text("/dev/nvme0n1p2 / ext4 ro,relatime 0 0\n")
     host.process(71, "python")
+    host.fabric(state="In Progress")
+    for rail in range(8):
+        host.port(f"ib{rail}", "1: DOWN" if rail == 1 else "4: ACTIVE")
     return host
 
 
@@ -273,6 +279,7 @@ def _arguments(host: Host, arguments: tuple[str, ...]) -> list[str]:
         "/proc/sys/kernel/random/boot_id": host.boot_id,
         "/run/foresite/detector": host.state,
         "/host": host.root,
+        "/host/sys": host.sys,
     }
     return [str(places.get(each, each)) for each in arguments]
 
@@ -281,13 +288,15 @@ def _arguments(host: Host, arguments: tuple[str, ...]) -> list[str]:
 def test_the_checks_own_messages_are_understood(fault: Fault, tmp_path: Path) -> None:
     """The real scripts, on a made-up host with the fault."""
     host, made = _broken(tmp_path), with_card(site(), link_width=16)
-    (check,) = (each for each in checks(made, pool(made, POOL)) if each.fault is fault)
+    of = pool(made, "h100" if fault in [*Fault][6:] else POOL)
+    (check,) = (each for each in checks(made, of) if each.fault == fault)
     shell = next(iter(found_shells().values()))
     for uptime in (1000, 1700):
         host.uptime(uptime)
+        host.counter("ib0", "symbol_error", uptime)
         told = host.run(shell, check.script, *_arguments(host, check.arguments))
     assert told.code == 1, told
-    found = reading(made, pool(made, POOL), fault, told.line)
+    found = reading(made, of, fault, told.line)
     assert (found.words, found.faulty) == (FAULTS[fault], True)
 
 

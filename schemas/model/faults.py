@@ -1,0 +1,44 @@
+"""Faults of hosts by name: those of Foresite's own checks (faults.toml), and those of a site's."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+FaultName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*$",
+        max_length=40,
+        examples=["accelerator-missing"],
+    ),
+]
+"""Name of a fault: words of small letters and digits, with dashes between them. Each word begins
+with a letter, so that the condition's type leads back to it."""
+
+RECORDS: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text("utf-8")
+)
+"""The faults of Foresite's own checks by name."""
+KUBERNETES_CONDITIONS = frozenset(
+    ["Ready", "MemoryPressure", "DiskPressure", "PidPressure", "NetworkUnavailable"]
+)
+"""Conditions that others set (Kubernetes 1.34, core/v1 NodeConditionType), as our names would
+spell them."""
+_TYPES = {record["condition"]: name for name, record in RECORDS.items()}
+
+
+def condition_of(fault: str) -> str:
+    """The type of a fault's node condition; that of a site's own check is its name in CamelCase."""
+    own = "".join(word.capitalize() for word in fault.split("-"))
+    return RECORDS[fault]["condition"] if fault in RECORDS else own
+
+
+def fault_of(condition: str) -> str | None:
+    """The fault of a type of node condition; None for a type that no check of ours can set."""
+    words = re.findall(r"[A-Z][a-z0-9]*", condition)
+    own = "-".join(words).lower() if words and "".join(words) == condition else None
+    return _TYPES.get(condition, None if condition in KUBERNETES_CONDITIONS else own)
