@@ -118,10 +118,9 @@ def _check_effects(
 def _faults(site: SiteChange, pool: Pool, files: Iterable[str]) -> list[str]:
     """The faults that files are about: those whose checks read them, or all."""
     reads: dict[str, set[str]] = {fault: set() for fault in Fault}
-    for each in site.sides:
-        of = site_of(each)
-        for old in (one for one in of.file.pools if one.name == pool.name):
-            for check in checks(of, old):
+    for of in map(site_of, site.sides):
+        for one in of.file.pools:
+            for check in checks(of, one) if one.name == pool.name else ():
                 reads.setdefault(check.fault, set()).update(files_of(check))
     every = set(files) - set().union(*reads.values())
     return [fault for fault, texts in reads.items() if every or texts & set(files)]

@@ -22,7 +22,7 @@ from components.making.promql import (
     state,
 )
 from components.making.told import Told
-from components.making.watch import Alert, Severity, record
+from components.making.watch import Alert, record
 from components.remediation.devicetaints import NAME as DEVICE_TAINTS
 from components.remediation.names import CONTROLLER, TURNS
 from schemas.facts.site import Site
@@ -51,7 +51,7 @@ def rules(site: Site, remediation: Remediation, limits: Thresholds) -> list[Json
     }
     found: list[Json | Alert] = [
         *_fault_counts(site),
-        _unrepaired(site, mended=bool(kinds)),
+        _unrepaired(site, remediation, mended=bool(kinds)),
         *_own(remediation, mended=bool(kinds)),
         _silent(site),
     ]
@@ -85,10 +85,9 @@ def _fault_counts(site: Site) -> Iterator[Json]:
             yield record("faults_checked:pool", f"vector({len(faults)})", pool=pool.name)
 
 
-def _unrepaired(site: Site, *, mended: bool) -> Alert:
+def _unrepaired(site: Site, remediation: Remediation, *, mended: bool) -> Alert:
     """A device that is tainted by itself leaves its host in use, and nobody has to repair that."""
-    remediation = site.file.remediation
-    own = one_of(each.name for each in remediation.detector.checks) if remediation else ""
+    own = one_of(each.name for each in remediation.detector.checks)
     mine = FAULTS + f'{{fault!~"{own}"}}' * bool(own)
     expr = f"{mine} unless on (pool, fault) {REPAIRED}" if mended else mine
     alone = one_of(pool.name for pool in site.file.pools if site.taints_devices(pool))
@@ -100,16 +99,11 @@ def _unrepaired(site: Site, *, mended: bool) -> Alert:
 
 def _own(remediation: Remediation, *, mended: bool) -> Iterator[Alert]:
     """One for each check of the site's own, with its words."""
+    unless = f" unless on (pool, fault) {REPAIRED}" * mended
     for check in remediation.detector.checks:
-        unless = f" unless on (pool, fault) {REPAIRED}" * mended
-        alert = TOLD.alert(
-            "SiteCheckFails",
-            name=check.name,
-            unless=unless,
-            message=check.message,
-            runbook=check.runbook,
-        )
-        yield alert._replace(severity=Severity.CRITICAL) if check.critical else alert
+        words = check.model_dump(include={"name", "message", "runbook"})
+        severity = "critical" if check.critical else "warning"
+        yield TOLD.alert("SiteCheckFails", unless=unless, severity=severity, **words)
 
 
 def _crowd(remediation: Remediation, kind: str) -> str:
