@@ -134,9 +134,9 @@ def kueue(t: Twin, found: Tools, configuration: Mapping[str, Any]) -> None:
         return {"service": {**service, "path": path, "port": port}}
 
     def data() -> dict[str, str]:
-        return (t.client.get("v1", "Secret", secret["name"], secret["namespace"]) or {}).get(
-            "data", {}
-        )
+        found = t.client.get("v1", "Secret", secret["name"], secret["namespace"])
+        made: dict[str, str] = (found or {}).get("data", {})
+        return made
 
     def mount() -> None:
         """Write the files of Kueue's own Secret, as a kubelet does."""
