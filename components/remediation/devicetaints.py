@@ -46,6 +46,7 @@ def device_taints(site: Site) -> list[Manifest]:
 
 def environment(site: Site) -> dict[str, str]:
     """The environment of the program (node_repair/devices.py)."""
+    counted = settings_of(site).bad_devices
     pools = [pool.name for pool in site.file.pools if site.taints_devices(pool)]
     return {
         "DEVICETAINTS_API": device_taint_api(site),
@@ -54,4 +55,5 @@ def environment(site: Site) -> dict[str, str]:
         "DEVICETAINTS_POOLS": ",".join(pools),
         "DEVICETAINTS_OWNER": f"{COMPONENT_LABEL}={COMPONENT}",
         "DEVICETAINTS_PERCENT": str(settings_of(site).max_faulty_percent),
+        **({"DEVICETAINTS_UP_TO": str(counted.taint_up_to)} if counted else {}),
     }

@@ -7,6 +7,7 @@ from components.making.manifest import Json, Manifest, Target
 from components.remediation.names import TURNS, own, remediated_pools, settings_of
 from components.remediation.program import Program
 from schemas.facts.site import Site
+from schemas.model.vocabulary import Fault
 
 CONFIG = "settings.json"
 CONFIG_MAP = f"{TURNS}-config"
@@ -36,6 +37,12 @@ def configuration(site: Site) -> str:
         mine["limits"][remediator.name] = remediator.max_unavailable
         repaired = site.repairs(pool, remediator)
         mine["repairs"] += [[each, CONDITIONS[each], remediator.name] for each in repaired]
+        if settings.bad_devices and site.taints_devices(pool):
+            beyond = [settings.bad_devices.taint_up_to]
+            mine["repairs"] = [
+                each[:3] + beyond * (each[0] == Fault.PCIE_LINK_DEGRADED)
+                for each in mine["repairs"]
+            ]
     found = {
         "attempts": settings.reboot.attempts,
         "window": 3600 * settings.reboot.window_hours,

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from node_repair.cluster import Json
 from node_repair.edit import Edit
 from node_repair.names import JOB, QUARANTINED, REBOOT, REBOOTS, TURNS
-from node_repair.notes import parts, times
-from node_repair.settings import Pool, Settings
+from node_repair.notes import bad_devices, parts, times
+from node_repair.settings import Pool, Repair, Settings
 from node_repair.state import Node, Operation, State
 
 ALWAYS = 2
@@ -65,6 +65,13 @@ class Findings(NamedTuple):
     turns: tuple[int, ...]
 
 
+def _status(node: Node, repair: Repair) -> str:
+    """The status of a fault. That of few enough devices is none of the node's."""
+    status = node.conditions.get(repair.condition, "")
+    bad = bad_devices(node.messages.get(repair.condition, "")) if repair.beyond else 1
+    return "False" if status == "True" and bad <= repair.beyond else status
+
+
 def decide(settings: Settings, state: State, now: int) -> Decision:
     """Decide a round at ``now``, in seconds since 1970."""
     return _Round(settings, state, now).decision()
@@ -113,7 +120,7 @@ class _Round:
 
     def _judge(self, node: Node) -> Findings:
         repairs = self._pool(node).repairs
-        states = [(each.fault, node.conditions.get(each.condition)) for each in repairs]
+        states = [(each.fault, _status(node, each)) for each in repairs]
         fault = next((fault for fault, status in states if status == "True"), "")
         unknown = any(status == "Unknown" for _, status in states)
         window = self.settings.window
@@ -184,7 +191,7 @@ class _Round:
     def _end_slot(self, node: Node, fault: str) -> None:
         """End a slot that is over: the fault is gone, no repair helps, or planned work comes."""
         edit, repair = self.edits[node.name], self._pool(node).of(fault)
-        status = node.conditions.get(repair.condition, "") if repair else ""
+        status = _status(node, repair) if repair else ""
         if node.has_taint(QUARANTINED):
             edit.end_slot("is quarantined")
         elif status not in ("True", "Unknown"):

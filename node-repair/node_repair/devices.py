@@ -15,11 +15,12 @@ from http import HTTPStatus
 from typing import NamedTuple, Self
 
 from node_repair.cluster import Cluster, ClusterError, Json
+from node_repair.metrics import IN_USE
 from node_repair.names import POOL
+from node_repair.notes import ADDRESS, bad_devices
 from node_repair.state import listed, part, text
 
 LOG = logging.getLogger(__name__)
-_ADDRESS = re.compile(r"[0-9a-f]{3,}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?")
 _ATTRIBUTE = re.compile(r"(?:.*/)?pcie?(?:busid|address)", re.IGNORECASE)
 """resource.kubernetes.io/pciBusID (Kubernetes 1.36), and what drivers called it before."""
 _SLICES = "/apis/resource.k8s.io/v1/resourceslices"
@@ -71,6 +72,8 @@ class Limits:
     """Label of the rules made here."""
     percent: int
     """Share of a pool's devices beyond which no more are taken out."""
+    up_to: int = 0
+    """Bad devices of a host beyond which no more of it are taken out; 0: half of them."""
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> Self:
@@ -83,6 +86,7 @@ class Limits:
             tuple(environment["DEVICETAINTS_POOLS"].split(",")),
             (key, value),
             int(environment["DEVICETAINTS_PERCENT"]),
+            int(environment.get("DEVICETAINTS_UP_TO", "0")),
         )
 
     @property
@@ -100,12 +104,17 @@ class Outcome(NamedTuple):
 
 
 def decide_devices(
-    percent: int, devices: Iterable[Device], reports: Iterable[Report], rules: Iterable[Rule]
+    percent: int,
+    devices: Iterable[Device],
+    reports: Iterable[Report],
+    rules: Iterable[Rule],
+    up_to: int = 0,
 ) -> Outcome:
     """Decide which devices are taken out of use and which are given back.
 
     At most ``percent`` of a pool's devices are out, and at most half of a host's, but always one.
-    A node is known by its own name where its slices are gone, as drivers name their pools after it.
+    No further one of a host is, where more than ``up_to`` of it are bad. A node is known by its own
+    name where its slices are gone, as drivers name their pools after it.
     """
     devices, rules = tuple(devices), tuple(rules)
     known = {(each.node, each.fault): each for each in reports}
@@ -131,7 +140,9 @@ def decide_devices(
         on, pool, mine = device.node, report.pool, (device.slices, device.driver, device.name)
         if mine in taken:
             continue
-        if out[pool] + 1 > max(1, total[pool] * percent // 100):
+        if 0 < up_to < (bad := bad_devices(report.message)):
+            kept.append(f"{on}: {bad} devices are bad, {device.name} stays in use")
+        elif out[pool] + 1 > max(1, total[pool] * percent // 100):
             kept.append(
                 f"pool {pool}: {out[pool]} of {total[pool]} devices are out, {device.name} of {on} "
                 "stays in use"
@@ -152,13 +163,20 @@ def decide_devices(
     return Outcome(tuple(add), tuple(delete), tuple(kept))
 
 
+def in_use(reports: Iterable[Report], rules: Iterable[Rule]) -> dict[str, int]:
+    """The number of bad devices that stay in use, by host."""
+    out = Counter(each.slices for each in rules)
+    bad = {each.node: bad_devices(each.message) for each in reports if each.status == "True"}
+    return {node: count - out[node] for node, count in bad.items() if count > out[node]}
+
+
 def _named(devices: Iterable[Device], reports: Iterable[Report]) -> Iterator[tuple[Device, Report]]:
     """Each device with each condition that is True and names its address. An address without its
     function, as kernel messages have it, means all of the device."""
     bad = [each for each in reports if each.status == "True"]
     for device in devices:
         for report in bad:
-            found = _ADDRESS.findall(report.message.lower()) if report.node == device.node else ()
+            found = ADDRESS.findall(report.message.lower()) if report.node == device.node else ()
             if any(
                 device.address == each or device.address.startswith(f"{each}.") for each in found
             ):
@@ -215,7 +233,10 @@ def round_of(limits: Limits, cluster: Cluster, fence: Callable[[], None]) -> boo
     devices = tuple(devices_of(cluster.items(_SLICES)))
     owned = "=".join(limits.owner)
     rules = tuple(_rules(cluster.items(limits.path, labelSelector=owned)))
-    found = decide_devices(limits.percent, devices, reports, rules)
+    found = decide_devices(limits.percent, devices, reports, rules, limits.up_to)
+    IN_USE.clear()
+    for node, number in in_use(reports, (*rules, *found.add)).items():
+        IN_USE.labels(node).set(number)
     for why in found.kept:
         LOG.info("%s", why)
     done = True

@@ -26,6 +26,7 @@ _ROLLING = Gauge(
 )
 
 
+IN_USE = Gauge("node_repair_bad_devices_in_use", "Bad devices that stay in use.", ["host"])
 _REPAIRS = Gauge(
     "node_repair_history",
     "Repairs of a host in 90 days, and of its devices, where there were several.",

@@ -6,11 +6,13 @@ from pydantic import BaseModel, ConfigDict, PositiveInt
 
 
 class Repair(NamedTuple):
-    """A fault that is repaired, the condition that reports it, and by whom."""
+    """A fault that is repaired, the condition that reports it, and by whom; ``beyond``: only where
+    more devices of the node are bad, as fewer are taken out of use by themselves."""
 
     fault: str
     condition: str
     remediator: str
+    beyond: int = 0
 
 
 class _Part(BaseModel):

@@ -45,6 +45,8 @@ class Node:
     taints: tuple[Json, ...] = ()
     conditions: Mapping[str, str] = field(default_factory=dict)
     """Status by type."""
+    messages: Mapping[str, str] = field(default_factory=dict)
+    """Message by type of condition."""
 
     @classmethod
     def of(cls, body: Json) -> Self:
@@ -66,6 +68,10 @@ class Node:
             taints=tuple(listed(spec, "taints")),
             conditions={
                 text(each, "type"): text(each, "status")
+                for each in listed(part(body, "status"), "conditions")
+            },
+            messages={
+                text(each, "type"): text(each, "message")
                 for each in listed(part(body, "status"), "conditions")
             },
         )

@@ -25,6 +25,7 @@ ODD = ["", ",", "x", "-1", "08", "99999999999", "job,,", "a,b,c,d,e", '"\n', "as
 POOLS = {
     "a": Pool(limits={"r": 1}, repairs=(Repair("f", "F", "r"), Repair("g", "G", "r"))),
     "b": Pool(limits={"r": 2, "s": 1}, repairs=(Repair("f", "F", "r"), Repair("g", "G", "s"))),
+    "c": Pool(limits={"r": 2}, repairs=(Repair("f", "F", "r", beyond=2),)),
 }
 _BOUNDS = {"attempts": ATTEMPTS, "window": WINDOW, "verdict": VERDICT, "percent": 95}
 SITE = Settings.model_validate({**_BOUNDS, "control_plane": ("cp", 1), "pools": POOLS})
@@ -213,6 +214,32 @@ def test_a_job_that_is_seen_first_takes_its_slot(faulty: bool) -> None:
     running = Operation("op-1", name, "Running", "", True)
     state = State(nodes=(first, second), operations=(running,))
     assert slots(after(state, decide(SITE, state, NOW))) == {("a", "r"): 1}
+
+
+messages = st.sampled_from(
+    ["", "0000:3b:00.0 has 8 of 16 lanes", "0000:3B:00.0,0000:3b:00.0 have 8", "99999 of 8", "of",
+     "3 of 8 have 8 of 16", "0000:1a:00.0,0000:3b:00.0,0000:5e:00.0 have 8 of 16"]
+)  # fmt: skip
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.tuples(statuses, messages), min_size=1, max_size=6))
+def test_hosts_are_repaired_by_the_number_of_their_own_bad_devices(
+    found: list[tuple[str, str]],
+) -> None:
+    """Few devices are taken out by themselves; a bad one of one host never drains another."""
+    nodes = tuple(
+        Node(
+            name=f"n{n}", pool="c", conditions={"F": status, "Ready": "True"}, messages={"F": told}
+        )
+        for n, (status, told) in enumerate(found)
+    )
+    for node in after(State(nodes=nodes), decide(SITE, State(nodes=nodes), NOW)).nodes:
+        told = node.messages["F"]
+        many = node.conditions["F"] == "True" and ("3 of" in told or told.count("0000:") == 3)
+        assert many or (node.slot is None and not node.taints)
+    decision = decide(SITE, State(nodes=nodes, work={}), NOW)
+    assert all(each.conditions["F"] == "True" for each in given_slots(State(nodes=nodes), decision))
 
 
 class Repairs(RuleBasedStateMachine):

@@ -227,9 +227,11 @@ class Site:
 
     def repairs(self, pool: Pool, remediator: Remediator) -> tuple[str, ...]:
         """The faults of a pool's hosts that a remediator repairs, in the remediator's order. Where
-        a single device can be tainted, no host is rebooted for one with too few lanes."""
+        a single device can be tainted, no host is rebooted for one with too few lanes, unless for
+        many of them."""
         there = set(self.faults(pool))
-        if self.taints_devices(pool):
+        counted = self.file.remediation.bad_devices if self.file.remediation else None
+        if self.taints_devices(pool) and not (counted and counted.repair_beyond):
             there.discard(Fault.PCIE_LINK_DEGRADED)
         return tuple(each for each in remediator.faults if each in there)
 

@@ -179,6 +179,17 @@ class Medik8s(Model):
     """Seconds that a condition must hold before a repair starts."""
 
 
+class BadDevices(Model):
+    """What happens to a host by how many of its devices are bad, where ``device_taints`` is on."""
+
+    taint_up_to: Annotated[int, Field(ge=1, le=8)]
+    """Bad devices of a host that are taken out of use one by one. With more of them no further one
+    is, and an alert calls a person."""
+    repair_beyond: bool = False
+    """True if a host with more bad devices is repaired: drained and rebooted by the remediator of
+    pcie-link-degraded."""
+
+
 class Remediation(Model):
     """How faults of hosts are detected and repaired."""
 
@@ -203,6 +214,10 @@ class Remediation(Model):
     device_taints: bool = False
     """True if a DeviceTaintRule takes a single faulty device out of use, so that the host's other
     devices stay in use. Needs a DRA driver."""
+
+    bad_devices: BadDevices | None = None
+    """What happens by the number of a host's bad devices; default: up to half of them are taken
+    out, and with more an alert calls a person."""
 
     def may_be_faulty(self, kind: RemediatorKind, machines: int) -> int:
         """How many of a pool's machines may have a fault at once before no repair is begun there:

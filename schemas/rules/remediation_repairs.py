@@ -11,7 +11,7 @@ from math import ceil
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.remediation import Detector
-from schemas.model.vocabulary import RemediatorKind
+from schemas.model.vocabulary import Fault, RemediatorKind
 from schemas.rules.finding import Finding, Path
 from schemas.rules.remediation import PLACE, has_remediator
 
@@ -133,3 +133,34 @@ def remediation_images(site: Site) -> Iterator[Finding]:
             message = f"release {site.release.release} has no image {name}"
             fix = f"write {field}, or name a release that has it"
             yield Finding(Code.IMAGE_UNKNOWN, (*PLACE, part), message, fix)
+
+
+def bad_devices(site: Site) -> Iterator[Finding]:
+    """What happens by the number of bad devices can happen: single ones are taken out, at most half
+    of a host's, and somebody repairs the host."""
+    remediation = site.file.remediation
+    counted = remediation.bad_devices if remediation else None
+    if remediation is None or counted is None:
+        return
+    place: Path = (*PLACE, "bad_devices")
+    pools = [pool for pool in site.file.pools if site.taints_devices(pool)]
+    if not pools:
+        message = "no single device is taken out of use here"
+        fix = "remove it, or write device_taints: true where a DRA driver allocates devices"
+        yield Finding(Code.HEALER_MEANINGLESS, place, message, fix, key=True)
+        return
+    counts = [each.count for pool in pools if (each := site.profile(pool).accelerators)]
+    if 2 * counted.taint_up_to > max(counts, default=2):
+        message = f"at most half of the {max(counts, default=2)} devices of a host are taken out"
+        fix = f"write {max(counts, default=2) // 2} or less"
+        yield Finding(Code.OUT_OF_BOUNDS, (*place, "taint_up_to"), message, fix)
+    repaired = (
+        Fault.PCIE_LINK_DEGRADED in site.repairs(pool, each)
+        for pool in pools
+        for each in site.remediators_of(pool)
+        if each.kind is RemediatorKind.NODE_OPERATION_CONTROLLER
+    )
+    if counted.repair_beyond and not any(repaired):
+        message = "no remediator repairs pcie-link-degraded on a pool whose devices are taken out"
+        fix = "name the fault and the pool in a remediator, or remove it"
+        yield Finding(Code.HEALER_MEANINGLESS, (*place, "repair_beyond"), message, fix, key=True)

@@ -58,6 +58,7 @@ def repairs(host: str, device: str) -> str:
     return s("node_repair_history", **labels, host=host, serial="SN1", device=device)
 
 
+IN_USE = s("node_repair_bad_devices_in_use", job="device-taints", host=NODES[1])
 BY_CARD: World = {
     **TOKYO,
     k(
@@ -215,5 +216,13 @@ CASES = (
         {repairs("one", "0000:3b:00"): 4},
         {"host": "one", "serial": "SN1", "device": "0000:3b:00"},
         "0000:3b:00 of one was repaired 4 times in 90 days",
+    ),
+    Case(
+        "BadDevicesInUse",
+        "tokyo-1 by card",
+        {**BY_CARD, taint(NODE, FAULTY_TAINT, "x"): 1},
+        {IN_USE: 3},
+        {"host": NODES[1], "node": NODES[1]},
+        f"3 bad devices of {NODES[1]} stay in use",
     ),
 )

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from components.making.faults import CONDITIONS, RESET_LABEL
 from controlplane import Manifest
 from schemas.model.vocabulary import Fault
 from tests.kit.remediation_history import NODEOPS
@@ -15,6 +16,7 @@ from tests.kit.remediation_world import NOC, PATIENCE_SECONDS, Repairs, repairin
 from tests.kit.twin.pods import on, pod
 
 MISSING, DEADLOCK = Fault.ACCELERATOR_MISSING, Fault.KERNEL_DEADLOCK
+ERROR = Fault.ACCELERATOR_ERROR
 REBOOT_SECONDS = 300
 """How long a reboot may take: the least that a site can say."""
 SLOW_SECONDS = 10.0
@@ -57,6 +59,8 @@ class Play:
     """Its reboot job fails; no reboot helps it."""
     hopeless: str
     """No reboot helps it; the time until that is said is taken from its note."""
+    reset: str
+    """A reset of its GPUs helps; in another repair it does not, and a reboot follows."""
     after: str
     """Next on the pool of ``hopeless``, whose budget is one."""
     busy: list[str]
@@ -78,7 +82,7 @@ class Play:
 
     def mended(self) -> list[str]:
         """The nodes that are to end as if nothing had been, but ``hung``, which comes last."""
-        alone = [self.held, self.flapping, self.twice, self.killed, self.after]
+        alone = [self.held, self.flapping, self.twice, self.killed, self.reset, self.after]
         return [*alone, *self.busy, *self.idle]
 
     def given_up(self) -> list[str]:
@@ -136,6 +140,7 @@ def play(directory: Path) -> Iterator[Play]:
             cast.deleted: _delete_job,
             cast.failed: _fail_job,
             cast.hung: _hang,
+            cast.reset: _reset,
             cast.hopeless: _let_time_pass,
         }
         for node, deed in deeds.items():
@@ -148,9 +153,9 @@ def _cast(here: Repairs) -> Play:
     wide, one, many = here.pool("h100"), here.pool("a100"), here.pool("v100")
     storm = here.pool("cpu")[-STORM:]
     space = here.world.t.namespace("work")
-    held, flapping, twice, killed, hung, deleted, failed = wide[:7]
+    held, flapping, twice, killed, hung, deleted, failed, reset = wide[:8]
     hopeless, after = one[:2]
-    alone = (held, flapping, twice, killed, hung, deleted, failed, hopeless, after)
+    alone = (held, flapping, twice, killed, hung, deleted, failed, hopeless, reset, after)
     return Play(here, *alone, many[:BUSY], many[BUSY:TEN], storm, space)
 
 
@@ -217,6 +222,24 @@ def _hang(cast: Play) -> None:
     path = f"/apis/{NODEOPS}/nodeoperations/{next(found)['metadata']['name']}"
     here.world.t.client.request("PATCH", path, {"status": {"phase": "Pending"}}, _MERGE)
     here.until("an operation that waits for itself", lambda: _OTHER in cast.said(node))
+
+
+def _reset(cast: Play) -> None:
+    """Be the pod that resets, and the detector that sees what came of it."""
+    here, node = cast.here, cast.reset
+    asks = "XID 119 of 0000:3b:00: reset"
+
+    def resets() -> bool:
+        nodes = {each["metadata"]["name"]: each["metadata"] for each in here.history.all("Node")}
+        return RESET_LABEL in nodes[node]["labels"]
+
+    for helps in (True, False):
+        here.hosts.report(node, CONDITIONS[ERROR], message=asks)
+        here.until("a reset", resets)
+        assert here.reboots(node) == 0
+        status, message = ("False", "") if helps else ("True", asks.removesuffix(": reset"))
+        here.hosts.report(node, CONDITIONS[ERROR], status, message)
+        here.until("the return", lambda: cast.returned(node) and not resets(), LONG_SECONDS)
 
 
 def _let_time_pass(cast: Play) -> None:

@@ -200,11 +200,17 @@ _BY_LANES = "NodeRemediationTemplate/gpu/*/pcie-link-degraded"
 _TAINTS = (
     _row("device_taints: from now on", setting("device_taints: true"), {**CONTROL, **GPU_PODS},
          f"{_GATES}; KEP-5055: NoSchedule evicts nobody; {ENDS}; {_TELLS}", *by_dra("tokyo-1"),
-         actions={"*/device-taints": Action.ADDED, _BY_LANES: Action.DELETED}),
+         actions={"*device-taints": Action.ADDED, _BY_LANES: Action.DELETED}),
+    _row("bad_devices: how many are taken out", setting("bad_devices: {taint_up_to: 2}"),
+         CONTROL_PODS, DEPLOYED, *by_dra("tokyo-1"), setting("device_taints: true")),
+    _row("bad_devices: hosts with more are repaired",
+         tokyo("taint_up_to: 2", "taint_up_to: 2, repair_beyond: true"), GPU_BEGUN, BEGINS,
+         *by_dra("tokyo-1"), setting("device_taints: true"),
+         setting("bad_devices: {taint_up_to: 2}"), actions={_BY_LANES: Action.ADDED}),
     _row("device_taints: no more", tokyo("  device_taints: true\n", ""),
          {**CONTROL, **GPU_BEGUN}, f"{_GATES}; {BEGINS}", *by_dra("tokyo-1"),
          setting("device_taints: true"),
-         actions={"*/device-taints": Action.DELETED, _BY_LANES: Action.ADDED}),
+         actions={"*device-taints": Action.DELETED, _BY_LANES: Action.ADDED}),
 )  # fmt: skip
 _NOTHING = (
     _same("defaults that are written down",

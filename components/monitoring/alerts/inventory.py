@@ -13,6 +13,7 @@ from components.making.promql import FAULTS, NODES, OUT, one_of, state
 from components.making.watch import record
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Fault
 
 
 def rules(site: Site) -> list[Json]:
@@ -82,6 +83,8 @@ def _faults(site: Site) -> Iterator[Json]:
     for pool in site.file.pools:
         for remediator in site.remediators_of(pool):
             for fault in site.repairs(pool, remediator):
+                if fault is Fault.PCIE_LINK_DEGRADED and site.taints_devices(pool):
+                    continue  # whether it is the host's is the program's to say
                 yield record(
                     "fault_mended:info",
                     "vector(1)",

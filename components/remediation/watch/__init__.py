@@ -9,6 +9,7 @@ from components.making.faults import DETECTOR
 from components.making.manifest import Json
 from components.making.watch import Group, Watched, program
 from components.remediation import controller, detector
+from components.remediation.devicetaints import NAME as DEVICE_TAINTS
 from components.remediation.names import CONTROLLER, TURNS
 from components.remediation.program import METRICS_PORT
 from components.remediation.watch import alerts, dashboard
@@ -33,6 +34,8 @@ def watch(site: Site) -> Watched:
         own = program(CONTROLLER, remediation.namespace, controller.METRICS_PORT)
         scrapes.append(own._replace(place=0))
         scrapes.append(program(TURNS, remediation.namespace, METRICS_PORT))
+    if any(site.taints_devices(pool) for pool in site.file.pools):
+        scrapes.append(program(DEVICE_TAINTS, remediation.namespace, METRICS_PORT))
     resources = custom_resources() if operated else []
     return Watched(scrapes, [group], [dashboard.board(site, operated=operated)], resources)
 

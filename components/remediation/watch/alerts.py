@@ -71,6 +71,10 @@ def rules(site: Site, remediation: Remediation, limits: Thresholds) -> list[Json
         ]
     if any(site.taints_devices(pool) for pool in site.file.pools):
         found.append(_down(site, remediation, DEVICE_TAINTS, "devices with a fault stay in use"))
+        known = recent(of(site, DEVICE_TAINTS, "node_repair_bad_devices_in_use"))
+        found.append(
+            TOLD.alert("BadDevicesInUse", known=known, faulty=_taint_series(site, FAULTY_TAINT))
+        )
     return found
 
 

@@ -20,7 +20,7 @@ from tests.kit import (
     monitoring_cases_nodes,
     monitoring_cases_repairs,
 )
-from tests.kit.monitoring_promtool import Case, counters, promtool, verdict, write
+from tests.kit.monitoring_promtool import SITES_OF_CASES, Case, counters, promtool, verdict, write
 from tests.kit.monitoring_sites import OPERATED, SITES, exporters, groups
 from tests.kit.monitoring_worlds import NODES, TOKYO, k, pod, s, taint
 from tests.kit.repository import ROOT
@@ -42,7 +42,8 @@ def alerts(site: Site) -> list[Json]:
 
 def every_alert() -> set[str]:
     """The names of the alerts of all sites."""
-    return {rule["alert"] for site in SITES.values() for rule in alerts(site)}
+    every = (*SITES.values(), *SITES_OF_CASES.values())
+    return {rule["alert"] for site in every for rule in alerts(site)}
 
 
 @pytest.mark.monitoring

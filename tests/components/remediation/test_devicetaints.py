@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from node_repair.cluster import Cluster, ClusterError
 from node_repair.devices import (
     Device,
@@ -15,13 +17,16 @@ from node_repair.devices import (
     Rule,
     decide_devices,
     devices_of,
+    in_use,
     round_of,
 )
 from node_repair.lease import Lease
+from node_repair.settings import Settings
 
 from components.making.faults import FAULTY_TAINT
 from components.making.manifest import Json
 from components.remediation.devicetaints import device_taints, environment
+from components.remediation.turns import configuration
 from controlplane.access import write_kubeconfig
 from controlplane.twin.programs import account_token
 from schemas.facts import feature_gates
@@ -221,6 +226,60 @@ def test_not_more_than_half_of_a_hosts_cards() -> None:
         facts.rule("n-1", card)
     found = facts.node("n-1", "True", address(5)).node("n-2", "False").all(percent=100)
     assert not found.add and "n-1: 4 of 8 devices are out" in found.kept[0]
+
+
+@pytest.mark.parametrize(
+    ("message", "up_to", "out", "left"),
+    [
+        (f"{address(1)},{address(2)} have 8 of 16 lanes", 2, 2, 0),
+        (f"{address(1)},{address(2)} have 8 of 16 lanes", 1, 0, 2),
+        ("5 of 8 accelerators have 8 of 16 lanes", 4, 0, 5),
+    ],
+)
+def test_by_number_devices_are_taken_out_or_stay_in_use(
+    message: str, up_to: int, out: int, left: int
+) -> None:
+    facts = Facts().node("n-1", "True", message).node("n-2", "False")
+    found = decide_devices(100, facts.devices, facts.reports, facts.rules, up_to)
+    assert len(found.add) == out and all(each.slices == "n-1" for each in found.add)
+    assert in_use(facts.reports, found.add) == ({"n-1": left} if left else {})
+
+
+@given(st.lists(st.sets(st.integers(0, 7), max_size=8), min_size=2, max_size=2), st.integers(0, 8))
+def test_a_bad_device_of_one_host_never_takes_out_one_of_another(
+    bad: list[set[int]], up_to: int
+) -> None:
+    """Both hosts' devices have the same addresses."""
+    facts = Facts()
+    for name, cards in zip(("n-1", "n-2"), bad, strict=True):
+        facts.node(name, "True" if cards else "False", ",".join(address(card) for card in cards))
+    for each in decide_devices(100, facts.devices, facts.reports, [], up_to).add:
+        cards = bad[each.slices == "n-2"]
+        assert int(each.device[-1]) in cards and (not up_to or len(cards) <= up_to)
+
+
+def test_a_site_says_by_number_who_is_repaired() -> None:
+    counted = {**ON, "bad_devices": {"taint_up_to": 2, "repair_beyond": True}}
+    of = by_dra(remediation=counted)
+    assert Fault.PCIE_LINK_DEGRADED in mended(of, "v100")
+    assert environment(of)["DEVICETAINTS_UP_TO"] == "2"
+    repairs = Settings.model_validate_json(configuration(of)).pools["v100"].repairs
+    assert [each.beyond for each in repairs if each.fault == FAULT] == [2]
+    alone = by_dra(remediation={**ON, "bad_devices": {"taint_up_to": 2}})
+    assert Fault.PCIE_LINK_DEGRADED not in mended(alone, "v100")
+
+
+@pytest.mark.parametrize(
+    ("counted", "why"),
+    [
+        ({"taint_up_to": 8}, "at most half of the 8 devices"),
+        ({"taint_up_to": 1, "repair_beyond": True}, "no remediator repairs pcie"),
+    ],
+)
+def test_what_can_never_happen_is_refused(counted: Json, why: str) -> None:
+    healers = [{**HEALER, "faults": ["accelerator-missing"]}]
+    with pytest.raises(AssertionError, match=why):
+        by_dra(remediation={**ON, "healers": healers, "bad_devices": counted})
 
 
 def test_a_hosts_only_card_can_be_taken_out() -> None:

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from components.making.faults import CONDITIONS, FAULTY_TAINT, QUARANTINED_TAINT
+from components.remediation.names import HISTORY_ANNOTATION
 from tests.kit.remediation_history import State
 from tests.kit.remediation_play import DEADLOCK, LONG_SECONDS, MISSING, TEN, Play, play
 from tests.kit.remediation_world import MANY, NOC, ONE, PATIENCE_SECONDS
+from tests.kit.twin.hosts import BMH
 
 pytestmark = [pytest.mark.remediation, pytest.mark.proof(3)]
 
@@ -101,6 +103,17 @@ def test_two_faults_of_a_node_are_mended_one_after_another(cast: Play) -> None:
     assert cast.here.reboots(cast.twice) == 2
     first, second = cast.here.history.operations(cast.twice)
     assert first.phases["gone"] <= second.phases["Draining"]
+
+
+def test_a_reset_that_helps_needs_no_reboot_and_one_that_does_not_is_followed_by_one(
+    cast: Play,
+) -> None:
+    returned(cast, cast.reset)
+    assert cast.here.reboots(cast.reset) == 1
+    host = cast.here.world.t.client.get(BMH, "BareMetalHost", cast.reset, cast.here.site.name)
+    assert host is not None
+    repairs = host["metadata"]["annotations"][HISTORY_ANNOTATION].split(";")[1:]
+    assert [each.split(",")[1] for each in repairs] == ["reset", "reset", "reboot"]
 
 
 def test_ten_faults_at_once_keep_to_the_budget_and_idle_nodes_go_first(cast: Play) -> None:

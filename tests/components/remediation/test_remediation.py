@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from node_repair.settings import Settings
+from node_repair.settings import Repair, Settings
 
 from components.making.faults import CONDITIONS, FAULTY_TAINT, QUARANTINED_TAINT, TURN_LABEL
 from components.making.manifest import Json, Manifest, Target
@@ -190,8 +190,8 @@ def test_what_the_program_for_repair_slots_is_told() -> None:
     assert limits == {"cpu": {"cpu": 1}, "v100": {"gpu": 3}, "h100": {"gpu": 3}}
     # The order in which a host's faults are repaired is the remediator's.
     assert told.pools["cpu"].repairs == (
-        ("kernel-deadlock", "KernelDeadlock", "cpu"),
-        ("disk-full", "DiskFull", "cpu"),
+        Repair("kernel-deadlock", "KernelDeadlock", "cpu"),
+        Repair("disk-full", "DiskFull", "cpu"),
     )
 
 

@@ -80,11 +80,13 @@ class FakeHosts:
         self._mirror.close()
         self._client.close()
 
-    def report(self, node: str, kind: str, status: str = "True") -> None:
+    def report(
+        self, node: str, kind: str, status: str = "True", message: str = "told by a test"
+    ) -> None:
         """Write a condition of a node, as its detector does."""
         known = [each for each in self._faults.get(node, ()) if each != kind]
         self._faults[node] = [*known, kind] if status == "True" else known
-        said = condition(kind, "Tested", status, "told by a test")
+        said = condition(kind, "Tested", status, message)
         self._patch(f"/api/v1/nodes/{node}/status", {"status": {"conditions": [said]}})
 
     def _note(self, _kind: str, _old: Manifest | None, new: Manifest | None) -> None:
