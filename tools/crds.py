@@ -15,7 +15,6 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from schemas.kubernetes.objects.dialect import (
     compact,
     dump,
     expand,
+    references,
     share,
 )
 from tools.kept import SourceError, stored_documents
@@ -185,17 +185,8 @@ def _reach(raw: dict[str, Any], kinds: dict[str, str]) -> set[str]:
         name = todo.pop()
         if name not in seen:
             seen.add(name)
-            todo += _references(raw[name])
+            todo += references(raw[name])
     return seen
-
-
-def _references(node: Any) -> Iterator[str]:
-    """The names that a schema refers to (a property may itself be called ``$ref``)."""
-    if isinstance(node, dict) and isinstance(node.get("$ref"), str):
-        yield node["$ref"].rpartition("/")[2]
-    if isinstance(node, dict | list):
-        for child in node.values() if isinstance(node, dict) else node:
-            yield from _references(child)
 
 
 def _definition(name: str, raw: dict[str, Any]) -> dict[str, Any]:

@@ -4,9 +4,12 @@ Each is a ValidatingAdmissionPolicy with its binding. What ours say is data (pol
 they become objects of a site. The site's own stand in its file as CEL.
 """
 
+from pathlib import Path
+
 from components.admission_policies.names import WHAT, WHY, own_name
 from components.making.admission import in_force
 from components.making.manifest import Json, Manifest, Target, annotate, labels
+from components.making.template import filled
 from policies.cluster import ClusterRule, Facts, binding, cluster_rules, object_name, policy
 from schemas.facts.site import Site
 from schemas.model.policies import CelRule
@@ -48,22 +51,15 @@ def _ours(site: Site, rule: ClusterRule) -> list[Manifest]:
 
 
 def _own(site: Site, rule: CelRule) -> list[Manifest]:
-    spec: Json = {
-        "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": [_match_rule(each) for each in rule.kinds]},
-        "validations": [
-            {
-                "expression": rule.expression,
-                "message": f"{rule.what} ({rule.why})",
-                "reason": "Forbidden",
-            }
-        ],
-    }
     mandatory = rule.severity is Severity.MANDATORY
-    bound: Json = {
-        "validationActions": ["Deny"] if mandatory else ["Warn", "Audit"],
-        "matchResources": {"namespaceSelector": {"matchExpressions": [_namespaces(rule)]}},
-    }
+    spec, bound = filled(
+        Path(__file__).with_name("own.yaml"),
+        rules=[_match_rule(each) for each in rule.kinds],
+        expression=rule.expression,
+        message=f"{rule.what} ({rule.why})",
+        actions=["Deny"] if mandatory else ["Warn", "Audit"],
+        namespaces=_namespaces(rule),
+    )
     metadata = _metadata(site, own_name(rule.name), rule.what, rule.why)
     return in_force(f"own/{rule.name}", metadata, spec, bound)
 

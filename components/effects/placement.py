@@ -18,10 +18,9 @@ from components.effects.fleet import Group, Host
 from components.effects.vocabulary import Side
 from components.making.manifest import Json
 from components.making.taints import KEEPS_PODS_OUT
-from schemas.kubernetes.node_labels import OWN_DOMAIN
+from schemas.kubernetes.node_labels import HOSTNAME_LABEL, OWN_DOMAIN
 from schemas.kubernetes.selectors import OPERATORS
 
-HOSTNAME_LABEL = "kubernetes.io/hostname"
 OS_LABEL = "kubernetes.io/os"
 
 _BUILT_IN = {

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from components.effects.fleet import Accelerators, Fleet, Group, Host, Pace
-from components.effects.placement import HOSTNAME_LABEL, OS_LABEL
+from components.effects.placement import OS_LABEL
 from components.effects.vocabulary import Name, Side
 from components.machines.health import startup_timeout
 from components.machines.names import COMPONENT
@@ -13,6 +13,7 @@ from components.making.taints import CONTROL_PLANE_LABEL, node_taints
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import (
     ACCELERATOR_LABEL,
+    HOSTNAME_LABEL,
     POOL_LABEL,
     RACK_LABEL,
     RAILS_LABEL,

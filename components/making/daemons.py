@@ -3,12 +3,14 @@ restarts nothing on another's.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from components.making.manifest import Json, Manifest, Target, labels, prune
 from components.making.pod_security import POD_SECURITY, SECURITY, pod_security_labels
 from components.making.taints import tolerations
+from components.making.template import filled
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.site_file import Pool
@@ -60,25 +62,18 @@ def on_pool(site: Site, pool: Pool, daemon: Daemon) -> Manifest:
         **daemon.pod,
     }
     spec.setdefault("securityContext", POD_SECURITY)
-    body = {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": name, "namespace": daemon.namespace, "labels": {**ours, **match}},
-        "spec": {
-            **({"minReadySeconds": daemon.min_ready_seconds} if daemon.min_ready_seconds else {}),
-            "selector": {"matchLabels": match},
-            "updateStrategy": {
-                "type": "RollingUpdate",
-                "rollingUpdate": {"maxUnavailable": MAX_UNAVAILABLE},
-            },
-            "template": {
-                "metadata": prune(
-                    {"labels": {**ours, **match}, "annotations": dict(daemon.annotations)}
-                ),
-                "spec": prune(spec),
-            },
-        },
-    }
+    every = {**ours, **match}
+    (body,) = filled(
+        Path(__file__).with_suffix(".yaml"),
+        name=name,
+        namespace=daemon.namespace,
+        labels=every,
+        settling={"minReadySeconds": daemon.min_ready_seconds} if daemon.min_ready_seconds else {},
+        match=match,
+        at_once=MAX_UNAVAILABLE,
+        pod_metadata=prune({"labels": every, "annotations": dict(daemon.annotations)}),
+        pod=prune(spec),
+    )
     return Manifest(f"DaemonSet/{daemon.name}/{pool.name}", body, target=Target.SITE)
 
 

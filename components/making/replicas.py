@@ -1,28 +1,25 @@
 """Programs that run as replicas on the control plane, of which one leads."""
 
-from components.effects.placement import HOSTNAME_LABEL
+from pathlib import Path
+
 from components.making.manifest import Json
 from components.making.pod_security import POD_SECURITY
 from components.making.taints import CONTROL_PLANE_LABEL, tolerations
+from components.making.template import filled
 from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import HOSTNAME_LABEL
 
 
 def deployment(metadata: Json, selector: dict[str, str], replicas: int, template: Json) -> Json:
     """A Deployment that replaces one replica at a time: no host has room for one more."""
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": metadata,
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": selector},
-            "strategy": {
-                "type": "RollingUpdate",
-                "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1},
-            },
-            "template": template,
-        },
-    }
+    (found,) = filled(
+        Path(__file__).with_suffix(".yaml"),
+        metadata=metadata,
+        selector=selector,
+        replicas=replicas,
+        template=template,
+    )
+    return found
 
 
 def pod(site: Site, account: str, selector: dict[str, str], **more: object) -> Json:

@@ -5,7 +5,10 @@ node gets ready, so its objects in the site's own cluster are protected; a Clust
 not, as Cluster API never deletes what it applied.
 """
 
-from components.making.manifest import SITE_LABEL, Manifest, Target, annotate, config_map, labels
+from pathlib import Path
+
+from components.making.manifest import Manifest, Target, annotate, config_map, labels
+from components.making.template import filled
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import read_manifests
 from schemas.model.vocabulary import PodNetworkInstall
@@ -33,16 +36,7 @@ def through_cluster_api(site: Site, text: str) -> list[Manifest]:
         "namespace": site.name,
         "labels": labels(site.name, COMPONENT),
     }
-    resource_set = {
-        "apiVersion": "addons.cluster.x-k8s.io/v1beta2",
-        "kind": "ClusterResourceSet",
-        "metadata": metadata,
-        "spec": {
-            "clusterSelector": {"matchLabels": {SITE_LABEL: site.name}},
-            "resources": [{"kind": "ConfigMap", "name": COMPONENT}],
-            "strategy": "Reconcile",
-        },
-    }
+    (resource_set,) = filled(Path(__file__).with_suffix(".yaml"), metadata=metadata, site=site.name)
     return [
         config_map("pod-network", metadata, {"manifests.yaml": text}, Target.MANAGEMENT),
         Manifest("ClusterResourceSet/pod-network", resource_set),

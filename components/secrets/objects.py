@@ -6,14 +6,16 @@ Sources: External Secrets 2.9, apis/externalsecrets/v1/externalsecret_types.go,
 pkg/controllers/externalsecret (templates of metadata, ownership, deletion policies).
 """
 
+from pathlib import Path
+
 from components.making.manifest import Json, Manifest, Target, annotate, labels
+from components.making.template import filled
 from schemas.facts.secret_references import SecretReference, secret_references
 from schemas.facts.site import Site
 from schemas.model.secrets import Secrets, SecretStore
 
 COMPONENT = "secrets"
 KIND = "ExternalSecret"
-API = "external-secrets.io/v1"
 BMC_LABELS = {"environment.metal3.io": "baremetal"}
 """With it the Bare Metal Operator sees at once that a Secret changed; it adds it to those that lack
 it (Bare Metal Operator 0.13, pkg/secretutils)."""
@@ -34,31 +36,16 @@ def objects(site: Site) -> list[Manifest]:
 def _external(site: Site, secrets: Secrets, reference: SecretReference) -> Manifest:
     target = Target.MANAGEMENT if reference.management else Target.SITE
     ours = labels(site.name, COMPONENT)
-    body = {
-        "apiVersion": API,
-        "kind": KIND,
-        "metadata": {
-            "name": reference.name,
-            "namespace": reference.namespace,
-            "labels": ours,
-        },
-        "spec": {
-            "refreshInterval": duration(secrets.refresh_minutes),
-            "secretStoreRef": _store(secrets, reference),
-            "target": {
-                "name": reference.name,
-                "creationPolicy": "Owner",
-                # A store that fails or is emptied takes no access away.
-                "deletionPolicy": "Retain",
-                # Else all labels and annotations are copied, and Argo CD would take the Secret for
-                # an object of its own that is in no Git.
-                "template": {
-                    "metadata": {"labels": {**ours, **(BMC_LABELS if reference.management else {})}}
-                },
-            },
-            "data": [_key(site, secrets, reference, each) for each in reference.keys],
-        },
-    }
+    (body,) = filled(
+        Path(__file__).with_suffix(".yaml"),
+        name=reference.name,
+        namespace=reference.namespace,
+        labels=ours,
+        secret_labels={**ours, **(BMC_LABELS if reference.management else {})},
+        refresh=duration(secrets.refresh_minutes),
+        store=_store(secrets, reference),
+        data=[_key(site, secrets, reference, each) for each in reference.keys],
+    )
     # On the management cluster all are in the site's namespace.
     where = "" if reference.management else f"{reference.namespace}/"
     name = f"{KIND}/{where}{reference.name}"

@@ -5,8 +5,10 @@ Sources: Kubernetes 1.34, pkg/controller/job (a pod of an Indexed Job has the ho
 """
 
 import hashlib
+from pathlib import Path
 
 from components.making.manifest import Json, prune
+from components.making.template import filled
 from components.training import starting
 from components.training.pods import container, index, value, worker
 from components.training.setting import Setting
@@ -24,13 +26,16 @@ def manifests(setting: Setting) -> list[Json]:
     box = container(setting, "worker", _environment(setting))
     template = worker(setting, box, starting.annotations(setting, "Job", workers))
     template["spec"]["subdomain"] = setting.name
-    job = {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": metadata(setting),
-        "spec": {**starting.suspension(setting), **returning(workers), "template": template},
-    }
-    return [*starting.groups(setting, workers), _service(setting), job]
+    made = filled(
+        Path(__file__).with_suffix(".yaml"),
+        name=setting.name,
+        namespace=setting.namespace,
+        metadata=metadata(setting),
+        suspension=starting.suspension(setting),
+        ending=returning(workers),
+        template=template,
+    )
+    return [*starting.groups(setting, workers), *made]
 
 
 def metadata(setting: Setting) -> Json:
@@ -68,17 +73,3 @@ def _environment(setting: Setting) -> list[Json]:
         value("PET_MASTER_ADDR", "$(MASTER_ADDR)"),
         value("PET_MASTER_PORT", "$(MASTER_PORT)"),
     ]
-
-
-def _service(setting: Setting) -> Json:
-    """Makes the workers' names known also before they are ready: they wait for one another."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": setting.name, "namespace": setting.namespace},
-        "spec": {
-            "clusterIP": "None",
-            "publishNotReadyAddresses": True,
-            "selector": {"batch.kubernetes.io/job-name": setting.name},
-        },
-    }

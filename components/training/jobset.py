@@ -10,8 +10,10 @@ python/distribute/cluster_resolver/tfconfig_cluster_resolver.py.
 """
 
 import json
+from pathlib import Path
 
 from components.making.manifest import Json
+from components.making.template import filled
 from components.training import starting
 from components.training.job import metadata, port
 from components.training.pods import container, helper, helper_resources, index, value, worker
@@ -32,22 +34,15 @@ def manifests(setting: Setting) -> list[Json]:
     for rdma_only in ("securityContext", "volumeMounts"):
         server.pop(rdma_only, None)
     box = container(setting, WORKER, _environment(setting, WORKER))
-    body = {
-        "apiVersion": "jobset.x-k8s.io/v1alpha2",
-        "kind": "JobSet",
-        "metadata": metadata(setting),
-        "spec": {
-            **starting.suspension(setting),
-            "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
-            "successPolicy": {"operator": "All", "targetReplicatedJobs": [WORKER]},
-            "failurePolicy": restarting(),
-            "replicatedJobs": [
-                replicated_job(SERVER, servers, helper(setting, server, gang)),
-                replicated_job(WORKER, workers, worker(setting, box, gang)),
-            ],
-        },
-    }
-    return [*starting.groups(setting, servers + workers), body]
+    made = filled(
+        Path(__file__).with_suffix(".yaml"),
+        metadata=metadata(setting),
+        suspension=starting.suspension(setting),
+        failure=restarting(),
+        servers=replicated_job(SERVER, servers, helper(setting, server, gang)),
+        workers=replicated_job(WORKER, workers, worker(setting, box, gang)),
+    )
+    return [*starting.groups(setting, servers + workers), *made]
 
 
 def replicated_job(name: str, pods: int, template: Json) -> Json:

@@ -15,7 +15,10 @@ TrainJob workers); OpenSSH, authfile.c (sshkey_perm_ok) and sshd.c (0 on SIGTERM
 mpirun(1) (-x).
 """
 
+from pathlib import Path
+
 from components.making.manifest import Json
+from components.making.template import filled
 from components.training import starting
 from components.training.job import metadata
 from components.training.jobset import replicated_job
@@ -23,7 +26,7 @@ from components.training.pods import container, helper, helper_resources, value,
 from components.training.room import LAUNCHER_CPU, LAUNCHER_MEMORY
 from components.training.setting import Setting
 from components.training.stopping import LAUNCHER_RESTARTS, restarting, wrap
-from components.training.trainjob import API, NODE, STEP_LABEL, reference
+from components.training.trainjob import NODE, STEP_LABEL
 
 LAUNCHER = "launcher"
 KEYS = "/etc/mpi-ssh"
@@ -55,52 +58,25 @@ exec mpirun "$@"
 def manifests(setting: Setting) -> list[Json]:
     """The job's objects, in the order in which they are to be made."""
     workers = setting.request.workers
-    runtime = {
-        "apiVersion": API,
-        "kind": "TrainingRuntime",
-        "metadata": {"name": setting.name, "namespace": setting.namespace},
-        "spec": _runtime(setting),
-    }
-    trainer = {
-        "image": setting.request.image,
-        "command": _launch(setting),
-        "numNodes": workers,
-        "numProcPerNode": setting.per_worker,
-    }
-    spec = {
-        **starting.suspension(setting),
-        "runtimeRef": reference("TrainingRuntime", setting.name),
-        "trainer": trainer,
-    }
-    job = {"apiVersion": API, "kind": "TrainJob", "metadata": metadata(setting), "spec": spec}
-    return [*starting.groups(setting, workers), runtime, job]
-
-
-def _runtime(setting: Setting) -> Json:
-    policy = {
-        "numProcPerNode": setting.per_worker,
-        "mpiImplementation": "OpenMPI",
-        "sshAuthMountPath": KEYS,
-        "runLauncherAsNode": False,
-    }
     launcher = replicated_job(LAUNCHER, 1, _launcher(setting))
     launcher["dependsOn"] = [{"name": NODE, "status": "Ready"}]
     launcher["template"]["metadata"] = {"labels": {STEP_LABEL: "trainer"}}
-    return {
-        # Of the launcher; that of the workers is the TrainJob's.
-        "mlPolicy": {"numNodes": 1, "mpi": policy},
-        "template": {
-            "spec": {
-                "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
-                "successPolicy": {"operator": "All", "targetReplicatedJobs": [LAUNCHER]},
-                "failurePolicy": restarting(LAUNCHER_RESTARTS),
-                "replicatedJobs": [
-                    replicated_job(NODE, setting.request.workers, _worker(setting)),
-                    launcher,
-                ],
-            }
-        },
-    }
+    made = filled(
+        Path(__file__).with_suffix(".yaml"),
+        name=setting.name,
+        namespace=setting.namespace,
+        metadata=metadata(setting),
+        suspension=starting.suspension(setting),
+        image=setting.request.image,
+        command=_launch(setting),
+        workers=workers,
+        per_worker=setting.per_worker,
+        keys=KEYS,
+        failure=restarting(LAUNCHER_RESTARTS),
+        node=replicated_job(NODE, workers, _worker(setting)),
+        launcher=launcher,
+    )
+    return [*starting.groups(setting, workers), *made]
 
 
 def _worker(setting: Setting) -> Json:

@@ -12,8 +12,11 @@ pkg/runtime/core/trainingruntime.go (patches are merged as kubectl's), pkg/runti
 (torch; jobset, which refuses variables in patches); also 2.3.0.
 """
 
+from pathlib import Path
+
 from components.making.manifest import Json, hash_name, prune
 from components.making.object_cache_client import CacheClient, mount
+from components.making.template import filled
 from components.training import starting
 from components.training.fitting import has_users
 from components.training.job import metadata
@@ -56,25 +59,13 @@ def runtime_spec(setting: Setting) -> Json:
     box = container(setting, NODE)
     for own in ("image", "command"):
         box.pop(own, None)
-    pod = worker(setting, box, {})
-    node = {
-        "name": NODE,
-        "replicas": 1,
-        "template": {
-            "metadata": {"labels": {STEP_LABEL: "trainer"}},
-            "spec": {**failing(), "template": pod},
-        },
-    }
-    return {
-        "mlPolicy": {"numNodes": 1, "torch": {}},
-        "template": {
-            "spec": {
-                "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
-                "failurePolicy": restarting(),
-                "replicatedJobs": [node],
-            }
-        },
-    }
+    (spec,) = filled(
+        Path(__file__).with_name("runtime.yaml"),
+        failure=restarting(),
+        ending=failing(),
+        pod=worker(setting, box, {}),
+    )
+    return spec
 
 
 def _train_job(setting: Setting, *, own: bool) -> Json:

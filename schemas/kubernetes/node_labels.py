@@ -12,6 +12,7 @@ SYNCED_DOMAINS = (
     "node.cluster.x-k8s.io",
 )
 """Domains that Cluster API copies from Machines to nodes (util/labels/helpers.go)."""
+HOSTNAME_LABEL = "kubernetes.io/hostname"
 POOL_LABEL = "node.cluster.x-k8s.io/pool"
 ACCELERATOR_LABEL = "node.cluster.x-k8s.io/accelerator"
 """The model of a node's accelerators; in this domain a change of it re-images no host."""
@@ -39,7 +40,7 @@ _SET_BY_THE_SYSTEM = frozenset(
         REGION_LABEL,
         ZONE_LABEL,
         HOST_LABEL,
-        "kubernetes.io/hostname",
+        HOSTNAME_LABEL,
         "kubernetes.io/os",
         "kubernetes.io/arch",
     }

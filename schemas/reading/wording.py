@@ -5,7 +5,9 @@ errors never disagree; pydantic's own words never reach a person.
 """
 
 import functools
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -39,53 +41,7 @@ _BOUNDS: Mapping[str, tuple[str, str]] = {
 }
 _YES = {**dict.fromkeys(("yes", "y", "on"), "true"), **dict.fromkeys(("no", "n", "off"), "false")}
 """Words that are booleans in YAML 1.1, and text here."""
-_FORMS = (
-    (primitives.Ipv4, "an IPv4 address"),
-    (primitives.Network, "an IPv4 network with its prefix"),
-    (primitives.SiteName, "a site's name (3 to 40 lower-case letters, digits and dashes)"),
-    (primitives.DnsLabel, "a DNS label (lower-case letters, digits and dashes)"),
-    (primitives.PoolName, "a pool's name (at most 30 lower-case letters, digits and dashes)"),
-    (primitives.ZoneName, "a zone's name (at most 15 lower-case letters, digits and dashes)"),
-    (primitives.OsName, "the name of an operating system"),
-    (primitives.ContextName, "the name of a kubeconfig context"),
-    (primitives.KubernetesVersion, "a Kubernetes version"),
-    (addresses.HttpUrl, "an http or https URL without query"),
-    (addresses.Host, "a DNS name or an IPv4 address"),
-    (ssh_key.PublicKey, "an OpenSSH public key on one line"),
-    (primitives.RelativePath, "a path below sites/ (letters, digits, . _ -)"),
-    (primitives.LabelKey, "the key of a Kubernetes label"),
-    (primitives.LabelValue, "the value of a Kubernetes label"),
-    (sizes.Quantity, "a quantity (a whole number, and a unit such as Mi or Gi)"),
-    (primitives.Sha256, "a SHA-256 in lower-case hexadecimal"),
-    (
-        primitives.ImageReference,
-        "an image with its tag and its digest (registry/name:tag@sha256: and 64 digits)",
-    ),
-    (primitives.AbsolutePath, "an absolute path without empty parts and without . or .."),
-    (primitives.DomainName, "a DNS name of two labels or more, in lower case"),
-    (primitives.ResourceName, "the name of a resource (a domain, a slash and a name)"),
-    (
-        accelerators.ShortName,
-        "a name for a model (at most 40 lower-case letters, digits, dots and dashes)",
-    ),
-    (
-        object_cache.BucketName,
-        "a bucket's name (3 to 63 lower-case letters, digits, dots and dashes)",
-    ),
-    (
-        object_cache.ServiceName,
-        "a Service's name (lower-case letters, digits and dashes, a letter first)",
-    ),
-    (object_cache.RegistryHost, "a registry (a host name in lower case, perhaps with a port)"),
-    (object_cache.EnvName, "the name of a variable (letters, digits and _, no digit first)"),
-    (
-        object_cache.Audience,
-        "an audience (at most 128 letters, digits, dots, colons, slashes, - and _)",
-    ),
-    (object_cache.UrlPath, "the path of a URL (a slash first and none last, no query)"),
-    (object_cache.DataPath, "an absolute path without . or .., empty parts or colons"),
-    (sizes.Cores, "a number of cores (whole, or thousandths as in 500m)"),
-)
+_MODULES = (primitives, addresses, ssh_key, sizes, accelerators, object_cache)
 
 
 def show(value: Any) -> str:
@@ -111,7 +67,13 @@ def form(pattern: str) -> str:
 
 @functools.cache
 def _forms() -> dict[str, str]:
-    return {pattern_of(primitive): words for primitive, words in _FORMS}
+    said = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+    types = [(module, said[module.__name__.rpartition(".")[2]]) for module in _MODULES]
+    return {
+        pattern_of(getattr(module, name)): words
+        for module, rows in types
+        for name, words in rows.items()
+    }
 
 
 @functools.cache

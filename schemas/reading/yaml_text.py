@@ -6,10 +6,13 @@ to yaml_scalars.py.
 """
 
 import re
+import tomllib
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import chain, islice
+from pathlib import Path
 from typing import TypeAlias
 
 import yaml
@@ -48,29 +51,6 @@ _REFUSED = (
     ("scanning an alias", Code.YAML_ANCHOR),
     ("scanning a tag", Code.YAML_TAG),
     ("tag handle", Code.YAML_TAG),
-)
-_SYNTAX = (
-    ("directive", "a line starts with '%'", "delete the line"),
-    ("incompatible YAML", "a line starts with '%'", "delete the line"),
-    ("found unexpected end of stream", "the quotes are never closed", "close them"),
-    ("found unexpected document", "the quotes are not closed before '---' or '...'", "close them"),
-    ("expected ',' or ']'", "the list in [] is not closed", "put ',' between items, ']' after"),
-    ("expected ',' or '}'", "the mapping in {} is not closed", "put ',' between fields, '}' after"),
-    ("expected node content", "a value is missing", "write the value, or delete the comma"),
-    ("expected '-' indicator", "the line is no item of the list above", "indent it as the items"),
-    ("did not find expected key", "the line fits no field above", "indent it as its neighbours"),
-    ("find expected ':'", "the line is no field", "write 'key: value', or indent it as text"),
-    (
-        "mapping values are not",
-        "a ':' where no field can start",
-        "quote the text, or correct its indentation",
-    ),
-    ("sequence entries are not", "a list cannot start here", "start it on the line below its key"),
-    ("mapping keys are not", "a key cannot start here", "write 'key: value' on a line of its own"),
-    ("cannot start any token", "a value cannot start with this character", _QUOTE),
-    ("found a tab character", "a tab is used as indentation", "indent with spaces"),
-    ("unknown escape", "the text in quotes has an unknown escape", "write \\\\ for a backslash"),
-    ("<document start>", "the text goes on after the data has ended", "indent it, or delete it"),
 )
 _Fault: TypeAlias = tuple[int, str, str]
 
@@ -169,6 +149,14 @@ def _character_faults(text: str) -> Iterator[_Fault]:
         yield match.start(), "a carriage return ends no line", "end each line with a line feed"
 
 
+@cache
+def _syntax() -> list[list[str]]:
+    """A part of libyaml's words, what is wrong, and what to do."""
+    path = Path(__file__).with_suffix(".toml")
+    found: list[list[str]] = tomllib.loads(path.read_text("utf-8"))["syntax"]
+    return found
+
+
 def add_syntax_error(findings: Findings, error: yaml.YAMLError, bracket: int) -> None:
     """Note libyaml's error in the words of a person who writes a site file.
 
@@ -184,7 +172,7 @@ def add_syntax_error(findings: Findings, error: yaml.YAMLError, bracket: int) ->
     if opened and (at_end or context.endswith(("a simple key", "a directive"))):
         index = opened.index  # where the fault was begun, not where the parser gave up
     message, fix = next(
-        (words for part, *words in _SYNTAX if part in problem),
+        (words for part, *words in _syntax() if part in problem),
         (problem, "compare the line with those above"),
     )
     if at_end and bracket >= 0 and "quoted" not in context:

@@ -206,3 +206,12 @@ def dump(node: Any, indent: int = 0) -> str:
         return "{\n" + ",\n".join(parts) + "\n" + " " * indent + "}"
     parts = [pad + dump(item, indent + 1) for item in node]
     return "[\n" + ",\n".join(parts) + "\n" + " " * indent + "]"
+
+
+def references(node: Any) -> Iterator[str]:
+    """The names that a schema refers to (a property may itself be called ``$ref``)."""
+    if isinstance(node, dict) and isinstance(node.get(REF), str):
+        yield node[REF].rpartition("/")[2]
+    if isinstance(node, dict | list):
+        for child in node.values() if isinstance(node, dict) else node:
+            yield from references(child)

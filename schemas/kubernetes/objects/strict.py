@@ -4,9 +4,7 @@ Owns what the stored dialect means: closed objects, null, formats, int-or-string
 rules of metadata that no schema holds. CEL rules are not in it: only a server can run them.
 """
 
-from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 from schemas.kubernetes.objects import store
 from schemas.kubernetes.objects.dialect import (
@@ -20,6 +18,7 @@ from schemas.kubernetes.objects.dialect import (
     OPEN,
     STRING_FORMATS,
     Schema,
+    references,
 )
 from schemas.kubernetes.objects.patterns import portable
 from schemas.kubernetes.objects.store import Kind
@@ -117,21 +116,12 @@ def definition(name: str, keys: Keys = None) -> Schema:
 def reach(schema: Schema, keys: Keys = None) -> set[str]:
     """The names of all definitions that a strict schema needs."""
     seen: set[str] = set()
-    todo = set(_references(schema))
+    todo = set(references(schema))
     while todo:
         name = todo.pop()
         seen.add(name)
-        todo.update(set(_references(definition(name, keys))) - seen)
+        todo.update(set(references(definition(name, keys))) - seen)
     return seen
-
-
-def _references(node: Any) -> Iterator[str]:
-    """The names that a schema refers to (a property may itself be called ``$ref``)."""
-    if isinstance(node, dict) and isinstance(node.get("$ref"), str):
-        yield node["$ref"].removeprefix(REF)
-    if isinstance(node, dict | list):
-        for child in node.values() if isinstance(node, dict) else node:
-            yield from _references(child)
 
 
 def strict(node: Schema, closed: bool = True, keys: Keys = None) -> Schema:
