@@ -60,8 +60,8 @@ def boards(site: Site, watched: Iterable[Watched], alerts: Collection[str] = ())
 
 
 def panels_of_alerts(site: Site, shown: Iterable[Board]) -> Panels:
-    """The panel of each alert; what has no panel of its own is in the
-    list of all alerts, which stands under an empty name."""
+    """The panel of each alert; what has none of its own is in the list of all alerts, which stands
+    under an empty name."""
     found: dict[str, tuple[str, int]] = {}
     for board in shown:
         for panel in board.panels:

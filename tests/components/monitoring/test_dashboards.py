@@ -23,22 +23,20 @@ from tests.components.monitoring.test_alerts_queries import selectors as selecte
 from tests.kit.monitoring_data import series, unit_test
 from tests.kit.monitoring_metrics import METRICS, TARGET_LABELS, Type
 from tests.kit.monitoring_promtool import verdict
-from tests.kit.monitoring_sites import NAMES, OPERATED, boards, exporters, groups, objects, watched
+from tests.kit.monitoring_sites import (
+    NAMES,
+    OPERATED,
+    boards,
+    exporters,
+    groups,
+    objects,
+    watched,
+    written,
+)
 from tests.kit.repository import ROOT
 
-UNITS = {
-    "short",
-    "s",
-    "bytes",
-    "Bps",
-    "ops",
-    "reqps",
-    "percent",
-    "percentunit",
-    "celsius",
-    "watt",
-    "pps",
-}
+UNITS = {"short", "s", "bytes", "Bps", "ops", "pps", "reqps", "percent", "percentunit"}
+UNITS |= {"celsius", "watt"}
 """Of Grafana's list (11.6, packages/grafana-data/src/valueFormats/categories.ts)."""
 SUFFIXES = ("_bucket", "_count", "_sum")
 VARIABLE = re.compile(r"\$([a-zA-Z_]\w*)")
@@ -170,13 +168,8 @@ def test_each_alert_leads_to_a_panel_that_leads_back(name: str) -> None:
         for board in made(site).values()
         for panel in panels(board)
     }
-    alerts = {
-        rule["alert"]: rule["annotations"]
-        for each in objects(site)
-        if each.kind == "PrometheusRule"
-        for rule in each.body["spec"]["groups"][0]["rules"]
-        if "alert" in rule
-    }
+    rules = [rule for group in written(site) for rule in group["rules"] if "alert" in rule]
+    alerts = {rule["alert"]: rule["annotations"] for rule in rules}
     assert alerts
     for alert, told in alerts.items():
         panel = there[told["__dashboardUid__"], told["__panelId__"]]
