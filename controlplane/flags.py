@@ -1,5 +1,6 @@
 """The command lines of the two servers: a real API server with what a trial does not need off."""
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,8 @@ class Options:
     tied_to_parent: bool = False
 
 
+TABLE: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+
 PLAIN = Options()
 """Options of a trial."""
 
@@ -39,6 +42,11 @@ def gate_list(gates: Mapping[str, bool]) -> list[str]:
     return [f"{name}={str(on).lower()}" for name, on in gates.items()]
 
 
+def given(name: str, **values: object) -> list[str]:
+    """The arguments of one name in flags.toml, with values in their places."""
+    return [each.format(**values) for each in TABLE[name]]
+
+
 def etcd_mark(directory: Path) -> str:
     """The argument by which this directory's etcd is known."""
     return f"--data-dir={directory / 'etcd'}"
@@ -46,19 +54,7 @@ def etcd_mark(directory: Path) -> str:
 
 def etcd(binary: Path, directory: Path) -> list[str | Path]:
     """The command line of etcd."""
-    return [
-        binary,
-        etcd_mark(directory),
-        "--name=trial",
-        f"--listen-client-urls=unix://{ETCD_CLIENTS}",
-        f"--advertise-client-urls=unix://{ETCD_CLIENTS}",
-        f"--listen-peer-urls=unix://{ETCD_PEERS}",
-        f"--initial-advertise-peer-urls=unix://{ETCD_PEERS}",
-        f"--initial-cluster=trial=unix://{ETCD_PEERS}",
-        # A power cut may cost the trial, which is what makes writing to it quick.
-        "--unsafe-no-fsync",
-        "--log-level=warn",
-    ]
+    return [binary, etcd_mark(directory), *given("etcd", clients=ETCD_CLIENTS, peers=ETCD_PEERS)]
 
 
 def apiserver_mark(directory: Path) -> str:
@@ -70,30 +66,14 @@ def apiserver(
     binary: Path, directory: Path, port: int, options: Options = PLAIN
 ) -> list[str | Path]:
     """The command line of kube-apiserver."""
-    key = directory / "service-accounts.key"
     # Nobody makes the accounts that it waits for where there is no controller manager.
     admission = [] if options.service_accounts else ["--disable-admission-plugins=ServiceAccount"]
     return [
         binary,
         apiserver_mark(directory),
-        f"--etcd-servers=unix://{ETCD_CLIENTS}",
-        "--bind-address=127.0.0.1",
-        "--advertise-address=127.0.0.1",
-        f"--secure-port={port}",
-        f"--token-auth-file={directory / 'tokens.csv'}",
-        "--anonymous-auth=false",
-        "--authorization-mode=RBAC",
-        f"--service-account-key-file={key}",
-        f"--service-account-signing-key-file={key}",
-        "--service-account-issuer=https://kubernetes.default.svc",
-        # The usual network: a Service may ask for an address in it.
-        "--service-cluster-ip-range=10.96.0.0/12",
-        "--allow-privileged=true",
+        *given("apiserver", clients=ETCD_CLIENTS, port=port, directory=directory),
         *admission,
-        # One server has nobody to share with or to be found by.
-        "--endpoint-reconciler-type=none",
-        "--enable-priority-and-fairness=false",
-        "--profiling=false",
+        *given("alone"),
         f"--runtime-config={','.join((*BETA, *options.runtime))}",
         f"--feature-gates={','.join((*FEATURES, *gate_list(options.gates)))}",
     ]

@@ -203,7 +203,7 @@ def _definition(name: str, raw: dict[str, Any]) -> dict[str, Any]:
 def documents(upstream: Path) -> dict[str, Any]:
     """File name under ``data/`` -> what it holds, with an index of the kinds."""
     crds = {f"crds/{e['crd']}.json": crd_document(e, upstream) for e in lock_entries(upstream)}
-    crds = dict(sorted((crds | stored_documents(DATA, expand)).items()))
+    crds = dict(sorted((crds | stored_documents(DATA, make_whole)).items()))
     native = "kubernetes.json"
     rows = [{"kind": kind, "scope": native_scope(kind), "file": native} for kind in native_kinds()]
     rows += [_row(file, crd) for file, crd in crds.items()]
@@ -223,15 +223,20 @@ def _without_repetition(crds: dict[str, Any]) -> dict[str, Any]:
     places = [crd["versions"][0]["schema"] for crd in crds.values()]
     schemas = [place["openAPIV3Schema"] for place in places]
     shorter, repeated = share(schemas)
-
-    def whole(name: str) -> dict[str, Any]:
-        return expand(repeated[name], whole)
-
     for place, schema, before in zip(places, shorter, schemas, strict=True):
-        if expand(schema, whole) != before:
+        if make_whole(schema, repeated) != before:
             raise SourceError("two schemas have the same name in repeated.json: lengthen the names")
         place["openAPIV3Schema"] = schema
     return {**crds, "repeated.json": repeated}
+
+
+def make_whole(schema: dict[str, Any], repeated: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A schema with what it shares with others in place."""
+
+    def find(name: str) -> dict[str, Any]:
+        return expand(repeated[name], find)
+
+    return expand(schema, find)
 
 
 def generate(upstream: Path) -> dict[Path, bytes]:

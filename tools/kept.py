@@ -15,12 +15,12 @@ class SourceError(Exception):
 
 
 def stored_documents(
-    data: Path, expand: Callable[[Document, Callable[[str], Document]], Document]
+    data: Path, whole: Callable[[Document, dict[str, Document]], Document]
 ) -> dict[str, Document]:
-    """The stored document of each CRD in ``FETCHED`` by its file under ``data``, its schema whole.
+    """The stored document of each CRD in ``FETCHED`` by its file under ``data``, its schema made
+    ``whole`` by what is repeated.
 
-    ``expand`` is that of the stored form. Raises SourceError where one is absent, or not of the
-    commit and SHA-256 that are pinned.
+    Raises SourceError where one is absent, or not of the commit and SHA-256 that are pinned.
     """
     found: dict[str, Document] = {}
     for name, source in FETCHED.items():
@@ -33,17 +33,6 @@ def stored_documents(
         if document["source"] != source:
             raise SourceError(f"{file} is not what tools/kinds.toml pins: run tools.fetched")
         place = document["versions"][0]["schema"]
-        place["openAPIV3Schema"] = _whole(place["openAPIV3Schema"], repeated, expand)
+        place["openAPIV3Schema"] = whole(place["openAPIV3Schema"], repeated)
         found[file] = document
     return found
-
-
-def _whole(
-    schema: Document,
-    repeated: dict[str, Document],
-    expand: Callable[[Document, Callable[[str], Document]], Document],
-) -> Document:
-    def find(name: str) -> Document:
-        return expand(repeated[name], find)
-
-    return expand(schema, find)

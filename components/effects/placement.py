@@ -52,14 +52,6 @@ class _Node(NamedTuple):
     known: frozenset[str]
 
 
-def hosts_of_pods(side: Side, pod_spec: Json) -> tuple[str, ...]:
-    """The hosts that pods of a spec run on or may run on, in the order of the host list.
-
-    For pods of a DaemonSet pass the spec through ``tolerating`` first.
-    """
-    return tuple(name for name, fit in fits(side, pod_spec).items() if fit is not Fit.NO)
-
-
 def fits(side: Side, pod_spec: Json, given: frozenset[str] = frozenset()) -> dict[str, Fit]:
     """Each host of the site by name, and whether such a pod runs there; ``given`` are labels that
     Git decides on besides those that it sets on this side."""

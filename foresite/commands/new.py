@@ -7,6 +7,7 @@ import argparse
 import io
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -21,25 +22,8 @@ from schemas.model.site_file import SiteFile
 from schemas.reading.host_list import COLUMNS
 from schemas.reading.typed_document import TODO, schema_at
 
-OWN: tuple[tuple[str, ...], ...] = (
-    ("cluster", "endpoint"),
-    ("cluster", "context"),
-    ("cluster", "authentication", "*", "url"),
-    ("cluster", "etcd_snapshots", "store"),
-    ("zones", "*", "network"),
-    ("zones", "*", "gateway"),
-    ("zones", "*", "hosts"),
-    ("bmc", "network"),
-    ("bmc", "credentials"),
-    ("sources", "os_images"),
-    ("sources", "registry_mirror"),
-    ("first_boot", "ntp"),
-    ("first_boot", "dns"),
-    ("first_boot", "proxy", "http"),
-    ("pools", "*", "first_boot", "ntp"),
-    ("pools", "*", "first_boot", "dns"),
-    ("pools", "*", "first_boot", "proxy", "http"),
-)
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+OWN = tuple(tuple(path.split(".")) for path in _TABLE["own"])
 """Fields that differ between any two sites, so that only a person can fill them."""
 
 _DROP = "FORESITE-DROPS-THIS"

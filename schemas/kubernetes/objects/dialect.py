@@ -6,8 +6,10 @@ generated, so that no rule of a later CRD is lost in silence.
 
 import hashlib
 import json
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 Schema = dict[str, Any]
@@ -23,27 +25,6 @@ NESTED = ("additionalProperties", "items")
 """Keywords that describe values inside a value; ``not`` only adds conditions."""
 SCHEMAS = (*NESTED, "not")
 
-BOUNDS = frozenset(
-    (
-        "enum",
-        "exclusiveMaximum",
-        "exclusiveMinimum",
-        "maxItems",
-        "maxLength",
-        "maxProperties",
-        "maximum",
-        "minItems",
-        "minLength",
-        "minProperties",
-        "minimum",
-        "multipleOf",
-        "pattern",
-        "required",
-        "uniqueItems",
-    )
-)
-"""Keywords that mean the same in JSON Schema draft 4 (OpenAPI 3.0 builds on that draft)."""
-
 EMBEDDED = "x-kubernetes-embedded-resource"
 INT_OR_STRING = "x-kubernetes-int-or-string"
 LIST_KEYS = "x-kubernetes-list-map-keys"
@@ -51,34 +32,11 @@ LIST_TYPE = "x-kubernetes-list-type"
 OPEN = "x-kubernetes-preserve-unknown-fields"
 RULES = "x-kubernetes-validations"
 
-OTHER_FACTS = frozenset(
-    (
-        REF,
-        "default",
-        "format",
-        "nullable",
-        "type",
-        "x-kubernetes-map-type",
-        EMBEDDED,
-        INT_OR_STRING,
-        LIST_KEYS,
-        LIST_TYPE,
-        OPEN,
-    )
+_KEYWORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+BOUNDS, OTHER_FACTS, DROPPED = (
+    frozenset(_KEYWORDS[name]) for name in ("bounds", "other_facts", "dropped")
 )
-DROPPED = frozenset(
-    (
-        "description",
-        "example",
-        "externalDocs",
-        "title",
-        # how to merge a patch, not what is valid:
-        "x-kubernetes-group-version-kind",
-        "x-kubernetes-patch-merge-key",
-        "x-kubernetes-patch-strategy",
-        "x-kubernetes-unions",
-    )
-)
+"""Keywords with the meaning of JSON Schema draft 4, other facts, and what is not kept."""
 RULE_FACTS = ("rule", "reason", "fieldPath", "optionalOldSelf")
 """Fields of a CEL rule that are kept; its message is prose."""
 

@@ -12,9 +12,9 @@ import pytest
 from components.effects import placement
 from components.effects.applying import Applier, Kind
 from components.effects.kubernetes import HOLDS_DATA, KINDS, RULES, rules_for
-from components.effects.placement import Fit, fits, hosts_of_pods, running, tolerating
+from components.effects.placement import Fit, fits, running, tolerating
 from components.effects.rules import find, find_whole
-from components.effects.vocabulary import ABSENT, Action, Effect, Impact, Path
+from components.effects.vocabulary import ABSENT, Action, Effect, Impact, Path, Side
 from components.machines.bootstrap import machine_labels, registration
 from components.machines.fleet import from_site, side_of
 from components.making.manifest import Json
@@ -65,7 +65,11 @@ from tests.kit.effects_rows import (
 )
 from tests.kit.repository import all_sites
 
+
 # --- where pods run ---
+def hosts_of_pods(side: Side, pod_spec: Json) -> tuple[str, ...]:
+    """The hosts that pods of a spec run on or may run on, in the order of the host list."""
+    return tuple(name for name, fit in fits(side, pod_spec).items() if fit is not Fit.NO)
 
 
 @pytest.mark.parametrize(
