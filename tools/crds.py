@@ -203,7 +203,7 @@ def _definition(name: str, raw: dict[str, Any]) -> dict[str, Any]:
 def documents(upstream: Path) -> dict[str, Any]:
     """File name under ``data/`` -> what it holds, with an index of the kinds."""
     crds = {f"crds/{e['crd']}.json": crd_document(e, upstream) for e in lock_entries(upstream)}
-    crds = dict(sorted((crds | stored_documents(DATA, _whole)).items()))
+    crds = dict(sorted((crds | stored_documents(DATA, make_whole)).items()))
     native = "kubernetes.json"
     rows = [{"kind": kind, "scope": native_scope(kind), "file": native} for kind in native_kinds()]
     rows += [_row(file, crd) for file, crd in crds.items()]
@@ -224,13 +224,13 @@ def _without_repetition(crds: dict[str, Any]) -> dict[str, Any]:
     schemas = [place["openAPIV3Schema"] for place in places]
     shorter, repeated = share(schemas)
     for place, schema, before in zip(places, shorter, schemas, strict=True):
-        if _whole(schema, repeated) != before:
+        if make_whole(schema, repeated) != before:
             raise SourceError("two schemas have the same name in repeated.json: lengthen the names")
         place["openAPIV3Schema"] = schema
     return {**crds, "repeated.json": repeated}
 
 
-def _whole(schema: dict[str, Any], repeated: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def make_whole(schema: dict[str, Any], repeated: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """A schema with what it shares with others in place."""
 
     def find(name: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from components.accelerators.names import (
     served_pools,
 )
 from components.making.daemons import Daemon, host_path, on_pool
+from components.making.faults import RESET_LABEL
 from components.making.manifest import Json, Manifest, Target, prune
 from components.making.pod_security import RUNTIME_PROFILE
 from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
@@ -32,6 +33,8 @@ RESOURCES: Json = {
     "requests": {"cpu": "50m", "memory": "128Mi"},
     "limits": {"memory": "1Gi"},
 }
+_NOT_RESET = [{"matchExpressions": [{"key": RESET_LABEL, "operator": "DoesNotExist"}]}]
+_REQUIRED = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": _NOT_RESET}}
 PLUGIN, EXPORTER = "device-plugin", "exporter"
 
 
@@ -148,7 +151,12 @@ def _on_pool(
         component=COMPONENT,
         containers=[prune({**container, "volumeMounts": mounts})],
         volumes=volumes,
-        pod={"runtimeClassName": each.record.runtime_class, "securityContext": {}},
+        pod={
+            "runtimeClassName": each.record.runtime_class,
+            "securityContext": {},
+            # It has the devices open: DaemonSets take their pods from nodes that do not fit.
+            "affinity": {"nodeAffinity": _REQUIRED} if each.record.reset else None,
+        },
         annotations=annotations or {},
         vital=True,
     )

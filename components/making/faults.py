@@ -31,6 +31,8 @@ DETECTOR = "node-problem-detector"
 TURN_LABEL = f"{DOMAIN}/turn"
 """Label of a node whose turn it is to be repaired; its value is the fault. A
 NodeRemediationTemplate only selects nodes with it, so that a node has one operation at a time."""
+RESET_LABEL = f"{DOMAIN}/reset"
+"""Label of a node whose accelerators are being reset: programs that have them open leave."""
 REBOOTS_ANNOTATION = f"{DOMAIN}/reboots"
 """Annotation of a node: when it was rebooted to repair it, as seconds since 1970, one after another
 with commas."""

@@ -20,20 +20,19 @@ TOLD = Told(__file__)
 def rules(site: Site) -> list[Json]:
     """The recording rules of a site's figures for the fleet."""
     declared = {"site": site.name, "state": "declared"}
-    found = [
-        record("site_nodes:count", f"vector({site.replicas(pool)})", pool=pool.name, **declared)
-        for pool in site.file.pools
+    values = {"site": site.name, "pool_ready": READY, "guaranteed": GUARANTEED}
+    values |= {name: state(site, f"kube_node_{name}") for name in ("created", "info")}
+    return [
+        *(
+            record("site_nodes:count", f"vector({site.replicas(pool)})", pool=pool.name, **declared)
+            for pool in site.file.pools
+        ),
+        *(
+            rule
+            for name in ("pools", *_parts(site))
+            for rule in TOLD.records(f"{name}_rules", **values)
+        ),
     ]
-    for name in ("pools", *_parts(site)):
-        found += TOLD.records(
-            f"{name}_rules",
-            site=site.name,
-            pool_ready=READY,
-            guaranteed=GUARANTEED,
-            created=state(site, "kube_node_created"),
-            info=state(site, "kube_node_info"),
-        )
-    return found
 
 
 def board(site: Site) -> Board:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from components.making.dump import dump
 from components.making.manifest import Json, Manifest, annotate
-from components.making.watch import RUNBOOKS, Watched
+from components.making.watch import RUNBOOKS, Board, Watched
 from components.monitoring.alerts import groups, scrapes
-from components.monitoring.dashboards import Panels, dashboards, panels_of_alerts
+from components.monitoring.dashboards import boards, dashboards, panels_of_alerts
 from components.monitoring.names import (
     CUSTOM_RESOURCES,
     CUSTOM_RESOURCES_FILE,
@@ -30,16 +30,16 @@ def objects(site: Site, watched: Sequence[Watched]) -> list[Manifest]:
     monitoring = site.file.monitoring
     if monitoring is None:
         return []
-    found = groups(site, watched)
-    alerts = {rule["alert"] for group in found for rule in group["rules"] if "alert" in rule}
-    shown = panels_of_alerts(site, watched) if monitoring.dashboards_label else {}
+    made = groups(site, watched)
+    alerts = {rule["alert"] for group in made for rule in group["rules"] if "alert" in rule}
+    shown = boards(site, watched, alerts)
     return annotate(
         [
-            *rules(site, monitoring, [_link_alerts(site, monitoring, shown, g) for g in found]),
+            *rules(site, monitoring, [_link_alerts(site, monitoring, shown, g) for g in made]),
             *scraping(site, monitoring, scrapes(watched)),
             routing(site, monitoring),
             *custom_resources(site, monitoring, watched),
-            *dashboards(site, monitoring, watched, alerts),
+            *dashboards(site, monitoring, shown),
         ]
     )
 
@@ -72,17 +72,18 @@ def custom_resources(
     return [files(site, monitoring, CUSTOM_RESOURCES, data)] if found else []
 
 
-def _link_alerts(site: Site, monitoring: Monitoring, shown: Panels, group: Json) -> Json:
+def _link_alerts(site: Site, monitoring: Monitoring, shown: Sequence[Board], group: Json) -> Json:
     """A group whose alerts carry their site, as one Alertmanager may serve several, and lead to
     their runbook and panel; recording rules stay unchanged."""
     folder = (monitoring.runbooks_url or RUNBOOKS).rstrip("/")
     grafana = (monitoring.grafana_url or "").rstrip("/")
+    panels = panels_of_alerts(site, shown)
     linked = []
     for rule in group["rules"]:
         if "alert" in rule:
             links = {"runbook_url": f"{folder}/{rule['alert']}.md"}
-            if shown:
-                uid, panel = shown.get(rule["alert"], shown[""])
+            if monitoring.dashboards_label:
+                uid, panel = panels.get(rule["alert"], panels[""])
                 # Grafana links rules that have the first two to the panel.
                 links |= {"__dashboardUid__": uid, "__panelId__": str(panel)}
                 links["dashboard"] = f"{grafana}/d/{uid}?viewPanel={panel}"

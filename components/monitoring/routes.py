@@ -11,17 +11,21 @@ Alertmanager.spec.alertmanagerConfigMatcherStrategy says otherwise).
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from components.making.dump import dump
 from components.making.manifest import Json, Manifest
 from components.making.template import documents, fill
+from components.making.told import Told
 from components.monitoring.names import ROUTES, ROUTES_FILE, SECRETS_FOLDER, files, operator_object
 from schemas.facts.site import Site
 from schemas.model.monitoring import Monitoring, Receiver
 
 _SPEC, _RECEIVERS = documents(Path(__file__).with_suffix(".yaml"))
+TOLD = Told(__file__)
 WORDS = {
     "sourceMatch": "source_matchers",
     "targetMatch": "target_matchers",
@@ -32,19 +36,6 @@ WORDS = {
 """What Alertmanager calls fields of an AlertmanagerConfig, where more than the spelling differs."""
 SITE_LABEL = "site"
 """Label of every alert of Foresite's; by it they are told from the site's own."""
-TITLE = (
-    '{{ if eq .Status "resolved" }}Resolved: {{ end }}{{ .CommonLabels.alertname }}'
-    "{{ if gt (len .Alerts) 1 }} ({{ len .Alerts }}){{ end }} at {{ .CommonLabels.site }}"
-)
-TEXT = (
-    "{{ range .Alerts }}{{ .Annotations.summary }}\n{{ end }}"
-    "{{ with .CommonAnnotations.description }}{{ . }}\n{{ end }}"
-    "{{ with .CommonAnnotations.runbook_url }}{{ . }}\n{{ end }}"
-    "{{ with .CommonAnnotations.dashboard }}{{ . }}{{ end }}"
-)
-"""The text of a message: each object that the alert is about, its runbook and its panel."""
-SEVERITY = '{{ if eq .CommonLabels.severity "critical" }}critical{{ else }}warning{{ end }}'
-"""As PagerDuty has it."""
 
 
 class Inhibition(NamedTuple):
@@ -53,36 +44,13 @@ class Inhibition(NamedTuple):
     source: str
     target: str = ""
     """Empty: every warning. What is critical is told all the same."""
-    equal: tuple[str, ...] = ()
+    equal: Sequence[str] = ()
     """Labels that both have, with one value."""
-    of: tuple[str, str] | None = None
+    of: Mapping[str, str] = MappingProxyType({})
     """A label that the source has besides, with its value."""
 
 
-OF_A_NODE = (
-    "AcceleratorsMissing|AcceleratorXid|AcceleratorMemoryWornOut|DetectorSilent|NodeUnwatched|"
-    "SiteCheckFails|NodeFaultPersists|NodeFaultUnmended|NodeRepairSlow|FaultyNodeTakesPods|"
-    "NodeRebootLoop|CacheObjectsLost|CacheConfigurationRefused"
-)
-OF_A_REPAIR = "NodeFaultPersists|NodeRepairSlow|FaultyNodeTakesPods"
-INHIBITIONS = (
-    # Without the API server nothing is repaired, scheduled or seen. But its metrics may be all that
-    # is lost, so whatever is critical is told.
-    Inhibition("WatchLost", of=("exporter", "apiserver")),
-    Inhibition("PoolDown", "PoolTooSmall|NodesMissing|NodeStaysOut", ("pool",)),
-    # A node that is gone has no faults of its own, and one that repairs did not help is told once.
-    Inhibition("NodeStaysOut", OF_A_NODE, ("node",)),
-    Inhibition("NodeQuarantined", f"{OF_A_NODE}|NodeStaysOut", ("node",)),
-    # What half a pool has is no fault of its hosts, and repairs are held. Faults that nobody
-    # repairs are not counted in it, so they are told.
-    Inhibition("FaultStorm", OF_A_REPAIR, ("pool",)),
-    Inhibition("AcceleratorsGone", "AcceleratorsMissing", ("model",)),
-    Inhibition("SchedulerDown", "SchedulerPlacesNothing|SchedulerStuck", ("scheduler",)),
-    Inhibition("NodeDiskPressure", "NodeDiskUsed", ("node",)),
-    Inhibition("HealerDown", OF_A_REPAIR, of=("deployment", "turns")),
-    Inhibition("ExporterGone", "NodeUnwatched", ("exporter",)),
-    Inhibition("CacheDown", "CacheServersDown|CacheErrors|CacheHitsLow|CacheUnbalanced"),
-)
+INHIBITIONS = [Inhibition(**each) for each in TOLD.rows("inhibitions", **TOLD.table("alerts"))]
 """Something larger first, what follows from it second."""
 
 
@@ -118,7 +86,7 @@ def configuration(site: Site, monitoring: Monitoring) -> Json:
 
 def sources(inhibition: Inhibition) -> list[tuple[str, str, str]]:
     """Matchers of the alerts that silence others: label, operator, value."""
-    more = [(inhibition.of[0], "=", inhibition.of[1])] if inhibition.of else []
+    more = [(label, "=", value) for label, value in inhibition.of.items()]
     return [("alertname", "=~", inhibition.source), *more]
 
 
@@ -137,8 +105,7 @@ def _matcher(name: str, how: str, value: str) -> Json:
 def _receiver(receiver: Receiver) -> Json:
     secret = {"name": receiver.secret, "key": receiver.key}
     channel = {"channel": receiver.channel} if receiver.channel else {}
-    texts = {"title": TITLE, "text": TEXT, "severity": SEVERITY}
-    found = _filled(_RECEIVERS, secret=secret, channel=channel, **texts)[receiver.kind.value]
+    found = _filled(_RECEIVERS[receiver.kind.value], secret=secret, channel=channel)
     return {"name": receiver.name, **found}
 
 

@@ -17,9 +17,9 @@ from components.making.faults import CONDITIONS
 from components.making.manifest import Json
 from schemas.facts.feature_gates import uses_gpu_operator
 from schemas.facts.site import Site
-from schemas.model.accelerators import AcceleratorModel, Health
+from schemas.model.accelerators import AcceleratorModel, Fabric, Health
 from schemas.model.faults import RECORDS
-from schemas.model.remediation import Detector, OwnCheck
+from schemas.model.remediation import RESETS, Detector, OwnCheck
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault
 
@@ -84,6 +84,17 @@ class _Place(NamedTuple):
         """The model of its accelerators. Raises KeyError where it has none."""
         return self.site.accelerators[self.site.model(self.pool) or ""]
 
+    @property
+    def devices(self) -> str:
+        """The number of accelerators of a host, as text."""
+        accelerators = self.site.profile(self.pool).accelerators
+        return str(accelerators.count if accelerators else 0)
+
+    def limits(self, health: Health) -> tuple[str, ...]:
+        """How a command that counts is run and read: SECONDS ROOT LINES CODES."""
+        codes = ",".join(str(code) for code in health.silent_codes)
+        return (str(health.timeout_seconds), _root(self, health), health.lines, codes)
+
 
 def checks(site: Site, pool: Pool) -> tuple[Check, ...]:
     """The checks of a pool: one for each fault that is looked for."""
@@ -106,8 +117,10 @@ def files(site: Site, pool: Pool) -> dict[str, str]:
     texts = _scripts({SETTLED, *(each.script for each in found)})
     remediation = site.file.remediation
     detector = remediation.detector if remediation else Detector()
-    # Who takes out single devices reads from the message which they are.
+    # Who takes out or resets devices reads from the message which they are.
     telling = {Fault.PCIE_LINK_DEGRADED} if site.taints_devices(pool) else set()
+    record = site.accelerators.get(site.model(pool) or "")
+    telling |= {Fault.ACCELERATOR_ERROR} if record and record.reset else set()
     made = {monitor(each): _monitor(each, detector, each.fault in telling) for each in found}
     return {name: dump_json(body, indent=1) for name, body in made.items()} | texts
 
@@ -178,32 +191,24 @@ def _pci(record: AcceleratorModel) -> tuple[str, str, str]:
 
 def _missing(place: _Place) -> Check:
     record = place.record
-    accelerators = place.site.profile(place.pool).accelerators
-    if accelerators is None:
-        raise LookupError(f"{place.pool.name} has no accelerators")
-    counted = (SYSTEM, str(accelerators.count), *_pci(record))
+    counted = (SYSTEM, place.devices, *_pci(record))
     health = record.health
     if health is None:
         return Check(Fault.ACCELERATOR_MISSING, counted)
-    codes = ",".join(str(code) for code in health.silent_codes)
-    limits = (str(health.timeout_seconds), _root(place, health), health.lines, codes)
     return Check(
         Fault.ACCELERATOR_MISSING,
-        (*counted, *limits, *health.command),
+        (*counted, *place.limits(health), *health.command),
         health.timeout_seconds + KILL_SECONDS,
         hung_is_bad=True,
     )
 
 
 def _fabric(place: _Place) -> Check:
-    fabric, accelerators = place.record.fabric, place.site.profile(place.pool).accelerators
-    if fabric is None or accelerators is None:
-        raise LookupError(f"{place.pool.name} has no fabric")
-    arguments = [PROCESSES, fabric.process or "", str(accelerators.count)]
+    fabric = place.record.fabric or Fabric()
+    arguments = [PROCESSES, fabric.process or "", place.devices]
     for each in fabric.commands:
-        codes = ",".join(str(code) for code in each.silent_codes)
-        limits = [str(each.timeout_seconds), _root(place, each), each.lines, codes]
-        arguments += [*limits, str(each.per_device), str(len(each.command)), *each.command]
+        counts = (str(each.per_device), str(len(each.command)))
+        arguments += [*place.limits(each), *counts, *each.command]
     longest = sum(each.timeout_seconds + KILL_SECONDS for each in fabric.commands)
     return Check(Fault.FABRIC_DOWN, tuple(arguments), longest or SECONDS, hung_is_bad=True)
 
@@ -220,11 +225,6 @@ def _links(place: _Place) -> tuple[str, ...]:
     return tuple(
         f"{name}:{'' if rail is None else rail}:{rate}" for name, (rail, rate) in links.items()
     )
-
-
-def _network_down(place: _Place) -> Check:
-    """Interfaces are those of the host's network, which its own /sys shows."""
-    return Check(Fault.NETWORK_LINK_DOWN, (f"{HOST}{SYSTEM}", *_links(place)))
 
 
 def _network_errors(place: _Place) -> Check:
@@ -250,8 +250,11 @@ def _error(place: _Place) -> Check:
     messages = "|".join(f"({each})" for each in place.record.kernel_log)
     if messages:
         return Check(Fault.ACCELERATOR_ERROR, (STATE, BOOT_ID, messages), by="kernel-messages")
-    xids = ",".join(str(xid) for xid in place.detector.xids.reboot)
-    return Check(Fault.ACCELERATOR_ERROR, (STATE, BOOT_ID, xids))
+    xids = place.detector.xids.reboot
+    lists = [xids, [each for each in xids if each in RESETS]]
+    known = lists if place.record.reset else lists[:1]
+    texts = (",".join(map(str, each)) for each in known)
+    return Check(Fault.ACCELERATOR_ERROR, (STATE, BOOT_ID, *texts))
 
 
 def _link_check(place: _Place) -> Check:
@@ -283,6 +286,9 @@ _MAKERS: Mapping[Fault, Callable[[_Place], Check]] = {
     Fault.READ_ONLY_FILESYSTEM: _read_only,
     Fault.KERNEL_DEADLOCK: _deadlock,
     Fault.FABRIC_DOWN: _fabric,
-    Fault.NETWORK_LINK_DOWN: _network_down,
+    # Interfaces are those of the host's network, which its own /sys shows.
+    Fault.NETWORK_LINK_DOWN: lambda place: Check(
+        Fault.NETWORK_LINK_DOWN, (f"{HOST}{SYSTEM}", *_links(place))
+    ),
     Fault.NETWORK_LINK_ERRORS: _network_errors,
 }

@@ -6,6 +6,8 @@ cmd/nvidia-ctk-installer (the operator's place of it); node-problem-detector 1.3
 pkg/custompluginmonitor (a temporary rule is an event and a count at each run).
 """
 
+import json
+
 from components.making.dump import dump_json
 from components.making.faults import CHOICE_REASON
 from components.remediation.checks import HOST, PROGRAMS, SCRIPTS
@@ -28,24 +30,10 @@ def files(site: Site, pool: Pool) -> dict[str, str]:
     # The operator installs its toolkit some time after a host has started.
     operated = uses_gpu_operator(site, model)
     given = ["2", OPERATOR_CONFIG] if operated else ["1", CONFIG]
-    rule = {
-        "type": "temporary",
+    monitor = json.loads((SCRIPTS / FILE).read_text("utf-8"))
+    monitor["rules"][0] |= {
         "reason": CHOICE_REASON,
         "path": f"{PROGRAMS}/{SCRIPT}",
         "args": [given[0], f"{HOST}{given[1]}"],
-        "timeout": "10s",
-    }
-    monitor = {
-        "plugin": "custom",
-        "pluginConfig": {
-            "invoke_interval": "10m",
-            "timeout": "10s",
-            "max_output_length": 80,
-            "concurrency": 1,
-        },
-        "source": "foresite-device-choice",
-        "metricsReporting": True,
-        "conditions": [],
-        "rules": [rule],
     }
     return {FILE: dump_json(monitor, indent=1), SCRIPT: (SCRIPTS / SCRIPT).read_text("utf-8")}

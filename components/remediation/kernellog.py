@@ -10,7 +10,9 @@ fs/ext4/super.c, fs/xfs/xfs_fsops.c, fs/buffer.c, block/blk-mq.c, drivers/edac/e
 drivers/pci/pcie/aer.c; NVIDIA's open kernel modules 595.91, kernel_rc.c.
 """
 
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 
 from components.making.dump import dump_json
 from components.making.manifest import Json
@@ -22,17 +24,7 @@ FILE = "kernel-log.json"
 REST = "(?s:.*)"
 XID_REASON = "Xid"
 """Prefix of the reasons of XIDs, before the number."""
-PATTERNS: Mapping[str, str] = {
-    "OOMKilling": "^Out of memory: Killed process [0-9]+ ",
-    "TaskHung": "^INFO: task .+:[0-9]+ .*blocked ",
-    "KernelOops": "^(BUG: |Oops: |watchdog: BUG: |general protection fault|"
-    "Unable to handle kernel )",
-    "FilesystemError": r"^(EXT4-fs error|EXT4-fs \([^)]+\): Remounting filesystem read-only"
-    r"|XFS \([^)]+\): .*([Cc]orruption|[Ss]hut))",
-    "IOError": "^(Buffer I/O error|I/O error, dev |critical (medium|target) error, dev )",
-    "MemoryError": "^EDAC MC[0-9]+: [0-9]+ (CE|UE) ",
-    "PCIeError": "^[a-z_-]+ [0-9a-f:.]+: AER: (Multiple )?Uncorrect",
-}
+PATTERNS: Mapping[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 """Beginnings of messages by the reason of their events."""
 
 

@@ -24,6 +24,8 @@ NODEOPS_API = "nodeops.k8s.preferred.jp/v1alpha1"
 REBOOT_ANNOTATION = f"{DOMAIN}/reboot"
 """Annotation of a node: the reboot of its present slot, and its outcome (node_repair/reboot.py). On
 a BareMetalHost: the operation that asked for its last reboot."""
+HISTORY_ANNOTATION = f"{DOMAIN}/history"
+"""Annotation of a BareMetalHost, and a copy on its node: its repairs (node_repair/history.py)."""
 QUARANTINED_ANNOTATION = f"{DOMAIN}/quarantined"
 """Annotation of a node: since when and why it is quarantined. Left when a person takes the taint
 away, so that the program of turns sees that."""

@@ -9,6 +9,7 @@ from components.remediation.devicetaints import device_taints
 from components.remediation.medik8s import health_checks
 from components.remediation.names import COMPONENT, remediated_pools, settings_of
 from components.remediation.operations import templates
+from components.remediation.reset import resets
 from components.remediation.rights import rights
 from components.remediation.turns import turns
 from schemas.facts.site import Site
@@ -25,5 +26,5 @@ def objects(site: Site) -> list[Manifest]:
     found += [*detectors(site), *device_taints(site), *health_checks(site)]
     if remediated_pools(site):
         found += [*rights(site), *controller(site), *turns(site)]
-        found += [*budgets(site), *templates(site)]
+        found += [*budgets(site), *templates(site), *resets(site)]
     return annotate(found)

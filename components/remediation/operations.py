@@ -40,7 +40,7 @@ def _operation(site: Site, remediator: Remediator, pool: Pool) -> Manifest:
                 "spec": {
                     "evictionStrategy": STRATEGIES[remediator.eviction],
                     "nodeDisruptionBudgetSelector": ours,
-                    "jobTemplate": job(site, ours),
+                    "jobTemplate": job(site, pool, ours),
                 },
             }
         },

@@ -1,11 +1,13 @@
 """A program of the node-repair image: a Deployment on the control plane; one pod leads."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 from components.making import replicas
 from components.making.manifest import Json, Manifest, Target, labels
 from components.making.pod_security import SECURITY
 from components.making.rights import rule
+from components.making.template import filled
 from components.remediation.names import COMPONENT, own, repair_image, selector_labels, settings_of
 from schemas.facts.site import Site
 
@@ -13,8 +15,6 @@ INTERVAL_SECONDS = 20
 """Between two rounds: the checks of a node take longer to be sure."""
 METRICS_PORT = 8080
 REPLICAS = 2
-MEMORY = "512Mi"
-"""A list is read in pages, and what is decided from is a small part of it."""
 
 
 def lease_rules(name: str) -> list[Json]:
@@ -57,24 +57,14 @@ class Program(NamedTuple):
             **self.environment,
         }
         mounted = [{"name": "config", "mountPath": "/config", "readOnly": True}]
-        return {
-            "name": self.name,
-            "image": repair_image(site),
-            "command": ["node-repair", self.command],
-            "env": [{"name": name, "value": value} for name, value in given.items()],
-            "ports": [{"name": "metrics", "containerPort": METRICS_PORT}],
-            "livenessProbe": _probe("/healthz", 60, 3),
-            # Not ready while rounds fail: the Deployment's status tells whoever watches.
-            "readinessProbe": _probe("/readyz", 30, 2),
-            "resources": {
-                "requests": {"cpu": "50m", "memory": "128Mi"},
-                "limits": {"memory": MEMORY},
-            },
-            "securityContext": SECURITY,
-            "volumeMounts": mounted if self.config else [],
-        }
-
-
-def _probe(path: str, period: int, failures: int) -> Json:
-    every = {"periodSeconds": period, "timeoutSeconds": 10, "failureThreshold": failures}
-    return {"httpGet": {"path": path, "port": "metrics"}, **every}
+        (body,) = filled(
+            Path(__file__).with_suffix(".yaml"),
+            name=self.name,
+            image=repair_image(site),
+            command=self.command,
+            env=[{"name": name, "value": value} for name, value in given.items()],
+            port=METRICS_PORT,
+            security=SECURITY,
+            mounts=mounted if self.config else [],
+        )
+        return body

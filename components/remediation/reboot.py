@@ -1,8 +1,12 @@
-"""The Job that reboots a node by its BareMetalHost, as the operations' template has it."""
+"""The Job that repairs a node, as the operations' template has it."""
+
+from pathlib import Path
 
 from components.making.manifest import Json, labels
 from components.making.pod_security import POD_SECURITY, SECURITY
-from components.making.taints import CONTROL_PLANE_LABEL, tolerations
+from components.making.taints import tolerations
+from components.making.template import filled
+from components.remediation import reset
 from components.remediation.names import (
     COMPONENT,
     REBOOTS,
@@ -11,95 +15,52 @@ from components.remediation.names import (
     settings_of,
 )
 from schemas.facts.site import Site
+from schemas.model.site_file import Pool
 
 RETRIES = 1_000_000
 """Restarts of the Job's pod before the Job fails: a Job that fails gives a broken node back."""
-_NODE_ANNOTATION = "nodeops.k8s.preferred.jp/nodename"
-"""By it the controller tells the Job's pod which node it is for (nodeoperation_controller.go)."""
-_JOB_LABEL = "batch.kubernetes.io"
-"""Kubernetes' own labels of a Job's pods: the same for a pod that is made anew."""
-_ACCESS = "/management"
+_FIELDS = {
+    # The controller's own annotation (node-operation-controller, nodeoperation_controller.go).
+    "NODE": "metadata.annotations['nodeops.k8s.preferred.jp/nodename']",
+    # Kubernetes' own labels of a Job's pods: the same for a pod that is made anew.
+    "OPERATION": "metadata.labels['batch.kubernetes.io/controller-uid']",
+    "JOB": "metadata.labels['batch.kubernetes.io/job-name']",
+    "JOB_NAMESPACE": "metadata.namespace",
+}
 
 
-def job(site: Site, ours: dict[str, str]) -> Json:
-    """The template of the Job; the controller asks for its namespace, as nothing else says one.
-
-    No deadline and no time to live: a Job that fails or vanishes makes the controller take its
-    taint off a broken node. The program ends by itself, and well unless its pod is ended before.
-    """
-    named = {**labels(site.name, COMPONENT), **selector_labels(REBOOTS), **ours}
-    return {
-        "metadata": {"namespace": settings_of(site).namespace, "labels": named},
-        "spec": {
-            "backoffLimit": RETRIES,
-            "template": {"metadata": {"labels": named}, "spec": _pod(site)},
-        },
-    }
-
-
-def _pod(site: Site) -> Json:
-    """On the control plane, beside no pods of users: it can reboot every host of the site. It does
-    not tolerate a taint of faults, so it is never on the node that it reboots."""
-    secret = {
-        "secretName": settings_of(site).reboot.credentials,
-        "items": [{"key": "kubeconfig", "path": "kubeconfig"}],
-        "defaultMode": 0o440,
-    }
-    return {
-        "serviceAccountName": REBOOTS,
-        "automountServiceAccountToken": True,
-        "enableServiceLinks": False,
-        "restartPolicy": "OnFailure",
-        "priorityClassName": "system-cluster-critical",
-        "nodeSelector": {CONTROL_PLANE_LABEL: ""},
-        "tolerations": tolerations([site.control_plane]),
+def job(site: Site, pool: Pool, ours: dict[str, str]) -> Json:
+    """The template of the Job; the controller asks for its namespace, as nothing else says one."""
+    (body,) = filled(
+        Path(__file__).with_suffix(".yaml"),
+        namespace=settings_of(site).namespace,
+        labels={**labels(site.name, COMPONENT), **selector_labels(REBOOTS), **ours},
+        retries=RETRIES,
+        tolerations=tolerations([site.control_plane]),
         # The group may read the Secret's file.
-        "securityContext": {**POD_SECURITY, "fsGroup": POD_SECURITY["runAsGroup"]},
-        "containers": [_container(site)],
-        "volumes": [
-            {"name": "management", "secret": secret},
-            {"name": "state", "emptyDir": {"sizeLimit": "16Mi"}},
-        ],
-    }
+        pod_security={**POD_SECURITY, "fsGroup": POD_SECURITY["runAsGroup"]},
+        image=repair_image(site),
+        env=_environment(site, pool),
+        security=SECURITY,
+        credentials=settings_of(site).reboot.credentials,
+    )
+    return body
 
 
-def _container(site: Site) -> Json:
-    return {
-        "name": "reboot",
-        "image": repair_image(site),
-        "command": ["node-repair", "reboot"],
-        "env": _environment(site),
-        "resources": {
-            "requests": {"cpu": "20m", "memory": "64Mi"},
-            "limits": {"memory": "256Mi"},
-        },
-        "securityContext": SECURITY,
-        "volumeMounts": [
-            {"name": "management", "mountPath": _ACCESS, "readOnly": True},
-            {"name": "state", "mountPath": "/state"},
-        ],
-    }
-
-
-def _environment(site: Site) -> list[Json]:
-    reboot = settings_of(site).reboot
+def _environment(site: Site, pool: Pool) -> list[Json]:
+    reboot, asked = settings_of(site).reboot, reset.request(site, pool)
     told = {
         "SITE": site.name,
-        "MANAGEMENT_KUBECONFIG": f"{_ACCESS}/kubeconfig",
+        "MANAGEMENT_KUBECONFIG": "/management/kubeconfig",
         "ATTEMPTS": str(reboot.attempts),
         "WINDOW_SECONDS": str(3600 * reboot.window_hours),
         "TIMEOUT_SECONDS": str(reboot.timeout_seconds),
         "REBOOT_STATE": "/state",
         # The client writes the certificates of a kubeconfig into files.
         "TMPDIR": "/state",
-    }
-    fields = {
-        "NODE": f"metadata.annotations['{_NODE_ANNOTATION}']",
-        "OPERATION": f"metadata.labels['{_JOB_LABEL}/controller-uid']",
-        "JOB": f"metadata.labels['{_JOB_LABEL}/job-name']",
-        "JOB_NAMESPACE": "metadata.namespace",
+        **({"RESET": asked} if asked else {}),
     }
     return [
         *({"name": k, "value": v} for k, v in told.items()),
-        *({"name": k, "valueFrom": {"fieldRef": {"fieldPath": v}}} for k, v in fields.items()),
+        *({"name": k, "valueFrom": {"fieldRef": {"fieldPath": v}}} for k, v in _FIELDS.items()),
     ]

@@ -6,6 +6,7 @@ from components.making.rights import READ, role_and_binding, rule, subject
 from components.making.rights import account as service_account
 from components.remediation.names import (
     CONTROLLER,
+    HISTORY_ANNOTATION,
     REBOOT_ANNOTATION,
     REBOOTS,
     TURNS,
@@ -119,7 +120,7 @@ def _management(site: Site) -> list[Manifest]:
         metadata(site, f"foresite-{site.name}-{REBOOTS}", **selector_labels(REBOOTS)),
         (site.name, REBOOTS),
         {"metal3.io": ["baremetalhosts"]},
-        (ASKED_ANNOTATION, REBOOT_ANNOTATION),
+        (ASKED_ANNOTATION, REBOOT_ANNOTATION, HISTORY_ANNOTATION),
         there,
     )
     return [*(Manifest(f"{each['kind']}/{logical}", each, target=there) for each in bodies), *only]

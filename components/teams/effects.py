@@ -158,7 +158,8 @@ RENAMED = harmless(
 UNCOUNTED = harmless("running pods continue; those that it held start, without a limit", THROTTLER)
 QUEUED = harmless(
     "nothing is evicted by it: running jobs continue, above the limit too, and none starts until "
-    "there is room; pending jobs of a higher priority may preempt jobs of a lower one",
+    "there is room; a job of a higher priority may preempt all that is above the limit, however "
+    "small it is itself",
     PREEMPTION,
 )
 NEW_QUEUE = harmless("no job is in it yet", KUEUE)
@@ -169,7 +170,11 @@ CLOSED = harmless(
 POOLED = harmless(
     "running jobs continue; without the cohort's quota no queue can borrow, so none starts", KUEUE
 )
-MOVED = harmless("running jobs continue; those that wait for it start no more", KUEUE)
+MOVED = harmless(
+    "running jobs continue; those that wait for it start no more; later ones that name no queue "
+    "start without a limit where Kueue's manageJobsWithoutQueueName is off (docs/prerequisites.md)",
+    KUEUE,
+)
 PLACED = harmless("running jobs stay where they are; those that start later go so", FLAVORS)
 KEPT = harmless(f"running jobs continue; it goes when no queue names it{_WAITS}", KUEUE)
 SAME_ORDER = harmless(

@@ -144,7 +144,7 @@ def header(setting: Setting, made: Made) -> str:
         counts.append(f"{setting.gang.annotation_prefix}-size")
         names.append(f"{setting.gang.annotation_prefix}-name")
     elif backend is not None and backend.kind is BackendKind.VOLCANO:
-        counts.append("minMember, minResources")
+        counts.append("minMember")
         names.append("the PodGroup's, scheduling.k8s.io/group-name")
     together = ", ".join(names)
     options = f"--team {request.team} --model {request.model} --workers N --image IMAGE"

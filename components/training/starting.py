@@ -53,11 +53,14 @@ def suspension(setting: Setting) -> Json:
 
 
 def groups(setting: Setting, size: int) -> list[Json]:
-    """The PodGroup that has to be there before the pods."""
+    """The PodGroup that has to be there before the pods.
+
+    It names no minResources: those would be kept for a group whose pods are gone or wait in another
+    queue, and then nobody's job starts (Volcano 1.15.1, plugins overcommit and proportion).
+    """
     if size < 2 or not _by(setting, BackendKind.VOLCANO):
         return []
-    devices = {setting.resource: str(setting.devices)}
-    spec: Json = {"minMember": size, "minResources": devices}
+    spec: Json = {"minMember": size}
     if setting.team is not None:
         spec["queue"] = setting.team.name
     if setting.request.priority is not None:

@@ -3,7 +3,9 @@
 import argparse
 import json
 from collections.abc import Iterator
-from textwrap import TextWrapper
+from textwrap import TextWrapper, indent
+
+import yaml
 
 from components.making.manifest import Json
 from foresite.command import FOUND, OK, few, repository, show
@@ -38,3 +40,7 @@ def _lines(found: dict[str, list[Json]]) -> Iterator[str]:
                     said = each if isinstance(each, str) else ", ".join(each)
                     if said:
                         yield _WRAPPER.fill(said if key in ("needs", "notes") else f"{key}: {said}")
+            if "configuration" in entry:
+                yield indent(
+                    yaml.safe_dump(entry["configuration"], sort_keys=False).rstrip(), " " * 6
+                )

@@ -20,6 +20,9 @@ from node_repair.state import Node, Operation, State
 ALWAYS = 2
 """Faulty nodes of a pool that are always hosts': one that is quarantined must not keep the next one
 of a small pool in use."""
+HELPS = ("done", "reset", "resetting")
+"""Outcomes after which a fault that is still there gets another slot. After a reset that is a
+reboot: a host's devices are reset once between two of its starts."""
 HELD_NAME = "turns-held-"
 _GIVEN_UP = re.compile(r"late|refused-[a-z-]+")
 _STUCK = "Another NodeOperation"
@@ -243,14 +246,14 @@ class _Round:
         if asked and asked[0] + self.settings.verdict > self.now:
             return
         edit, reboots = self.edits[node.name], len(self.found[node.name].reboots)
-        if outcome != "done":
+        if outcome not in HELPS:
             edit.quarantine(fault, "reboot late", self.now)
         elif status == "Unknown":
             edit.quarantine(fault, "its state is unknown after a reboot", self.now)
         elif reboots >= self.settings.attempts:
             edit.quarantine(fault, f"{reboots} reboots {self.hours}", self.now)
         else:
-            edit.end_slot("a reboot did not help: once more")
+            edit.end_slot("a repair did not help: once more")
 
     # --- new slots ---
 

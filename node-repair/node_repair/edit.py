@@ -1,7 +1,7 @@
 """The one patch of a node: its taints as they are to be, its slot and annotations, and why."""
 
 from node_repair.cluster import Json
-from node_repair.names import FAULTY, JOB, QUARANTINED, REBOOT, REBOOTS, TURN, TURNS
+from node_repair.names import FAULTY, JOB, QUARANTINED, REBOOT, REBOOTS, RESET, TURN, TURNS
 from node_repair.state import Node
 
 
@@ -47,7 +47,7 @@ class Edit:
 
     def end_slot(self, why: str) -> None:
         """Take the slot back."""
-        self._labels[TURN] = None
+        self._labels |= {TURN: None, RESET: None}
         self.why.append(why)
 
     def quarantine(self, fault: str, why: str, now: int) -> None:
@@ -55,7 +55,7 @@ class Edit:
         self._set(QUARANTINED, fault)
         self._notes[QUARANTINED] = f"{now} {fault}: {why}"
         if self._node.slot is not None:
-            self._labels[TURN] = None
+            self._labels |= {TURN: None, RESET: None}
         self.why.append(f"quarantined, {fault}: {why}")
 
     def forget(self, why: str) -> None:

@@ -1,11 +1,12 @@
-"""What a reboot reads: the node, the host behind it, and where that host is."""
+"""What a repair reads: the node, the host behind it, and where that host is."""
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple, Self
 from urllib.parse import quote
 
 from node_repair.cluster import Json
-from node_repair.names import REBOOT
+from node_repair.names import REBOOT, TURN
 from node_repair.state import listed, part, text
 
 ASKED, HARD = "reboot.metal3.io", '{"mode":"hard"}'
@@ -22,39 +23,58 @@ class Booted(NamedTuple):
     notes: Json
     noted: str
     """Its annotation ``reboot``."""
+    slot: str
+    """The fault that is repaired."""
+    conditions: Mapping[str, tuple[str, str]]
+    """Status and message by type."""
+
+    @property
+    def device(self) -> str:
+        """The first PCI address that a condition of a fault names, without its function."""
+        told = (message for status, message in self.conditions.values() if status == "True")
+        found = next(filter(None, map(_ADDRESS.search, told)), None)
+        return found[0].lower() if found else ""
 
     @classmethod
     def of(cls, body: Json) -> Self:
         """The node of an object."""
         metadata, status = part(body, "metadata"), part(body, "status")
         notes = part(metadata, "annotations")
-        ready = any(
-            text(each, "type") == "Ready" and text(each, "status") == "True"
+        conditions = {
+            text(each, "type"): (text(each, "status"), text(each, "message"))
             for each in listed(status, "conditions")
-        )
+        }
         return cls(
             version=text(metadata, "resourceVersion"),
             provider=text(part(body, "spec"), "providerID"),
             boot=re.sub("[^0-9A-Za-z-]", "", text(part(status, "nodeInfo"), "bootID")),
-            ready=ready,
+            ready=conditions.get("Ready", ("",))[0] == "True",
             notes=notes,
             noted=re.sub("[^0-9A-Za-z,-]", "", text(notes, REBOOT)),
+            slot=text(part(metadata, "labels"), TURN),
+            conditions=conditions,
         )
 
 
 class Host(NamedTuple):
-    """A BareMetalHost, and the Metal3Machine that has it."""
+    """A BareMetalHost, the Metal3Machine that has it, and its serial number where it is known."""
 
     version: str
     consumer: str
     notes: Json
+    serial: str
 
     @classmethod
     def of(cls, body: Json) -> Self:
         """The host of an object."""
         metadata = part(body, "metadata")
         consumer = text(part(body, "spec", "consumerRef"), "name")
-        return cls(text(metadata, "resourceVersion"), consumer, part(metadata, "annotations"))
+        serial = text(part(body, "status", "hardware", "systemVendor"), "serialNumber")
+        notes = part(metadata, "annotations")
+        return cls(text(metadata, "resourceVersion"), consumer, notes, serial)
+
+
+_ADDRESS = re.compile(r"\b[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\b")
 
 
 def named(provider: str, site: str) -> tuple[str, str] | None:

@@ -1,15 +1,18 @@
 """The metrics of the programs, and their probes."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from http.server import ThreadingHTTPServer
 from threading import Thread
 
 from prometheus_client import REGISTRY, Counter, Gauge, MetricsHandler
 
+from node_repair import history
 from node_repair.decide import Decision
+from node_repair.names import HISTORY
 from node_repair.settings import Settings
+from node_repair.state import Node, text
 
 SILENT_SECONDS = 300
 """Without a new request for so long the program hangs: each gives up after 30 seconds."""
@@ -21,6 +24,23 @@ _LIMIT = Gauge("node_repair_slots_limit", "Slots at a time.", ["pool", "remediat
 _ROLLING = Gauge(
     "node_repair_control_plane_changes", "1 while no repair begins, as the control plane changes."
 )
+
+
+_REPAIRS = Gauge(
+    "node_repair_history",
+    "Repairs of a host in 90 days, and of its devices, where there were several.",
+    ["host", "serial", "device"],
+)
+
+
+def show_history(nodes: Iterable[Node], now: int) -> None:
+    """Report the hosts and devices that were repaired more than once."""
+    _REPAIRS.clear()
+    for node in nodes:
+        serial, repairs = history.read(text(node.notes, HISTORY), now)
+        for device, number in history.counts(repairs).items():
+            if number > 1:
+                _REPAIRS.labels(node.name, serial, device).set(number)
 
 
 def show(settings: Settings, decision: Decision) -> None:

@@ -43,6 +43,7 @@ class Slots:
                 LOG.warning("pods were not read, and no choice is made: %s", error)
                 done = False
         metrics.show(settings, decision)
+        metrics.show_history(state.nodes, now)
         if decision.rolling:
             LOG.info("no repair begins: %s", decision.rolling)
         return self._act(decision) and done

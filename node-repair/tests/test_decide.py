@@ -30,7 +30,9 @@ _BOUNDS = {"attempts": ATTEMPTS, "window": WINDOW, "verdict": VERDICT, "percent"
 SITE = Settings.model_validate({**_BOUNDS, "control_plane": ("cp", 1), "pools": POOLS})
 
 whens = st.integers(NOW - 2 * WINDOW, NOW + 60).map(str) | st.sampled_from(ODD)
-outcomes = st.sampled_from(["asked", "done", "late", "refused-no-host", "odd"])
+outcomes = st.sampled_from(
+    ["asked", "done", "reset", "resetting", "late", "refused-no-host", "odd"]
+)
 notes = st.fixed_dictionaries(
     {},
     optional={

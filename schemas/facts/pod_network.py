@@ -13,8 +13,11 @@ Flannel's, kube-flannel-ds, enforces none."""
 def isolates_teams(site: Site) -> bool:
     """True if teams get NetworkPolicies: as the site says, or as its pod network is known."""
     said = site.scheduling.network_policy
-    if said is not None:
-        return said
+    return enforces_policies(site) if said is None else said
+
+
+def enforces_policies(site: Site) -> bool:
+    """True if the pod network is known to enforce NetworkPolicies."""
     # A program whose cluster others make says nothing of its pod network.
     network = getattr(site.file.cluster, "pod_network", None)
     text = site.texts[network.manifests] if network else ""

@@ -70,6 +70,20 @@ class Health(Model):
     not loaded: after a boot, until the GPU operator has installed it."""
 
 
+class Reset(Model):
+    """How all devices of a host are reset once no pod uses them: tried before a reboot."""
+
+    command: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=512)]],
+        Field(min_length=1, max_length=32),
+    ]
+    """Command on the host and its arguments, such as [nvidia-smi, --gpu-reset]. An exit code other
+    than 0 means that they were not reset."""
+    timeout_seconds: Annotated[int, Field(ge=30, le=600)] = 120
+    """Seconds until it must have worked. It is tried again while other programs leave the
+    devices."""
+
+
 class FabricCommand(Health):
     """A command that counts working parts of the fabric between a host's accelerators."""
 
@@ -147,6 +161,10 @@ class AcceleratorModel(Model):
     """Exporter of its metrics; leave out where there is none."""
     health: Health | None = None
     """The command that counts a host's healthy devices; default: those that the PCI bus shows."""
+    reset: Reset | None = None
+    """The command that resets a host's devices after an XID that a reset recovers; default: the
+    host is rebooted. Used where Foresite runs the model's device plugin: other programs do not
+    leave the devices."""
     kernel_log: Annotated[
         list[Annotated[str, Field(min_length=4, max_length=256)]], Field(max_length=16)
     ] = []

@@ -10,11 +10,7 @@ from pydantic import Field
 
 FaultName = Annotated[
     str,
-    Field(
-        pattern=r"^[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*$",
-        max_length=40,
-        examples=["accelerator-missing"],
-    ),
+    Field(pattern=r"^[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*$", max_length=40, examples=["disk-full"]),
 ]
 """Name of a fault: words of small letters and digits, with dashes between them. Each word begins
 with a letter, so that the condition's type leads back to it."""

@@ -37,6 +37,10 @@ def _xids(*actions: str) -> list[int]:
     return sorted(int(number) for action in actions for number in _XIDS[action])
 
 
+RESETS = frozenset(_xids("reset", "told"))
+"""XIDs after which a reset recovers the GPU; 154 where its message asks for one."""
+
+
 class Xids(Model):
     """Errors of NVIDIA's driver by what its catalogue calls for (schemas/model/xids.toml)."""
 
@@ -47,19 +51,7 @@ class Xids(Model):
     """XIDs that are counted and reported as events of the node; they start no repair."""
 
 
-LINK_ERRORS = {
-    "symbol_error": 10,
-    "link_error_recovery": 0,
-    "link_downed": 0,
-    "port_rcv_errors": 5,
-    "local_link_integrity_errors": 0,
-    "rx_icrc_encapsulated": 0,
-    "rx_crc_errors": 5,
-    "carrier_down_count": 0,
-}
-"""Ten symbol errors in five minutes are a bit error rate of 10^-12, which InfiniBand's
-specification allows. Names: Linux 6.12, drivers/infiniband/core/sysfs.c,
-drivers/infiniband/hw/mlx5/counters.c, net/core/net-sysfs.c."""
+_LINK_ERRORS = tomllib.loads((Path(__file__).with_name("link_errors.toml")).read_text("utf-8"))
 CounterName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,62}$", examples=["symbol_error"])]
 Sentence = Annotated[str, Field(pattern=r"^[^{}<>$\x00-\x1f\x7f]+$")]
 """Text of an alert: one line without characters that Prometheus' templates read."""
@@ -116,7 +108,7 @@ class Detector(Model):
     """Errors of NVIDIA's driver."""
     link_errors: Annotated[
         dict[CounterName, Annotated[int, Field(ge=0, le=10**9)]], Field(max_length=32)
-    ] = LINK_ERRORS
+    ] = _LINK_ERRORS
     """Error counters of network devices' interfaces, with the rise in five minutes that is good.
     They are files of the port's counters and hw_counters, or of the interface; others are left
     out."""
@@ -163,6 +155,9 @@ class Reboot(Model):
     a person."""
     window_hours: Annotated[int, Field(ge=1, le=168)] = 24
     """Hours in which reboots are counted."""
+    often: Annotated[int, Field(ge=2, le=50)] = 3
+    """Repairs of one host, or of one of its devices, within 90 days from which an alert asks to
+    return it to its maker."""
 
 
 class Controller(Model):

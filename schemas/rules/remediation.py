@@ -75,21 +75,27 @@ def remediator_names(site: Site) -> Iterator[Finding]:
 
 def remediator_pools(site: Site) -> Iterator[Finding]:
     """A remediator repairs pools of the site, and names each once."""
-    known = [pool.name for pool in site.file.pools]
     for at, healer in remediators(site):
         if not healer.pools:
             message = f"remediator {healer.name} has no pool, so it repairs nothing"
             fix = "name its pools, or remove it"
             yield Finding(Code.HEALER_MEANINGLESS, (*at, "pools"), message, fix)
-        for index, name in enumerate(healer.pools):
-            place = (*at, "pools", index)
-            if name not in known:
-                near = nearest(name, known)
-                fix = f"write {near}" if near else f"write one of {', '.join(known)}"
-                yield Finding(Code.UNKNOWN_POOL, place, f"there is no pool {name}", fix)
-            elif name in healer.pools[:index]:
-                message = f"pool {name} is there twice"
-                yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
+        yield from pools_once(site, at, healer.pools)
+
+
+def pools_once(site: Site, at: Path, names: Sequence[str]) -> list[Finding]:
+    """The faults of a list of pools at a place: some are not there, or there twice."""
+    known, found = [pool.name for pool in site.file.pools], []
+    for index, name in enumerate(names):
+        place = (*at, "pools", index)
+        if name not in known:
+            near = nearest(name, known)
+            fix = f"write {near}" if near else f"write one of {', '.join(known)}"
+            found.append(Finding(Code.UNKNOWN_POOL, place, f"there is no pool {name}", fix))
+        elif name in names[:index]:
+            message = f"pool {name} is there twice"
+            found.append(Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two"))
+    return found
 
 
 def remediator_faults(site: Site) -> Iterator[Finding]:
@@ -294,7 +300,7 @@ def settings_used(site: Site) -> Iterator[Finding]:
     lacking += [(("medik8s",), medik8s)]
     lacking += [(("repair_image",), controller)] * (not remediation.device_taints)
     if remediation.healers:
-        counted = remediation.reboot.model_fields_set & {"credentials", "attempts", "window_hours"}
+        counted = remediation.reboot.model_fields_set - {"timeout_seconds"}
         lacking += [(("reboot", each), controller) for each in sorted(counted)]
     else:
         lacking += [((each,), controller) for each in ("max_faulty_percent", "reboot")]

@@ -15,12 +15,11 @@ from schemas.kubernetes.quantities import amount
 from schemas.model.accelerators import Health
 from schemas.model.codes import Code
 from schemas.model.faults import KUBERNETES_CONDITIONS, RECORDS, condition_of
-from schemas.model.nearest import nearest
 from schemas.model.object_cache import share
 from schemas.rules.accelerators import all_known
 from schemas.rules.finding import Finding, Path
 from schemas.rules.object_cache import FILLED_PERCENT
-from schemas.rules.remediation import PLACE, own_checks
+from schemas.rules.remediation import PLACE, own_checks, pools_once
 
 LINK_WIDTHS = (1, 2, 4, 8, 12, 16, 32)
 """Lanes that a PCIe link can have."""
@@ -179,37 +178,22 @@ def _expression(place: Path, text: str) -> Iterator[Finding]:
 
 def own_check_names(site: Site) -> Iterator[Finding]:
     """A check of the site's own has a condition to itself: neither Foresite's, nor Kubernetes'."""
-    taken = {record["condition"].lower(): "Foresite's" for record in RECORDS.values()}
-    taken |= {each.lower(): "Kubernetes'" for each in KUBERNETES_CONDITIONS}
-    seen: set[str] = set()
+    taken = {each.lower() for each in (*KUBERNETES_CONDITIONS, *map(condition_of, RECORDS))}
     for index, check in enumerate(own_checks(site)):
         kind = condition_of(check.name)
-        owner = "Foresite's" if check.name in RECORDS else taken.get(kind.lower())
-        at = (*_DETECTOR, "checks", index, "name")
-        if owner:
-            message = f"{kind} is a condition of {owner} own"
-            yield Finding(Code.DUPLICATE_NAME, at, message, "give the check another name")
-        elif check.name in seen:
-            message = f"there are two checks named {check.name}"
-            yield Finding(Code.DUPLICATE_NAME, at, message, "give this one another name")
-        seen.add(check.name)
+        if kind.lower() in taken:
+            message = f"another check, or Kubernetes itself, sets the condition {kind}"
+            place = (*_DETECTOR, "checks", index, "name")
+            yield Finding(Code.DUPLICATE_NAME, place, message, "give this check another name")
+        taken.add(kind.lower())
 
 
 def own_check_commands(site: Site) -> Iterator[Finding]:
     """A check of the site's own runs a program, on pools of the site."""
-    pools = [pool.name for pool in site.file.pools]
     for index, check in enumerate(own_checks(site)):
         at: Path = (*_DETECTOR, "checks", index)
         yield from _program((*at, "command", 0), check.command[0])
-        for number, name in enumerate(check.pools):
-            place = (*at, "pools", number)
-            if name not in pools:
-                near = nearest(name, pools)
-                fix = f"write {near}" if near else f"write one of {', '.join(pools)}"
-                yield Finding(Code.UNKNOWN_POOL, place, f"there is no pool {name}", fix)
-            elif name in check.pools[:number]:
-                message = f"pool {name} is there twice"
-                yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
+        yield from pools_once(site, at, check.pools)
 
 
 def fabrics(site: Site) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """Cases of the alerts on faults and their repairs."""
 
 from components.making.faults import FAULTY_TAINT, QUARANTINED_TAINT
+from components.remediation.names import TURNS
 from tests.kit.monitoring_promtool import Case, World
 from tests.kit.monitoring_worlds import (
     LAB,
@@ -11,6 +12,7 @@ from tests.kit.monitoring_worlds import (
     condition,
     k,
     nodes,
+    s,
     taint,
     without,
 )
@@ -48,6 +50,12 @@ DEPLOYED: World = {
         for name, count in {"turns": 1, "node-operation-controller": 2}.items()
     },
 }
+
+
+def repairs(host: str, device: str) -> str:
+    """What the program of repair slots says of a host or a device."""
+    labels = {"job": TURNS, "instance": "10.64.0.8:8080"}
+    return s("node_repair_history", **labels, host=host, serial="SN1", device=device)
 
 
 BY_CARD: World = {
@@ -191,5 +199,21 @@ CASES = (
         {"deployment": "device-taints"},
         "device-taints does not run: devices with a fault stay in use",
         late=6,
+    ),
+    Case(
+        "HostRepairedOften",
+        "tokyo-1",
+        {**CHECKED, repairs("one", ""): 2, repairs("one", "0000:3b:00"): 3},
+        {repairs("one", ""): 3},
+        {"host": "one", "serial": "SN1"},
+        "one was repaired 3 times in 90 days",
+    ),
+    Case(
+        "DeviceRepairedOften",
+        "tokyo-1",
+        {**CHECKED, repairs("one", "0000:3b:00"): 2, repairs("one", ""): 3},
+        {repairs("one", "0000:3b:00"): 4},
+        {"host": "one", "serial": "SN1", "device": "0000:3b:00"},
+        "0000:3b:00 of one was repaired 4 times in 90 days",
     ),
 )

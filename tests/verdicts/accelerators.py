@@ -88,6 +88,18 @@ _PROGRAMS = (
         _PODS,
     ),
     _tokyo(
+        "accelerators: how a model's devices are reset",
+        record(H100, "        - sh\n", "        - /bin/sh\n"),
+        {},
+        f"{_PODS}: there are none but on hosts under repair",
+    ),
+    _tokyo(
+        "accelerators: how long a reset may take",
+        record(H100, "    reset:\n", "    reset:\n      timeout_seconds: 60\n"),
+        {},
+        _PODS,
+    ),
+    _tokyo(
         "accelerators: the container runtime of a model",
         record(V100, "runtime_class: nvidia", "runtime_class: nvidia-legacy"),
         {"v100": restarted()},

@@ -126,7 +126,11 @@ ROWS = (
                         for name in ("v100", "a100", "h100")
                     },
                 },
-                {"DaemonSet/device-plugin/*": Action.DELETED, **_NO_POLICY},
+                {
+                    "DaemonSet/device-plugin/*": Action.DELETED,
+                    "DaemonSet/accelerator-reset/*": Action.DELETED,
+                    **_NO_POLICY,
+                },
             )
         },
         f"{_GATES}; {MD_ROLLS}: kubelets of pools with cards get a feature gate; until then the "

@@ -125,6 +125,7 @@ _SHARED = (
         actions={
             "DaemonSet/rdma-shared-device-plugin/h100": Action.DELETED,
             "ConfigMap/rdma-shared-device-plugin/h100": Action.DELETED,
+            "ConfigMap/foresite-fabric-dashboard": Action.DELETED,
             "ClusterTrainingRuntime/*-rdma": Action.DELETED,
             "Namespace/network-devices": Action.REFUSED,
         },

@@ -83,6 +83,7 @@ def _same(name: str, *edits: Edit, source: str = SAME, base: tuple[Edit, ...] = 
 _RENAMED_HEALER = {**_of("gpu", Action.DELETED), **_of("cards", Action.ADDED)}
 _TO_MEDIK8S = {
     **_of("gpu", Action.DELETED),
+    "DaemonSet/accelerator-reset/*": Action.DELETED,
     "NodeHealthCheck/gpu/*": Action.ADDED,
     "SelfNodeRemediationTemplate/gpu": Action.ADDED,
 }
@@ -115,7 +116,8 @@ _HEALERS = (
     _row("healers: from medik8s to the other kind", tokyo(", kind: medik8s", ""), GPU_BEGUN,
          f"{BEGINS}; {_CHECKED}", _MEDIK8S, actions=_FROM_MEDIK8S),
     _row("healers: a pool less", _FEWER_POOLS, {}, ENDS,
-         actions={f"{kind}/gpu/h100*": Action.DELETED for kind in KINDS}),
+         actions={"DaemonSet/accelerator-reset/h100": Action.DELETED}
+         | {f"{kind}/gpu/h100*": Action.DELETED for kind in KINDS}),
     _row("healers: a pool more, which says nothing of the others", _MORE_POOLS,
          {"h100": BEGUN["h100"]}, BEGINS, _FEWER_POOLS,
          actions={f"{kind}/gpu/h100*": Action.ADDED for kind in KINDS}),
@@ -164,6 +166,8 @@ _REBOOTS = (
          f"{_TURNS}: more reboots count, so there are fewer"),
     _row("reboot: window_hours: less", reboot("window_hours: 12"), _ONCE_MORE,
          f"{_TURNS}: reboots are forgotten sooner, so there may be one more"),
+    _row("reboot: often", reboot("often: 5"), {},
+         "Prometheus 2.42, docs/configuration/configuration.md: rules are loaded anew"),
 )  # fmt: skip
 _CONTROLLER = (
     _row("controller: memory", controller("memory: 1Gi"), CONTROL_PODS, DEPLOYED),

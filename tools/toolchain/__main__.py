@@ -8,6 +8,7 @@ from shlex import quote
 from types import FrameType
 
 from tools.toolchain import GROUPS, Console, ToolchainError, Tools, ensure, environment, locate
+from tools.toolchain.parts import OPTIONAL
 from tools.toolchain.pin import pin
 
 _SHOWN = "PULUMI_"
@@ -36,7 +37,12 @@ def _parser() -> argparse.ArgumentParser:
     ):
         command = commands.add_parser(name, help=text)
         # nargs="*" with choices refuses an empty list on some Pythons, hence the check below.
-        command.add_argument("groups", nargs="*", metavar="|".join(GROUPS), help="default: all")
+        command.add_argument(
+            "groups",
+            nargs="*",
+            metavar="|".join(GROUPS),
+            help="default: all but " + ", ".join(OPTIONAL),
+        )
     command = commands.add_parser("env", help="print what a shell needs for trying Pulumi")
     command.add_argument("state", type=Path, help="the folder of the trial's state")
     commands.add_parser("pin", help="fill the digests of release archives, for you to commit")
@@ -49,7 +55,7 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     if options.command == "pin":
         return 0 if pin(Console()) else 2
-    groups = options.groups or list(GROUPS)
+    groups = options.groups or [each for each in GROUPS if each not in OPTIONAL]
     if unknown := set(groups) - set(GROUPS):
         raise ToolchainError(f"unknown: {', '.join(sorted(unknown))}", f"name one of {GROUPS}")
     if options.command == "ensure":

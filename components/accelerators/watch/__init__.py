@@ -11,5 +11,5 @@ def watch(site: Site) -> Watched:
     """The data from which monitoring renders single accelerators."""
     found = scrapes(site)
     dcgm = any(each.exporter == DCGM for each in found)
-    pages = list(boards(site, {each.exporter for each in found}))
-    return Watched(found, [Group("devices", rules(site, dcgm=dcgm), place=2)], pages)
+    pages = boards(site, {each.exporter for each in found})
+    return Watched(found, [Group("devices", rules(site, dcgm=dcgm), place=2)], [*pages])

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterator
 
-from components.accelerators.watch.exporters import AMD, DCGM
+from components.accelerators.watch.exporters import DCGM, KNOWN
 from components.making.promql import by
 from components.making.told import Told
-from components.making.watch import Board, Panel
+from components.making.watch import Board
 from schemas.facts.site import Site
 
 TOLD = Told(__file__)
@@ -13,24 +13,13 @@ TOLD = Told(__file__)
 
 def boards(site: Site, exporters: Collection[str | None]) -> Iterator[Board]:
     """The page of devices, and what racks show of them; none without an exporter that is known."""
-    panels: list[Panel] = []
-    racks: list[Panel] = []
-    if DCGM in exporters:
-        asked = by(site, DCGM, 'node=~"$node"')
-        panels += TOLD.panels("nvidia", asked=asked)
-        racks = TOLD.panels("racks", asked=by(site, DCGM))
-        if any(_several(site, model) for model in site.models()):
-            panels += TOLD.panels("nvlink", asked=asked)
-    if AMD in exporters:
-        panels += TOLD.panels("amd", asked=by(site, AMD, 'node=~"$node"'))
+    asked = {each: by(site, each, 'node=~"$node"') for each in KNOWN.values() if each in exporters}
+    panels = [panel for each in asked for panel in TOLD.panels(each, asked=asked[each])]
+    if DCGM in asked:
+        profiles = [site.profile(pool).accelerators for pool in site.file.pools]
+        # NVLink joins devices of one host.
+        if any(each is not None and each.count > 1 for each in profiles):
+            panels += TOLD.panels("nvlink", asked=asked[DCGM])
+        yield TOLD.board(TOLD.panels("racks", asked=by(site, DCGM)))._replace(name="racks")
     if panels:
         yield TOLD.board(panels)
-    if racks:
-        yield TOLD.board(racks)._replace(name="racks")
-
-
-def _several(site: Site, model: str) -> bool:
-    """True if hosts have several devices of NVIDIA's model, which NVLink may join."""
-    found = (site.profile(pool).accelerators for pool in site.pools_with(model))
-    nvidia = site.accelerators[model].vendor == "nvidia"
-    return nvidia and any(each is not None and each.count > 1 for each in found)

@@ -8,10 +8,8 @@ from schemas.facts.site import Site
 
 DCGM = "dcgm-exporter"
 """NVIDIA's exporter."""
-AMD = "amd-exporter"
-"""AMD's device-metrics-exporter."""
-KNOWN = {"nvidia": DCGM, "amd": AMD}
-"""The exporters of whose metrics panels and alerts ask, by the maker."""
+KNOWN = {"nvidia": DCGM, "amd": "amd-exporter"}
+"""The exporters of whose metrics panels ask, by the maker."""
 DCGM_PORT = 9400
 
 

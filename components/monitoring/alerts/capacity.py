@@ -12,7 +12,6 @@ from components.making.promql import (
     ALLOCATABLE,
     GUARANTEED,
     NODES,
-    OUT,
     TEAMS,
     Exporter,
     answers_recently,
@@ -41,7 +40,7 @@ def rules(site: Site) -> list[Json | Alert]:
         return []
     return [
         *(each for pool in pools for each in _of_pool(site, pool)),
-        *_sums(),
+        *TOLD.records("sums", requested=REQUESTED),
         *(_machines(site, model) for model in site.models()),
         *(_requests(site, model) for model in site.models()),
         *_of_teams(site),
@@ -63,17 +62,6 @@ def _of_pool(site: Site, pool: Pool) -> Iterator[Json]:
     offered = state(site, "kube_node_status_allocatable", f'resource="{resource}"')
     expr = f"{nodes} * on (node) group_left () max by (node) ({offered}) or {nodes} * 0"
     yield record("accelerators_allocatable:node", expr, pool=pool.name)
-
-
-def _sums() -> Iterator[Json]:
-    yield record("accelerators_allocatable:sum", f"sum by (model) ({ALLOCATABLE})")
-    usable = f"sum by (model) ({ALLOCATABLE} unless on (node) {OUT})"
-    yield record(
-        "accelerators_usable:sum", f"{usable} or foresite:accelerators_allocatable:sum * 0"
-    )
-    used = f"sum by (model) ({REQUESTED})"
-    there = "foresite:accelerators_allocatable:sum"
-    yield record("accelerators_used:ratio", f"({used} or {there} * 0) / ({there} > 0)")
 
 
 def _machines(site: Site, model: str) -> Json:

@@ -2,76 +2,68 @@
 
 import functools
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 
 from components.making.manifest import Manifest
 from components.making.promql import NODES
+from components.making.told import Told
 from components.making.watch import Board, Choice, Watched
 from components.monitoring import fleet
 from components.monitoring.dashboards.fabric import fabric
 from components.monitoring.dashboards.nodes import nodes
 from components.monitoring.dashboards.overview import ALERTS, overview
 from components.monitoring.dashboards.panels import panel_id, render_dashboard
-from components.monitoring.dashboards.racks import racks
 from components.monitoring.names import PREFIX, files
 from schemas.facts.site import Site
 from schemas.model.monitoring import Monitoring
 
-Panels = Mapping[str, tuple[str, int]]
-"""Panels by the alert that they show: the dashboard's uid and the panel's id."""
+RACKS = Told(str(Path(__file__).with_name("racks")))
 LONGEST_UID = 40
 """Characters that Grafana allows (11.6, pkg/util/shortid_generator.go, IsShortUIDTooLong)."""
 UID_TAIL = 10
 """Digits of the hash at the end of an address that would be longer."""
 
 
-def dashboards(
-    site: Site, monitoring: Monitoring, watched: Iterable[Watched], alerts: Collection[str]
-) -> list[Manifest]:
-    """The ConfigMaps with dashboards; none where the site wants none. ``alerts`` are the names of
-    those that the site has."""
-    label = monitoring.dashboards_label
-    if label is None:
-        return []
-    made = boards(site, watched)
+def dashboards(site: Site, monitoring: Monitoring, shown: Sequence[Board]) -> list[Manifest]:
+    """The ConfigMaps with dashboards; none where the site wants none."""
     folder = (monitoring.runbooks_url or "").rstrip("/")
-    names = tuple(board.name for board in made)
     found = []
-    for board in made:
-        panels = (
-            panel._replace(alerts=tuple(each for each in panel.alerts if each in alerts))
-            for panel in board.panels
-        )
+    for board in shown if monitoring.dashboards_label else ():
         name = f"{PREFIX}-{board.name}"
-        text = _text(names, site.name, board._replace(panels=tuple(panels)), folder)
+        text = _text(tuple(each.name for each in shown), site.name, board, folder)
         each = files(site, monitoring, f"{name}-dashboard", {f"{name}.json": text})
-        each.body["metadata"]["labels"][label] = "1"
+        each.body["metadata"]["labels"][monitoring.dashboards_label] = "1"
         found.append(each)
     return found
 
 
-def boards(site: Site, watched: Iterable[Watched]) -> list[Board]:
-    """The dashboards of a site: of the site as a whole, and of its components."""
-    whole = (fleet.board(site), overview(site), racks(site), nodes(site), *fabric(site))
-    found = {each.name: each for each in whole}
-    for board in (board for each in watched for board in each.boards):
-        known = found.get(board.name)
-        every = (*known.panels, *board.panels) if known else board.panels
+def boards(site: Site, watched: Iterable[Watched], alerts: Collection[str] = ()) -> list[Board]:
+    """The dashboards of a site: of the site as a whole, and of its components. Panels name those of
+    ``alerts`` alone."""
+    racks = RACKS.board(RACKS.panels("racks"))
+    whole = (fleet.board(site), overview(site), racks, nodes(site), *fabric(site))
+    found: dict[str, Board] = {}
+    for board in (*whole, *(board for each in watched for board in each.boards)):
+        known = found.setdefault(board.name, board._replace(panels=()))
+        panels = (
+            panel._replace(alerts=tuple(each for each in panel.alerts if each in alerts))
+            for panel in (*known.panels, *board.panels)
+        )
         # One that is repeated may be long, and stands last.
-        panels = sorted(every, key=lambda panel: bool(panel.repeat))
-        found[board.name] = (known or board)._replace(panels=tuple(panels))
-    return [
-        _with_choices(site, board) for board in sorted(found.values(), key=lambda each: each.place)
-    ]
+        ordered = tuple(sorted(panels, key=lambda panel: bool(panel.repeat)))
+        found[board.name] = known._replace(panels=ordered)
+    placed = sorted(found.values(), key=lambda each: each.place)
+    return [_with_choices(site, board) for board in placed]
 
 
-def panels_of_alerts(site: Site, watched: Iterable[Watched]) -> Panels:
-    """The panel of each alert; what has none of its own is in the list of all alerts, which stands
-    under an empty name."""
+def panels_of_alerts(site: Site, shown: Iterable[Board]) -> Mapping[str, tuple[str, int]]:
+    """The dashboard's uid and the panel's id for each alert; what has no panel of its own is in the
+    list of all alerts, which stands under an empty name."""
     found: dict[str, tuple[str, int]] = {}
-    for board in boards(site, watched):
+    for board in shown:
         for panel in board.panels:
-            for alert in panel.alerts or (("",) if panel.title == ALERTS else ()):
+            for alert in ("",) if panel.title == ALERTS else panel.alerts:
                 found.setdefault(alert, (_uid(board.name, site.name), panel_id(panel.title)))
     return found
 

@@ -19,6 +19,7 @@ from components.remediation.detector import NAME
 from components.remediation.effects.cases import cases_of, effects
 from components.remediation.effects.repairs import ended_faults, longer_fault, stricter_check
 from components.remediation.effects.thresholds import Shift, shift
+from components.remediation.reset import NAME as RESET
 from components.source import site_of
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault
@@ -36,6 +37,7 @@ LEFT = (
     "the nodes' conditions stay as they are for good, as nothing updates them: one that is True "
     "stays True, and a remediator reads its status, not its age"
 )
+NO_PODS = "its pods are on hosts alone whose repair resets devices at this moment"
 EVENTS = "of the kernel's log only events and counters are made: no condition, and so no repair"
 
 
@@ -50,6 +52,9 @@ def add_restart_notes(judge: Judge) -> Judge:
         for each in judge(site, change, field):
             if each.impact is not Impact.POD_RESTART or change.before is None:
                 yield each
+                continue
+            if change.one.name.startswith(f"DaemonSet/{RESET}/"):
+                yield each._replace(impact=Impact.NONE, hosts=(), why=NO_PODS)
                 continue
             words, source = (LEFT, f"{EXPORTER}; {STATUS}") if goes else (RESTARTED, MESSAGES)
             yield each._replace(why=f"{each.why}; {words}", source=f"{each.source}; {source}")
@@ -113,10 +118,9 @@ def _check_effects(
 def _faults(site: SiteChange, pool: Pool, files: Iterable[str]) -> list[str]:
     """The faults that files are about: those whose checks read them, or all."""
     reads: dict[str, set[str]] = {fault: set() for fault in Fault}
-    for each in site.sides:
-        of = site_of(each)
-        for old in (one for one in of.file.pools if one.name == pool.name):
-            for check in checks(of, old):
+    for of in map(site_of, site.sides):
+        for one in of.file.pools:
+            for check in checks(of, one) if one.name == pool.name else ():
                 reads.setdefault(check.fault, set()).update(files_of(check))
     every = set(files) - set().union(*reads.values())
     return [fault for fault, texts in reads.items() if every or texts & set(files)]

@@ -7,7 +7,7 @@ on every node: how close a node without a fault is to one, no node tells.
 """
 
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from schemas.facts.site import Site
@@ -31,21 +31,19 @@ class _Limits(NamedTuple):
     detector: Detector
     cards: int
     record: AcceleratorModel | None
-    links: Container[str]
 
 
 def reading(site: Site, pool: Pool, fault: str, message: str) -> Reading:
     """The reading of a condition's message by the settings of ``site``. It is empty where the
     message has another form than the checks' own (components/remediation/checks)."""
     settings = site.file.remediation
-    known = _READERS.get(fault)
-    match = known[0].search(message) if known else None
-    if settings is None or known is None or match is None:
+    known = _READERS.get(fault, _OTHERS)
+    match = known[0].search(message)
+    if settings is None or match is None:
         return Reading("", None)
     accelerators = site.profile(pool).accelerators
     record = site.accelerators.get(site.model(pool) or "")
-    count, links = accelerators.count if accelerators else 0, pool.network_devices.links()
-    limits = _Limits(settings.detector, count, record, links)
+    limits = _Limits(settings.detector, accelerators.count if accelerators else 0, record)
     return Reading(known[1].format(*match.groups()), known[2](match, limits))
 
 
@@ -86,31 +84,19 @@ def _read_only(match: re.Match[str], limits: _Limits) -> bool | None:
     return True if _holds(match[1], limits) else None
 
 
-def _cut(match: re.Match[str], limits: _Limits) -> bool | None:
-    """The first command that counts too few is told."""
-    fabric = limits.record.fabric if limits.record else None
-    wanted = {limits.cards * each.per_device for each in fabric.commands} if fabric else set()
-    return True if int(match[2]) in wanted else None
-
-
-def _linkless(match: re.Match[str], limits: _Limits) -> bool | None:
-    """The first interface is told; of others, and of a rate, nothing is known."""
-    return True if match[1] in limits.links and match[2] == "is" else None
-
-
-def _rises(match: re.Match[str], limits: _Limits) -> bool | None:
-    most = limits.detector.link_errors.get(match[2])
-    return True if match[1] in limits.links and most is not None and int(match[3]) > most else None
-
-
 def _holds(mount: str, limits: _Limits) -> bool:
     """True if a reported file system may be one of a folder that is looked at."""
     return any(f"{each}/".startswith(f"{mount.rstrip('/')}/") for each in limits.detector.disks)
 
 
 _Judge = Callable[[re.Match[str], _Limits], bool | None]
-_LINK = r"^([-_.a-zA-Z0-9]{1,15})(?: \(rail [0-9]{1,3}\))?"
 _PATH = r"(/[-._/a-zA-Z0-9]{0,255})"
+_OTHERS: tuple[re.Pattern[str], str, _Judge] = (
+    re.compile(r"^([-_.,:/%() a-zA-Z0-9]{4,80})$"),
+    "{0}",
+    lambda *_: None,
+)
+"""Of further faults, those of a site's own checks too: nothing is known of their values."""
 _READERS: Mapping[str, tuple[re.Pattern[str], str, _Judge]] = {
     Fault.ACCELERATOR_MISSING: (
         re.compile(r"^([0-9]{1,4}) of ([0-9]{1,4}) accelerators (on the PCI bus|work\b)"),
@@ -141,21 +127,6 @@ _READERS: Mapping[str, tuple[re.Pattern[str], str, _Judge]] = {
         re.compile(rf"^{_PATH} is (?:read-only|not mounted)"),
         "{0} is read-only",
         _read_only,
-    ),
-    Fault.FABRIC_DOWN: (
-        re.compile(r"^([0-9]{1,4}) of ([0-9]{1,4}) parts of the fabric work\b"),
-        "{0} of {1} parts of the fabric",
-        _cut,
-    ),
-    Fault.NETWORK_LINK_DOWN: (
-        re.compile(rf"{_LINK} (is|has) ([ 0-9A-Za-z()/]{{2,50}})"),
-        "{0} {1} {2}",
-        _linkless,
-    ),
-    Fault.NETWORK_LINK_ERRORS: (
-        re.compile(rf"{_LINK}: ([a-z_0-9]{{2,63}}) rose by ([0-9]{{1,18}})\b"),
-        "{1} of {0} rose by {2}",
-        _rises,
     ),
 }
 """Of each fault: the form of its messages, what is said of them, and how its values are judged."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from components.remediation.checks import Check, checks
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel
-from schemas.model.remediation import Detector, OwnCheck
+from schemas.model.remediation import Detector
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault
 
@@ -138,22 +138,13 @@ def _look(site: Site, name: str, fault: str) -> _Looked | None:
     }
     record = site.accelerators.get(site.model(pool) or "")
     numbers |= _own_numbers(site, pool, detector, record).get(fault, {})
-    sets = _own_sets(detector, record, pool).get(fault, {})
-    for each in detector.checks:
-        if each.name == fault:
-            return _of_own(each, numbers)
+    own = next((each for each in detector.checks if each.name == fault), None)
+    if own:
+        numbers |= {} if own.threshold is None else {"threshold": _Number(own.threshold)}
+        plain = own.model_dump(include={"command", "root", "timeout_seconds"})
+        return _Looked(numbers, {}, {**plain, "kind of answer": own.threshold is None})
     plain = _device_settings(record, fault) if record else {}
-    return _Looked(numbers, sets, plain)
-
-
-def _of_own(check: OwnCheck, numbers: dict[str, _Number]) -> _Looked:
-    """How a check of the site's own looks for its fault: by its exit code where it has no
-    threshold."""
-    numbers["timeout_seconds"] = _Number(check.timeout_seconds, higher_finds_more=True)
-    if check.threshold is not None:
-        numbers["threshold"] = _Number(check.threshold)
-    judged = "exit code" if check.threshold is None else "threshold"
-    return _Looked(numbers, {}, {**check.model_dump(include={"command", "root"}), "judge": judged})
+    return _Looked(numbers, _own_sets(detector, record).get(fault, {}), plain)
 
 
 def _own_numbers(
@@ -165,13 +156,7 @@ def _own_numbers(
     missing = {"accelerators of the hardware profile": _Number(count, higher_finds_more=True)}
     if record and record.health:
         missing["health.timeout_seconds"] = _Number(record.health.timeout_seconds)
-    rises = {
-        f"link_errors.{name}": _Number(most, higher_finds_more=False)
-        for name, most in detector.link_errors.items()
-    }
     return {
-        Fault.FABRIC_DOWN: {name: each for name, each in missing.items() if "acc" in name},
-        Fault.NETWORK_LINK_ERRORS: rises,
         Fault.ACCELERATOR_MISSING: missing,
         Fault.PCIE_LINK_DEGRADED: {"link_width": _Number(width, higher_finds_more=True)},
         Fault.DISK_FULL: {"disk_full_percent": _Number(detector.disk_full_percent)},
@@ -180,24 +165,15 @@ def _own_numbers(
 
 
 def _own_sets(
-    detector: Detector, record: AcceleratorModel | None, pool: Pool
+    detector: Detector, record: AcceleratorModel | None
 ) -> dict[str, dict[str, frozenset[str]]]:
     disks = {"disks": frozenset(detector.disks)}
     xids = frozenset(str(each) for each in detector.xids.reboot)
-    links = pool.network_devices.links()
-    rates = frozenset(f"{name} at {rate} Gbit/s" for name, (_, rate) in links.items() if rate)
-    counted = {"interfaces": frozenset(links), "link_errors": frozenset(detector.link_errors)}
     health = record.health if record else None
     codes = {_SILENCING: frozenset(map(str, health.silent_codes))} if health else {}
     return {
         Fault.ACCELERATOR_MISSING: codes,
-        Fault.ACCELERATOR_ERROR: (
-            {"kernel_log": frozenset(record.kernel_log)}
-            if record and record.kernel_log
-            else {"xids.reboot": xids}
-        ),
-        Fault.NETWORK_LINK_DOWN: {"interfaces": frozenset(links), "rates": rates},
-        Fault.NETWORK_LINK_ERRORS: counted,
+        Fault.ACCELERATOR_ERROR: {"xids.reboot": xids},
         Fault.DISK_FULL: disks,
         Fault.READ_ONLY_FILESYSTEM: disks,
     }
@@ -208,8 +184,6 @@ def _device_settings(record: AcceleratorModel, fault: str) -> dict[str, Any]:
     pci = {"pci": record.pci.model_dump(exclude={"link_width"})}
     if fault == Fault.PCIE_LINK_DEGRADED:
         return pci
-    if fault == Fault.FABRIC_DOWN:
-        return {"fabric": record.fabric.model_dump() if record.fabric else None}
     if fault != Fault.ACCELERATOR_MISSING:
         return {}
     health = record.health

@@ -22,7 +22,7 @@ from components.making.promql import (
     state,
 )
 from components.making.told import Told
-from components.making.watch import Alert, Severity, record
+from components.making.watch import Alert, record
 from components.remediation.devicetaints import NAME as DEVICE_TAINTS
 from components.remediation.names import CONTROLLER, TURNS
 from schemas.facts.site import Site
@@ -51,7 +51,7 @@ def rules(site: Site, remediation: Remediation, limits: Thresholds) -> list[Json
     }
     found: list[Json | Alert] = [
         *_fault_counts(site),
-        _unrepaired(site, mended=bool(kinds)),
+        _unrepaired(site, remediation, mended=bool(kinds)),
         *_own(remediation, mended=bool(kinds)),
         _silent(site),
     ]
@@ -67,6 +67,7 @@ def rules(site: Site, remediation: Remediation, limits: Thresholds) -> list[Json
             record("node_repair:info", under_repair),
             *_repairs(site, remediation, limits),
             *(_down(site, remediation, name, NO_REPAIRS) for name in (TURNS, CONTROLLER)),
+            *_often(site, remediation),
         ]
     if any(site.taints_devices(pool) for pool in site.file.pools):
         found.append(_down(site, remediation, DEVICE_TAINTS, "devices with a fault stay in use"))
@@ -80,10 +81,9 @@ def _fault_counts(site: Site) -> Iterator[Json]:
             yield record("faults_checked:pool", f"vector({len(faults)})", pool=pool.name)
 
 
-def _unrepaired(site: Site, *, mended: bool) -> Alert:
+def _unrepaired(site: Site, remediation: Remediation, *, mended: bool) -> Alert:
     """A device that is tainted by itself leaves its host in use, and nobody has to repair that."""
-    remediation = site.file.remediation
-    own = one_of(each.name for each in remediation.detector.checks) if remediation else ""
+    own = one_of(each.name for each in remediation.detector.checks)
     mine = FAULTS + f'{{fault!~"{own}"}}' * bool(own)
     expr = f"{mine} unless on (pool, fault) {REPAIRED}" if mended else mine
     alone = one_of(pool.name for pool in site.file.pools if site.taints_devices(pool))
@@ -95,16 +95,11 @@ def _unrepaired(site: Site, *, mended: bool) -> Alert:
 
 def _own(remediation: Remediation, *, mended: bool) -> Iterator[Alert]:
     """One for each check of the site's own, with its words."""
+    unless = f" unless on (pool, fault) {REPAIRED}" * mended
     for check in remediation.detector.checks:
-        unless = f" unless on (pool, fault) {REPAIRED}" * mended
-        alert = TOLD.alert(
-            "SiteCheckFails",
-            name=check.name,
-            unless=unless,
-            message=check.message,
-            runbook=check.runbook,
-        )
-        yield alert._replace(severity=Severity.CRITICAL) if check.critical else alert
+        words = check.model_dump(include={"name", "message", "runbook"})
+        severity = "critical" if check.critical else "warning"
+        yield TOLD.alert("SiteCheckFails", unless=unless, severity=severity, **words)
 
 
 def _crowd(remediation: Remediation, kind: str) -> str:
@@ -192,6 +187,13 @@ def _repairs(site: Site, remediation: Remediation, limits: Thresholds) -> Iterat
         quarantined=QUARANTINED,
         crowd=_crowd(remediation, NOC),
     )
+
+
+def _often(site: Site, remediation: Remediation) -> Iterator[Alert]:
+    """Hosts and devices whose faults come back. The program leaves out those repaired once."""
+    for name, device in (("HostRepairedOften", 'device=""'), ("DeviceRepairedOften", 'device!=""')):
+        repairs = recent(of(site, TURNS, "node_repair_history", device))
+        yield TOLD.alert(name, repairs=repairs, often=remediation.reboot.often)
 
 
 NO_REPAIRS = "faults of nodes are not repaired"

@@ -1,7 +1,7 @@
 """Faults of hosts, and what becomes of them."""
 
 from components.making.faults import CONDITIONS, DETECTOR, FAULTY_TAINT, QUARANTINED_TAINT
-from components.making.promql import Exporter, by
+from components.making.promql import Exporter, by, one_of
 from components.making.told import Told
 from components.making.watch import Board
 from components.remediation.names import CONTROLLER, TURNS
@@ -13,7 +13,8 @@ TOLD = Told(__file__)
 
 def board(site: Site, *, operated: bool) -> Board:
     """The dashboard of faults and repairs; ``operated``: Node Operation Controller runs."""
-    types = "|".join(CONDITIONS.values())
+    faults = (fault for pool in site.file.pools for fault in site.faults(pool))
+    types = one_of(dict.fromkeys(CONDITIONS[fault] for fault in faults))
     panels = TOLD.panels(
         "faults",
         unknown=by(site, STATE, f'condition=~"{types}"', 'status="unknown"'),

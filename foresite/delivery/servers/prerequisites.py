@@ -9,10 +9,13 @@ from types import SimpleNamespace
 from components.making.manifest import Json, Manifest, Target
 from components.site import site_objects
 from foresite.delivery.servers.apiserver import ApiServer, RefusedError
+from schemas.facts.feature_gates import uses_gpu_operator
+from schemas.facts.pod_network import enforces_policies
 from schemas.facts.secret_references import secret_references
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import store
 
+_SHOWN = ("cluster", "kinds", "notes", "configuration")
 TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
@@ -23,9 +26,7 @@ def prerequisites(site: Site) -> dict[str, list[Json]]:
     found: dict[str, list[Json]] = {"operators": [], "secrets": list(_secrets(site))}
     for each in operators(made):
         name = f"{each['name']} {each['version'].format(**vars(values))}"
-        found["operators"].append(
-            {"name": name, **{k: each[k] for k in ("cluster", "kinds", "notes")}}
-        )
+        found["operators"].append({"name": name, **{k: each[k] for k in _SHOWN if k in each}})
     for section in ("image", "network"):
         found[section] = [
             {"name": each["name"], "needs": each["needs"].format(**vars(values))}
@@ -55,12 +56,15 @@ def operators(made: Iterable[Manifest]) -> list[Json]:
 def _values(site: Site) -> SimpleNamespace:
     """The facts of a site that the table names."""
     cache, pools, boot = site.file.cache, site.file.pools, site.file.first_boot
+    own = [m for m in site.models() if not uses_gpu_operator(site, m)]
     return SimpleNamespace(
         file=site.file,
         release=site.release,
         versions=", ".join(sorted({site.version(pool) for pool in pools})),
         protocols=", ".join(sorted({site.profile(pool).bmc.protocol.value for pool in pools})),
         image_disks=cache and not all(site.first_boot(p).data_disks for p in site.cache_pools()),
+        toolkit=any(site.accelerators[model].vendor == "nvidia" for model in own),
+        unfenced=site.scheduling.teams and not enforces_policies(site),
         dns=", ".join(boot.dns),
         ntp=", ".join(boot.ntp),
     )

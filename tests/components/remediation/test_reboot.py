@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from node_repair.names import HISTORY
 
 from components.making.faults import TURN_LABEL
 from components.making.manifest import Json
@@ -67,7 +68,8 @@ def test_a_reboot_from_the_request_to_the_end(server: Server) -> None:
     make(server, reboots=f"{old},{recent}")
     with rebooting(server) as process:
         until_asked(server, process)
-        assert host(server) == {ASKED: '{"mode":"hard"}', MARK: "job-1"}
+        history = server.note(NODE, "history")
+        assert host(server) == {ASKED: '{"mode":"hard"}', MARK: "job-1", HISTORY: history}
         assert not host(server, "other")
         operation, boot, asked, state = (server.note(NODE, "reboot") or "").split(",")
         assert (operation, boot, state) == ("job-1", "boot-1", "asked")
@@ -140,7 +142,7 @@ def test_a_kubelet_writes_nothing_into_the_patches_of_its_node(server: Server, b
     assert run(server, seconds=1) == "late"
     after = server.get(NODE)["metadata"]
     assert after["labels"] == before["labels"]
-    ours = {"remediation.foresite.dev/reboot", "remediation.foresite.dev/reboots"}
+    ours = {f"remediation.foresite.dev/{each}" for each in ("reboot", "reboots", "history")}
     assert after["annotations"].keys() - before.get("annotations", {}).keys() == ours
 
 

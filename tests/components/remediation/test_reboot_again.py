@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from node_repair.names import HISTORY
 
 from components.making.faults import TURN_LABEL
 from tests.kit.remediation_host import (
@@ -127,7 +128,8 @@ def test_the_job_of_a_pod_that_is_evicted_is_not_complete(server: Server) -> Non
         until_asked(server, process)
         process.terminate()
         assert process.wait(SECONDS) == 1
-    assert host(server) == {ASKED: '{"mode":"hard"}', MARK: operation}
+    asked = {ASKED: '{"mode":"hard"}', MARK: operation}
+    assert host(server) == {**asked, HISTORY: server.note(NODE, "history")}
     with rebooting(server, operation=operation) as process:
         boots(server)
         assert process.wait(SECONDS) == 0

@@ -236,7 +236,8 @@ def test_volcano_is_told_by_a_group_of_the_team_s_queue(template: Template) -> N
     ]
     assert group["spec"]["minMember"] == len(named) >= wanted.workers
     assert group["spec"]["queue"] == "vision"
-    assert group["spec"]["minResources"] == {site.resource(wanted.model): "16"}
+    # A group whose pods are gone would keep them from everybody.
+    assert "minResources" not in group["spec"]
 
 
 @every_template

@@ -32,7 +32,7 @@ BEGIN = """\
 
 What Foresite says a change does to machines, and what Cluster API v1.13.6 did when the change was
 made. Made by `python -m tests.real.live.report`; `tests/real/test_live_rollouts.py` runs the same
-and fails where the two differ.
+and fails where the two differ. The same of queues: [predictions-queues](predictions-queues.md).
 """
 
 METHOD = """\

@@ -1,0 +1,86 @@
+"""``foresite repairs``: the hosts and devices that were repaired most often in 90 days, by serial
+number: the list for returning them to their maker. Nothing is changed."""
+
+import argparse
+import csv
+import io
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from components.making.manifest import Json
+from components.remediation.names import HISTORY_ANNOTATION
+from foresite.command import FOUND, OK, UsageError, repository, show, show_text
+from foresite.commands.up import sound
+from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
+from schemas.facts.site import Site
+
+COLUMNS = ("serial", "host", "device", "repairs", "resets", "first", "last", "faults")
+_DAYS = 90
+
+
+def run(options: argparse.Namespace) -> int:
+    """List the repairs of one site's hosts, which its management cluster has."""
+    sites = sound(repository(options), [options.site], options.format)
+    if sites is None:
+        return FOUND
+    found = sorted(
+        (row for host in _hosts(sites[0]) for row in rows(host, int(time.time()))),
+        key=lambda row: (-row["repairs"], row["host"], row["device"]),
+    )
+    if options.format == "json":
+        show(json.dumps(found, indent=2))
+    elif options.format == "csv":
+        table = io.StringIO()
+        writer = csv.DictWriter(table, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({**each, "faults": " ".join(each["faults"])} for each in found)
+        show(table.getvalue(), end="")
+    else:
+        show_text("\n".join(map(_line, found)) or f"no repairs in {_DAYS} days")
+    return OK
+
+
+def _hosts(site: Site) -> list[Json]:
+    """The BareMetalHosts of a site. Raises UsageError where its cluster does not list them."""
+    path = shutil.which("kubectl")
+    if path is None:
+        raise UsageError("install kubectl, which asks the management cluster")
+    listed = f"/apis/metal3.io/v1alpha1/namespaces/{site.name}/baremetalhosts"
+    try:
+        with ApiServer(Kubectl(Path(path), os.environ), site.file.management) as server:
+            answer = server.get(listed)
+    except (NoAnswerError, RefusedError) as error:
+        raise UsageError(f"{site.file.management}: no hosts of {site.name}: {error}") from None
+    return list((answer or {}).get("items", ()))
+
+
+def rows(host: Json, now: int) -> Iterator[Json]:
+    """A row for a host with repairs, and one for each device that they name: all of them, with the
+    dates of the first and the last. Odd entries are none (node_repair/history.py)."""
+    metadata = host["metadata"]
+    note = (metadata.get("annotations") or {}).get(HISTORY_ANNOTATION, "")
+    serial, *entries = note.split(";")
+    parts = [each.split(",") for each in entries]
+    repairs = [
+        (int(when), *rest)
+        for when, *rest in parts
+        if when.isdecimal() and len(rest) == 3 and now - _DAYS * 86_400 < int(when) <= now + 600
+    ]
+    for device in ("", *sorted({each[3] for each in repairs} - {""})) if repairs else ():
+        mine = [each for each in repairs if device in ("", each[3])]
+        dates = [time.strftime("%Y-%m-%d", time.gmtime(each[0])) for each in mine]
+        resets = sum(each[1] == "reset" for each in mine)
+        values = (serial, metadata["name"], device, len(mine), resets, min(dates), max(dates))
+        yield dict(zip(COLUMNS, (*values, sorted({each[2] for each in mine})), strict=True))
+
+
+def _line(row: Json) -> str:
+    device = f", device {row['device']}" if row["device"] else ""
+    return (
+        f"{row['serial'] or 'serial unknown'} ({row['host']}{device}): {row['repairs']} repairs, "
+        f"{row['resets']} by reset, {row['first']} to {row['last']}: {', '.join(row['faults'])}"
+    )
