@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from components.making.dump import dump
 from components.making.manifest import Json, Manifest, annotate
-from components.making.watch import RUNBOOKS, Board, Watched
+from components.making.watch import RUNBOOKS, Watched
 from components.monitoring.alerts import groups, scrapes
-from components.monitoring.dashboards import boards, dashboards, panels_of_alerts
+from components.monitoring.dashboards import Panels, boards, dashboards, panels_of_alerts
 from components.monitoring.names import (
     CUSTOM_RESOURCES,
     CUSTOM_RESOURCES_FILE,
@@ -33,9 +33,10 @@ def objects(site: Site, watched: Sequence[Watched]) -> list[Manifest]:
     made = groups(site, watched)
     alerts = {rule["alert"] for group in made for rule in group["rules"] if "alert" in rule}
     shown = boards(site, watched, alerts)
+    panels = panels_of_alerts(site, shown)
     return annotate(
         [
-            *rules(site, monitoring, [_link_alerts(site, monitoring, shown, g) for g in made]),
+            *rules(site, monitoring, [_link_alerts(site, monitoring, panels, g) for g in made]),
             *scraping(site, monitoring, scrapes(watched)),
             routing(site, monitoring),
             *custom_resources(site, monitoring, watched),
@@ -72,12 +73,11 @@ def custom_resources(
     return [files(site, monitoring, CUSTOM_RESOURCES, data)] if found else []
 
 
-def _link_alerts(site: Site, monitoring: Monitoring, shown: Sequence[Board], group: Json) -> Json:
+def _link_alerts(site: Site, monitoring: Monitoring, panels: Panels, group: Json) -> Json:
     """A group whose alerts carry their site, as one Alertmanager may serve several, and lead to
     their runbook and panel; recording rules stay unchanged."""
     folder = (monitoring.runbooks_url or RUNBOOKS).rstrip("/")
     grafana = (monitoring.grafana_url or "").rstrip("/")
-    panels = panels_of_alerts(site, shown)
     linked = []
     for rule in group["rules"]:
         if "alert" in rule:

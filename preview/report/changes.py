@@ -72,16 +72,10 @@ def _loss_lines(site: SitePreview) -> Iterable[Line]:
 
 
 def _refusal_lines(site: SitePreview) -> Iterable[Line]:
-    names = [object_title(each.change) for each in site.objects if each.action is Action.REFUSED]
+    names = [each.change.one.title for each in site.objects if each.action is Action.REFUSED]
     if names:
         said = "; the API server, a webhook or Pulumi refuses the change, and pulumi up stops there"
         yield Line((Strong("Refused"), ": ", *few(ranges(names), 160), said))
-
-
-def object_title(found: ObjectChange) -> str:
-    """An object for a person: ``MachineDeployment tokyo-1/v100``."""
-    _, kind, namespace, name = found.one.key
-    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
 
 # --- what differs ---------------------------------------------------------------------------------
@@ -111,9 +105,7 @@ def _group(group: Sequence[ObjectVerdict], room: Room) -> Line:
     meaning = _MEANING.get(group[0].action)
     note = f" ({meaning})" if meaning else ""
     if len(group) == 1:
-        return Line(
-            (action, " ", value(object_title(first), 120), note), tuple(_fields(first, room))
-        )
+        return Line((action, " ", value(first.one.title, 120), note), tuple(_fields(first, room)))
     some, more = first_few(ranges(each.change.one.key[3] for each in group), room.ranges)
     names = [*few(some)] if not more else [*few(some), " and others"]
     same = all(each.change.fields == first.fields for each in group)

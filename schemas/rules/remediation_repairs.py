@@ -164,3 +164,31 @@ def bad_devices(site: Site) -> Iterator[Finding]:
         message = "no remediator repairs pcie-link-degraded on a pool whose devices are taken out"
         fix = "name the fault and the pool in a remediator, or remove it"
         yield Finding(Code.HEALER_MEANINGLESS, (*place, "repair_beyond"), message, fix, key=True)
+
+
+def settings_used(site: Site) -> Iterator[Finding]:
+    """Settings for a kind of remediator are written only where the site has one of the kind."""
+    remediation = site.file.remediation
+    if remediation is None:
+        if PLACE[0] in site.file.model_fields_set:
+            message = "an empty section enables no check"
+            fix = "write {} after it to enable the default checks, or remove it"
+            yield Finding(Code.HEALER_MEANINGLESS, PLACE, message, fix, key=True)
+        return
+    controller, medik8s = RemediatorKind.NODE_OPERATION_CONTROLLER, RemediatorKind.MEDIK8S
+    lacking: list[tuple[Path, RemediatorKind]] = [(("controller",), controller)]
+    lacking += [(("medik8s",), medik8s)]
+    lacking += [(("repair_image",), controller)] * (not remediation.device_taints)
+    if remediation.healers:
+        counted = remediation.reboot.model_fields_set - {"timeout_seconds"}
+        lacking += [(("reboot", each), controller) for each in sorted(counted)]
+    else:
+        lacking += [((each,), controller) for each in ("max_faulty_percent", "reboot")]
+    for place, kind in lacking:
+        unwritten = place[0] not in remediation.model_fields_set
+        if unwritten or any(each.kind is kind for each in remediation.healers):
+            continue
+        of_kind = f" of kind {kind.value}" * bool(remediation.healers)
+        message = f"the site has no remediator{of_kind}, so {place[-1]} has no effect"
+        where = (*PLACE, *place)
+        yield Finding(Code.HEALER_MEANINGLESS, where, message, "remove it", key=True)

@@ -262,28 +262,20 @@ def test_a_priority_of_another_team_is_refused_in_the_queue(here: World, jobs: J
 
 def test_a_job_that_does_not_get_all_its_pods_gives_all_back(here: World, jobs: Jobs) -> None:
     """Kueue counts devices, not hosts: some pods start. What is not whole in time starts over."""
-    off = hosts(here, "v100")[1:]
+    off = [*hosts(here, "v100")[1:], *hosts(here, "h100")]
     for each in off:
         here.cordon(each)
     jobs.start("gang", workers=2)
     jobs.settle("gang")
     first = set(jobs.pods())
     here.watch.until("the end of its pod", lambda: not first & set(jobs.pods()))
+    # A pod of nobody goes for good.
+    here.t.client.create(asking(here, "bare", "vision-dev", H100))
+    here.watch.until("the pod", lambda: here.watch.pods("vision-dev"))
+    here.watch.until("its end", lambda: not here.watch.pods("vision-dev"))
     for each in off:
         here.cordon(each, on=False)
     jobs.settle("gang gang")
-
-
-def test_a_pod_of_nobody_that_is_not_ready_in_time_is_deleted(here: World, jobs: Jobs) -> None:
-    for each in hosts(here, "v100"):
-        here.cordon(each)
-    try:
-        here.t.client.create(asking(here, "bare", "vision"))
-        here.watch.until("the pod", lambda: here.watch.pods("vision"))
-        here.watch.until("its end", lambda: not here.watch.pods("vision"))
-    finally:
-        for each in hosts(here, "v100"):
-            here.cordon(each, on=False)
 
 
 def test_a_job_of_several_kinds_of_pods_is_let_in_as_one(here: World, jobs: Jobs) -> None:
@@ -420,7 +412,9 @@ def test_without_its_queue_a_namespace_starts_nothing(here: World, jobs: Jobs) -
 # --- Volcano ---
 
 
-def test_volcano_starts_a_gang_whole_or_not_at_all(here: World, jobs: Jobs) -> None:
+def test_volcano_starts_a_gang_whole_or_not_at_all_within_the_queue_of_its_team(
+    here: World, jobs: Jobs
+) -> None:
     node = hosts(here, "mncore")[0]
     here.cordon(node)
     jobs.start("gang", "robotics", model=MNCORE, workers=2)
@@ -428,13 +422,8 @@ def test_volcano_starts_a_gang_whole_or_not_at_all(here: World, jobs: Jobs) -> N
     assert jobs.run() == []
     here.cordon(node, on=False)
     jobs.settle("gang gang")
-
-
-def test_volcano_holds_each_team_at_its_queue(here: World, jobs: Jobs) -> None:
-    """A group whose job is gone keeps nothing from others."""
-    jobs.start("gone", "robotics", model=MNCORE, workers=2)
-    jobs.settle("gone gone")
-    jobs.end("gone", "robotics")
+    # The group stays when its job is gone, and keeps nothing from others.
+    jobs.end("gang", "robotics")
     jobs.settle("")
     jobs.start("one", model=MNCORE)
     jobs.settle("one")
@@ -452,12 +441,11 @@ def test_a_change_of_a_queue_of_volcano_ends_nobody(
 ) -> None:
     jobs.start("gang", "robotics", model=MNCORE, workers=2)
     jobs.settle("gang gang")
-    pods = set(jobs.pods())
+    pods, late = set(jobs.pods()), f"late-{len(after)}"
     changed = queued(teams=after)
     (said,) = {each.impact for each in effects(change(here.site, changed))["Queue/robotics"]}
     assert said is Impact.NONE
     apply(here, ["Queue/robotics"], changed)
-    late = f"late-{len(after)}"
     jobs.start(late, "robotics", model=MNCORE)
     # Kueue, which has no limit of this model, lets it in, and gives up when it does not start.
     deletions = here.watch.deletions

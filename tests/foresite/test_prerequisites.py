@@ -13,6 +13,7 @@ from schemas.facts.secret_references import secret_references
 from schemas.kubernetes.objects import store
 from tests.golden import every_site, objects
 from tests.kit.repository import ROOT, all_sites
+from tests.kit.training_site import sites
 
 FLAG = "--enable-bmh-name-based-preallocation"
 
@@ -55,6 +56,22 @@ def test_the_report_fits_a_terminal(name: str, capsys: pytest.CaptureFixture[str
         assert said.rstrip() in page, "docs/prerequisites.md: write the command's output again"
     assert main(["prerequisites", name, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == prerequisites(all_sites()[name])
+
+
+def test_what_others_set_up_for_queues_and_isolation_is_listed() -> None:
+    found = prerequisites(sites()["kueue"])
+    (kueue,) = (each for each in found["operators"] if each["name"].startswith("Kueue "))
+    assert "pod" in kueue["configuration"]["integrations"]["frameworks"]
+    said = json.dumps(found)
+    assert "envvar-when-unprivileged = false" in said and "Flannel enforces none" in said
+    (volcano,) = (
+        each
+        for each in prerequisites(sites()["volcano"])["operators"]
+        if each["name"].startswith("Volcano ")
+    )
+    assert "webhooks" in volcano["notes"][0]
+    # The operator sets the container toolkit by itself.
+    assert "envvar-when-unprivileged" not in json.dumps(prerequisites(all_sites()["lab-1"]))
 
 
 class Server:

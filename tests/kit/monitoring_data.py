@@ -4,8 +4,10 @@ Each selector becomes series that it selects: labels that it names have a value 
 others one default, so that series of one node, pod or namespace meet when they are joined.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 import promql_parser
 
@@ -38,29 +40,26 @@ def series(site: Site, selectors: Iterable[promql_parser.VectorSelector]) -> Map
 
 
 def unit_test(
-    site: Site, groups: list[Json], queries: Iterable[str], world: Mapping[str, str]
-) -> Json:
-    """The test that each of ``queries`` has an answer in a world, as promtool reads it."""
-    return {
-        "rule_files": ["rules.yaml"],
-        "evaluation_interval": "1m",
-        "group_eval_order": [group["name"] for group in groups],
-        "tests": [
-            {
-                "name": site.name,
-                "interval": "1m",
-                "input_series": [{"series": k, "values": v} for k, v in world.items()],
-                "promql_expr_test": [
-                    {
-                        "expr": f"count({query}) > bool 0",
-                        "eval_time": f"{MINUTES - 2}m",
-                        "exp_samples": [{"labels": "{}", "value": 1}],
-                    }
-                    for query in queries
-                ],
-            }
+    folder: Path, groups: list[Json], world: Mapping[str, str], answers: Mapping[str, list[Json]]
+) -> Path:
+    """The test that each of some queries has its answer in a world, as promtool reads it."""
+    records = [
+        {**group, "rules": [rule for rule in group["rules"] if "record" in rule]}
+        for group in groups
+    ]
+    asked = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": each} for name, each in world.items()],
+        "promql_expr_test": [
+            {"expr": query, "eval_time": f"{MINUTES - 2}m", "exp_samples": samples}
+            for query, samples in answers.items()
         ],
     }
+    order = [group["name"] for group in groups]
+    tests = {"rule_files": ["rules.yaml"], "group_eval_order": order, "tests": [asked]}
+    (folder / "rules.yaml").write_text(json.dumps({"groups": records}), encoding="utf-8")
+    (folder / "tests.yaml").write_text(json.dumps(tests), encoding="utf-8")
+    return folder / "tests.yaml"
 
 
 def _rises(name: str) -> bool:
@@ -105,7 +104,7 @@ def _value(matcher: promql_parser.Matcher | None, default: str) -> str:
     if matcher is None:
         return default
     # The first of a regular expression's alternatives, without its marks.
-    first = matcher.value.split("|")[0].replace("[.]", ".").replace("[0-9]+", "79")
+    first = re.sub(r"\[[^]]+\]\+", "79", matcher.value.split("|")[0].replace("[.]", "."))
     for value in (default, first, "other"):
         equal = value == matcher.value
         same = re.fullmatch(matcher.value, value) is not None

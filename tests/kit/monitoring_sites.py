@@ -3,6 +3,8 @@ components hand to monitoring."""
 
 from dataclasses import replace
 
+import yaml
+
 from components.making.manifest import Json, Manifest
 from components.making.promql import Exporter
 from components.making.watch import Board, Scrape
@@ -73,6 +75,14 @@ def boards(site: Site) -> list[Board]:
 def objects(site: Site) -> list[Manifest]:
     """The objects of a site's monitoring."""
     return COMPONENTS["monitoring"].objects(site)
+
+
+def written(site: Site) -> list[Json]:
+    """The rule groups in a site's objects: of :func:`groups`, with their links."""
+    made = [each for each in objects(site) if each.name.endswith("foresite-rules")]
+    texts = [text for each in made for text in each.body["data"].values()]
+    rules = [each.body["spec"] for each in objects(site) if each.kind == "PrometheusRule"]
+    return [group for each in (*map(yaml.safe_load, texts), *rules) for group in each["groups"]]
 
 
 def exporters(site: Site) -> set[str]:

@@ -18,6 +18,8 @@ from components.monitoring.names import PREFIX, files
 from schemas.facts.site import Site
 from schemas.model.monitoring import Monitoring
 
+Panels = Mapping[str, tuple[str, int]]
+"""The dashboard's uid and the panel's id by alert."""
 RACKS = Told(str(Path(__file__).with_name("racks")))
 LONGEST_UID = 40
 """Characters that Grafana allows (11.6, pkg/util/shortid_generator.go, IsShortUIDTooLong)."""
@@ -57,9 +59,9 @@ def boards(site: Site, watched: Iterable[Watched], alerts: Collection[str] = ())
     return [_with_choices(site, board) for board in placed]
 
 
-def panels_of_alerts(site: Site, shown: Iterable[Board]) -> Mapping[str, tuple[str, int]]:
-    """The dashboard's uid and the panel's id for each alert; what has no panel of its own is in the
-    list of all alerts, which stands under an empty name."""
+def panels_of_alerts(site: Site, shown: Iterable[Board]) -> Panels:
+    """The panel of each alert; what has none of its own is in the list of all alerts, which stands
+    under an empty name."""
     found: dict[str, tuple[str, int]] = {}
     for board in shown:
         for panel in board.panels:

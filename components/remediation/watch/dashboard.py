@@ -30,5 +30,6 @@ def board(site: Site, *, operated: bool) -> Board:
     panels += TOLD.panels("events", detector=by(site, DETECTOR))
     if operated:
         programs = by(site, STATE, f'deployment=~"{TURNS}|{CONTROLLER}"')
+        panels += TOLD.panels("history", asked=by(site, TURNS))
         panels += TOLD.panels("controller", asked=by(site, CONTROLLER), programs=programs)
     return TOLD.board(panels)

@@ -21,7 +21,7 @@ from tests.kit import (
     monitoring_cases_repairs,
 )
 from tests.kit.monitoring_promtool import SITES_OF_CASES, Case, counters, promtool, verdict, write
-from tests.kit.monitoring_sites import OPERATED, SITES, exporters, groups
+from tests.kit.monitoring_sites import OPERATED, SITES, exporters, groups, written
 from tests.kit.monitoring_worlds import NODES, TOKYO, k, pod, s, taint
 from tests.kit.repository import ROOT
 
@@ -50,7 +50,7 @@ def every_alert() -> set[str]:
 @pytest.mark.parametrize("site", SITES.values(), ids=SITES)
 def test_prometheus_takes_the_rules(site: Site, tmp_path: Path) -> None:
     path = tmp_path / "rules.yaml"
-    path.write_text(yaml.safe_dump({"groups": groups(site)}), encoding="utf-8")
+    path.write_text(yaml.safe_dump({"groups": written(site)}), encoding="utf-8")
     done = subprocess.run(
         [promtool(), "check", "rules", "--lint=all", "--lint-fatal", str(path)],
         check=False,

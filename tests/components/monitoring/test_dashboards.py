@@ -14,31 +14,31 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
+from components.making.faults import OPERATING_TAINT, QUARANTINED_TAINT
 from components.making.manifest import Json
-from components.making.promql import job
+from components.making.promql import STATES, job
 from components.monitoring.dashboards import LONGEST_UID
 from components.monitoring.dashboards.overview import ALERTS
 from schemas.facts.site import Site
 from tests.components.monitoring.test_alerts_queries import selectors as selected
-from tests.kit.monitoring_data import series, unit_test
+from tests.kit.monitoring_data import MINUTES, series, unit_test
 from tests.kit.monitoring_metrics import METRICS, TARGET_LABELS, Type
 from tests.kit.monitoring_promtool import verdict
-from tests.kit.monitoring_sites import NAMES, OPERATED, boards, exporters, groups, objects, watched
+from tests.kit.monitoring_sites import (
+    NAMES,
+    OPERATED,
+    boards,
+    exporters,
+    groups,
+    objects,
+    watched,
+    written,
+)
+from tests.kit.monitoring_worlds import NODES, TOKYO, condition, k, taint
 from tests.kit.repository import ROOT
 
-UNITS = {
-    "short",
-    "s",
-    "bytes",
-    "Bps",
-    "ops",
-    "reqps",
-    "percent",
-    "percentunit",
-    "celsius",
-    "watt",
-    "pps",
-}
+UNITS = {"short", "s", "bytes", "Bps", "ops", "pps", "reqps", "percent", "percentunit"}
+UNITS |= {"celsius", "watt"}
 """Of Grafana's list (11.6, packages/grafana-data/src/valueFormats/categories.ts)."""
 SUFFIXES = ("_bucket", "_count", "_sum")
 VARIABLE = re.compile(r"\$([a-zA-Z_]\w*)")
@@ -170,13 +170,8 @@ def test_each_alert_leads_to_a_panel_that_leads_back(name: str) -> None:
         for board in made(site).values()
         for panel in panels(board)
     }
-    alerts = {
-        rule["alert"]: rule["annotations"]
-        for each in objects(site)
-        if each.kind == "PrometheusRule"
-        for rule in each.body["spec"]["groups"][0]["rules"]
-        if "alert" in rule
-    }
+    rules = [rule for group in written(site) for rule in group["rules"] if "alert" in rule]
+    alerts = {rule["alert"]: rule["annotations"] for rule in rules}
     assert alerts
     for alert, told in alerts.items():
         panel = there[told["__dashboardUid__"], told["__panelId__"]]
@@ -366,17 +361,35 @@ def test_every_series_is_called_by_labels_that_are_left(site: Site, board: Json)
 def test_every_panel_has_data_where_its_exporters_answer(name: str, tmp_path: Path) -> None:
     """As Prometheus answers, of series with the names and labels that exporters give them."""
     site = EVERY_SITE[name]
-    records = [
-        {**group, "rules": [rule for rule in group["rules"] if "record" in rule]}
-        for group in groups(site)
-    ]
     asked = {re.sub(r"\$[a-z]+", ".*", q) for b in made(site).values() for q in queries(b)}
-    rules = {rule["expr"] for group in records for rule in group["rules"]}
+    rules = {rule["expr"] for group in groups(site) for rule in group["rules"]}
     world = series(site, [each for query in asked | rules for each in selected(query)])
-    test = unit_test(site, records, sorted(asked), world)
-    (tmp_path / "rules.yaml").write_text(json.dumps({"groups": records}), encoding="utf-8")
-    (tmp_path / "tests.yaml").write_text(json.dumps(test), encoding="utf-8")
-    assert verdict(tmp_path / "tests.yaml") == ""
+    there = [{"labels": "{}", "value": 1}]
+    answers = {f"count({query}) > bool 0": there for query in sorted(asked)}
+    assert verdict(unit_test(tmp_path, groups(site), world, answers)) == ""
+
+
+@pytest.mark.monitoring
+def test_a_node_is_shown_as_the_most_telling_of_its_states(tmp_path: Path) -> None:
+    faulty, unready, cordoned, repaired, quarantined = NODES
+    world = {
+        **TOKYO,
+        **condition(faulty, "AcceleratorMissing", "true"),
+        **condition(unready, "Ready", "false"),
+        **condition(repaired, "Ready", "false"),
+        **condition(quarantined, "Ready", "false"),
+        **dict.fromkeys(
+            [taint(repaired, OPERATING_TAINT), taint(quarantined, QUARANTINED_TAINT)], 1
+        ),
+        k("kube_node_spec_unschedulable", node=cordoned): 1,
+    }
+    expected = {faulty: 2, unready: 5, cordoned: 1, repaired: 3, quarantined: 4}
+    samples = [
+        {"labels": f'{STATES}{{node="{node}"}}', "value": value} for node, value in expected.items()
+    ]
+    values = {name: f"{value}x{MINUTES}" for name, value in world.items()}
+    path = unit_test(tmp_path, groups(OPERATED["tokyo-1"]), values, {STATES: samples})
+    assert verdict(path) == ""
 
 
 EVERY_QUERY = [

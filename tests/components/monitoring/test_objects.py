@@ -20,7 +20,7 @@ from controlplane.trial import serve
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import check_objects, load_crds
 from tests.golden import every_site
-from tests.kit.monitoring_sites import NAMES, OPERATED, PLAIN, SITES, objects, watched
+from tests.kit.monitoring_sites import NAMES, OPERATED, PLAIN, SITES, objects, watched, written
 from tests.kit.repository import ROOT
 
 LARGEST = 256 * 1024
@@ -208,14 +208,6 @@ def test_applied_twice_nothing_changes(client: Client) -> None:
 def made_for(site: Site, name: str) -> Json:
     (found,) = (each.body for each in objects(site) if each.name == name)
     return found
-
-
-def written(site: Site) -> list[Json]:
-    """The rule groups in a site's objects."""
-    made = [each for each in objects(site) if each.name.endswith("foresite-rules")]
-    texts = [text for each in made for text in each.body["data"].values()]
-    rules = [each.body["spec"] for each in objects(site) if each.kind == "PrometheusRule"]
-    return [group for each in (*map(yaml.safe_load, texts), *rules) for group in each["groups"]]
 
 
 def test_each_alert_says_of_which_site_it_is() -> None:

@@ -1,12 +1,7 @@
-"""Programs that sites have others install, run on a twin as they are released: Kueue, JobSet,
-Volcano, and Node Feature Discovery's master. They have all rights here.
-
-Kueue makes its own certificate, which is good for its Service alone; here that Service is another
-name of this machine. JobSet shows the API server's certificate, and is called by its address.
-"""
+"""Programs that sites have others install, run on a twin as they are released, with all rights:
+Kueue, JobSet, Volcano, and Node Feature Discovery's master."""
 
 import base64
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,78 +10,58 @@ import pytest
 import yaml
 
 from components.making.manifest import Json
-from controlplane import Client
 from controlplane.ports import free_port
 from controlplane.twin import Twin
 from controlplane.twin.process import Process, Program
-from schemas.kubernetes.node_labels import TEAM_LABEL
+from tests.kit.scheduling_world import eventually
 from tools.toolchain import ToolchainError, Tools, ensure
+from tools.toolchain.given import find
 
-GROUPS = ("schedulers", "given")
+OBJECTS: Json = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
 LOOPBACK = "127.0.0.1"
-_CONVERTED = ("clusterqueues", "cohorts", "localqueues", "multikueueclusters", "workloads")
+_VOLCANO = {
+    "volcano-scheduler": ("--cache-dumper=false", "--schedule-period=200ms"),
+    "volcano-controller-manager": ("--controllers=job-controller,queue-controller,pg-controller",),
+}
 _JUDGED = ("jobs", "jobsets", "pods", "clusterqueues", "cohorts", "resourceflavors", "workloads")
-_VOLCANO = """
-actions: "enqueue, allocate, backfill"
-tiers:
-- plugins: [{name: priority}, {name: gang, enablePreemptable: false}, {name: conformance}]
-- plugins: [{name: overcommit}, {name: drf, enablePreemptable: false}, {name: predicates},
-    {name: proportion}, {name: nodeorder}, {name: binpack}]
-"""
-"""The actions and plugins of Volcano's chart (installer/helm/chart/volcano/config)."""
-_UNUSED = (
-    ("HyperNode", "hypernodes", "topology.volcano.sh", "Cluster"),
-    ("Numatopology", "numatopologies", "nodeinfo.volcano.sh", "Cluster"),
-    ("Command", "commands", "bus.volcano.sh", "Namespaced"),
-)
-"""Kinds that Volcano waits for, and that nobody makes objects of."""
-_QUEUE = "scheduling.volcano.sh/queue-name"
-_SECONDS = 60.0
 
 
 def tools() -> Tools:
     """The programs; the test is skipped where one can neither be found nor built."""
     try:
-        found = ensure(GROUPS)
+        return {**ensure(["schedulers"]), **{name: find(name) for name in _VOLCANO}}
     except ToolchainError as error:
         pytest.skip(str(error))
-    if missing := {"volcano-scheduler", "volcano-controller-manager"} - found.keys():
-        pytest.skip(f"{', '.join(sorted(missing))}: not at hand (docs/toolchain.md)")
-    return found
 
 
 def own_crds(found: Tools) -> list[Json]:
     """The CRDs of kinds that the programs use among themselves, in their stored version."""
     folders = [tool.path.parent for tool in found.values()]
-    files = [path for folder in folders for path in sorted(folder.glob("*crds.yaml"))]
-    files += [path for folder in folders for path in sorted(folder.glob("*.x-k8s.io_*.yaml"))]
-    crds = [crd for path in files for crd in _documents(path)]
+    paths = [path for folder in folders for path in sorted(folder.glob("*.yaml"))]
+    crds = [each for path in paths if path.name != "manifests.yaml" for each in _documents(path)]
     for crd in crds:
         crd["spec"]["versions"] = [each for each in crd["spec"]["versions"] if each["storage"]]
-    return [*crds, *map(_unused, _UNUSED)]
+    return [*crds, *map(_unused, OBJECTS["unused"])]
 
 
 def _documents(path: Path) -> list[Json]:
     return [each for each in yaml.safe_load_all(path.read_text("utf-8")) if each]
 
 
-def _unused(row: tuple[str, str, str, str]) -> Json:
-    kind, plural, group, scope = row
+def _unused(spec: Json) -> Json:
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     version = {"name": "v1alpha1", "served": True, "storage": True, "schema": schema}
-    names = {"kind": kind, "plural": plural}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {"group": group, "names": names, "scope": scope, "versions": [version]},
+        "metadata": {"name": f"{spec['names']['plural']}.{spec['group']}"},
+        "spec": {**spec, "versions": [version]},
     }
 
 
 def installed(crd: Json) -> Json:
-    """A CRD as its program wants it: Kueue's have a place for its certificate."""
-    plural, _, group = crd["metadata"]["name"].partition(".")
-    if group == "kueue.x-k8s.io" and plural in _CONVERTED:
+    """A CRD as it is installed: Kueue waits for the place of its certificate in its own."""
+    if crd["spec"]["group"] == "kueue.x-k8s.io":
         client = {"service": {"namespace": "kueue-system", "name": "kueue-webhook-service"}}
         webhook = {"clientConfig": client, "conversionReviewVersions": ["v1"]}
         crd["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
@@ -110,157 +85,102 @@ def _start(
     process.wait()
 
 
-def _write(path: Path, body: Json) -> str:
-    path.write_text(yaml.safe_dump(body), "utf-8")
-    return f"--config={path}"
-
-
-def _listening(health: int, port: int, certificates: Path) -> Json:
-    """The part of a configuration that keeps a program to the loopback."""
-    return {
-        "health": {"healthProbeBindAddress": f"{LOOPBACK}:{health}"},
-        "metrics": {"bindAddress": "0"},
-        "webhook": {"host": LOOPBACK, "port": port, "certDir": str(certificates)},
-        "leaderElection": {"leaderElect": False},
-    }
-
-
-def _webhooks(
-    client: Client, tool: Path, where: Callable[[str], Json], kinds: Iterable[str]
+def _manager(
+    t: Twin,
+    binary: Path,
+    configuration: Mapping[str, Any],
+    where: Callable[[str, int], Json],
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> None:
-    """Have the API server call a program's webhooks of these kinds, by their paths."""
-    for body in _documents(tool.parent / "manifests.yaml"):
-        body["metadata"] = {"name": f"{tool.name}-{body['metadata']['name']}"}
-        resources = {
-            id(e): {r for rule in e["rules"] for r in rule["resources"]} for e in body["webhooks"]
-        }
-        body["webhooks"] = [e for e in body["webhooks"] if resources[id(e)] & set(kinds)]
+    """Start a manager with its webhooks, which the API server calls as ``where`` says of a path and
+    a port; its certificate is in its folder, or gets there ``meanwhile``."""
+    port, folder = free_port(), _certificates(t, binary.name)
+    for body in _documents(binary.parent / "manifests.yaml"):
+        body["metadata"] = {"name": f"{binary.name}-{body['metadata']['name']}"}
+        rules = [(each, each["rules"][0]["resources"]) for each in body["webhooks"]]
+        body["webhooks"] = [each for each, kinds in rules if kinds[0].partition("/")[0] in _JUDGED]
         for each in body["webhooks"]:
-            each["clientConfig"] = where(each["clientConfig"]["service"]["path"])
-        client.apply(body)
-
-
-def kueue(t: Twin, found: Tools, configuration: Mapping[str, Any]) -> None:
-    """Kueue with a configuration, in which addresses alone are changed."""
-    folder, port, binary = t.directory / "kueue-certs", free_port(), found["kueue"].path
-    folder.mkdir()
-    space = "kueue-system"
-    service = {"name": "kueue-webhook-service", "namespace": space}
-    spec = {"type": "ExternalName", "externalName": LOOPBACK}
-    secret = {"name": "kueue-webhook-server-cert", "namespace": space}
-    for kind, metadata, more in (
-        ("Namespace", {"name": space}, {}),
-        ("Service", service, {"spec": spec}),
-        ("Secret", secret, {}),
-    ):
-        t.client.apply({"apiVersion": "v1", "kind": kind, "metadata": metadata, **more})
-
-    def where(path: str) -> Json:
-        return {"service": {**service, "path": path, "port": port}}
-
-    _webhooks(t.client, binary, where, _JUDGED)
+            each["clientConfig"] = where(each["clientConfig"]["service"]["path"], port)
+        t.client.apply(body)
 
     def command(health: int) -> list[str | Path]:
         body = {
             **configuration,
-            **_listening(health, port, folder),
-            "featureGates": {"VisibilityOnDemand": False},
+            "health": {"healthProbeBindAddress": f"{LOOPBACK}:{health}"},
+            "metrics": {"bindAddress": "0"},
+            "webhook": {"host": LOOPBACK, "port": port, "certDir": str(folder)},
+            "leaderElection": {"leaderElect": False},
         }
-        return [binary, _write(t.directory / "kueue.yaml", body)]
+        config = t.directory / f"{binary.name}.yaml"
+        config.write_text(yaml.safe_dump(body), "utf-8")
+        return [binary, f"--config={config}"]
+
+    _start(t, binary.name, command, meanwhile=meanwhile)
+
+
+def _certificates(t: Twin, name: str) -> Path:
+    folder = t.directory / f"{name}-certs"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def kueue(t: Twin, found: Tools, configuration: Mapping[str, Any]) -> None:
+    """Kueue with a configuration, in which addresses alone are changed."""
+    for body in OBJECTS["kueue"]:
+        t.client.apply(body)
+    _, service, secret = (each["metadata"] for each in OBJECTS["kueue"])
+
+    def where(path: str, port: int) -> Json:
+        return {"service": {**service, "path": path, "port": port}}
+
+    def data() -> dict[str, str]:
+        found = t.client.get("v1", "Secret", secret["name"], secret["namespace"])
+        made: dict[str, str] = (found or {}).get("data", {})
+        return made
 
     def mount() -> None:
         """Write the files of Kueue's own Secret, as a kubelet does."""
-        deadline = time.monotonic() + _SECONDS
-        while not (data := (t.client.get("v1", "Secret", secret["name"], space) or {}).get("data")):
-            assert time.monotonic() < deadline, "Kueue has made no certificate"
-            time.sleep(0.1)
-        for key, text in sorted(data.items(), reverse=True):
-            (folder / key).write_bytes(base64.b64decode(text))
+        for key, text in sorted(eventually("a certificate", data).items(), reverse=True):
+            (_certificates(t, "kueue") / key).write_bytes(base64.b64decode(text))
 
-    _start(t, "kueue", command, meanwhile=mount)
+    gates = {"featureGates": {"VisibilityOnDemand": False}}
+    _manager(t, found["kueue"].path, {**configuration, **gates}, where, mount)
 
 
 def jobset(t: Twin, found: Tools) -> None:
-    """JobSet with its webhooks."""
-    port, binary = free_port(), found["jobset"].path
-    certs, folder = t.directory / "certs", t.directory / "jobset-certs"
-    folder.mkdir()
-    for kind in ("crt", "key"):
-        (folder / f"tls.{kind}").write_bytes((certs / f"apiserver.{kind}").read_bytes())
-    authority = base64.b64encode((certs / "apiserver.crt").read_bytes()).decode()
+    """JobSet, which shows the API server's certificate."""
+    serving = {kind: t.directory / "certs" / f"apiserver.{kind}" for kind in ("key", "crt")}
+    authority = base64.b64encode(serving["crt"].read_bytes()).decode()
 
-    def where(path: str) -> Json:
+    def where(path: str, port: int) -> Json:
         return {"url": f"https://{LOOPBACK}:{port}{path}", "caBundle": authority}
 
-    _webhooks(t.client, binary, where, ["jobsets"])
-
-    def command(health: int) -> list[str | Path]:
-        body = {
-            "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
-            "kind": "Configuration",
-            "internalCertManagement": {"enable": False},
-            **_listening(health, port, folder),
-        }
-        return [binary, _write(t.directory / "jobset.yaml", body)]
-
-    _start(t, "jobset", command)
+    for kind, path in serving.items():
+        (_certificates(t, "jobset") / f"tls.{kind}").write_bytes(path.read_bytes())
+    configuration = {
+        "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
+        "kind": "Configuration",
+        "internalCertManagement": {"enable": False},
+    }
+    _manager(t, found["jobset"].path, configuration, where)
 
 
 def volcano(t: Twin, found: Tools) -> None:
-    """Volcano's scheduler and controllers. Its webhooks are a third program, which is not at hand:
-    a policy does what the site relies on, that a group gets the queue of its namespace."""
-    for body in _default_queue():
+    """Volcano's scheduler and controllers."""
+    for body in OBJECTS["volcano"]:
         t.client.apply(body)
     config = t.directory / "volcano.conf"
-    config.write_text(_VOLCANO, "utf-8")
-    own = {
-        "volcano-scheduler": [
-            f"--scheduler-conf={config}",
-            "--cache-dumper=false",
-            "--schedule-period=200ms",
-        ],
-        "volcano-controller-manager": [
-            "--controllers=job-controller,queue-controller,pg-controller"
-        ],
-    }
-    for name, arguments in own.items():
+    config.write_text(yaml.safe_dump(OBJECTS["volcano_configuration"]), "utf-8")
+    for name, own in _VOLCANO.items():
+        more = (f"--scheduler-conf={config}",) if name == "volcano-scheduler" else ()
 
         def command(
-            health: int, binary: Path = found[name].path, more: Sequence[str] = arguments
+            health: int, binary: Path = found[name].path, own: Sequence[str] = (*own, *more)
         ) -> list[str | Path]:
-            addresses = [
-                f"--healthz-address={LOOPBACK}:{health}",
-                f"--listen-address={LOOPBACK}:{free_port()}",
-            ]
-            return [binary, "--leader-elect=false", "--enable-healthz", *addresses, *more]
+            addresses = (f"--healthz-address={LOOPBACK}:{health}", f"--listen-address={LOOPBACK}:0")
+            return [binary, "--leader-elect=false", "--enable-healthz", *addresses, *own]
 
         _start(t, name, command, "/healthz")
-
-
-def _default_queue() -> list[Json]:
-    api, metadata = "admissionregistration.k8s.io/v1beta1", {"name": "queue-of-namespace"}
-    note = f"namespaceObject.metadata.annotations['{_QUEUE}']"
-    set_queue = f"JSONPatch{{op: 'add', path: '/spec/queue', value: {note}}}"
-    rule = {
-        "apiGroups": ["scheduling.volcano.sh"],
-        "apiVersions": ["v1beta1"],
-        "operations": ["CREATE"],
-        "resources": ["podgroups"],
-    }
-    teams = {"matchExpressions": [{"key": TEAM_LABEL, "operator": "Exists"}]}
-    expression = f"object.spec.?queue.orValue('default') == 'default' ? [{set_queue}] : []"
-    spec = {
-        "failurePolicy": "Fail",
-        "reinvocationPolicy": "Never",
-        "matchConstraints": {"resourceRules": [rule], "namespaceSelector": teams},
-        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}],
-    }
-    kind = "MutatingAdmissionPolicy"
-    binding = {"policyName": metadata["name"]}
-    return [
-        {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec},
-        {"apiVersion": api, "kind": f"{kind}Binding", "metadata": metadata, "spec": binding},
-    ]
 
 
 def node_feature_discovery(t: Twin, found: Tools, node: str) -> None:
