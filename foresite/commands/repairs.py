@@ -21,7 +21,7 @@ from schemas.facts.site import Site
 
 COLUMNS = ("serial", "host", "device", "repairs", "resets", "first", "last", "faults")
 _DAYS = 90
-_ODD = re.compile("[^0-9A-Za-z:._-]")
+_ODD = re.compile("[^0-9A-Za-z:.,_-]")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -65,26 +65,19 @@ def rows(host: Json, now: int) -> Iterator[Json]:
     dates of the first and the last. Odd entries are none (node_repair/history.py)."""
     metadata = host["metadata"]
     note = (metadata.get("annotations") or {}).get(HISTORY_ANNOTATION, "")
-    serial, *entries = ([_ODD.sub("", p) for p in each.split(",")] for each in note.split(";"))
+    serial, *entries = (_ODD.sub("", each).split(",") for each in note.split(";"))
     repairs = [
         (int(when), *rest)
         for when, *rest in entries
-        if len(rest) >= 3 and re.fullmatch("[1-9][0-9]{8,9}", when)
-        if now - _DAYS * 86_400 < int(when) <= now + 600
+        if re.fullmatch("[1-9][0-9]{8,9}", when)
+        and len(rest) >= 3
+        and now - _DAYS * 86_400 < int(when) <= now + 600
     ]
     for device in ("", *sorted({each[3] for each in repairs} - {""})) if repairs else ():
         mine = [each for each in repairs if device in ("", each[3])]
         dates = [time.strftime("%Y-%m-%d", time.gmtime(each[0])) for each in mine]
         resets = sum(each[1] == "reset" for each in mine)
-        values = (
-            "".join(serial),
-            metadata["name"],
-            device,
-            len(mine),
-            resets,
-            min(dates),
-            max(dates),
-        )
+        values = (serial[0], metadata["name"], device, len(mine), resets, min(dates), max(dates))
         yield dict(zip(COLUMNS, (*values, sorted({each[2] for each in mine})), strict=True))
 
 
