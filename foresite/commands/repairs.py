@@ -65,13 +65,12 @@ def rows(host: Json, now: int) -> Iterator[Json]:
     dates of the first and the last. Odd entries are none (node_repair/history.py)."""
     metadata = host["metadata"]
     note = (metadata.get("annotations") or {}).get(HISTORY_ANNOTATION, "")
-    serial, *entries = (_ODD.sub("", each).split(",") for each in note.split(";"))
+    serial, *entries = ([*_ODD.sub("", p).split(","), "", "", ""][:4] for p in note.split(";"))
     repairs = [
-        (int(when), *rest)
-        for when, *rest in entries
-        if re.fullmatch("[1-9][0-9]{8,9}", when)
-        and len(rest) >= 3
-        and now - _DAYS * 86_400 < int(when) <= now + 600
+        (int(when), how, fault, device)
+        for when, how, fault, device in entries
+        if fault and re.fullmatch("[1-9][0-9]{8,9}", when)
+        if now - _DAYS * 86_400 < int(when) <= now + 600
     ]
     for device in ("", *sorted({each[3] for each in repairs} - {""})) if repairs else ():
         mine = [each for each in repairs if device in ("", each[3])]

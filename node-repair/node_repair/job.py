@@ -137,7 +137,7 @@ class RepairJob:
     def _finish(self, state: str) -> NoReturn:
         """Note the end until it is there, with what the host's note of its repairs is by then."""
         note, node, host = self._note(state), self._node(), self._own_host()
-        copy = {HISTORY: host.notes.get(HISTORY)} if host else None
+        copy: Json = {HISTORY: host.notes.get(HISTORY)} if host else {}
         while self._noted != note and not self._write(node, note, copy):
             self._rest()
             node = self._node()
