@@ -21,6 +21,7 @@ from schemas.facts.site import Site
 
 COLUMNS = ("serial", "host", "device", "repairs", "resets", "first", "last", "faults")
 _DAYS = 90
+_SECONDS = _DAYS * 86_400
 _ODD = re.compile("[^0-9A-Za-z:.,_-]")
 
 
@@ -69,8 +70,7 @@ def rows(host: Json, now: int) -> Iterator[Json]:
     repairs = [
         (int(when), how, fault, device)
         for when, how, fault, device in entries
-        if fault and re.fullmatch("[1-9][0-9]{8,9}", when)
-        if now - _DAYS * 86_400 < int(when) <= now + 600
+        if fault and re.fullmatch("[1-9][0-9]{8,9}", when) and -600 <= now - int(when) < _SECONDS
     ]
     for device in ("", *sorted({each[3] for each in repairs} - {""})) if repairs else ():
         mine = [each for each in repairs if device in ("", each[3])]

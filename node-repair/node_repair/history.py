@@ -1,8 +1,7 @@
 """The repairs of a host in the last 90 days: a note of its BareMetalHost, which outlives nodes.
 
-The note is SERIAL;SECONDS,HOW,FAULT,DEVICE,OPERATION;... with the host's serial number, and one
-entry for each operation. A device is known by its PCI address in this host. A copy on the node is
-read for alerts.
+The note is SERIAL;SECONDS,HOW,FAULT,DEVICE,OPERATION;... by operation. A device is known by its PCI
+address in this host. A copy on the node is read for alerts.
 """
 
 import re
@@ -20,8 +19,7 @@ _ODD = re.compile("[^0-9A-Za-z:._-]")
 
 
 class Repair(NamedTuple):
-    """A repair: when, as seconds, how, of which fault, and of which device if its detector named
-    one; the operation is empty where none was noted."""
+    """A repair: when, as seconds, how, and of which fault and device, if its detector named one."""
 
     when: int
     how: str
@@ -54,8 +52,7 @@ def add(note: str, serial: str, repair: Repair, now: int) -> str:
 
 
 def take_back(note: str, operation: str, now: int) -> str | None:
-    """The note without an operation's reboot, which has not begun; None where nothing else is in
-    it."""
+    """The note without an operation's reboot, which has not begun; None where nothing is left."""
     serial, repairs = read(note, now)
     kept = [each for each in repairs if each.operation != operation]
     kept += [each._replace(how=RESET) for each in repairs if each[1::3] == (BOTH, operation)]

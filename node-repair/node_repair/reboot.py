@@ -74,7 +74,6 @@ class Reboot(RepairJob):
             node = self._node()
             status, message = node.conditions.get(condition, ("", ""))
             begun = self._noted == note
-            # Noted on the host once the node asks for it. No answer stops no reset.
             if begun and not remembered and (host := self._own_host()):
                 past = self._history(host, history.RESET)
                 remembered = self._sent(self.there, self._host_path, host.version, past)

@@ -18,7 +18,16 @@ def host(note: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    "odd", ["9" * 5000, "٣" * 10, f"{NOW}", f"{NOW},x", "", "-1,a,b,c", "0" * 9]
+    "odd",
+    [
+        "9" * 5000 + ",reboot,f,d",
+        "٣" * 10 + ",reboot,f,d",
+        f"{NOW}",
+        f"{NOW},x",
+        "",
+        "-1,a,b,c",
+        "0" * 9 + ",reboot,f,d",
+    ],
 )
 def test_odd_entries_are_none(odd: str) -> None:
     (row, device) = repairs.rows(host(f"S;{odd};{GOOD}"), NOW)

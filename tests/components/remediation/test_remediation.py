@@ -1,5 +1,6 @@
 """The objects of repairs as plain data: what follows from which field of the site file."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -174,6 +175,7 @@ def test_what_the_job_is_told() -> None:
     told = environment(made)
     assert (told["SITE"], told["ATTEMPTS"], told["WINDOW_SECONDS"]) == ("tokyo-1", "3", "7200")
     assert told["TIMEOUT_SECONDS"] == "600"
+    assert json.loads(told["CONDITIONS"])["accelerator-error"] == "AcceleratorError"
     node = "metadata.annotations['nodeops.k8s.preferred.jp/nodename']"
     assert told["NODE"] == {"fieldRef": {"fieldPath": node}}
     (secret,) = (each["secret"] for each in made["volumes"] if "secret" in each)
