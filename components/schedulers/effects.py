@@ -7,7 +7,7 @@ Sources: Kubernetes 1.34, pkg/scheduler and cmd/kube-scheduler/app/server.go;
 pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go (its state is in memory alone).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from components.effects import kinds
 from components.effects.access import OPENED, admission
@@ -17,8 +17,8 @@ from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.resources import FENCED
 from components.effects.rules import Judge, Rule, harmless
 from components.effects.vocabulary import (
-    Effect,
-    FieldChange,
+    Effects,
+    Field,
     Impact,
     ObjectChange,
     Side,
@@ -57,9 +57,7 @@ def _gang(side: Side | None, name: str) -> Gang | None:
 def _add_restart_notes(judge: Judge) -> Judge:
     """``judge`` for a scheduler's Deployment, with the effect of its pods' restart on jobs."""
 
-    def judge_restart(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge_restart(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         stays = change.after is not None
         waiting = GANGS_WAIT if _gang(site.before, _backend(change.one)) else ""
         after = JOBS_GO_ON if stays else "running jobs continue; pods that name it wait forever"
@@ -75,9 +73,7 @@ def _add_restart_notes(judge: Judge) -> Judge:
 def _add_gang_notes(judge: Judge) -> Judge:
     """``judge`` for a scheduler's ConfigMap, with the effect of another prefix on gangs."""
 
-    def judge_content(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge_content(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         yield from judge(site, change, field)
         name = _backend(change.one)
         old, new = (_gang(side, name) for side in (site.before, site.after))
@@ -102,9 +98,7 @@ def _moves(site: SiteChange, name: str) -> bool:
 def _of_the_scheduler(judge: Judge) -> Judge:
     """``judge`` for rights: nobody loses what only a scheduler had that goes, or only a plugin."""
 
-    def judge_scheduler(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge_scheduler(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         name = _backend(change.one)
         why = WITH_IT if _moves(site, name) else ""
         if not why and change.group_kind in (kinds.CLUSTER_ROLE, kinds.CLUSTER_ROLE_BINDING):
@@ -116,9 +110,7 @@ def _of_the_scheduler(judge: Judge) -> Judge:
     return judge_scheduler
 
 
-def judges_teams(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def judges_teams(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A policy that judges what teams create: no node, and no pod that is there."""
     found = [*_policies(site.before, change.before), *_policies(site.after, change.after)]
     if not found or not all(_of_teams(each) for each in found):
@@ -152,9 +144,7 @@ def _of_teams(policy: Manifest) -> bool:
     )
 
 
-def fences_schedulers(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def fences_schedulers(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A NetworkPolicy that selects schedulers: nobody asks them anything but their metrics."""
     sides = [each for each in (change.before, change.after) if each is not None]
     chosen = [mapping(each.body, "spec", "podSelector", "matchLabels") for each in sides]
