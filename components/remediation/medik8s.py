@@ -18,8 +18,11 @@ remediate) and resources/manager.go (HandleHealthyNode); medik8s/self-node-remed
 internal/controller/selfnoderemediation_controller.go (rebootIfNeeded, didIRebootMyself).
 """
 
+from pathlib import Path
+
 from components.making.faults import CONDITIONS
 from components.making.manifest import Json, Manifest, Target
+from components.making.template import documents, fill
 from components.remediation.names import REMEDIATOR_LABEL, metadata, remediator_labels
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
@@ -27,8 +30,8 @@ from schemas.model.remediation import Remediation, Remediator
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import RemediatorKind
 
-CHECK_API = "remediation.medik8s.io/v1alpha1"
-TEMPLATE_API = "self-node-remediation.medik8s.io/v1alpha1"
+_DOCUMENTS = documents(Path(__file__).with_suffix(".yaml"))
+TEMPLATE_API, CHECK_API = (each["apiVersion"] for each in _DOCUMENTS)
 NEVER = "87600h"
 """Ten years: a condition with this duration never makes a node unhealthy, and while it holds the
 node does not count as healthy, and its remediation is not ended (soonMatchingNodes upstream)."""
@@ -55,59 +58,29 @@ def health_checks(site: Site) -> list[Manifest]:
 
 
 def _template(site: Site, settings: Remediation, remediator: Remediator) -> Manifest:
-    """The template of the remediator's remediations.
-
-    With ``Automatic`` the pods of a rebooted host are taken off by the taint
-    node.kubernetes.io/out-of-service; DaemonSets that tolerate everything, as the detector's, stay.
-    """
-    body = {
-        "apiVersion": TEMPLATE_API,
-        "kind": "SelfNodeRemediationTemplate",
-        "metadata": metadata(
-            site, remediator.name, settings.medik8s.namespace, **{REMEDIATOR_LABEL: remediator.name}
-        ),
-        "spec": {"template": {"spec": {"remediationStrategy": "Automatic"}}},
-    }
+    """The template of the remediator's remediations."""
+    own = {REMEDIATOR_LABEL: remediator.name}
+    where = settings.medik8s.namespace
+    values = {"metadata": metadata(site, remediator.name, where, **own)}
+    body = fill(_DOCUMENTS[0], values)
     return Manifest(f"SelfNodeRemediationTemplate/{remediator.name}", body, target=Target.SITE)
 
 
 def _check(site: Site, settings: Remediation, remediator: Remediator, pool: Pool) -> Manifest:
     """The health check of a remediator's pool."""
-    faults = site.repairs(pool, remediator)
-    settled = f"{_settling_seconds(settings)}s"
-    reference = {
-        "apiVersion": TEMPLATE_API,
-        "kind": "SelfNodeRemediationTemplate",
+    faults, name = site.repairs(pool, remediator), f"{remediator.name}-{pool.name}"
+    values = {
+        "metadata": metadata(site, name, **remediator_labels(remediator, pool)),
+        "pool": {POOL_LABEL: pool.name},
+        "conditions": _conditions(settings, [CONDITIONS[each] for each in faults]),
+        "number": remediator.max_unavailable,
+        "settled": f"{_settling_seconds(settings)}s",
+        "timeout": f"{settings.reboot.timeout_seconds}s",
         "namespace": settings.medik8s.namespace,
         "name": remediator.name,
     }
-    step = {
-        "remediationTemplate": reference,
-        "order": 1,
-        "timeout": f"{settings.reboot.timeout_seconds}s",
-    }
-    body = {
-        "apiVersion": CHECK_API,
-        "kind": "NodeHealthCheck",
-        "metadata": metadata(
-            site, f"{remediator.name}-{pool.name}", **remediator_labels(remediator, pool)
-        ),
-        "spec": {
-            "selector": {"matchLabels": {POOL_LABEL: pool.name}},
-            "unhealthyConditions": _conditions(settings, [CONDITIONS[each] for each in faults]),
-            # The nodes that it repairs count, so this is the remediator's budget, and with more at
-            # a time all that are not begun wait for a person. The rules keep it within
-            # max_faulty_percent and the pool's machines; more than there are nodes would be an
-            # error (getMinHealthy).
-            "maxUnhealthy": remediator.max_unavailable,
-            "stormCooldownDuration": settled,
-            "healthyDelay": settled,
-            # One step: without a next one a repair that takes too long is given up, and says so
-            # (status.unhealthyNodes[].remediations[].timedOut); a plain template would go on.
-            "escalatingRemediations": [step],
-        },
-    }
-    return Manifest(f"NodeHealthCheck/{remediator.name}/{pool.name}", body, target=Target.SITE)
+    title = f"NodeHealthCheck/{remediator.name}/{pool.name}"
+    return Manifest(title, fill(_DOCUMENTS[1], values), target=Target.SITE)
 
 
 def _conditions(settings: Remediation, types: list[str]) -> list[Json]:

@@ -2,13 +2,12 @@
 
 from components.making.daemons import namespace
 from components.making.manifest import Manifest, annotate
-from components.remediation.budgets import budgets
 from components.remediation.controller import controller
 from components.remediation.detector import detectors
 from components.remediation.devicetaints import device_taints
 from components.remediation.medik8s import health_checks
 from components.remediation.names import COMPONENT, remediated_pools, settings_of
-from components.remediation.operations import templates
+from components.remediation.operations import operations
 from components.remediation.reset import resets
 from components.remediation.rights import rights
 from components.remediation.turns import turns
@@ -26,5 +25,5 @@ def objects(site: Site) -> list[Manifest]:
     found += [*detectors(site), *device_taints(site), *health_checks(site)]
     if remediated_pools(site):
         found += [*rights(site), *controller(site), *turns(site)]
-        found += [*budgets(site), *templates(site), *resets(site)]
+        found += [*operations(site), *resets(site)]
     return annotate(found)

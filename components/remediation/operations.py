@@ -1,73 +1,66 @@
-"""The actions of Node Operation Controller on a node, and their time: templates for each remediator
-and pool."""
+"""What Node Operation Controller does to nodes, and to how many at a time: for each remediator and
+pool a NodeDisruptionBudget, the template of operations, and one of what starts them per fault.
 
-from components.making.faults import CONDITIONS, TURN_LABEL
+The controller holds an operation back while *any* budget that the operation's selector chooses is
+used up, whether the node is the budget's or not (node-operation-controller 0ac94deb,
+controllers/nodeoperation_controller.go, doesViolateNDB). So each budget carries labels of its own,
+and the operations of its pool choose it by these alone.
+"""
+
+from pathlib import Path
+
+from components.making.faults import CONDITIONS, QUARANTINED_TAINT, TURN_LABEL
 from components.making.manifest import Json, Manifest, Target
-from components.remediation.names import NODEOPS_API, metadata, remediated_pools, remediator_labels
+from components.making.template import documents, fill
+from components.remediation.names import metadata, remediated_pools, remediator_labels
 from components.remediation.reboot import job
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
-from schemas.model.remediation import Remediator
-from schemas.model.site_file import Pool
-from schemas.model.vocabulary import Eviction
+from schemas.model.vocabulary import Eviction, Role
 
 STRATEGIES = {Eviction.EVICT: "Evict", Eviction.DELETE: "Delete", Eviction.WAIT: "None"}
 """NodeOperation ``evictionStrategy`` of each way in which pods leave."""
+OUT_TAINTS = (
+    "node.kubernetes.io/unschedulable",
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+)
+"""Taints of nodes that are out for another reason: cordoned by a rollout or a person, or dead. The
+controller counts its own taint by itself."""
+CONTROL_PLANE_TAINTS = (*OUT_TAINTS, QUARANTINED_TAINT)
+"""A control plane that is quarantined may come to nothing any minute, so no other goes out."""
 
 
-def templates(site: Site) -> list[Manifest]:
-    """The templates of operations, and of what starts them."""
-    found: list[Manifest] = []
+def operations(site: Site) -> list[Manifest]:
+    """All budgets, then the templates of each remediator and pool."""
+    budget, operation, remediation = documents(Path(__file__).with_suffix(".yaml"))
+    budgets, found = [], []
     for remediator, pool in remediated_pools(site):
-        found.append(_operation(site, remediator, pool))
-        found += [
-            _remediation(site, remediator, pool, each) for each in site.repairs(pool, remediator)
-        ]
-    return found
-
-
-def _operation(site: Site, remediator: Remediator, pool: Pool) -> Manifest:
-    """Taint, drain, and the Job that reboots; the API server wants the template's metadata."""
-    ours = remediator_labels(remediator, pool)
-    name = f"{remediator.name}-{pool.name}"
-    body = {
-        "apiVersion": NODEOPS_API,
-        "kind": "NodeOperationTemplate",
-        "metadata": metadata(site, name, **ours),
-        "spec": {
-            "template": {
-                "metadata": {"labels": ours},
-                "spec": {
-                    "evictionStrategy": STRATEGIES[remediator.eviction],
-                    "nodeDisruptionBudgetSelector": ours,
-                    "jobTemplate": job(site, pool, ours),
-                },
+        ours, name = remediator_labels(remediator, pool), f"{remediator.name}-{pool.name}"
+        out = CONTROL_PLANE_TAINTS if pool.role is Role.CONTROL_PLANE else OUT_TAINTS
+        values: Json = {
+            "metadata": metadata(site, name, **ours),
+            "ours": ours,
+            "operation": name,
+            "pool": {POOL_LABEL: pool.name},
+            "number": remediator.max_unavailable,
+            "targets": [{"key": key, "operator": "Exists"} for key in out],
+            "strategy": STRATEGIES[remediator.eviction],
+            "job": job(site, pool, ours),
+        }
+        title = f"{remediator.name}/{pool.name}"
+        budgets.append(_manifest(budget, title, values))
+        found.append(_manifest(operation, title, values))
+        for fault in site.repairs(pool, remediator):
+            own = {
+                "metadata": metadata(site, f"{name}-{fault}", **ours),
+                "chosen": {POOL_LABEL: pool.name, TURN_LABEL: f"{fault}"},
+                "condition": CONDITIONS[fault],
             }
-        },
-    }
-    title = f"NodeOperationTemplate/{remediator.name}/{pool.name}"
-    return Manifest(title, body, target=Target.SITE)
+            found.append(_manifest(remediation, f"{title}/{fault}", {**values, **own}))
+    return [*budgets, *found]
 
 
-def _remediation(site: Site, remediator: Remediator, pool: Pool, fault: str) -> Manifest:
-    """One fault of one pool, on nodes whose turn it is: conditions of one rule all have to hold,
-    so each fault has a rule of its own, and a node has one turn at a time."""
-    ours = remediator_labels(remediator, pool)
-    rule: Json = {"conditions": [{"type": CONDITIONS[fault], "status": "True"}]}
-    body = {
-        "apiVersion": NODEOPS_API,
-        "kind": "NodeRemediationTemplate",
-        "metadata": metadata(site, f"{remediator.name}-{pool.name}-{fault}", **ours),
-        "spec": {
-            "nodeSelector": {POOL_LABEL: pool.name, TURN_LABEL: f"{fault}"},
-            "template": {
-                "metadata": {"labels": ours},
-                "spec": {
-                    "nodeOperationTemplateName": f"{remediator.name}-{pool.name}",
-                    "rule": rule,
-                },
-            },
-        },
-    }
-    title = f"NodeRemediationTemplate/{remediator.name}/{pool.name}/{fault}"
-    return Manifest(title, body, target=Target.SITE)
+def _manifest(document: Json, title: str, values: Json) -> Manifest:
+    body: Json = fill(document, values)
+    return Manifest(f"{body['kind']}/{title}", body, target=Target.SITE)

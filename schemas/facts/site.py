@@ -18,7 +18,7 @@ from schemas.model.release import OperatingSystem, OsImage, Release
 from schemas.model.remediation import Remediator
 from schemas.model.scheduling import Backend, Scheduling
 from schemas.model.site_file import Pool, SiteFile
-from schemas.model.vocabulary import Fault, ModelBy, Role
+from schemas.model.vocabulary import Fault, ModelBy, RemediatorKind, Role
 from schemas.reading.host_list import Host
 
 
@@ -231,7 +231,9 @@ class Site:
         many of them."""
         there = set(self.faults(pool))
         counted = self.file.remediation.bad_devices if self.file.remediation else None
-        if self.taints_devices(pool) and not (counted and counted.repair_beyond):
+        # Only our own program counts the devices that are bad.
+        by_count = remediator.kind is RemediatorKind.NODE_OPERATION_CONTROLLER
+        if self.taints_devices(pool) and not (by_count and counted and counted.repair_beyond):
             there.discard(Fault.PCIE_LINK_DEGRADED)
         return tuple(each for each in remediator.faults if each in there)
 

@@ -48,6 +48,7 @@ ON: Json = {
     "controller": {"image": IMAGE},
     "repair_image": IMAGE,
 }
+BEYOND: Json = {"taint_up_to": 1, "repair_beyond": True}
 CONDITION, FAULT = "PCIeLinkDegraded", "pcie-link-degraded"
 BUS = "resource.kubernetes.io/pciBusID"
 
@@ -270,14 +271,16 @@ def test_a_site_says_by_number_who_is_repaired() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counted", "why"),
+    ("counted", "healer", "why"),
     [
-        ({"taint_up_to": 8}, "at most half of the 8 devices"),
-        ({"taint_up_to": 1, "repair_beyond": True}, "no remediator repairs pcie"),
+        ({"taint_up_to": 8}, {}, "at most half of the 8 devices"),
+        (BEYOND, {"faults": ["accelerator-missing"]}, "no remediator repairs pcie"),
+        # medik8s reboots a host for a condition, and counts no devices.
+        (BEYOND, {"kind": "medik8s"}, "no remediator repairs pcie"),
     ],
 )
-def test_what_can_never_happen_is_refused(counted: Json, why: str) -> None:
-    healers = [{**HEALER, "faults": ["accelerator-missing"]}]
+def test_what_can_never_happen_is_refused(counted: Json, healer: Json, why: str) -> None:
+    healers = [{**HEALER, **healer}]
     with pytest.raises(AssertionError, match=why):
         by_dra(remediation={**ON, "healers": healers, "bad_devices": counted})
 
