@@ -11,11 +11,12 @@ from collections.abc import Iterator
 
 from components.effects import kinds
 from components.effects.access import OPENED, admission
-from components.effects.applying import Applier, Kind, effect, rules
+from components.effects.applying import Applier, effect, rules
 from components.effects.bodies import items, mapping
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.resources import FENCED
-from components.effects.rules import Judge, Rule, harmless
+from components.effects.rules import Judge, Rule
+from components.effects.table import read_table
 from components.effects.vocabulary import (
     Effects,
     Field,
@@ -34,8 +35,6 @@ from schemas.model.scheduling import Gang
 SERVER = "Kubernetes 1.34, cmd/kube-scheduler/app/server.go"
 PLUGIN = "pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go"
 NAMES = "pfnet/scheduler-plugins f63b46e, plugins/gang/name_spec.go"
-ADMISSION = "Kubernetes 1.34, apiserver pkg/admission/plugin/policy/validating"
-POLICY = "Kubernetes 1.34, api networking/v1, NetworkPolicySpec"
 
 JOBS_GO_ON = "running jobs continue; no pod of its pools starts until a replica leads again"
 GANGS_WAIT = "gangs that were waiting give back what they held and start over with the next canary"
@@ -113,14 +112,8 @@ def _of_the_scheduler(judge: Judge) -> Judge:
 def judges_teams(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A policy that judges what teams create: no node, and no pod that is there."""
     found = [*_policies(site.before, change.before), *_policies(site.after, change.after)]
-    if not found or not all(_of_teams(each) for each in found):
-        yield from admission(site, change, field)
-        return
-    why = (
-        "it judges pods and Jobs that teams make later, those of Jobs that run among them; what is "
-        "there stays as it is"
-    )
-    yield effect(change, field, Impact.NONE, why, ADMISSION)
+    of_teams = found and all(_of_teams(each) for each in found)
+    yield from (TABLE.judges["later"] if of_teams else admission)(site, change, field)
 
 
 def _policies(side: Side | None, manifest: Manifest | None) -> Iterator[Manifest]:
@@ -148,28 +141,17 @@ def fences_schedulers(site: SiteChange, change: ObjectChange, field: Field) -> E
     """A NetworkPolicy that selects schedulers: nobody asks them anything but their metrics."""
     sides = [each for each in (change.before, change.after) if each is not None]
     chosen = [mapping(each.body, "spec", "podSelector", "matchLabels") for each in sides]
-    if any(each.get(NAME_LABEL) != SCHEDULER for each in chosen):
-        yield from FENCED(site, change, field)
-        return
-    why = "it concerns the scheduler's own pods: they are asked for metrics and health alone"
-    yield effect(change, field, Impact.NONE, why, POLICY)
+    own = all(each.get(NAME_LABEL) == SCHEDULER for each in chosen)
+    yield from (TABLE.judges["own_pods"] if own else FENCED)(site, change, field)
 
 
-RELEASED = harmless("the schedulers' other ports are open to pods again", POLICY)
 ONE_CANARY = some("the canary of {} that runs stops; it does no work", COLLECTED, one)
 
-_OWN = (
-    Kind(kinds.POLICY, judges_teams, OPENED, (("spec", judges_teams),)),
-    Kind(kinds.POLICY_BINDING, judges_teams, OPENED, (("spec", judges_teams),)),
-    Kind(
-        "NetworkPolicy.networking.k8s.io",
-        fences_schedulers,
-        RELEASED,
-        (("spec", fences_schedulers),),
-        replaced=fences_schedulers,
-    ),
-    CRON_JOBS._replace(gone=ONE_CANARY),
+TABLE = read_table(
+    __file__,
+    {"judges_teams": judges_teams, "fences_schedulers": fences_schedulers, "opened": OPENED},
 )
+_OWN = (*TABLE.kinds, CRON_JOBS._replace(gone=ONE_CANARY))
 _NARROWED = {
     kinds.DEPLOYMENT: _add_restart_notes,
     "ConfigMap": _add_gang_notes,
