@@ -237,7 +237,7 @@ def test_a_command_in_the_kernel_is_not_started_a_second_time(
 def test_no_check_opens_the_gpus_while_they_are_reset(shell: Shell, host: Host) -> None:
     def reading(name: str, note: str) -> Said:
         host.state.mkdir(exist_ok=True)
-        (host.state / "reset").write_text(note)
+        (host.state / "reset").write_text(f"{note}\n")
         host.command(name, "exit 1")
         return host.settled(shell, host.commands / name, bad=1, good=1)
 
