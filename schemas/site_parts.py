@@ -7,7 +7,9 @@ that is made of them, so rules that need it say nothing (schemas/reading/partial
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
+
+from pydantic import Field
 
 from schemas.facts.site import Site
 from schemas.load import Loaded
@@ -31,7 +33,7 @@ from schemas.reading.catalogue import (
     load_release,
     release_names,
 )
-from schemas.reading.host_list import Host
+from schemas.reading.host_list import COLUMNS, Host
 from schemas.rules import Finding, HostCell, TextPlace, site_findings
 from schemas.rules.finding import Path
 
@@ -49,6 +51,8 @@ class Node(Model):
     """Zone that it is in; the node carries it as topology.kubernetes.io/zone."""
     address: Ipv4
     """Address of the node."""
+    rack: Annotated[str, Field(pattern=f"^(?:{COLUMNS['rack'].pattern})?$")] = ""
+    """Rack that it is in, by which dashboards group nodes; leave out where it is not known."""
 
 
 class SiteParts(Model):
@@ -86,7 +90,7 @@ class SiteParts(Model):
     def hosts(self) -> tuple[Host, ...]:
         """The nodes as hosts; ``line`` is the node's place in the list, counting from 1."""
         return tuple(
-            Host(node.name, node.pool, node.zone, "", "", "", node.address, "", line)
+            Host(node.name, node.pool, node.zone, node.rack, "", "", node.address, "", line)
             for line, node in enumerate(self.nodes, start=1)
         )
 

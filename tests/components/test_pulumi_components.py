@@ -37,7 +37,10 @@ def parts(site: Site) -> SiteParts:
         release=site.file.release,
         kubernetes=site.file.cluster.kubernetes,
         pools=site.file.pools,
-        nodes=[Node(name=h.name, pool=h.pool, zone=h.zone, address=h.ip) for h in site.hosts],
+        nodes=[
+            Node(name=h.name, pool=h.pool, zone=h.zone, address=h.ip, rack=h.rack)
+            for h in site.hosts
+        ],
         hardware=site.file.hardware,
     )
 

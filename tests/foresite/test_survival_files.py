@@ -21,9 +21,9 @@ from tests.kit.small_disk import FORESITE, needs_disk, on_disk, shell
 def test_render_on_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
     out = tmp_path / "disk"
     done = on_disk(
-        out, "1m",
+        out, "2m",
         f"{FORESITE} render lab-1 --out {out} >/dev/null && cp -r {out}/lab-1 {tmp_path}/before; "
-        f"head -c 1M /dev/zero > {out}/fill; "
+        f"head -c 2M /dev/zero > {out}/fill; "
         f"{FORESITE} render lab-1 --out {out}; echo code $?; rm {out}/fill; ls -A {out}; "
         f"diff -r {out}/lab-1 {tmp_path}/before && {FORESITE} render lab-1 --out {out}; echo $?",
     )  # fmt: skip

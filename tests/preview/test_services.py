@@ -45,7 +45,7 @@ def test_some_alerts_end_with_what_they_watch(repository: Repository) -> None:
     repository.write(FILE, without(repository.text(FILE), "remediation"))
     _, site = judged(repository)
     (found,) = [each for each in site.services if each.clause.startswith("alerts")]
-    assert found.clause == "alerts of 1 of 12 PrometheusRules end"
+    assert found.clause == "alerts of 1 of 13 PrometheusRules end"
 
 
 def test_alerts_that_stay_are_not_told(repository: Repository) -> None:

@@ -14,8 +14,8 @@ from schemas.model.vocabulary import Remedy
 from schemas.reading.host_list import Host
 from tests.golden import every_site, objects, one, pools, with_file, with_pool
 
-ALERTS_OF_HOSTS = {"PrometheusRule/foresite-inventory", "PrometheusRule/foresite-nodes"}
-"""They say which host is of which pool."""
+ALERTS_OF_HOSTS = {f"PrometheusRule/foresite-{each}" for each in ("fleet", "inventory", "nodes")}
+"""They say which host is of which pool, and how many there are."""
 
 
 def with_cluster(site: Site, **fields: Any) -> Site:
@@ -210,7 +210,8 @@ def test_workers_stay_as_they_are_while_the_control_plane_is_upgraded() -> None:
 def test_spares_only_change_how_many_machines_there_are() -> None:
     after = with_pool(tsukuba(), "cpu", spares=1)
     before, then = (one(site, "MachineDeployment/cpu")["spec"] for site in (tsukuba(), after))
-    assert changed(tsukuba(), after) == {"MachineDeployment/cpu", "PrometheusRule/foresite-nodes"}
+    counts = {f"PrometheusRule/foresite-{each}" for each in ("fleet", "nodes")}
+    assert changed(tsukuba(), after) == {"MachineDeployment/cpu", *counts}
     assert then == {**before, "replicas": before["replicas"] - 1}
 
 

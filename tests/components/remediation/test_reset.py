@@ -133,6 +133,27 @@ def test_errors_before_a_reset_that_worked_count_no_more(shell: list[str], machi
     assert errors(shell, machine) == (1, ASKS)
 
 
+def test_an_error_of_the_reset_itself_counts(shell: list[str], machine: Host) -> None:
+    machine.says(GSP)
+    assert errors(shell, machine) == (1, ASKS)
+    with resetting(shell, machine, f"echo '{GSP}' >>{machine.log}"):
+        assert errors(shell, machine) == (1, BAD)
+
+
+@pytest.mark.parametrize("remembered", [False, True])
+def test_an_error_that_needs_a_reboot_outlasts_a_reset(
+    shell: list[str], machine: Host, remembered: bool
+) -> None:
+    for line in (GSP, LOST):
+        machine.says(line)
+    if remembered:
+        assert errors(shell, machine).code == 1
+        machine.log.write_text("")
+    with resetting(shell, machine):
+        found = errors(shell, machine)
+        assert found.code == 1 and "79" in found.line, found
+
+
 @pytest.mark.parametrize("fake", ["echo 'GPU is in use by another client.'; exit 255", "sleep 60"])
 def test_a_reset_that_fails_asks_for_a_reboot(shell: list[str], machine: Host, fake: str) -> None:
     machine.says(GSP)
