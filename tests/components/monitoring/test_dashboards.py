@@ -424,7 +424,7 @@ def test_a_node_with_a_fault_that_nobody_repairs_takes_pods(tmp_path: Path) -> N
     series = "foresite:site_nodes:count"
     of = 'site="tokyo-1", pool="v100", state="take no pods"'
     (racks,) = asked("racks", "Hosts that take no pods, by rack")
-    answers = {
+    answers: dict[str, list[Json]] = {
         f"{series}{{{of}}}": [{"labels": f"{series}{{{of}}}", "value": 1}],
         racks: [
             {"labels": f'{{zone="a", rack="{rack}"}}', "value": share}
