@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from node_repair.cluster import ClusterError
 from node_repair.names import HISTORY
 
 from components.accelerators.objects import objects as accelerator_objects
@@ -35,6 +36,7 @@ from tests.kit.remediation_host import (
     rebooting,
     until_asked,
 )
+from tests.kit.remediation_host import told as told_job
 from tests.kit.remediation_rounds import ago, until
 from tests.kit.remediation_server import HOST_API, SECONDS, Server
 from tests.kit.repository import all_sites
@@ -45,6 +47,7 @@ LOST = "NVRM: Xid (PCI:0000:5e:00): 79, GPU has fallen off the bus."
 ACTION = "NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from 0x0 (None) to {}"
 BAD, ASKS = "XID 119 of 0000:3b:00", "XID 119 of 0000:3b:00: reset"
 FAULT, CONDITION = "accelerator-error", "AcceleratorError"
+OTHERS = "1 of 8 devices is gone: 0000:9a:00"
 
 
 # --- on the host ---
@@ -237,9 +240,11 @@ def server(shared: Server) -> Server:
 
 def told(server: Server, status: str, message: str = "") -> None:
     """Say of the node what its detector does."""
-    body = {"type": CONDITION, "status": status, "reason": "Test", "message": message}
+    mine = {"type": CONDITION, "status": status, "reason": "Test", "message": message}
+    # Another fault, which comes first and is not repaired here.
+    other = {**mine, "type": "AcceleratorMissing", "status": "True", "message": OTHERS}
     path, kind = f"/api/v1/nodes/{NODE}/status", "application/strategic-merge-patch+json"
-    server.client.request("PATCH", path, {"status": {"conditions": [body]}}, kind)
+    server.client.request("PATCH", path, {"status": {"conditions": [other, mine]}}, kind)
 
 
 @contextmanager
@@ -253,10 +258,10 @@ def labelled(server: Server) -> bool:
 
 
 def repaired(server: Server) -> list[str]:
-    """What the host, and the node's copy, say of repairs, without the times."""
+    """What the host, and the node's copy, say of repairs, without times and operations."""
     (note,) = {host(server)[HISTORY], server.note(NODE, "history")}
     serial, *entries = (note or "").split(";")
-    return [serial, *(each.partition(",")[2] for each in entries)]
+    return [serial, *(",".join(each.split(",")[1:4]) for each in entries)]
 
 
 def rebooted(server: Server, process: Rebooting) -> None:
@@ -296,7 +301,30 @@ def test_a_reset_that_does_not_help_is_followed_by_a_reboot(server: Server, why:
         with repairing(server) as process:
             rebooted(server, process)
     assert outcome(server) == "done"
-    assert repaired(server)[1:] == [f"{how},{FAULT},0000:3b:00" for how in ("reset", "reboot")]
+    assert repaired(server)[1:] == [f"reset-reboot,{FAULT},0000:3b:00"]
+
+
+@pytest.mark.controlplane
+@pytest.mark.parametrize("fails", ["the node", "the host, once"])
+def test_a_reset_is_in_the_history_when_its_node_asks_for_it(server: Server, fails: str) -> None:
+    refused: list[str] = []
+
+    def refuse(method: str, path: str) -> None:
+        mine = "/nodes/" if fails == "the node" else "/baremetalhosts/"
+        if method == "PATCH" and mine in path and (fails == "the node" or not refused):
+            refused.append(path)
+            raise ClusterError("conflict", 409)
+
+    given = {**told_job(server, 7200), "RESET": f"{FAULT},{CONDITION},3600"}
+    process = Rebooting(given, refuse)
+    until(lambda: len(refused) > 1 or (bool(refused) and HISTORY in host(server)))
+    if fails == "the node":
+        assert HISTORY not in host(server)
+    else:
+        told(server, "False")
+        assert process.wait(SECONDS) == 0
+        assert repaired(server)[1:] == [f"reset,{FAULT},0000:3b:00"]
+    process.kill()
 
 
 @pytest.mark.controlplane
@@ -304,7 +332,7 @@ def test_the_history_outlives_the_node_and_is_listed(
     server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A re-imaged host is a new node: its next repair brings what was before."""
-    patch_host(server, {HISTORY: f"SN1;{ago(86_400)},reboot,{FAULT},0000:3b:00"})
+    patch_host(server, {HISTORY: f"SN4711;{ago(86_400)},reboot,{FAULT},0000:3b:00"})
     told(server, "True", BAD)
     with rebooting(server) as process:
         until_asked(server, process)
