@@ -11,8 +11,8 @@ from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault, RemediatorKind
 
 
-def device_reset(site: Site, pool: Pool) -> Reset | None:
-    """The command that resets the devices of a pool's hosts; None where a repair does not try it.
+def possible_reset(site: Site, pool: Pool) -> Reset | None:
+    """The command that can reset the devices of a pool's hosts; None where there is none.
 
     What the GPU operator and DRA drivers run keeps the devices open, so a reset would fail there.
     """
@@ -20,9 +20,22 @@ def device_reset(site: Site, pool: Pool) -> Reset | None:
     record = site.accelerators.get(model) if model else None
     if model is None or record is None or site.uses_dra(model) or uses_gpu_operator(site, model):
         return None
+    return record.reset
+
+
+def reset_first(site: Site, pool: Pool) -> Reset | None:
+    """The reset for which programs of a pool's hosts are prepared, whoever repairs them: so they do
+    not restart when a remediator comes or goes. None where the site does not ask for resets."""
+    remediation = site.file.remediation
+    asked = remediation is not None and remediation.reboot.reset_first
+    return possible_reset(site, pool) if asked else None
+
+
+def device_reset(site: Site, pool: Pool) -> Reset | None:
+    """The reset that a repair of a pool's hosts tries before a reboot; None where it tries none."""
     repaired = any(
         Fault.ACCELERATOR_ERROR in site.repairs(pool, each)
         for each in site.remediators_of(pool)
         if each.kind is RemediatorKind.NODE_OPERATION_CONTROLLER
     )
-    return record.reset if repaired else None
+    return reset_first(site, pool) if repaired else None

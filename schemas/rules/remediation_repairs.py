@@ -6,8 +6,10 @@ Sources: Cluster API 1.13 (MachineHealthCheck targets), pfnet-research/node-oper
 """
 
 from collections.abc import Iterator
+from functools import partial
 from math import ceil
 
+from schemas.facts.resets import possible_reset
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.remediation import Detector
@@ -192,3 +194,7 @@ def settings_used(site: Site) -> Iterator[Finding]:
         message = f"the site has no remediator{of_kind}, so {place[-1]} has no effect"
         where = (*PLACE, *place)
         yield Finding(Code.HEALER_MEANINGLESS, where, message, "remove it", key=True)
+    if remediation.reboot.reset_first and not any(map(partial(possible_reset, site), site.file.pools)):
+        message = "no pool has devices that a repair can reset, so reset_first has no effect"
+        fix = "remove it, or write reset: in the record of a model whose device plugin Foresite runs"
+        yield Finding(Code.HEALER_MEANINGLESS, (*_REBOOT, "reset_first"), message, fix, key=True)
