@@ -41,8 +41,8 @@ from schemas.kubernetes.pod_security import ENFORCE, PREFIX
 
 __all__ = [
     "MANAGEMENT",
-    "RESET",
     "RELEASE_ANNOTATION",
+    "RESET",
     "SITE",
     "TAINTS",
     "ClusterRule",

@@ -11,24 +11,19 @@ from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault, RemediatorKind
 
 
-def possible_reset(site: Site, pool: Pool) -> Reset | None:
-    """The command that can reset the devices of a pool's hosts; None where there is none.
+def reset_first(site: Site, pool: Pool) -> Reset | None:
+    """The reset for which programs of a pool's hosts are prepared, whoever repairs them: so they do
+    not restart when a remediator comes or goes. None where the site does not ask for resets.
 
     What the GPU operator and DRA drivers run keeps the devices open, so a reset would fail there.
     """
-    model = site.model(pool)
-    record = site.accelerators.get(model) if model else None
-    if model is None or record is None or site.uses_dra(model) or uses_gpu_operator(site, model):
+    model, remediation = site.model(pool), site.file.remediation
+    if model is None or remediation is None or not remediation.reboot.reset_first:
         return None
-    return record.reset
-
-
-def reset_first(site: Site, pool: Pool) -> Reset | None:
-    """The reset for which programs of a pool's hosts are prepared, whoever repairs them: so they do
-    not restart when a remediator comes or goes. None where the site does not ask for resets."""
-    remediation = site.file.remediation
-    asked = remediation is not None and remediation.reboot.reset_first
-    return possible_reset(site, pool) if asked else None
+    if site.uses_dra(model) or uses_gpu_operator(site, model):
+        return None
+    record = site.accelerators.get(model)
+    return record.reset if record else None
 
 
 def device_reset(site: Site, pool: Pool) -> Reset | None:
