@@ -155,6 +155,10 @@ class Reboot(Model):
     a person."""
     window_hours: Annotated[int, Field(ge=1, le=168)] = 24
     """Hours in which reboots are counted."""
+    reset_first: bool = False
+    """True if all GPUs of a drained host are reset before a reboot, where the model's record has a
+    reset and its errors need no more. Power limits, locked clocks and MIG instances set by boot
+    units are lost by a reset: write it only where the image sets them again."""
     often: Annotated[int, Field(ge=2, le=50)] = 3
     """Repairs of one host, or of one of its devices, within 90 days from which an alert asks to
     return it to its maker."""
