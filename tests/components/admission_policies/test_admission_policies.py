@@ -28,7 +28,7 @@ from tests.kit.admission_sites import OWN, own, with_policies
 from tests.kit.repository import all_sites, with_resets
 
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
-EVERY = cluster_rules(Facts("a", "b", ("c",)))
+EVERY = cluster_rules(Facts("a", "b", operators=("c",)))
 every_rule = pytest.mark.parametrize("rule", EVERY, ids=[rule.name for rule in EVERY])
 
 
