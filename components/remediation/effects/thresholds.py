@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from components.remediation.checks import Check, checks
+from schemas.facts.resets import reset_first
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel
 from schemas.model.remediation import Detector
@@ -76,12 +77,16 @@ def _longer(old: _Looked, new: _Looked) -> tuple[str, ...]:
 
 
 def _message_changes(before: Site, after: Site, name: str, fault: str) -> tuple[str, ...]:
-    """Device taints read the devices from the message, so it is renewed."""
+    """Device taints and resets read from the message what to do, so it is renewed."""
     pools = [(site, _pool(site, name)) for site in (before, after)]
-    was, now = (site.taints_devices(pool) if pool else False for site, pool in pools)
-    if was == now or fault != Fault.PCIE_LINK_DEGRADED:
+    if fault == Fault.ACCELERATOR_ERROR:
+        was, now = (bool(pool and reset_first(site, pool)) for site, pool in pools)
+    elif fault == Fault.PCIE_LINK_DEGRADED:
+        was, now = (bool(pool and site.taints_devices(pool)) for site, pool in pools)
+    else:
         return ()
-    return (f"the condition's message is {'' if now else 'no longer '}renewed when it changes",)
+    changed = f"the condition's message is {'' if now else 'no longer '}renewed when it changes"
+    return (changed,) if was != now else ()
 
 
 def _numbers(old: Mapping[str, _Number], new: Mapping[str, _Number]) -> Shift:
@@ -126,7 +131,11 @@ def _pool(site: Site, name: str) -> Pool | None:
 def _check(site: Site, name: str, fault: str) -> Check | None:
     pool = _pool(site, name)
     found = checks(site, pool) if pool else ()
-    return next((each for each in found if each.fault == fault), None)
+    check = next((each for each in found if each.fault == fault), None)
+    if check and fault == Fault.ACCELERATOR_ERROR:
+        # What follows is for the message alone: errors that a reset recovers.
+        return check._replace(arguments=check.arguments[:3])
+    return check
 
 
 def _look(site: Site, name: str, fault: str) -> _Looked | None:
