@@ -257,6 +257,9 @@ def test_hosts_are_repaired_by_the_number_of_their_own_bad_devices(
     assert all(each.conditions["F"] == "True" for each in given_slots(State(nodes=nodes), decision))
 
 
+RESETS_THAT = ["are not tried", "help", "do not last", "hang", "fail"]
+
+
 class Repairs(RuleBasedStateMachine):
     """Nodes of one pool, with the controller and the hosts played: every fault ends repaired or
     quarantined, through restarts at any point, lost operations and reboots that do not help."""
@@ -288,6 +291,7 @@ class Repairs(RuleBasedStateMachine):
             # The controller deletes the operation of a node that is not selected any more.
             if self.nodes[name].slot is None or self.nodes[name].conditions["F"] == "False":
                 del self.operations[name]
+        self.bounds_hold()
 
     def judged(self, name: str, body: dict[str, Any]) -> None:
         """A reset that did not help gets a host a reboot, and no person."""
@@ -316,7 +320,7 @@ class Repairs(RuleBasedStateMachine):
         self.now += seconds
         self.round(only)
 
-    resets_that = st.sampled_from(["are not tried", "help", "do not last", "hang", "fail"])
+    resets_that = st.sampled_from(RESETS_THAT)
 
     @rule(name=names, reset=resets_that)
     def operate(self, name: str, reset: str) -> None:
@@ -391,3 +395,19 @@ def raise_if_long(machine: Repairs) -> None:
 def test_every_fault_ends_repaired_or_quarantined() -> None:
     limits = settings(max_examples=15, stateful_step_count=20, deadline=None)
     run_state_machine_as_test(Repairs, settings=limits)
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["runs", "fails"])
+@pytest.mark.parametrize("reset", RESETS_THAT)
+def test_each_end_of_a_reset_ends_the_fault(reset: str, lost: bool) -> None:
+    """Also where its Job fails in the middle."""
+    machine = Repairs()
+    for name in ("n1", "n2", "n3"):
+        machine.change(name, conditions={"F": "True", "Ready": "True"})
+    machine.round()
+    for _ in range(3):
+        machine.operate("n1", reset)
+    if lost:
+        machine.lose("n1", failed=True)
+        machine.round()
+    machine.every_fault_ends(reset)
