@@ -1,7 +1,9 @@
 """The Job that repairs a node, as the operations' template has it."""
 
+import json
 from pathlib import Path
 
+from components.making.faults import CONDITIONS
 from components.making.manifest import Json, labels
 from components.making.pod_security import POD_SECURITY, SECURITY
 from components.making.taints import tolerations
@@ -55,6 +57,7 @@ def _environment(site: Site, pool: Pool) -> list[Json]:
         "ATTEMPTS": str(reboot.attempts),
         "WINDOW_SECONDS": str(3600 * reboot.window_hours),
         "TIMEOUT_SECONDS": str(reboot.timeout_seconds),
+        "CONDITIONS": json.dumps({each: CONDITIONS[each] for each in site.faults(pool)}),
         "REBOOT_STATE": "/state",
         # The client writes the certificates of a kubeconfig into files.
         "TMPDIR": "/state",

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from schemas.facts.site import Site
 
 COLUMNS = ("serial", "host", "device", "repairs", "resets", "first", "last", "faults")
 _DAYS = 90
+_ODD = re.compile("[^0-9A-Za-z:.,_-]")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -63,18 +65,18 @@ def rows(host: Json, now: int) -> Iterator[Json]:
     dates of the first and the last. Odd entries are none (node_repair/history.py)."""
     metadata = host["metadata"]
     note = (metadata.get("annotations") or {}).get(HISTORY_ANNOTATION, "")
-    serial, *entries = note.split(";")
-    parts = [each.split(",") for each in entries]
+    serial, *entries = ([*_ODD.sub("", p).split(","), "", "", ""][:4] for p in note.split(";"))
     repairs = [
-        (int(when), *rest)
-        for when, *rest in parts
-        if when.isdecimal() and len(rest) == 3 and now - _DAYS * 86_400 < int(when) <= now + 600
+        (int(when), how, fault, device)
+        for when, how, fault, device in entries
+        if fault and re.fullmatch("[1-9][0-9]{8,9}", when)
+        if now - _DAYS * 86_400 < int(when) <= now + 600
     ]
     for device in ("", *sorted({each[3] for each in repairs} - {""})) if repairs else ():
         mine = [each for each in repairs if device in ("", each[3])]
         dates = [time.strftime("%Y-%m-%d", time.gmtime(each[0])) for each in mine]
         resets = sum(each[1] == "reset" for each in mine)
-        values = (serial, metadata["name"], device, len(mine), resets, min(dates), max(dates))
+        values = (serial[0], metadata["name"], device, len(mine), resets, min(dates), max(dates))
         yield dict(zip(COLUMNS, (*values, sorted({each[2] for each in mine})), strict=True))
 
 

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from node_repair.cluster import Json
 from node_repair.names import REBOOT, TURN
+from node_repair.notes import ADDRESS
 from node_repair.state import listed, part, text
 
 ASKED, HARD = "reboot.metal3.io", '{"mode":"hard"}'
@@ -20,6 +21,7 @@ class Booted(NamedTuple):
     provider: str
     boot: str
     ready: bool
+    cordoned: bool
     notes: Json
     noted: str
     """Its annotation ``reboot``."""
@@ -28,12 +30,11 @@ class Booted(NamedTuple):
     conditions: Mapping[str, tuple[str, str]]
     """Status and message by type."""
 
-    @property
-    def device(self) -> str:
-        """The first PCI address that a condition of a fault names, without its function."""
-        told = (message for status, message in self.conditions.values() if status == "True")
-        found = next(filter(None, map(_ADDRESS.search, told)), None)
-        return found[0].lower() if found else ""
+    def device(self, condition: str) -> str:
+        """The first PCI address that a condition names while it is True, without its function."""
+        status, message = self.conditions.get(condition, ("", ""))
+        found = ADDRESS.search(message.lower()) if status == "True" else None
+        return found[0].partition(".")[0] if found else ""
 
     @classmethod
     def of(cls, body: Json) -> Self:
@@ -49,6 +50,7 @@ class Booted(NamedTuple):
             provider=text(part(body, "spec"), "providerID"),
             boot=re.sub("[^0-9A-Za-z-]", "", text(part(status, "nodeInfo"), "bootID")),
             ready=conditions.get("Ready", ("",))[0] == "True",
+            cordoned=part(body, "spec").get("unschedulable") is True,
             notes=notes,
             noted=re.sub("[^0-9A-Za-z,-]", "", text(notes, REBOOT)),
             slot=text(part(metadata, "labels"), TURN),
@@ -72,9 +74,6 @@ class Host(NamedTuple):
         serial = text(part(body, "status", "hardware", "systemVendor"), "serialNumber")
         notes = part(metadata, "annotations")
         return cls(text(metadata, "resourceVersion"), consumer, notes, serial)
-
-
-_ADDRESS = re.compile(r"\b[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\b")
 
 
 def named(provider: str, site: str) -> tuple[str, str] | None:

@@ -1,5 +1,6 @@
 """The Job of a repair: its environment, the node and the host that it reaches, and its notes."""
 
+import json
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -45,6 +46,8 @@ class RepairJob:
     """Seconds until the node has to be ready again."""
     reset: tuple[str, ...]
     """The fault, the condition, and the seconds until a reset has helped; empty without resets."""
+    conditions: Mapping[str, str]
+    """The type of each fault's condition."""
     poll: float
     memory: Path
     """A folder that a restart of the container leaves."""
@@ -65,6 +68,7 @@ class RepairJob:
             window=int(get("WINDOW_SECONDS")),
             timeout=int(get("TIMEOUT_SECONDS")),
             reset=tuple(filter(None, environment.get("RESET", "").split(","))),
+            conditions=json.loads(environment.get("CONDITIONS", "{}")),
             poll=float(environment.get("POLL_SECONDS", "5")),
             memory=Path(get("REBOOT_STATE")),
             here=lambda: Cluster(kubeconfig, 15.0),
@@ -131,9 +135,10 @@ class RepairJob:
         return f"{self.operation},{self._before},{self._asked},{state}"
 
     def _finish(self, state: str) -> NoReturn:
-        """Note the end until it is there."""
-        note, node = self._note(state), self._node()
-        while self._noted != note and not self._write(node, note):
+        """Note the end until it is there, with what the host's note of its repairs is by then."""
+        note, node, host = self._note(state), self._node(), self._own_host()
+        copy: Json = {HISTORY: host.notes.get(HISTORY)} if host else {}
+        while self._noted != note and not self._write(node, note, copy):
             self._rest()
             node = self._node()
         self._log(f"reboot {state}")
@@ -150,12 +155,20 @@ class RepairJob:
             body = cluster.get(self._host_path)
         return None if body is None else Host.of(body)
 
+    def _own_host(self) -> Host | None:
+        """The host where it is known to serve the node's machine."""
+        with suppress(ClusterError):
+            host = self._host() if self._place else None
+            if host and self._place and self._place[1] in ("", host.consumer):
+                return host
+        return None
+
     def _cancel(self) -> None:
         """Withdraw a request that nobody has begun: it must not come when nobody expects it."""
         with suppress(ClusterError):
             host = self._host() if self._place else None
             if host and host.notes.get(REBOOT) == self.operation and ASKED in host.notes:
-                past = take_back(text(host.notes, HISTORY), int(time.time()))
+                past = take_back(text(host.notes, HISTORY), self.operation, int(time.time()))
                 notes = {ASKED: None, REBOOT: None, HISTORY: past}
                 if self._sent(self.there, self._host_path, host.version, notes):
                     self._log("the reboot was taken back")

@@ -24,8 +24,6 @@ _LIMIT = Gauge("node_repair_slots_limit", "Slots at a time.", ["pool", "remediat
 _ROLLING = Gauge(
     "node_repair_control_plane_changes", "1 while no repair begins, as the control plane changes."
 )
-
-
 IN_USE = Gauge("node_repair_bad_devices_in_use", "Bad devices that stay in use.", ["host"])
 _REPAIRS = Gauge(
     "node_repair_history",

@@ -42,7 +42,8 @@ class Reboot(RepairJob):
 
     def _run(self) -> None:
         node = self._node()
-        self._before, self._broken = node.boot, (node.slot, node.device)
+        condition = self.conditions.get(node.slot, "")
+        self._before, self._broken = node.boot, (node.slot, node.device(condition))
         parts = self._noted.split(",")
         state = parts[-1] if parts[0] == self.operation else ""
         if state not in ("", RESETTING, "asked"):
@@ -54,50 +55,50 @@ class Reboot(RepairJob):
             self._before = parts[1]
             when = times(parts[-2], self._asked - SKEW, self._asked)
             self._asked = when[0] if when else self._asked
-        if not counted and self.reset:
-            self._reset(*self.reset)
-            node = self._node()
+        if not counted:
+            if self.reset:
+                self._reset(*self.reset)
+            node = self._uncordoned()
         if node.boot == self._before:
             host = self._find_host(node)
             if not counted:
-                self._count(node, host)
+                self._count(node)
             self._ask(host)
         self._wait()
+
+    def _uncordoned(self) -> Booted:
+        """The node once it is not cordoned. One that is loses its slot: nothing is left to do."""
+        while (node := self._node()).cordoned:
+            self._rest()
+        return node
 
     def _reset(self, fault: str, condition: str, seconds: str) -> None:
         """Have the accelerators reset while the detector asks for that; return where a reboot is
         needed. What resets them does so once between two starts, whoever asks."""
-        note = self._note(RESETTING)
+        note, remembered = self._note(RESETTING), False
         while time.time() < self._asked + int(seconds):
             self._check()
             node = self._node()
             status, message = node.conditions.get(condition, ("", ""))
             begun = self._noted == note
+            # Noted on the host once the node asks for it. No answer stops no reset.
+            if begun and not remembered and (host := self._own_host()):
+                past = self._history(host, history.RESET)
+                remembered = self._sent(self.there, self._host_path, host.version, past)
             if begun and status == "False":
                 self._finish("reset")
             wanted = status == "True" and message.endswith(BY_RESET) and node.slot == fault
             if node.boot != self._before or not (wanted or (begun and status != "True")):
                 break
-            if not begun and self._write(node, note, self._remember_reset()):
+            if not begun and self._write(node, note):
                 self._log("a reset was asked for")
                 continue
             self._rest()
         self._asked = int(time.time())
 
-    def _remember_reset(self) -> dict[str, str]:
-        """The note of the host's repairs; nothing where the host cannot be asked: a reset needs no
-        management cluster."""
-        with suppress(ClusterError):
-            host = self._host() if self._place else None
-            if host and self._place and host.consumer == self._place[1]:
-                notes = self._history(host, "reset")
-                self._sent(self.there, self._host_path, host.version, notes)
-                return notes
-        return {}
-
     def _history(self, host: Host, how: str) -> dict[str, str]:
-        """The note of the host's repairs with this one, for the host, and a copy for its node."""
-        repair = history.Repair(self._asked, how, *self._broken)
+        """The note of the host's repairs with this one."""
+        repair = history.Repair(self._asked, how, *self._broken, self.operation)
         past = text(host.notes, HISTORY)
         return {HISTORY: history.add(past, host.serial, repair, int(time.time()))}
 
@@ -122,7 +123,7 @@ class Reboot(RepairJob):
                 self._log(f"the management cluster does not answer: {error}")
             self._rest_before("refused-no-answer")
 
-    def _count(self, node: Booted, host: Host) -> None:
+    def _count(self, node: Booted) -> None:
         """Count the reboot on the node, beside those that are counted there when it is written."""
         self._asked = int(time.time())
         note = self._note("asked")
@@ -133,10 +134,10 @@ class Reboot(RepairJob):
             if len(counted) >= self.attempts:
                 self._finish("refused-attempts")
             reboots = ",".join(map(str, (*counted, self._asked)))
-            if self._write(node, note, {REBOOTS: reboots, **self._history(host, "reboot")}):
+            if self._write(node, note, {REBOOTS: reboots}):
                 break
             self._rest()
-            node = self._node()
+            node = self._uncordoned()
         self._remembered.write_text(self._place[0] if self._place else "", "utf-8")
         self._log("reboot counted")
 
@@ -145,7 +146,7 @@ class Reboot(RepairJob):
         it."""
         while host.notes.get(REBOOT) != self.operation:
             self._check()
-            notes = {ASKED: HARD, REBOOT: self.operation, **self._history(host, "reboot")}
+            notes = {ASKED: HARD, REBOOT: self.operation, **self._history(host, history.REBOOT)}
             if self._sent(self.there, self._host_path, host.version, notes):
                 self._log("the BareMetalHost was asked for a reboot")
                 return

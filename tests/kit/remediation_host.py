@@ -1,6 +1,7 @@
 """The program that reboots a host, as its tests run it: one server plays both clusters of a site,
 and what the host does is done by the tests."""
 
+import json
 import subprocess
 import threading
 import time
@@ -10,7 +11,7 @@ from typing import Any
 
 from node_repair.reboot import Reboot
 
-from components.making.faults import TURN_LABEL
+from components.making.faults import CONDITIONS, TURN_LABEL
 from components.making.manifest import Json
 from tests.kit.remediation_rounds import Hooked
 from tests.kit.remediation_server import HOST_API, SECONDS, SPACE, Server
@@ -108,6 +109,7 @@ def told(server: Server, seconds: int, operation: str = "job-1") -> dict[str, st
         "WINDOW_SECONDS": str(WINDOW),
         "TIMEOUT_SECONDS": str(seconds),
         "POLL_SECONDS": "1",
+        "CONDITIONS": json.dumps(CONDITIONS),
         "REBOOT_STATE": str(state),
     }
 

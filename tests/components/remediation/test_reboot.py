@@ -68,7 +68,7 @@ def test_a_reboot_from_the_request_to_the_end(server: Server) -> None:
     make(server, reboots=f"{old},{recent}")
     with rebooting(server) as process:
         until_asked(server, process)
-        history = server.note(NODE, "history")
+        history = host(server)[HISTORY]
         assert host(server) == {ASKED: '{"mode":"hard"}', MARK: "job-1", HISTORY: history}
         assert not host(server, "other")
         operation, boot, asked, state = (server.note(NODE, "reboot") or "").split(",")
@@ -78,6 +78,7 @@ def test_a_reboot_from_the_request_to_the_end(server: Server) -> None:
         boots(server)
         assert process.wait(SECONDS) == 0
     assert server.note(NODE, "reboot") == f"job-1,boot-1,{asked},done"
+    assert server.note(NODE, "history") == history
 
 
 def test_a_node_counts_as_back_when_it_is_ready(server: Server) -> None:
@@ -142,7 +143,7 @@ def test_a_kubelet_writes_nothing_into_the_patches_of_its_node(server: Server, b
     assert run(server, seconds=1) == "late"
     after = server.get(NODE)["metadata"]
     assert after["labels"] == before["labels"]
-    ours = {f"remediation.foresite.dev/{each}" for each in ("reboot", "reboots", "history")}
+    ours = {f"remediation.foresite.dev/{each}" for each in ("reboot", "reboots")}
     assert after["annotations"].keys() - before.get("annotations", {}).keys() == ours
 
 
@@ -169,7 +170,7 @@ def test_a_host_that_nobody_reboots_is_late_and_is_not_rebooted_later(server: Se
     """As one that is paused: the request must not lie there until somebody ends that."""
     make(server)
     assert run(server, seconds=1) == "late"
-    assert not host(server)
+    assert not host(server) and server.note(NODE, "history") is None
 
 
 def test_a_management_cluster_that_is_not_reached(server: Server) -> None:

@@ -128,12 +128,14 @@ def test_the_job_of_a_pod_that_is_evicted_is_not_complete(server: Server) -> Non
         until_asked(server, process)
         process.terminate()
         assert process.wait(SECONDS) == 1
-    asked = {ASKED: '{"mode":"hard"}', MARK: operation}
-    assert host(server) == {**asked, HISTORY: server.note(NODE, "history")}
+    before, asked = host(server), {ASKED: '{"mode":"hard"}', MARK: operation}
+    assert before == {**asked, HISTORY: before[HISTORY]}
+    # It is started again when its node is back.
+    boots(server)
     with rebooting(server, operation=operation) as process:
-        boots(server)
         assert process.wait(SECONDS) == 0
     assert outcome(server, operation) == "done"
+    assert server.note(NODE, "history") == host(server)[HISTORY] == before[HISTORY]
     assert (server.note(NODE, "reboots") or "").count(",") == 0
 
 
