@@ -126,7 +126,7 @@ class _Round:
         return self.settings.pools.get(node.pool, Pool())
 
     def _judge(self, node: Node) -> Findings:
-        repairs = self._pool(node).repairs
+        repairs = self._pool(node).every
         states = [(each.fault, _status(node, each)) for each in repairs]
         fault = next((fault for fault, status in states if status == "True"), "")
         unknown = any(status == "Unknown" for _, status in states)

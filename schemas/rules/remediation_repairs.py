@@ -151,9 +151,10 @@ def bad_devices(site: Site) -> Iterator[Finding]:
         yield Finding(Code.HEALER_MEANINGLESS, place, message, fix, key=True)
         return
     counts = [each.count for pool in pools if (each := site.profile(pool).accelerators)]
-    if 2 * counted.taint_up_to > max(counts, default=2):
-        message = f"at most half of the {max(counts, default=2)} devices of a host are taken out"
-        fix = f"write {max(counts, default=2) // 2} or less"
+    count = max(counts, default=2)
+    if counted.taint_up_to > max(1, count // 2):
+        message = f"at most half of the {count} devices of a host are taken out, but always one"
+        fix = f"write {max(1, count // 2)} or less"
         yield Finding(Code.OUT_OF_BOUNDS, (*place, "taint_up_to"), message, fix)
     repaired = (
         Fault.PCIE_LINK_DEGRADED in site.repairs(pool, each)
