@@ -18,6 +18,7 @@ from components.making.faults import RESET_LABEL
 from components.making.manifest import Json, Manifest, Target, prune
 from components.making.pod_security import RUNTIME_PROFILE
 from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
+from schemas.facts.resets import reset_first
 from schemas.facts.site import Site
 from schemas.model.accelerators import Exporter, Program
 
@@ -155,7 +156,7 @@ def _on_pool(
             "runtimeClassName": each.record.runtime_class,
             "securityContext": {},
             # It has the devices open: DaemonSets take their pods from nodes that do not fit.
-            "affinity": {"nodeAffinity": _REQUIRED} if each.record.reset else None,
+            "affinity": {"nodeAffinity": _REQUIRED} if reset_first(site, each.pool) else None,
         },
         annotations=annotations or {},
         vital=True,

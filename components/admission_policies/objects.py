@@ -18,6 +18,8 @@ from schemas.model.vocabulary import Severity
 COMPONENT = "admission-policies"
 REMEDIATOR = "turns"
 """The account of the program that gives nodes with faults their turns (components/remediation)."""
+RESETTER = "reboots"
+"""The account of the Job that has a host's accelerators reset (components/remediation/job.py)."""
 KUBERNETES_OWN = ("kube-system", "kube-public", "kube-node-lease")
 """Namespaces in which a mistake in a rule takes the cluster itself down; a rule of a site's own
 holds there only where it says so."""
@@ -34,11 +36,15 @@ def objects(site: Site) -> list[Manifest]:
 def facts(site: Site) -> Facts:
     """The facts of a site that the rules need."""
     remediation, accelerators = site.file.remediation, site.file.accelerators
-    remediator = (
-        f"system:serviceaccount:{remediation.namespace}:{REMEDIATOR}" if remediation else ""
-    )
+    account = f"system:serviceaccount:{remediation.namespace}:" if remediation else ""
+    resets = remediation is not None and remediation.reboot.reset_first
     operator = accelerators.gpu_operator if accelerators else None
-    return Facts(site.name, remediator, (operator.namespace,) if operator else ())
+    return Facts(
+        site.name,
+        remediator=f"{account}{REMEDIATOR}" if account else "",
+        resetter=f"{account}{RESETTER}" if resets else "",
+        operators=(operator.namespace,) if operator else (),
+    )
 
 
 def _ours(site: Site, rule: ClusterRule) -> list[Manifest]:

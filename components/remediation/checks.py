@@ -16,6 +16,7 @@ from components.making.dump import dump_json
 from components.making.faults import CONDITIONS
 from components.making.manifest import Json
 from schemas.facts.feature_gates import uses_gpu_operator
+from schemas.facts.resets import reset_first
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel, Fabric, Health
 from schemas.model.faults import RECORDS
@@ -119,8 +120,7 @@ def files(site: Site, pool: Pool) -> dict[str, str]:
     detector = remediation.detector if remediation else Detector()
     # Who takes out or resets devices reads from the message which they are.
     telling = {Fault.PCIE_LINK_DEGRADED} if site.taints_devices(pool) else set()
-    record = site.accelerators.get(site.model(pool) or "")
-    telling |= {Fault.ACCELERATOR_ERROR} if record and record.reset else set()
+    telling |= {Fault.ACCELERATOR_ERROR} if reset_first(site, pool) else set()
     made = {monitor(each): _monitor(each, detector, each.fault in telling) for each in found}
     return {name: dump_json(body, indent=1) for name, body in made.items()} | texts
 
@@ -252,7 +252,7 @@ def _error(place: _Place) -> Check:
         return Check(Fault.ACCELERATOR_ERROR, (STATE, BOOT_ID, messages), by="kernel-messages")
     xids = place.detector.xids.reboot
     lists = [xids, [each for each in xids if each in RESETS]]
-    known = lists if place.record.reset else lists[:1]
+    known = lists if reset_first(place.site, place.pool) else lists[:1]
     texts = (",".join(map(str, each)) for each in known)
     return Check(Fault.ACCELERATOR_ERROR, (STATE, BOOT_ID, *texts))
 

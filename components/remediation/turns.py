@@ -35,14 +35,12 @@ def configuration(site: Site) -> str:
     for remediator, pool in remediated_pools(site):
         mine = pools.setdefault(pool.name, {"limits": {}, "repairs": []})
         mine["limits"][remediator.name] = remediator.max_unavailable
-        repaired = site.repairs(pool, remediator)
-        mine["repairs"] += [[each, CONDITIONS[each], remediator.name] for each in repaired]
-        if settings.bad_devices and site.taints_devices(pool):
-            beyond = [settings.bad_devices.taint_up_to]
-            mine["repairs"] = [
-                each[:3] + beyond * (each[0] == Fault.PCIE_LINK_DEGRADED)
-                for each in mine["repairs"]
-            ]
+        for fault in site.repairs(pool, remediator):
+            repair = [fault, CONDITIONS[fault], remediator.name]
+            if fault == Fault.PCIE_LINK_DEGRADED and (few := site.tainted_up_to(pool)):
+                mine.setdefault("by_number", []).append([*repair, few])
+            else:
+                mine["repairs"].append(repair)
     found = {
         "attempts": settings.reboot.attempts,
         "window": 3600 * settings.reboot.window_hours,

@@ -7,18 +7,19 @@ Sources: Kubernetes 1.34, pkg/scheduler and cmd/kube-scheduler/app/server.go;
 pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go (its state is in memory alone).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from components.effects import kinds
 from components.effects.access import OPENED, admission
-from components.effects.applying import Applier, Kind, effect, rules
+from components.effects.applying import Applier, effect, rules
 from components.effects.bodies import items, mapping
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.resources import FENCED
-from components.effects.rules import Judge, Rule, harmless
+from components.effects.rules import Judge, Rule
+from components.effects.table import read_table
 from components.effects.vocabulary import (
-    Effect,
-    FieldChange,
+    Effects,
+    Field,
     Impact,
     ObjectChange,
     Side,
@@ -34,8 +35,6 @@ from schemas.model.scheduling import Gang
 SERVER = "Kubernetes 1.34, cmd/kube-scheduler/app/server.go"
 PLUGIN = "pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go"
 NAMES = "pfnet/scheduler-plugins f63b46e, plugins/gang/name_spec.go"
-ADMISSION = "Kubernetes 1.34, apiserver pkg/admission/plugin/policy/validating"
-POLICY = "Kubernetes 1.34, api networking/v1, NetworkPolicySpec"
 
 JOBS_GO_ON = "running jobs continue; no pod of its pools starts until a replica leads again"
 GANGS_WAIT = "gangs that were waiting give back what they held and start over with the next canary"
@@ -57,9 +56,7 @@ def _gang(side: Side | None, name: str) -> Gang | None:
 def _add_restart_notes(judge: Judge) -> Judge:
     """``judge`` for a scheduler's Deployment, with the effect of its pods' restart on jobs."""
 
-    def judge_restart(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge_restart(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         stays = change.after is not None
         waiting = GANGS_WAIT if _gang(site.before, _backend(change.one)) else ""
         after = JOBS_GO_ON if stays else "running jobs continue; pods that name it wait forever"
@@ -75,9 +72,7 @@ def _add_restart_notes(judge: Judge) -> Judge:
 def _add_gang_notes(judge: Judge) -> Judge:
     """``judge`` for a scheduler's ConfigMap, with the effect of another prefix on gangs."""
 
-    def judge_content(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge_content(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         yield from judge(site, change, field)
         name = _backend(change.one)
         old, new = (_gang(side, name) for side in (site.before, site.after))
@@ -102,9 +97,7 @@ def _moves(site: SiteChange, name: str) -> bool:
 def _of_the_scheduler(judge: Judge) -> Judge:
     """``judge`` for rights: nobody loses what only a scheduler had that goes, or only a plugin."""
 
-    def judge_scheduler(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge_scheduler(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         name = _backend(change.one)
         why = WITH_IT if _moves(site, name) else ""
         if not why and change.group_kind in (kinds.CLUSTER_ROLE, kinds.CLUSTER_ROLE_BINDING):
@@ -116,19 +109,11 @@ def _of_the_scheduler(judge: Judge) -> Judge:
     return judge_scheduler
 
 
-def judges_teams(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def judges_teams(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A policy that judges what teams create: no node, and no pod that is there."""
     found = [*_policies(site.before, change.before), *_policies(site.after, change.after)]
-    if not found or not all(_of_teams(each) for each in found):
-        yield from admission(site, change, field)
-        return
-    why = (
-        "it judges pods and Jobs that teams make later, those of Jobs that run among them; what is "
-        "there stays as it is"
-    )
-    yield effect(change, field, Impact.NONE, why, ADMISSION)
+    of_teams = found and all(_of_teams(each) for each in found)
+    yield from (TABLE.judges["later"] if of_teams else admission)(site, change, field)
 
 
 def _policies(side: Side | None, manifest: Manifest | None) -> Iterator[Manifest]:
@@ -152,34 +137,21 @@ def _of_teams(policy: Manifest) -> bool:
     )
 
 
-def fences_schedulers(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def fences_schedulers(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A NetworkPolicy that selects schedulers: nobody asks them anything but their metrics."""
     sides = [each for each in (change.before, change.after) if each is not None]
     chosen = [mapping(each.body, "spec", "podSelector", "matchLabels") for each in sides]
-    if any(each.get(NAME_LABEL) != SCHEDULER for each in chosen):
-        yield from FENCED(site, change, field)
-        return
-    why = "it concerns the scheduler's own pods: they are asked for metrics and health alone"
-    yield effect(change, field, Impact.NONE, why, POLICY)
+    own = all(each.get(NAME_LABEL) == SCHEDULER for each in chosen)
+    yield from (TABLE.judges["own_pods"] if own else FENCED)(site, change, field)
 
 
-RELEASED = harmless("the schedulers' other ports are open to pods again", POLICY)
 ONE_CANARY = some("the canary of {} that runs stops; it does no work", COLLECTED, one)
 
-_OWN = (
-    Kind(kinds.POLICY, judges_teams, OPENED, (("spec", judges_teams),)),
-    Kind(kinds.POLICY_BINDING, judges_teams, OPENED, (("spec", judges_teams),)),
-    Kind(
-        "NetworkPolicy.networking.k8s.io",
-        fences_schedulers,
-        RELEASED,
-        (("spec", fences_schedulers),),
-        replaced=fences_schedulers,
-    ),
-    CRON_JOBS._replace(gone=ONE_CANARY),
+TABLE = read_table(
+    __file__,
+    {"judges_teams": judges_teams, "fences_schedulers": fences_schedulers, "opened": OPENED},
 )
+_OWN = (*TABLE.kinds, CRON_JOBS._replace(gone=ONE_CANARY))
 _NARROWED = {
     kinds.DEPLOYMENT: _add_restart_notes,
     "ConfigMap": _add_gang_notes,

@@ -20,7 +20,8 @@ from node_repair.state import Node, Operation, State
 ALWAYS = 2
 """Faulty nodes of a pool that are always hosts': one that is quarantined must not keep the next one
 of a small pool in use."""
-HELPS = ("done", "reset", "resetting")
+RESETTING = "resetting"
+HELPS = ("done", "reset", RESETTING)
 """Outcomes after which a fault that is still there gets another slot. After a reset that is a
 reboot: a host's devices are reset once between two of its starts."""
 HELD_NAME = "turns-held-"
@@ -72,6 +73,12 @@ def _status(node: Node, repair: Repair) -> str:
     return "False" if status == "True" and bad <= repair.beyond else status
 
 
+def _precedes_reboot(node: Node) -> bool:
+    """True if a slot has no reboot yet: one whose node is cordoned has a reset at most."""
+    note = node.notes.get(REBOOT, "")
+    return not note or (node.cordoned and parts(note)[3] == RESETTING)
+
+
 def decide(settings: Settings, state: State, now: int) -> Decision:
     """Decide a round at ``now``, in seconds since 1970."""
     return _Round(settings, state, now).decision()
@@ -119,7 +126,7 @@ class _Round:
         return self.settings.pools.get(node.pool, Pool())
 
     def _judge(self, node: Node) -> Findings:
-        repairs = self._pool(node).repairs
+        repairs = self._pool(node).every
         states = [(each.fault, _status(node, each)) for each in repairs]
         fault = next((fault for fault, status in states if status == "True"), "")
         unknown = any(status == "Unknown" for _, status in states)
@@ -158,6 +165,8 @@ class _Round:
     def _decide(self, node: Node) -> None:
         found, edit = self.found[node.name], self.edits[node.name]
         quarantined = node.has_taint(QUARANTINED)
+        if node.resetting and node.slot is None:
+            edit.end_reset()
         if QUARANTINED in node.notes and not quarantined:
             edit.forget("let in again by a person: its reboots are forgotten")
             return
@@ -199,7 +208,7 @@ class _Round:
                 edit.end_slot(f"is repaired: {fault}")
         elif why := self._hopeless(node):
             edit.quarantine(fault, why, self.now)
-        elif node.notes.get(REBOOT):
+        elif not _precedes_reboot(node):
             self._after_reboot(node, fault, status)
         else:
             self._before_reboot(node, fault)
@@ -211,7 +220,7 @@ class _Round:
             return f"reboot {outcome}"
         ours = [each for each in self.operations.get(node.name, ()) if each.ours]
         failed = any(each.phase == "Failed" for each in ours) and not self._active(node)
-        cordoned = node.cordoned and not node.notes.get(REBOOT)
+        cordoned = node.cordoned and _precedes_reboot(node)
         return "operation failed" if failed and not cordoned else ""
 
     def _stuck(self, node: Node) -> bool:

@@ -163,9 +163,12 @@ def decide_devices(
     return Outcome(tuple(add), tuple(delete), tuple(kept))
 
 
-def in_use(reports: Iterable[Report], rules: Iterable[Rule]) -> dict[str, int]:
+def in_use(
+    devices: Iterable[Device], reports: Iterable[Report], rules: Iterable[Rule]
+) -> dict[str, int]:
     """The number of bad devices that stay in use, by host."""
-    out = Counter(each.slices for each in rules)
+    hosts = {each.slices: each.node for each in devices}
+    out = Counter(hosts.get(each.slices, each.slices) for each in rules)
     bad = {each.node: bad_devices(each.message) for each in reports if each.status == "True"}
     return {node: count - out[node] for node, count in bad.items() if count > out[node]}
 
@@ -235,7 +238,7 @@ def round_of(limits: Limits, cluster: Cluster, fence: Callable[[], None]) -> boo
     rules = tuple(_rules(cluster.items(limits.path, labelSelector=owned)))
     found = decide_devices(limits.percent, devices, reports, rules, limits.up_to)
     IN_USE.clear()
-    for node, number in in_use(reports, (*rules, *found.add)).items():
+    for node, number in in_use(devices, reports, (*rules, *found.add)).items():
         IN_USE.labels(node).set(number)
     for why in found.kept:
         LOG.info("%s", why)

@@ -50,6 +50,11 @@ class Edit:
         self._labels |= {TURN: None, RESET: None}
         self.why.append(why)
 
+    def end_reset(self) -> None:
+        """Take a label of a reset back that outlived its slot."""
+        self._labels[RESET] = None
+        self.why.append("nobody resets its accelerators")
+
     def quarantine(self, fault: str, why: str, now: int) -> None:
         """Keep new pods off until a person removes the taint."""
         self._set(QUARANTINED, fault)

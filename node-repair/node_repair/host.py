@@ -21,6 +21,7 @@ class Booted(NamedTuple):
     provider: str
     boot: str
     ready: bool
+    cordoned: bool
     notes: Json
     noted: str
     """Its annotation ``reboot``."""
@@ -49,6 +50,7 @@ class Booted(NamedTuple):
             provider=text(part(body, "spec"), "providerID"),
             boot=re.sub("[^0-9A-Za-z-]", "", text(part(status, "nodeInfo"), "bootID")),
             ready=conditions.get("Ready", ("",))[0] == "True",
+            cordoned=part(body, "spec").get("unschedulable") is True,
             notes=notes,
             noted=re.sub("[^0-9A-Za-z,-]", "", text(notes, REBOOT)),
             slot=text(part(metadata, "labels"), TURN),

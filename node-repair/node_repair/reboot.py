@@ -55,15 +55,22 @@ class Reboot(RepairJob):
             self._before = parts[1]
             when = times(parts[-2], self._asked - SKEW, self._asked)
             self._asked = when[0] if when else self._asked
-        if not counted and self.reset:
-            self._reset(*self.reset)
-            node = self._node()
+        if not counted:
+            if self.reset:
+                self._reset(*self.reset)
+            node = self._uncordoned()
         if node.boot == self._before:
             host = self._find_host(node)
             if not counted:
                 self._count(node)
             self._ask(host)
         self._wait()
+
+    def _uncordoned(self) -> Booted:
+        """The node once it is not cordoned. One that is loses its slot: nothing is left to do."""
+        while (node := self._node()).cordoned:
+            self._rest()
+        return node
 
     def _reset(self, fault: str, condition: str, seconds: str) -> None:
         """Have the accelerators reset while the detector asks for that; return where a reboot is
@@ -129,7 +136,7 @@ class Reboot(RepairJob):
             if self._write(node, note, {REBOOTS: reboots}):
                 break
             self._rest()
-            node = self._node()
+            node = self._uncordoned()
         self._remembered.write_text(self._place[0] if self._place else "", "utf-8")
         self._log("reboot counted")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 from node_repair.cluster import Json
-from node_repair.names import POOL, TURN
+from node_repair.names import POOL, RESET, TURN
 
 
 def part(value: Any, *path: str) -> Json:
@@ -36,6 +36,8 @@ class Node:
     pool: str = ""
     slot: str | None = None
     """The fault for which it has a repair slot."""
+    resetting: bool = False
+    """Its accelerators are being reset, as its label says."""
     cordoned: bool = False
     leaving: bool = False
     kubelet: str = ""
@@ -61,6 +63,7 @@ class Node:
             version=text(metadata, "resourceVersion"),
             pool=text(labels, POOL),
             slot=labels.get(TURN),
+            resetting=RESET in labels,
             cordoned=spec.get("unschedulable") is True,
             leaving="deletionTimestamp" in metadata,
             kubelet=text(part(body, "status", "nodeInfo"), "kubeletVersion"),

@@ -16,7 +16,17 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from node_repair.decide import Decision, decide
-from node_repair.names import DOMAIN, FAULTY, JOB, QUARANTINED, REBOOT, REBOOTS, TURN, TURNS
+from node_repair.names import (
+    DOMAIN,
+    FAULTY,
+    JOB,
+    QUARANTINED,
+    REBOOT,
+    REBOOTS,
+    RESET,
+    TURN,
+    TURNS,
+)
 from node_repair.settings import Pool, Repair, Settings
 from node_repair.state import Node, Operation, State, Work
 
@@ -25,10 +35,10 @@ ODD = ["", ",", "x", "-1", "08", "99999999999", "job,,", "a,b,c,d,e", '"\n', "as
 POOLS = {
     "a": Pool(limits={"r": 1}, repairs=(Repair("f", "F", "r"), Repair("g", "G", "r"))),
     "b": Pool(limits={"r": 2, "s": 1}, repairs=(Repair("f", "F", "r"), Repair("g", "G", "s"))),
-    "c": Pool(limits={"r": 2}, repairs=(Repair("f", "F", "r", beyond=2),)),
+    "c": Pool(limits={"r": 2}, by_number=(Repair("f", "F", "r", beyond=2),)),
 }
 _BOUNDS = {"attempts": ATTEMPTS, "window": WINDOW, "verdict": VERDICT, "percent": 95}
-SITE = Settings.model_validate({**_BOUNDS, "control_plane": ("cp", 1), "pools": POOLS})
+SITE = Settings.model_validate({**_BOUNDS, "control_plane": ("cp", 3), "pools": POOLS})
 
 whens = st.integers(NOW - 2 * WINDOW, NOW + 60).map(str) | st.sampled_from(ODD)
 outcomes = st.sampled_from(
@@ -62,6 +72,8 @@ nodes = st.builds(
     conditions=st.fixed_dictionaries({"F": statuses, "G": statuses, "Ready": ready}),
 )
 phases = ["", "Pending", "Draining", "JobCreating", "Running", "Completed", "Failed", "odd"]
+WHOLE = Node(name="", pool="cp", kubelet="v1.36.1")
+LEAVES: list[dict[str, Any]] = [{"cordoned": True}, {"leaving": True}, {"kubelet": "v1.36.2"}]
 
 
 @st.composite
@@ -76,9 +88,11 @@ def states(draw: st.DrawFn) -> State:
         Operation, st.just("op-1"), names, st.sampled_from(phases), reasons, st.booleans()
     )
     work = st.dictionaries(names, st.builds(Work, st.integers(-5, 5), st.integers(1, 3)))
-    plane = Node(name="plane", pool="cp", cordoned=draw(st.sampled_from([False, False, True])))
+    plane = [replace(WHOLE, name=f"plane{number}") for number in range(3)]
+    plane[0] = replace(plane[0], **draw(st.sampled_from([{}, {}, *LEAVES])))
+    plane = plane[: draw(st.sampled_from([3, 3, 3, 3, 2, 0]))]
     return State(
-        nodes=(*found, plane),
+        nodes=(*found, *plane),
         remediations=draw(st.dictionaries(st.sampled_from("xyz"), names, max_size=3)),
         operations=tuple(draw(st.lists(operation, max_size=4))),
         held=frozenset(draw(st.sets(st.sampled_from(["turns-held-a", "turns-held-old"])))),
@@ -130,7 +144,8 @@ def test_no_round_breaks_a_bound(state: State) -> None:
     for (pool, remediator), count in now.items():
         assert count <= max(POOLS[pool].limits[remediator], before[pool, remediator])
     busy = {each.node for each in state.operations if each.active} | {*state.remediations.values()}
-    rolls = state.nodes[-1].cordoned
+    plane = [replace(each, name="") for each in state.nodes if each.pool == "cp"]
+    rolls = plane not in ([], [WHOLE] * 3)
     for node in given_slots(state, decision):
         assert not rolls and node.name not in busy and node.conditions["Ready"] == "True"
         assert not node.cordoned and not node.has_taint(QUARANTINED) and not node.leaving
@@ -242,6 +257,9 @@ def test_hosts_are_repaired_by_the_number_of_their_own_bad_devices(
     assert all(each.conditions["F"] == "True" for each in given_slots(State(nodes=nodes), decision))
 
 
+RESETS_THAT = ["are not tried", "help", "do not last", "hang", "fail"]
+
+
 class Repairs(RuleBasedStateMachine):
     """Nodes of one pool, with the controller and the hosts played: every fault ends repaired or
     quarantined, through restarts at any point, lost operations and reboots that do not help."""
@@ -254,6 +272,7 @@ class Repairs(RuleBasedStateMachine):
             for name in ("n1", "n2", "n3", "n4", "n5", "n6")
         }
         self.operations: dict[str, str] = {}
+        self.resets: set[str] = set()
         self.reboots: Counter[str] = Counter()
 
     def state(self) -> State:
@@ -265,11 +284,26 @@ class Repairs(RuleBasedStateMachine):
         decision = decide(SITE, state, self.now)
         changes = tuple(each for each in decision.changes if each.node == only or not only)
         done = after(state, replace(decision, changes=changes))
+        for name, body, _ in changes:
+            self.judged(name, body)
         self.nodes = {each.name: each for each in done.nodes}
         for name in [*self.operations]:
             # The controller deletes the operation of a node that is not selected any more.
             if self.nodes[name].slot is None or self.nodes[name].conditions["F"] == "False":
                 del self.operations[name]
+        self.bounds_hold()
+
+    def judged(self, name: str, body: dict[str, Any]) -> None:
+        """A reset that did not help gets a host a reboot, and no person."""
+        node, metadata = self.nodes[name], body["metadata"]
+        if metadata.get("labels", {}).get(RESET, "") is None:
+            self.resets.discard(name)
+        tried = node.notes.get(REBOOT, "").endswith((",reset", ",resetting"))
+        failed = self.operations.get(name) == "Failed"
+        if metadata.get("annotations", {}).get(QUARANTINED) and tried and not failed:
+            slots = node.notes[TURNS].count(",") + 1
+            many = self.reboots[name] >= ATTEMPTS or slots >= 2 * ATTEMPTS
+            assert many or node.conditions["F"] == "Unknown"
 
     def change(self, name: str, **fields: Any) -> None:
         self.nodes[name] = replace(self.nodes[name], **fields)
@@ -286,8 +320,10 @@ class Repairs(RuleBasedStateMachine):
         self.now += seconds
         self.round(only)
 
-    @rule(name=names)
-    def operate(self, name: str) -> None:
+    resets_that = st.sampled_from(RESETS_THAT)
+
+    @rule(name=names, reset=resets_that)
+    def operate(self, name: str, reset: str) -> None:
         """The controller and the Job go one step on."""
         node = self.nodes[name]
         steps = {None: "Draining", "Draining": "Running"}
@@ -296,11 +332,25 @@ class Repairs(RuleBasedStateMachine):
         phase = self.operations.get(name)
         if phase in steps:
             self.operations[name] = steps[phase]
-        elif phase == "Running" and REBOOT not in node.notes:
+        elif phase != "Running" or not (REBOOT not in node.notes or name in self.resets):
+            return
+        elif REBOOT not in node.notes and reset != "are not tried":
+            self.resets.add(name)
+            self.note(name, "resetting")
+        elif name in self.resets and reset in ("help", "do not last"):
+            self.resets.remove(name)
+            self.note(name, "reset")
+            if reset == "help":
+                self.change(name, conditions={"F": "False", "Ready": "True"})
+        elif reset != "hang":
+            self.resets.discard(name)
             counted = ",".join(filter(None, [node.notes.get(REBOOTS, ""), str(self.now)]))
-            note = f"op-{name},boot,{self.now},done"
-            self.change(name, notes={**node.notes, REBOOT: note, REBOOTS: counted})
+            self.note(name, "done", {REBOOTS: counted})
             self.reboots[name] += 1
+
+    def note(self, name: str, outcome: str, more: dict[str, str] | None = None) -> None:
+        note = f"op-{name},boot,{self.now},{outcome}"
+        self.change(name, notes={**self.nodes[name].notes, REBOOT: note, **(more or {})})
 
     @rule(name=names, failed=st.booleans())
     def lose(self, name: str, failed: bool) -> None:
@@ -314,17 +364,18 @@ class Repairs(RuleBasedStateMachine):
     def bounds_hold(self) -> None:
         assert slots(self.state())["b", "r"] <= POOLS["b"].limits["r"]
         assert all(count <= ATTEMPTS for count in self.reboots.values())
+        assert all(self.nodes[name].slot is not None for name in self.resets)
 
     @precondition(lambda self: self.now < NOW + WINDOW // 2)
-    @rule()
-    def every_fault_ends(self) -> None:
+    @rule(reset=resets_that)
+    def every_fault_ends(self, reset: str) -> None:
         """With the controller at work, and no reboot that helps, all that is faulty is given up: as
         many as one pool's hosts may be; else the pool is held, and says so."""
-        for _ in range(60):
+        for _ in range(80):
             self.now += VERDICT // 2
             for name in self.nodes:
-                self.operate(name)
-                self.operate(name)
+                self.operate(name, reset)
+                self.operate(name, reset)
             self.round()
         decision = decide(SITE, self.state(), self.now)
         held = "turns-held-b" in decision.hold
@@ -344,3 +395,19 @@ def raise_if_long(machine: Repairs) -> None:
 def test_every_fault_ends_repaired_or_quarantined() -> None:
     limits = settings(max_examples=15, stateful_step_count=20, deadline=None)
     run_state_machine_as_test(Repairs, settings=limits)
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["runs", "fails"])
+@pytest.mark.parametrize("reset", RESETS_THAT)
+def test_each_end_of_a_reset_ends_the_fault(reset: str, lost: bool) -> None:
+    """Also where its Job fails in the middle."""
+    machine = Repairs()
+    for name in ("n1", "n2", "n3"):
+        machine.change(name, conditions={"F": "True", "Ready": "True"})
+    machine.round()
+    for _ in range(3):
+        machine.operate("n1", reset)
+    if lost:
+        machine.lose("n1", failed=True)
+        machine.round()
+    machine.every_fault_ends(reset)

@@ -42,6 +42,7 @@ from schemas.kubernetes.pod_security import ENFORCE, PREFIX
 __all__ = [
     "MANAGEMENT",
     "RELEASE_ANNOTATION",
+    "RESET",
     "SITE",
     "TAINTS",
     "ClusterRule",
@@ -53,6 +54,8 @@ __all__ = [
     "object_name",
     "policy",
 ]
+RESET = f"remediation.{DOMAIN}/reset"
+"""The label of a node whose accelerators are being reset."""
 TAINTS = (f"remediation.{DOMAIN}/faulty", f"remediation.{DOMAIN}/quarantined")
 """The taints of nodes that are not to be used: with a fault, and with one that repairs left."""
 _VALUES = {
@@ -83,11 +86,13 @@ def cluster_rules(facts: Facts) -> tuple[ClusterRule, ...]:
 
 def _rule(name: str, cluster: str, said: Json, facts: Facts) -> ClusterRule:
     by_remediator = f"request.userInfo.username == '{facts.remediator}' || "
+    by_resetter = f"!(k == '{RESET}' && request.userInfo.username == '{facts.resetter}') && "
     values = {
         **_VALUES,
         "site": facts.site,
         "policy": object_name(name, cluster, facts.site),
         "remediator": by_remediator if facts.remediator else "",
+        "resetter": by_resetter if facts.resetter else "",
     }
     for names in (said.get("names", {}), _data()["shared"]):
         # A rule without labels of its own has no use for the text on them.

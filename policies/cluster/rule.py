@@ -17,13 +17,14 @@ deleted. An empty reason is none."""
 class Facts(NamedTuple):
     """The facts of a site that the rules need.
 
-    ``remediator``: the user name of the program that marks nodes with faults; empty where there is
-    none. ``operators``: namespaces that Foresite makes for programs of others, which choose the
-    images of their pods themselves.
+    ``remediator``: the user name of the program that marks nodes with faults; ``resetter``: of the
+    one that asks for resets by a label; each empty where there is none. ``operators``: namespaces
+    that Foresite makes for programs of others, which choose the images of their pods themselves.
     """
 
     site: str
     remediator: str = ""
+    resetter: str = ""
     operators: tuple[str, ...] = ()
 
 

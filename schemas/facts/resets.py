@@ -11,18 +11,26 @@ from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault, RemediatorKind
 
 
-def device_reset(site: Site, pool: Pool) -> Reset | None:
-    """The command that resets the devices of a pool's hosts; None where a repair does not try it.
+def reset_first(site: Site, pool: Pool) -> Reset | None:
+    """The reset for which programs of a pool's hosts are prepared, whoever repairs them: so they do
+    not restart when a remediator comes or goes. None where the site does not ask for resets.
 
     What the GPU operator and DRA drivers run keeps the devices open, so a reset would fail there.
     """
-    model = site.model(pool)
-    record = site.accelerators.get(model) if model else None
-    if model is None or record is None or site.uses_dra(model) or uses_gpu_operator(site, model):
+    model, remediation = site.model(pool), site.file.remediation
+    if model is None or remediation is None or not remediation.reboot.reset_first:
         return None
+    if site.uses_dra(model) or uses_gpu_operator(site, model):
+        return None
+    record = site.accelerators.get(model)
+    return record.reset if record else None
+
+
+def device_reset(site: Site, pool: Pool) -> Reset | None:
+    """The reset that a repair of a pool's hosts tries before a reboot; None where it tries none."""
     repaired = any(
         Fault.ACCELERATOR_ERROR in site.repairs(pool, each)
         for each in site.remediators_of(pool)
         if each.kind is RemediatorKind.NODE_OPERATION_CONTROLLER
     )
-    return record.reset if repaired else None
+    return reset_first(site, pool) if repaired else None

@@ -250,3 +250,14 @@ class Site:
         if settings is None or not settings.device_taints or model is None:
             return False
         return self.uses_dra(model) and Fault.PCIE_LINK_DEGRADED in self.faults(pool)
+
+    def tainted_up_to(self, pool: Pool) -> int:
+        """Bad devices of one host of a pool that are tainted one by one; 0 where no number says so.
+        At most half of the host's are and ``max_faulty_percent`` of the pool's, but always one."""
+        settings, counted = self.file.remediation, None
+        if settings and self.taints_devices(pool):
+            counted, devices = settings.bad_devices, self.profile(pool).accelerators
+        if not (settings and counted and devices):
+            return 0
+        share = devices.count * self.replicas(pool) * settings.max_faulty_percent // 100
+        return min(counted.taint_up_to, max(1, min(devices.count // 2, share)))

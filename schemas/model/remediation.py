@@ -68,15 +68,15 @@ class OwnCheck(Model):
         list[Annotated[str, Field(min_length=1, max_length=512)]],
         Field(min_length=1, max_length=32),
     ]
-    """Command on the host and its arguments; no shell reads them. By its exit code: 0 is good, 1 is
-    a fault, any other is unknown. Its first line is the condition's message."""
+    """Command on the host and its arguments; no shell reads them. By its exit code: 0 is good, 1
+    with a line of output is a fault, any other is unknown. The line is the condition's message."""
     root: HostFolder = "/"
     """Folder of the host that is the command's root."""
     timeout_seconds: Annotated[int, Field(ge=1, le=120)] = 20
     """Seconds that the command may take; one that hangs is unknown."""
     threshold: Annotated[int, Field(ge=0, le=10**15)] | None = None
-    """Largest good value of the number with which the command's output begins; default: its exit
-    code decides. With a threshold any exit code but 0 is unknown."""
+    """Largest good value of the number with which the command's output begins, such as 40, 40.5 ms
+    or 40%; default: its exit code decides. With a threshold any exit code but 0 is unknown."""
     message: Annotated[Sentence, Field(max_length=120, examples=["the scratch disk is slow"])]
     """What a fault means, in the alert's summary behind the name of the node."""
     runbook: Annotated[Sentence, Field(max_length=400, examples=["https://wiki.example/scratch"])]
@@ -110,8 +110,8 @@ class Detector(Model):
         dict[CounterName, Annotated[int, Field(ge=0, le=10**9)]], Field(max_length=32)
     ] = _LINK_ERRORS
     """Error counters of network devices' interfaces, with the rise in five minutes that is good.
-    They are files of the port's counters and hw_counters, or of the interface; others are left
-    out."""
+    They replace the defaults. They are files of the port's counters and hw_counters, or of the
+    interface; others are left out."""
     checks: Annotated[list[OwnCheck], Field(max_length=32)] = []
     """Checks of the site's own."""
 
@@ -155,6 +155,10 @@ class Reboot(Model):
     a person."""
     window_hours: Annotated[int, Field(ge=1, le=168)] = 24
     """Hours in which reboots are counted."""
+    reset_first: bool = False
+    """True if all GPUs of a drained host are reset before a reboot, where the model's record has a
+    reset and its errors need no more. Power limits, locked clocks and MIG instances set by boot
+    units are lost by a reset: write it only where the image sets them again."""
     often: Annotated[int, Field(ge=2, le=50)] = 3
     """Repairs of one host, or of one of its devices, within 90 days from which an alert asks to
     return it to its maker."""

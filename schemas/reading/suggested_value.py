@@ -4,7 +4,10 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from schemas.model.faults import fault_of
+
 _ADDRESS = re.compile(r"(?<![0-9.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![0-9.])")
+_CONDITION = re.compile(r"(?:[A-Z]+[a-z]+){2,10}")
 _LONGEST = 300
 """Longer values are not slips of one person's hand."""
 _QUANTITY = re.compile(r"[0-9]+\s+[A-Za-z]+")
@@ -35,6 +38,7 @@ def _candidates(value: str) -> Iterator[str]:
     """Other spellings, the most faithful first."""
     bare = "".join(c for c in value if c.isprintable()).strip().strip("\"'").strip()
     yield bare
+    yield (_CONDITION.fullmatch(bare) and fault_of(bare)) or bare
     yield bare.lower()
     yield re.sub(r"_|\s+", "-", bare)
     yield re.sub(r"_|\s+", "-", bare.lower())

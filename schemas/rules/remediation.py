@@ -126,7 +126,9 @@ def repairable_faults(site: Site) -> Iterator[Finding]:
     """Pools of a remediator can have some of its faults, and each of these some pool of it."""
     for at, healer in remediators(site):
         pools = [each for each in _pools(site, healer) if _is_known(site, each[1])]
-        useless = [each for each in pools if healer.faults and not site.repairs(each[1], healer)]
+        known = {*RECORDS, *(each.name for each in own_checks(site))}.issuperset(healer.faults)
+        judged = pools if known and healer.faults else []
+        useless = [each for each in judged if not site.repairs(each[1], healer)]
         for index, pool in useless:
             message = f"hosts of pool {pool.name} can have none of the faults of {healer.name}"
             fix = f"remove it: {_needs(site, healer.faults)}"

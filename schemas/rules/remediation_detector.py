@@ -5,9 +5,11 @@ is GNU's; PCI Express 5.0, 7.5.3.7 (link widths).
 """
 
 import re
+import tomllib
 import warnings
 from collections.abc import Iterator, Sequence
-from math import floor
+from math import floor, prod
+from pathlib import Path as FilePath
 
 from schemas.facts.feature_gates import uses_dra
 from schemas.facts.site import Site
@@ -15,7 +17,9 @@ from schemas.kubernetes.quantities import amount
 from schemas.model.accelerators import Health
 from schemas.model.codes import Code
 from schemas.model.faults import KUBERNETES_CONDITIONS, RECORDS, condition_of
+from schemas.model.nearest import nearest
 from schemas.model.object_cache import share
+from schemas.model.remediation import Detector
 from schemas.rules.accelerators import all_known
 from schemas.rules.finding import Finding, Path
 from schemas.rules.object_cache import FILLED_PERCENT
@@ -25,14 +29,10 @@ LINK_WIDTHS = (1, 2, 4, 8, 12, 16, 32)
 """Lanes that a PCIe link can have."""
 _DETECTOR: Path = (*PLACE, "detector")
 _PROGRAM = re.compile(r"(/[^\s/]+)+|[A-Za-z0-9_][A-Za-z0-9_.+-]*")
-_ESCAPED = r"(?<!\\)(\\\\)*\\"
-_PERL = {
-    rf"{_ESCAPED}[dD]": ("\\d", "write it as [0-9]"),
-    rf"{_ESCAPED}[nrtfv]": ("\\t or \\n", "write it as [[:space:]]"),
-    r"(?<!\\)(\\\\)*\(\?": ("(?…)", "leave ?: out, or the whole group"),
-    r"(?<!\\)(\\\\)*[*+?}]\?": ("lazy repeats", "leave the ? out: only whole lines are counted"),
-}
-"""Syntax of Perl's and Python's regular expressions that grep -E lacks, with an alternative."""
+_TEXTS = tomllib.loads(FilePath(__file__).with_name("expressions.toml").read_text("utf-8"))
+_REFUSED = [(re.compile(each["where"]), (each["what"], each["fix"])) for each in _TEXTS["refused"]]
+_MOST_STATES = 5000
+"""States of an expression with its repeats written out, as far as grep is quick with it."""
 
 
 def disk_folders(site: Site) -> Iterator[Finding]:
@@ -197,7 +197,16 @@ def own_check_commands(site: Site) -> Iterator[Finding]:
 
 
 def fabrics(site: Site) -> Iterator[Finding]:
-    """What a site's own profile says of switches is looked at, as its model says how."""
+    """What a site's own profile or model says of switches is looked at: each needs the other."""
+    settings = site.file.accelerators
+    for own, model in settings.models.items() if settings else ():
+        hosts = [each.accelerators for each in site.hardware.values()]
+        marks = [each.fabric for each in hosts if each and each.model == own]
+        if model.fabric and marks and not any(marks):
+            message = f"no hardware profile with {own} says fabric: true, so nothing is checked"
+            fix = "add fabric: true to accelerators of the profile, or remove it"
+            place = ("accelerators", "models", own, "fabric")
+            yield Finding(Code.HEALER_MEANINGLESS, place, message, fix, key=True)
     for name, profile in site.file.hardware.items() if all_known(site) else ():
         said = profile.accelerators
         record = site.accelerators.get(said.model) if said and said.fabric else None
@@ -209,13 +218,19 @@ def fabrics(site: Site) -> Iterator[Finding]:
 
 
 def link_errors(site: Site) -> Iterator[Finding]:
-    """Counters of interfaces are written where a pool has network devices."""
+    """Counters of interfaces are written where a pool has network devices, as they are spelt."""
     remediation = site.file.remediation
-    written = remediation is not None and "link_errors" in remediation.detector.model_fields_set
-    if written and not any(pool.network_devices.links() for pool in site.file.pools):
+    if remediation is None or "link_errors" not in remediation.detector.model_fields_set:
+        return
+    place: Path = (*_DETECTOR, "link_errors")
+    if not any(pool.network_devices.links() for pool in site.file.pools):
         message = "no pool has network_devices, so link_errors has no effect"
-        place = (*_DETECTOR, "link_errors")
         yield Finding(Code.HEALER_MEANINGLESS, place, message, "remove it", key=True)
+    for name in remediation.detector.link_errors:
+        near = nearest(name, Detector().link_errors, 0.9)
+        if near not in (None, name):
+            message = f"interfaces have no counter {name}, and so nothing would be checked"
+            yield Finding(Code.INVALID_VALUE, (*place, name), message, f"write {near}", key=True)
 
 
 def broken_expression(text: str) -> tuple[str, str] | None:
@@ -224,13 +239,17 @@ def broken_expression(text: str) -> tuple[str, str] | None:
     Python's own expressions stand for grep's, with which they agree but for Perl's additions and
     named classes.
     """
-    for pattern, (what, way) in _PERL.items():
-        if re.search(pattern, text):
-            return f"grep -E knows no {what}", way
+    most = [int(each) for each in re.findall(r"\{[0-9,]*?([0-9]+),?\}", text)]
+    groups = prod(int(each) for each in re.findall(r"\)\{[0-9,]*?([0-9]+),?\}", text))
+    if groups * max([len(text), *most]) > _MOST_STATES:
+        return "so many repeats take grep time and memory", "repeat less, or write * or +"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
-            re.compile(re.sub(r"\[:[a-z]+:\]", "a-z", text))
+            # ** is no fault in brackets alone, as a class.
+            compiled = re.compile(re.sub(r"\[:[a-z]+:\]", "**", text))
     except re.error as error:
         return f"no regular expression: {error.msg}", "correct it; grep -E on the host reads it"
-    return None
+    if compiled.search(""):
+        return "it matches the empty text, and so every line", "leave out what may be empty"
+    return next((said for where, said in _REFUSED if where.search(text)), None)

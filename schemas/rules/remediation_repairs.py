@@ -8,6 +8,7 @@ Sources: Cluster API 1.13 (MachineHealthCheck targets), pfnet-research/node-oper
 from collections.abc import Iterator
 from math import ceil
 
+from schemas.facts.resets import device_reset
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.remediation import Detector
@@ -150,9 +151,10 @@ def bad_devices(site: Site) -> Iterator[Finding]:
         yield Finding(Code.HEALER_MEANINGLESS, place, message, fix, key=True)
         return
     counts = [each.count for pool in pools if (each := site.profile(pool).accelerators)]
-    if 2 * counted.taint_up_to > max(counts, default=2):
-        message = f"at most half of the {max(counts, default=2)} devices of a host are taken out"
-        fix = f"write {max(counts, default=2) // 2} or less"
+    count = max(counts, default=2)
+    if counted.taint_up_to > max(1, count // 2):
+        message = f"at most half of the {count} devices of a host are taken out, but always one"
+        fix = f"write {max(1, count // 2)} or less"
         yield Finding(Code.OUT_OF_BOUNDS, (*place, "taint_up_to"), message, fix)
     repaired = (
         Fault.PCIE_LINK_DEGRADED in site.repairs(pool, each)
@@ -192,3 +194,9 @@ def settings_used(site: Site) -> Iterator[Finding]:
         message = f"the site has no remediator{of_kind}, so {place[-1]} has no effect"
         where = (*PLACE, *place)
         yield Finding(Code.HEALER_MEANINGLESS, where, message, "remove it", key=True)
+    operated = has_remediator(site, controller)
+    resets = any(device_reset(site, pool) for pool in site.file.pools)
+    if remediation.reboot.reset_first and operated and not resets:
+        message = "no repair can reset the devices of a pool, so reset_first has no effect"
+        fix = "remove it, or write reset: in a model's record where Foresite runs its device plugin"
+        yield Finding(Code.HEALER_MEANINGLESS, (*_REBOOT, "reset_first"), message, fix, key=True)

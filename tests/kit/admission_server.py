@@ -14,7 +14,7 @@ from controlplane.crds import install_crds
 from controlplane.server import Binaries, ControlPlane, running
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import load_crds
-from tests.kit.repository import all_sites
+from tests.kit.repository import with_resets
 from tools.toolchain import locate
 
 SITE = "tokyo-1"
@@ -60,6 +60,7 @@ MANAGER = User("system:kube-controller-manager")
 CONTROLLER = account("kube-system", "daemon-set-controller")
 NAMESPACES = account("kube-system", "namespace-controller")
 REMEDIATOR = account("node-remediation", "turns")
+RESETTER = account("node-remediation", "reboots")
 NEIGHBOUR = account("node-remediation", "node-operation-controller")
 CLUSTER_API = account("capi-system", "capi-manager")
 USERS = (
@@ -70,6 +71,7 @@ USERS = (
     CONTROLLER,
     NAMESPACES,
     REMEDIATOR,
+    RESETTER,
     NEIGHBOUR,
     CLUSTER_API,
 )
@@ -125,7 +127,7 @@ def serving(directory: Path, site: Site | None = None) -> Iterator[tuple[Control
     """A server on which the policies of tokyo-1, or of ``site``, judge already."""
     tools = locate(["controlplane"])
     binaries = Binaries(tools["etcd"].path, tools["kube-apiserver"].path)
-    chosen = site or all_sites()[SITE]
+    chosen = site or with_resets()
     with running(directory, binaries) as plane, As.from_kubeconfig(plane.kubeconfig()) as client:
         install_crds(client, [crd for crd in load_crds() if crd["spec"]["group"] in GROUPS])
         for body in (*_rights(), *map(_body, _wanted(chosen))):

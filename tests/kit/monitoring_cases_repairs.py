@@ -2,7 +2,7 @@
 
 from components.making.faults import FAULTY_TAINT, QUARANTINED_TAINT
 from components.remediation.names import TURNS
-from tests.kit.monitoring_promtool import Case, World
+from tests.kit.monitoring_promtool import Case, Steps, World
 from tests.kit.monitoring_worlds import (
     LAB,
     LABS,
@@ -32,6 +32,11 @@ CHECKED: World = {
 }
 MISSING = condition(NODE, "AcceleratorMissing", "true")
 BOARDS = "tsukuba-1-a-013"
+SWITCHED = ["tokyo-1-a-090", "tokyo-1-a-091"]
+"""Of the pool h100."""
+LINKED: World = {**nodes(SWITCHED), **condition(SWITCHED[1], "FabricDown", "true")}
+UNBOARDED = "tsukuba-1-a-004"
+"""Of the pool cpu, which board-too-hot is not looked for in."""
 EDGE = ["edge-1-a-2", "edge-1-a-3", "edge-1-a-4", "edge-1-b-2"]
 EDGES: World = {
     **nodes(EDGE),
@@ -58,6 +63,12 @@ def repairs(host: str, device: str) -> str:
     return s("node_repair_history", **labels, host=host, serial="SN1", device=device)
 
 
+FLAPS = {
+    key: Steps([(since, value if since % 12 == 0 else 1 - value) for since in range(0, 60, 6)])
+    for key, value in condition(SWITCHED[0], "NetworkLinkErrors", "true").items()
+    if 'unknown"' not in key and isinstance(value, float)
+}
+"""A condition that is True for six minutes in twelve."""
 IN_USE = s("node_repair_bad_devices_in_use", job="device-taints", host=NODES[1])
 BY_CARD: World = {
     **TOKYO,
@@ -77,10 +88,36 @@ CASES = (
         {"node": NODE, "pool": "v100", "fault": "disk-full"},
         f"{NODE} has disk-full, which no remediator repairs",
     ),
+    # One rise of errors ends before the alert would be told.
+    Case(
+        "NodeFaultUnmended",
+        "tokyo-1",
+        {**nodes(SWITCHED), **condition(SWITCHED[0], "NetworkLinkErrors", "false")},
+        FLAPS,
+        {"node": SWITCHED[0], "pool": "h100", "fault": "network-link-errors"},
+        f"{SWITCHED[0]} has network-link-errors, which no remediator repairs",
+        back=20,
+    ),
+    # A fabric that lacks a card that is repaired is nobody's to mend, nor that of a host that
+    # reboots.
+    Case(
+        "NodeFaultUnmended",
+        "tokyo-1",
+        {
+            **LINKED,
+            taint(SWITCHED[1], OPERATING): 1,
+            **condition(SWITCHED[0], "FabricDown", "true"),
+            **condition(SWITCHED[0], "AcceleratorMissing", "true"),
+        },
+        condition(SWITCHED[0], "AcceleratorMissing", "false"),
+        {"node": SWITCHED[0], "pool": "h100", "fault": "fabric-down"},
+        f"{SWITCHED[0]} has fabric-down, which no remediator repairs",
+    ),
+    # What is left of a check that was taken from a pool is no fault, and no report.
     Case(
         "SiteCheckFails",
         "tsukuba-1",
-        nodes([BOARDS]),
+        {**nodes([BOARDS, UNBOARDED]), **condition(UNBOARDED, "BoardTooHot", "true")},
         condition(BOARDS, "BoardTooHot", "true"),
         {"node": BOARDS, "pool": "mncore2", "fault": "board-too-hot"},
         f"{BOARDS}: a board is hotter than 95 degrees Celsius",
@@ -148,6 +185,22 @@ CASES = (
         condition(LAB[0], "DiskFull", "unknown"),
         {"node": LAB[0], "pool": "lab", "model": "t4-pcie-16gb"},
         f"{LAB[0]}: 1 of its fault conditions are not reported",
+        late=6,
+    ),
+    Case(
+        "DetectorSilent",
+        "tsukuba-1",
+        {
+            **nodes([UNBOARDED]),
+            **{
+                key: value
+                for name in ("BoardTooHot", *FAULTS[3:])
+                for key, value in condition(UNBOARDED, name, "false").items()
+            },
+        },
+        condition(UNBOARDED, "DiskFull", "unknown"),
+        {"node": UNBOARDED, "pool": "cpu"},
+        f"{UNBOARDED}: 1 of its fault conditions are not reported",
         late=6,
     ),
     Case(

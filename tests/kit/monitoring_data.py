@@ -21,6 +21,7 @@ VALUES = {
     "node_time_seconds": f"0+60x{MINUTES // 2} 0+60x{MINUTES}",
     "gpu_ecc_uncorrect_total": f"0+60x{MINUTES}",
     "node_network_up": f"0x{MINUTES}",
+    "node_infiniband_state_id": f"4x{MINUTES // 2} 1x{MINUTES}",
     "gpu_health": f"0x{MINUTES}",
 }
 """Metrics whose panels show what is broken; all other gauges are 1, counters rise."""

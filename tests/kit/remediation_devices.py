@@ -128,6 +128,7 @@ class Host:
         files = {folder / "dev_port": "0", folder / "carrier_down_count": "3"}
         if state:
             files |= {port / "state": state, port / "rate": rate, port / "phys_state": "5: LinkUp"}
+            files |= {port / "link_layer": "InfiniBand"}
             files |= {
                 port / "counters/symbol_error": "7",
                 port / "hw_counters/out_of_sequence": "9",
@@ -137,6 +138,15 @@ class Host:
         for path, text in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{text}\n")
+
+    def roce(self, name: str, rate: str = "100 Gb/sec (4X EDR)") -> Path:
+        """An Ethernet interface of 400 Gbit/s with an RDMA device; its folder."""
+        self.port(name, rate=rate)
+        folder = self.sys / "class/net" / name
+        (folder / f"device/infiniband/mlx5_{name}/ports/1/link_layer").write_text("Ethernet\n")
+        (folder / "operstate").write_text("up\n")
+        (folder / "speed").write_text("400000\n")
+        return folder
 
     def counter(self, name: str, counter: str, value: int) -> None:
         """A counter of an RDMA device's port."""

@@ -122,7 +122,7 @@ class Play:
 @contextlib.contextmanager
 def play(directory: Path) -> Iterator[Play]:
     """All faults reported, and what happens to them under way."""
-    made = site(timeout_seconds=REBOOT_SECONDS)
+    made = site(timeout_seconds=REBOOT_SECONDS, reset_first=True)
     # Its threads start programs, which end with them.
     with (
         ThreadPoolExecutor(max_workers=8) as threads,

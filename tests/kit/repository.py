@@ -1,6 +1,7 @@
 """The repository under test, and its sites as the tests see them."""
 
 import functools
+from dataclasses import replace
 from pathlib import Path
 
 from schemas.facts.site import Site
@@ -16,3 +17,13 @@ def all_sites() -> dict[str, Site]:
     problems = [str(problem) for each in loaded.values() for problem in each.problems]
     assert not problems, problems
     return {name: each.site for name, each in loaded.items() if each.site is not None}
+
+
+def with_resets() -> Site:
+    """tokyo-1, whose repairs try a reset before a reboot."""
+    plain = all_sites()["tokyo-1"]
+    remediation = plain.file.remediation
+    assert remediation is not None
+    reboot = remediation.reboot.model_copy(update={"reset_first": True})
+    changed = remediation.model_copy(update={"reboot": reboot})
+    return replace(plain, file=plain.file.model_copy(update={"remediation": changed}))

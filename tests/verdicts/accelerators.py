@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from components.effects.access import ADMISSION
 from components.effects.vocabulary import Action, Impact
 from tests.verdicts.edits import DIGEST, HARDWARE, Edit, applied, record, site, swap
-from tests.verdicts.healing import REPAIRED
+from tests.verdicts.healing import REPAIRED, RESETS
 from tests.verdicts.row import (
     ANY,
     CONTROL,
@@ -50,11 +50,11 @@ def _tokyo(
     pools: Mapping[str, Verdict | tuple[Verdict, ...]],
     source: str,
     actions: Mapping[str, Action] | None = None,
+    *base: Edit,
 ) -> Row:
     """A change of what tokyo-1 alone has: models of the catalogue, each on a pool of its own."""
-    return Row(
-        name, (edit,), {"tokyo-1": Expected(pools, actions or {})}, source, (applied("tokyo-1"),)
-    )
+    expected = {"tokyo-1": Expected(pools, actions or {})}
+    return Row(name, (edit,), expected, source, (applied("tokyo-1"), *base))
 
 
 def _own(name: str, edit: Edit, expected: Expected, source: str, *base: Edit) -> Row:
@@ -92,12 +92,16 @@ _PROGRAMS = (
         record(H100, "        - sh\n", "        - /bin/sh\n"),
         {},
         f"{_PODS}: there are none but on hosts under repair",
+        {},
+        RESETS,
     ),
     _tokyo(
         "accelerators: how long a reset may take",
         record(H100, "    reset:\n", "    reset:\n      timeout_seconds: 60\n"),
         {},
         _PODS,
+        {},
+        RESETS,
     ),
     _tokyo(
         "accelerators: the container runtime of a model",

@@ -128,7 +128,6 @@ ROWS = (
                 },
                 {
                     "DaemonSet/device-plugin/*": Action.DELETED,
-                    "DaemonSet/accelerator-reset/*": Action.DELETED,
                     **_NO_POLICY,
                 },
             )

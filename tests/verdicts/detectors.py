@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from components.effects.vocabulary import Action, Impact
 from schemas.model.remediation import Xids
 from tests.verdicts.cachesites import ALL, LAB, TSUKUBA_ALL, tokyo
-from tests.verdicts.edits import HARDWARE, Edit, applied, image, record, site, swap
+from tests.verdicts.edits import HARDWARE, Edit, applied, image, record, site, swap, together
 from tests.verdicts.healing import (
     ALL_REPAIRED,
     FOUND,
@@ -47,12 +47,12 @@ _COUNTED = (
 Pools = Mapping[str, Verdict | tuple[Verdict, ...]]
 
 
-def _row(name: str, edit: Edit, pools: Pools, source: str, *base: Edit) -> Row:
+def _row(
+    name: str, edit: Edit, pools: Pools, source: str, *base: Edit, says: tuple[str, ...] = ()
+) -> Row:
     """A change of tokyo-1."""
-    first = (applied("tokyo-1"), *base)
-    return Row(
-        f"remediation: detector: {name}", (edit,), {"tokyo-1": Expected(pools)}, source, first
-    )
+    first, expected = (applied("tokyo-1"), *base), Expected(pools, says=says)
+    return Row(f"remediation: detector: {name}", (edit,), {"tokyo-1": expected}, source, first)
 
 
 def _boards(
@@ -167,8 +167,8 @@ _CARDS = (
         {"tokyo-1": Expected({"h100": REPAIRED})}, _COUNTED, (applied("tokyo-1"),)),
 )  # fmt: skip
 _OWN = (
-    "{name: scratch-slow, pools: [v100], command: [/opt/probe], threshold: 40, message: slow, "
-    "runbook: call ops}"
+    "{name: scratch-slow, pools: [v100], command: [/opt/probe], root: /srv, timeout_seconds: 10, "
+    "threshold: 40, message: slow, runbook: call ops, critical: true}"
 )
 _CHECK = detector(f"checks: [{_OWN}]")
 _MENDED = tokyo(
@@ -177,6 +177,7 @@ _MENDED = tokyo(
     "    - {name: scratch, pools: [v100], faults: [scratch-slow]",
 )
 _V100 = {"v100": restarted()}
+_PER_DEVICE = record("a100-sxm4-80gb", "per_device: 12", "per_device: 10")
 _BEGUN = {"v100": REPAIRED}
 _GONE = {"*/scratch/*": Action.DELETED, "*/scratch-v100*": Action.DELETED}
 _SCRIPT = "components/remediation/checks/own-check.sh"
@@ -199,8 +200,58 @@ _CHECKS = (
          {"h100": restarted()}, f"{_TOLD}; components/remediation/checks/network-link-errors.sh"),
     _row("network_devices: a rate of the links", tokyo("gbps: 400", "gbps: 200"),
          {"h100": restarted()}, f"{_ONCE}; components/remediation/checks/network-link-down.sh"),
-    _row("fabric: of the catalogue, of one model",
-         record("a100-sxm4-80gb", "per_device: 12", "per_device: 10"), {"a100": restarted()},
+    _row("fabric: of the catalogue, of one model", _PER_DEVICE, {"a100": restarted()},
          f"{_ONCE}; components/remediation/checks/fabric-down.sh; no remediator names the fault"),
+    _row("fabric: hosts without switches",
+         swap(HARDWARE, "a100-sxm4-80gb, count: 8, fabric: true", "a100-sxm4-80gb, count: 8, "
+              "fabric: false"), {"a100": restarted()}, _FEWER),
 )  # fmt: skip
-ROWS = (*_DETECTOR, *_HEALTH, *_CARDS, *_CHECKS)
+_LINKS = tokyo(
+    "[read-only-filesystem, kernel-deadlock]",
+    "[read-only-filesystem, kernel-deadlock]}\n    - {name: links, pools: [a100, h100], "
+    "faults: [network-link-down, fabric-down]",
+)
+_SYMBOLS = detector("link_errors: {symbol_error: 50, link_downed: 0}")
+_LATER = detector("bad_after: 5")
+_ON_H100, _ON_A100 = {"h100": REPAIRED}, {"a100": REPAIRED}
+_LINK_CHECKS = tuple(
+    _row(f"of links that are repaired: {name}", edit, pools, _ONCE, _LINKS, *base, says=says)
+    for name, edit, pools, says, base in (
+        ("a higher rate", tokyo("gbps: 400", "gbps: 800"), _ON_H100, ("gbps of ib0 400 → 800",),
+         ()),
+        ("a lower rate", tokyo("gbps: 400", "gbps: 200"), {"h100": restarted()},
+         ("gbps of ib0 400 → 200",), ()),
+        ("a higher rate, and later", together(tokyo("gbps: 400", "gbps: 800"), _LATER),
+         {**ALL, **_ON_H100}, ("gbps of ib0 400 → 800",), ()),
+        ("another rail, and later",
+         together(tokyo("interfaces: [ib0, ib1", "interfaces: [ib1, ib0"), _LATER),
+         {**ALL, **_ON_H100}, ("another list of arguments",), ()),
+        ("an interface less", tokyo(", ib7]", "]"), {"h100": restarted()},
+         ("interfaces without ib7",), ()),
+        ("fewer errors are good, and later",
+         together(tokyo("symbol_error: 50,", "symbol_error: 5,"),
+                  tokyo("link_downed: 0}", "link_downed: 0}, bad_after: 5")),
+         ALL, ("link_errors.symbol_error 50 → 5",), (_SYMBOLS,)),
+        ("more errors are good", tokyo("symbol_error: 50,", "symbol_error: 500,"),
+         {"h100": restarted()}, ("link_errors.symbol_error 50 → 500",), (_SYMBOLS,)),
+        ("a counter less", tokyo(", link_downed: 0}", "}"), {"h100": restarted()},
+         ("link_errors without link_downed",), (_SYMBOLS,)),
+        ("parts of the fabric, and later", together(_PER_DEVICE, _LATER), {**ALL, **_ON_A100},
+         ("another fabric",), ()),
+    )
+)  # fmt: skip
+_KERNEL_LOG = site("tsukuba-1", _AFTER, f'{_AFTER}      kernel_log: ["mncore: fault", "mncore"]\n')
+_SWITCHES = together(
+    swap(HARDWARE, "model: mncore2, count: 8", "model: mncore2, count: 8, fabric: true"),
+    site("tsukuba-1", _AFTER, f"{_AFTER}      fabric: {{process: switchd, commands: [{{command: "
+         "[/opt/status], lines: ^up, root: /srv, timeout_seconds: 9, silent_codes: [3]}]}\n"),
+)  # fmt: skip
+_OF_A_MODEL = (
+    _boards("kernel_log: messages of the kernel", _KERNEL_LOG, REPAIRED, _MORE),
+    _boards("kernel_log: another message", site("tsukuba-1", '"mncore"]', '"board"]'), REPAIRED,
+            _MORE, _KERNEL_LOG),
+    _boards("kernel_log: one less", site("tsukuba-1", ', "mncore"]', "]"), restarted(), _FEWER,
+            _KERNEL_LOG),
+    _boards("fabric: switches from now on", _SWITCHES, restarted(), _TOLD),
+)  # fmt: skip
+ROWS = (*_DETECTOR, *_HEALTH, *_CARDS, *_CHECKS, *_LINK_CHECKS, *_OF_A_MODEL)

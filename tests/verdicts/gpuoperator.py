@@ -152,7 +152,6 @@ _WAYS = (
                 {name: Verdict(Impact.UNKNOWN, None, ANY) for name in ("v100", "a100", "h100")},
                 {
                     "DaemonSet/device-plugin/*": Action.DELETED,
-                    "DaemonSet/accelerator-reset/*": Action.DELETED,
                     "DaemonSet/exporter/*": Action.DELETED,
                     "PodMonitor/foresite-dcgm-exporter": Action.DELETED,
                     "RuntimeClass/nvidia": Action.DELETED,

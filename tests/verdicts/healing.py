@@ -70,6 +70,9 @@ def reboot(text: str) -> Edit:
     return setting(f"reboot: {{{text}}}")
 
 
+RESETS = reboot("reset_first: true")
+
+
 def controller(text: str) -> Edit:
     """A further setting of tokyo-1's controller."""
     return tokyo("  controller: {image:", f"  controller: {{{text}, image:")

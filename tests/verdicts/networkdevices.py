@@ -138,6 +138,8 @@ _OPERATED = (
          actions={"SriovNetworkNodePolicy/*": Action.ADDED, "SriovOperatorConfig*": Action.ADDED}),
     _sriov("more functions", ("functions: 8", "functions: 16"), _REBOOT, _FIRMWARE),
     _sriov("fewer functions", ("functions: 8", "functions: 4"), _REBOOT, _FIRMWARE),
+    _sriov("a rate of the links", ("functions: 8", "functions: 8, gbps: 100"), _H100,
+           "components/remediation/checks/network-link-down.sh: the detector alone reads it"),
     _sriov("a larger MTU", ("functions: 8", "functions: 8, mtu: 9000"), _DRAIN,
            f"{_UPDATE}: the interface's MTU is raised"),
     _sriov("a smaller MTU", ("mtu: 9000", "mtu: 1500"), _DRAIN,

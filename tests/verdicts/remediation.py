@@ -15,6 +15,7 @@ from tests.verdicts.healing import (
     CONTROL_PODS,
     COPIED,
     CPU_HEALER,
+    CREATED,
     DEPLOYED,
     ENDS,
     GPU,
@@ -24,6 +25,7 @@ from tests.verdicts.healing import (
     IMAGE,
     KINDS,
     NOC,
+    RESETS,
     cards,
     controller,
     reboot,
@@ -37,6 +39,7 @@ from tests.verdicts.row import (
     Expected,
     Row,
     Verdict,
+    restarted,
 )
 
 _BUDGET = f"{NOC}/nodeoperation_controller.go, doesViolateNDB: asked before an operation begins"
@@ -83,7 +86,6 @@ def _same(name: str, *edits: Edit, source: str = SAME, base: tuple[Edit, ...] = 
 _RENAMED_HEALER = {**_of("gpu", Action.DELETED), **_of("cards", Action.ADDED)}
 _TO_MEDIK8S = {
     **_of("gpu", Action.DELETED),
-    "DaemonSet/accelerator-reset/*": Action.DELETED,
     "NodeHealthCheck/gpu/*": Action.ADDED,
     "SelfNodeRemediationTemplate/gpu": Action.ADDED,
 }
@@ -116,8 +118,7 @@ _HEALERS = (
     _row("healers: from medik8s to the other kind", tokyo(", kind: medik8s", ""), GPU_BEGUN,
          f"{BEGINS}; {_CHECKED}", _MEDIK8S, actions=_FROM_MEDIK8S),
     _row("healers: a pool less", _FEWER_POOLS, {}, ENDS,
-         actions={"DaemonSet/accelerator-reset/h100": Action.DELETED}
-         | {f"{kind}/gpu/h100*": Action.DELETED for kind in KINDS}),
+         actions={f"{kind}/gpu/h100*": Action.DELETED for kind in KINDS}),
     _row("healers: a pool more, which says nothing of the others", _MORE_POOLS,
          {"h100": BEGUN["h100"]}, BEGINS, _FEWER_POOLS,
          actions={f"{kind}/gpu/h100*": Action.ADDED for kind in KINDS}),
@@ -152,6 +153,11 @@ _HEALERS = (
         {"lab-1": Expected({"lab": repaired(3)}, _of("cards", Action.ADDED))},
         BEGINS, (applied("lab-1"),)),
 )  # fmt: skip
+_PREPARED = {pool: restarted() for pool in ("a100", "h100")}
+_LEAVING = (
+    "Kubernetes 1.34.3, pkg/controller/daemon/update.go: device plugins and exporters, whose nodes "
+    "must not have the label, are made anew, and detectors, whose check tells what a reset recovers"
+)
 _REBOOTS = (
     _row("reboot: credentials", reboot("credentials: other"), {}, COPIED),
     _row("reboot: more time", reboot("timeout_seconds: 1700"), {},
@@ -166,6 +172,12 @@ _REBOOTS = (
          f"{_TURNS}: more reboots count, so there are fewer"),
     _row("reboot: window_hours: less", reboot("window_hours: 12"), _ONCE_MORE,
          f"{_TURNS}: reboots are forgotten sooner, so there may be one more"),
+    _row("reboot: resets before it", RESETS, _PREPARED,
+         f"{COPIED}; {CREATED}, here on hosts under repair alone; {_LEAVING}",
+         actions={"DaemonSet/accelerator-reset/*": Action.ADDED}),
+    _row("reboot: no resets before it", tokyo("\n  reboot: {reset_first: true}", ""), _PREPARED,
+         f"{COPIED}; {_LEAVING}", RESETS,
+         actions={"DaemonSet/accelerator-reset/*": Action.DELETED}),
     _row("reboot: often", reboot("often: 5"), {},
          "Prometheus 2.42, docs/configuration/configuration.md: rules are loaded anew"),
 )  # fmt: skip

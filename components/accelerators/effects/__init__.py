@@ -5,14 +5,14 @@ nobody new gets one; ``plugins.py`` judges what is more than that, where the dev
 name.
 """
 
-from components.accelerators.effects.asking import ASKING
-from components.accelerators.effects.operator import OPERATOR
+from components.accelerators.effects.asking import TABLE as ASKING
+from components.accelerators.effects.operator import KINDS as OPERATOR
 from components.accelerators.effects.plugins import RULES as PLUGINS
 from components.effects.applying import Applier, rules
 from components.effects.rules import Rule
 
 RULES: list[Rule] = [
-    *(rule for kind in (*ASKING, *OPERATOR) for rule in rules(kind, Applier.PULUMI)),
+    *(rule for kind in (*ASKING.kinds, *OPERATOR) for rule in rules(kind, Applier.PULUMI)),
     *PLUGINS,
 ]
 """They come before Kubernetes' own: the policies and plugins here are known, others are not."""

@@ -5,8 +5,6 @@ pkg/scheduler/framework/plugins/dynamicresources (a class is read when a claim i
 node-feature-discovery 0.19.0, pkg/nfd-master/nfd-api-controller.go and nfd-master.go.
 """
 
-from collections.abc import Iterable
-
 from components.accelerators.discovery import SEEN_DOMAIN
 from components.accelerators.effects.concerned import (
     changes_allocation,
@@ -14,45 +12,23 @@ from components.accelerators.effects.concerned import (
     otherwise_served,
     unsure,
 )
-from components.effects import kinds
-from components.effects.applying import Kind, effect, not_known
+from components.effects.applying import not_known
 from components.effects.configuration import content, readers
 from components.effects.rules import Judge, harmless
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.table import read_table
+from components.effects.vocabulary import Effects, Field, ObjectChange, SiteChange
 
-ADMISSION = "Kubernetes 1.34, apiserver pkg/admission/plugin/policy"
-ALLOCATION = "Kubernetes 1.34, pkg/scheduler/framework/plugins/dynamicresources"
 DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go; KEP-5004"
 MASTER = "node-feature-discovery 0.19.0, pkg/nfd-master/nfd-api-controller.go"
-NOBODY = "foresite, components/accelerators/discovery.py"
-LATER = "running pods stay as they are; those made later that ask for accelerators"
-
-JUDGED = harmless(f"{LATER} are judged so, and no others", ADMISSION)
-UNJUDGED = harmless(f"{LATER} are no longer judged by it", ADMISSION)
 
 
-def late_policy(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def late_policy(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A new mutating policy, maybe before the control plane serves its kind."""
-    why = f"{LATER} are completed so, and no others"
-    if otherwise_served(site):
-        why += (
-            "; the control plane serves this kind once its machines were replaced, until then "
-            "`pulumi up` stops here and has to be run again"
-        )
-    yield effect(change, field, Impact.NONE, why, ADMISSION)
+    late = "completed_late" if otherwise_served(site) else "completed"
+    yield from TABLE.judges[late](site, change, field)
 
 
-COMPLETED = harmless(f"{LATER} are completed so, and no others", ADMISSION)
-UNCOMPLETED = harmless(
-    f"{LATER} are no longer completed by it: another policy does it, or they are refused", ADMISSION
-)
-
-
-def device_labels(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def device_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Labels that show a node's devices: harmless while nothing is placed by them."""
     every = (each for side in site.sides for each in side.objects.values())
     placed = [
@@ -65,35 +41,24 @@ def device_labels(
         why = f"{', '.join(dict.fromkeys(placed))} may be placed by these labels"
         yield from not_known(why, MASTER)(site, change, field)
         return
-    why = (
-        "node feature discovery labels every node again within seconds; nothing of the site is "
-        "placed by these labels"
-    )
-    yield effect(change, field, Impact.NONE, why, MASTER)
+    yield from TABLE.judges["unplaced"](site, change, field)
 
 
-def expected_devices(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def expected_devices(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The number of devices that a host should show; who mounts it is judged as any reader."""
-    if any(True for side in site.sides for _ in readers(side, change.one)):
-        yield from content(site, change, field)
-        return
-    why = "it says what a host should show; no pod reads it"
-    yield effect(change, field, Impact.NONE, why, NOBODY)
+    read = any(True for side in site.sides for _ in readers(side, change.one))
+    yield from (content if read else TABLE.judges["unread"])(site, change, field)
 
 
-def _handover(otherwise: Judge) -> Judge:
+def _handover(otherwise: str, source: str) -> Judge:
     """Devices allocated in one way change to the other: neither knows of the other's pods."""
 
-    def judge(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         model = change.one.name.partition("/")[2]
         moved = changes_allocation(site)
         hosts = hosts_where(site, lambda _, each: each.model == model) if moved else {}
         if not hosts:
-            yield from otherwise(site, change, field)
+            yield from harmless(otherwise, source)(site, change, field)
             return
         why = (
             f"{model} is allocated by another mechanism, which does not know the pods that hold "
@@ -105,31 +70,14 @@ def _handover(otherwise: Judge) -> Judge:
     return judge
 
 
-SELECTED = harmless(
-    "allocated claims keep their devices; pending and later claims get devices that "
-    "are selected so",
-    ALLOCATION,
-)
-RENAMED = harmless(
-    "running pods keep their devices; later pods ask by the new name, and pods pending under "
-    "the old name stay pending",
-    ALLOCATION,
-)
-
-ASKING = (
-    Kind(kinds.MUTATING_POLICY, late_policy, UNCOMPLETED, (("spec", COMPLETED),)),
-    Kind(kinds.MUTATING_BINDING, late_policy, UNCOMPLETED, (("spec", COMPLETED),)),
-    Kind(kinds.POLICY, JUDGED, UNJUDGED, (("spec", JUDGED),)),
-    Kind(kinds.POLICY_BINDING, JUDGED, UNJUDGED, (("spec", JUDGED),)),
-    Kind(
-        "NodeFeatureRule.nfd.k8s-sigs.io", device_labels, device_labels, (("spec", device_labels),)
-    ),
-    Kind("ConfigMap", expected_devices, expected_devices, (("data", expected_devices),)),
-    Kind(
-        "DeviceClass.resource.k8s.io",
-        _handover(harmless("later pods may ask by this name", ALLOCATION)),
-        _handover(harmless("running pods keep their devices; later ones stay pending", ALLOCATION)),
-        (("spec", SELECTED), ("spec.extendedResourceName", RENAMED)),
-        replaced=RENAMED,
-    ),
+TABLE = read_table(
+    __file__,
+    {
+        "late_policy": late_policy,
+        "device_labels": device_labels,
+        "expected_devices": expected_devices,
+    },
+    {"handover": _handover},
+    master=MASTER,
+    later="running pods stay as they are; those made later that ask for accelerators",
 )

@@ -11,55 +11,54 @@ NVIDIA/k8s-operator-libs, pkg/upgrade; NVIDIA/nvidia-container-toolkit 1.19.1,
 cmd/nvidia-ctk-installer.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from components.accelerators.effects.concerned import by_operator, concerning, hosts_where, unsure
-from components.effects.applying import Fixed, Kind, effect, former
+from components.effects.applying import effect, former
 from components.effects.bodies import mapping
 from components.effects.placement import Fit, running
 from components.effects.pods import scale
-from components.effects.rules import Judge, harmless
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.rules import Judge
+from components.effects.table import read_table
+from components.effects.vocabulary import (
+    Effect,
+    Effects,
+    Field,
+    Impact,
+    ObjectChange,
+    SiteChange,
+)
 from components.making.daemons import MAX_UNAVAILABLE
 from components.making.manifest import Json
 from schemas.kubernetes.node_labels import POOL_LABEL
 
-PARTS = "NVIDIA/gpu-operator 26.3.3, controllers/object_controls.go"
 UPGRADE = "NVIDIA/gpu-operator 26.3.3, controllers/upgrade_controller.go; k8s-operator-libs"
 DRIVERS = "NVIDIA/gpu-operator 26.3.3, internal/state/driver.go"
-TOOLKIT = f"{PARTS}; nvidia-container-toolkit 1.19.1, cmd/nvidia-ctk-installer"
-TYPES = "NVIDIA/gpu-operator 26.3.3, api/nvidia/v1alpha1/nvidiadriver_types.go"
-_JOBS_GO_ON = "jobs keep their devices; the host allocates no device meanwhile"
-_CONTAINERD = (
-    "containerd restarts with the toolkit, and pods with GPUs cannot start meanwhile; running "
-    "pods continue"
-)
+Hosts = Callable[[SiteChange, ObjectChange], dict[str, Fit]]
 
 
-def parts(names: str, more: str = _JOBS_GO_ON, source: str = PARTS) -> Judge:
-    """A judge of fields that go into the pods of some parts."""
+def parts(text: str, source: str) -> Judge:
+    """A judge of fields that go into the pods of some parts; ``text`` has for ``{}`` the number
+    that restart at a time."""
 
-    def judge(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         hosts = hosts_where(site, by_operator)
         rolling = mapping(change.one.body, "spec", "daemonsets", "rollingUpdate")
         count = scale(rolling.get("maxUnavailable", MAX_UNAVAILABLE), running(site.side, hosts))
-        why = f"the operator's pods of {names} restart, {max(1, count)} at a time; {more}"
+        why = text.format(max(1, count))
         told = effect(change, field, Impact.POD_RESTART, why, source)
         yield concerning(site, told, hosts)
 
     return judge
 
 
-def not_known(why: str, source: str = PARTS) -> Judge:
-    """A judge of what nobody can tell for the hosts that the operator serves."""
+def not_known(hosts: Hosts, why: str, source: str) -> Judge:
+    """A judge of what nobody can tell for some hosts."""
 
-    def judge(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
-        yield unsure(change, field, (why, source), hosts_where(site, by_operator))
+    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+        yield unsure(change, field, (why, source), hosts(site, change))
 
     return judge
 
@@ -68,9 +67,7 @@ def _upgrade_policy(body: Json) -> Json:
     return mapping(body, "spec", "driver", "upgradePolicy")
 
 
-def automatic(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterable[Effect]:
+def automatic(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The switch of automatic driver upgrades: waiting upgrades begin now, or begin no more."""
     policy = _upgrade_policy(change.one.body)
     if policy.get("autoUpgrade") is not True:
@@ -86,9 +83,7 @@ def automatic(
     )
 
 
-def _drain_effect(
-    change: ObjectChange, field: FieldChange | None, why: str, policy: Json
-) -> Effect:
+def _drain_effect(change: ObjectChange, field: Field, why: str, policy: Json) -> Effect:
     told = effect(change, field, Impact.DRAIN, why, UPGRADE)
     return told._replace(at_once=_at_a_time(policy))
 
@@ -109,7 +104,7 @@ def _renewal(policy: Json) -> str:
     )
 
 
-def driver(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterable[Effect]:
+def driver(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A field of an NVIDIADriver: any of them goes into the driver's pods."""
     every = site.after.objects.values() if site.after else ()
     policies = [
@@ -139,57 +134,19 @@ def _pool_of(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:
     return hosts_where(site, lambda _, each: each.pool.name in names)
 
 
-def _of_its_pool(why: str) -> Judge:
-    def judge(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
-        yield unsure(change, field, (why, DRIVERS), _pool_of(site, change))
-
-    return judge
+def _served(site: SiteChange, _change: ObjectChange) -> dict[str, Fit]:
+    """The hosts that the operator serves."""
+    return hosts_where(site, by_operator)
 
 
-EVERY = "toolkit, device plugin, feature discovery, exporter and validator"
-SHAPES = harmless("it shapes the next renewal of drivers, and starts none", UPGRADE)
-PACE = harmless("how pods are replaced when they change; none is replaced by that", PARTS)
-APART = harmless("an object beside the pods changes, and no pod", PARTS)
-
-OPERATOR = (
-    Kind(
-        "ClusterPolicy.nvidia.com",
-        not_known("the operator starts on hosts that run jobs, and may install their driver"),
-        not_known("all that the operator runs goes at once, drivers too, without a drain"),
-        (
-            ("spec.daemonsets.tolerations", parts(EVERY, _CONTAINERD, TOOLKIT)),
-            ("spec.daemonsets.priorityClassName", parts(EVERY, _CONTAINERD, TOOLKIT)),
-            ("spec.daemonsets.updateStrategy", PACE),
-            ("spec.daemonsets.rollingUpdate", PACE),
-            ("spec.driver.enabled", not_known("drivers come or go at once, without a drain")),
-            (
-                "spec.driver.useNvidiaDriverCRD",
-                not_known("other DaemonSets bring the drivers, and the old ones go at once"),
-            ),
-            ("spec.driver.upgradePolicy", SHAPES),
-            ("spec.driver.upgradePolicy.autoUpgrade", automatic),
-            ("spec.toolkit", parts("the container toolkit", _CONTAINERD, TOOLKIT)),
-            ("spec.devicePlugin", parts("the device plugin")),
-            ("spec.gfd", parts("feature discovery")),
-            ("spec.dcgmExporter", parts("the exporter")),
-            ("spec.dcgmExporter.serviceMonitor", APART),
-            ("spec.validator", parts(EVERY, _CONTAINERD, TOOLKIT)),
-            ("spec.cdi", parts(EVERY, _CONTAINERD, TOOLKIT)),
-        ),
-    ),
-    Kind(
-        "NVIDIADriver.nvidia.com",
-        _of_its_pool("a driver is installed on hosts that may have one and run jobs"),
-        _of_its_pool("the drivers' pods go at once, without a drain"),
-        (
-            ("spec", driver),
-            (
-                "spec.nodeSelector",
-                _of_its_pool("hosts that are no longer selected lose their driver's pod at once"),
-            ),
-        ),
-        (Fixed("spec.driverType", replaces=False, refuses=True, source=TYPES),),
-    ),
-)
+KINDS = read_table(
+    __file__,
+    {"automatic": automatic, "driver": driver},
+    {
+        "restart": parts,
+        "served": partial(not_known, _served),
+        "pool": partial(not_known, _pool_of),
+    },
+    upgrade=UPGRADE,
+    drivers=DRIVERS,
+).kinds

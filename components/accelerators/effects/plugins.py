@@ -6,14 +6,12 @@ Source: Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go (allocatedDevic
 resource's name).
 """
 
-from collections.abc import Iterable
-
 from components.accelerators.effects.concerned import plugin_record
 from components.accelerators.plugins import PLUGIN
 from components.effects import kinds
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Rule
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from schemas.model.accelerators import DevicePlugin
 
 STRATEGY = "DEVICE_LIST_STRATEGY"
@@ -30,9 +28,7 @@ def _renaming(rule: Rule) -> Rule:
     One that does not restart advertises what it did before, whatever its record says.
     """
 
-    def judge(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
+    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         renamed, listed = _resource_change(site, change), _listing_change(site, change)
         for each in rule.judge(site, change, field):
             if listed and not renamed and each.impact is Impact.POD_RESTART:

@@ -98,5 +98,8 @@ def _faults(site: Site) -> Iterator[Json]:
 def _fault(site: Site, fault: str) -> Json:
     condition = f'condition="{CONDITIONS[fault]}"'
     found = state(site, "kube_node_status_condition", condition, 'status="true"')
-    expr = f"(max by (node) ({found}) == 1) * on (node) group_left (pool) {NODES}"
+    looked = [pool.name for pool in site.file.pools if fault in site.faults(pool)]
+    # No condition is ever taken off a node, so one whose check has gone says nothing.
+    nodes = f'{NODES}{{pool=~"{one_of(looked)}"}}'
+    expr = f"(max by (node) ({found}) == 1) * on (node) group_left (pool) {nodes}"
     return record("node_fault:info", expr, fault=f"{fault}")

@@ -5,6 +5,8 @@ from components.making.told import Told
 from components.making.watch import Board
 from components.monitoring.dashboards.nodes import by_node
 from schemas.facts.site import Site
+from schemas.model.network_devices import Rdma, Sriov
+from schemas.model.vocabulary import LinkType
 
 TOLD = Told(__file__)
 FAULTS = {"network-link-down", "network-link-errors", "fabric-down"}
@@ -15,12 +17,18 @@ def fabric(site: Site) -> list[Board]:
     """The dashboard of links by rail, by node_exporter's own collectors; none where pods ask for no
     network device."""
     devices = [pool.network_devices for pool in site.file.pools]
-    shared = {name for found in devices for each in found.rdma for name in each.interfaces}
-    divided = {name for found in devices for each in found.sriov for name in each.interfaces}
-    if not shared | divided:
+    of = {link: set[str]() for link in LinkType}
+    resources: list[Rdma | Sriov] = [each for found in devices for each in found.rdma]
+    resources += [each for found in devices for each in found.sriov]
+    for each in resources:
+        of[each.link] |= set(each.interfaces)
+    panels = []
+    for name, rails in (("ethernet", of[LinkType.ETHERNET]), ("links", set().union(*of.values()))):
+        if rails:
+            asked = f'device=~"{one_of(sorted(rails))}"'
+            panels += TOLD.panels(name, **by_node(site, TOLD, "link", asked))
+    if not panels:
         return []
-    rails = one_of(sorted(shared | divided))
-    panels = TOLD.panels("links", **by_node(site, TOLD, "link", f'device=~"{rails}"'))
     if any(found.rails() for found in devices):
         panels += TOLD.panels("ports", **by_node(site, TOLD, "port"))
     seen = {f"{fault}" for pool in site.file.pools for fault in site.faults(pool)} & FAULTS

@@ -11,9 +11,12 @@ pkg/daemon/daemon.go (apply), pkg/drain/drainer.go, pkg/webhook/validate.go.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
-from components.effects.applying import Applier, Kind, effect, not_known, rules
+from components.effects.applying import Applier, effect, rules
+from components.effects.rules import Judge
+from components.effects.table import read_table
 from components.effects.vocabulary import (
     ABSENT,
     Action,
@@ -38,8 +41,6 @@ from schemas.model.network_devices import Sriov
 from schemas.model.vocabulary import SriovBy, VirtualFunctionDriver
 
 DIVIDING = f"{OPERATOR}, pkg/plugins/generic/generic_plugin.go, pkg/plugins/mellanox"
-UPDATING = f"{OPERATOR}, api/v1/helper.go (NeedToUpdateSriov), pkg/drain/drainer.go"
-DAEMON = f"{OPERATOR}, pkg/daemon/daemon.go (apply)"
 WEBHOOK = f"{OPERATOR}, pkg/webhook/validate.go"
 STALE = f"{OPERATOR}, controllers/sriovnetworknodepolicy_controller.go"
 RENAMING = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go (allocatedDevices)"
@@ -162,8 +163,7 @@ def addition(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         yield effect(change, field, Impact.NONE, refused, WEBHOOK, Action.REFUSED)
         return
     found = list(_effects(site, change, field, _added_interfaces(site, change, interfaces)))
-    why = "the same functions as before, under the same name"
-    yield from found or [effect(change, field, Impact.NONE, why, DIVIDING)]
+    yield from found or TABLE.judges["as_before"](site, change, field)
 
 
 def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -171,16 +171,14 @@ def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     before, _ = spec(change)
     interfaces = before["nicSelector"]["pfNames"]
     found = list(_effects(site, change, field, _let_go(site, change, interfaces)))
-    why = "another policy divides its interfaces: what that does is judged there"
-    yield from found or [effect(change, field, Impact.NONE, why, DIVIDING)]
+    yield from found or TABLE.judges["removed_elsewhere"](site, change, field)
 
 
 def interfaces(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Other interfaces of a policy, told once where the list shows as several fields."""
     first = next(each for each in change.fields if each.path[:2] == ("spec", "nicSelector"))
     if field != first:
-        why = "judged with the list that it is part of"
-        yield effect(change, field, Impact.NONE, why, DIVIDING)
+        yield from TABLE.judges["in_the_list"](site, change, field)
         return
     before, after = (set(each["nicSelector"]["pfNames"]) for each in spec(change))
     refused = _refusal(site, change, sorted(after - before))
@@ -192,8 +190,7 @@ def interfaces(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         *_let_go(site, change, sorted(before - after)),
     ]
     found = list(_effects(site, change, field, verdicts))
-    why = "another policy divides these interfaces: what that does is judged there"
-    yield from found or [effect(change, field, Impact.NONE, why, DIVIDING)]
+    yield from found or TABLE.judges["divided_elsewhere"](site, change, field)
 
 
 def number(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -202,41 +199,20 @@ def number(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     yield from _effects(site, change, field, [verdict])
 
 
-def link(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """Another kind of link."""
-    why = (
-        "where the NIC's link is of another kind, its firmware is changed: the host is drained "
-        f"and rebooted, {pace(site)}"
-    )
-    yield on_hosts(site, change, field, Impact.REBOOT, (why, DIVIDING))
-
-
-def driver(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+def driver_change(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Another driver of the functions; bare devices need an IOMMU that the kernel was booted with.
 
     On Ubuntu the operator cannot set the kernel's arguments, and reboots again and again where the
     OS image lacks them (bindata/scripts/kargs.sh).
     """
-    _, after = spec(change)
-    if after.get("deviceType") != VirtualFunctionDriver.VFIO_PCI.value:
-        why = f"functions get another driver: {EVICTED}, {pace(site)}"
-        yield on_hosts(site, change, field, Impact.DRAIN, (why, UPDATING))
-        return
-    why = (
-        f"functions get another driver: {EVICTED}, {pace(site)}; a host whose kernel was booted "
-        "without an IOMMU (iommu=pt) is drained of all pods and rebooted; on Ubuntu this repeats, "
-        "because the operator cannot set the argument there"
-    )
-    yield on_hosts(site, change, field, Impact.REBOOT, (why, DIVIDING))
+    bare = spec(change)[1].get("deviceType") == VirtualFunctionDriver.VFIO_PCI.value
+    yield from TABLE.judges["bare_driver" if bare else "driver"](site, change, field)
 
 
 def rdma(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The RDMA setting of functions: the device plugin looks for others."""
-    if field is not None and field.after is True:
-        why = f"where a function has no GUID yet, {EVICTED}, {pace(site)}"
-        yield on_hosts(site, change, field, Impact.DRAIN, (why, UPDATING))
-        return
-    yield on_hosts(site, change, field, Impact.POD_RESTART, (_RESTARTED, DAEMON))
+    on = field is not None and field.after is True
+    yield from TABLE.judges["rdma_on" if on else "rdma_off"](site, change, field)
 
 
 def mtu(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -244,46 +220,41 @@ def mtu(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     before, after = spec(change)
     bare = after.get("deviceType") == VirtualFunctionDriver.VFIO_PCI.value
     smaller = after.get("mtu", 0) <= before.get("mtu", 0)
-    if field is None or field.after is ABSENT or (bare and smaller):
-        why = f"functions and interfaces keep the MTU that they have; {_RESTARTED}"
-        yield on_hosts(site, change, field, Impact.POD_RESTART, (why, f"{UPDATING}; {DAEMON}"))
-        return
-    why = f"where it differs from what functions have, {EVICTED}, {pace(site)}"
-    yield on_hosts(site, change, field, Impact.DRAIN, (why, UPDATING))
+    kept = field is None or field.after is ABSENT or (bare and smaller)
+    yield from TABLE.judges["mtu_kept" if kept else "mtu_set"](site, change, field)
 
 
-_RESTARTED = (
-    "the operator's device plugin restarts on each host; jobs go on, and meanwhile no pod that "
-    "asks for functions starts there"
+def _on_hosts(impact: Impact, text: str, source: str) -> Judge:
+    """A judge of what happens to the hosts of a policy's pool: it selects these, and no others."""
+
+    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+        words = (text.format(pace=pace(site)), source)
+        yield on_hosts(site, change, field, impact, words)
+
+    return judge
+
+
+TABLE = read_table(
+    __file__,
+    {
+        "addition": addition,
+        "removal": removal,
+        "number": number,
+        "interfaces": interfaces,
+        "driver_change": driver_change,
+        "rdma": rdma,
+        "mtu": mtu,
+    },
+    {
+        "restart": partial(_on_hosts, Impact.POD_RESTART),
+        "drain": partial(_on_hosts, Impact.DRAIN),
+        "reboot": partial(_on_hosts, Impact.REBOOT),
+        "unknown": partial(_on_hosts, Impact.UNKNOWN),
+    },
+    dividing=DIVIDING,
+    evicted=EVICTED,
+    stale=STALE,
+    operator=OPERATOR,
 )
-
-
-def namespace_change(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """A policy in another namespace: which operator finds it is unknown, and so is the fate of the
-    functions meanwhile. A policy selects its pool, so no host of another is concerned."""
-    why = "what the operator of another namespace does is not known, so all functions may go"
-    yield on_hosts(site, change, field, Impact.UNKNOWN, (why, STALE))
-
-
-_NAMED = not_known(
-    "the policy is named by its pool and resource, so nobody changes these in place", STALE
-)
-
-POLICY = Kind(
-    "SriovNetworkNodePolicy.sriovnetwork.openshift.io",
-    addition,
-    removal,
-    (
-        ("spec.numVfs", number),
-        ("spec.nicSelector", interfaces),
-        ("spec.deviceType", driver),
-        ("spec.isRdma", rdma),
-        ("spec.linkType", link),
-        ("spec.mtu", mtu),
-        ("spec.resourceName", _NAMED),
-        ("spec.nodeSelector", _NAMED),
-        ("spec.priority", not_known("which policy wins may change", STALE)),
-    ),
-    replaced=namespace_change,
-)
+(POLICY,) = TABLE.kinds
 RULES = rules(POLICY, Applier.PULUMI)

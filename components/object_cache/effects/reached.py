@@ -7,8 +7,10 @@ traffic distribution), kubectl drain and Cluster API (DaemonSets' pods are left 
 
 from components.effects.applying import effect, former
 from components.effects.bodies import mapping
-from components.effects.resources import DISRUPTION, PROXY, TABLE
-from components.effects.rules import Judge, harmless
+from components.effects.resources import DISRUPTION, PROXY
+from components.effects.resources import TABLE as RESOURCES
+from components.effects.rules import Judge
+from components.effects.table import read_table
 from components.effects.vocabulary import (
     Action,
     Effects,
@@ -21,18 +23,7 @@ from components.effects.vocabulary import (
 from components.object_cache.effects.section import cache_of
 from components.object_cache.names import COMPONENT, SERVER
 
-DISTRIBUTION = "Kubernetes 1.34, pkg/apis/core/types.go (ServiceTrafficDistributionPreferClose)"
-DRAINS = "Cluster API 1.13.6, internal/controllers/machine/drain/filters.go (drainDaemonSetFilter)"
-LAYERS = "containerd 2.2, core/remotes/docker/config/hosts.go"
 BY_NAME = "Kubernetes 1.34, k8s.io/endpointslice, utils.go (FindPort)"
-RESOLVED = (
-    "Envoy 1.39, docs/root/intro/arch_overview/upstream/service_discovery.rst (strict DNS), "
-    "api/envoy/config/core/v3/address.proto (SocketAddress.port_value)"
-)
-_UNNAMED = (
-    "an Envoy that has not restarted asks for the old name, and may have no server once that has "
-    "no answer: jobs read from the origin what it does not find"
-)
 _SAME_ZONE = {"PreferClose", "PreferSameZone"}
 _WITH_THEM = (
     "the servers alone have these rights, and go or are created again too, which is judged there"
@@ -41,39 +32,29 @@ ADDRESSES = (
     "pulumi-kubernetes 4.25.0, provider/pkg/provider/provider.go (deleteBeforeReplace); Kubernetes "
     "1.34, pkg/registry/core/service/ipallocator/ipallocator.go (ErrAllocated)"
 )
+TABLE = read_table(__file__, {}, proxy=PROXY, disruption=DISRUPTION)
 
 
 def distribution(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The Envoys that a pod's connections go to; two names mean one thing."""
-    if field is None or {field.before, field.after} != _SAME_ZONE:
-        yield from TABLE.judges["traffic"](site, change, field)
-        return
-    why = "both names mean the caller's zone: connections go where they went"
-    yield effect(change, field, Impact.NONE, why, DISTRIBUTION)
+    same = field is not None and {field.before, field.after} == _SAME_ZONE
+    judge = TABLE.judges["same_zone"] if same else RESOURCES.judges["traffic"]
+    yield from judge(site, change, field)
 
 
-def ports(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+def ports(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A port by its name is each pod's own; one by its number is asked at once, and each pod
     listens there after its restart. Of a name in DNS nobody asks for a port."""
     if _in_dns(change):
-        why = (
-            "nobody asks a name in DNS for a port: Envoys take the servers' port from their "
-            "bootstrap, after their own restart"
-        )
-        yield effect(change, field, Impact.NONE, why, RESOLVED)
-        return
-    if field is not None and isinstance(field.after, str) and field.path[-1] == "targetPort":
+        yield from TABLE.judges["port_in_dns"](site, change, field)
+    elif field and field.path[-1] == "targetPort" and isinstance(field.after, str):
         why = (
             f"connections go to each pod's port of the name {field.after}, so that each is asked "
             "where it listens, before a restart and after it"
         )
         yield effect(change, field, Impact.NONE, why, f"{PROXY}; {BY_NAME}")
-        return
-    why = (
-        "connections go to the new port at once, and an Envoy listens there after its restart: "
-        "those to one that has not restarted are refused until then, and jobs read from the origin"
-    )
-    yield effect(change, field, Impact.NONE, why, PROXY)
+    else:
+        yield from TABLE.judges["port_by_number"](site, change, field)
 
 
 def _in_dns(change: ObjectChange) -> bool:
@@ -83,45 +64,20 @@ def _in_dns(change: ObjectChange) -> bool:
 
 def replacement(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A replaced Service, under another name or with another address."""
-    old, new = former(change), change.one
+    name = "renamed" if former(change).key != change.one.key else "replaced"
     if _in_dns(change):
-        why = f"Envoys find the servers by the new name after their restart; {_UNNAMED}"
-        yield effect(change, field, Impact.NONE, why, RESOLVED)
-        return
-    if old.key != new.key:
-        why = (
-            "running pods ask for the old name, which has no answer any more: they read from the "
-            "origin until they are created again with the new one"
-        )
-    else:
-        why = (
-            "for a moment the cache has no address; pods ask for its name again once their "
-            "connections break, and read from the origin meanwhile"
-        )
-    if any((cache := cache_of(each)) and cache.image_layers for each in site.sides):
-        why += (
-            "; until they are installed again, hosts ask their old address for image layers; if it "
-            "changed, they ask the registry after a time-out"
-        )
-    yield effect(change, field, Impact.NONE, why, f"{PROXY}, {LAYERS}")
+        name = "renamed_in_dns"
+    elif any((cache := cache_of(each)) and cache.image_layers for each in site.sides):
+        name += "_with_layers"
+    yield from TABLE.judges[name](site, change, field)
 
 
-def removal(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A removed Service, and who still asks for it."""
-    if _in_dns(change):
-        yield effect(change, field, Impact.NONE, _UNNAMED, RESOLVED)
-    else:
-        why = "pods that still ask for it get no answer, and read from the origin"
-        yield effect(change, field, Impact.NONE, why, PROXY)
+    yield from TABLE.judges["gone_in_dns" if _in_dns(change) else "gone"](site, change, field)
 
 
-BUDGET = harmless(
-    "a drain leaves pods of DaemonSets alone, so no drain goes faster or waits; other evictions "
-    "are bounded so",
-    f"{DISRUPTION}; {DRAINS}",
-)
-
-_SERVICE, _BUDGET = TABLE.kind("Service"), TABLE.kind("PodDisruptionBudget.policy")
+_SERVICE = RESOURCES.kind("Service")
 SERVICES = _SERVICE._replace(
     gone=removal,
     fields=(
@@ -131,7 +87,7 @@ SERVICES = _SERVICE._replace(
     ),
     replaced=replacement,
 )
-BUDGETS = _BUDGET._replace(added=BUDGET, gone=BUDGET, fields=(("spec", BUDGET),))
+(BUDGETS,) = TABLE.kinds
 """The rules of Kubernetes' Services and budgets, with what these of the cache mean."""
 
 

@@ -18,20 +18,39 @@ read -r boot <"$2" || exit 2
 [ "$then" = "$boot" ] || reset=''
 log=$(timeout --foreground -k 1 10 dmesg 2>/dev/null)
 code=$?
-era=$boot
+error="${start}NVRM: Xid (PCI:\([0-9A-Fa-f:.]*\)[^)]*): "
+
+errors() { # of lines of the log: number, card, and whether a reboot is needed
+    # 154 says which action recovers the GPU from now on: 0x0 is none, 0x2 a reboot, 0x3 spares
+    # other GPUs' traffic.
+    sed -n -e '/): 154,.* to 0x[03] /d' \
+        -e "s/${error}154,.* to 0x2 .*/154 \2 reboot/p" -e "s/$error\([0-9]*\),.*/\3 \2/p"
+}
+
+lasting() { # those of the errors that a reset does not recover
+    while read -r xid card needs; do
+        case ,$resets,$needs in *,"$xid",*reboot) ;; *,"$xid",*) continue ;; esac
+        echo "$xid $card $needs"
+    done
+}
+
+era=$boot now='' past=''
+if [ -r "$file" ]; then past=$(sed 1d "$file") seen=$(head -n 1 "$file"); fi
 if [ "$reset" = "done" ]; then
-    # What was seen before the reset is over. A line of the log says where that was.
+    # What was seen before the reset is over, if a reset recovers it. A line of the log says where
+    # that was.
     era="$boot reset"
     at=$(printf '%s\n' "$log" | grep -n "${start}foresite: GPUs reset\$" | tail -n 1)
+    now=$(printf '%s\n' "$log" | head -n "$((${at%%:*} + 0))" | errors | lasting)
     log=$(printf '%s\n' "$log" | tail -n "+$((${at%%:*} + 1))")
 fi
-# 154 says which action recovers the GPU from now on: 0x0 is none, 0x2 a reboot, 0x3 spares other
-# GPUs' traffic.
-error="${start}NVRM: Xid (PCI:\([0-9A-Fa-f:.]*\)[^)]*): "
-now=$(printf '%s\n' "$log" | sed -n -e '/): 154,.* to 0x[03] /d' \
-    -e "s/${error}154,.* to 0x2 .*/154 \2 reboot/p" -e "s/$error\([0-9]*\),.*/\3 \2/p")
-past=''
-if [ -r "$file" ] && [ "$(head -n 1 "$file")" = "$era" ]; then past=$(sed 1d "$file"); fi
+case ${seen:-} in
+"$era") ;;
+"$boot") past=$(printf '%s\n' "$past" | lasting) ;;
+*) past='' ;;
+esac
+now="$now
+$(printf '%s\n' "$log" | errors)"
 all=$(printf '%s\n' "$past" "$now" | grep . | sort -u)
 { printf '%s\n' "$era" "$all" >"$file.new" && mv "$file.new" "$file"; } || exit 2
 

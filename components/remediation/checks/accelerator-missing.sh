@@ -32,6 +32,6 @@ if [ "$code" = 124 ]; then
     echo "$name hung for $seconds s"
     exit 1
 fi
-working=$(printf '%s\n' "$said" | grep -cE -e "$lines")
+count "$lines"
 echo "$working of $expected accelerators work ($name)"
 [ "$working" -ge "$expected" ]

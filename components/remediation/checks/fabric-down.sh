@@ -2,7 +2,7 @@
 # Whether the switches between a host's accelerators work: by commands, of which each counts enough
 # lines, and by the process that runs the switches. Sources for NVIDIA: Fabric Manager User Guide
 # ("Fabric" of nvidia-smi -q, State and Status); Health Validation, nvlink_active (no link may be
-# inactive); NVML, nvmlGpuFabricInfo.
+# inactive); NVML, nvmlGpuFabricInfo. Where a State is still In Progress nothing is known yet.
 #
 # fabric-down.sh PROC PROCESS DEVICES [SECONDS ROOT LINES CODES EACH WORDS COMMAND...]...
 #   PROCESS  its name; empty where none runs on the host
@@ -28,7 +28,7 @@ ask_first() { # WORDS SECONDS ROOT CODES WORD...: asks the command of the first 
     ask ${given} "$silent" "$@"
 }
 
-proc=$1 process=$2 devices=$3 told=''
+proc=$1 process=$2 devices=$3 told='' begun=''
 shift 3
 while [ $# -gt 0 ]; do
     lines=$3 wanted=$((devices * $5)) take=$6 limit=$1 place=$2 quiet=$4
@@ -39,9 +39,11 @@ while [ $# -gt 0 ]; do
         echo "$name hung for $limit s"
         exit 1
     fi
-    working=$(printf '%s\n' "$said" | grep -cE -e "$lines")
+    count "$lines"
     told="$working of $wanted parts of the fabric work ($name)"
     if [ "$working" -lt "$wanted" ]; then
+        # The process brings the switches up: links are not there before.
+        if printf '%s\n' "$said" | grep -Eq '^ *State +: In Progress$'; then begun=1 && break; fi
         echo "$told"
         exit 1
     fi
@@ -53,3 +55,4 @@ if [ -n "$process" ] &&
     exit 1
 fi
 echo "${told:-$process runs}"
+[ -z "$begun" ] || exit 2

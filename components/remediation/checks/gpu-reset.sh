@@ -5,7 +5,7 @@
 # gpu-reset.sh STATE BOOT_ID LOG SECONDS ROOT COMMAND [ARGUMENT...]
 #   STATE    folder that a reboot empties
 #   BOOT_ID  file with the id of this boot
-#   LOG      the kernel's log, to which a line is added: errors before it do not count any more
+#   LOG      the kernel's log, to which a line is added before each try: errors after it count
 #   SECONDS  until it must have worked: those that have the GPUs open leave meanwhile
 #   ROOT     root of the command
 set -u
@@ -28,6 +28,7 @@ reset_until() { # END COMMAND [ARGUMENT...]
     end=$1 left=$(($1 - $(uptime_seconds)))
     shift
     while [ "$left" -gt 0 ]; do
+        echo 'foresite: GPUs reset' >>"$log" || return 1
         timeout -k 5 "$left" chroot "$root" "$@" && return
         sleep 2
         left=$((end - $(uptime_seconds)))
@@ -41,8 +42,7 @@ then='' past=''
 case $past in
 '')
     { mkdir -p "$state" && note begun; } || exit 1
-    if reset_until "$(($(uptime_seconds) + seconds))" "$@" && echo 'foresite: GPUs reset' >>"$log"
-    then note done; else note failed; fi
+    if reset_until "$(($(uptime_seconds) + seconds))" "$@"; then note done; else note failed; fi
     ;;
 # The pod was ended in the middle. What the GPUs are like now, nobody knows.
 begun) note failed ;;

@@ -16,7 +16,11 @@ code=$?
 past=''
 if [ -r "$file" ] && [ "$(head -n 1 "$file")" = "$boot" ]; then past=$(sed 1d "$file"); fi
 now=$(printf '%s\n' "$log" | sed 's/^\[[^]]*\] *//')
-all=$(printf '%s\n' "$past" "$now" | grep -E -e "$expression" | sort -u | head -n 50)
+all=$(printf '%s\n' "$past" "$now" | grep -E -e "$expression" 2>/dev/null) || [ $? = 1 ] || {
+    echo "grep refuses the expression"
+    exit 2
+}
+all=$(printf '%s\n' "$all" | sort -u | head -n 50)
 { printf '%s\n' "$boot" "$all" >"$file.new" && mv "$file.new" "$file"; } || exit 2
 if [ -n "$all" ]; then
     printf '%s\n' "$all" | head -n 1

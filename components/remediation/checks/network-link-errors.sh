@@ -64,7 +64,7 @@ found=$(printf '%s\n' "$past" "$(readings "$@")" | grep . |
                 if (rise > limit[part[3]] * (took > seconds ? took / seconds : 1)) {
                     bad = bad ? bad : label sprintf(" rose by %.0f in %d s", rise, took)
                 }
-                if (last[key] == full[part[3]]) { mute = mute ? mute : label " is full: reset it" }
+                if (part[3] in full && last[key] == full[part[3]]) { mute = mute ? mute : label " is full: reset it" }
             }
             print bad ? "1 " bad : mute ? "2 " mute : named ? "0 no errors" : "2 no counter is there"
             for (i = 1; i <= lines; i++) { if (time[i] >= since[of[i]]) print line[i] }

@@ -56,8 +56,16 @@ run() { # one check at a time: one that an earlier run has begun is waited for, 
     done
 }
 
+in_reset() { # gpu-reset.sh is at work: what opens the GPUs meanwhile disturbs it, and sees them gone
+    case $name in accelerator-missing | fabric-down) ;; *) return 1 ;; esac
+    { read -r reset_boot reset_state <"$state/reset"; } 2>/dev/null || return 1
+    [ "$reset_boot $reset_state" = "$boot begun" ]
+}
+
 read_check() { # sets reading and line
-    if run "$@"; then
+    if in_reset; then
+        reading=2 line="the GPUs are being reset"
+    elif run "$@"; then
         read -r reading <"$folder/ended"
         line=$(head -n 1 "$folder/said" | tr -cd '[:print:]')
         case $reading in 0 | 1) ;; *) reading=2 ;; esac

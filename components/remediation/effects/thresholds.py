@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from components.remediation.checks import Check, checks
+from schemas.facts.resets import reset_first
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel
 from schemas.model.remediation import Detector
@@ -43,9 +44,11 @@ _SILENCING = "health.silent_codes"
 
 
 class _Looked(NamedTuple):
-    """How a fault is looked for: settings by their names. Of ``sets`` a larger one finds more; of
-    ``plain`` ones any other value is another check, and one that comes finds more."""
+    """How a fault is looked for: settings by their names. ``damping`` is the same for all checks.
+    Of ``sets`` a larger one finds more; of ``plain`` ones any other value is another check, and one
+    that comes finds more."""
 
+    damping: Mapping[str, _Number]
     numbers: Mapping[str, _Number]
     sets: Mapping[str, frozenset[str]]
     plain: Mapping[str, Any]
@@ -57,35 +60,40 @@ def shift(before: Site, after: Site, pool: str, fault: str) -> Shift | None:
     old, new = sides
     if old is None or new is None:
         return None
-    found = [_numbers(old, new), _sets(old, new), _plain(old, new)]
+    mine = [_numbers(old.numbers, new.numbers), _sets(old, new), _plain(old, new)]
+    found = [_numbers(old.damping, new.damping), *mine]
     more, fewer, other = (tuple(word for each in found for word in each[n]) for n in range(3))
     longer = _longer(old, new)
     told = _message_changes(before, after, pool, fault)
-    same = not (more or fewer or other or longer)
-    if same and _check(before, pool, fault) != _check(after, pool, fault):
-        other = ("arguments of the check",)
+    told_apart = any(map(any, mine))
+    if not told_apart and _check(before, pool, fault) != _check(after, pool, fault):
+        other = ("list of arguments",)
     return Shift(more, fewer, other, longer, told)
 
 
 def _longer(old: _Looked, new: _Looked) -> tuple[str, ...]:
-    pairs = ((name, old.numbers[name].value, new.numbers[name].value) for name in _DAMPING)
+    pairs = ((name, old.damping[name].value, new.damping[name].value) for name in _DAMPING)
     return tuple(f"{name} {was} → {now}" for name, was, now in pairs if now > was)
 
 
 def _message_changes(before: Site, after: Site, name: str, fault: str) -> tuple[str, ...]:
-    """Device taints read the devices from the message, so it is renewed."""
+    """Device taints and resets read from the message what to do, so it is renewed."""
     pools = [(site, _pool(site, name)) for site in (before, after)]
-    was, now = (site.taints_devices(pool) if pool else False for site, pool in pools)
-    if was == now or fault != Fault.PCIE_LINK_DEGRADED:
+    if fault == Fault.ACCELERATOR_ERROR:
+        was, now = (bool(pool and reset_first(site, pool)) for site, pool in pools)
+    elif fault == Fault.PCIE_LINK_DEGRADED:
+        was, now = (bool(pool and site.taints_devices(pool)) for site, pool in pools)
+    else:
         return ()
-    return (f"the condition's message is {'' if now else 'no longer '}renewed when it changes",)
+    changed = f"the condition's message is {'' if now else 'no longer '}renewed when it changes"
+    return (changed,) if was != now else ()
 
 
-def _numbers(old: _Looked, new: _Looked) -> Shift:
+def _numbers(old: Mapping[str, _Number], new: Mapping[str, _Number]) -> Shift:
     more: list[str] = []
     fewer: list[str] = []
-    for name, (now, higher) in new.numbers.items():
-        was = old.numbers[name].value if name in old.numbers else now
+    for name, (now, higher) in new.items():
+        was = old[name].value if name in old else now
         if was != now and not (name == "good_after" and now > was):  # that is ``longer``
             (more if (now > was) is higher else fewer).append(f"{name} {was} → {now}")
     return Shift(tuple(more), tuple(fewer))
@@ -123,7 +131,11 @@ def _pool(site: Site, name: str) -> Pool | None:
 def _check(site: Site, name: str, fault: str) -> Check | None:
     pool = _pool(site, name)
     found = checks(site, pool) if pool else ()
-    return next((each for each in found if each.fault == fault), None)
+    check = next((each for each in found if each.fault == fault), None)
+    if check and fault == Fault.ACCELERATOR_ERROR:
+        # What follows is for the message alone: errors that a reset recovers.
+        return check._replace(arguments=check.arguments[:3])
+    return check
 
 
 def _look(site: Site, name: str, fault: str) -> _Looked | None:
@@ -131,20 +143,20 @@ def _look(site: Site, name: str, fault: str) -> _Looked | None:
     if pool is None or settings is None or fault not in site.faults(pool):
         return None
     detector = settings.detector
-    numbers = {
+    damping = {
         "bad_after": _Number(detector.bad_after),
         "good_after": _Number(detector.good_after, higher_finds_more=True),
         "interval_seconds": _Number(detector.interval_seconds),
     }
     record = site.accelerators.get(site.model(pool) or "")
-    numbers |= _own_numbers(site, pool, detector, record).get(fault, {})
     own = next((each for each in detector.checks if each.name == fault), None)
     if own:
-        numbers |= {} if own.threshold is None else {"threshold": _Number(own.threshold)}
+        numbers = {} if own.threshold is None else {"threshold": _Number(own.threshold)}
         plain = own.model_dump(include={"command", "root", "timeout_seconds"})
-        return _Looked(numbers, {}, {**plain, "kind of answer": own.threshold is None})
+        return _Looked(damping, numbers, {}, {**plain, "kind of answer": own.threshold is None})
     plain = _device_settings(record, fault) if record else {}
-    return _Looked(numbers, _own_sets(detector, record).get(fault, {}), plain)
+    numbers = _own_numbers(site, pool, detector, record).get(fault, {})
+    return _Looked(damping, numbers, _own_sets(detector, record, pool).get(fault, {}), plain)
 
 
 def _own_numbers(
@@ -156,7 +168,12 @@ def _own_numbers(
     missing = {"accelerators of the hardware profile": _Number(count, higher_finds_more=True)}
     if record and record.health:
         missing["health.timeout_seconds"] = _Number(record.health.timeout_seconds)
+    rates = {name: rate for name, (_, rate) in pool.network_devices.links().items()}
+    rises = detector.link_errors
     return {
+        Fault.FABRIC_DOWN: {name: each for name, each in missing.items() if "health" not in name},
+        Fault.NETWORK_LINK_DOWN: {f"gbps of {name}": _Number(n, True) for name, n in rates.items()},
+        Fault.NETWORK_LINK_ERRORS: {f"link_errors.{n}": _Number(m) for n, m in rises.items()},
         Fault.ACCELERATOR_MISSING: missing,
         Fault.PCIE_LINK_DEGRADED: {"link_width": _Number(width, higher_finds_more=True)},
         Fault.DISK_FULL: {"disk_full_percent": _Number(detector.disk_full_percent)},
@@ -165,15 +182,19 @@ def _own_numbers(
 
 
 def _own_sets(
-    detector: Detector, record: AcceleratorModel | None
+    detector: Detector, record: AcceleratorModel | None, pool: Pool
 ) -> dict[str, dict[str, frozenset[str]]]:
     disks = {"disks": frozenset(detector.disks)}
     xids = frozenset(str(each) for each in detector.xids.reboot)
+    messages = frozenset(record.kernel_log if record else ())
+    interfaces = {"interfaces": frozenset(pool.network_devices.links())}
     health = record.health if record else None
     codes = {_SILENCING: frozenset(map(str, health.silent_codes))} if health else {}
     return {
         Fault.ACCELERATOR_MISSING: codes,
-        Fault.ACCELERATOR_ERROR: {"xids.reboot": xids},
+        Fault.ACCELERATOR_ERROR: {"kernel_log": messages} if messages else {"xids.reboot": xids},
+        Fault.NETWORK_LINK_DOWN: interfaces,
+        Fault.NETWORK_LINK_ERRORS: {**interfaces, "link_errors": frozenset(detector.link_errors)},
         Fault.DISK_FULL: disks,
         Fault.READ_ONLY_FILESYSTEM: disks,
     }
@@ -184,6 +205,8 @@ def _device_settings(record: AcceleratorModel, fault: str) -> dict[str, Any]:
     pci = {"pci": record.pci.model_dump(exclude={"link_width"})}
     if fault == Fault.PCIE_LINK_DEGRADED:
         return pci
+    if fault == Fault.FABRIC_DOWN:
+        return {"fabric": record.fabric.model_dump() if record.fabric else None}
     if fault != Fault.ACCELERATOR_MISSING:
         return {}
     health = record.health

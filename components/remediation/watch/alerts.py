@@ -37,6 +37,8 @@ QUARANTINED = "foresite:node_quarantined:info"
 REPAIRS = "foresite:node_repair:info"
 """1 for each node under repair, by ``pool``."""
 TOLD = Told(__file__)
+_NOW_AND_THEN = f'max_over_time({FAULTS}{{fault="{Fault.NETWORK_LINK_ERRORS}"}}[15m])'
+"""Errors of a link come and go, and one rise lasts shorter than the alert waits."""
 NOC = f'kind="{RemediatorKind.NODE_OPERATION_CONTROLLER.value}"'
 MEDIK8S = f'kind="{RemediatorKind.MEDIK8S.value}"'
 
@@ -86,10 +88,19 @@ def _fault_counts(site: Site) -> Iterator[Json]:
 
 
 def _unrepaired(site: Site, remediation: Remediation, *, mended: bool) -> Alert:
-    """A device that is tainted by itself leaves its host in use, and nobody has to repair that."""
+    """A device that is tainted by itself leaves its host in use, and nobody has to repair that. Nor
+    a fabric that lacks a device, or whose host reboots."""
     own = one_of(each.name for each in remediation.detector.checks)
     mine = FAULTS + f'{{fault!~"{own}"}}' * bool(own)
+    seen = {fault for pool in site.file.pools for fault in site.faults(pool)}
+    if Fault.NETWORK_LINK_ERRORS in seen:
+        mine = f"({mine} or {_NOW_AND_THEN})"
     expr = f"{mine} unless on (pool, fault) {REPAIRED}" if mended else mine
+    if Fault.FABRIC_DOWN in seen:
+        cut = f'{FAULTS}{{fault="{Fault.ACCELERATOR_MISSING}"}}'
+        cut = f"group by (node) ({cut} or {_taint_series(site, OPERATING_TAINT)})"
+        named = f'"fault", "{Fault.FABRIC_DOWN}", "", ""'
+        expr += f" unless on (node, fault) label_replace({cut}, {named})"
     alone = one_of(pool.name for pool in site.file.pools if site.taints_devices(pool))
     if alone:
         fault = f"{Fault.PCIE_LINK_DEGRADED}"
@@ -140,15 +151,21 @@ def _storms(remediation: Remediation, kinds: set[RemediatorKind]) -> Iterator[Al
 
 
 def _silent(site: Site) -> Alert:
-    faults = (fault for pool in site.file.pools for fault in site.faults(pool))
-    conditions = one_of(dict.fromkeys(CONDITIONS[fault] for fault in faults))
-    known = state(
-        site, "kube_node_status_condition", f'condition=~"{conditions}"', 'status=~"true|false"'
-    )
-    told = f"count by (node) (max by (node, condition) ({known}) == 1)"
+    pools: dict[tuple[str, ...], list[str]] = {}
+    for pool in site.file.pools:
+        pools.setdefault(site.faults(pool), []).append(pool.name)
+    told = " or ".join(_told(site, *each) for each in pools.items() if each[0])
     expected = f"{NODES} * on (pool) group_left () {CHECKED}"
     lacks = f"({expected}) - on (node) group_left () ({told} or on (node) {NODES} * 0)"
     return TOLD.alert("DetectorSilent", lacks=lacks)
+
+
+def _told(site: Site, faults: tuple[str, ...], pools: list[str]) -> str:
+    """How many of the faults each node of some pools reports as there or not."""
+    conditions = f'condition=~"{one_of(CONDITIONS[fault] for fault in faults)}"'
+    known = state(site, "kube_node_status_condition", conditions, 'status=~"true|false"')
+    nodes = f'{NODES}{{pool=~"{one_of(pools)}"}}'
+    return f"count by (node) (max by (node, condition) ({known}) == 1 and on (node) {nodes})"
 
 
 def _taint_series(site: Site, key: str) -> str:

@@ -7,20 +7,28 @@ import pytest
 
 from components.admission_policies.objects import COMPONENT, KUBERNETES_OWN, facts, objects
 from components.making.decommission import MAY_BE_DELETED
-from components.making.faults import FAULTY_TAINT, QUARANTINED_TAINT
+from components.making.faults import FAULTY_TAINT, QUARANTINED_TAINT, RESET_LABEL
 from components.making.manifest import COMPONENT_LABEL, SITE_LABEL, Json, Target
 from components.site import site_objects
-from policies.cluster import MANAGEMENT, RELEASE_ANNOTATION, SITE, TAINTS, Facts, cluster_rules
+from policies.cluster import (
+    MANAGEMENT,
+    RELEASE_ANNOTATION,
+    RESET,
+    SITE,
+    TAINTS,
+    Facts,
+    cluster_rules,
+)
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL, RACK_LABEL, TEAM_LABEL
 from schemas.kubernetes.objects import load_crds
 from schemas.model.vocabulary import ClusterRule
 from schemas.rules.policies import LIVED_BY, fault_of, in_no_namespace
 from tests.kit.admission_sites import OWN, own, with_policies
-from tests.kit.repository import all_sites
+from tests.kit.repository import all_sites, with_resets
 
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
-EVERY = cluster_rules(Facts("a", "b", ("c",)))
+EVERY = cluster_rules(Facts("a", "b", operators=("c",)))
 every_rule = pytest.mark.parametrize("rule", EVERY, ids=[rule.name for rule in EVERY])
 
 
@@ -104,6 +112,7 @@ def test_of_the_sites_own_cluster_who_may_change_a_rule_may_break_it(rule: Any) 
 
 def test_words_that_a_judge_writes_by_itself_are_those_of_the_judged() -> None:
     assert RELEASE_ANNOTATION == MAY_BE_DELETED
+    assert RESET == RESET_LABEL
     assert set(TAINTS) == {FAULTY_TAINT, QUARANTINED_TAINT}
     texts = {
         rule.name: str([*rule.variables.values(), *rule.validations, rule.where]) for rule in EVERY
@@ -128,6 +137,8 @@ def test_the_one_who_marks_nodes_is_the_one_who_may(name: str) -> None:
     }
     assert facts(all_sites()[name]).remediator in accounts
     assert facts(all_sites()[name]).remediator.endswith(":turns")
+    assert facts(all_sites()[name]).resetter == ""
+    assert facts(with_resets()).resetter == "system:serviceaccount:node-remediation:reboots"
 
 
 def test_a_site_without_remediation_has_nobody_who_marks_nodes() -> None:

@@ -20,10 +20,14 @@ from components.making.promql import STATES, job
 from components.monitoring.dashboards import LONGEST_UID
 from components.monitoring.dashboards.overview import ALERTS
 from schemas.facts.site import Site
+from schemas.model.network_devices import PoolNetworkDevices
+from schemas.model.vocabulary import LinkType
 from tests.components.monitoring.test_alerts_queries import selectors as selected
+from tests.golden import with_pool
+from tests.kit import monitoring_worlds
 from tests.kit.monitoring_data import MINUTES, series, unit_test
 from tests.kit.monitoring_metrics import METRICS, TARGET_LABELS, Type
-from tests.kit.monitoring_promtool import verdict
+from tests.kit.monitoring_promtool import World, verdict
 from tests.kit.monitoring_sites import (
     NAMES,
     OPERATED,
@@ -61,9 +65,12 @@ def panels(board: Json) -> list[Json]:
 
 
 def with_amd() -> Site:
-    """tokyo-1 with AMD's GPUs in one of its pools."""
+    """tokyo-1 with AMD's GPUs in one of its pools, and with Ethernet."""
     site = OPERATED["tokyo-1"]
     amd = site.accelerators["a100-sxm4-80gb"].model_copy(update={"vendor": "amd"})
+    (rdma,) = next(pool.network_devices.rdma for pool in site.file.pools if pool.name == "h100")
+    devices = PoolNetworkDevices(rdma=[rdma.model_copy(update={"link": LinkType.ETHERNET})])
+    site = with_pool(site, "h100", network_devices=devices)
     return replace(site, accelerators={**site.accelerators, "a100-sxm4-80gb": amd})
 
 
@@ -369,6 +376,11 @@ def test_every_panel_has_data_where_its_exporters_answer(name: str, tmp_path: Pa
     assert verdict(unit_test(tmp_path, groups(site), world, answers)) == ""
 
 
+def constant(world: World) -> dict[str, str]:
+    """The series of a world that does not change."""
+    return {name: f"{value}x{MINUTES}" for name, value in world.items()}
+
+
 @pytest.mark.monitoring
 def test_a_node_is_shown_as_the_most_telling_of_its_states(tmp_path: Path) -> None:
     faulty, unready, cordoned, repaired, quarantined = NODES
@@ -387,8 +399,68 @@ def test_a_node_is_shown_as_the_most_telling_of_its_states(tmp_path: Path) -> No
     samples = [
         {"labels": f'{STATES}{{node="{node}"}}', "value": value} for node, value in expected.items()
     ]
-    values = {name: f"{value}x{MINUTES}" for name, value in world.items()}
-    path = unit_test(tmp_path, groups(OPERATED["tokyo-1"]), values, {STATES: samples})
+    path = unit_test(tmp_path, groups(OPERATED["tokyo-1"]), constant(world), {STATES: samples})
+    assert verdict(path) == ""
+
+
+def asked(board: str, title: str) -> list[str]:
+    """The queries of a panel of tokyo-1, for all that a person may choose."""
+    (found,) = (
+        panel
+        for panel in panels(made(OPERATED["tokyo-1"])[f"ConfigMap/foresite-{board}-dashboard"])
+        if panel["title"] == title
+    )
+    return [re.sub(r"\$[a-z]+", ".*", target["expr"]) for target in found["targets"]]
+
+
+@pytest.mark.monitoring
+def test_a_node_with_a_fault_that_nobody_repairs_takes_pods(tmp_path: Path) -> None:
+    faulty, cordoned = NODES[:2]
+    world = {
+        **TOKYO,
+        **condition(faulty, "DiskFull", "true"),
+        k("kube_node_spec_unschedulable", node=cordoned): 1,
+    }
+    series = "foresite:site_nodes:count"
+    of = 'site="tokyo-1", pool="v100", state="take no pods"'
+    (racks,) = asked("racks", "Hosts that take no pods, by rack")
+    answers: dict[str, list[Json]] = {
+        f"{series}{{{of}}}": [{"labels": f"{series}{{{of}}}", "value": 1}],
+        racks: [
+            {"labels": f'{{zone="a", rack="{rack}"}}', "value": share}
+            for rack, share in (("a-05", 0), ("a-06", 0.25))
+        ],
+    }
+    path = unit_test(tmp_path, groups(OPERATED["tokyo-1"]), constant(world), answers)
+    assert verdict(path) == ""
+
+
+@pytest.mark.monitoring
+def test_states_of_nodes_are_not_zero_where_nobody_knows_them(tmp_path: Path) -> None:
+    silent: dict[str, list[Json]] = {q: [] for q in asked("overview", "Nodes by their state")}
+    path = unit_test(tmp_path, groups(OPERATED["tokyo-1"]), {"up": f"0x{MINUTES}"}, silent)
+    assert verdict(path) == ""
+    every = [made(site).values() for site in EVERY_SITE.values()]
+    shown = [panel for boards_ in every for board in boards_ for panel in panels(board)]
+    assert not [each for each in shown if "noValue" in each["fieldConfig"]["defaults"]]
+
+
+@pytest.mark.monitoring
+def test_a_port_that_was_never_active_is_not_shown_as_lost(tmp_path: Path) -> None:
+    """Nor is an InfiniBand port by the interface over it, which may have no address."""
+    fabric = made(OPERATED["tokyo-1"])["ConfigMap/foresite-fabric-dashboard"]
+    assert not [each for each in queries(fabric) if "node_network_up" in each]
+    host = "tokyo-1-a-090"
+    where = 'job="node-exporter", instance="10.16.9.1:9100", port="1"'
+    state = "node_infiniband_state_id"
+    world = {
+        **constant(monitoring_worlds.nodes([host])),
+        f'{state}{{{where}, device="mlx5_0"}}': f"4x{MINUTES // 2} 1x{MINUTES}",
+        f'{state}{{{where}, device="mlx5_9"}}': f"1x{MINUTES}",
+    }
+    (query,) = asked("fabric", "RDMA ports that are not active")
+    lost = [{"labels": f'{{node="{host}", device="mlx5_0", port="1"}}', "value": 1}]
+    path = unit_test(tmp_path, groups(OPERATED["tokyo-1"]), world, {query: lost})
     assert verdict(path) == ""
 
 

@@ -265,5 +265,6 @@ def test_what_is_equal_is_never_left_to_chance() -> None:
 
 
 def test_a_rack_that_goes_is_one_message() -> None:
-    """Nodes of one pool differ by their name alone, which is not among what messages differ by."""
-    assert set(operated("tokyo-1")["route"]["groupBy"]) == {"site", "alertname", "pool"}
+    """Nodes of one pool differ by their name alone, which is not among what messages differ by. Two
+    checks of a site differ by their fault, and what to do stands in its message once."""
+    assert set(operated("tokyo-1")["route"]["groupBy"]) == {"site", "alertname", "pool", "fault"}

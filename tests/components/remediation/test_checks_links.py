@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from schemas.model.remediation import Detector
 from tests.kit.remediation_devices import Host, Said, found_shells
 
 Shell = list[str]
@@ -44,8 +45,14 @@ def test_a_fabric_is_as_good_as_its_worst_part(shell: Shell, host: Host) -> None
     assert fabric(shell, host) == (0, "144 of 144 parts of the fabric work (nvidia-smi)")
     host.fabric(inactive=1)
     assert fabric(shell, host) == (1, "143 of 144 parts of the fabric work (nvidia-smi)")
-    host.fabric(state="In Progress")
+    host.fabric(state="Failure")
     assert fabric(shell, host) == (1, "15 of 16 parts of the fabric work (nvidia-smi)")
+
+
+def test_a_fabric_that_its_process_brings_up_is_unknown(shell: Shell, host: Host) -> None:
+    host.fabric(state="In Progress", inactive=144)
+    assert fabric(shell, host) == (2, "15 of 16 parts of the fabric work (nvidia-smi)")
+    assert fabric(shell, host, "nv-fabric") == (1, "nv-fabric does not run")
 
 
 def test_the_fabrics_process_has_to_run(shell: Shell, host: Host) -> None:
@@ -79,7 +86,19 @@ def test_a_link_that_is_down_or_slow_is_named_with_its_rail(shell: Shell, host: 
     told = "ib0 has 200 of 400 Gbit/s, and 1 more"
     assert down(shell, host) == (1, told)
     assert down(shell, host, "ib0:0:0").code == 0
-    assert down(shell, host, "ib9:9:0") == (1, "ib9 (rail 9) is not there")
+    assert down(shell, host, "ib9:9:0", "ens1::0") == (1, "ib9 (rail 9) is not there")
+
+
+def test_where_no_interface_is_there_its_driver_may_not_be_loaded(shell: Shell, host: Host) -> None:
+    assert down(shell, host, "ib8::0", "ib9::0") == (2, "ib8 is not there, and 1 more")
+
+
+def test_roce_shows_the_kernels_rate_and_the_state_of_each_leg(shell: Shell, host: Host) -> None:
+    folder = host.roce("eth0")
+    assert down(shell, host, "eth0::400").code == 0
+    assert down(shell, host, "eth0::800").line == "eth0 has 400 of 800 Gbit/s"
+    (folder / "operstate").write_text("down\n")
+    assert down(shell, host, "eth0::400") == (1, "eth0 is down")
 
 
 def test_interfaces_without_rdma_show_the_kernels_state(shell: Shell, host: Host) -> None:
@@ -131,6 +150,13 @@ def test_counters_of_rdma_and_of_the_interface_count(shell: Shell, host: Host) -
     assert errors(shell, host, 1060, "not_there=0") == (2, "no counter is there")
 
 
+def test_counters_of_a_new_host_are_good(shell: Shell, host: Host) -> None:
+    for counter in (limits := Detector().link_errors):
+        host.counter("ib0", counter, 0)
+    told = ",".join(f"{name}={most}" for name, most in limits.items())
+    assert errors(shell, host, 1000, told) == (0, "no errors")
+
+
 def test_of_a_full_counter_nothing_is_known(shell: Shell, host: Host) -> None:
     host.counter("ib0", "symbol_error", 65535)
     full = "ib0: symbol_error is full: reset it"
@@ -145,11 +171,18 @@ def test_of_a_full_counter_nothing_is_known(shell: Shell, host: Host) -> None:
     [
         ("echo fine", "", (0, "fine")),
         ("echo 'two disks'; exit 1", "", (1, "two disks")),
-        ("exit 1", "", (1, "probe ended with 1")),
+        ("echo 'no module' >&2; exit 1", "", (2, "probe ended with 1")),
         ("exit 3", "", (2, "probe ended with 3")),
         ("exit 127", "", (2, "probe told nothing (exit code 127)")),
         ("echo 40 ms", 40, (0, "40 ms")),
         ("echo 40.5 ms", 40, (1, "40.5 ms, and 40 is the most")),
+        ("echo 40ms", 40, (0, "40ms")),
+        ("echo 41%", 40, (1, "41%, and 40 is the most")),
+        *(
+            (f"echo {each}", 40, (2, "probe told no number (exit code 0)"))
+            for each in ("1.5e+06", "1,234,567", "0x1F4", "0xFF", "1.2.3.4", "5.")
+        ),
+        ("head -c 9000000 /dev/zero | tr '\\0' x; echo; exit 1", "", (1, "x" * 4096)),
         ("echo none", 40, (2, "probe told no number (exit code 0)")),
         ("echo 99; exit 1", 40, (2, "probe told no number (exit code 1)")),
         ("exec sleep 60", 40, (2, "probe told nothing (exit code 124)")),
@@ -175,5 +208,22 @@ def test_a_message_of_the_kernel_stays_until_the_reboot(shell: Shell, host: Host
     host.log.write_text("")
     host.command("dmesg", "exit 1")
     assert host.run(shell, *told) == (1, RESET)
+    refused = host.run(shell, *told[:3], "(x{70000})")
+    assert refused == (2, "grep refuses the expression")
+    assert host.run(shell, *told) == (1, RESET)
     host.boot("another")
     assert host.run(shell, *told).code == 2
+
+
+def test_what_is_counted_is_bounded_and_by_an_expression(shell: Shell, host: Host) -> None:
+    def counted(script: str, lines: str = "^ok") -> Said:
+        limits = (9, host.root, lines, "", host.command("probe", script))
+        pci = (host.sys, 0, "10de", "0302", "")
+        return host.run(shell, "accelerator-missing.sh", *pci, *limits)
+
+    assert counted("echo ok") == (0, "1 of 0 accelerators work (probe)")
+    assert counted("echo ok", "x{70000}") == (2, "grep refuses the expression")
+    assert counted("yes | head -c 9000000") == (2, "probe told too much")
+    told = (9, host.root, "x{70000}", "", 1, 1, host.command("probe", "echo ok"))
+    refused = host.run(shell, "fabric-down.sh", host.proc, "", 8, *told)
+    assert refused == (2, "grep refuses the expression")

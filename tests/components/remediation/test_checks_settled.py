@@ -232,3 +232,18 @@ def test_a_command_in_the_kernel_is_not_started_a_second_time(
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
     assert len(pids) == 1
+
+
+def test_no_check_opens_the_gpus_while_they_are_reset(shell: Shell, host: Host) -> None:
+    def reading(name: str, note: str) -> Said:
+        host.state.mkdir(exist_ok=True)
+        (host.state / "reset").write_text(f"{note}\n")
+        host.command(name, "exit 1")
+        return host.settled(shell, host.commands / name, bad=1, good=1)
+
+    boot = host.boot_id.read_text().strip()
+    for name in ("accelerator-missing", "fabric-down"):
+        assert reading(name, f"{boot} begun").code == SILENT
+        assert reading(name, f"{boot} done").code == BAD
+        assert reading(name, "another begun").code == BAD
+    assert reading("disk-full", f"{boot} begun").code == BAD

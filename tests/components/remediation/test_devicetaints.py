@@ -243,7 +243,7 @@ def test_by_number_devices_are_taken_out_or_stay_in_use(
     facts = Facts().node("n-1", "True", message).node("n-2", "False")
     found = decide_devices(100, facts.devices, facts.reports, facts.rules, up_to)
     assert len(found.add) == out and all(each.slices == "n-1" for each in found.add)
-    assert in_use(facts.reports, found.add) == ({"n-1": left} if left else {})
+    assert in_use(facts.devices, facts.reports, found.add) == ({"n-1": left} if left else {})
 
 
 @given(st.lists(st.sets(st.integers(0, 7), max_size=8), min_size=2, max_size=2), st.integers(0, 8))
@@ -264,10 +264,52 @@ def test_a_site_says_by_number_who_is_repaired() -> None:
     of = by_dra(remediation=counted)
     assert Fault.PCIE_LINK_DEGRADED in mended(of, "v100")
     assert environment(of)["DEVICETAINTS_UP_TO"] == "2"
-    repairs = Settings.model_validate_json(configuration(of)).pools["v100"].repairs
-    assert [each.beyond for each in repairs if each.fault == FAULT] == [2]
+    pool = Settings.model_validate_json(configuration(of)).pools["v100"]
+    assert [(each.fault, each.beyond) for each in pool.by_number] == [(FAULT, 2)]
+    # A program of before, which knows no number, repairs no host for one bad device.
+    assert FAULT not in {each.fault for each in pool.repairs}
     alone = by_dra(remediation={**ON, "bad_devices": {"taint_up_to": 2}})
     assert Fault.PCIE_LINK_DEGRADED not in mended(alone, "v100")
+
+
+@pytest.mark.parametrize(
+    ("devices", "percent", "beyond"), [(8, 99, 4), (4, 99, 2), (1, 99, 1), (8, 5, 1)]
+)
+def test_a_bad_device_that_cannot_be_taken_out_is_repaired(
+    devices: int, percent: int, beyond: int
+) -> None:
+    """Pools differ in size: what stays in use of one host is beyond the number of its pool."""
+    counted = {"taint_up_to": 4, "repair_beyond": True}
+    of = by_dra(remediation={**ON, "bad_devices": counted, "max_faulty_percent": percent})
+    (pool,) = (each for each in of.file.pools if each.name == "v100")
+    profile = of.profile(pool)
+    assert profile.accelerators is not None
+    few = profile.accelerators.model_copy(update={"count": devices})
+    changed = {**of.hardware, pool.hardware: profile.model_copy(update={"accelerators": few})}
+    of = replace(of, hardware=changed)
+    (repair,) = Settings.model_validate_json(configuration(of)).pools["v100"].by_number
+    assert repair.beyond == beyond
+    cards = [
+        Device(f"n-{n}", "gpu.example", f"n-{n}", f"card-{card}", address(card))
+        for n in range(of.replicas(pool))
+        for card in range(devices)
+    ]
+    for bad in range(devices + 1):
+        told = ",".join(map(address, range(bad)))
+        reports = [Report("n-0", "v100", FAULT, "True" if bad else "False", told)]
+        reports += [
+            Report(f"n-{n}", "v100", FAULT, "False", "") for n in range(1, of.replicas(pool))
+        ]
+        found = decide_devices(percent, cards, reports, [], 4)
+        assert bad > repair.beyond or len(found.add) == bad
+
+
+def test_a_device_is_out_where_its_driver_names_the_pool_otherwise() -> None:
+    cards = [Device("n-1", "gpu.example", "pool-7", f"card-{n}", address(n)) for n in range(8)]
+    reports = [Report("n-1", "v100", FAULT, "True", address(1))]
+    found = decide_devices(100, cards, reports, [])
+    assert [each.slices for each in found.add] == ["pool-7"]
+    assert in_use(cards, reports, found.add) == {}
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,14 @@ from node_repair.cluster import ClusterError
 from node_repair.names import HISTORY
 
 from components.accelerators.objects import objects as accelerator_objects
+from components.admission_policies.objects import objects as policies
 from components.making.faults import RESET_LABEL, TURN_LABEL
 from components.remediation.checks import SCRIPTS, checks
+from components.remediation.names import REBOOTS, settings_of
 from components.remediation.reset import request, resets
+from components.remediation.rights import rights
+from components.site import site_objects
+from controlplane import ApiError, Client
 from controlplane.access import read_kubeconfig, write_kubeconfig
 from foresite.cli import main
 from foresite.commands.repairs import COLUMNS
@@ -39,7 +44,7 @@ from tests.kit.remediation_host import (
 from tests.kit.remediation_host import told as told_job
 from tests.kit.remediation_rounds import ago, until
 from tests.kit.remediation_server import HOST_API, SECONDS, Server
-from tests.kit.repository import all_sites
+from tests.kit.repository import all_sites, with_resets
 
 XIDS, RESETS = ",".join(map(str, Xids().reboot)), "46,119,154"
 GSP = "NVRM: Xid (PCI:0000:3b:00): 119, pid=1, Timeout after 6s of waiting for RPC response"
@@ -136,6 +141,27 @@ def test_errors_before_a_reset_that_worked_count_no_more(shell: list[str], machi
     assert errors(shell, machine) == (1, ASKS)
 
 
+def test_an_error_of_the_reset_itself_counts(shell: list[str], machine: Host) -> None:
+    machine.says(GSP)
+    assert errors(shell, machine) == (1, ASKS)
+    with resetting(shell, machine, f"echo '{GSP}' >>{machine.log}"):
+        assert errors(shell, machine) == (1, BAD)
+
+
+@pytest.mark.parametrize("remembered", [False, True])
+def test_an_error_that_needs_a_reboot_outlasts_a_reset(
+    shell: list[str], machine: Host, remembered: bool
+) -> None:
+    for line in (GSP, LOST):
+        machine.says(line)
+    if remembered:
+        assert errors(shell, machine).code == 1
+        machine.log.write_text("")
+    with resetting(shell, machine):
+        found = errors(shell, machine)
+        assert found.code == 1 and "79" in found.line, found
+
+
 @pytest.mark.parametrize("fake", ["echo 'GPU is in use by another client.'; exit 255", "sleep 60"])
 def test_a_reset_that_fails_asks_for_a_reboot(shell: list[str], machine: Host, fake: str) -> None:
     machine.says(GSP)
@@ -166,9 +192,9 @@ def test_nothing_is_reset_twice_between_two_starts(shell: list[str], machine: Ho
 # --- what a site makes of it ---
 
 
-def test_resets_where_the_catalogue_says_how() -> None:
+def test_resets_where_the_site_asks_and_the_catalogue_says_how() -> None:
     """And the programs that have the devices open leave meanwhile."""
-    site = all_sites()[SITE]
+    site = with_resets()
     pools = {each.name: each for each in site.file.pools}
     made = {each.body["metadata"]["name"]: each.body["spec"] for each in resets(site)}
     assert set(made) == {"accelerator-reset-a100", "accelerator-reset-h100"}
@@ -192,14 +218,58 @@ def test_resets_where_the_catalogue_says_how() -> None:
     assert pod["nodeSelector"][RESET_LABEL] == "true"
 
 
+def test_nothing_of_a_reset_is_made_where_a_site_does_not_ask_for_it() -> None:
+    """Its effects on power limits and clocks are for a site to know."""
+    plain, asking = (
+        {(each.name, each.target): str(each.body) for part in made.values() for each in part}
+        for made in map(site_objects, (all_sites()[SITE], with_resets()))
+    )
+    more = {name for name, _ in asking.keys() - plain.keys()}
+    assert more == {f"DaemonSet/accelerator-reset/{pool}" for pool in ("a100", "h100")}
+    changed = {name for name, to in plain if plain[name, to] != asking[name, to]}
+    assert {name.split("/")[1] for name in changed} == {
+        "device-plugin", "exporter", "node-problem-detector", "node-marks", "gpu",
+    }  # fmt: skip
+    assert not any(name.endswith(("/v100", "/cpu", "/control")) for name in changed)
+    assert not any(RESET_LABEL in text for text in plain.values())
+
+
 # --- on a real API server ---
 
 
 @pytest.fixture(scope="module")
-def shared(repairs: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    for name in (SITE, "other"):
-        repairs.client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    return replace(repairs, folder=tmp_path_factory.mktemp("reset"))
+def shared(repairs: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """With the site's accounts, and its policy on labels of nodes."""
+    site, found = with_resets(), replace(repairs, folder=tmp_path_factory.mktemp("reset"))
+    for name in (SITE, "other", settings_of(site).namespace):
+        found.client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    marks = [each.body for each in policies(site) if each.name.endswith("/node-marks")]
+    for body in (*(each.body for each in rights(site)), *marks):
+        found.client.apply(body)
+    found.clear()
+    make(found)
+    found.as_account(settings_of(site).namespace, REBOOTS)
+    found.as_account(SITE, REBOOTS)
+    with Client(read_kubeconfig(account(found))) as client:
+        until(lambda: refused(client))
+    yield found
+    for body in marks:
+        found.client.delete(body["apiVersion"], body["kind"], body["metadata"]["name"])
+
+
+def account(server: Server, space: str = "node-remediation") -> Path:
+    """The access that the Job has."""
+    return server.folder / f"{space}-{REBOOTS}.kubeconfig"
+
+
+def refused(client: Client) -> bool:
+    """True once the policy keeps the Job from labels that are not its own."""
+    body, kind = {"metadata": {"labels": {TURN_LABEL: "f"}}}, "application/merge-patch+json"
+    try:
+        client.request("PATCH", f"/api/v1/nodes/{NODE}?dryRun=All", body, kind)
+    except ApiError as error:
+        return "site file" in error.message
+    return False
 
 
 @pytest.fixture
@@ -228,7 +298,9 @@ def told(server: Server, status: str, message: str = "") -> None:
 
 @contextmanager
 def repairing(server: Server, seconds: int = 3600) -> Iterator[Rebooting]:
-    with rebooting(server, RESET=f"{FAULT},{CONDITION},{seconds}") as process:
+    told = {"KUBECONFIG": account(server), "MANAGEMENT_KUBECONFIG": account(server, SITE)}
+    asked = {"RESET": f"{FAULT},{CONDITION},{seconds}", "JOB_NAMESPACE": "node-remediation"}
+    with rebooting(server, **asked, **{k: str(path) for k, path in told.items()}) as process:
         yield process
 
 
@@ -304,6 +376,20 @@ def test_a_reset_is_in_the_history_when_its_node_asks_for_it(server: Server, fai
         assert process.wait(SECONDS) == 0
         assert repaired(server)[1:] == [f"reset,{FAULT},0000:3b:00"]
     process.kill()
+
+
+@pytest.mark.controlplane
+def test_a_node_that_is_cordoned_during_its_reset_is_not_rebooted(server: Server) -> None:
+    """It loses its slot (decide.py), which the Job awaits."""
+    with repairing(server) as process:
+        until(lambda: labelled(server))
+        server.patch(NODE, {"spec": {"unschedulable": True}})
+        told(server, "True", BAD)
+        before = len(process.calls)
+        until(lambda: len(process.calls) > before + 5)
+        server.patch(NODE, {"metadata": {"labels": {TURN_LABEL: None, RESET_LABEL: None}}})
+        assert process.wait(SECONDS) == 0
+    assert ASKED not in host(server) and server.note(NODE, "reboots") is None
 
 
 @pytest.mark.controlplane

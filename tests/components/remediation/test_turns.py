@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from components.making.faults import FAULTY_TAINT, QUARANTINED_TAINT, TURN_LABEL
+from components.making.faults import FAULTY_TAINT, QUARANTINED_TAINT, RESET_LABEL, TURN_LABEL
 from components.making.manifest import Json
 from components.remediation.turns import configuration
 from tests.kit.remediation_rounds import BAD, GOOD, MISSING, UNKNOWN, ago, held, lines, one_round
@@ -159,6 +159,24 @@ def test_a_reboot_goes_on_when_the_node_is_cordoned(server: Server) -> None:
     server.annotate("n", reboot=f"job,boot-0,{ago(5)},asked")
     one_round(server, lines({"a": 1}))
     assert server.turns() == {"n": MISSING}
+
+
+def test_a_cordoned_node_loses_its_turn_during_a_reset(server: Server) -> None:
+    labels = {TURN_LABEL: MISSING, RESET_LABEL: "true"}
+    server.node("n", "a", BAD, labels=labels, unschedulable=True)
+    server.operation("n", "Failed", "r")
+    server.annotate("n", reboot=f"job,boot-0,{ago(5)},resetting")
+    one_round(server, lines({"a": 1}))
+    assert not server.turns() and RESET_LABEL not in server.get("n")["metadata"]["labels"]
+    assert not server.note("n", "quarantined")
+
+
+def test_the_label_of_a_reset_does_not_outlive_the_turn(server: Server) -> None:
+    server.node("n", "a", GOOD, labels={RESET_LABEL: "true"})
+    server.node("m", "a", BAD, labels={TURN_LABEL: MISSING, RESET_LABEL: "true"})
+    one_round(server, lines({"a": 1}))
+    assert RESET_LABEL not in server.get("n")["metadata"]["labels"]
+    assert RESET_LABEL in server.get("m")["metadata"]["labels"]
 
 
 @pytest.mark.parametrize("ready", ["False", "Unknown"])

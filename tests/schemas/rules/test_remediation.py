@@ -23,6 +23,7 @@ from schemas.model.remediation import Remediation
 from schemas.model.scheduling import Scheduling
 from schemas.model.vocabulary import Fault, ModelBy, Role
 from schemas.reading.literal_secrets import in_document
+from schemas.reading.suggested_value import tidy
 from schemas.reading.yaml_reader import read_yaml
 from schemas.rules import (
     monitoring,
@@ -295,7 +296,11 @@ EXPRESSIONS = {
     "^GPU [0-9]+:": True, ".": True, "[[:digit:]]+ ok": True, r"a\*?": True, r"\(?ok\)?": True,
     r"(ok|good)$": True, r"a{2,3}b": True, r"\.ok": True,
     r"board \d+": False, "(?:ok)": False, "o*?k": False, r"GPU\t0": False, "(": False, "[": False,
-    "ok)(": False,
+    "ok)(": False, "mncore fault|": False, ".*.*": False, "(x)*yz*|a*": False, "ok|": False,
+    r"(c)d\1": False, r"x|\'": False, "ok\n": False, "[:,]": True, "[a[:alpha:]-]": True,
+    "[[:foo:]] fault": False, "[:digit:]": False, "[[.foo.]]": False, "[[=a=]]": False,
+    "[.][.]": True, "x{255}": True, "x{256}": True, "(a{40000} x)": False, "x{6000,}": False,
+    "(x{255}){255}": False, "([0-9a-f]{4}-){3}[0-9a-f]{12}": True,
 }  # fmt: skip
 """Expressions of lines, and whether grep -E on a host takes them as the writer means them."""
 
@@ -308,6 +313,14 @@ def test_an_expression_that_passes_is_one_of_grep(text: str) -> None:
         command = [grep, "-cE", "-e", text]
         ended = subprocess.run(command, input=b"", capture_output=True, check=False)
         assert (ended.returncode, ended.stderr) == (1, b"")  # no line, and no complaint
+
+
+def test_a_condition_leads_to_its_fault() -> None:
+    names = ("BoardTooHot", "PCIeLinkDegraded", "ReadonlyFilesystem")
+    pattern = "[a-z-]+"
+    assert [tidy(each, pattern) for each in names] == [
+        "board-too-hot", "pcie-link-degraded", "read-only-filesystem"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
