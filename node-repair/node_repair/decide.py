@@ -126,8 +126,8 @@ class _Round:
         return self.settings.pools.get(node.pool, Pool())
 
     def _judge(self, node: Node) -> Findings:
-        repairs = self._pool(node).every
-        states = [(each.fault, _status(node, each)) for each in repairs]
+        pool = self._pool(node)
+        states = [(each.fault, _status(node, each)) for each in (*pool.repairs, *pool.by_number)]
         fault = next((fault for fault, status in states if status == "True"), "")
         unknown = any(status == "Unknown" for _, status in states)
         window = self.settings.window

@@ -30,14 +30,11 @@ class Pool(_Part):
     """After them, those with a number of devices. A program that knows no number ignores the key:
     it would repair hosts with one bad device."""
 
-    @property
-    def every(self) -> tuple[Repair, ...]:
-        """All repairs, in their order."""
-        return self.repairs + self.by_number
-
     def of(self, fault: str) -> Repair | None:
         """The repair of a fault."""
-        return next((each for each in self.every if each.fault == fault), None)
+        return next(
+            (each for each in (*self.repairs, *self.by_number) if each.fault == fault), None
+        )
 
 
 class Settings(_Part):

@@ -67,6 +67,7 @@ nodes = st.builds(
     slot=st.sampled_from([None, None, None, "f", "g", "gone", ""]),
     cordoned=st.sampled_from([False, False, False, True]),
     leaving=st.sampled_from([False, False, True]),
+    resetting=st.sampled_from([False, False, True]),
     notes=st.just({}) | notes,
     taints=st.just(()) | taints,
     conditions=st.fixed_dictionaries({"F": statuses, "G": statuses, "Ready": ready}),
@@ -116,6 +117,7 @@ def patched(node: Node, body: dict[str, Any] | None) -> Node:
     return replace(
         node,
         slot=metadata.get("labels", {}).get(TURN, node.slot),
+        resetting=node.resetting and RESET not in metadata.get("labels", {}),
         notes={key: value for key, value in changed.items() if value is not None},
         taints=tuple(body.get("spec", {}).get("taints", node.taints)),
     )
@@ -150,6 +152,8 @@ def test_no_round_breaks_a_bound(state: State) -> None:
         assert not rolls and node.name not in busy and node.conditions["Ready"] == "True"
         assert not node.cordoned and not node.has_taint(QUARANTINED) and not node.leaving
         assert "True" in (node.conditions["F"], node.conditions["G"])
+    for node in after(state, decision).nodes:
+        assert node.slot is not None or node.leaving or not node.resetting
     assert decide(SITE, state, NOW) == decision
     assert bool(decision.rolling) == rolls
 
