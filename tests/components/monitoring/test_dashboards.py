@@ -27,7 +27,7 @@ from tests.golden import with_pool
 from tests.kit import monitoring_worlds
 from tests.kit.monitoring_data import MINUTES, series, unit_test
 from tests.kit.monitoring_metrics import METRICS, TARGET_LABELS, Type
-from tests.kit.monitoring_promtool import World, verdict
+from tests.kit.monitoring_promtool import SITES_OF_CASES, World, verdict
 from tests.kit.monitoring_sites import (
     NAMES,
     OPERATED,
@@ -473,7 +473,7 @@ EVERY_QUERY = [
     ),
     *(
         rule["expr"]
-        for site in OPERATED.values()
+        for site in SITES_OF_CASES.values()
         for each in groups(site)
         for rule in each["rules"]
     ),

@@ -264,7 +264,8 @@ def _broken(root: Path) -> Host:
     host.filled((97, 10))
     host.mounts.write_text("/dev/nvme0n1p2 / ext4 ro,relatime 0 0\n")
     host.process(71, "python")
-    host.fabric(state="In Progress")
+    host.process(700, "nv-fabricmanage", "S")
+    host.fabric(state="Not Started")
     for rail in range(8):
         host.port(f"ib{rail}", "1: DOWN" if rail == 1 else "4: ACTIVE")
     return host
