@@ -139,16 +139,22 @@ def _new_cells(before: Snapshot, after: Snapshot, name: str) -> set[bytes]:
 
 
 def owners(before: Snapshot, after: Snapshot, names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Hosts whose BMC is another host's on the earlier side, by site and name: whose it is.
+    """Hosts of the sites whose BMC is another host's on the earlier side, by site and name: whose
+    it is, also one of a site that is not looked at.
 
     Such as hosts that are renamed, or go to another site: as nothing deletes the former host for
     good by itself, two would command one machine.
     """
     lists = {f"sites/{name}{HOSTS}": name for name in names}
     changed = [path for path in lists if before.files.get(path) != after.files.get(path)]
+    left = [
+        path
+        for path, held in before.files.items()
+        if changed and path.endswith(HOSTS) and after.files.get(path) != held
+    ]
     had: dict[bytes, tuple[str, str]] = {}
-    for path, data in before.read(p for p in changed if p in before.files).items():
-        had |= {bmc: (lists[path], name) for name, bmc in _rows(data, b"name", b"bmc")}
+    for path, data in before.read(left).items():
+        had |= {bmc: (site_of(path) or "", name) for name, bmc in _rows(data, b"name", b"bmc")}
     found: dict[str, dict[str, str]] = {}
     for path, data in after.read(p for p in changed if p in after.files).items():
         for name, bmc in _rows(data, b"name", b"bmc"):
