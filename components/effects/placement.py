@@ -18,7 +18,7 @@ from components.effects.fleet import Group, Host
 from components.effects.vocabulary import Side
 from components.making.manifest import Json
 from components.making.taints import KEEPS_PODS_OUT
-from schemas.kubernetes.node_labels import HOSTNAME_LABEL, OWN_DOMAIN
+from schemas.kubernetes.node_labels import HOSTNAME_LABEL, is_own
 from schemas.kubernetes.selectors import OPERATORS
 
 OS_LABEL = "kubernetes.io/os"
@@ -131,9 +131,8 @@ def _term(node: _Node, term: Json) -> Fit:
 
 
 def _requirement_fit(node: _Node, key: str, operator: str, values: list[Any]) -> Fit:
-    # Our own labels are in Git, but for those of a node's repair, which none has now.
-    ours = f".{key.partition('/')[0]}".endswith(f".{OWN_DOMAIN}")
-    if key not in node.known and not ours:
+    # Our own labels are in Git, but for those that a node has only during its repair.
+    if key not in node.known and not is_own(key):
         return Fit.MAYBE
     test = OPERATORS.get(operator)
     if test is None:

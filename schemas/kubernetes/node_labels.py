@@ -65,7 +65,12 @@ def copied_to_nodes(key: str) -> bool:
 
 def is_system_label(key: str) -> bool:
     """True if Foresite, the kubelet or a provider sets a label, so that nobody else may."""
-    return key in _SET_BY_THE_SYSTEM or _within(key, (OWN_DOMAIN,))
+    return key in _SET_BY_THE_SYSTEM or is_own(key)
+
+
+def is_own(key: str) -> bool:
+    """True if a label is in Foresite's domain, or in one below it."""
+    return _within(key, (OWN_DOMAIN,))
 
 
 def stops_kubelet(key: str) -> bool:

@@ -85,15 +85,16 @@ def own_hardware(file: SiteFile, catalogue: Mapping[str, HardwareProfile]) -> It
                 key=True,
             )
         disk = vars(profile).get("root_disk")
-        unsaid = disk is not None and {*vars(disk).values()} == {None}
-        if disk is not None and [*vars(disk).values()] == [None] * len(RootDisk.model_fields):
+        hints = [*vars(disk).values()] if disk else []
+        if hints == [None] * len(RootDisk.model_fields):
             yield Finding(
                 Code.MISSING_FIELD,
                 ("hardware", name, "root_disk"),
                 "nothing says which disk takes the operating system, so any may be wiped",
                 "write device_name (a link below /dev/disk/by-path), serial_number or wwn",
             )
-        elif disk and not unsaid and _has_several_disks(profile) and not disk.names_one:
+        # A hint that could not be read is a fault of its own, and may be one that names the disk.
+        elif disk and {*hints} != {None} and _has_several_disks(profile) and not disk.names_one:
             place = ("hardware", name, "root_disk")
             yield _unstable(disk, (*place, "device_name") if disk.unstable else place)
         protocol = vars(vars(profile).get("bmc") or Bmc()).get("protocol")

@@ -8,7 +8,7 @@ channel may be left out, as an incoming web hook has its own), Kubernetes 1.34
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
-from schemas.kubernetes.node_labels import OWN_DOMAIN
+from schemas.kubernetes.node_labels import is_own
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
 from schemas.model.vocabulary import ReceiverKind
@@ -89,8 +89,7 @@ def monitoring_labels(site: Site) -> Iterator[Finding]:
     if monitoring.dashboards_label:
         named.append(((*_PLACE, "dashboards_label"), monitoring.dashboards_label, False))
     for place, key, is_key in named:
-        domain = key.partition("/")[0] if "/" in key else ""
-        if f".{domain}".endswith(f".{OWN_DOMAIN}") or key == "app.kubernetes.io/managed-by":
+        if is_own(key) or key == "app.kubernetes.io/managed-by":
             message = f"Foresite itself puts {key} on its objects"
             fix = "choose objects by another label, or by this one as it is"
             yield Finding(Code.LABEL_RESERVED, place, message, fix, key=is_key)
