@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from policies.nodes import selector
 from policies.plain import text
-from policies.pods import Container, Pod, items, mapping, of_containers, of_pods
-from policies.rule import Checks, Found, Json
+from policies.pods import Container, Pod, items, mapping
+from policies.rule import Found, Json
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
 
 PLUGINS = "/var/lib/kubelet/device-plugins"
@@ -36,7 +36,7 @@ def is_extended(resource: str) -> bool:
     return not native and not resource.startswith("requests.")
 
 
-def _resource_counts(pod: Pod) -> Iterator[Found]:
+def _devices_whole(pod: Pod) -> Iterator[Found]:
     yield from _whole(f"{pod.path}.resources", mapping(pod.spec, "resources"))
     for each in pod.containers:
         yield from _whole(f"{each.path}.resources", mapping(each.body, "resources"))
@@ -97,7 +97,7 @@ def _steps(path: str) -> list[str]:
     return ["var", *steps] if steps[:1] == ["run"] else steps
 
 
-def _plugin_anywhere(pod: Pod) -> Iterator[Found]:
+def _device_plugin_nodes(pod: Pod) -> Iterator[Found]:
     folders = (_steps(text(mapping(volume, "hostPath").get("path"))) for _, volume in pod.volumes)
     if _steps(PLUGINS) in folders and not _chooses(pod):
         message = "this device plugin runs on every node, with or without such devices"
@@ -120,7 +120,7 @@ def _hardware(label: object) -> bool:
     return label in (POOL_LABEL, ACCELERATOR_LABEL) or text(label).startswith((FEATURES, NVIDIA))
 
 
-def _visible(_: Pod, each: Container) -> Iterator[Found]:
+def _devices_asked_for(_: Pod, each: Container) -> Iterator[Found]:
     limits = mapping(each.body, "resources", "limits")
     if any(text(name).startswith(NVIDIA) for name in limits):
         return
@@ -129,11 +129,3 @@ def _visible(_: Pod, each: Container) -> Iterator[Found]:
         if variable.get("name") == VISIBLE and value not in NO_DEVICES:
             message = f"container {each.name} sees the GPUs {value} without asking for any"
             yield Found(f"{each.path}.env[{index}].value", message)
-
-
-RULES: Checks = {
-    "devices-whole": of_pods(_resource_counts),
-    "device-paths": of_pods(_device_paths),
-    "device-plugin-nodes": of_pods(_plugin_anywhere),
-    "devices-asked-for": of_containers(_visible),
-}

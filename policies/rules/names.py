@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from policies.memo import length, size
 from policies.pods import mapping, pods
-from policies.rule import Checks, Found, Json, Object, OfSite
+from policies.rule import Found, Json, Object
 
 LABEL_CHARACTERS = 63
 SUBDOMAIN_CHARACTERS = 253
@@ -65,7 +65,7 @@ SYSTEM = {"PriorityClass": "system-", "ClusterRole": "system:", "ClusterRoleBind
 """Prefixes of names that Kubernetes itself creates, again at each start, by kind."""
 
 
-def _form(each: Object) -> Iterator[Found]:
+def _name_fits_kind(each: Object) -> Iterator[Found]:
     form = FORMS.get(each.kind, SUBDOMAIN)
     name = each.name
     if len(name) > form.characters:
@@ -77,7 +77,7 @@ def _form(each: Object) -> Iterator[Found]:
     yield Found("metadata.name", message, f"at most {form.characters} of {form.what}")
 
 
-def _labels(each: Object) -> Iterator[Found]:
+def _labels_valid(each: Object) -> Iterator[Found]:
     yield from _keys("metadata", each.metadata)
     for pod in pods(each):
         # A Pod's own metadata are those of the object.
@@ -115,7 +115,7 @@ def _bad_value(value: str) -> str:
     return "" if _VALUE.fullmatch(value) else f"{value!r} is no value of a label"
 
 
-def _annotations(each: Object) -> Iterator[Found]:
+def _annotations_bounded(each: Object) -> Iterator[Found]:
     if 2 * size(each.body) <= ANNOTATION_BYTES:
         return  # however they are written
     annotations = mapping(each.metadata, "annotations")
@@ -125,7 +125,7 @@ def _annotations(each: Object) -> Iterator[Found]:
         yield Found("metadata.annotations", message)
 
 
-def _reserved_names(each: Object) -> Iterator[Found]:
+def _names_not_reserved(each: Object) -> Iterator[Found]:
     start = SYSTEM.get(each.kind)
     if start and each.name.startswith(start):
         yield Found(
@@ -143,7 +143,7 @@ def _reserved_names(each: Object) -> Iterator[Found]:
         )
 
 
-def _once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _identity_once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     seen: dict[tuple[str, ...], list[Object]] = {}
     for each in objects:
         group = str(each.body.get("apiVersion", "")).rpartition("/")[0]
@@ -153,12 +153,3 @@ def _once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
         for each in same if same[1:] else ():
             message = f"{len(same)} objects are {each.title} on the cluster {each.cluster}"
             yield each, Found("metadata.name", message)
-
-
-RULES: Checks = {
-    "name-fits-kind": _form,
-    "labels-valid": _labels,
-    "annotations-bounded": _annotations,
-    "names-not-reserved": _reserved_names,
-    "identity-once": OfSite(_once),
-}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from policies.nodes import GIVEN, cluster_of, selector
 from policies.plain import bodies, text, texts
 from policies.pods import Pod, items, mapping, pods
-from policies.rule import Checks, Found, Json, Object, OfSite
+from policies.rule import Found, Json, Object
 from schemas.kubernetes.quantities import whole
 from schemas.kubernetes.selectors import has_labels
 
@@ -30,7 +30,7 @@ NODE_PORTS = {
 kubelet's defaults)."""
 
 
-def _outside(each: Object) -> Iterator[Found]:
+def _reached_from_outside(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, ("Service",)):
         spec = mapping(body, "spec")
         if spec.get("type") in OUTSIDE:
@@ -53,7 +53,7 @@ def _outside(each: Object) -> Iterator[Found]:
         )
 
 
-def _blocks(each: Object) -> Iterator[Found]:
+def _webhook_blocks(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, WEBHOOKS):
         for index, hook in items(body, "webhooks"):
             resources = {
@@ -71,7 +71,7 @@ def _blocks(each: Object) -> Iterator[Found]:
                 )
 
 
-def _impatient(each: Object) -> Iterator[Found]:
+def _webhook_patience(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, WEBHOOKS):
         for index, hook in items(body, "webhooks"):
             seconds = whole(hook.get("timeoutSeconds"))
@@ -80,14 +80,14 @@ def _impatient(each: Object) -> Iterator[Found]:
                 yield Found(f"{place}webhooks[{index}].timeoutSeconds", message)
 
 
-def _open(each: Object) -> Iterator[Found]:
+def _admission_fails_closed(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, POLICIES):
         if mapping(body, "spec").get("failurePolicy") == "Ignore":
             message = "objects for which its expressions fail are admitted"
             yield Found(f"{place}spec.failurePolicy", message)
 
 
-def _unguarded_pods(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _network_policy(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     chosen: dict[tuple[str, str], list[Json]] = {}
     for each in objects:
         if each.kind == "NetworkPolicy":
@@ -147,7 +147,7 @@ class Listener(NamedTuple):
         return cluster_of(self.each, self.pod.maker)
 
 
-def _clashes(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _host_ports_apart(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     taken: dict[tuple[int, str], list[Listener]] = {}
     for each in objects:
         for pod in pods(each):
@@ -177,13 +177,3 @@ def _listeners(each: Object, pod: Pod) -> Iterator[Listener]:
                 protocol = text(port.get("protocol")) or "TCP"
                 path = f"{container.path}.ports[{index}]"
                 yield Listener(number, protocol, text(port.get("hostIP")), path, each, pod)
-
-
-RULES: Checks = {
-    "reached-from-outside": _outside,
-    "webhook-blocks": _blocks,
-    "webhook-patience": _impatient,
-    "admission-fails-closed": _open,
-    "network-policy": OfSite(_unguarded_pods, alike=True),
-    "host-ports-apart": OfSite(_clashes),
-}

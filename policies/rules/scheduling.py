@@ -6,7 +6,7 @@ from policies.embedded import embedded_objects
 from policies.nodes import cluster_of, nodes, selector
 from policies.plain import bodies, text
 from policies.pods import Pod, items, mapping, pods
-from policies.rule import Checks, Found, Object, OfSite
+from policies.rule import Found, Object
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -42,7 +42,7 @@ def _namespace(each: Object, pod: Pod) -> str:
     return text(own) if pod.maker is not each.body else each.namespace
 
 
-def _together(each: Object) -> Iterator[Found]:
+def _replicas_apart(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, REPLICATED):
         replicas = mapping(body, "spec").get("replicas")
         pod = mapping(body, "spec", "template", "spec")
@@ -54,7 +54,7 @@ def _together(each: Object) -> Iterator[Found]:
             yield Found(f"{place}spec.template.spec", message)
 
 
-def _unknown_scheduler(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _scheduler_exists(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     known = _schedulers(objects)
     if known is None:
         return
@@ -87,7 +87,7 @@ def _schedulers(objects: Iterable[Object]) -> set[str] | None:
     return names - {""}
 
 
-def _no_such_nodes(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _nodes_exist(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     groups = nodes(objects)
     if not groups:
         return
@@ -112,7 +112,7 @@ def _no_such_nodes(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
                     )
 
 
-def _one_default(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _one_default_priority(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     for cluster in ("management", "site"):
         named = [
             each
@@ -125,13 +125,3 @@ def _one_default(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
         for each in named if named[1:] else ():
             message = f"{names} are all the priority of pods that name none"
             yield each, Found("globalDefault", message)
-
-
-RULES: Checks = {
-    "tolerates-everything": _tolerates_everything,
-    "system-priority": _system_priority,
-    "replicas-apart": _together,
-    "scheduler-exists": OfSite(_unknown_scheduler, alike=True),
-    "nodes-exist": OfSite(_no_such_nodes, alike=True),
-    "one-default-priority": OfSite(_one_default, alike=True),
-}
