@@ -5,8 +5,11 @@ lists are told apart by their name.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from typing import Any, NamedTuple
 
 from preview.differences.edits.edit import SHOWN, Edit, Input
@@ -72,39 +75,18 @@ def _own_models(file: SiteFile) -> Mapping[str, AcceleratorModel]:
     return file.accelerators.models if file.accelerators else {}
 
 
-class _Shared(NamedTuple):
-    """A part of the catalogue: its file and top key, also the name of a site's field, and which of
-    its entries a site uses."""
-
-    name: str
-    used: Callable[[Site], Iterable[str]]
-    own: Callable[[Site], Iterable[str]]
-
-
-_CATALOGUE = (
-    _Shared(
-        "hardware",
-        lambda site: (pool.hardware for pool in site.file.pools),
-        lambda site: site.file.hardware,
-    ),
-    _Shared(
-        "accelerators",
-        lambda site: site.models(),
-        lambda site: _own_models(site.file),
-    ),
-)
-
-
 def _of_catalogue(before: Input, after: Input) -> Iterator[Edit]:
     """Edits of what the site uses from the catalogue."""
-    for part in _CATALOGUE:
-        sides = (before.site, after.site)
-        used = {name for site in sides for name in part.used(site)}
-        own = {name for site in sides for name in part.own(site)}
-        old, new = (getattr(site, part.name) for site in sides)
-        names = {name for name in used - own if old.get(name) != new.get(name)}
+    sides = (before.site, after.site)
+    hardware = {pool.hardware for site in sides for pool in site.file.pools}
+    hardware -= {name for site in sides for name in site.file.hardware}
+    models = {name for site in sides for name in site.models()}
+    models -= {name for site in sides for name in _own_models(site.file)}
+    for part, used in (("hardware", hardware), ("accelerators", models)):
+        old, new = (getattr(site, part) for site in sides)
+        names = {name for name in used if old.get(name) != new.get(name)}
         if names:
-            yield from _of_part(part.name, names, before, after)
+            yield from _of_part(part, names, before, after)
 
 
 def _of_part(part: str, names: set[str], before: Input, after: Input) -> Iterator[Edit]:
@@ -202,45 +184,18 @@ def _mirror(value: _Value) -> _Value:
 
 def _put(data: Any, value: _Value) -> Any:
     """A copy of ``data``, which is the before side, with one value as the other side has it."""
-    if value.before_at is None:
-        return _change_at(
-            data, value.after_at or (), lambda parent, step: _with(parent, step, value)
-        )
-    if value.after_at is None:
-        return _change_at(data, value.before_at, _without)
-    if not value.before_at:
+    at = value.before_at if value.before_at is not None else value.after_at
+    if not at:
         return value.after
-    return _change_at(
-        data, value.before_at, lambda parent, step: _replace_value(parent, step, value)
-    )
-
-
-def _change_at(data: Any, at: Path, change: Callable[[Any, Any], Any]) -> Any:
-    """A copy of ``data`` whose part around the last step of a path is changed."""
-    if len(at) == 1:
-        return change(data, at[0])
-    inner = _change_at(data[at[0]], at[1:], change)
-    if isinstance(data, list):
-        return [inner if index == at[0] else item for index, item in enumerate(data)]
-    return {**data, at[0]: inner}
-
-
-def _with(parent: Any, step: Any, value: _Value) -> Any:
-    if isinstance(parent, list):  # an item that is new goes to its place, or to the end
-        return [*parent[:step], value.after, *parent[step:]]
-    return {**parent, step: value.after}
-
-
-def _without(parent: Any, step: Any) -> Any:
-    if isinstance(parent, list):
-        return [item for index, item in enumerate(parent) if index != step]
-    return {key: item for key, item in parent.items() if key != step}
-
-
-def _replace_value(parent: Any, step: Any, value: _Value) -> Any:
-    if isinstance(parent, list):
-        return [value.after if index == step else item for index, item in enumerate(parent)]
-    return {**parent, step: value.after}
+    data = deepcopy(data)
+    parent, last = reduce(getitem, at[:-1], data), at[-1]
+    if value.after_at is None:
+        del parent[last]
+    elif value.before_at is None and isinstance(parent, list):
+        parent.insert(int(last), value.after)  # an item that is new goes to its place, or to the end
+    else:
+        parent[last] = value.after
+    return data
 
 
 def _cause(before: Document, after: Document, value: _Value) -> Cause:
@@ -250,20 +205,16 @@ def _cause(before: Document, after: Document, value: _Value) -> Cause:
     if value.order:
         was, now = (shorten(f"[{names}]", SHOWN) for names in value.order)
         return Cause(document.file, *document.position(at), readable(document, at), was, now)
+    # Where an entry of a map comes or goes as a whole, its key is the place.
+    entry = value.before_at is None or (gone and bool(at) and isinstance(at[-1], str))
     return Cause(
         document.file,
-        *document.position(at, key=_entry(value, at)),
+        *document.position(at, key=entry),
         readable(document, at),
         _text(value.before) if value.before_at is not None else "",
         _text(value.after) if not gone else "",
         gone,
     )
-
-
-def _entry(value: _Value, at: Path) -> bool:
-    """True if an entry of a map comes or goes as a whole: then its key is the place."""
-    gone = value.after_at is None and bool(at) and isinstance(at[-1], str)
-    return value.before_at is None or gone
 
 
 def _text(value: Any) -> str:
