@@ -13,7 +13,6 @@ from preview.report.phrase import Phrase, prose
 from preview.report.words import (
     NAMED,
     VERDICTS,
-    Doing,
     accelerators_out,
     count,
     count_text,
@@ -173,16 +172,10 @@ def _impacts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
             (count_text(total).replace(" what happens to", ""),),
         )
         where = (*found.where, *((", ", *pools) if pools else ()))
-        figure = _hosts(total, of)
-        yield Finding(
-            impact.rank, forms, (what,), figure, where, impact, impact.rank >= Impact.DRAIN.rank
-        )
-
-
-def _hosts(total: Doing, of: int) -> Phrase:
-    if not total.hosts:
-        return ("hosts that are not listed",)
-    return (f"{'at most ' * total.at_most}{total.hosts:,} of {count(of, 'host')}",)
+        figure = f"{'at most ' * total.at_most}{total.hosts:,} of {count(of, 'host')}"
+        figure = figure if total.hosts else "hosts that are not listed"
+        drains = impact.rank >= Impact.DRAIN.rank
+        yield Finding(impact.rank, forms, (what,), (figure,), where, impact, drains)
 
 
 def _pools(sites: Sequence[SitePreview], impact: Impact) -> Phrase:

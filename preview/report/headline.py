@@ -92,8 +92,5 @@ _HEADS = (Head("effect"), Head("figure"), Head("where"))
 def figures(preview: Preview) -> Table | None:
     """Every finding with its figures, worst first; None where there is none."""
     found = findings(preview)
-    return Table(_HEADS, tuple(map(_row, found))) if found else None
-
-
-def _row(each: Finding) -> Row:
-    return Row((each.what, each.figure, each.where), each.tone or Impact.NONE)
+    rows = [Row((e.what, e.figure, e.where), e.tone or Impact.NONE) for e in found]
+    return Table(_HEADS, tuple(rows)) if rows else None

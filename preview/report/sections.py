@@ -90,10 +90,8 @@ def _host_row(site: SitePreview, alike: Sequence[HostVerdict], room: Room) -> Ro
     number = f"{len(alike):,} of {in_pool:,}"
     if first.at_most is not None:
         number = f"{_host_count(alike):,} of {len(alike):,}"
-        names = (
-            *names,
-            f"; {which(_host_count(alike), len(alike))}{_others(alike)}{_in_all(first)}",
-        )
+        said = which(_host_count(alike), len(alike))
+        names = (*names, f"; {said}{_others(alike)}{_in_all(first)}")
     pool = few(tuple(dict.fromkeys(host.pool for host in alike if host.pool)))
     return Row((what, (number,), pool, names), first.impact)
 
@@ -169,21 +167,15 @@ def _reasons(found: Sequence[Because], room: Room) -> tuple[Line, ...]:
     return (*(_because(each, room) for each in some), *rest)
 
 
-def _sources(each: Because, room: Room) -> list[Line]:
-    if not room.sources or not each.sources:
-        return []
-    return [
-        Line(("known from: ", *join_phrases([(value(name, 160),) for name in each.sources], "; ")))
-    ]
-
-
 def _because(each: Because, room: Room) -> Line:
     what: Phrase = (*_happening(each), *_to_hosts(each, room))
     some, more = first_few(each.whys, room.groups)
     rest = (Line((f"and {count(more, 'more reason')}",)),) if more else ()
     ways = (Line(("smaller way: ", prose(way))) for way in each.ways)
     edits = _edits(each.causes, room)
-    below = (*edits, *map(_why, some), *rest, *ways, *_sources(each, room))
+    known = join_phrases([(value(name, 160),) for name in each.sources], "; ")
+    sources = (Line(("known from: ", *known)),) if room.sources and known else ()
+    below = (*edits, *map(_why, some), *rest, *ways, *sources)
     tone = None if each.refused and each.impact is Impact.NONE else each.impact
     return Line(what, below, tone)
 

@@ -192,7 +192,8 @@ def _put(data: Any, value: _Value) -> Any:
     if value.after_at is None:
         del parent[last]
     elif value.before_at is None and isinstance(parent, list):
-        parent.insert(int(last), value.after)  # an item that is new goes to its place, or to the end
+        # An item that is new goes to its place, or to the end.
+        parent.insert(int(last), value.after)
     else:
         parent[last] = value.after
     return data
