@@ -102,22 +102,15 @@ def _ending(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
         yield from _registration(site, change)
         return
     gone = Action.DELETED
+    context = site.before.fleet.context if site.before else None
     if change.name == CLUSTER:
         hosts = site.sides[0].fleet.names
         yield Effect(Impact.REMOVE, change.name, (), _ENDS, _ENDING, hosts, action=gone)
-    elif change.one.target is Target.SITE and not _in_cluster(site, change):
+        return
+    why = _WITH_CLUSTER if change.one.target is Target.SITE else _AFTER_CLUSTER
+    if not connections.is_applied(context, change.one):
         why = "it was never applied: cluster.context names no cluster to apply it to"
-        yield Effect(Impact.NONE, change.name, (), why, _UP, action=gone)
-    elif change.one.target is Target.SITE:
-        yield Effect(Impact.NONE, change.name, (), _WITH_CLUSTER, _UP, action=gone)
-    else:
-        yield Effect(Impact.NONE, change.name, (), _AFTER_CLUSTER, _UP, action=gone)
-
-
-def _in_cluster(site: SiteChange, change: ObjectChange) -> bool:
-    """True if a removed object is in some cluster."""
-    context = site.before.fleet.context if site.before else None
-    return connections.is_applied(context, change.one)
+    yield Effect(Impact.NONE, change.name, (), why, _UP, action=gone)
 
 
 def _registration(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
