@@ -102,7 +102,10 @@ def examine(engine: Engine, site: Site) -> Examined:
             taken = take(kubectl, context, target, site.name, versions(bodies))
         except (NoAnswerError, RefusedError) as error:
             if target is Target.MANAGEMENT or site.file.decommission is None:
-                raise UsageError(_silent(kubectl, context, error)) from None
+                raise UsageError(
+                    f"{context} cannot be looked at: {error}; see that it runs and that "
+                    f"{kubectl.where()} reaches it, then run the same command again"
+                ) from None
             silent.add(target)
             continue
         live |= taken.objects
@@ -113,13 +116,6 @@ def examine(engine: Engine, site: Site) -> Examined:
     return Examined(site, kubectl, contexts, wanted, engine.locks(), exported, state,
                     engine.noted_objects(), applying, live, found, frozenset(silent),
                     {why: tuple(what) for why, what in unseen.items()})  # fmt: skip
-
-
-def _silent(kubectl: Kubectl, context: str, error: Exception) -> str:
-    return (
-        f"{context} cannot be looked at: {error}; see that it runs and that {kubectl.where()} "
-        "reaches it, then run the same command again"
-    )
 
 
 def _export(engine: Engine) -> Json | None:
