@@ -17,33 +17,7 @@ _VERSION = 1
 _BUSY_SECONDS = 2.0
 _CHECK_SECONDS = 10.0
 """Seconds that the start spends on a search for broken pages; a few GB take longer than that."""
-_SCHEMA = """
-CREATE TABLE object (
-    key BLOB PRIMARY KEY,
-    bucket TEXT NOT NULL,
-    file TEXT NOT NULL,
-    size INTEGER NOT NULL,
-    space INTEGER NOT NULL,
-    accessed INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX by_bucket ON object (bucket, accessed);
-CREATE INDEX by_access ON object (accessed);
-CREATE TABLE usage (
-    bucket TEXT PRIMARY KEY,
-    space INTEGER NOT NULL,
-    objects INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE TABLE probe (one INTEGER PRIMARY KEY CHECK (one = 1), nanoseconds INTEGER NOT NULL) STRICT;
--- What a bucket takes is right after a crash too, as it changes with the rows or not at all.
-CREATE TRIGGER added AFTER INSERT ON object BEGIN
-    INSERT INTO usage VALUES (NEW.bucket, NEW.space, 1)
-        ON CONFLICT (bucket) DO UPDATE SET space = space + NEW.space, objects = objects + 1;
-END;
-CREATE TRIGGER removed AFTER DELETE ON object BEGIN
-    UPDATE usage SET space = space - OLD.space, objects = objects - 1 WHERE bucket = OLD.bucket;
-    DELETE FROM usage WHERE bucket = OLD.bucket AND objects = 0;
-END;
-"""
+_SCHEMA = Path(__file__).with_suffix(".sql").read_text("utf-8")
 
 
 @dataclass(frozen=True, slots=True)

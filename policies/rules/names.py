@@ -4,9 +4,10 @@ Source: Kubernetes 1.34, pkg/apis/*/validation and k8s.io/apimachinery, pkg/util
 """
 
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from pathlib import Path
 
 from policies.memo import length, size
 from policies.pods import mapping, pods
@@ -16,48 +17,11 @@ LABEL_CHARACTERS = 63
 SUBDOMAIN_CHARACTERS = 253
 ANNOTATION_BYTES = 256 * 1024
 """Keys and values of all annotations of an object (TotalAnnotationSizeLimitB)."""
-_LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
-_PREFIX = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_PREFIX = re.compile(_TABLE["forms"]["subdomain"]["pattern"])
 
 
-class Form(NamedTuple):
-    """The form of the names of some kinds."""
-
-    pattern: re.Pattern[str]
-    characters: int
-    what: str
-
-
-SUBDOMAIN = Form(
-    re.compile(rf"{_LABEL}(?:\.{_LABEL})*"),
-    SUBDOMAIN_CHARACTERS,
-    "small letters, digits, - and . between them",
-)
-LABEL = Form(re.compile(_LABEL), LABEL_CHARACTERS, "small letters, digits and - between them")
-SERVICE = Form(
-    re.compile("[a-z](?:[-a-z0-9]*[a-z0-9])?"),
-    LABEL_CHARACTERS,
-    "small letters, digits and - between them, a letter first",
-)
-SEGMENT = Form(re.compile(r"(?!\.{1,2}$)[^/%\n]+"), SUBDOMAIN_CHARACTERS, "no / and no %")
-FORMS = {
-    "Namespace": LABEL,
-    "Service": SERVICE,
-    "Role": SEGMENT,
-    "ClusterRole": SEGMENT,
-    "RoleBinding": SEGMENT,
-    "ClusterRoleBinding": SEGMENT,
-    # Pods carry these names as labels, or as labels with what is added to them.
-    "StatefulSet": LABEL._replace(characters=52),
-    "CronJob": LABEL._replace(characters=52),
-    "Job": LABEL,
-    "JobSet": LABEL,
-    "Cluster": LABEL,
-    "MachineDeployment": LABEL,
-    "KubeadmControlPlane": LABEL,
-}
-"""Kinds whose names are not simply those of a DNS subdomain."""
 RESERVED = ("kube-", "openshift-")
 """Prefixes of the namespaces that Kubernetes and OpenShift reserve."""
 DEFAULT = "default"
@@ -66,15 +30,15 @@ SYSTEM = {"PriorityClass": "system-", "ClusterRole": "system:", "ClusterRoleBind
 
 
 def _name_fits_kind(each: Object) -> Iterator[Found]:
-    form = FORMS.get(each.kind, SUBDOMAIN)
-    name = each.name
-    if len(name) > form.characters:
-        message = f"it has {len(name)} characters, and a {each.kind} may have {form.characters}"
-    elif not form.pattern.fullmatch(name):
+    form = _TABLE["forms"][_TABLE["kinds"].get(each.kind, "subdomain")]
+    name, most = each.name, form["characters"]
+    if len(name) > most:
+        message = f"it has {len(name)} characters, and a {each.kind} may have {most}"
+    elif not re.fullmatch(form["pattern"], name):
         message = f"{name!r} is no name of a {each.kind}" if name else "it has no name"
     else:
         return
-    yield Found("metadata.name", message, f"at most {form.characters} of {form.what}")
+    yield Found("metadata.name", message, f"at most {most} of {form['what']}")
 
 
 def _labels_valid(each: Object) -> Iterator[Found]:
