@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from components.effects.vocabulary import ABSENT, Action, FieldChange, ObjectChange
 from preview.differences.fields import show_path, text_lines
 from preview.differences.fields.listkeys import Item
-from preview.report.blocks import Code, Head, Line, Room, Row, Section, Table
+from preview.report.blocks import Code, Line, Room, Row, Section, Table, heads
 from preview.report.phrase import Phrase, Strong, change, join_phrases, prose, value, visible
 from preview.report.ranges import first_few, ranges
 from preview.report.words import count, few
@@ -40,12 +40,12 @@ def objects(site: SitePreview) -> Section:
     for each in site.objects:
         actions.setdefault(each.change.component, Counter())[each.action] += 1
     used = [action for action in _ORDER if any(each[action] for each in actions.values())]
-    heads = (Head("component"), *(Head(action.value, number=True) for action in used))
+    columns = heads("component", *(f"{action.value}:" for action in used))
     rows = tuple(
         Row(((value(name),), *((f"{found[action]:,}",) for action in used)))
         for name, found in actions.items()
     )
-    table = [Table(heads, rows)] if rows else []
+    table = [Table(columns, rows)] if rows else []
     return Section("objects", ("Objects",), (*_warnings(site), *table))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from components.effects.vocabulary import Impact
-from preview.report.blocks import Head, Row, Table
+from preview.report.blocks import Row, Table, heads
 from preview.report.findings import MOVED, Finding, findings
 from preview.report.phrase import Phrase, join_phrases, plain
 from preview.report.words import count, list_names, members, sum_doings
@@ -86,7 +86,7 @@ def _nothing(sites: Sequence[SitePreview]) -> Phrase:
     return named if _size(named) < LONGEST else (differ, count(len(sites), "site"))
 
 
-_HEADS = (Head("effect"), Head("figure"), Head("where"))
+_HEADS = heads("effect", "figure", "where")
 
 
 def figures(preview: Preview) -> Table | None:

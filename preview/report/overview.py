@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from components.effects.vocabulary import Impact
 from preview.report import object_cache
-from preview.report.blocks import Alert, Head, Line, Part, Report, Room, Row, Section, Table
+from preview.report.blocks import Alert, Line, Part, Report, Room, Row, Section, Table, heads
 from preview.report.changes import differences, objects
 from preview.report.headline import clauses, figures
 from preview.report.phrase import Phrase, join_phrases, prose, value
@@ -104,7 +104,7 @@ def _columns(sites: Iterable[SitePreview]) -> tuple[Phrase, Phrase]:
     return happening(sites), out
 
 
-_HEADS = (Head("site"), Head("what happens"), Head("out at worst"))
+_HEADS = heads("site", "what happens", "out at worst")
 _STATES = {
     State.ADDED: " (a new site)",
     State.DECOMMISSIONED: " (decommissioned)",

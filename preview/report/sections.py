@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from components.effects.vocabulary import Action, Impact
-from preview.report.blocks import Head, Line, Names, Room, Row, Section, Table
+from preview.report.blocks import Line, Names, Room, Row, Section, Table, heads
 from preview.report.phrase import Phrase, Strong, contrast, join_phrases, prose, value
 from preview.report.ranges import FEW, first_few, ranges
 from preview.report.reasons import Because, Why, group_reasons
@@ -55,9 +55,12 @@ def problems(site: SitePreview, room: Room) -> Section:
 # --- hosts ----------------------------------------------------------------------------------------
 def hosts(site: SitePreview, room: Room) -> Section:
     """The effect on the hosts of each pool with their number, worst first."""
-    heads = (Head("what happens"), Head("hosts", number=True), Head("pool"), Head("which"))
     rows = tuple(_host_row(site, alike, room) for alike in alike_hosts(site))
-    return Section("hosts", ("Hosts",), (Table(heads, rows),) if rows else ())
+    return Section(
+        "hosts",
+        ("Hosts",),
+        (Table(heads("what happens", "hosts:", "pool", "which"), rows),) if rows else (),
+    )
 
 
 def alike_hosts(site: SitePreview) -> list[tuple[HostVerdict, ...]]:

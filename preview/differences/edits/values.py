@@ -90,11 +90,7 @@ def _of_catalogue(before: Input, after: Input) -> Iterator[Edit]:
 
 
 def _of_part(part: str, names: set[str], before: Input, after: Input) -> Iterator[Edit]:
-    first = catalogue_document(f"{part}.yaml", catalogue_of(before.folder))
-    second = catalogue_document(f"{part}.yaml", catalogue_of(after.folder))
-    if first is None or second is None:
-        return
-    for value in _values(first.value, second.value, (), ()):
+    for first, second, value in _in_catalogue(f"{part}.yaml", before, after):
         at = value.after_at or value.before_at or ()
         if len(at) < 2 or at[0] != part or at[1] not in names:
             continue
@@ -107,20 +103,27 @@ def _of_part(part: str, names: set[str], before: Input, after: Input) -> Iterato
         yield Edit(_cause(first, second, value), apply)
 
 
+def _in_catalogue(
+    path: str, before: Input, after: Input
+) -> Iterator[tuple[Document, Document, _Value]]:
+    """The values of a file of the catalogue that differ, if both sides have the file."""
+    first, second = (catalogue_document(path, catalogue_of(e.folder)) for e in (before, after))
+    if first is not None and second is not None:
+        for value in _values(first.value, second.value, (), ()):
+            yield first, second, value
+
+
 def _of_release(before: Input, after: Input) -> Iterator[Edit]:
     """Edits of the release that both sides name."""
     name = before.site.file.release
     if name != after.site.file.release or before.site.release == after.site.release:
         return
-    path = f"releases/{name}.yaml"
-    first = catalogue_document(path, catalogue_of(before.folder))
-    second = catalogue_document(path, catalogue_of(after.folder))
-    if first is None or second is None:
-        return
-    raw = {True: first.value, False: second.value}
-    for value in _values(first.value, second.value, (), ()):
+    for first, second, value in _in_catalogue(f"releases/{name}.yaml", before, after):
+        raw = {True: first.value, False: second.value}
 
-        def apply(site: Site, forward: bool, value: _Value = value) -> Site:
+        def apply(
+            site: Site, forward: bool, value: _Value = value, raw: dict[bool, Any] = raw
+        ) -> Site:
             changed = _put(raw[forward], value if forward else _mirror(value))
             return replace(site, release=Release.model_validate(changed))
 
