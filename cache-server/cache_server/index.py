@@ -54,7 +54,8 @@ def prepare(path: Path) -> None:
     What it loses is a cache: its files have no rows then, and are cleaned up like after a crash.
     """
     try:
-        _check_marker(marker(path))
+        if marker(path).exists():
+            raise sqlite3.DatabaseError("it was broken when the server ended")
         _prepare(path)
     except sqlite3.OperationalError:
         # No rights, no room: a new file would not help.
@@ -66,11 +67,6 @@ def prepare(path: Path) -> None:
         os.replace(path, path.with_name(path.name + ".unreadable"))
         _prepare(path)
     marker(path).unlink(missing_ok=True)
-
-
-def _check_marker(marker: Path) -> None:
-    if marker.exists():
-        raise sqlite3.DatabaseError("it was broken when the server ended")
 
 
 def _prepare(path: Path) -> None:
