@@ -150,20 +150,13 @@ def _write(found: list[Measured]) -> None:
 
 def _table(found: list[Measured]) -> Iterator[str]:
     """Seconds, and in brackets how many times those of ``foresite render``."""
-    yield (
-        "| | "
-        + " | ".join(f"{_sites(each.sites)} of {each.hosts:,} hosts" for each in found)
-        + " |"
-    )
+    sizes = (f"{e.sites} site{'s' * (e.sites > 1)} of {e.hosts:,} hosts" for e in found)
+    yield f"| | {' | '.join(sizes)} |"
     yield "|---" * (len(found) + 1) + "|"
     yield "| objects | " + " | ".join(f"{each.objects:,}" for each in found) + " |"
     names = dict.fromkeys(chain.from_iterable(each.times for each in found))
     for tool in names:
         yield f"| {tool} | " + " | ".join(_cell(each, tool) for each in found) + " |"
-
-
-def _sites(number: int) -> str:
-    return f"{number} site{'' if number == 1 else 's'}"
 
 
 def _cell(measured: Measured, tool: str) -> str:
