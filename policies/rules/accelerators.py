@@ -49,17 +49,13 @@ def _whole(path: str, resources: Json) -> Iterator[Found]:
             continue
         limit, request = limits.get(name), requests.get(name, limits.get(name))
         if str(limit) != str(request):
-            yield Found(
-                f'{path}.limits["{name}"]',
-                f"the limit of {name} is {limit}, and the request {request}",
-                "write the same number as limit and as request, or the limit alone",
-            )
+            message = f"the limit of {name} is {limit}, and the request {request}"
+            fix = "write the same number as limit and as request, or the limit alone"
+            yield Found(f'{path}.limits["{name}"]', message, fix)
         elif not _WHOLE.fullmatch(_number(limit)):
-            yield Found(
-                f'{path}.limits["{name}"]',
-                f"{limit} of {name} is no whole number",
-                "write how many devices it needs, without a fraction",
-            )
+            message = f"{limit} of {name} is no whole number"
+            fix = "write how many devices it needs, without a fraction"
+            yield Found(f'{path}.limits["{name}"]', message, fix)
 
 
 def _number(value: object) -> str:

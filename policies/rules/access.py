@@ -90,15 +90,11 @@ def _no_cluster_admin(each: Object) -> Iterator[Found]:
         reference = body.get("roleRef")
         role = text(reference.get("name")) if isinstance(reference, dict) else ""
         if role in ALL:
-            yield Found(
-                f"{place}roleRef.name",
-                f"{role} may do everything, to every object",
-                "write a role with what it needs",
-            )
+            message = f"{role} may do everything, to every object"
+            fix = "write a role with what it needs"
+            yield Found(f"{place}roleRef.name", message, fix)
         for index, subject in items(body, "subjects"):
             if subject.get("name") in EVERYBODY and subject.get("kind") in ("Group", "User"):
-                yield Found(
-                    f"{place}subjects[{index}].name",
-                    f"{subject['name']} means everybody, or has all permissions for good",
-                    "name the ServiceAccounts or groups of people",
-                )
+                message = f"{subject['name']} means everybody, or has all permissions for good"
+                fix = "name the ServiceAccounts or groups of people"
+                yield Found(f"{place}subjects[{index}].name", message, fix)

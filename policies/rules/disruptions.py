@@ -127,14 +127,12 @@ def _eviction_possible(objects: Sequence[Object]) -> Iterator[tuple[Object, Foun
             value = spec.get(field)
             if value is None:
                 continue
-            reason = _always_zero(field, value) or _too_many(field, value, each, (objects, groups))
+            share = percent(value) or 0
+            none = scale(value, 100) == 0 if field == "maxUnavailable" else share >= 100
+            never = "never lets a pod be evicted" if none else ""
+            reason = never or _too_many(field, value, each, (objects, groups))
             if reason:
                 yield each, Found(f"spec.{field}", f"{field}: {value} {reason}")
-
-
-def _always_zero(field: str, value: Any) -> str:
-    none = scale(value, 100) == 0 if field == "maxUnavailable" else (percent(value) or 0) >= 100
-    return "never lets a pod be evicted" if none else ""
 
 
 def _too_many(

@@ -54,11 +54,8 @@ def _keys(place: str, metadata: Json) -> Iterator[Found]:
         text = isinstance(value, str)
         reason = _bad_key(str(key)) or (_bad_value(value) if text else f"{value!r} is no text")
         if reason:
-            yield Found(
-                f'{place}.labels["{key}"]',
-                reason,
-                "letters, digits, -, _ and . between them, at most 63 of them",
-            )
+            fix = "letters, digits, -, _ and . between them, at most 63 of them"
+            yield Found(f'{place}.labels["{key}"]', reason, fix)
     for key in mapping(metadata, "annotations"):
         if reason := _bad_key(str(key)):
             yield Found(f'{place}.annotations["{key}"]', reason, "write <domain>/<name>")
@@ -92,19 +89,15 @@ def _annotations_bounded(each: Object) -> Iterator[Found]:
 def _names_not_reserved(each: Object) -> Iterator[Found]:
     start = SYSTEM.get(each.kind)
     if start and each.name.startswith(start):
-        yield Found(
-            "metadata.name",
-            f"names that start with {start} are Kubernetes' own",
-            "start it with another word",
-        )
+        message = f"names that start with {start} are Kubernetes' own"
+        fix = "start it with another word"
+        yield Found("metadata.name", message, fix)
     spaced = each.kind == "Namespace"
     namespace = each.name if spaced else each.namespace
     if namespace == DEFAULT or namespace.startswith(RESERVED):
-        yield Found(
-            "metadata.name" if spaced else "metadata.namespace",
-            f"the namespace {namespace} is not the site's own",
-            "take a namespace of the site",
-        )
+        message = f"the namespace {namespace} is not the site's own"
+        fix = "take a namespace of the site"
+        yield Found("metadata.name" if spaced else "metadata.namespace", message, fix)
 
 
 def _identity_once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:

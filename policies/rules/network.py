@@ -34,23 +34,17 @@ def _reached_from_outside(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, ("Service",)):
         spec = mapping(body, "spec")
         if spec.get("type") in OUTSIDE:
-            yield Found(
-                f"{place}spec.type",
-                f"a {spec['type']} is reached from outside the cluster",
-                "write ClusterIP, or except the Service with its reason",
-            )
+            message = f"a {spec['type']} is reached from outside the cluster"
+            fix = "write ClusterIP, or except the Service with its reason"
+            yield Found(f"{place}spec.type", message, fix)
         if spec.get("externalIPs"):
-            yield Found(
-                f"{place}spec.externalIPs",
-                "each node takes the traffic to these addresses, whoever owns them",
-                "leave externalIPs out",
-            )
+            message = "each node takes the traffic to these addresses, whoever owns them"
+            fix = "leave externalIPs out"
+            yield Found(f"{place}spec.externalIPs", message, fix)
     for place, _ in bodies(each, DOORS):
-        yield Found(
-            place.removesuffix("."),
-            "it exposes programs of the cluster to the outside",
-            "leave it out, or except it with its reason",
-        )
+        message = "it exposes programs of the cluster to the outside"
+        fix = "leave it out, or except it with its reason"
+        yield Found(place.removesuffix("."), message, fix)
 
 
 def _webhook_blocks(each: Object) -> Iterator[Found]:
@@ -98,24 +92,21 @@ def _network_policy(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]
             # A NetworkPolicy does not hold for the host's network, nor a ConfigMap's pods here.
             if pod.maker is not each.body or pod.spec.get("hostNetwork") is True:
                 continue
-            ports = [str(port) for port in _ports(pod)]
-            guards = chosen.get((each.cluster, each.namespace), [])
-            if ports and not any(_selects(wanted, pod) for wanted in guards):
+            ports = [
+                str(number)
+                for container in pod.containers
+                for _, port in items(container.body, "ports")
+                if (number := whole(port.get("containerPort")))
+            ]
+            labels = mapping(pod.metadata, "labels")
+            # An expression is taken to select: the API server alone knows all labels.
+            guarded = any(
+                has_labels(labels, mapping(wanted, "matchLabels"))
+                for wanted in chosen.get((each.cluster, each.namespace), ())
+            )
+            if ports and not guarded:
                 message = f"any pod of the cluster may call its ports {', '.join(ports)}"
                 yield each, Found(pod.path, message)
-
-
-def _ports(pod: Pod) -> Iterator[int]:
-    for container in pod.containers:
-        for _, port in items(container.body, "ports"):
-            number = whole(port.get("containerPort"))
-            if number:
-                yield number
-
-
-def _selects(wanted: Json, pod: Pod) -> bool:
-    # An expression is taken to select: the API server alone knows all labels.
-    return has_labels(mapping(pod.metadata, "labels"), mapping(wanted, "matchLabels"))
 
 
 class Listener(NamedTuple):

@@ -54,14 +54,9 @@ def _one_site(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     site = min(counts, key=lambda name: (-counts[name], name))
     for each, name in named:
         if name not in ("", site):
-            yield (
-                each,
-                Found(
-                    f'metadata.labels["{SITE}"]',
-                    f"it says site {name} among objects of {site}",
-                    f"write {site}",
-                ),
-            )
+            message = f"it says site {name} among objects of {site}"
+            fix = f"write {site}"
+            yield each, Found(f'metadata.labels["{SITE}"]', message, fix)
 
 
 def _namespace_named(each: Object) -> Iterator[Found]:
@@ -79,23 +74,13 @@ def _protected_from_pruning(objects: Sequence[Object]) -> Iterator[tuple[Object,
         annotations = mapping(each.metadata, "annotations")
         given = {option.strip() for option in text(annotations.get(ARGO_OPTIONS)).split(",")}
         if not given.issuperset(GUARDS):
-            yield (
-                each,
-                Found(
-                    f'metadata.annotations["{ARGO_OPTIONS}"]',
-                    "Argo CD deletes it once it has left Git",
-                    f"write {','.join(GUARDS)}",
-                ),
-            )
+            message = "Argo CD deletes it once it has left Git"
+            fix = f"write {','.join(GUARDS)}"
+            yield each, Found(f'metadata.annotations["{ARGO_OPTIONS}"]', message, fix)
         if annotations.get(FLUX_PRUNE) != "disabled":
-            yield (
-                each,
-                Found(
-                    f'metadata.annotations["{FLUX_PRUNE}"]',
-                    "Flux deletes it once it has left Git",
-                    "write disabled",
-                ),
-            )
+            message = "Flux deletes it once it has left Git"
+            fix = "write disabled"
+            yield each, Found(f'metadata.annotations["{FLUX_PRUNE}"]', message, fix)
 
 
 def _no_forced_ownership(each: Object) -> Iterator[Found]:

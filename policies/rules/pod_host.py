@@ -28,11 +28,9 @@ def _volume_types(pod: Pod) -> Iterator[Found]:
     for path, volume in pod.volumes:
         kinds = [key for key in volume if key != "name"]
         if kinds and not any(kind in (*VOLUMES, "hostPath") for kind in kinds):
-            yield Found(
-                f"{path}.{kinds[0]}",
-                f"volume {volume.get('name')} is of the kind {kinds[0]}",
-                f"take one of {', '.join(VOLUMES)}",
-            )
+            message = f"volume {volume.get('name')} is of the kind {kinds[0]}"
+            fix = f"take one of {', '.join(VOLUMES)}"
+            yield Found(f"{path}.{kinds[0]}", message, fix)
 
 
 def _host_ports(_: Pod, each: Container) -> Iterator[Found]:

@@ -67,11 +67,9 @@ def _selinux_options(pod: Pod) -> Iterator[Found]:
             if value and (
                 field in ("user", "role") or (field == "type" and value not in SELINUX_TYPES)
             ):
-                yield Found(
-                    f"{path}.seLinuxOptions.{field}",
-                    f"{who} has the SELinux {field} {value}",
-                    f"leave it out, or take a type of {', '.join(SELINUX_TYPES)}",
-                )
+                message = f"{who} has the SELinux {field} {value}"
+                fix = f"leave it out, or take a type of {', '.join(SELINUX_TYPES)}"
+                yield Found(f"{path}.seLinuxOptions.{field}", message, fix)
 
 
 def _apparmor_profile(pod: Pod) -> Iterator[Found]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from policies.embedded import embedded_objects
 from policies.nodes import cluster_of, nodes, selector
 from policies.plain import bodies, text
-from policies.pods import Pod, items, mapping, pods
+from policies.pods import items, mapping, pods
 from policies.rule import Found, Object
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
 
@@ -29,17 +29,14 @@ def _tolerates_everything(each: Object) -> Iterator[Found]:
 def _system_priority(each: Object) -> Iterator[Found]:
     for pod in pods(each):
         name = text(pod.spec.get("priorityClassName"))
+        own = text(mapping(pod.maker, "metadata").get("namespace"))
+        namespace = each.namespace if pod.maker is each.body else own
         # A node's or a job's template says its namespace beside its pods' (NodeOperationTemplate).
-        if name.startswith(SYSTEM) and _namespace(each, pod) not in SYSTEM_NAMESPACES:
+        if name.startswith(SYSTEM) and namespace not in SYSTEM_NAMESPACES:
             yield Found(
                 f"{pod.path}.priorityClassName",
                 f"{name} is higher than every PriorityClass of the site, and preempts their pods",
             )
-
-
-def _namespace(each: Object, pod: Pod) -> str:
-    own = mapping(pod.maker, "metadata").get("namespace")
-    return text(own) if pod.maker is not each.body else each.namespace
 
 
 def _replicas_apart(each: Object) -> Iterator[Found]:
@@ -62,14 +59,9 @@ def _scheduler_exists(objects: Sequence[Object]) -> Iterator[tuple[Object, Found
         for pod in pods(each):
             name = text(pod.spec.get("schedulerName")) or DEFAULT_SCHEDULER
             if name not in known:
-                yield (
-                    each,
-                    Found(
-                        f"{pod.path}.schedulerName",
-                        f"no scheduler of this site is called {name}",
-                        f"write one of {', '.join(sorted(known))}",
-                    ),
-                )
+                message = f"no scheduler of this site is called {name}"
+                fix = f"write one of {', '.join(sorted(known))}"
+                yield each, Found(f"{pod.path}.schedulerName", message, fix)
 
 
 def _schedulers(objects: Iterable[Object]) -> set[str] | None:
@@ -102,14 +94,9 @@ def _nodes_exist(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
             for key, values in there.items():
                 asked = text(selector(pod).get(key))
                 if asked and asked not in values:
-                    yield (
-                        each,
-                        Found(
-                            f'{pod.path}.nodeSelector["{key}"]',
-                            f"no machine of this site is labelled {key}: {asked}",
-                            f"write one of {', '.join(sorted(values - {''})) or 'none'}",
-                        ),
-                    )
+                    message = f"no machine of this site is labelled {key}: {asked}"
+                    fix = f"write one of {', '.join(sorted(values - {''})) or 'none'}"
+                    yield each, Found(f'{pod.path}.nodeSelector["{key}"]', message, fix)
 
 
 def _one_default_priority(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:

@@ -85,7 +85,8 @@ def _literals(value: Any, path: Path) -> Iterator[tuple[str, Found]]:
     if isinstance(value, dict):
         for key, item in value.items():
             name, place = text(key), (*path, str(key))
-            yield from ((name, found) for found in _named_secrets(name, item, place))
+            if isinstance(item, str) and is_secret(name, item) and not credential(item):
+                yield name, Found(format_path(place), f"{name} is written out here", ANEW)
             yield from _literals(item, place)
     elif isinstance(value, list):
         for index, flag in in_arguments(value):
@@ -97,11 +98,6 @@ def _literals(value: Any, path: Path) -> Iterator[tuple[str, Found]]:
         what = credential(value)
         if what:
             yield "", Found(format_path(path), f"this text has {what} in it", ANEW)
-
-
-def _named_secrets(key: str, value: Any, path: Path) -> Iterator[Found]:
-    if isinstance(value, str) and is_secret(key, value) and not credential(value):
-        yield Found(format_path(path), f"{key} is written out here", ANEW)
 
 
 def _secret_environment(_: Pod, each: Container) -> Iterator[Found]:

@@ -19,7 +19,9 @@ def _service_account_token(objects: Sequence[Object]) -> Iterator[tuple[Object, 
     used = _with_rights(objects)
     for each in objects:
         for pod in pods(each):
-            if _has_token(pod) and _account(each, pod) not in used:
+            without = pod.static or pod.partial
+            mounts = pod.spec.get("automountServiceAccountToken") is not False
+            if mounts and not without and _account(each, pod) not in used:
                 yield (
                     each,
                     Found(
@@ -27,11 +29,6 @@ def _service_account_token(objects: Sequence[Object]) -> Iterator[tuple[Object, 
                         "every container has a token of the API server that no program of it needs",
                     ),
                 )
-
-
-def _has_token(pod: Pod) -> bool:
-    without = pod.static or pod.partial
-    return not without and pod.spec.get("automountServiceAccountToken") is not False
 
 
 def _account(each: Object, pod: Pod) -> Account:
