@@ -17,11 +17,6 @@ MOST_PROBLEMS = 100
 """Problems of a site that are shown; nobody reads more before mending some."""
 
 
-def strong(impact: Impact) -> Strong:
-    """An impact's name, as a word that stands out."""
-    return Strong(impact.value)
-
-
 def hosts_in(names: Iterable[str], room: Room) -> Phrase:
     """The names of hosts as ranges."""
     some, more = first_few(ranges(names), room.ranges)
@@ -84,7 +79,7 @@ def _likeness(host: HostVerdict) -> tuple[object, ...]:
 
 def _host_row(site: SitePreview, alike: Sequence[HostVerdict], room: Room) -> Row:
     first = alike[0]
-    what: Phrase = (strong(first.impact), f": {meaning(site, first.impact)}")
+    what: Phrase = (Strong(first.impact.value), f": {meaning(site, first.impact)}")
     if first.impact is Impact.NONE:
         others = "all others" if len(alike) < len(site.hosts) else "all"
         return Row((what, (f"{len(alike):,}",), (), (others,)), first.impact)
@@ -129,7 +124,7 @@ def every_host(site: SitePreview) -> Section:
 
 def _names(alike: Sequence[HostVerdict]) -> Names:
     first = alike[0]
-    title: Phrase = (strong(first.impact), f", {count(len(alike), 'host')}")
+    title: Phrase = (Strong(first.impact.value), f", {count(len(alike), 'host')}")
     if first.impact is not Impact.NONE and first.pool:
         pools = tuple(dict.fromkeys(host.pool for host in alike))
         title = (*title, " of pool " if len(pools) == 1 else " of pools ", *few(pools))
@@ -187,7 +182,7 @@ def _happening(each: Because) -> Phrase:
     refused = Action.REFUSED.value
     if each.refused and each.impact is Impact.NONE:
         return (Strong(refused),)
-    return (strong(each.impact), f" ({refused})" if each.refused else "")
+    return (Strong(each.impact.value), f" ({refused})" if each.refused else "")
 
 
 def _to_hosts(each: Because, room: Room) -> Phrase:

@@ -51,6 +51,8 @@ def judge(
         Reason(each, _object(site, each.name).title, causes.get(each.name, ())) for each in effects
     )
     rollouts = plans(site, effects)
+    its = site_of(site.side)
+    devices = {model: guaranteed_devices(its.scheduling, model) for model in its.models()}
     hosts = tuple(_hosts(site, effects))
     return SitePreview(
         name=site.name,
@@ -65,7 +67,7 @@ def judge(
         consequences=tuple(consequences(site)),
         services=tuple(services(site)),
         growth=growth(site),
-        guaranteed=tuple(_guaranteed(site)),
+        guaranteed=tuple((model, number) for model, number in devices.items() if number),
         installations=tuple(installations(site)),
     )
 
@@ -82,14 +84,6 @@ def _effects(site: SiteChange, owners: Mapping[str, str]) -> Iterator[Effect]:
         name = ("machines", f"BareMetalHost/{host}")
         if name in site.changes:
             yield Effect(Impact.UNKNOWN, name, (), SHARED.format(owner), _REGISTERED, (host,))
-
-
-def _guaranteed(site: SiteChange) -> Iterator[tuple[str, int]]:
-    """The accelerators of each model that teams are guaranteed on the later side."""
-    its = site_of(site.side)
-    for model in its.models():
-        if number := guaranteed_devices(its.scheduling, model):
-            yield model, number
 
 
 def _object(site: SiteChange, name: Name) -> Manifest:
