@@ -36,7 +36,7 @@ def _preview(preview: Preview) -> Json:
         "code": preview.code,
         "code_changed": list(preview.code_changed),
         "sites_total": preview.sites_total,
-        "gates": _map(preview.gates),
+        "gates": [gate._asdict() for gate in preview.gates],
         "allowed": dict(sorted(preview.allowed.items())),
         "nodes": {
             site: {"number": number, "when": when}

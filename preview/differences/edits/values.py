@@ -5,7 +5,7 @@ lists are told apart by their name.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from functools import reduce
@@ -75,22 +75,47 @@ def _own_models(file: SiteFile) -> Mapping[str, AcceleratorModel]:
     return file.accelerators.models if file.accelerators else {}
 
 
+class _Shared(NamedTuple):
+    """A part of the catalogue: its file and top key, also the name of a site's field, and which of
+    its entries a site uses."""
+
+    name: str
+    used: Callable[[Site], Iterable[str]]
+    own: Callable[[Site], Iterable[str]]
+
+
+_CATALOGUE = (
+    _Shared(
+        "hardware",
+        lambda site: (pool.hardware for pool in site.file.pools),
+        lambda site: site.file.hardware,
+    ),
+    _Shared(
+        "accelerators",
+        lambda site: site.models(),
+        lambda site: _own_models(site.file),
+    ),
+)
+
+
 def _of_catalogue(before: Input, after: Input) -> Iterator[Edit]:
     """Edits of what the site uses from the catalogue."""
-    sides = (before.site, after.site)
-    hardware = {pool.hardware for site in sides for pool in site.file.pools}
-    hardware -= {name for site in sides for name in site.file.hardware}
-    models = {name for site in sides for name in site.models()}
-    models -= {name for site in sides for name in _own_models(site.file)}
-    for part, used in (("hardware", hardware), ("accelerators", models)):
-        old, new = (getattr(site, part) for site in sides)
-        names = {name for name in used if old.get(name) != new.get(name)}
+    for part in _CATALOGUE:
+        sides = (before.site, after.site)
+        used = {name for site in sides for name in part.used(site)}
+        own = {name for site in sides for name in part.own(site)}
+        old, new = (getattr(site, part.name) for site in sides)
+        names = {name for name in used - own if old.get(name) != new.get(name)}
         if names:
-            yield from _of_part(part, names, before, after)
+            yield from _of_part(part.name, names, before, after)
 
 
 def _of_part(part: str, names: set[str], before: Input, after: Input) -> Iterator[Edit]:
-    for first, second, value in _in_catalogue(f"{part}.yaml", before, after):
+    first = catalogue_document(f"{part}.yaml", catalogue_of(before.folder))
+    second = catalogue_document(f"{part}.yaml", catalogue_of(after.folder))
+    if first is None or second is None:
+        return
+    for value in _values(first.value, second.value, (), ()):
         at = value.after_at or value.before_at or ()
         if len(at) < 2 or at[0] != part or at[1] not in names:
             continue
@@ -103,27 +128,20 @@ def _of_part(part: str, names: set[str], before: Input, after: Input) -> Iterato
         yield Edit(_cause(first, second, value), apply)
 
 
-def _in_catalogue(
-    path: str, before: Input, after: Input
-) -> Iterator[tuple[Document, Document, _Value]]:
-    """The values of a file of the catalogue that differ, if both sides have the file."""
-    first, second = (catalogue_document(path, catalogue_of(e.folder)) for e in (before, after))
-    if first is not None and second is not None:
-        for value in _values(first.value, second.value, (), ()):
-            yield first, second, value
-
-
 def _of_release(before: Input, after: Input) -> Iterator[Edit]:
     """Edits of the release that both sides name."""
     name = before.site.file.release
     if name != after.site.file.release or before.site.release == after.site.release:
         return
-    for first, second, value in _in_catalogue(f"releases/{name}.yaml", before, after):
-        raw = {True: first.value, False: second.value}
+    path = f"releases/{name}.yaml"
+    first = catalogue_document(path, catalogue_of(before.folder))
+    second = catalogue_document(path, catalogue_of(after.folder))
+    if first is None or second is None:
+        return
+    raw = {True: first.value, False: second.value}
+    for value in _values(first.value, second.value, (), ()):
 
-        def apply(
-            site: Site, forward: bool, value: _Value = value, raw: dict[bool, Any] = raw
-        ) -> Site:
+        def apply(site: Site, forward: bool, value: _Value = value) -> Site:
             changed = _put(raw[forward], value if forward else _mirror(value))
             return replace(site, release=Release.model_validate(changed))
 
@@ -209,16 +227,20 @@ def _cause(before: Document, after: Document, value: _Value) -> Cause:
     if value.order:
         was, now = (shorten(f"[{names}]", SHOWN) for names in value.order)
         return Cause(document.file, *document.position(at), readable(document, at), was, now)
-    # Where an entry of a map comes or goes as a whole, its key is the place.
-    entry = value.before_at is None or (gone and bool(at) and isinstance(at[-1], str))
     return Cause(
         document.file,
-        *document.position(at, key=entry),
+        *document.position(at, key=_entry(value, at)),
         readable(document, at),
         _text(value.before) if value.before_at is not None else "",
         _text(value.after) if not gone else "",
         gone,
     )
+
+
+def _entry(value: _Value, at: Path) -> bool:
+    """True if an entry of a map comes or goes as a whole: then its key is the place."""
+    gone = value.after_at is None and bool(at) and isinstance(at[-1], str)
+    return value.before_at is None or gone
 
 
 def _text(value: Any) -> str:
