@@ -48,19 +48,16 @@ def _whole(path: str, resources: Json) -> Iterator[Found]:
         if not is_extended(text(name)):
             continue
         limit, request = limits.get(name), requests.get(name, limits.get(name))
+        # Pulumi makes whole numbers floats.
+        number = int(limit) if isinstance(limit, float) and limit.is_integer() else limit
         if str(limit) != str(request):
             message = f"the limit of {name} is {limit}, and the request {request}"
             fix = "write the same number as limit and as request, or the limit alone"
             yield Found(f'{path}.limits["{name}"]', message, fix)
-        elif not _WHOLE.fullmatch(_number(limit)):
+        elif not _WHOLE.fullmatch(str(number)):
             message = f"{limit} of {name} is no whole number"
             fix = "write how many devices it needs, without a fraction"
             yield Found(f'{path}.limits["{name}"]', message, fix)
-
-
-def _number(value: object) -> str:
-    # Pulumi makes whole numbers floats.
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _device_paths(pod: Pod) -> Iterator[Found]:
