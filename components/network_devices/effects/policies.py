@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from components.effects.applying import Applier, effect, rules
-from components.effects.rules import Judge
+from components.effects.applying import effect, rules
 from components.effects.table import read_table
 from components.effects.vocabulary import (
     ABSENT,
@@ -224,37 +223,16 @@ def mtu(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     yield from TABLE.judges["mtu_kept" if kept else "mtu_set"](site, change, field)
 
 
-def _on_hosts(impact: Impact, text: str, source: str) -> Judge:
-    """A judge of what happens to the hosts of a policy's pool: it selects these, and no others."""
-
-    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        words = (text.format(pace=pace(site)), source)
-        yield on_hosts(site, change, field, impact, words)
-
-    return judge
+def _on_hosts(
+    impact: Impact, text: str, source: str, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
+    """The effect on the hosts of a policy's pool: it selects these, and no others."""
+    words = (text.format(pace=pace(site)), source)
+    yield on_hosts(site, change, field, impact, words)
 
 
-TABLE = read_table(
-    __file__,
-    {
-        "addition": addition,
-        "removal": removal,
-        "number": number,
-        "interfaces": interfaces,
-        "driver_change": driver_change,
-        "rdma": rdma,
-        "mtu": mtu,
-    },
-    {
-        "restart": partial(_on_hosts, Impact.POD_RESTART),
-        "drain": partial(_on_hosts, Impact.DRAIN),
-        "reboot": partial(_on_hosts, Impact.REBOOT),
-        "unknown": partial(_on_hosts, Impact.UNKNOWN),
-    },
-    dividing=DIVIDING,
-    evicted=EVICTED,
-    stale=STALE,
-    operator=OPERATOR,
-)
+restart, drain = partial(_on_hosts, Impact.POD_RESTART), partial(_on_hosts, Impact.DRAIN)
+reboot, unknown = partial(_on_hosts, Impact.REBOOT), partial(_on_hosts, Impact.UNKNOWN)
+TABLE = read_table(globals())
 (POLICY,) = TABLE.kinds
-RULES = rules(POLICY, Applier.PULUMI)
+RULES = rules(POLICY)

@@ -13,7 +13,7 @@ machine that runs keeps its address).
 from collections.abc import Callable, Iterable
 
 from components.effects.applying import effect, former
-from components.effects.configuration import CONFIGURATION, REFRESHED, content
+from components.effects.configuration import CONFIG_MAP, REFRESHED, content
 from components.effects.vocabulary import (
     Effect,
     Effects,
@@ -140,6 +140,5 @@ _FILES: dict[str, Callable[[SiteChange, ObjectChange, FieldChange], Iterable[Eff
     ENDPOINTS: endpoints,
     BOOTSTRAP: bootstrap,
 }
-_CONFIG_MAP = next(each for each in CONFIGURATION if each.name == "ConfigMap")
-FILES = _CONFIG_MAP._replace(fields=(*_CONFIG_MAP.fields, ("data", data)))
+FILES = CONFIG_MAP._replace(fields=(*CONFIG_MAP.fields, ("data", data)))
 """The rules of ConfigMaps, with what these three files mean."""

@@ -55,22 +55,20 @@ _STAYS = (
 _MISSES = "objects of a host whose server stops are misses"
 
 
-def add_restart_notes(judge: Judge) -> Judge:
+def add_restart_notes(
+    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
     """``judge`` for a DaemonSet, with the effect of its pods' restart on the cache."""
-
-    def judge_restart(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        notes, source = _notes(site, change, field)
-        joins = _joins(site, change)
-        for each in judge(site, change, field):
-            why = each.why
-            if joins:
-                why = f"pods of {change.one.title} start on the pool's hosts once they are machines"
-            if notes and (joins or each.impact is Impact.POD_RESTART):
-                why = "; ".join((why, *notes))
-                each = each._replace(source=f"{each.source}, {source}")
-            yield each._replace(why=why)
-
-    return judge_restart
+    notes, source = _notes(site, change, field)
+    joins = _joins(site, change)
+    for each in judge(site, change, field):
+        why = each.why
+        if joins:
+            why = f"pods of {change.one.title} start on the pool's hosts once they are machines"
+        if notes and (joins or each.impact is Impact.POD_RESTART):
+            why = "; ".join((why, *notes))
+            each = each._replace(source=f"{each.source}, {source}")
+        yield each._replace(why=why)
 
 
 def _joins(site: SiteChange, change: ObjectChange) -> bool:

@@ -11,7 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from components.effects.applying import effect
 from components.effects.rules import Judge
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.vocabulary import (
+    Effect,
+    Effects,
+    Field,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    SiteChange,
+)
 from components.making.faults import CONDITIONS
 from components.remediation import kernellog
 from components.remediation.checks import checks, files_of, stem
@@ -41,41 +49,33 @@ NO_PODS = "its pods are on hosts alone whose repair resets devices at this momen
 EVENTS = "of the kernel's log only events and counters are made: no condition, and so no repair"
 
 
-def add_restart_notes(judge: Judge) -> Judge:
+def add_restart_notes(
+    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
     """``judge`` for the detector's DaemonSets, with the effect of their restart or end on
     repairs."""
-
-    def judge_restart(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterator[Effect]:
-        goes = change.after is None
-        for each in judge(site, change, field):
-            if each.impact is not Impact.POD_RESTART or change.before is None:
-                yield each
-                continue
-            if change.one.name.startswith(f"DaemonSet/{RESET}/"):
-                yield each._replace(impact=Impact.NONE, hosts=(), why=NO_PODS)
-                continue
-            words, source = (LEFT, f"{EXPORTER}; {STATUS}") if goes else (RESTARTED, MESSAGES)
-            yield each._replace(why=f"{each.why}; {words}", source=f"{each.source}; {source}")
-
-    return judge_restart
+    goes = change.after is None
+    for each in judge(site, change, field):
+        if each.impact is not Impact.POD_RESTART or change.before is None:
+            yield each
+            continue
+        if change.one.name.startswith(f"DaemonSet/{RESET}/"):
+            yield each._replace(impact=Impact.NONE, hosts=(), why=NO_PODS)
+            continue
+        words, source = (LEFT, f"{EXPORTER}; {STATUS}") if goes else (RESTARTED, MESSAGES)
+        yield each._replace(why=f"{each.why}; {words}", source=f"{each.source}; {source}")
 
 
-def add_check_effects(judge: Judge) -> Judge:
+def add_check_effects(
+    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
     """``judge`` for the content of ConfigMaps, with the faults that a changed check finds: once for
     all files of a pool's detector."""
-
-    def judge_content(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterator[Effect]:
-        yield from judge(site, change, field)
-        pool = _pool(site, change)
-        data = [each for each in change.fields if each.path[:1] == ("data",)]
-        if pool and field is not None and data and data[0] == field:
-            yield from _check_effects(site, change, field, pool)
-
-    return judge_content
+    yield from judge(site, change, field)
+    pool = _pool(site, change)
+    data = [each for each in change.fields if each.path[:1] == ("data",)]
+    if pool and field is not None and data and data[0] == field:
+        yield from _check_effects(site, change, field, pool)
 
 
 def _pool(site: SiteChange, change: ObjectChange) -> Pool | None:

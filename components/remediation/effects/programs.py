@@ -4,14 +4,14 @@ Sources: node_repair/decide.py (a round remembers nothing);
 pfnet-research/node-operation-controller 0ac94deb (its state is in its objects alone).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from components.effects import kinds
 from components.effects.bodies import mapping
 from components.effects.rules import Judge
 from components.effects.vocabulary import (
-    Effect,
-    FieldChange,
+    Effects,
+    Field,
     Impact,
     Name,
     ObjectChange,
@@ -43,19 +43,15 @@ _USERS = (kinds.DEPLOYMENT, kinds.DAEMON_SET)
 _SOURCE = "foresite, components/remediation"
 
 
-def add_restart_notes(judge: Judge) -> Judge:
+def add_restart_notes(
+    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
     """``judge`` for a Deployment, with the effect of its pods' restart or end on repairs."""
-
-    def judge_restart(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
-        words = _words(change)
-        for each in judge(site, change, field):
-            stops = each.impact is Impact.POD_RESTART and change.before is not None
-            source = f"{each.source}; {_SOURCE}"
-            yield each._replace(why=f"{each.why}; {words}", source=source) if stops else each
-
-    return judge_restart
+    words = _words(change)
+    for each in judge(site, change, field):
+        stops = each.impact is Impact.POD_RESTART and change.before is not None
+        source = f"{each.source}; {_SOURCE}"
+        yield each._replace(why=f"{each.why}; {words}", source=source) if stops else each
 
 
 def _words(change: ObjectChange) -> str:
@@ -65,18 +61,12 @@ def _words(change: ObjectChange) -> str:
     return TWICE if moved else WAITS
 
 
-def of_a_program(judge: Judge) -> Judge:
+def of_a_program(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for rights: nobody loses what only a program had that goes, or is created again."""
-
-    def judge_rights(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
-        gone = _all_go(site, change.one)
-        for each in judge(site, change, field):
-            known = each.impact is Impact.UNKNOWN and gone
-            yield each._replace(impact=Impact.NONE, why=WITH_IT, hosts=()) if known else each
-
-    return judge_rights
+    gone = _all_go(site, change.one)
+    for each in judge(site, change, field):
+        known = each.impact is Impact.UNKNOWN and gone
+        yield each._replace(impact=Impact.NONE, why=WITH_IT, hosts=()) if known else each
 
 
 def _all_go(site: SiteChange, manifest: Manifest) -> bool:
