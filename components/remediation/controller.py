@@ -1,7 +1,5 @@
 """Node Operation Controller as it runs: two replicas on the control plane, of which one leads."""
 
-from pathlib import Path
-
 from components.making import replicas
 from components.making.manifest import Manifest, Target, labels
 from components.making.pod_security import SECURITY
@@ -17,7 +15,7 @@ def controller(site: Site) -> list[Manifest]:
     """The Deployment, and what keeps a replica through drains."""
     settings, selector = settings_of(site).controller, selector_labels(CONTROLLER)
     container, budget = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         image=settings.image or site.release.images[CONTROLLER],
         memory=settings.memory,
         security=SECURITY,

@@ -18,8 +18,6 @@ remediate) and resources/manager.go (HandleHealthyNode); medik8s/self-node-remed
 internal/controller/selfnoderemediation_controller.go (rebootIfNeeded, didIRebootMyself).
 """
 
-from pathlib import Path
-
 from components.making.faults import CONDITIONS
 from components.making.manifest import Json, Manifest, Target
 from components.making.template import documents, fill
@@ -30,7 +28,7 @@ from schemas.model.remediation import Remediation, Remediator
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import RemediatorKind
 
-_DOCUMENTS = documents(Path(__file__).with_suffix(".yaml"))
+_DOCUMENTS = documents(__file__)
 TEMPLATE_API, CHECK_API = (each["apiVersion"] for each in _DOCUMENTS)
 NEVER = "87600h"
 """Ten years: a condition with this duration never makes a node unhealthy, and while it holds the

@@ -7,8 +7,6 @@ controllers/nodeoperation_controller.go, doesViolateNDB). So each budget carries
 and the operations of its pool choose it by these alone.
 """
 
-from pathlib import Path
-
 from components.making.faults import CONDITIONS, QUARANTINED_TAINT, TURN_LABEL
 from components.making.manifest import Json, Manifest, Target
 from components.making.template import documents, fill
@@ -33,7 +31,7 @@ CONTROL_PLANE_TAINTS = (*OUT_TAINTS, QUARANTINED_TAINT)
 
 def operations(site: Site) -> list[Manifest]:
     """All budgets, then the templates of each remediator and pool."""
-    budget, operation, remediation = documents(Path(__file__).with_suffix(".yaml"))
+    budget, operation, remediation = documents(__file__)
     budgets, found = [], []
     for remediator, pool in remediated_pools(site):
         ours, name = remediator_labels(remediator, pool), f"{remediator.name}-{pool.name}"

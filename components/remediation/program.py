@@ -1,6 +1,5 @@
 """A program of the node-repair image: a Deployment on the control plane; one pod leads."""
 
-from pathlib import Path
 from typing import NamedTuple
 
 from components.making import replicas
@@ -58,7 +57,7 @@ class Program(NamedTuple):
         }
         mounted = [{"name": "config", "mountPath": "/config", "readOnly": True}]
         (body,) = filled(
-            Path(__file__).with_suffix(".yaml"),
+            __file__,
             name=self.name,
             image=repair_image(site),
             command=self.command,
