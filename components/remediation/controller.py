@@ -1,7 +1,7 @@
 """Node Operation Controller as it runs: two replicas on the control plane, of which one leads."""
 
 from components.making import replicas
-from components.making.manifest import Manifest, Target, labels
+from components.making.manifest import Manifest, by_kind, labels
 from components.making.pod_security import SECURITY
 from components.making.template import filled
 from components.remediation.names import COMPONENT, CONTROLLER, own, selector_labels, settings_of
@@ -30,7 +30,4 @@ def controller(site: Site) -> list[Manifest]:
     }
     count = min(REPLICAS, site.replicas(site.control_plane))
     body = replicas.deployment(own(site, CONTROLLER), selector, count, template)
-    return [
-        Manifest(f"Deployment/{CONTROLLER}", body, target=Target.SITE),
-        Manifest(f"PodDisruptionBudget/{CONTROLLER}", budget, target=Target.SITE),
-    ]
+    return by_kind([body, budget], CONTROLLER)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from components.making import replicas
-from components.making.manifest import Json, Manifest, Target, labels
+from components.making.manifest import Json, Manifest, by_kind, labels
 from components.making.pod_security import SECURITY
 from components.making.rights import rule
 from components.making.template import filled
@@ -45,7 +45,7 @@ class Program(NamedTuple):
         template = {"metadata": {"labels": named}, "spec": spec}
         count = min(REPLICAS, site.replicas(site.control_plane))
         body = replicas.deployment(own(site, self.name), selector, count, template)
-        return Manifest(f"Deployment/{self.name}", body, target=Target.SITE)
+        return by_kind([body], self.name)[0]
 
     def _container(self, site: Site) -> Json:
         given = {
