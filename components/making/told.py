@@ -11,34 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from components.making import promql
 from components.making.manifest import Json
-from components.making.promql import (
-    ALLOCATABLE,
-    EXPECTED,
-    FAULTS,
-    NODES,
-    OUT,
-    RACKS,
-    RATE,
-    REPAIRED,
-    STATES,
-    UPTIME,
-)
 from components.making.watch import Alert, Board, Panel, Query, Severity, record
 
-SHARED = {
-    "rate": RATE,
-    "nodes": NODES,
-    "out": OUT,
-    "faults": FAULTS,
-    "repaired": REPAIRED,
-    "racks": RACKS,
-    "states": STATES,
-    "uptime": UPTIME,
-    "expected": EXPECTED,
-    "allocatable": ALLOCATABLE,
-}
-"""Values that all data may ask for."""
+SHARED = {name.lower(): each for name, each in vars(promql).items() if isinstance(each, str)}
+"""Values that all data may ask for: constants of :mod:`components.making.promql`, such as NODES."""
 _PLACE = re.compile(r"<([a-z][a-z0-9_]*)>")
 
 
@@ -58,11 +36,11 @@ class Told:
 
     def panels(self, name: str, /, **values: object) -> list[Panel]:
         """The panels of one name, from left to right: what is not said is as in Panel."""
-        return [_panel(each) for each in self.rows(name, **SHARED, **values)]
+        return [_panel(each) for each in self.rows(name, **{**SHARED, **values})]
 
     def records(self, name: str, /, **values: object) -> list[Json]:
         """The recording rules of one name; what is neither name nor query is a label."""
-        return [record(**each) for each in self.rows(name, **SHARED, **values)]
+        return [record(**each) for each in self.rows(name, **{**SHARED, **values})]
 
     def rows(self, name: str, /, **values: object) -> list[Json]:
         """The rows of one name, with values in their places."""

@@ -19,8 +19,8 @@ THROTTLES = "schedule.k8s.everpeace.github.com"
 def rights(site: Site, backend: Backend, scheduler: KubeScheduler) -> list[Manifest]:
     """The ServiceAccount of a scheduler, with all that it may do."""
     found = by_kind([account(own(site, backend))], backend.name)
-    for part, role in SYSTEM_ROLES.items():
-        found += _cluster_binding(site, backend, part, role)
+    for part, system in SYSTEM_ROLES.items():
+        found += _cluster_binding(site, backend, part, system)
     plugins = plugin_rules(scheduler)
     if plugins:
         name = shared_name(backend, "plugins")
