@@ -36,18 +36,18 @@ class Told:
 
     def alert(self, name: str, /, **values: object) -> Alert:
         """An alert: its fields are those of a rule of Prometheus, with its annotations."""
-        said = self._filled(self._said[name], {**SHARED, **values})
+        said = self._filled(self._said[name], values)
         severity = Severity(said.get("severity", Severity.WARNING))
         texts = (said["expr"], said["for"], said["summary"], said["description"])
         return Alert(name, *texts, severity, said.get("labels", {}))
 
     def panels(self, name: str, /, **values: object) -> list[Panel]:
         """The panels of one name, from left to right: what is not said is as in Panel."""
-        return [_panel(each) for each in self.rows(name, **{**SHARED, **values})]
+        return [_panel(each) for each in self.rows(name, **values)]
 
     def records(self, name: str, /, **values: object) -> list[Json]:
         """The recording rules of one name; what is neither name nor query is a label."""
-        return [record(**each) for each in self.rows(name, **{**SHARED, **values})]
+        return [record(**each) for each in self.rows(name, **values)]
 
     def rows(self, name: str, /, **values: object) -> list[Json]:
         """The rows of one name, with values in their places."""
@@ -84,7 +84,8 @@ class Told:
     def _value(self, name: str, values: Mapping[str, object]) -> str:
         if name in values:
             return str(values[name])
-        return str(self._filled(self._said.get("series", {})[name], values))
+        series = self._said.get("series", {})
+        return str(self._filled(series[name], values) if name in series else SHARED[name])
 
     def _job(self, found: re.Match[str]) -> str:
         return f'{{job="{promql.job(self._site, found[1])}"' if self._site else found[0]
