@@ -41,9 +41,9 @@ class Told:
         texts = (said["expr"], said["for"], said["summary"], said["description"])
         return Alert(name, *texts, severity, said.get("labels", {}))
 
-    def text(self, said: str, /, **values: object) -> str:
-        """A text of the module itself, with values in their places."""
-        return str(self._filled(said, values))
+    def say(self, name: str, /, **values: object) -> str:
+        """The sentence, or the query, of one name in the table ``words``."""
+        return str(self._filled(self._said["words"][name], values))
 
     def panels(self, name: str, /, **values: object) -> list[Panel]:
         """The panels of one name, from left to right: what is not said is as in Panel."""

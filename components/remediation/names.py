@@ -28,9 +28,6 @@ REBOOT_ANNOTATION = f"{DOMAIN}/reboot"
 a BareMetalHost: the operation that asked for its last reboot."""
 HISTORY_ANNOTATION = f"{DOMAIN}/history"
 """Annotation of a BareMetalHost, and a copy on its node: its repairs (node_repair/history.py)."""
-QUARANTINED_ANNOTATION = f"{DOMAIN}/quarantined"
-"""Annotation of a node: since when and why it is quarantined. Left when a person takes the taint
-away, so that the program of turns sees that."""
 HELD_LABEL = f"{DOMAIN}/held"
 """Label of the ConfigMaps turns-held-<pool>, which are there while too many nodes of a pool have a
 fault: kube-state-metrics tells of ConfigMaps by name, and of no other object of ours."""

@@ -58,8 +58,7 @@ def join_node(site: Site, query: str) -> str:
 
 def _uptime(site: Site) -> str:
     """Since the last start of the kernel."""
-    running = "(node_time_seconds{@node-exporter} - node_boot_time_seconds{@node-exporter})"
-    return f"max by (node) ({join_node(site, TOLD.at(site).text(running))})"
+    return f"max by (node) ({join_node(site, TOLD.at(site).say('running'))})"
 
 
 def _loop(site: Site) -> Alert:
