@@ -131,11 +131,11 @@ def _of_field(before: Cache, after: Cache, field: FieldChange) -> Iterable[str]:
     sizes = [in_bytes(each.capacity) for each in (before, after)]
     by_dns = after.discovery is CacheDiscovery.DNS
     more = "capacity_less" if sizes[1] < sizes[0] else "capacity_more"
-    notes = {
+    notes: dict[str, tuple[str, object, object]] = {
         "volumes": ("data_path", before.data_path, after.data_path),
         "runAsUser": ("user", before.server.user, after.server.user),
         PORT_VARIABLE: ("port_by_dns" if by_dns else "port", before.server.port, after.server.port),
-        CAPACITY_VARIABLE: (more, *sizes),
+        CAPACITY_VARIABLE: (more, sizes[0], sizes[1]),
         AUDIENCE_VARIABLE: ("audience", before.audience, after.audience),
         CONFIG_VARIABLE: ("config", before.server.config_path, after.server.config_path),
     }
