@@ -22,6 +22,7 @@ from components.effects.vocabulary import (
 )
 from components.making.faults import FAULTY_TAINT, TURN_LABEL
 from components.making.manifest import Manifest
+from components.making.told import Told
 from components.remediation.effects.cases import (
     Case,
     cases_of,
@@ -40,10 +41,7 @@ OPERATIONS = f"{_CONTROLLERS}/nodeoperation_controller.go"
 REMEDIATIONS = f"{_CONTROLLERS}/noderemediation_controller.go"
 TEMPLATES = f"{_CONTROLLERS}/noderemediationtemplate_controller.go"
 BUDGETS = f"{OPERATIONS} (doesViolateNDB)"
-ENDS = (
-    "repairs by it that are under way end: their NodeRemediation, NodeOperation and Job are "
-    "deleted with it, and a reboot that was asked for is done all the same"
-)
+SAID = Told(__file__)
 
 
 def place(manifest: Manifest) -> tuple[str, list[str | None]]:
@@ -110,7 +108,7 @@ def _asks(change: ObjectChange) -> bool:
 def ends(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A template that goes takes the repairs under way along; what becomes of a node's taints."""
     pool, faults = place(former(change))
-    words = [ENDS, _turning(site, pool, faults)]
+    words = [SAID.say("ends"), _turning(site, pool, faults)]
     words += [_afterwards(site, pool, fault) for fault in faults if fault]
     why = "; ".join(dict.fromkeys(filter(None, words)))
     yield effect(change, field, Impact.NONE, why, f"{TEMPLATES}; {OPERATIONS} (removeTaints)")
@@ -133,17 +131,10 @@ def _turning(site: SiteChange, pool: str, faults: list[str | None]) -> str:
 def _afterwards(site: SiteChange, pool: str, fault: str) -> str:
     """The fate of a node that still has the fault."""
     if site.after is None or removes_cluster(site) or not remediated_pools(site_of(site.after)):
-        return (
-            f"the repair programs are deleted too: the taint {FAULTY_TAINT} stays on a faulty node "
-            "until a person removes it, and nodeops.k8s.preferred.jp/operating too, where the "
-            "controller has gone first"
-        )
+        return SAID.say("programs_end", taint=FAULTY_TAINT)
     for case in cases_of(site, pool, [fault]):
         return f"{case.remediator.name} repairs it from now on, and starts over"
-    return (
-        f"the controller removes its taint, and the repair-slot program {FAULTY_TAINT}, as no "
-        "remediator repairs the fault any more: a node that has it gets pods again"
-    )
+    return SAID.say("nobody_repairs", taint=FAULTY_TAINT)
 
 
 def anew(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
