@@ -36,19 +36,7 @@ def rules(site: Site, remediation: Remediation, limits: Thresholds) -> list[Json
         for remediator in site.remediators_of(pool)
         if site.repairs(pool, remediator)
     }
-    told, names = TOLD.at(site), {f"{name}_taint": key for name, key in _TAINTS.items()}
-    values = {
-        **names,
-        "percent": remediation.max_faulty_percent,
-        "few": ALWAYS_REPAIRED[RemediatorKind.NODE_OPERATION_CONTROLLER],
-        "kind": RemediatorKind.NODE_OPERATION_CONTROLLER.value,
-        "attempts": remediation.reboot.attempts,
-        "hours": remediation.reboot.window_hours,
-        "often": remediation.reboot.often,
-        "namespace": remediation.namespace,
-        "minutes": limits.repair_minutes,
-        "lasts": minutes(limits.repair_minutes),
-    }
+    told, values = TOLD.at(site), _values(remediation, limits)
     found: list[Json | Alert] = [
         *_fault_counts(site),
         _unrepaired(site, remediation, mended=bool(kinds)),
@@ -76,6 +64,22 @@ def rules(site: Site, remediation: Remediation, limits: Thresholds) -> list[Json
         found.append(told.alert("HealerDown", **values, deployment=DEVICE_TAINTS, then=then))
         found.append(told.alert("BadDevicesInUse", **values))
     return found
+
+
+def _values(remediation: Remediation, limits: Thresholds) -> dict[str, object]:
+    """The values that the alerts ask for, by their names there."""
+    return {
+        **{f"{name}_taint": key for name, key in _TAINTS.items()},
+        "percent": remediation.max_faulty_percent,
+        "few": ALWAYS_REPAIRED[RemediatorKind.NODE_OPERATION_CONTROLLER],
+        "kind": RemediatorKind.NODE_OPERATION_CONTROLLER.value,
+        "attempts": remediation.reboot.attempts,
+        "hours": remediation.reboot.window_hours,
+        "often": remediation.reboot.often,
+        "namespace": remediation.namespace,
+        "minutes": limits.repair_minutes,
+        "lasts": minutes(limits.repair_minutes),
+    }
 
 
 def _fault_counts(site: Site) -> Iterator[Json]:
