@@ -19,7 +19,7 @@ from schemas.facts.site import Site
 
 SHARED = {name.lower(): each for name, each in vars(promql).items() if isinstance(each, str)}
 """Values that all data may ask for: constants of :mod:`components.making.promql`, such as NODES."""
-_JOB = re.compile(r"\{@([a-z-]+)")
+_JOB = re.compile(r"\{@([a-z0-9-]+)")
 _PLACE = re.compile(r"<([a-z][a-z0-9_]*)>")
 
 
