@@ -169,8 +169,8 @@ def _stricter(
     if left := [each for each in faults if each not in mended]:
         types = ", ".join(CONDITIONS[each] for each in left)
         by_that = "stay True for longer" if kind == "longer" else "become True"
-        what = f"{', '.join(words)}: {types} of pool {pool.name} may {by_that} by that"
-        why = f"{what}; {_SAID['alone']}"
+        why = f"{', '.join(words)}: {types} of pool {pool.name} may {by_that} by that"
+        why = f"{why}; {_SAID['alone']}"
         said = [
             ended_faults(site, (site_of(site.side), pool, each), "it is taken back")
             for each in left
