@@ -26,6 +26,13 @@ from schemas.reading.catalogue import (
 from schemas.reading.host_list import COLUMNS, HostList, cell_column, read_hosts
 from schemas.reading.literal_secrets import in_file, merge_literals
 from schemas.reading.partial import Hole
+from schemas.reading.regions import (
+    misspelt_region,
+    naming,
+    own_problems,
+    region_problems,
+    with_region,
+)
 from schemas.reading.site_files import HOST_LIST, SITE_FILE, has_site, names_in, read
 from schemas.reading.tree import Folder, Refused
 from schemas.reading.typed_document import parse, place, places, readable
@@ -52,6 +59,7 @@ __all__ = [
     "load",
     "load_release",
     "load_site",
+    "region_problems",
     "release_names",
     "site_names",
 ]
@@ -105,7 +113,7 @@ def load(
     folder = root / "sites"
     chosen = list(dict.fromkeys(names)) if names is not None else names_in(folder)
     near = names_in(folder) if among is None else sorted({*chosen, *among})
-    files = {name: _read(folder, name) for name in near if has_site(folder, name)}
+    files = {name: _read(root, name) for name in near if has_site(folder, name)}
     between = clashes([*map(_footprint, files.values())]) if len(files) > 1 else {}
     return {
         name: _load(root, files[name], between.get(name, []))
@@ -120,7 +128,8 @@ def load_site(root: Folder, name: str) -> Loaded:
     return load(root, [name])[name]
 
 
-def _read(folder: Folder, name: str) -> _Files:
+def _read(root: Folder, name: str) -> _Files:
+    folder = root / "sites"
     shown = shorten(name, 200)  # a file's name may hold what no terminal should be sent
     file, hosts_file = f"sites/{shown}{SITE_FILE}", f"sites/{shown}{HOST_LIST}"
     document, hosts, hosts_data = None, HostList([], [], complete=False), b""
@@ -134,6 +143,8 @@ def _read(folder: Folder, name: str) -> _Files:
     else:
         document, found = _yaml(data, file)
         problems = [*found, *_literals(file, data)]
+        document, more = with_region(root, document) if document else (None, [])
+        problems += more
     raw = read(folder, name + HOST_LIST)
     if not isinstance(raw, Refused):
         hosts, hosts_data = _host_list(raw, hosts_file), raw
@@ -176,7 +187,7 @@ def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
         problems += _locate(cells[:MAX_FINDINGS], document, files)
         return Loaded(files.name, None, tuple(first_problems(merge_literals(problems))), None)
     file, more = _typed(SiteFile, document)
-    problems += more
+    problems += own_problems(document, problems, more)
     findings = list(between)
     site, holes = None, True
     if file is not None:
@@ -190,6 +201,7 @@ def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
         findings += site_findings(site, holes=holes)
         findings += attempt(placeholders(file), holes=holes)
     problems += _locate(findings[:MAX_FINDINGS], document, files)
+    problems += misspelt_region(root, document)
     found, left = merge_literals(problems), len(findings[MAX_FINDINGS:])
     wrong = tuple(first_problems([e for e in found if not e.code.hint], left))
     hints = tuple(each for each in found if each.code.hint)
@@ -290,4 +302,5 @@ def _locate(findings: list[Finding], document: Document | None, files: _Files) -
             yield Problem(at.file, at.line, at.column, each.code, path, "", *said)
         elif document is not None:
             found = place(document, at, each.code, *said, key=each.key)
-            yield replace(found, also=tuple(places(document, each.also, key=each.key)))
+            also = (naming(document, at), *places(document, each.also, key=each.key))
+            yield replace(found, also=tuple(filter(None, also)))
