@@ -149,8 +149,7 @@ class SitePreview:
     is what becomes of the cache's objects; None where nothing does. ``consequences`` are what else
     users of the cache feel, ``services`` what other people and jobs do. ``growth`` is there where
     more grows than is usual. ``guaranteed`` are the accelerators of each model that teams are
-    guaranteed in all. ``installations`` are those of a new site, ``regions`` the changed files of
-    regions that are behind it.
+    guaranteed in all. ``installations`` are a new site's, ``regions`` the changed files behind it.
     """
 
     name: str
@@ -266,8 +265,7 @@ class Preview:
     ``code`` says whose code rendered both sides; ``code_changed`` are Foresite's own files that
     differ, whose effect is not in the preview. ``clashes`` are problems between sites. ``nodes``
     are the sites whose nodes' last known state was given: how many, and when the youngest of their
-    conditions was told. ``forge`` leads to the files of both sides, ``regions`` are those of
-    regions that differ.
+    conditions was told. ``forge`` leads to the files, ``regions`` are those that differ.
     """
 
     base: str

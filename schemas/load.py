@@ -16,6 +16,7 @@ from schemas.model.nearest import nearest
 from schemas.model.problem import MAX_FINDINGS, Problem, first_problems
 from schemas.model.release import Release
 from schemas.model.site_file import SiteFile
+from schemas.reading import regions
 from schemas.reading.catalogue import (
     accelerator_catalogue,
     catalogue_of,
@@ -26,13 +27,6 @@ from schemas.reading.catalogue import (
 from schemas.reading.host_list import COLUMNS, HostList, cell_column, read_hosts
 from schemas.reading.literal_secrets import in_file, merge_literals
 from schemas.reading.partial import Hole
-from schemas.reading.regions import (
-    misspelt_region,
-    naming,
-    own_problems,
-    region_problems,
-    with_region,
-)
 from schemas.reading.site_files import HOST_LIST, SITE_FILE, has_site, names_in, read
 from schemas.reading.tree import Folder, Refused
 from schemas.reading.typed_document import parse, place, places, readable
@@ -59,7 +53,6 @@ __all__ = [
     "load",
     "load_release",
     "load_site",
-    "region_problems",
     "release_names",
     "site_names",
 ]
@@ -143,7 +136,7 @@ def _read(root: Folder, name: str) -> _Files:
     else:
         document, found = _yaml(data, file)
         problems = [*found, *_literals(file, data)]
-        document, more = with_region(root, document) if document else (None, [])
+        document, more = regions.with_region(root, document) if document else (None, [])
         problems += more
     raw = read(folder, name + HOST_LIST)
     if not isinstance(raw, Refused):
@@ -187,7 +180,7 @@ def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
         problems += _locate(cells[:MAX_FINDINGS], document, files)
         return Loaded(files.name, None, tuple(first_problems(merge_literals(problems))), None)
     file, more = _typed(SiteFile, document)
-    problems += own_problems(document, problems, more)
+    problems += regions.own_problems(document, problems, more)
     findings = list(between)
     site, holes = None, True
     if file is not None:
@@ -201,7 +194,7 @@ def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
         findings += site_findings(site, holes=holes)
         findings += attempt(placeholders(file), holes=holes)
     problems += _locate(findings[:MAX_FINDINGS], document, files)
-    problems += misspelt_region(root, document)
+    problems += regions.misspelt_region(root, document)
     found, left = merge_literals(problems), len(findings[MAX_FINDINGS:])
     wrong = tuple(first_problems([e for e in found if not e.code.hint], left))
     hints = tuple(each for each in found if each.code.hint)
@@ -302,5 +295,6 @@ def _locate(findings: list[Finding], document: Document | None, files: _Files) -
             yield Problem(at.file, at.line, at.column, each.code, path, "", *said)
         elif document is not None:
             found = place(document, at, each.code, *said, key=each.key)
-            also = (naming(document, at), *places(document, each.also, key=each.key))
-            yield replace(found, also=tuple(filter(None, also)))
+            named = regions.naming(document, at)
+            also = places(document, each.also, key=each.key)
+            yield replace(found, also=(*([named] if named else []), *also))

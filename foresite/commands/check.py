@@ -15,8 +15,9 @@ from foresite.command import FOUND, OK, UsageError, no_site, repository, show, s
 from foresite.judged import Advice, Judged, judge_site, place_problems
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
-from schemas.load import Loaded, load, region_problems
+from schemas.load import Loaded, load
 from schemas.model.problem import Problem, first_problems, number_of
+from schemas.reading.regions import region_problems
 
 CEL = "ValidatingAdmissionPolicy"
 """The kind whose rules an API server judges."""

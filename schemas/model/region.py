@@ -17,22 +17,23 @@ from schemas.model.site_file import SiteFile
 
 Key = tuple[str, ...]
 
+_SECTIONS = {
+    "management": "",
+    "cluster": "pods services pod_network authentication audit etcd_snapshots",
+    "sources": "os_images registry_mirror",
+    "first_boot": "ntp dns ssh proxy ca_certificates",
+    "accelerators": "prefix",
+    "scheduling": "priorities off_peak disruption_recorder",
+    "cache": "server envoy",
+    "remediation": "controller repair_image",
+    "monitoring": "labels receivers routes thresholds runbooks_url grafana_url",
+    "secrets": "",
+    "access": "",
+}
 KEYS: tuple[Key, ...] = tuple(
     (section, name) if name else (section,)
-    for section, names in (
-        ("management", ("",)),
-        ("cluster", "pods services pod_network authentication audit etcd_snapshots".split()),
-        ("sources", ("os_images", "registry_mirror")),
-        ("first_boot", ("ntp", "dns", "ssh", "proxy", "ca_certificates")),
-        ("accelerators", ("prefix",)),
-        ("scheduling", ("priorities", "off_peak", "disruption_recorder")),
-        ("cache", ("server", "envoy")),
-        ("remediation", ("controller", "repair_image")),
-        ("monitoring", "labels receivers routes thresholds runbooks_url grafana_url".split()),
-        ("secrets", ("",)),
-        ("access", ("",)),
-    )
-    for name in names
+    for section, names in _SECTIONS.items()
+    for name in names.split() or [""]
 )
 """What a region may say. What tells a site from another may not be in it: its networks and
 addresses, its contexts, its pools and teams; and versions, so that each site is upgraded alone."""

@@ -52,7 +52,7 @@ class Document:
         return Given(self, path)
 
     def place(self, path: Path, *, key: bool = False) -> tuple[str, int, int]:
-        """The file that says the value at ``path``, with line and column there as of ``position``."""
+        """The file that says the value at ``path``, and the ``position`` there."""
         document, at = self.source(path)
         return document.file, *document.position(at, key=key)
 
