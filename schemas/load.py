@@ -293,8 +293,7 @@ def _locate(findings: list[Finding], document: Document | None, files: _Files) -
         elif isinstance(at, TextPlace):
             path = readable(document, at.named) if document else ""
             yield Problem(at.file, at.line, at.column, each.code, path, "", *said)
-        elif document is not None:
+        elif document is not None and not regions.is_idle(document, at, each.code):
             found = place(document, at, each.code, *said, key=each.key)
-            named = regions.naming(document, at)
-            also = places(document, each.also, key=each.key)
-            yield replace(found, also=(*([named] if named else []), *also))
+            also = tuple(places(document, each.also, key=each.key))
+            yield regions.name_both(document, at, replace(found, also=also))

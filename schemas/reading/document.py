@@ -51,9 +51,19 @@ class Document:
                 return Given(document, (*start, *path[size:]))
         return Given(self, path)
 
+    def origin(self, path: Path) -> Given:
+        """As ``source``; for a section that this file lacks, the document that says parts of it."""
+        found = self.source(path)
+        if found.document is self and len(path) == 1 and self.given:
+            written = self._root.values if isinstance(self._root, Branch) else {}
+            if path[0] not in written:
+                below = (each for key, each in self.given.items() if key[0] == path[0])
+                return next((Given(each.document, path) for each in below), found)
+        return found
+
     def place(self, path: Path, *, key: bool = False) -> tuple[str, int, int]:
         """The file that says the value at ``path``, and the ``position`` there."""
-        document, at = self.source(path)
+        document, at = self.origin(path)
         return document.file, *document.position(at, key=key)
 
     def position(self, path: Path, *, key: bool = False) -> tuple[int, int]:

@@ -181,12 +181,30 @@ def _texts(value: Any, pattern: tuple[str, ...], path: Path = ()) -> Iterator[tu
 def naming(document: Document, path: Path) -> str:
     """The place in a site's file by which another file says the value at ``path``: where it names
     its region, or a bundle; empty where its own file says it."""
-    source, start = document.source(path)
+    source, start = document.origin(path)
     if source is document:
         return ""
     at = path[: len(path) - len(start) + 3] if start[0] == "bundles" else ("region",)
     line, column = document.position(at)
     return f"{document.file}:{line}:{column} {readable(document, at)}"
+
+
+def is_idle(document: Document, path: Path, code: Code) -> bool:
+    """True for a finding that a whole value of the region does nothing at this site: it is there
+    for the other sites."""
+    return path in document.given and code.value.endswith("-meaningless")
+
+
+def name_both(document: Document, path: Path, problem: Problem) -> Problem:
+    """A problem that a site has with a value at ``path``: where a region says that, it names both
+    files, and either can mend it."""
+    named = naming(document, path)
+    if not named:
+        return problem
+    keys = (path[:size] for size in range(1, len(path) + 1) if path[:size] in document.given)
+    key = next(keys, path)
+    fix = f"{problem.fix}; or write {readable(document, key)} in {document.file}"
+    return replace(problem, fix=fix, also=(named, *problem.also))
 
 
 def replaced(document: Document, path: Path) -> str:
