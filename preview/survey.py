@@ -25,11 +25,11 @@ from preview.differences.causes import causes
 from preview.differences.compare import compare
 from preview.differences.edits import Input, edits
 from preview.objects import Objects
-from preview.regions import changed_regions, region_changes
 from preview.result import Preview, SitePreview, State
 from preview.states.fleet import changed_sites, owners, site_names, site_of, suspects
 from preview.states.git import changed_files
 from preview.states.nodes import NodesError, Seen
+from preview.states.regions import changed_regions, region_changes
 from preview.states.snapshot import Snapshot
 from preview.verdict.group import group_sites
 from preview.verdict.judge import judge
