@@ -2,8 +2,8 @@
 one types.
 
 ``python -m schemas.editor`` writes schemas/site.schema.json and region.schema.json from the model
-and the catalogue; ``--check`` writes nothing and says whether the files are what would be written. Owns how the model
-looks to an editor, and nothing of what is valid: that is said once, in schemas/model/site_file.py.
+and the catalogue; ``--check`` writes nothing and says whether the files are up to date. Owns how
+models look to an editor, and nothing of what is valid: schemas/model/site_file.py says that once.
 
 Exit codes: 0 written or up to date, 1 a file differs, 2 wrong usage.
 """

@@ -72,9 +72,8 @@ def _judge(data: bytes, file: str) -> Region:
     """The region of a content; many sites ask for the same one."""
     document, problems = read_yaml(data, file)
     problems += in_file(file, data)
-    if document is not None:
-        problems += map(_explain, parse(RegionFile, document)[1])
-    return Region(document, tuple(merge_literals(problems)))
+    problems += parse(RegionFile, document)[1] if document else []
+    return Region(document, tuple(merge_literals(map(_explain, problems))))
 
 
 def _explain(problem: Problem) -> Problem:
@@ -82,13 +81,17 @@ def _explain(problem: Problem) -> Problem:
     first, _, second = problem.path.partition(".")
     field = SiteFile.model_fields.get(first)
     section = section_of(field) if field else None
+    if problem.code is Code.FILE_EMPTY:
+        return replace(problem, reason="its sites would get nothing of it")
+    if problem.code is Code.WRONG_TYPE and (first, second) in BUNDLED.values():
+        return replace(problem, fix="write the value out: only a site can name a bundle")
     if problem.code is not Code.UNKNOWN_FIELD or not field:
         return problem
     if second and (section is None or second not in section.model_fields):
         return problem
     message = f"{problem.path} is for a site to say, and not for a region"
-    known = textwrap.shorten(", ".join(map(".".join, KEYS)), 300, placeholder=" …")
-    fix = f"write it into the files of the sites; a region may say {known}, bundles"
+    known = textwrap.shorten(", ".join(map(".".join, KEYS)), 130, placeholder=" …")
+    fix = f"write it into the sites' files; a region may say {known}"
     if problem.path == "region":
         message, fix = "a region has no region: there is one level", "remove it"
     return replace(problem, message=message, fix=fix)
@@ -146,7 +149,7 @@ def _compose(site: Document, region: Document) -> tuple[Document, tuple[Problem,
                 value = _put(value, path, bundles[name])
             elif isinstance(bundles, dict) and not name.startswith(TODO):
                 near = nearest(name, bundles)
-                fix = f"write {near}" if near else f"write one of {', '.join(bundles) or 'none'}"
+                fix = f"write {near}" if near else f"bundles here: {', '.join(bundles) or 'none'}"
                 message = f"{region.file} has no bundle {shorten(name)} in bundles.{kind}"
                 faults.append(place(site, path, Code.UNKNOWN_BUNDLE, message, fix))
     return replace(site, value=value, given=given, replaced=replaced), tuple(faults)
@@ -203,7 +206,7 @@ def name_both(document: Document, path: Path, problem: Problem) -> Problem:
         return problem
     keys = (path[:size] for size in range(1, len(path) + 1) if path[:size] in document.given)
     key = next(keys, path)
-    fix = f"{problem.fix}; or write {readable(document, key)} in {document.file}"
+    fix = f"{problem.fix}; or write {readable(document, key)} in the site's own file"
     return replace(problem, fix=fix, also=(named, *problem.also))
 
 
