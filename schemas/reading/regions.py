@@ -9,7 +9,7 @@ of a site: below sites/.
 import functools
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from schemas.reading.document import Given
 from schemas.reading.literal_secrets import in_file, merge_literals
 from schemas.reading.site_files import SITE_FILE, names_in, read
 from schemas.reading.tree import Folder, Refused
-from schemas.reading.typed_document import TODO, parse, place, readable
+from schemas.reading.typed_document import TODO, parse, place, readable, value_at
 from schemas.reading.wording import pattern_of
 from schemas.reading.yaml_reader import Document, Path, read_yaml
 
@@ -208,6 +208,29 @@ def name_both(document: Document, path: Path, problem: Problem) -> Problem:
     key = next(keys, path)
     fix = f"{problem.fix}; or write {readable(document, key)} in the site's own file"
     return replace(problem, fix=fix, also=(named, *problem.also))
+
+
+def mention(document: Document, problem: Problem) -> Problem:
+    """A problem in a site's own files, with the places of the region's values that it shows."""
+    shown = []
+    if problem.file != next((each.document.file for each in document.given.values()), problem.file):
+        for path, text in _leaves(document, document.given):
+            if len(text) > 3 and re.search(rf"(?<![\w.]){re.escape(text)}(?!\w)", problem.message):
+                shown.append(
+                    ":".join(map(str, document.place(path))) + f" {readable(document, path)}"
+                )
+    return replace(problem, also=(*problem.also, *shown)) if shown else problem
+
+
+def _leaves(document: Document, paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
+    """Each text and number at or below some paths."""
+    for path in paths:
+        value = value_at(document, path)
+        if isinstance(value, dict | list):
+            steps = value if isinstance(value, dict) else range(len(value))
+            yield from _leaves(document, [(*path, step) for step in steps])
+        else:
+            yield path, str(value)
 
 
 def replaced(document: Document, path: Path) -> str:
