@@ -76,27 +76,9 @@ def site_file() -> str:
     bundles = Bundles.model_json_schema()
     keys += [f"| `bundles.{kind}` | {_about(bundles, (kind,))} |" for kind in BUNDLED]
     columns = [f"| `{name}` | {c.meaning} | `{c.example}` |" for name, c in EVERY_COLUMN.items()]
-    return "\n".join(
-        [
-            *lines,
-            "# The region",
-            "",
-            REGION_TEXT,
-            "",
-            "| key | meaning |",
-            "|---|---|",
-            *keys,
-            "",
-            "# The host list",
-            "",
-            HOST_LIST_TEXT,
-            "",
-            "| column | value | example |",
-            "|---|---|---|",
-            *columns,
-            "",
-        ]
-    )
+    lines += ["# The region", "", REGION_TEXT, "", "| key | meaning |", "|---|---|", *keys, ""]
+    lines += ["# The host list", "", HOST_LIST_TEXT, "", "| column | value | example |"]
+    return "\n".join([*lines, "|---|---|---|", *columns, ""])
 
 
 def _sections(

@@ -109,7 +109,7 @@ def whole() -> dict[str, Any]:
         "labels": {"example.com/team": "vision"},
         "kubelet": {"eviction_hard": {"memory": "1Gi", "nodefs_percent": 5}, "max_pods": 60},
         "health_check": {"remedy": "replace", "node_startup_timeout_seconds": 7200},
-        "first_boot": site["first_boot"],
+        "first_boot": copy.deepcopy(site["first_boot"]),
     }
     site["pools"][-1] |= pool
     site["hardware"] = {"own": profile}
