@@ -17,6 +17,7 @@ FEW = 64
 """Words that Git looks for in every host list; for more each list is read."""
 SITE, HOSTS = ".yaml", ".hosts.csv"
 _ENDINGS = (HOSTS, SITE, ".yml")
+REGIONS = "regions"
 _CATALOGUE = "schemas/catalogue/"
 _HARDWARE = f"{_CATALOGUE}hardware.yaml"
 _NETWORK = re.compile(rb"(?<![0-9.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}/[0-9]{1,2}(?![0-9])")
@@ -31,6 +32,12 @@ def site_of(path: str) -> str | None:
     if folder != "sites" or name.startswith("."):
         return None
     return next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), None)
+
+
+def region_of(path: str) -> str | None:
+    """The region that a file is of; None for any other file."""
+    folder, _, name = path.rpartition("/")
+    return name.removesuffix(SITE) if folder == REGIONS and name.endswith(SITE) else None
 
 
 def site_names(side: Snapshot) -> list[str]:
@@ -51,6 +58,12 @@ def changed_sites(before: Snapshot, after: Snapshot) -> list[str]:
     names = {name for path in changed if (name := site_of(path))}
     needles = set(_needles(before, after, changed))
     if needles:
+        for side in (before, after):
+            regions = {path: name for path in side.files if (name := region_of(path))}
+            held = side.read(regions)
+            needles |= {
+                n.encode() for p, n in regions.items() if _holds(held.get(p, b"\\"), needles)
+            }
         for side in (before, after):
             files = {path: name for path in side.files if (name := _site_file(path))}
             rest = [path for path, name in files.items() if name not in names]
@@ -78,7 +91,7 @@ def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Itera
         elif path.startswith(_CATALOGUE):
             yield Path(path).stem.encode()
         elif site_of(path) is None:
-            yield path.removeprefix("sites/").encode()
+            yield (region_of(path) or path.removeprefix("sites/")).encode()
 
 
 def _profiles(before: Snapshot, after: Snapshot) -> Iterator[bytes]:

@@ -69,6 +69,8 @@ class Code(StrEnum):
     FILE_MISSING = auto()
     FILE_CONTENT = auto()
     UNKNOWN_RELEASE = auto()
+    UNKNOWN_REGION = auto()
+    UNKNOWN_BUNDLE = auto()
     UNKNOWN_HARDWARE = auto()
     UNSTABLE_DISK = auto()
     UNKNOWN_OS = auto()
