@@ -26,7 +26,7 @@ from schemas.reading.catalogue import (
 from schemas.reading.host_list import COLUMNS, HostList, cell_column, read_hosts
 from schemas.reading.literal_secrets import in_file, merge_literals
 from schemas.reading.partial import Hole
-from schemas.reading.site_files import HOST_LIST, SITE_FILE, has_site, names_in, read
+from schemas.reading.site_files import HOST_LIST, SITE_FILE, has_site, matching, names_in, read
 from schemas.reading.tree import Folder, Refused
 from schemas.reading.typed_document import parse, place, places, readable
 from schemas.reading.yaml_reader import Document, read_yaml
@@ -257,7 +257,12 @@ def _release(
 
 def _texts(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[tuple[str, str]]:
     """The content of each file that the site names, by its path."""
-    for path, where in site_file_references(file):
+    named = (
+        (path, where)
+        for pattern, where in site_file_references(file)
+        for path in matching(folder, pattern)
+    )
+    for path, where in named:
         data = read(folder, path)
         if isinstance(data, Refused):
             fix = "add the file, or correct the path" if data.fix == "add the file" else data.fix
