@@ -83,7 +83,7 @@ class SiteComponent(pulumi.ComponentResource, Generic[Args]):
     names: pulumi.Output[dict[str, list[str]]]
     """Names of its objects by kind: ``<namespace>/<name>``, or the name alone."""
     made_namespaces: tuple[pulumi.Resource, ...]
-    """Its Namespaces and definitions of kinds as resources, and what its arguments name as ``after``."""
+    """Its Namespaces and definitions of kinds, and what its arguments name as ``after``."""
 
     def __init__(self, name: str, args: Args, opts: pulumi.ResourceOptions | None = None) -> None:
         """Register the objects as children, each with the provider of its cluster.

@@ -26,7 +26,15 @@ from schemas.reading.catalogue import (
 from schemas.reading.host_list import COLUMNS, HostList, cell_column, read_hosts
 from schemas.reading.literal_secrets import in_file, merge_literals
 from schemas.reading.partial import Hole
-from schemas.reading.site_files import HOST_LIST, SITE_FILE, has_site, matching, names_in, read
+from schemas.reading.site_files import (
+    HOST_LIST,
+    MAX_FILES,
+    SITE_FILE,
+    has_site,
+    matching,
+    names_in,
+    read,
+)
 from schemas.reading.tree import Folder, Refused
 from schemas.reading.typed_document import parse, place, places, readable
 from schemas.reading.yaml_reader import Document, read_yaml
@@ -257,12 +265,7 @@ def _release(
 
 def _texts(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[tuple[str, str]]:
     """The content of each file that the site names, by its path."""
-    named = (
-        (path, where)
-        for pattern, where in site_file_references(file)
-        for path in matching(folder, pattern)
-    )
-    for path, where in named:
+    for path, where in _named(folder, file, findings):
         data = read(folder, path)
         if isinstance(data, Refused):
             fix = "add the file, or correct the path" if data.fix == "add the file" else data.fix
@@ -275,6 +278,19 @@ def _texts(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[
             message, fix = f"sites/{path} is not UTF-8 text", "save it as UTF-8"
             at = TextPlace(f"sites/{path}", line, 1, where)
             findings.append(Finding(Code.FILE_CONTENT, at, message, fix))
+
+
+def _named(
+    folder: Folder, file: SiteFile, findings: list[Finding]
+) -> Iterator[tuple[str, tuple[str | int, ...]]]:
+    """Each file that the site names, by its path or by a pattern, and the place that names it."""
+    for pattern, where in site_file_references(file):
+        paths = matching(folder, pattern)
+        if not 0 < len(paths) <= MAX_FILES:
+            message = f"sites/{pattern} names {len(paths)} files"
+            fix = f"name 1 to {MAX_FILES} files"
+            findings.append(Finding(Code.EXTRA_FILES, where, message, fix))
+        yield from ((path, where) for path in paths[:MAX_FILES])
 
 
 def _locate(findings: list[Finding], document: Document | None, files: _Files) -> Iterator[Problem]:

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from schemas.facts.site import Site
 from schemas.model.extra import RENDERED, Extra
 
-MAX_FILES = 500
-"""Files that one pattern may name."""
 Path = tuple[str | int, ...]
 
 
@@ -28,18 +26,13 @@ def fits(path: str, pattern: str) -> bool:
     return path == pattern or (folder == its_folder and not hidden and fnmatchcase(name, its_name))
 
 
-def patterns_of(entry: Extra) -> Iterator[tuple[str, Path]]:
-    """Each pattern of files with objects of an entry, and its place in the entry."""
-    if entry.chart:
-        yield f"{entry.chart}/{RENDERED}", ("chart",)
-    for number, pattern in enumerate(entry.manifests):
-        yield pattern, ("manifests", number)
-
-
 def files_of(entry: Extra, texts: Mapping[str, str], at: Path = ()) -> list[Brought]:
     """The files with objects of an entry that could be read, each once, in a fixed order."""
+    named: list[tuple[str, Path]] = [(p, ("manifests", n)) for n, p in enumerate(entry.manifests)]
+    if entry.chart:
+        named.append((f"{entry.chart}/{RENDERED}", ("chart",)))
     found: dict[str, Brought] = {}
-    for pattern, place in patterns_of(entry):
+    for pattern, place in named:
         for path in sorted(texts):
             if fits(path, pattern):
                 found.setdefault(path, Brought(path, texts[path], (*at, *place)))

@@ -47,9 +47,7 @@ class OwnersRule(Model):
 
     kind: Annotated[str, Field(pattern=r"^[A-Z][A-Za-z0-9]*(\.[a-z0-9.-]+)?$", max_length=200)]
     """Kind of the objects, with its API group where another group has one of the same name."""
-    path: Annotated[
-        str, Field(pattern=r"^[^\s]*$", max_length=300, examples=["spec.addresses"])
-    ] = ""
+    path: Annotated[str, Field(pattern=r"^\S*$", max_length=300, examples=["spec.addresses"])] = ""
     """Field, with all below it; ``*`` is any one step. Default: the object as a whole."""
     effect: OwnersEffect = Field(strict=False)
     """The effect of a change."""

@@ -16,6 +16,8 @@ from schemas.reading.tree import LINK, Folder, Refused, Tree
 
 MAX_BYTES = 4 * 1024 * 1024
 """Size of any file below sites/, at most."""
+MAX_FILES = 500
+"""Files that one pattern may name."""
 SITE_FILE, HOST_LIST = ".yaml", ".hosts.csv"
 _LESS = "leave out what the site does not need"
 _SITE_ENDINGS = (SITE_FILE, HOST_LIST, ".yml")

@@ -1,11 +1,11 @@
 """Rules on what a team brings: its files can be applied, and reach nothing that is Foresite's."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from schemas.facts.brought import MAX_FILES, Brought, every_extra, files_of, fits, patterns_of
+from schemas.facts.brought import Brought, every_extra, files_of
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.kubernetes.node_labels import OWN_DOMAIN
@@ -47,16 +47,8 @@ def extra(site: Site) -> Iterator[Finding]:
             message, fix = f"{entry.name} is brought twice", "give this one another name"
             yield Finding(Code.DUPLICATE_NAME, (*place, "name"), message, fix)
         names.add(entry.name)
-        if bool(entry.chart) == bool(entry.manifests):
-            message = f"{entry.name} has {'both' if entry.chart else 'neither'} manifests and chart"
-            fix = "write manifests: [extra/NAME/*.yaml] or chart: charts/NAME, not both"
-            yield Finding(Code.EXTRA_FILES, (*place, "name"), message, fix)
-        for pattern, at in patterns_of(entry):
-            count = sum(fits(path, pattern) for path in site.texts)
-            if "*" in pattern and not 0 < count <= MAX_FILES:
-                message = f"sites/{pattern} names {count} files that can be read"
-                fix = f"name 1 to {MAX_FILES} files of manifests"
-                yield Finding(Code.EXTRA_FILES, (*place, *at), message, fix)
+        at = (*place, "name")
+        yield from _one_origin(entry.name, entry.manifests, entry.chart, at)
         yield from _ends(place, entry)
 
 
@@ -128,10 +120,10 @@ def _own_keys(body: Json) -> Iterator[str]:
 
 
 def _redefined(body: Json, item: _Item) -> Iterator[Finding]:
-    spec = body.get("spec")
-    names = spec.get("names") if isinstance(spec, dict) else None
+    spec = body["spec"] if isinstance(body.get("spec"), dict) else {}
+    names = spec.get("names")
     kind = names.get("kind") if isinstance(names, dict) else None
-    group = spec.get("group") if isinstance(spec, dict) else None
+    group = spec.get("group")
     known = (each.rpartition("/") for each in store.kinds())
     if any(name == kind and api.rpartition("/")[0] == group for api, _, name in known):
         fix = "leave it out of what is brought: docs/prerequisites.md says who installs it"
@@ -153,6 +145,15 @@ def _reach(site: Site, entry: Extra, item: _Item, group: str) -> Iterator[Findin
         yield item.finding(Code.EXTRA_REACH, message, fix)
 
 
+def _one_origin(
+    name: str, manifests: Sequence[str], chart: str | None, at: Path
+) -> Iterator[Finding]:
+    if bool(chart) == bool(manifests):
+        has = "manifests and a chart" if chart else "neither manifests nor a chart"
+        fix = "write manifests or chart: charts/NAME, and not both"
+        yield Finding(Code.EXTRA_FILES, at, f"{name} has {has}", fix)
+
+
 def _ends(place: Path, entry: Extra) -> Iterator[Finding]:
     """Each permission and each rule ends within two years."""
     for name in ("allow", "rules"):
@@ -163,12 +164,8 @@ def _ends(place: Path, entry: Extra) -> Iterator[Finding]:
 def charts(site: Site) -> Iterator[Finding]:
     """What a chart's lock says of its files is true, and of this site's Kubernetes."""
     network = site.file.cluster.pod_network
-    if bool(network.chart) == bool(network.manifests):
-        message = (
-            f"the pod network has {'both' if network.chart else 'neither'} manifests and chart"
-        )
-        fix = "write manifests: pod-network/NAME.yaml or chart: charts/NAME, not both"
-        yield Finding(Code.EXTRA_FILES, ("cluster", "pod_network"), message, fix)
+    at = ("cluster", "pod_network")
+    yield from _one_origin("the pod network", network.manifests, network.chart, at)
     for number, allowed in enumerate(network.allow):
         yield from end_of(allowed.until, ("cluster", "pod_network", "allow", number, "until"))
     if network.chart:
