@@ -11,9 +11,7 @@ from components.source import site_of
 from schemas.facts.brought import every_extra
 from schemas.facts.site import Site
 from schemas.model.extra import OwnersRule
-from schemas.model.vocabulary import OwnersEffect
 
-_IMPACTS = {each: Impact(each.value.replace("-", " ")) for each in OwnersEffect}
 _NO_RULE = "no rule covers what it does to machines; its owner may state it in extra.rules"
 
 
@@ -38,7 +36,7 @@ def _judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     if rule is None:
         yield from not_known(_NO_RULE, "")(site, change, field)
         return
-    impact = _IMPACTS[rule.effect]
+    impact = Impact(rule.effect.replace("-", " "))
     hosts = () if impact is Impact.NONE else site.side.fleet.names
     why = f"{rule.owner} says (not Foresite, until {rule.until}): {rule.why}"
     at = field.path if field else ()

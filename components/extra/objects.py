@@ -22,7 +22,7 @@ def objects(site: Site) -> list[Manifest]:
     for _, entry in every_extra(site):
         mine = [
             registered(body, site.name, f"{COMPONENT}-{entry.name}", f"{entry.name}/")._replace(
-                target=Target(entry.cluster.value),
+                target=Target(entry.cluster),
                 protect=entry.protect or body["kind"] in FIRST,
             )
             for file in files_of(entry, site.texts)

@@ -3,13 +3,12 @@
 What a single value may be; what must hold between them and the files is in schemas/rules/extra.py.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from schemas.model.policies import Day, Sentence
 from schemas.model.primitives import DnsLabel, Model, RelativePath
-from schemas.model.vocabulary import Danger, ExtraCluster, OwnersEffect
 
 LOCK, VALUES, RENDERED = "chart.lock.yaml", "values.yaml", "rendered.yaml"
 """The files of a chart, in its folder."""
@@ -23,13 +22,15 @@ FilePattern = Annotated[
     ),
 ]
 """Files in a folder below ``sites/``: a path, or one whose last part has ``*`` for any text."""
+Danger = Literal["host-access", "cluster-rights", "admission", "exposure", "images"]
+"""A kind of danger; policies/third_party.toml says which rules it stands for."""
 Owner = Annotated[str, Field(min_length=2, max_length=100)]
 
 
 class Allowed(Model):
     """A danger of what is brought that somebody knows and answers for, until a day."""
 
-    danger: Danger = Field(strict=False)
+    danger: Danger
     """The kind of danger."""
     what: Annotated[list[Annotated[str, Field(max_length=4000)]], Field(min_length=1)]
     """The objects and what is dangerous about each, as ``foresite check`` writes it. What an update
@@ -49,8 +50,8 @@ class OwnersRule(Model):
     """Kind of the objects, with its API group where another group has one of the same name."""
     path: Annotated[str, Field(pattern=r"^\S*$", max_length=300, examples=["spec.addresses"])] = ""
     """Field, with all below it; ``*`` is any one step. Default: the object as a whole."""
-    effect: OwnersEffect = Field(strict=False)
-    """The effect of a change."""
+    effect: Literal["none", "pod-restart", "drain", "reboot", "unknown"]
+    """The effect of a change; what wipes or removes a machine is nothing that an owner states."""
     why: Sentence
     """Reason why it has this effect."""
     source: Sentence
@@ -70,8 +71,9 @@ class Extra(Model):
     """Files of manifests (YAML) below sites/."""
     chart: RelativePath | None = None
     """Folder below sites/ of a chart that ``foresite chart`` has rendered."""
-    cluster: ExtraCluster = Field(default=ExtraCluster.SITE, strict=False)
-    """Cluster that the objects are for."""
+    cluster: Literal["site", "management"] = "site"
+    """Cluster that the objects are for: the site's own, or the site's namespace on the one that
+    runs Cluster API."""
     protect: bool = False
     """True if deleting one of the objects destroys something, so that it is refused."""
     why: Sentence

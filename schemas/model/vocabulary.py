@@ -30,45 +30,6 @@ class PodNetworkInstall(StrEnum):
     """Registered with the site's own cluster once ``cluster.context`` is set."""
 
 
-class ExtraCluster(StrEnum):
-    """The cluster of objects that a team brings."""
-
-    SITE = "site"
-    """The site's own cluster."""
-    MANAGEMENT = "management"
-    """The site's namespace on the cluster that runs Cluster API."""
-
-
-class Danger(StrEnum):
-    """A kind of danger of objects that a team brings; policies/third_party.toml has the rules."""
-
-    HOST_ACCESS = "host-access"
-    """Pods get at their host, or are root with all rights."""
-    CLUSTER_RIGHTS = "cluster-rights"
-    """Roles lead to all rights of the cluster, or to its Secrets."""
-    ADMISSION = "admission"
-    """Webhooks hold up or refuse what others write."""
-    EXPOSURE = "exposure"
-    """Something is reached from outside, or sits where Kubernetes' own programs do."""
-    IMAGES = "images"
-    """Images may change without a change in Git."""
-
-
-class OwnersEffect(StrEnum):
-    """The effect of a change, as the owner of a custom resource may state it."""
-
-    NONE = "none"
-    """No machine and no pod notices."""
-    POD_RESTART = "pod-restart"
-    """Pods on the hosts restart; jobs go on."""
-    DRAIN = "drain"
-    """Pods of the hosts are evicted."""
-    REBOOT = "reboot"
-    """The hosts are power-cycled."""
-    UNKNOWN = "unknown"
-    """Nobody knows."""
-
-
 class RolloutStrategy(StrEnum):
     """The time when machines are replaced: MachineDeployment ``rollout.strategy.type``."""
 

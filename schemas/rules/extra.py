@@ -12,7 +12,6 @@ from schemas.kubernetes.node_labels import OWN_DOMAIN
 from schemas.kubernetes.objects import store
 from schemas.model.codes import Code
 from schemas.model.extra import LOCK, RENDERED, VALUES, ChartLock, Extra
-from schemas.model.vocabulary import ExtraCluster
 from schemas.reading.typed_document import parse
 from schemas.reading.yaml_reader import read_yaml
 from schemas.rules.finding import Finding, Path, TextPlace
@@ -109,9 +108,8 @@ def _own_keys(body: Json) -> Iterator[str]:
         if isinstance(value, list):
             rest += value
         elif isinstance(value, dict):
-            metadata = value.get("metadata")
-            for field in ("labels", "annotations") if isinstance(metadata, dict) else ():
-                keys = metadata.get(field)
+            metadata = value["metadata"] if isinstance(value.get("metadata"), dict) else {}
+            for keys in map(metadata.get, ("labels", "annotations")):
                 for key in keys if isinstance(keys, dict) else ():
                     domain = str(key).partition("/")[0]
                     if domain == OWN_DOMAIN or domain.endswith(f".{OWN_DOMAIN}"):
@@ -134,7 +132,7 @@ def _reach(site: Site, entry: Extra, item: _Item, group: str) -> Iterator[Findin
     """An object stays on the cluster, and in the namespace, that the entry is for."""
     metadata = item.body["metadata"]
     namespace = metadata.get("namespace", "")
-    if entry.cluster is ExtraCluster.MANAGEMENT:
+    if entry.cluster == "management":
         if namespace != site.name:
             message = f"is in {namespace or 'no namespace'}, which other sites share"
             fix = f"write namespace: {site.name}, or leave it out"
