@@ -20,15 +20,23 @@ Placed = tuple[Spot, Problem]
 """A problem, and where in an object it is."""
 
 
-def object_problems(site: Site, objects: Mapping[str, Iterable[Manifest]]) -> list[Placed]:
-    """The problems of a site's objects, each with its spot; all at once, in their order."""
+def object_problems(
+    site: Site, objects: Mapping[str, Iterable[Manifest]], there: Sequence[Named] = ()
+) -> list[Placed]:
+    """The problems of a site's objects, each with its spot; all at once, in their order. ``there``
+    are all objects of the site, where ``objects`` are only some."""
     file = f"sites/{site.name}.yaml"
     every = [(name, m) for name, manifests in objects.items() for m in manifests]
-    return [*_invalid(file, every), *_duplicates(file, every), *_intruders(file, every)]
+    there = there or every
+    return [
+        *_invalid(file, every, there),
+        *_duplicates(file, every),
+        *_intruders(file, every, there),
+    ]
 
 
-def _invalid(file: str, objects: Sequence[Named]) -> Iterator[Placed]:
-    brought = brought_kinds(each.body for _, each in objects if each.kind == CRD)
+def _invalid(file: str, objects: Sequence[Named], there: Sequence[Named]) -> Iterator[Placed]:
+    brought = brought_kinds(each.body for _, each in there if each.kind == CRD)
     for component, manifest in objects:
         faults = check_object(manifest.body, brought)
         fix = "write what the schema takes"
@@ -55,11 +63,11 @@ def _duplicates(file: str, objects: Iterable[Named]) -> Iterator[Placed]:
         owners[identity] = path
 
 
-def _intruders(file: str, objects: Sequence[Named]) -> Iterator[Placed]:
+def _intruders(file: str, objects: Sequence[Named], there: Sequence[Named]) -> Iterator[Placed]:
     """What a team brings into a namespace that is Foresite's own; those of teams are theirs."""
     ours = {
         (each.target, each.key[3]): component
-        for component, each in objects
+        for component, each in there
         if each.kind == "Namespace" and component not in (EXTRA, "machines", "teams")
     }
     for component, manifest in objects:

@@ -70,6 +70,7 @@ class Code(StrEnum):
     EXTRA_RULE = auto()
     CHART_LOCK = auto()
     THIRD_PARTY_DANGER = auto()
+    POD_NETWORK_UNFIT = auto()
 
     # --- names that lead nowhere --------------------------------------------------------------
     SITE_NAME_MISMATCH = auto()

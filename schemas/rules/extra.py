@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from schemas.facts.brought import Brought, every_extra, files_of
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import ManifestError, read_objects
-from schemas.kubernetes.node_labels import OWN_DOMAIN
+from schemas.kubernetes.node_labels import is_own
 from schemas.kubernetes.objects import store
 from schemas.model.codes import Code
 from schemas.model.extra import LOCK, RENDERED, VALUES, ChartLock, Extra
@@ -111,8 +111,7 @@ def _own_keys(body: Json) -> Iterator[str]:
             metadata = value["metadata"] if isinstance(value.get("metadata"), dict) else {}
             for keys in map(metadata.get, ("labels", "annotations")):
                 for key in keys if isinstance(keys, dict) else ():
-                    domain = str(key).partition("/")[0]
-                    if domain == OWN_DOMAIN or domain.endswith(f".{OWN_DOMAIN}"):
+                    if is_own(str(key)):
                         yield str(key)
             rest += value.values()
 
@@ -148,7 +147,7 @@ def _one_origin(
 ) -> Iterator[Finding]:
     if bool(chart) == bool(manifests):
         has = "manifests and a chart" if chart else "neither manifests nor a chart"
-        fix = "write manifests or chart: charts/NAME, and not both"
+        fix = "write a list of manifests or the folder of a chart, and not both"
         yield Finding(Code.EXTRA_FILES, at, f"{name} has {has}", fix)
 
 
