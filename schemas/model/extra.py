@@ -101,7 +101,7 @@ class ChartLock(Model):
     """Name of the release."""
     namespace: DnsLabel
     """Namespace of objects that name none."""
-    helm: Annotated[str, Field(pattern=r"^v[0-9]+\.[0-9]+\.[0-9]+[-+.A-Za-z0-9]*$")]
+    helm: Annotated[str, Field(pattern=r"^v[0-9]+\.[0-9]+[-+.A-Za-z0-9]*$")]
     """Version of helm."""
     kube_version: Annotated[str, Field(pattern=r"^1\.[0-9]+\.[0-9]+$")]
     """Version of Kubernetes that it was rendered for."""
