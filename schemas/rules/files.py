@@ -15,6 +15,8 @@ from schemas.model.extra import LOCK, RENDERED, VALUES
 from schemas.model.first_boot import FirstBoot
 from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import PodNetworkInstall
+from schemas.reading.site_files import MAX_FILES, matching, read
+from schemas.reading.tree import Folder, Refused
 from schemas.rules.finding import Finding, Path, TextPlace, attempt
 
 MAX_FILE_CHARACTERS = 10_240
@@ -32,6 +34,36 @@ def site_file_references(file: SiteFile) -> Iterator[tuple[str, Path]]:
     yield from attempt(configuration_files(file), holes=True)
     yield from attempt(_policy_files(file), holes=True)
     yield from attempt(_extra_files(file), holes=True)
+
+
+def site_texts(
+    folder: Folder, file: SiteFile, findings: list[Finding]
+) -> Iterator[tuple[str, str]]:
+    """The content of each file that the site names, by its path; ``findings`` get what is wrong."""
+    for path, where in _named(folder, file, findings):
+        data = read(folder, path)
+        if isinstance(data, Refused):
+            fix = "add the file, or correct the path" if data.fix == "add the file" else data.fix
+            findings.append(Finding(data.code, where, data.message, fix))
+            continue
+        try:
+            yield path, data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            message, fix = f"sites/{path} is not UTF-8 text", "save it as UTF-8"
+            at = TextPlace(f"sites/{path}", line, 1, where)
+            findings.append(Finding(Code.FILE_CONTENT, at, message, fix))
+
+
+def _named(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[tuple[str, Path]]:
+    """Each file that the site names, by its path or by a pattern, and the place that names it."""
+    for pattern, where in site_file_references(file):
+        paths = matching(folder, pattern)
+        if not 0 < len(paths) <= MAX_FILES:
+            message = f"sites/{pattern} names {len(paths)} files"
+            fix = f"name 1 to {MAX_FILES} files"
+            findings.append(Finding(Code.EXTRA_FILES, where, message, fix))
+        yield from ((path, where) for path in paths[:MAX_FILES])
 
 
 def _policy_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
