@@ -162,7 +162,11 @@ def charts(site: Site) -> Iterator[Finding]:
     """What a chart's lock says of its files is true, and of this site's Kubernetes."""
     network = site.file.cluster.pod_network
     at = ("cluster", "pod_network")
-    yield from _one_origin("the pod network", network.manifests, network.chart, at)
+    if network.chart or network.manifests:
+        yield from _one_origin("the pod network", network.manifests, network.chart, at)
+    else:
+        fix = "add manifests: a file below sites/, or chart: a folder of foresite chart"
+        yield Finding(Code.MISSING_FIELD, at, "manifests is missing", fix)
     for number, allowed in enumerate(network.allow):
         yield from end_of(allowed.until, ("cluster", "pod_network", "allow", number, "until"))
     if network.chart:
