@@ -221,7 +221,9 @@ def _refusals(change: SiteChange) -> tuple[Problem, ...]:
     for each in change.changes.values():
         if each.after is not None:
             objects.setdefault(each.component, []).append(each.after)
-    found = object_problems(source.site_of(change.after), objects)
+    every = change.after.objects.items()
+    there = [(component, each) for (component, _), each in every]
+    found = object_problems(source.site_of(change.after), objects, there)
     return tuple(problem for _, problem in found)
 
 

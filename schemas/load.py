@@ -42,7 +42,7 @@ from schemas.rules import (
     site_findings,
 )
 from schemas.rules.accelerators import own_models
-from schemas.rules.files import site_file_references
+from schemas.rules.files import site_texts
 from schemas.rules.identity import own_hardware, placeholders, site_name
 from schemas.rules.versions import release_findings
 
@@ -212,7 +212,7 @@ def _site(
     release: Any = Hole()
     if hasattr(file, "release"):
         release = _release(file.release, catalogue, findings, problems) or release
-    texts, models = dict(_texts(root / "sites", file, findings)), _models(file, catalogue)
+    texts, models = dict(site_texts(root / "sites", file, findings)), _models(file, catalogue)
     site = Site(file, tuple(files.hosts.hosts), release, hardware, texts, models)
     if not files.hosts.countable(file):
         # A frozen dataclass has no other way to leave out what follows from its fields.
@@ -259,23 +259,6 @@ def _release(
             for message in release_findings(release)
         ]
     return release
-
-
-def _texts(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[tuple[str, str]]:
-    """The content of each file that the site names, by its path."""
-    for path, where in site_file_references(file):
-        data = read(folder, path)
-        if isinstance(data, Refused):
-            fix = "add the file, or correct the path" if data.fix == "add the file" else data.fix
-            findings.append(Finding(data.code, where, data.message, fix))
-            continue
-        try:
-            yield path, data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            message, fix = f"sites/{path} is not UTF-8 text", "save it as UTF-8"
-            at = TextPlace(f"sites/{path}", line, 1, where)
-            findings.append(Finding(Code.FILE_CONTENT, at, message, fix))
 
 
 def _locate(findings: list[Finding], document: Document | None, files: _Files) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 from preview.states.snapshot import Snapshot
+from schemas.model.extra import LOCK, RENDERED, VALUES
 from schemas.reading.catalogue import catalogue_of, hardware_catalogue
 from schemas.rules.hosts import UNIQUE_COLUMNS
 
@@ -91,7 +92,15 @@ def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Itera
         elif path.startswith(_CATALOGUE):
             yield Path(path).stem.encode()
         elif site_of(path) is None:
-            yield (region_of(path) or path.removeprefix("sites/")).encode()
+            if region := region_of(path):
+                yield region.encode()
+                continue
+            folder, _, name = path.removeprefix("sites/").rpartition("/")
+            yield path.removeprefix("sites/").encode()
+            # A pattern names it up to a star, a chart by its folder.
+            yield from (f"{folder}/{name[:end]}*".encode() for end in range(len(name) + 1))
+            if name in (LOCK, VALUES, RENDERED):
+                yield folder.encode()
 
 
 def _profiles(before: Snapshot, after: Snapshot) -> Iterator[bytes]:
