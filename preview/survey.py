@@ -28,6 +28,8 @@ from preview.objects import Objects
 from preview.result import Preview, SitePreview, State
 from preview.states.fleet import changed_sites, owners, site_names, site_of, suspects
 from preview.states.git import changed_files
+from preview.states.lock import FILE as LOCK
+from preview.states.lock import locked_version
 from preview.states.nodes import NodesError, Seen
 from preview.states.snapshot import Snapshot
 from preview.verdict.group import group_sites
@@ -230,9 +232,14 @@ def _input(loaded: Loaded | None, folder: Tree, faulty: Site | None = None) -> I
 
 
 def _code_changes(before: Snapshot, after: Snapshot) -> list[str]:
-    """Foresite's own files that differ: objects may differ that the preview makes alike."""
+    """Foresite's own files that differ: objects may differ that the preview makes alike. Where an
+    installed Foresite is locked, its versions do. Raises LockError."""
     if before.commit is None:
         return []
+    old, new = locked_version(before), locked_version(after)
+    if old != new:
+        which = f"Foresite {old or 'of this repository'} → {new or 'of this repository'}"
+        return [f"{LOCK} ({which}; `foresite preview --code each` shows it)"]
     found = changed_files(before.root, before.commit, after.commit, CODE)
     made = (".py", ".json", ".yaml", ".toml", ".gz")
     return [p for p in found if p.endswith(made) and not p.startswith("schemas/catalogue/")]
