@@ -55,10 +55,12 @@ def make_objects_with(
     that runs. Raises UsageError, LockError.
     """
     locked = locked_version(side)
-    if locked == version() or (side.commit is None and not locked):
+    if locked == version():
         return None
     if locked:
         return _parse(side.label, _run_locked(side, [str(folder), *names]))
+    if side.commit is None:
+        return None
     with _code(side.root, side.commit) as code:
         if not (code / "preview" / "objects.py").exists():
             raise UsageError(f"the code of {side.label} cannot hand over objects: leave --code out")

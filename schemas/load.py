@@ -17,10 +17,13 @@ from schemas.model.problem import MAX_FINDINGS, Problem, first_problems
 from schemas.model.release import Release
 from schemas.model.site_file import SiteFile
 from schemas.reading.catalogue import (
+    Catalogues,
     accelerator_catalogue,
     catalogue_of,
+    entry_document,
     hardware_catalogue,
     load_release,
+    release_clashes,
     release_names,
 )
 from schemas.reading.host_list import COLUMNS, HostList, cell_column, read_hosts
@@ -183,7 +186,7 @@ def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
         findings += attempt(site_name(file, files.name), holes=bool(problems))
         findings += attempt(own_hardware(file, hardware.profiles), holes=bool(problems))
         findings += attempt(own_models(file, models.models), holes=bool(problems))
-        problems += (*hardware.problems, *models.problems)
+        problems += (*hardware.problems, *models.problems, *release_clashes(catalogue))
         site = _site(root, file, files, findings, problems)
         # A part that could not be had leaves a hole, as a value that is wrong does.
         holes = bool(problems or findings) or isinstance(site.by_pool, Hole)
@@ -214,14 +217,14 @@ def _site(
     return site
 
 
-def _hardware(file: SiteFile, catalogue: Folder) -> Any:
+def _hardware(file: SiteFile, catalogue: Catalogues) -> Any:
     """The profiles that a site can name; a hole where they are not all known."""
     own: Any = getattr(file, "hardware", None)
     shared = hardware_catalogue(catalogue)
     return Hole() if own is None or shared.problems else {**shared.profiles, **own}
 
 
-def _models(file: SiteFile, catalogue: Folder) -> Any:
+def _models(file: SiteFile, catalogue: Catalogues) -> Any:
     """The accelerator models that a site can use; a hole where they are not all known."""
     shared = accelerator_catalogue(catalogue)
     settings: Any = getattr(file, "accelerators", None)
@@ -230,7 +233,7 @@ def _models(file: SiteFile, catalogue: Folder) -> Any:
 
 
 def _release(
-    name: str, catalogue: Folder, findings: list[Finding], problems: list[Problem]
+    name: str, catalogue: Catalogues, findings: list[Finding], problems: list[Problem]
 ) -> Release | None:
     at = ("release",)
     release, faults = load_release(name, catalogue)
@@ -244,7 +247,8 @@ def _release(
     problems += faults
     if release is not None and not faults:
         if release.release != name:
-            message = f"schemas/catalogue/releases/{name}.yaml says release: {release.release}"
+            file = entry_document(f"releases/{name}.yaml", (), catalogue)
+            message = f"{file.file if file else name} says release: {release.release}"
             fix = "make the name in the file equal to the file's"
             findings.append(Finding(Code.UNKNOWN_RELEASE, at, message, fix))
         fix = "name a release whose parts go together, or correct the release"

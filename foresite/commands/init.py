@@ -102,9 +102,8 @@ def _write(folder: Path, texts: dict[str, bytes]) -> None:
                 moved.append(folder / each.name)
                 each.rename(moved[-1])
         except BaseException:
-            for path in moved:
-                if path.exists():
-                    path.rename(fresh / path.name)
+            for each in filter(Path.exists, moved):
+                each.rename(fresh / each.name)
             raise
 
 

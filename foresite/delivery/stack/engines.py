@@ -11,16 +11,8 @@ from foresite.delivery.stack.pack import pack_of
 from schemas.facts.site import Site
 from tools.toolchain import ToolchainError
 
-_LINKED = (
-    "Pulumi.yaml",
-    "__main__.py",
-    "catalogue",
-    "components",
-    "foresite",
-    "policies",
-    "preview",
-)
-_LINKED += ("regions", "schemas", "sites")
+_CODE = ("Pulumi.yaml", "__main__.py", "components", "foresite", "policies", "preview", "schemas")
+_LINKED = (*_CODE, "catalogue", "regions", "sites")
 """What the program of a repository is made of, and reads."""
 
 
