@@ -106,6 +106,7 @@ def survey(
         head=after.label,
         sites_total=len(site_names(after)),
         entries=group_sites(list(_bound_problems(site for site in sites if site is not None))),
+        code=", ".join(code[:3]) + (", …" if code[3:] else "") if maker else "",
         code_changed=() if maker else tuple(code),
         nodes={name: (len(seen.nodes), seen.when) for name, seen in nodes.items() if name in names},
     )
@@ -239,7 +240,7 @@ def _code_changes(before: Snapshot, after: Snapshot) -> list[str]:
     old, new = locked_version(before), locked_version(after)
     if old != new:
         which = f"Foresite {old or 'of this repository'} → {new or 'of this repository'}"
-        return [f"{LOCK} ({which}; `foresite preview --code each` shows it)"]
+        return [f"{LOCK} ({which})"]
     found = changed_files(before.root, before.commit, after.commit, CODE)
     made = (".py", ".json", ".yaml", ".toml", ".gz")
     return [p for p in found if p.endswith(made) and not p.startswith("schemas/catalogue/")]

@@ -71,7 +71,9 @@ class ClusterApi(Model):
 class Release(Model):
     """Versions and digests of everything that Foresite puts on a site."""
 
-    release: Annotated[str, Field(pattern=r"^20[0-9]{2}\.(0[1-9]|1[0-2])(\.[0-9]+)?(-[a-z0-9]{1,20})?$")]
+    release: Annotated[
+        str, Field(pattern=r"^20[0-9]{2}\.(0[1-9]|1[0-2])(\.[0-9]+)?(-[a-z0-9]{1,20})?$")
+    ]
     """Name of the release, equal to the name of its file; one of your own ends in a word of yours,
     such as 2026.12-ours."""
     cluster_api: ClusterApi
