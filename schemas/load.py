@@ -19,11 +19,10 @@ from schemas.model.site_file import SiteFile
 from schemas.reading.catalogue import (
     Catalogues,
     accelerator_catalogue,
+    catalogue_document,
     catalogue_of,
-    entry_document,
     hardware_catalogue,
     load_release,
-    release_clashes,
     release_names,
 )
 from schemas.reading.host_list import COLUMNS, HostList, cell_column, read_hosts
@@ -186,7 +185,7 @@ def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
         findings += attempt(site_name(file, files.name), holes=bool(problems))
         findings += attempt(own_hardware(file, hardware.profiles), holes=bool(problems))
         findings += attempt(own_models(file, models.models), holes=bool(problems))
-        problems += (*hardware.problems, *models.problems, *release_clashes(catalogue))
+        problems += (*hardware.problems, *models.problems)
         site = _site(root, file, files, findings, problems)
         # A part that could not be had leaves a hole, as a value that is wrong does.
         holes = bool(problems or findings) or isinstance(site.by_pool, Hole)
@@ -247,7 +246,7 @@ def _release(
     problems += faults
     if release is not None and not faults:
         if release.release != name:
-            file = entry_document(f"releases/{name}.yaml", (), catalogue)
+            file = catalogue_document(f"releases/{name}.yaml", (), catalogue)
             message = f"{file.file if file else name} says release: {release.release}"
             fix = "make the name in the file equal to the file's"
             findings.append(Finding(Code.UNKNOWN_RELEASE, at, message, fix))

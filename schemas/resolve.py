@@ -16,7 +16,7 @@ from schemas.facts.site import Site
 from schemas.model.nearest import nearest
 from schemas.model.primitives import Model, field_docs
 from schemas.model.site_file import Pool, SiteFile
-from schemas.reading.catalogue import BUILT_IN, Catalogues, entry_document
+from schemas.reading.catalogue import BUILT_IN, Catalogues, catalogue_document
 from schemas.reading.host_list import COLUMNS, EVERY_COLUMN, Host, cell_column
 from schemas.reading.yaml_reader import Document
 
@@ -161,7 +161,7 @@ class _Walk:
         return change
 
     def _catalogue_file(self, name: str, *entry: str) -> Document | None:
-        return entry_document(name, entry, self.catalogue)
+        return catalogue_document(name, entry, self.catalogue)
 
     def _place(self) -> str:
         if self.document is None or self.origin is Origin.DEFAULT:

@@ -44,18 +44,14 @@ def _check(given: Path) -> Path:
     if not folder.parent.is_dir():
         raise UsageError(f"there is no folder {shorten(str(folder.parent), 300)}: make it first")
     for above in folder.resolve().parents:
-        if (above / ".git").exists() or (above / "sites").is_dir():
-            raise UsageError(
-                f"{shown} lies in the repository {above}, and workflows and CODEOWNERS are read at "
-                "the top of a repository alone: name a folder outside of it"
-            )
+        if (above / ".git").exists():
+            said = f"{shown} lies in the repository {above}, where no forge reads its workflows"
+            raise UsageError(f"{said} and CODEOWNERS: name a folder outside of it")
     if folder.exists():
         clear(folder / "init")  # what a killed run left
         if there := sorted(each.name for each in folder.iterdir() if each.name != ".git"):
-            raise UsageError(
-                f"{shown} is not empty: it has {shorten(few(there, 3), 300)}; name a new folder, "
-                "or one that has nothing but .git"
-            )
+            said = f"{shown} is not empty: it has {shorten(few(there, 3), 300)}"
+            raise UsageError(f"{said}; name a new folder, or one that has nothing but .git")
     return folder
 
 

@@ -37,9 +37,13 @@ def locked_version(side: Snapshot) -> str:
 def lock_file(side: Snapshot, name: str) -> bytes | Refused:
     """One of FILES as it is in a state; no bytes where it is not there."""
     if side.commit is None:
-        data = read(side.root, name, "")
-        return b"" if isinstance(data, Refused) and data.code is Code.FILE_MISSING else data
+        return _here(side.root, name)
     return git(side.root, "cat-file", "blob", f"{side.commit}:./{name}", fine=(0, 128))
+
+
+def _here(root: Path, name: str) -> bytes | Refused:
+    data = read(root, name, "")
+    return b"" if isinstance(data, Refused) and data.code is Code.FILE_MISSING else data
 
 
 def parse(data: bytes | Refused) -> tuple[str, int]:
@@ -65,15 +69,11 @@ def parse(data: bytes | Refused) -> tuple[str, int]:
 def lock_problems(root: Path, running: str) -> list[Problem]:
     """The problem of a repository that locks another version than the one that runs."""
     try:
-        data = read(root, FILE, "")
-        missing = isinstance(data, Refused) and data.code is Code.FILE_MISSING
-        version, line = ("", 0) if missing else parse(data)
+        version, line = parse(_here(root, FILE))
     except LockError as error:
         return [error.problem]
     if version in ("", running):
         return []
     message = f"this is Foresite {running}, and the repository locks {version}"
-    fix = (
-        f"run `uv run foresite`, or install {version}; to upgrade lock {running} in a pull request"
-    )
+    fix = f"run `uv run foresite`, or install {version}; to upgrade, lock {running} there"
     return [LockError(message, fix, line).problem]

@@ -2,7 +2,7 @@
 schemas/catalogue, which is built in, and of catalogue/, where a repository adds its own."""
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -97,23 +97,26 @@ def _entries(
     catalogues: Catalogues, part: str, model: type[Model]
 ) -> tuple[Mapping[str, Any], tuple[Problem, ...]]:
     """The entries of one part by name, which is its file's name and its top key too."""
-    shared, problems = _read(catalogues.built_in, SHOWN, part, model)
-    own, more = _read(catalogues.own, OWN, part, model)
-    document = catalogue_document(f"{part}.yaml", catalogues, own=True) if own else None
-    if document is not None:
-        for name in sorted(own.keys() & shared.keys()):
-            at = ((part, name), Code.DUPLICATE_NAME, _TAKEN.format(name), _OTHER)
-            more = (*more, replace(place(document, *at, key=True), reason=_WHY))
-    return {**own, **shared}, (*problems, *more)
+    problems: list[Problem] = []
+    entries: Mapping[str, Any] = {}
+    for folder, shown in zip(catalogues, (SHOWN, OWN), strict=True):
+        data, file = read(folder, f"{part}.yaml", shown), f"{shown}/{part}.yaml"
+        if not isinstance(data, Refused):
+            found, more = _parse(data, file, part, model)
+            both = sorted(found.keys() & entries.keys())
+            problems += (*more, *(_taken(name, file, data, (part, name)) for name in both))
+            entries = {**found, **entries}
+        elif data.code is not Code.FILE_MISSING:
+            problems.append(_whole(file, data))
+    return entries, tuple(problems)
 
 
-def _read(
-    folder: Folder, shown: str, part: str, model: type[Model]
-) -> tuple[Mapping[str, Any], tuple[Problem, ...]]:
-    data = read(folder, f"{part}.yaml", shown)
-    if not isinstance(data, Refused):
-        return _parse(data, shown, part, model)
-    return {}, () if data.code is Code.FILE_MISSING else (_whole(f"{shown}/{part}.yaml", data),)
+def _taken(name: str, file: str, data: bytes = b"", at: tuple[str, ...] = ()) -> Problem:
+    """The problem of an entry, or of a file, that is called as a built-in one."""
+    said, document = _TAKEN.format(name), _document(data, file)
+    if document is None or not at:
+        return Problem(file, 0, 0, Code.DUPLICATE_NAME, "", "", said, _OTHER, _WHY)
+    return replace(place(document, at, Code.DUPLICATE_NAME, said, _OTHER, key=True), reason=_WHY)
 
 
 def _whole(file: str, refused: Refused) -> Problem:
@@ -125,9 +128,9 @@ def _whole(file: str, refused: Refused) -> Problem:
 # By content, as a folder may hold another state of the repository the next time.
 @functools.lru_cache(maxsize=16)
 def _parse(
-    data: bytes, shown: str, part: str, model: type[Model]
+    data: bytes, file: str, part: str, model: type[Model]
 ) -> tuple[Mapping[str, Any], tuple[Problem, ...]]:
-    document, problems = read_yaml(data, f"{shown}/{part}.yaml")
+    document, problems = read_yaml(data, file)
     catalogue, more = parse(model, document) if document else (None, [])
     problems += more
     entries = getattr(catalogue, part) if catalogue is not None and not problems else {}
@@ -145,28 +148,20 @@ def _releases(folder: Folder) -> set[str]:
     return {each.removesuffix(".yaml") for each in names if each.endswith(".yaml")}
 
 
-def release_clashes(catalogues: Catalogues) -> Iterator[Problem]:
-    """The releases of a repository's own that are called as a built-in one."""
-    if own := _releases(catalogues.own):
-        for name in sorted(own & _releases(catalogues.built_in)):
-            clash = Refused(Code.DUPLICATE_NAME, _TAKEN.format(name), _OTHER)
-            yield replace(_whole(f"{OWN}/releases/{name}.yaml", clash), reason=_WHY)
-
-
 def load_release(
     name: str, catalogues: Catalogues = BUILT_IN
 ) -> tuple[Release | None, tuple[Problem, ...]]:
-    """A release by name, with the problems of its file; (None, ()) where there is none."""
-    for folder, shown in zip(catalogues, (SHOWN, OWN), strict=True):
-        if name in _releases(folder):
-            data, file = (
-                read(folder, f"releases/{name}.yaml", shown),
-                f"{shown}/releases/{name}.yaml",
-            )
-            if isinstance(data, Refused):
-                return None, (_whole(file, data),)
-            return _release(data, file)
-    return None, ()
+    """A release by name, with the problems of its file and of releases that are called as a
+    built-in one; (None, ()) where there is none."""
+    built_in, own = map(_releases, catalogues)
+    clashes = tuple(_taken(each, f"{OWN}/releases/{each}.yaml") for each in sorted(built_in & own))
+    if name not in built_in | own:
+        return None, clashes
+    at = (catalogues.built_in, SHOWN) if name in built_in else (catalogues.own, OWN)
+    path, file = f"releases/{name}.yaml", f"{at[1]}/releases/{name}.yaml"
+    data = read(at[0], path, at[1])
+    found = (None, (_whole(file, data),)) if isinstance(data, Refused) else _release(data, file)
+    return found[0], (*found[1], *clashes)
 
 
 @functools.lru_cache(maxsize=32)
@@ -177,23 +172,18 @@ def _release(data: bytes, file: str) -> tuple[Release | None, tuple[Problem, ...
 
 
 def catalogue_document(
-    path: str, catalogues: Catalogues = BUILT_IN, *, own: bool = False
+    path: str, entry: tuple[str, ...] = (), catalogues: Catalogues = BUILT_IN
 ) -> Document | None:
-    """A file of a catalogue with its positions, for saying where a value comes from; None where
-    that catalogue has no such file."""
-    folder, shown = (catalogues.own, OWN) if own else (catalogues.built_in, SHOWN)
-    data = read(folder, path, shown)
-    return None if isinstance(data, Refused) else _document(data, f"{shown}/{path}")
-
-
-def entry_document(
-    path: str, entry: tuple[str, ...], catalogues: Catalogues = BUILT_IN
-) -> Document | None:
-    """The file that has an entry (of a release, any file), with its positions."""
-    own = catalogue_document(path, catalogues, own=True)
-    if own is not None and (not entry or value_at(own, entry) is not None):
-        return own
-    return catalogue_document(path, catalogues)
+    """The file of a catalogue that has an entry (of a release: the file), with its positions, for
+    saying where a value comes from; where none has it, one that could."""
+    found = None
+    for folder, shown in zip(reversed(catalogues), (OWN, SHOWN), strict=True):
+        data = read(folder, path, shown)
+        if not isinstance(data, Refused):
+            found = _document(data, f"{shown}/{path}")
+            if found is not None and (not entry or value_at(found, entry) is not None):
+                return found
+    return found
 
 
 @functools.lru_cache(maxsize=16)
