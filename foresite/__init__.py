@@ -1,7 +1,7 @@
 """The command line: reads arguments, calls the core, shows what came of it.
 
-In a checkout the packages of the core lie beside this one. A wheel has them below it, so that no
-package of another project is called as one of them; they come first for whoever imports this one.
+The packages of the core lie beside this one; a wheel has them below it
+(docs/decisions/0028-one-package.md).
 """
 
 import sys

@@ -27,6 +27,7 @@ PACKAGES = ("foresite", "preview", "components", "policies", "schemas")
 _TIME_LIMIT = 600
 _ENVIRONMENTS = ("PYTHONPATH", "UV_PROJECT_ENVIRONMENT", "VIRTUAL_ENV")
 """What would lead another version to this one's environment."""
+_HAND_OVER = "import foresite, runpy; runpy.run_module('preview.objects', run_name='__main__')"
 _PREVIEWS = ("foresite/commands/preview.py", "foresite/preview.py")
 """Where the code of a commit has the command, now and in earlier versions."""
 
@@ -75,8 +76,7 @@ def _run_locked(side: Snapshot, words: list[str]) -> subprocess.CompletedProcess
     state's own lock says, in an environment that is gone when this returns."""
     uv = shutil.which("uv")
     if uv is None:
-        said = f"{side.label} locks another version of Foresite, and uv, which installs it"
-        raise UsageError(f"{said}, is not on the PATH: install uv")
+        raise UsageError(f"{side.label} locks another Foresite: install uv, which runs it")
     with tempfile.TemporaryDirectory(prefix="foresite-version-") as folder, _bounded(side.label):
         for name in FILES:
             if isinstance(data := lock_file(side, name), bytes) and data:
@@ -84,7 +84,7 @@ def _run_locked(side: Snapshot, words: list[str]) -> subprocess.CompletedProcess
         locked = ["--locked"] if (Path(folder) / FILES[1]).exists() else []
         command = [uv, "run", "--quiet", "--no-config", "--no-dev", *locked, "--project", folder]
         env = {k: v for k, v in os.environ.items() if k not in _ENVIRONMENTS}
-        return _run([*command, "python", "-P", "-m", "foresite.objects", *words], env)
+        return _run([*command, "python", "-P", "-c", _HAND_OVER, *words], env)
 
 
 def _run(command: list[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:

@@ -29,7 +29,7 @@ from preview.result import Preview, SitePreview, State
 from preview.states.fleet import changed_sites, owners, site_names, site_of, suspects
 from preview.states.git import changed_files
 from preview.states.lock import FILE as LOCK
-from preview.states.lock import locked_version
+from preview.states.lock import LockError, locked_source, locked_version
 from preview.states.nodes import NodesError, Seen
 from preview.states.snapshot import Snapshot
 from preview.verdict.group import group_sites
@@ -241,6 +241,9 @@ def _code_changes(before: Snapshot, after: Snapshot) -> list[str]:
     if old != new:
         which = f"Foresite {old or 'of this repository'} → {new or 'of this repository'}"
         return [f"{LOCK} ({which})"]
+    source = locked_source(before) if old else None
+    if source and source != locked_source(after):
+        raise LockError(f"its Foresite {old} is not the base's {old}", "lock another version")
     found = changed_files(before.root, before.commit, after.commit, CODE)
     made = (".py", ".json", ".yaml", ".toml", ".gz")
     return [p for p in found if p.endswith(made) and not p.startswith("schemas/catalogue/")]

@@ -106,13 +106,6 @@ def _write(folder: Path, texts: dict[str, bytes]) -> None:
 def _report(options: argparse.Namespace, folder: Path, files: list[str]) -> None:
     if options.format == "json":
         show(json.dumps({"folder": str(folder), "files": files}, indent=2))
-        return
-    show(*(f"written: {name}" for name in files))
-    site = "uv run foresite check" if options.example else "foresite new osaka-1 --like lab-1"
-    show(
-        f"\nForesite {version()} is locked in pyproject.toml; next, in {options.dir}:",
-        "  git init --initial-branch main",
-        "  uv lock                      # pins Foresite and all that it needs",
-        "  git add --all && git commit --message 'Foresite repository'",
-        f"  {site}",
-    )
+    else:
+        written = (f"written: {name}" for name in files)
+        show(*written, _TABLE["next"].format(version=version(), folder=options.dir), end="")

@@ -60,8 +60,9 @@ def run(options: argparse.Namespace) -> int:
                 return run_with(root, side.commit, _again(options, base, head))
         if not {*site_names(base), *site_names(head)}:
             raise UsageError(no_site(root))
-        _check_version(options, base, head)
         maker = make_objects_with if options.code == "each" else None
+        if maker is None:
+            _check_version(base, head)
         nodes = _nodes(options, base, head)
         found = survey(base, head, options.sites, Ways(parallel.each, maker), nodes)
     except GitError as error:
@@ -82,11 +83,11 @@ def _snapshots(options: argparse.Namespace, root: Path) -> tuple[Snapshot, Snaps
     return base, head
 
 
-def _check_version(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> None:
+def _check_version(base: Snapshot, head: Snapshot) -> None:
     """A preview by a version that neither side locks would show what nobody applies."""
-    locked = {locked_version(base), locked_version(head)}
-    if options.code != "each" and "" not in locked and version() not in locked:
-        said = f"this is Foresite {version()}, and {base.label} locks {locked_version(base)}"
+    locked = locked_version(base)
+    if version() not in ("", locked, locked_version(head)) and locked:
+        said = f"this is Foresite {version()}, and {base.label} locks {locked}"
         raise UsageError(f"{said}; run `uv run foresite preview`, or add --code each")
 
 

@@ -46,6 +46,17 @@ def _here(root: Path, name: str) -> bytes | Refused:
     return b"" if isinstance(data, Refused) and data.code is Code.FILE_MISSING else data
 
 
+def locked_source(side: Snapshot) -> object:
+    """What a state's uv.lock says of Foresite itself: where it is from, and its digests."""
+    data = lock_file(side, FILES[1])
+    try:
+        packages = tomllib.loads(data.decode())["package"]  # type: ignore[union-attr]
+        found = [each for each in packages if each["name"] == "foresite"]
+        return [[each.get(key) for key in ("source", "sdist", "wheels")] for each in found]
+    except (ValueError, AttributeError, LookupError, TypeError, RecursionError):
+        return data
+
+
 def parse(data: bytes | Refused) -> tuple[str, int]:
     """The version that a pyproject.toml locks, and its line. Raises LockError."""
     if isinstance(data, Refused):

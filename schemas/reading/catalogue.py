@@ -157,9 +157,8 @@ def load_release(
     clashes = tuple(_taken(each, f"{OWN}/releases/{each}.yaml") for each in sorted(built_in & own))
     if name not in built_in | own:
         return None, clashes
-    at = (catalogues.built_in, SHOWN) if name in built_in else (catalogues.own, OWN)
-    path, file = f"releases/{name}.yaml", f"{at[1]}/releases/{name}.yaml"
-    data = read(at[0], path, at[1])
+    folder, shown = (catalogues.built_in, SHOWN) if name in built_in else (catalogues.own, OWN)
+    data, file = read(folder, f"releases/{name}.yaml", shown), f"{shown}/releases/{name}.yaml"
     found = (None, (_whole(file, data),)) if isinstance(data, Refused) else _release(data, file)
     return found[0], (*found[1], *clashes)
 

@@ -305,7 +305,7 @@ UV = """#!{python}
 import os, pathlib, sys
 folder = pathlib.Path(sys.argv[sys.argv.index("--project") + 1])
 assert "foresite==9.9.9" in (folder / "pyproject.toml").read_text()
-words = sys.argv[sys.argv.index("foresite.objects") + 1 :]
+words = sys.argv[sys.argv.index("-c") + 2 :]
 os.execv(sys.executable, [sys.executable, "-c", '''
 import sys
 from preview.objects import lines
@@ -345,3 +345,19 @@ def test_a_preview_by_a_version_that_neither_side_locks_is_refused(
     commit(made)
     assert run(made, "preview", "--base", "HEAD") == FAILED
     assert f"this is Foresite {version()}, and" in capsys.readouterr().err
+
+
+def test_one_version_with_other_digests_is_not_taken_for_the_same(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lock = made / "uv.lock"
+    lock.write_text('[[package]]\nname = "foresite"\nwheels = [{hash = "sha256:1"}]\n')
+    assert run(made, "preview") == OK  # the base has no uv.lock: it comes with this change
+    commit(made)
+    replace(lock, "sha256:1", "sha256:2")
+    capsys.readouterr()
+    for code in ("this", "each"):
+        assert run(made, "preview", "--base", "HEAD", "--code", code) == FAILED
+        assert "lock another version" in capsys.readouterr().err
+    lock.write_text("[[")
+    assert run(made, "preview", "--base", "HEAD") == FAILED

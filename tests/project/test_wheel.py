@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from foresite import othercode
 from tests.kit.repository import ROOT
 
 BESIDE = "schemas", "tools", "policies"
@@ -101,7 +102,7 @@ def test_every_command_works_in_a_repository_of_ones_own(python: Path, tmp_path:
     assert "complete" in run(python, ours, "completion", "bash")
     assert "trial API server" in run(python, ours, "up", site, "--trial", code=2)
     done = subprocess.run(
-        [python, "-P", "-m", "foresite.objects", ours, site], check=True, capture_output=True
+        [python, "-P", "-c", othercode._HAND_OVER, ours, site], check=True, capture_output=True
     )
     assert done.stdout.startswith(b'{"site": "lab-1", "objects": [')
 
