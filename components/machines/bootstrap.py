@@ -8,6 +8,7 @@ rule template-mark sees to URLs.
 from pathlib import Path
 
 from components.machines.data_disks import PROGRAM, data_disks_script
+from components.machines.kubelet import further_settings
 from components.machines.registries import registry_files
 from components.making.dump import dump
 from components.making.manifest import Json, prune
@@ -154,7 +155,7 @@ def proxy_unit(site: Site, proxy: Proxy) -> str:
 
 def kubelet(site: Site, pool: Pool) -> Json:
     """The pool's KubeletConfiguration, as a patch that kubeadm applies."""
-    settings = pool.kubelet
+    settings = site.kubelet(pool)
     (found,) = filled(
         Path(__file__).with_name("kubelet.yaml"),
         logs=settings.container_log_max_size,
@@ -164,9 +165,12 @@ def kubelet(site: Site, pool: Pool) -> Json:
         high=settings.image_gc_high_percent,
         low=settings.image_gc_low_percent,
         pods=settings.max_pods,
-        reserved_cpu=settings.reserved_cpu,
+        reserved_cpu=settings.kept_cpu,
         reserved_memory=settings.reserved_memory,
+        reserved_storage=settings.reserved_storage,
+        reserved_pids=settings.reserved_pids and str(settings.reserved_pids),
         pids=settings.max_pids or None,
         gates=kubelet_gates(site, pool),
+        others=further_settings(settings),
     )
     return prune(found)

@@ -117,6 +117,9 @@ class Code(StrEnum):
     HEALTH_CHECK_LOOP = auto()
     HEALTH_CHECK_MEANINGLESS = auto()
     KUBELET_EVICTION = auto()
+    KUBELET_REFUSES = auto()
+    KUBELET_UNUSED = auto()
+    NUMA_ADMISSION = auto()
     LABEL_RESERVED = auto()
     LABELS_TOO_LONG = auto()
 

@@ -22,6 +22,7 @@ from schemas.rules import (
     hosts,
     identity,
     kubelet,
+    kubelet_managers,
     monitoring,
     namespaces,
     network_devices,
@@ -49,8 +50,8 @@ __all__ = ["Finding", "Footprint", "HostCell", "TextPlace", "attempt", "clashes"
 MODULES = (
     identity, data_disks, networks, addresses, hosts, pools, versions, files, control_plane,
     accelerators,
-    accelerators_programs, accelerators_requests, schedulers, rollouts, kubelet, network_devices,
-    teams, namespaces, access, teams_quotas, object_cache, object_cache_endpoints,
+    accelerators_programs, accelerators_requests, schedulers, rollouts, kubelet, kubelet_managers,
+    network_devices, teams, namespaces, access, teams_quotas, object_cache, object_cache_endpoints,
     object_cache_server, remediation, remediation_repairs, remediation_detector, monitoring,
     policies, secrets,
 )  # fmt: skip

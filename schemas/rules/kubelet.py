@@ -11,13 +11,12 @@ from schemas.rules.scope import InPool
 
 def images(at: InPool) -> Iterator[Finding]:
     """Deleting unused images ends below where it starts (the kubelet refuses anything else)."""
-    pool = at.pool
-    kubelet = pool.kubelet
+    kubelet = at.site.kubelet(at.pool)
     low, high = kubelet.image_gc_low_percent, kubelet.image_gc_high_percent
     if low < high:
         return
     message = f"image_gc_low_percent: {low} is not below image_gc_high_percent: {high}"
-    settings: Path = at.path("kubelet")
+    settings: Path = at.kubelet_path()
     if "image_gc_low_percent" in kubelet.model_fields_set and high > 1:
         place = (*settings, "image_gc_low_percent")
         yield Finding(Code.KUBELET_EVICTION, place, message, f"write {max(1, high - 10)}")
@@ -29,8 +28,7 @@ def images(at: InPool) -> Iterator[Finding]:
 
 def eviction(at: InPool) -> Iterator[Finding]:
     """Unused images are deleted before pods are evicted for the space."""
-    pool = at.pool
-    kubelet = pool.kubelet
+    kubelet = at.site.kubelet(at.pool)
     free, high = kubelet.eviction_hard.imagefs_percent, kubelet.image_gc_high_percent
     if high < 100 - free:
         return
@@ -38,7 +36,7 @@ def eviction(at: InPool) -> Iterator[Finding]:
         f"images are deleted from {high} % used on, but pods are evicted at {100 - free} % used "
         f"(imagefs_percent: {free})"
     )
-    settings: Path = at.path("kubelet")
+    settings: Path = at.kubelet_path()
     explicit = "image_gc_high_percent" in kubelet.model_fields_set
     if explicit and free < 90:
         place, fix = (*settings, "image_gc_high_percent"), f"write {95 - free} or less"
@@ -54,10 +52,11 @@ def memory(at: InPool) -> Iterator[Finding]:
     """The reserved memory is less than the host has."""
     site, pool = at.site, at.pool
     gib = site.profile(pool).memory_gib if pool.hardware in site.hardware else None
-    settings: Path = at.path("kubelet")
+    settings: Path = at.kubelet_path()
+    kubelet = site.kubelet(pool)
     values = (
-        (("reserved_memory",), pool.kubelet.reserved_memory, "2Gi"),
-        (("eviction_hard", "memory"), pool.kubelet.eviction_hard.memory, "500Mi"),
+        (("reserved_memory",), kubelet.reserved_memory, "2Gi"),
+        (("eviction_hard", "memory"), kubelet.eviction_hard.memory, "500Mi"),
     )
     for field, text, usual in values:
         place, size = (*settings, *field), amount(text)
@@ -70,11 +69,11 @@ def memory(at: InPool) -> Iterator[Finding]:
 def processors(at: InPool) -> Iterator[Finding]:
     """The reserved processor cores are fewer than the host has."""
     site, pool = at.site, at.pool
-    text = pool.kubelet.reserved_cpu
+    text = site.kubelet(pool).reserved_cpu
     if pool.hardware in site.hardware and amount(text) >= site.profile(pool).cpu_cores:
         cores = site.profile(pool).cpu_cores
         message = f"{text} is all of the {cores} cores of {pool.hardware}, so no pod would run"
-        place = at.path("kubelet", "reserved_cpu")
+        place = at.kubelet_path("reserved_cpu")
         fix = f"write a part of {cores}; 1 is usual, 500m is half a core"
         yield Finding(Code.OUT_OF_BOUNDS, place, message, fix)
 
