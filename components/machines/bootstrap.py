@@ -8,6 +8,7 @@ rule template-mark sees to URLs.
 from pathlib import Path
 
 from components.machines.data_disks import PROGRAM, data_disks_script
+from components.machines.host_settings import before_join, boot_commands, setting_files
 from components.machines.kubelet import further_settings
 from components.machines.registries import registry_files
 from components.making.dump import dump
@@ -31,9 +32,10 @@ TRUST = {
 
 def kubeadm_config(site: Site, pool: Pool) -> Json:
     """The parts of a KubeadmConfigSpec that every machine of a pool has, but for its join."""
-    boot = site.first_boot(pool)
+    boot, settings = site.first_boot(pool), site.host_settings(pool)
+    late = {"bootCommands": boot_commands(settings), "postKubeadmCommands": settings.after_join}
     return {
-        "files": files(site, pool),
+        "files": [*files(site, pool), *setting_files(settings, site.texts)],
         "ntp": {"enabled": True, "servers": list(boot.ntp)},
         "users": [
             {
@@ -44,7 +46,8 @@ def kubeadm_config(site: Site, pool: Pool) -> Json:
                 "sshAuthorizedKeys": list(boot.ssh.keys),
             }
         ],
-        "preKubeadmCommands": commands(site, pool),
+        "preKubeadmCommands": [*commands(site, pool), *before_join(settings)],
+        **{key: found for key, found in late.items() if found},
     }
 
 

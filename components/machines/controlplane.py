@@ -68,7 +68,8 @@ def _config(site: Site, pool: Pool) -> Json:
             *config["preKubeadmCommands"],
             _swap("admin", "super-admin"),
         ]
-        config["postKubeadmCommands"] = [_swap("super-admin", "admin")]
+        after = config.get("postKubeadmCommands", [])
+        config["postKubeadmCommands"] = [_swap("super-admin", "admin"), *after]
     if not config["preKubeadmCommands"]:
         del config["preKubeadmCommands"]
     return prune(

@@ -118,6 +118,7 @@ class Code(StrEnum):
     HEALTH_CHECK_MEANINGLESS = auto()
     KUBELET_EVICTION = auto()
     KUBELET_REFUSES = auto()
+    HOST_COMMAND = auto()
     KUBELET_UNUSED = auto()
     NUMA_ADMISSION = auto()
     LABEL_RESERVED = auto()

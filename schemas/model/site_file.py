@@ -15,6 +15,7 @@ from schemas.model.cluster import Cluster
 from schemas.model.decommission import Decommission
 from schemas.model.first_boot import FirstBoot
 from schemas.model.hardware import HardwareProfile
+from schemas.model.host_settings import HostSettings
 from schemas.model.kubelet import Kubelet
 from schemas.model.monitoring import Monitoring
 from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
@@ -147,6 +148,8 @@ class Pool(Model):
     """Taints of its nodes; default: kubeadm's for the role. [] means none."""
     kubelet: Kubelet | None = None
     """Settings of the kubelet; default: all of the site's."""
+    host_settings: HostSettings | None = None
+    """Files, commands and kernel settings of its hosts; default: all of the site's."""
     first_boot: FirstBoot | None = None
     """First boot of this pool's hosts; default: the site's."""
     network_devices: PoolNetworkDevices = PoolNetworkDevices()
@@ -180,6 +183,8 @@ class SiteFile(Model):
     """Pools of hosts."""
     kubelet: Kubelet = Kubelet()
     """Settings of the kubelet, on pools that have none of their own."""
+    host_settings: HostSettings = HostSettings()
+    """Files, commands and kernel settings of hosts, in pools that have none of their own."""
     hardware: dict[DnsLabel, HardwareProfile] = {}
     """Hardware profiles of this site, besides the catalogue's."""
     accelerators: AcceleratorSettings | None = None

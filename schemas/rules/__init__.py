@@ -19,6 +19,7 @@ from schemas.rules import (
     control_plane,
     data_disks,
     files,
+    host_settings,
     hosts,
     identity,
     kubelet,
@@ -50,7 +51,7 @@ __all__ = ["Finding", "Footprint", "HostCell", "TextPlace", "attempt", "clashes"
 MODULES = (
     identity, data_disks, networks, addresses, hosts, pools, versions, files, control_plane,
     accelerators,
-    accelerators_programs, accelerators_requests, schedulers, rollouts, kubelet, kubelet_managers,
+    accelerators_programs, accelerators_requests, schedulers, rollouts, kubelet, kubelet_managers, host_settings,
     network_devices, teams, namespaces, access, teams_quotas, object_cache, object_cache_endpoints,
     object_cache_server, remediation, remediation_repairs, remediation_detector, monitoring,
     policies, secrets,

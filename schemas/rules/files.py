@@ -10,6 +10,7 @@ from schemas.kubernetes.manifests import ManifestError, read_documents, read_obj
 from schemas.kubernetes.secret_scan import kind_of
 from schemas.model.codes import Code
 from schemas.model.first_boot import FirstBoot
+from schemas.model.host_settings import HostFile
 from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import PodNetworkInstall
 from schemas.rules.finding import Finding, Path, TextPlace, attempt
@@ -31,6 +32,16 @@ def site_file_references(file: SiteFile) -> Iterator[tuple[str, Path]]:
     yield from _certificate_files(file)
     yield from attempt(configuration_files(file), holes=True)
     yield from attempt(_policy_files(file), holes=True)
+    yield from ((each.source, place) for each, place in host_files(file) if each.source)
+
+
+def host_files(file: SiteFile) -> Iterator[tuple[HostFile, Path]]:
+    """Each file that a site gives to its hosts, with its place."""
+    parts: list[tuple[Path, object]] = [((), file)]
+    parts += [(("pools", i), pool) for i, pool in enumerate(getattr(file, "pools", ()))]
+    for place, part in parts:
+        files = getattr(getattr(part, "host_settings", None), "files", ())
+        yield from ((each, (*place, "host_settings", "files", n)) for n, each in enumerate(files))
 
 
 def _policy_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
