@@ -1,8 +1,8 @@
 """What a site says of its hosts' files, commands and kernels, as parts of a KubeadmConfigSpec.
 
 cloud-init runs ``bootcmd`` at each boot, before files are written; the arguments of the kernel are
-set there, as a reboot after it would leave the join out. Kubeadm's own commands run once (cloud-init
-22.4 to 26.2, cc_bootcmd, cc_runcmd).
+set there, as a reboot after it would leave the join out. Other commands run once
+(cloud-init 22.4 to 26.2, cc_bootcmd, cc_runcmd).
 """
 
 import shlex

@@ -1,8 +1,8 @@
 """Rules on files, commands and kernel settings of hosts: nobody else writes them, and the host
-still joins.
+still joins. Who else writes what is in host_settings.toml.
 
 cloud-init puts all commands into one script for sh, which goes on after one that fails (cloud-init
-22.4 to 26.2, cc_runcmd, util.shellify). Who else writes what is in host_settings.toml.
+22.4 to 26.2, cc_runcmd, util.shellify).
 """
 
 import re
@@ -21,10 +21,9 @@ from schemas.rules.scope import InPool
 
 _TAKEN = tomllib.loads(FilePath(__file__).with_suffix(".toml").read_text("utf-8"))
 KUBELET_SYSCTLS: dict[str, int] = _TAKEN["kubelet"]
-_MARKS = ("{{", "{%", "{#")
-_STARTS = re.compile(r"(?:^|[;&|({]|\b(?:then|do|else|sudo|systemctl|exec)\b)\s*([a-z]+)")
-_OPEN_END = re.compile(r"(\\|&&|\|\|?|\b(then|do|else|in)|[({])\s*$")
-_OTHERS_WRITE = re.compile(r"^set\s+[-+](o\s+(errexit|nounset|noexec)|[a-z]*[eun])")
+_WORDS = re.compile(r"(?:^|[;&|({]|\b(?:then|do|else|sudo|systemctl)\b)\s*([a-z]+)")
+_OPEN = re.compile(r"(\\|&&|\|\|?|\b(then|do|else|in)|[({])\s*$|<<")
+_SHELL = re.compile(r"\s*set\s+[-+](o|[a-z]*[eunx])")
 
 
 def host_file_content(site: Site) -> Iterator[Finding]:
@@ -35,138 +34,98 @@ def host_file_content(site: Site) -> Iterator[Finding]:
             fix = "write either content, or source"
             yield Finding(Code.INVALID_VALUE, place, message, fix)
             continue
-        field = "source" if each.source else "content"
         text = site.texts.get(each.source) if each.source else each.content
-        if text is not None:
-            yield from _content((*place, field), each, text.replace("\r\n", "\n"))
+        for code, message, fix in _faults(each, (text or "").replace("\r\n", "\n")):
+            yield Finding(code, (*place, "source" if each.source else "content"), message, fix)
 
 
-def _content(place: Path, file: HostFile, text: str) -> Iterator[Finding]:
-    for mark in _MARKS:
-        if mark in text:
-            message = f"{file.path} has {mark}, which marks a template on the host"
-            fix = "write it otherwise, or put the file into the OS image"
-            yield Finding(Code.TEMPLATE_MARK, place, message, fix)
-    if name := next(secret_names(text), None):
+def _faults(file: HostFile, text: str) -> Iterator[tuple[Code, str, str]]:
+    fix = "put the file into the OS image"
+    for mark in (each for each in _TAKEN["marks"] if each in text):
+        yield Code.TEMPLATE_MARK, f"{file.path} has {mark}: {_TAKEN['marks'][mark]}", fix
+    for name in list(secret_names(text))[:1]:
         message = f"{file.path} sets {name}, which looks like a secret"
-        fix = "put it into a Secret that pods mount, or let the host fetch it; and change it"
-        yield Finding(Code.SECRET_IN_FILE, place, message, fix)
+        advice = "remove it and change it, and let pods mount a Secret"
+        yield Code.SECRET_IN_FILE, message, advice
     if len(text) > MAX_FILE_CHARACTERS:
         message = f"{file.path} has {len(text)} characters, and may have {MAX_FILE_CHARACTERS}"
-        fix = "put the file into the OS image"
-        yield Finding(Code.FILE_CONTENT, place, message, fix)
+        yield Code.FILE_CONTENT, message, fix
     if any(ord(sign) < 32 and sign not in "\n\t" for sign in text):
-        fix = "put the file into the OS image"
-        yield Finding(Code.FILE_CONTENT, place, f"{file.path} is no plain text", fix)
+        yield Code.FILE_CONTENT, f"{file.path} is no plain text", fix
 
 
-def _parts(site: Site) -> Iterator[tuple[HostSettings, Path]]:
-    """The settings of the site and of its pools, with their places."""
-    yield site.file.host_settings, ("host_settings",)
+def host_lists(site: Site) -> Iterator[Finding]:
+    """No file or argument of the kernel that is somebody else's, none twice, and no line that ends
+    or swallows the join that comes after it."""
+    yield from _lists(site.file.host_settings, ("host_settings",))
     for number, pool in enumerate(site.file.pools):
         if pool.host_settings is not None:
-            yield pool.host_settings, ("pools", number, "host_settings")
+            yield from _lists(pool.host_settings, ("pools", number, "host_settings"))
 
 
-def host_paths(site: Site) -> Iterator[Finding]:
-    """No file that somebody else writes, and none twice."""
-    for settings, place in _parts(site):
-        seen: set[str] = set()
-        for number, each in enumerate(settings.files):
-            at = (*place, "files", number, "path")
-            # Longer ones first: /etc/kubernetes, and then /etc.
-            starts = sorted(_TAKEN["paths"], key=len, reverse=True)
-            owner = next((start for start in starts if _below(each.path, start)), None)
-            if owner:
-                message = f"{each.path} belongs to {_TAKEN['paths'][owner]}"
-                fix = "write another path, or the field that it comes from"
-                yield Finding(Code.RESERVED_NAME, at, message, fix)
-            if each.path in seen:
-                message = f"{each.path} stands twice"
-                yield Finding(Code.DUPLICATE_NAME, at, message, "remove one of them")
-            seen.add(each.path)
+def _lists(settings: HostSettings, place: Path) -> Iterator[Finding]:
+    paths = [(each.path, (*place, "files", n, "path")) for n, each in enumerate(settings.files)]
+    arguments = settings.kernel_arguments
+    kernel = [(each, (*place, "kernel_arguments", n)) for n, each in enumerate(arguments)]
+    seen: set[str] = set()
+    for name, at in (*paths, *kernel):
+        if name in seen:
+            yield Finding(Code.DUPLICATE_NAME, at, f"{name} stands twice", "remove one of them")
+        seen.add(name)
+        if why := _owner(name):
+            message = f"{name} is not for a site to say: {why}"
+            yield Finding(Code.RESERVED_NAME, at, message, "remove it, or write another")
+    for field in ("before_join", "after_join"):
+        for number, line in enumerate(getattr(settings, field)):
+            if fault := _line_fault(line):
+                fix = "write a line that is whole, or put a program into the OS image"
+                yield Finding(Code.HOST_COMMAND, (*place, field, number), fault, fix)
 
 
-def _below(path: str, start: str) -> bool:
-    return (
-        path == start
-        or path.startswith(start if start.endswith("-") else f"{start}/")
-        or (start.endswith("_") and path.startswith(start))
-    )
-
-
-def host_sysctls(at: InPool) -> Iterator[Finding]:
-    """No kernel setting that somebody else sets, and those that the kubelet demands."""
-    kubelet, settings = at.site.kubelet(at.pool), at.site.host_settings(at.pool)
-    own = at.pool.host_settings is not None
-    place: Path = (*(at.path("host_settings") if own else ("host_settings",)), "sysctls")
-    for key, value in settings.sysctls.items():
-        wanted = KUBELET_SYSCTLS.get(key) if kubelet.protect_kernel_defaults else None
-        needed = _TAKEN["needed"].get(key, wanted)
-        if needed is not None and str(value) != str(needed):
-            message = f"{key} has to be {needed}"
-            yield Finding(Code.INVALID_VALUE, (*place, key), message, f"write {needed}")
-        owner = _TAKEN["sysctls"].get(key)
-        if key in KUBELET_SYSCTLS and wanted is None:
-            owner = f"the kubelet, which makes it {KUBELET_SYSCTLS[key]}"
-        if owner:
-            message = f"{key} is set by {owner}"
-            yield Finding(Code.RESERVED_NAME, (*place, key), message, "remove it", key=True)
-        if key == "kernel.pid_max" and str(value).isdecimal():
-            most = kubelet.max_pids or 0
-            if int(value) <= most:
-                message = f"the host has {value} processes, and one pod may have {most}"
-                fix = f"write {most * 4}, or a smaller kubelet.max_pids"
-                yield Finding(Code.OUT_OF_BOUNDS, (*place, key), message, fix)
-    missing = sorted(KUBELET_SYSCTLS.keys() - settings.sysctls.keys())
-    if kubelet.protect_kernel_defaults and missing:
-        said = ", ".join(f"{key}: {KUBELET_SYSCTLS[key]}" for key in missing)
-        message = "the kubelet changes no kernel setting, and stops at those that it needs"
-        where = at.kubelet_path("protect_kernel_defaults")
-        yield Finding(Code.KUBELET_REFUSES, where, message, f"add host_settings.sysctls: {said}")
-
-
-def kernel_arguments(site: Site) -> Iterator[Finding]:
-    """No argument of the kernel without which the host does not boot or join, and none twice."""
-    for settings, place in _parts(site):
-        seen: set[str] = set()
-        for number, each in enumerate(settings.kernel_arguments):
-            at = (*place, "kernel_arguments", number)
-            why = _TAKEN["arguments"].get(each, _TAKEN["arguments"].get(each.partition("=")[0]))
-            if why:
-                message = f"{each} is not for a site to say: {why}"
-                yield Finding(Code.RESERVED_NAME, at, message, "remove it")
-            if each in seen:
-                message = f"{each} stands twice"
-                yield Finding(Code.DUPLICATE_NAME, at, message, "remove one of them")
-            seen.add(each)
-
-
-def host_commands(site: Site) -> Iterator[Finding]:
-    """No command that ends, or swallows, the join that comes after it."""
-    for settings, place in _parts(site):
-        for field in ("before_join", "after_join"):
-            for number, line in enumerate(getattr(settings, field)):
-                at = (*place, field, number)
-                if mark := next((mark for mark in _MARKS if mark in line), None):
-                    message = f"the line has {mark}, which marks a template on the host"
-                    fix = "put the command into a program of the OS image"
-                    yield Finding(Code.TEMPLATE_MARK, at, message, fix)
-                elif why := _line_fault(line):
-                    fix = "write a line that is whole, and leaves the shell as it was"
-                    yield Finding(Code.HOST_COMMAND, at, why, fix)
+def _owner(name: str) -> str:
+    """Who writes a file or an argument of the kernel; empty where nobody does."""
+    if not name.startswith("/"):
+        found: dict[str, str] = _TAKEN["arguments"]
+        return found.get(name) or found.get(name.partition("=")[0], "")
+    starts = ((start, start if start[-1] in "-_" else f"{start}/") for start in _TAKEN["paths"])
+    fit = (whole for whole, start in starts if name == whole or name.startswith(start))
+    return next((f"it belongs to {_TAKEN['paths'][each]}" for each in fit), "")
 
 
 def _line_fault(line: str) -> str:
     """What a line would do to the script that it is a part of; empty where nothing."""
+    if mark := next((each for each in _TAKEN["marks"] if each in line), ""):
+        return f"the line has {mark}: {_TAKEN['marks'][mark]}"
     try:
         shlex.split(line, comments=True)
     except ValueError:
         return "a quote in it does not end, so that the lines after it are no commands"
-    if _OPEN_END.search(line) or "<<" in line:
+    if _OPEN.search(line):
         return "it goes on in the next line, which is another command"
-    if _OTHERS_WRITE.match(line.strip()):
+    if _SHELL.match(line):
         return "set changes the shell for all lines after it, and the host may never join"
-    words = _TAKEN["words"]
-    found = next((word for word in _STARTS.findall(line) if word in words), "")
-    return f"{found}: {words[found]}" if found else ""
+    words = (word for word in _WORDS.findall(line) if word in _TAKEN["words"])
+    return next((f"{word}: {_TAKEN['words'][word]}" for word in words), "")
+
+
+def host_sysctls(at: InPool) -> Iterator[Finding]:
+    """No kernel setting that somebody else sets, and those that the kubelet demands."""
+    kubelet, sysctls = at.site.kubelet(at.pool), at.site.host_settings(at.pool).sysctls
+    own = at.path("host_settings") if at.pool.host_settings else ("host_settings",)
+    strict = bool(kubelet.protect_kernel_defaults)
+    wanted = _TAKEN["needed"] | (KUBELET_SYSCTLS if strict else {})
+    others = _TAKEN["sysctls"] | ({} if strict else dict.fromkeys(KUBELET_SYSCTLS, "the kubelet"))
+    for key, value in sysctls.items():
+        place = (*own, "sysctls", key)
+        if key in wanted and str(value) != str(wanted[key]):
+            message = f"{key} has to be {wanted[key]}"
+            yield Finding(Code.INVALID_VALUE, place, message, f"write {wanted[key]}")
+        if key in others:
+            message = f"{key} is set by {others[key]}"
+            yield Finding(Code.RESERVED_NAME, place, message, "remove it", key=True)
+    missing = sorted(KUBELET_SYSCTLS.keys() - sysctls.keys()) if strict else []
+    if missing:
+        said = ", ".join(f"{key}: {KUBELET_SYSCTLS[key]}" for key in missing)
+        message = "the kubelet changes no kernel setting, and stops at those that it needs"
+        where = at.kubelet_path("protect_kernel_defaults")
+        yield Finding(Code.KUBELET_REFUSES, where, message, f"add host_settings.sysctls: {said}")
