@@ -5,9 +5,12 @@ takes the host (image, user data, power) is its own.
 """
 
 import functools
+import json
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import NamedTuple
+
+from pydantic.alias_generators import to_camel
 
 from components.machines.names import (
     BOOT_MAC_ANNOTATION,
@@ -45,6 +48,7 @@ class _Hardware(NamedTuple):
     insecure: bool
     boot_mode: str
     disk: RootDisk
+    raid: str | None
 
     @classmethod
     def of(cls, profile: HardwareProfile, credentials: str | None) -> "_Hardware":
@@ -57,7 +61,20 @@ class _Hardware(NamedTuple):
             insecure=not profile.bmc.verify_certificate,
             boot_mode=profile.boot_mode.value,
             disk=profile.root_disk,
+            raid=_raid(profile),
         )
+
+
+def _raid(profile: HardwareProfile) -> str | None:
+    """The ``raid`` of a host as JSON, by which hosts are kept; an empty list deletes volumes."""
+    if profile.raid is None:
+        return None
+    spelled = {"size_gib": "sizeGibibytes", "disks": "numberOfPhysicalDisks"}
+    volumes = [
+        {spelled.get(key, to_camel(key)): value for key, value in each if value is not None}
+        for each in profile.raid
+    ]
+    return json.dumps({"raid": {"hardwareRAIDVolumes": volumes}})
 
 
 def hosts(site: Site) -> list[Manifest]:
@@ -82,6 +99,7 @@ def _host(namespace: str, host: Host, hardware: _Hardware) -> Manifest:
         },
         "bootMACAddress": host.mac,
         **_boot(hardware.boot_mode, host.root_disk or hardware.disk),
+        **(json.loads(hardware.raid) if hardware.raid else {}),
     }
     body = {**_identity(namespace, host), "spec": spec}
     return Manifest(f"BareMetalHost/{host.name}", body, protect=True, ignore=PROVIDER_FIELDS)

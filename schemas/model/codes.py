@@ -119,6 +119,7 @@ class Code(StrEnum):
     KUBELET_EVICTION = auto()
     KUBELET_REFUSES = auto()
     HOST_COMMAND = auto()
+    FIRMWARE_TIME = auto()
     KUBELET_UNUSED = auto()
     NUMA_ADMISSION = auto()
     LABEL_RESERVED = auto()

@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.alias_generators import to_camel
 
+from schemas.model.firmware import Firmware, RaidVolume
 from schemas.model.primitives import DnsLabel, Model
 
 
@@ -165,5 +166,10 @@ class HardwareProfile(Model):
     is not known."""
     data_disks: DataDisks | None = None
     """Disks that first_boot.data_disks makes a file system of; by itself it does nothing."""
+    raid: Annotated[list[RaidVolume], Field(max_length=32)] | None = None
+    """Volumes of the RAID controller, made before an installation; [] deletes those that are there,
+    and without it they stay."""
+    firmware: Firmware | None = None
+    """Settings and versions of the firmware; without it nobody changes them."""
     reimage_minutes: Annotated[int, Field(ge=5, le=480)] = 30
     """Minutes from the start of an OS install until the node is ready."""

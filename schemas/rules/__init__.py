@@ -19,6 +19,7 @@ from schemas.rules import (
     control_plane,
     data_disks,
     files,
+    firmware,
     host_settings,
     hosts,
     identity,
@@ -51,9 +52,9 @@ __all__ = ["Finding", "Footprint", "HostCell", "TextPlace", "attempt", "clashes"
 MODULES = (
     identity, data_disks, networks, addresses, hosts, pools, versions, files, control_plane,
     accelerators, accelerators_programs, accelerators_requests, schedulers, rollouts, kubelet,
-    kubelet_managers, host_settings, network_devices, teams, namespaces, access, teams_quotas,
-    object_cache, object_cache_endpoints, object_cache_server, remediation, remediation_repairs,
-    remediation_detector, monitoring, policies, secrets,
+    kubelet_managers, host_settings, firmware, network_devices, teams, namespaces, access,
+    teams_quotas, object_cache, object_cache_endpoints, object_cache_server, remediation,
+    remediation_repairs, remediation_detector, monitoring, policies, secrets,
 )  # fmt: skip
 """Where the rules are, in the order in which they run. A rule is a public function of such a module
 that takes a site, or a zone or a pool in it, and nothing else."""
