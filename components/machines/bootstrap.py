@@ -79,6 +79,7 @@ def machine_labels(site: Site, pool: Pool) -> dict[str, str]:
     return {
         **site.placing_labels(pool),
         **{key: value for key, value in sorted(pool.labels.items()) if copied_to_nodes(key)},
+        **dict(sorted(pool.labels_in_place.items())),
     }
 
 

@@ -146,6 +146,12 @@ class Pool(Model):
     """Labels of its nodes."""
     taints: Annotated[list[Taint], Field(max_length=100)] | None = None
     """Taints of its nodes; default: kubeadm's for the role. [] means none."""
+    labels_in_place: dict[LabelKey, LabelValue] = {}
+    """Labels that Cluster API keeps on its nodes: a change restarts nothing. Its manager has to be
+    told of their keys."""
+    taints_in_place: Annotated[list[Taint], Field(max_length=64)] = []
+    """Taints that Cluster API keeps on its nodes: a change restarts nothing. Its managers need a
+    feature gate."""
     kubelet: Kubelet | None = None
     """Settings of the kubelet; default: all of the site's."""
     host_settings: HostSettings | None = None

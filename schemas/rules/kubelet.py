@@ -1,5 +1,6 @@
 """Rules on nodes: what the kubelet of a pool accepts, and what leaves room for pods."""
 
+import re
 from collections.abc import Iterator
 
 from schemas.kubernetes import node_labels
@@ -81,12 +82,17 @@ def processors(at: InPool) -> Iterator[Finding]:
 def labels(at: InPool) -> Iterator[Finding]:
     """No label that the kubelet refuses or that someone else sets, and all fit its argument."""
     site, pool = at.site, at.pool
-    for key in pool.labels:
-        place = at.path("labels", key)
+    every = [("labels", key) for key in pool.labels]
+    for field, key in (*every, *(("labels_in_place", key) for key in pool.labels_in_place)):
+        place, here = at.path(field, key), field == "labels_in_place"
         if node_labels.is_system_label(key):
             message = f"label {key} is set by the system"
         elif node_labels.stops_kubelet(key):
             message = f"the domain of {key} belongs to Kubernetes"
+        elif here and node_labels.is_of_machines(key):
+            message = f"Cluster API or Metal3 finds Machines by the domain of {key}"
+        elif here and key in pool.labels:
+            message = f"label {key} is in labels too, where the kubelet sets it"
         else:
             continue
         fix = "remove it, or use a domain of your own"
@@ -104,13 +110,24 @@ def labels(at: InPool) -> Iterator[Finding]:
         )
 
 
+_TAINTS_OF_OTHERS = re.compile(
+    r"node\.cluster\.x-k8s\.io/(uninitialized|outdated-revision)|node-role\.kubernetes\.io/master|"
+    r"node\.kubernetes\.io/(?!out-of-service$).*|node\.cloudprovider\.kubernetes\.io/.*"
+)
+"""Keys that Cluster API refuses (v1.13.6, internal/util/taints/validation.go)."""
+
+
 def taints(at: InPool) -> Iterator[Finding]:
-    """No taint stands twice: nodes have one of a key and an effect."""
-    pool = at.pool
+    """No taint stands twice, as nodes have one of a key and an effect, or is somebody else's."""
     seen = set()
-    for number, taint in enumerate(pool.taints or ()):
-        if (taint.key, taint.effect) in seen:
-            message = f"taint {taint.key} with effect {taint.effect.value} stands twice"
-            fix = "remove one of them"
-            yield Finding(Code.DUPLICATE_NAME, at.path("taints", number), message, fix)
-        seen.add((taint.key, taint.effect))
+    for field in ("taints", "taints_in_place"):
+        for number, taint in enumerate(getattr(at.pool, field) or ()):
+            place = at.path(field, number)
+            if (taint.key, taint.effect) in seen:
+                message = f"taint {taint.key} with effect {taint.effect.value} stands twice"
+                yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of them")
+            seen.add((taint.key, taint.effect))
+            if field == "taints_in_place" and _TAINTS_OF_OTHERS.fullmatch(taint.key):
+                message = f"taint {taint.key} is set by the system, so Cluster API refuses it"
+                fix = "write a key of your own"
+                yield Finding(Code.LABEL_RESERVED, (*place, "key"), message, fix)
