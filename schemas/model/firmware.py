@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from schemas.model.addresses import HttpUrl
+from schemas.model.host_settings import TEXT_OR_NUMBER
 from schemas.model.primitives import Model
 
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._:/-]{0,126}$")]
@@ -42,7 +43,7 @@ class FirmwareUpdate(Model):
 class Firmware(Model):
     """Firmware of a model's hosts."""
 
-    settings: dict[Word, int | Word] = Field(default={}, max_length=200)
+    settings: dict[Word, Annotated[Word, *TEXT_OR_NUMBER]] = Field(default={}, max_length=200)
     """Settings of the BIOS, as its vendor calls them; nobody can check them before they are set."""
     updates: Annotated[list[FirmwareUpdate], Field(max_length=20)] = []
     """Versions."""

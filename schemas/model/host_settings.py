@@ -6,7 +6,7 @@ characters). The bootstrap data is one Secret, of 1 MiB at most.
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from schemas.model.primitives import AbsolutePath, Model, RelativePath
 
@@ -26,10 +26,15 @@ Sysctl = Annotated[
           examples=["net.core.rmem_max"]),
 ]  # fmt: skip
 """A setting of the kernel below /proc/sys, with dots."""
-SysctlText = Annotated[str, Field(pattern=r"^[A-Za-z0-9_./:,|%-][A-Za-z0-9_./:,|% -]{0,199}$")]
-"""The value of a sysctl that is no whole number."""
-SysctlNumber = Annotated[int, Field(ge=-(2**31), lt=2**63)]
-"""The value of a sysctl that is a whole number."""
+TEXT_OR_NUMBER = (
+    BeforeValidator(lambda value: str(value) if type(value) is int else value),
+    Field(json_schema_extra={"type": ["string", "integer"]}),
+)
+"""A whole number need not be in quotes."""
+SysctlValue = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9_./:,|%-][A-Za-z0-9_./:,|% -]{0,199}$"), *TEXT_OR_NUMBER
+]
+"""The value of a sysctl."""
 ModuleName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,62}$", examples=["br_netfilter"])]  # fmt: skip # noqa: E501
 """A module of the kernel."""
 
@@ -62,7 +67,7 @@ class HostSettings(Model):
     """Lines of a shell that run as root after the host has joined, or has failed to."""
     kernel_arguments: Annotated[list[KernelArgument], Field(max_length=50)] = []
     """Arguments of the kernel; the host reboots once for them, before it joins."""
-    sysctls: dict[Sysctl, SysctlNumber | SysctlText] = Field(default={}, max_length=100)
+    sysctls: dict[Sysctl, SysctlValue] = Field(default={}, max_length=100)
     """Settings of the kernel below /proc/sys."""
     modules: Annotated[list[ModuleName], Field(max_length=50)] = []
     """Kernel modules that are loaded at each boot."""

@@ -34,7 +34,7 @@ def _firmware(profile: HardwareProfile) -> Iterator[tuple[Path, str, str]]:
             yield (field,), message, "write another bmc.protocol, or remove it"
     if given is None:
         return
-    if not given.settings and not given.updates:
+    if not given.model_fields_set & {"settings", "updates"}:
         yield ("firmware",), "it says neither settings nor updates", "remove it"
     for key in (each for each in given.settings if "password" in each.lower()):
         message = "the operator sets no passwords of firmware"

@@ -21,7 +21,7 @@ from schemas.rules.scope import InPool
 
 _TAKEN = tomllib.loads(FilePath(__file__).with_suffix(".toml").read_text("utf-8"))
 KUBELET_SYSCTLS: dict[str, int] = _TAKEN["kubelet"]
-_WORDS = re.compile(r"(?:^|[;&|({]|\b(?:then|do|else|sudo|systemctl)\b)\s*([a-z]+)")
+_WORDS = re.compile(r"(?:^|[;&|({])\s*(?:(?:then|do|else|sudo|systemctl)\s+)*([a-z]+)")
 _OPEN = re.compile(r"(\\|&&|\|\|?|\b(then|do|else|in)|[({])\s*$|<<")
 _SHELL = re.compile(r"\s*set\s+[-+](o|[a-z]*[eunx])")
 
