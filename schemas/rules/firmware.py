@@ -59,7 +59,9 @@ def _raid(volumes: list[RaidVolume]) -> Iterator[tuple[Path, str, str]]:
         if disks < LEAST_DISKS[each.level]:
             least = LEAST_DISKS[each.level]
             yield at, f"RAID {each.level} needs {least} disks", f"write {least} or more"
-        if names[each.name] > 1 or (each in whole and len(volumes) > 1 and each is not whole[-1]):
+        if (each.name and names[each.name] > 1) or (
+            each in whole and len(volumes) > 1 and each is not whole[-1]
+        ):
             message = "another volume has its name, or takes all the space that it would take"
             yield at, message, "give each volume a name and a size of its own"
 

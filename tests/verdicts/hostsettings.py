@@ -115,9 +115,7 @@ ROWS = (
     ),
     _row(
         "hosts: all of a site's",
-        _whole(
-            f"host_settings: {{{', '.join(_HOST.values())}}}".replace(f"{_HOST['a file']}, ", "")
-        ),
+        _whole(f"host_settings: {{{', '.join([*_HOST.values()][2:])}, {_FILES}}}"),
         Expected(TSUKUBA),
         f"{KCP_ROLLS}; {MD_ROLLS}",
     ),
