@@ -10,8 +10,6 @@ from ipaddress import IPv4Network
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic.alias_generators import to_camel
-
 from components.machines.names import (
     BOOT_MAC_ANNOTATION,
     CLUSTER_LABEL,
@@ -67,14 +65,8 @@ class _Hardware(NamedTuple):
 
 def _raid(profile: HardwareProfile) -> str | None:
     """The ``raid`` of a host as JSON, by which hosts are kept; an empty list deletes volumes."""
-    if profile.raid is None:
-        return None
-    spelled = {"size_gib": "sizeGibibytes", "disks": "numberOfPhysicalDisks"}
-    volumes = [
-        {spelled.get(key, to_camel(key)): value for key, value in each if value is not None}
-        for each in profile.raid
-    ]
-    return json.dumps({"raid": {"hardwareRAIDVolumes": volumes}})
+    said = profile.model_dump(include={"raid"}, by_alias=True, exclude_none=True)
+    return json.dumps({"raid": {"hardwareRAIDVolumes": said["raid"]}}) if said else None
 
 
 def hosts(site: Site) -> list[Manifest]:

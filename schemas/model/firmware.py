@@ -2,7 +2,8 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AliasGenerator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
 from schemas.model.addresses import HttpUrl
 from schemas.model.host_settings import TEXT_OR_NUMBER
@@ -15,13 +16,19 @@ Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._:/-]{0,126}$")]
 class RaidVolume(Model):
     """A volume of a RAID controller."""
 
+    model_config = ConfigDict(alias_generator=AliasGenerator(serialization_alias=to_camel))
+
     level: Literal["0", "1", "2", "5", "6", "1+0", "5+0", "6+0"]
     """RAID level."""
     name: Word | None = None
     """Name of the volume."""
-    size_gib: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    size_gib: Annotated[int, Field(ge=1, le=10_000_000)] | None = Field(
+        default=None, serialization_alias="sizeGibibytes"
+    )
     """Its size in GiB; default: all that is there."""
-    disks: Annotated[int, Field(ge=1, le=128)] | None = None
+    disks: Annotated[int, Field(ge=1, le=128)] | None = Field(
+        default=None, serialization_alias="numberOfPhysicalDisks"
+    )
     """Number of its disks."""
     rotational: bool | None = None
     """False for solid state disks."""

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from schemas.facts.site import Site
 from schemas.model.codes import Code
-from schemas.model.firmware import RaidVolume
-from schemas.model.hardware import BmcProtocol, HardwareProfile
+from schemas.model.firmware import Firmware, RaidVolume
+from schemas.model.hardware import BmcProtocol
 from schemas.rules.finding import Finding, Path
 from schemas.rules.scope import InPool
 
@@ -22,16 +22,16 @@ BOOT_SECONDS = 600
 def raid_and_firmware(site: Site) -> Iterator[Finding]:
     """RAID volumes and firmware of the site's own profiles are what an operator accepts."""
     for name, profile in site.file.hardware.items():
-        for steps, message, fix in (*_firmware(profile), *_raid(profile.raid or [])):
+        found = [*_raid(profile.raid or []), *_firmware(profile.firmware)]
+        for field in ("raid", "firmware") if profile.bmc.protocol is BmcProtocol.IPMI else ():
+            if getattr(profile, field) is not None:
+                message = "IPMI sets no RAID and no firmware"
+                found.append(((field,), message, "write another bmc.protocol, or remove it"))
+        for steps, message, fix in found:
             yield Finding(Code.INVALID_VALUE, ("hardware", name, *steps), message, fix)
 
 
-def _firmware(profile: HardwareProfile) -> Iterator[tuple[Path, str, str]]:
-    given, ipmi = profile.firmware, profile.bmc.protocol is BmcProtocol.IPMI
-    for field in ("raid", "firmware") if ipmi else ():
-        if getattr(profile, field) is not None:
-            message = "IPMI sets no RAID and no firmware"
-            yield (field,), message, "write another bmc.protocol, or remove it"
+def _firmware(given: Firmware | None) -> Iterator[tuple[Path, str, str]]:
     if given is None:
         return
     if not given.model_fields_set & {"settings", "updates"}:
@@ -39,11 +39,11 @@ def _firmware(profile: HardwareProfile) -> Iterator[tuple[Path, str, str]]:
     for key in (each for each in given.settings if "password" in each.lower()):
         message = "the operator sets no passwords of firmware"
         yield ("firmware", "settings", key), message, "remove it"
-    every = Counter(each.component for each in given.updates)
-    for number, each in enumerate(given.updates):
-        if every[each.component] > 1:
-            message = f"{each.component} has {every[each.component]} versions"
-            yield ("firmware", "updates", number), message, "leave one of them"
+    every = [each.component for each in given.updates]
+    for number, name in enumerate(every):
+        if name in every[:number]:
+            at = ("firmware", "updates", number)
+            yield at, f"{name} has a version already", "leave one of them"
 
 
 def _raid(volumes: list[RaidVolume]) -> Iterator[tuple[Path, str, str]]:
@@ -51,17 +51,15 @@ def _raid(volumes: list[RaidVolume]) -> Iterator[tuple[Path, str, str]]:
     whole = [each for each in volumes if each.size_gib is None and not each.physical_disks]
     for number, each in enumerate(volumes):
         at: Path = ("raid", number)
-        disks = len(each.physical_disks or ()) or each.disks or LEAST_DISKS[each.level]
-        if each.physical_disks and not each.controller:
+        least, named = LEAST_DISKS[each.level], each.physical_disks
+        disks = len(named) if named else each.disks or least
+        if named and not each.controller:
             yield at, "disks are named without their controller", "add controller"
-        if each.physical_disks and each.disks not in (None, disks):
+        if each.disks not in (None, disks):
             yield at, f"{disks} disks are named, and disks says {each.disks}", "remove disks"
-        if disks < LEAST_DISKS[each.level]:
-            least = LEAST_DISKS[each.level]
+        if disks < least:
             yield at, f"RAID {each.level} needs {least} disks", f"write {least} or more"
-        if (each.name and names[each.name] > 1) or (
-            each in whole and len(volumes) > 1 and each is not whole[-1]
-        ):
+        if names[each.name or ""] > 1 or each in whole[:-1]:
             message = "another volume has its name, or takes all the space that it would take"
             yield at, message, "give each volume a name and a size of its own"
 
@@ -79,8 +77,6 @@ def repair_time(at: InPool) -> Iterator[Finding]:
         times.append((("remediation", "reboot", "timeout_seconds"), repairs.reboot.timeout_seconds))
     for place, seconds in times:
         if seconds < least:
-            message = (
-                f"a reboot of {at.pool.hardware} that flashes firmware takes {least} seconds, and "
-                f"counts as failed after {seconds}"
-            )
+            what = f"a reboot of {at.pool.hardware} that flashes firmware takes {least} seconds"
+            message = f"{what}, and counts as failed after {seconds}"
             yield Finding(Code.FIRMWARE_TIME, place, message, f"write {least} or more")

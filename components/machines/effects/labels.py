@@ -47,20 +47,14 @@ def _keys(field: FieldChange) -> set[str]:
 def taint_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """Taints go to each Machine and its node, in place; NoExecute evicts what runs there."""
     at = field.path[: field.path.index("taints") + 1]
-    why = (
-        "taints go to each Machine and its node, in place: no host restarts, and pods that run "
-        "stay; new pods need a toleration"
-    )
+    was, now = (value(each, *at) for each in (change.before, change.after))
+    coming = [] if now is ABSENT else [each for each in now if was is ABSENT or each not in was]
+    why = "taints go to each Machine and its node, in place: no host restarts, pods that run stay"
     effect = Effect(Impact.NONE, change.name, field.path, why, PATCHED)
-    sides = (value(each, *at) for each in (change.before, change.after))
-    was, now = ([] if each is ABSENT else each for each in sides)
-    evicting = [each for each in now if each["effect"] == "NoExecute" and each not in was]
-    if evicting:
+    if any(each["effect"] == "NoExecute" for each in coming):
         hosts = staying(site, change)
-        why = (
-            f"taint {evicting[0]['key']} with NoExecute evicts every pod that does not tolerate "
-            "it, on all nodes at once, without a drain; no host restarts"
-        )
+        why = "evicts every pod that does not tolerate it, on all nodes at once, without a drain"
+        why = f"a taint with NoExecute {why}; no host restarts"
         most = limit_below(hosts, running(site.side, hosts))
         effect = effect._replace(impact=Impact.DRAIN, why=why, hosts=hosts, at_most=most)
     yield effect

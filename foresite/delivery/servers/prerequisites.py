@@ -6,7 +6,7 @@ from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 
-from components.machines.in_place import MANAGERS, arguments, lacking, needs
+from components.machines.in_place import arguments, lacks
 from components.making.manifest import Json, Manifest, Target
 from components.site import site_objects
 from foresite.delivery.servers.apiserver import ApiServer, RefusedError
@@ -16,7 +16,6 @@ from schemas.facts.secret_references import secret_references
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import store
 
-_PROVIDER = "cluster.x-k8s.io/provider%3D"
 _SHOWN = ("cluster", "kinds", "notes", "configuration")
 TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
@@ -97,14 +96,13 @@ def missing_settings(server: ApiServer, made: Iterable[Manifest]) -> tuple[list[
             unknown.append(f"not asked for {argument}: no Deployment of {name} is seen")
         elif given.isdisjoint((argument, f"{argument}=true")):
             wrong.append(f"{name} runs without {argument}=true: {each['why']}; add the argument")
-    for name, label in MANAGERS.items() if any(needs(made)) else ():
-        given = _arguments(server, f"{_PROVIDER}{label}")
+    for wanted in arguments(made):
+        given = _arguments(server, "cluster.x-k8s.io/provider%3Dcluster-api")
         if given is None:
-            unknown.append(f"not asked for labels and taints: no Deployment of {name} is seen")
-        elif found := lacking(name, sorted(given), made):
-            why = "labels and taints of nodes would not follow labels_in_place and taints_in_place"
-            fix = " and ".join(arguments(made))
-            wrong.append(f"{name} runs without {', '.join(found)}: {why}; add {fix}")
+            unknown.append(f"not asked for {wanted}: no Deployment of Cluster API is seen")
+        elif lacks(given, wanted):
+            why = "labels_in_place and taints_in_place would not get to nodes"
+            wrong.append(f"Cluster API runs without {wanted}: {why}; add the argument")
     return wrong, unknown
 
 
