@@ -49,34 +49,23 @@ def eviction(at: InPool) -> Iterator[Finding]:
     yield Finding(Code.KUBELET_EVICTION, place, message, fix)
 
 
-def memory(at: InPool) -> Iterator[Finding]:
-    """The reserved memory is less than the host has."""
-    site, pool = at.site, at.pool
-    gib = site.profile(pool).memory_gib if pool.hardware in site.hardware else None
-    settings: Path = at.kubelet_path()
-    kubelet = site.kubelet(pool)
-    values = (
-        (("reserved_memory",), kubelet.reserved_memory, "2Gi"),
-        (("eviction_hard", "memory"), kubelet.eviction_hard.memory, "500Mi"),
-    )
-    for field, text, usual in values:
-        place, size = (*settings, *field), amount(text)
-        if gib is not None and size >= gib * 2**30:
-            message = f"{text} is all of the {gib} GiB of {pool.hardware}, so no pod would run"
-            fix = f"write a part of {gib}Gi; {usual} is usual"
-            yield Finding(Code.OUT_OF_BOUNDS, place, message, fix)
-
-
-def processors(at: InPool) -> Iterator[Finding]:
-    """The reserved processor cores are fewer than the host has."""
-    site, pool = at.site, at.pool
-    text = site.kubelet(pool).reserved_cpu
-    if pool.hardware in site.hardware and amount(text) >= site.profile(pool).cpu_cores:
-        cores = site.profile(pool).cpu_cores
-        message = f"{text} is all of the {cores} cores of {pool.hardware}, so no pod would run"
-        place = at.kubelet_path("reserved_cpu")
-        fix = f"write a part of {cores}; 1 is usual, 500m is half a core"
-        yield Finding(Code.OUT_OF_BOUNDS, place, message, fix)
+def reserves(at: InPool) -> Iterator[Finding]:
+    """The reserved memory and processor cores are less than the host has."""
+    kubelet, profile = at.site.kubelet(at.pool), at.site.hardware.get(at.pool.hardware)
+    if profile is None:
+        return
+    kind, gib, cores = at.pool.hardware, profile.memory_gib, profile.cpu_cores
+    memory, size = f"all of the {gib} GiB of {kind}", gib * 2**30
+    evicting = kubelet.eviction_hard.memory
+    for steps, text, most, what, fix in (
+        (("reserved_memory",), kubelet.reserved_memory, size, memory, f"{gib}Gi; 2Gi is usual"),
+        (("eviction_hard", "memory"), evicting, size, memory, f"{gib}Gi; 500Mi is usual"),
+        (("reserved_cpu",), kubelet.reserved_cpu, cores, f"all of the {cores} cores of {kind}",
+         f"{cores}; 1 is usual, 500m is half a core"),
+    ):  # fmt: skip
+        if amount(text) >= most:
+            message, place = f"{text} is {what}, so no pod would run", at.kubelet_path(*steps)
+            yield Finding(Code.OUT_OF_BOUNDS, place, message, f"write a part of {fix}")
 
 
 def labels(at: InPool) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ import pytest
 from components.machines.bootstrap import kubelet
 from schemas.facts.site import Site
 from schemas.model.kubelet import Kubelet
-from schemas.rules.kubelet_managers import starts
+from schemas.rules.kubelet_managers import managers
 from schemas.rules.scope import InPool
 from tests.golden import every_site
 from tests.kit.go_programs import program
@@ -128,5 +128,5 @@ def test_the_rules_say_what_the_real_managers_say(
         update={"numa_nodes": host.get("numa", 2), "cpu_cores": 32, "memory_gib": 512}
     )
     site = replace(with_kubelet(**settings), hardware={**SITE.hardware, POOL.hardware: profile})
-    found = list(starts(InPool(site, 0, site.file.pools[0])))
+    found = list(managers(InPool(site, 0, site.file.pools[0])))
     assert bool(found) is (says != "started"), [each.message for each in found]
