@@ -42,7 +42,7 @@ class FirmwareUpdate(Model):
     """A version of a component's firmware."""
 
     component: Annotated[str, Field(pattern=r"^(bios|bmc|nic:[A-Za-z0-9._-]{1,60})$")]
-    """bios, bmc, or a network card, as nic:NIC.1."""
+    """Component: bios, bmc, or a network card, as nic:NIC.1."""
     url: HttpUrl
     """Where the BMC gets it; another URL, and nothing else, makes it flash again."""
 

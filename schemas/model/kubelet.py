@@ -49,7 +49,7 @@ class KubeletAsIs(Model):
     kubelet's default."""
 
     cpu_manager_policy: Literal["none", "static"] | None = None
-    """static gives containers of the class Guaranteed with whole cores processors of their own."""
+    """With static, containers of the class Guaranteed get whole cores of their own."""
     topology_manager_policy: (
         Literal["none", "best-effort", "restricted", "single-numa-node"] | None
     ) = None
