@@ -43,7 +43,7 @@ def _admission(at: InPool, kubelet: Kubelet) -> Iterator[tuple[str, str, str]]:
     if kubelet.topology_manager_policy == "single-numa-node" and nodes > 1 and count > 1:
         message = (
             f"a pod that asks for more accelerators than one of {nodes} NUMA nodes has, such as "
-            f"all {count} of a host, fails with TopologyAffinityError"
+            f"all {count} of a host, is refused by the kubelet whenever it is made"
         )
         yield _POLICY, message, "write restricted where jobs take whole hosts"
 
