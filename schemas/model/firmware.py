@@ -53,7 +53,7 @@ class Firmware(Model):
     settings: dict[Word, Annotated[Word, *TEXT_OR_NUMBER]] = Field(default={}, max_length=200)
     """Settings of the BIOS, as its vendor calls them; nobody can check them before they are set."""
     updates: Annotated[list[FirmwareUpdate], Field(max_length=20)] = []
-    """Versions."""
+    """Versions of the firmware."""
     apply: Literal["install", "reboot"] = "install"
     """When hosts that run get it: at their next installation, or already at the next reboot by
     their BMC, as in a repair."""

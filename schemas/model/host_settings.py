@@ -45,11 +45,11 @@ class HostFile(Model):
     path: AbsolutePath
     """Its path on the host."""
     content: Annotated[str, Field(max_length=10_240)] | None = None
-    """Its text."""
+    """Text of the file."""
     source: RelativePath | None = None
     """A file below sites/ with its text, in place of ``content``."""
     permissions: Annotated[str, Field(pattern=r"^0[0-7]{3}$")] = "0644"
-    """Its permissions."""
+    """Permissions of the file."""
     owner: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]{0,30}:[a-z_][a-z0-9_-]{0,30}$")] = (
         "root:root"
     )
@@ -60,7 +60,7 @@ class HostSettings(Model):
     """Files, commands and kernel settings of hosts; a change re-images them."""
 
     files: Annotated[list[HostFile], Field(max_length=50)] = []
-    """Files."""
+    """Files that hosts have before they join."""
     before_join: Annotated[list[ShellLine], Field(max_length=50)] = []
     """Lines of a shell that run as root after the files are there, once an installation."""
     after_join: Annotated[list[ShellLine], Field(max_length=50)] = []
