@@ -16,7 +16,7 @@ from tests.golden import every_site
 from tests.kit.charts import NETWORK, with_extra
 
 SITE = every_site()["lab-1"]
-CRD = {
+CRD: dict[str, object] = {
     "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
     "metadata": {"name": "tools.extra.example"},
 }  # fmt: skip
@@ -77,7 +77,7 @@ def test_custom_resources_are_judged_by_the_definition_that_comes_along() -> Non
     ],
 )  # fmt: skip
 def test_a_definition_of_any_shape_is_a_problem_and_no_crash(spec: object) -> None:
-    body = {"apiVersion": "extra.example/v1", "kind": "Tool", "a": "b"}
+    body: dict[str, object] = {"apiVersion": "extra.example/v1", "kind": "Tool", "a": "b"}
     body |= {"metadata": {"name": "a", "namespace": "b"}}
     assert problems(yaml.safe_dump_all([{**CRD, "spec": spec}, body]))
 
