@@ -18,7 +18,9 @@ from schemas.model.release import Release
 from schemas.model.site_file import SiteFile
 from schemas.reading import regions
 from schemas.reading.catalogue import (
+    Catalogues,
     accelerator_catalogue,
+    catalogue_document,
     catalogue_of,
     hardware_catalogue,
     load_release,
@@ -42,7 +44,7 @@ from schemas.rules import (
     site_findings,
 )
 from schemas.rules.accelerators import own_models
-from schemas.rules.files import site_file_references
+from schemas.rules.files import site_texts
 from schemas.rules.identity import own_hardware, placeholders, site_name
 from schemas.rules.versions import release_findings
 
@@ -212,7 +214,7 @@ def _site(
     release: Any = Hole()
     if hasattr(file, "release"):
         release = _release(file.release, catalogue, findings, problems) or release
-    texts, models = dict(_texts(root / "sites", file, findings)), _models(file, catalogue)
+    texts, models = dict(site_texts(root / "sites", file, findings)), _models(file, catalogue)
     site = Site(file, tuple(files.hosts.hosts), release, hardware, texts, models)
     if not files.hosts.countable(file):
         # A frozen dataclass has no other way to leave out what follows from its fields.
@@ -220,14 +222,14 @@ def _site(
     return site
 
 
-def _hardware(file: SiteFile, catalogue: Folder) -> Any:
+def _hardware(file: SiteFile, catalogue: Catalogues) -> Any:
     """The profiles that a site can name; a hole where they are not all known."""
     own: Any = getattr(file, "hardware", None)
     shared = hardware_catalogue(catalogue)
     return Hole() if own is None or shared.problems else {**shared.profiles, **own}
 
 
-def _models(file: SiteFile, catalogue: Folder) -> Any:
+def _models(file: SiteFile, catalogue: Catalogues) -> Any:
     """The accelerator models that a site can use; a hole where they are not all known."""
     shared = accelerator_catalogue(catalogue)
     settings: Any = getattr(file, "accelerators", None)
@@ -236,7 +238,7 @@ def _models(file: SiteFile, catalogue: Folder) -> Any:
 
 
 def _release(
-    name: str, catalogue: Folder, findings: list[Finding], problems: list[Problem]
+    name: str, catalogue: Catalogues, findings: list[Finding], problems: list[Problem]
 ) -> Release | None:
     at = ("release",)
     release, faults = load_release(name, catalogue)
@@ -250,7 +252,8 @@ def _release(
     problems += faults
     if release is not None and not faults:
         if release.release != name:
-            message = f"schemas/catalogue/releases/{name}.yaml says release: {release.release}"
+            file = catalogue_document(f"releases/{name}.yaml", (), catalogue)
+            message = f"{file.file if file else name} says release: {release.release}"
             fix = "make the name in the file equal to the file's"
             findings.append(Finding(Code.UNKNOWN_RELEASE, at, message, fix))
         fix = "name a release whose parts go together, or correct the release"
@@ -259,23 +262,6 @@ def _release(
             for message in release_findings(release)
         ]
     return release
-
-
-def _texts(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[tuple[str, str]]:
-    """The content of each file that the site names, by its path."""
-    for path, where in site_file_references(file):
-        data = read(folder, path)
-        if isinstance(data, Refused):
-            fix = "add the file, or correct the path" if data.fix == "add the file" else data.fix
-            findings.append(Finding(data.code, where, data.message, fix))
-            continue
-        try:
-            yield path, data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            message, fix = f"sites/{path} is not UTF-8 text", "save it as UTF-8"
-            at = TextPlace(f"sites/{path}", line, 1, where)
-            findings.append(Finding(Code.FILE_CONTENT, at, message, fix))
 
 
 def _locate(findings: list[Finding], document: Document | None, files: _Files) -> Iterator[Problem]:

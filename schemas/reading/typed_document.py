@@ -214,7 +214,7 @@ def _problem(
         code = Code.WRONG_TYPE
         required = path[-1:] == () or path[-1] in around.get("required", (path[-1],))
         message, fix = wording.wrong_type(kind, fault.value, node, required=required)
-    elif kind == "enum":
+    elif kind in ("enum", "literal_error"):
         code = Code.INVALID_VALUE
         message, fix = wording.not_allowed(fault.value, node)
     elif kind == "string_pattern_mismatch":
