@@ -226,6 +226,7 @@ def test_a_first_site_from_an_example(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "foresite new SITE --like lab-1" in capsys.readouterr().err
     assert run(folder, "new", "osaka-1", "--like", "tokyo-1") == OK
     assert (folder / "sites" / "pod-network" / "flannel.yaml").exists()
+    assert (folder / "regions" / "jp-east.yaml").exists()
     assert run(folder, "check") == FOUND
     capsys.readouterr()
     assert run(folder, "new", "osaka-2", "--like", "tokyo-9") == FAILED
