@@ -56,11 +56,16 @@ def run(options: argparse.Namespace) -> int:
     if any(each.code is not Code.TODO_LEFT for each in loaded.problems):
         raise UsageError(f"site {other} has problems of its own; see foresite check {other}")
     header = ",".join(COLUMNS) + "\n"
-    texts = {f"{site}.hosts.csv": header, f"{site}.yaml": _like(home, site, other)}
+    texts = {f"sites/{site}.hosts.csv": header, f"sites/{site}.yaml": _like(home, site, other)}
     if home != root and loaded.site is not None:  # the files that an example names come along
-        texts |= {k: v for k, v in loaded.site.texts.items() if not (root / "sites" / k).exists()}
-    _write(root / "sites", texts)
-    _report(options, [f"sites/{name}" for name in sorted(texts)], root, site)
+        named = [
+            f"regions/{loaded.site.file.region}.yaml",
+            *(f"sites/{k}" for k in loaded.site.texts),
+        ]
+        brought = (each for each in named if (home / each).exists() and not (root / each).exists())
+        texts |= {each: (home / each).read_text("utf-8") for each in brought}
+    _write(root, texts)
+    _report(options, sorted(texts), root, site)
     return OK
 
 
