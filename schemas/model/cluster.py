@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from schemas.model.addresses import ApiPort, HostAddress, HostNetwork, Server
+from schemas.model.addresses import ApiPort, HostAddress, HostNetwork, Network6, Server
 from schemas.model.control_plane import Arguments, Audit, Encryption, Issuer
 from schemas.model.etcd_snapshots import EtcdSnapshots
 from schemas.model.primitives import ContextName, KubernetesVersion, Model, RelativePath
@@ -37,6 +37,11 @@ class Cluster(Model):
     """Network of pods; each node takes a /24 of it."""
     services: HostNetwork
     """Network of service addresses."""
+    pods6: Network6 | None = None
+    """IPv6 network of pods, where nodes, pods and Services have both families; each node takes a
+    /64 of it."""
+    services6: Network6 | None = None
+    """IPv6 network of service addresses."""
     pod_network: PodNetwork
     """The pod network (CNI)."""
     certificate_names: Annotated[list[Server], Field(max_length=100)] = []
