@@ -15,7 +15,6 @@ from components.making.manifest import Json, Manifest, prune
 from components.making.template import filled
 from schemas.facts.addresses import host_ranges
 from schemas.facts.host_networks import (
-    AnyNetwork,
     address_in,
     attached,
     pool_name,

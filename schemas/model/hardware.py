@@ -18,6 +18,10 @@ class BmcProtocol(StrEnum):
 
     REDFISH_VIRTUALMEDIA = "redfish-virtualmedia"
     """Redfish, booting from a virtual disc: no provisioning network is needed."""
+    REDFISH_VIRTUALMEDIA_HTTP = "redfish-virtualmedia+http"
+    """The same without TLS, for a lab of virtual machines: the password is sent in clear text."""
+    REDFISH_HTTP = "redfish+http"
+    """Redfish without TLS, booting from the provisioning network; for a lab likewise."""
     REDFISH = "redfish"
     """Redfish, booting from the provisioning network."""
     IDRAC_VIRTUALMEDIA = "idrac-virtualmedia"

@@ -21,15 +21,28 @@ _TAKEN = re.compile(
 _BLIND = {"active-backup", "balance-xor", "balance-rr", "broadcast"}
 """Modes for which the kernel sets no monitoring of links by itself (Linux 6.12, include/net/
 bonding.h, bond_mode_uses_arp; drivers/net/bonding/bond_options.c, bond_option_mode_set)."""
-NIC = r"[a-z][a-z0-9]{1,9}"
-VLAN = r"([1-9][0-9]{0,2}|[1-3][0-9]{3}|40[0-8][0-9]|409[0-4])"
+_NIC = r"[a-z][a-z0-9]{0,14}"
+_LONGEST, _VLANS = 10, 4094
+"""Characters of a NIC that leave room for a VLAN's id, of the 15 that Linux takes; the last id."""
 
 
 def _demand_free(name: str) -> str:
+    if len(name) > _LONGEST:
+        message = f"{name} leaves no room for a VLAN's id behind it: Linux takes 15 characters"
+        fix = f"write at most {_LONGEST} characters, such as nic0; the NIC is found by its MAC"
+        raise fault(Code.OUT_OF_BOUNDS, message, fix)
     if _TAKEN.fullmatch(name):
         message = f"{name} is a name that the kernel or a pod network gives to its own devices"
         raise fault(Code.RESERVED_NAME, message, "write nic0, nic1 and so on")
     return name
+
+
+def _demand_vlan(device: str) -> str:
+    vlan = device.partition(".")[2]
+    if vlan and not 1 <= int(vlan) <= _VLANS:
+        message = f"{vlan} is no id of a VLAN"
+        raise fault(Code.OUT_OF_BOUNDS, message, f"write an id from 1 to {_VLANS} behind the dot")
+    return device
 
 
 def _demand_monitored(mode: object) -> object:
@@ -64,15 +77,18 @@ class BondHash(StrEnum):
 
 
 NicName = Annotated[
-    str, Field(pattern=f"^{NIC}$", examples=["nic0"]), AfterValidator(_demand_free)
+    str, Field(pattern=f"^{_NIC}$", examples=["nic0"]), AfterValidator(_demand_free)
 ]
-"""The name that a NIC gets: 2 to 10 small letters and digits, so that a VLAN's id has room behind
-it (Linux takes 15 characters)."""
+"""The name that a NIC gets: at most 10 small letters and digits."""
 
 BondName = Annotated[str, Field(pattern=r"^bond[0-7]$", examples=["bond0"])]
 """The name of a bond, counted from bond0: cloud-init names them so, whatever a template says."""
 
-Device = Annotated[str, Field(pattern=rf"^{NIC}(\.{VLAN})?$", examples=["bond0.210"])]
+Device = Annotated[
+    str,
+    Field(pattern=rf"^{_NIC}(\.(0|[1-9][0-9]{{0,4}}))?$", examples=["bond0.210"]),
+    AfterValidator(_demand_vlan),
+]
 """A NIC, a bond, or a VLAN of one of them: its name, a dot, and the id from 1 to 4094."""
 
 NetworkName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{1,14}$", examples=["storage"])]
@@ -87,9 +103,9 @@ class Bond(Model):
 
     nics: Annotated[list[NicName], Field(min_length=2, max_length=8)]
     """Its NICs."""
-    mode: Annotated[
-        BondMode, Field(strict=False), BeforeValidator(_demand_monitored)
-    ] = BondMode.LACP
+    mode: Annotated[BondMode, Field(strict=False), BeforeValidator(_demand_monitored)] = (
+        BondMode.LACP
+    )
     """How its NICs share the traffic."""
     hash: BondHash = Field(default=BondHash.LAYER3_4, strict=False)
     """By what the NIC of a packet is chosen."""

@@ -27,10 +27,10 @@ MAX_HOSTS = 10_000
 
 
 class Host(NamedTuple):
-    """A bare-metal host: its place, and the addresses that find it. ``line`` counts from 1, ``more``
-    are the cells of its further NICs and networks, by column.
+    """A bare-metal host: its place, and the addresses that find it. ``line`` counts from 1.
 
-    A cell that does not say what it should is empty; then the list has problems.
+    A cell that does not say what it should is empty; then the list has problems. ``more`` are the
+    cells of further NICs and networks that say something, by column.
     """
 
     name: str
@@ -47,7 +47,9 @@ class Host(NamedTuple):
 
     def cell(self, column: str) -> str:
         """The cell of a column; empty where the list has no such one."""
-        found: str = dict(self.more).get(column, "") if is_further(column) else getattr(self, column)
+        found: str = (
+            dict(self.more).get(column, "") if is_further(column) else getattr(self, column)
+        )
         return found
 
     @property
@@ -140,8 +142,8 @@ OPTIONAL_COLUMNS = {
 """Columns that a host list may have besides."""
 EVERY_COLUMN = COLUMNS | OPTIONAL_COLUMNS
 _FURTHER = {
-    r"mac_[a-z][a-z0-9]{1,9}": COLUMNS["mac"],
-    r"ip_[a-z][a-z0-9]{1,14}": COLUMNS["ip"],
+    r"mac_[a-z][a-z0-9]{0,14}": COLUMNS["mac"],
+    r"ip_[a-z][a-z0-9]{0,14}": COLUMNS["ip"],
     "ip6": Column(r"[0-9a-f:]{2,39}", "an IPv6 address in small letters", "2001:db8::b"),
 }
 """Columns that go with the site file's NICs and networks; a host without one has an empty cell."""
@@ -206,7 +208,8 @@ class _Rows:
             cells = match.groups() if match else self._cells(line, number)
             if cells:
                 rest = [cells[index] for index in self._optional] or [""]
-                more = tuple((name, cells[at]) for name, at in self._further if cells[at])
+                raw = cells if match else line.split(",")  # a wrong cell is empty, but it is there
+                more = tuple((name, cells[at]) for name, at in self._further if raw[at])
                 hosts.append(Host._make((*self._ordered(cells), number, *rest, more)))
         return HostList(hosts, first_problems(self._problems, self._unshown), self._complete)
 

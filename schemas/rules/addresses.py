@@ -33,9 +33,9 @@ def endpoint_owner(site: Site) -> Iterator[Finding]:
     """Nothing else has the endpoint."""
     address = site.file.cluster.endpoint
     owners = [f"the gateway of zone {z.name}" for z in site.file.zones if z.gateway == address]
-    taken = address in site.cells("ip") or address in site.cells("bmc")
+    taken = address in site.cells("ip") or any(b.startswith(address) for b in site.cells("bmc"))
     for host in site.hosts if taken else ():
-        if address in (host.ip, host.bmc):
+        if address in (host.ip, host.bmc_address):
             what = "host" if address == host.ip else "the BMC of"
             owners.append(f"{what} {host.name} (line {host.line} of the host list)")
     for owner in owners[:1]:
@@ -55,6 +55,9 @@ def endpoint_place(site: Site) -> Iterator[Finding]:
         "services": cluster.services,
         "the BMCs": site.file.bmc.network,
     }
+    own = [parse_network(zone.network) for zone in site.file.zones]
+    if any(parse_network(others["the BMCs"]).overlaps(each) for each in own):
+        del others["the BMCs"]
     for name, network in others.items():
         if IPv4Address(address) in parse_network(network):
             message = f"{address} lies in {network} of {name}"
@@ -132,11 +135,11 @@ def bmc_addresses(site: Site) -> Iterator[Finding]:
     network = site.file.bmc.network
     low, high = _span(network)
     for host in site.hosts:
-        if host.bmc and not low < inet_aton(host.bmc) < high:
+        if host.bmc and not low < inet_aton(host.bmc_address) < high:
             yield Finding(
                 Code.HOST_OUTSIDE,
                 HostCell(host.line, "bmc"),
-                f"BMC {host.bmc} of {host.name} is not a host address of {network}",
+                f"BMC {host.bmc_address} of {host.name} is not a host address of {network}",
                 f"write an address of {network}, or correct bmc.network",
             )
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_network
 from itertools import combinations
 
 from schemas.facts.site import Site
 from schemas.model.codes import Code
-from schemas.rules.finding import Finding, Path
+from schemas.rules.finding import Finding, HostCell, Path
 from schemas.rules.scope import InZone
 
 NODE_PREFIX = 24
@@ -22,12 +22,38 @@ parse_network = lru_cache(maxsize=64)(IPv4Network)
 def networks(site: Site) -> Iterator[Finding]:
     """No two networks of a site overlap."""
     every = site_networks(site)
-    everything = [(name, place, parse_network(text)) for name, place, text in every if text]
-    for (name, _, network), (other_name, place, other) in combinations(everything, 2):
-        if network.overlaps(other):
+    everything = [(name, place, _any_network(text)) for name, place, text in every if text]
+    for (name, first, network), (other_name, place, other) in combinations(everything, 2):
+        # The zones of one further network may share a subnet; bmc_network sees to that of BMCs.
+        shared = first[:2] == place[:2] and first[0] == "networks" and network == other
+        shared = shared or (first[0] == "zones" and place[0] == "bmc")
+        if network.version == other.version and network.overlaps(other) and not shared:  # type: ignore[arg-type]
             message = f"{other} of {other_name} overlaps {network} of {name}"
             fix = f"choose a network for {other_name} that lies outside {network}"
             yield Finding(Code.NETWORK_OVERLAP, place, message, fix)
+
+
+@lru_cache(maxsize=64)
+def _any_network(text: str) -> IPv4Network | IPv6Network:
+    return ip_network(text)
+
+
+def bmc_network(site: Site) -> Iterator[Finding]:
+    """BMCs in a zone's network have addresses that no machine may get, nor anything else has."""
+    bmcs = parse_network(site.file.bmc.network)
+    homes = [each for each in site.file.zones if bmcs.overlaps(parse_network(each.network))]
+    for zone in homes:
+        low, high = zone.span
+        if zone.hosts is None:
+            message = f"{bmcs} of the BMCs overlaps {zone.network} of zone {zone.name}"
+            fix = "choose another network, or add hosts to the zone: a block without any BMC"
+            yield Finding(Code.NETWORK_OVERLAP, ("bmc", "network"), message, fix)
+            continue
+        for host in site.hosts:
+            if host.bmc and low <= IPv4Address(host.bmc_address) <= high:
+                message = f"BMC {host.bmc_address} is among the addresses of zone {zone.name}"
+                fix = "narrow the zone's hosts to a block without any BMC"
+                yield Finding(Code.HOST_DUPLICATE, HostCell(host.line, "bmc"), message, fix)
 
 
 def site_networks(site: Site) -> Iterator[tuple[str, Path, str | None]]:
@@ -35,9 +61,17 @@ def site_networks(site: Site) -> Iterator[tuple[str, Path, str | None]]:
     cluster = getattr(site.file, "cluster", None)
     yield "pods", ("cluster", "pods"), getattr(cluster, "pods", None)
     yield "services", ("cluster", "services"), getattr(cluster, "services", None)
+    for name in ("pods6", "services6"):
+        yield name, ("cluster", name), getattr(cluster, name, None)
     for index, zone in enumerate(getattr(site.file, "zones", ())):
         name = f"zone {getattr(zone, 'name', index + 1)}"
         yield name, ("zones", index, "network"), getattr(zone, "network", None)
+        place = ("zones", index, "network6")
+        yield f"{name} (IPv6)", place, getattr(zone, "network6", None)
+    for name, network in getattr(site.file, "networks", {}).items():
+        for zone, subnet in getattr(network, "zones", {}).items():
+            place = ("networks", name, "zones", zone, "network")
+            yield f"{name} in zone {zone}", place, getattr(subnet, "network", None)
     bmc = getattr(site.file, "bmc", None)
     yield "the BMCs", ("bmc", "network"), getattr(bmc, "network", None)
 
