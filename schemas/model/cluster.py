@@ -34,9 +34,9 @@ class Cluster(Model):
     virtual_ip: VirtualIp = Field(default=VirtualIp.ARP, strict=False)
     """How the endpoint is reached: by a virtual IP, or by an external load balancer."""
     pods: Annotated[HostNetwork, Field(examples=["10.64.0.0/12"])]
-    """Network of pods; each node takes a /24 of it."""
+    """Network of pods; each node takes a /24 of it. Their IPv6 is pods6."""
     services: HostNetwork
-    """Network of service addresses."""
+    """Network of service addresses. Their IPv6 is services6."""
     pods6: Network6 | None = None
     """IPv6 network of pods, where nodes, pods and Services have both families; each node takes a
     /64 of it."""

@@ -6,7 +6,6 @@ schemas/reading/table_text.py.
 """
 
 import re
-from dataclasses import replace
 from functools import cache
 from operator import itemgetter
 from typing import NamedTuple
@@ -18,7 +17,7 @@ from schemas.model.hardware import BY_PATH, DISK_ID, DISK_WORDS, HCTL
 from schemas.model.primitives import IPV4_PATTERN
 from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
 from schemas.model.site_file import SiteFile
-from schemas.reading.not_yet import NO_EFFECT, is_ipv6
+from schemas.reading.not_yet import is_ipv6
 from schemas.reading.suggested_value import tidy
 from schemas.reading.table_text import header_problems, table_lines
 
@@ -273,8 +272,6 @@ class _Rows:
         if "@" in cell:  # nothing in a host list has one but what people write before an address
             cell = f"{HIDDEN}@{cell.rpartition('@')[2]}"
         self._add((number, at), Code.HOSTS_CELL, _words(name, cell), name, cell)
-        if is_ipv6(cell):
-            self._problems[-1] = replace(self._problems[-1], reason=NO_EFFECT)
 
 
 def _words(name: str, cell: str) -> tuple[str, str]:
@@ -290,8 +287,8 @@ def _words(name: str, cell: str) -> tuple[str, str]:
         which = "of the NIC that boots" if name == "mac" else f"of {name[4:]}"
         return message, f"write the MAC {which}, such as {column.example}"
     if "IPv4" in column.meaning and is_ipv6(cell):
-        message = f"{name} {shorten(cell)} is IPv6, which Foresite does not configure yet"
-        return message, f"write {column.meaning}, such as {column.example}"
+        message = f"{name} {shorten(cell)} is IPv6, and this column takes IPv4 alone"
+        return message, f"write {column.meaning}, such as {column.example}; IPv6 goes into ip6"
     fitting = tidy(cell, column.pattern, respelt=name != "serial")
     fix = f"write {fitting or f'{column.meaning}, such as {column.example}'}"
     return f"{name} {shorten(cell)} is not {column.meaning}", fix
