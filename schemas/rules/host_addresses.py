@@ -14,6 +14,7 @@ from schemas.facts.host_networks import (
 )
 from schemas.facts.site import Site
 from schemas.model.codes import Code
+from schemas.model.nearest import nearest
 from schemas.model.site_file import Zone
 from schemas.reading.host_list import Host
 from schemas.rules.finding import Finding, HostCell, Path
@@ -24,7 +25,7 @@ network of Services (kubeadm 1.34, cmd/kubeadm/app/apis/kubeadm/validation/valid
 
 
 def host_nics(site: Site) -> Iterator[Finding]:
-    """Each NIC of a host has a MAC, and no cell speaks of one that the host does not have."""
+    """Each NIC of a host has a MAC."""
     for pool in site.file.pools:
         layout = layout_of(site, pool)
         if pool.host_network and layout is None:
@@ -40,10 +41,6 @@ def host_nics(site: Site) -> Iterator[Finding]:
                 fix = f"write its MAC into a column {column}: cloud-init finds NICs by it"
                 place = HostCell(host.line, column if there else "mac")
                 yield Finding(Code.HOST_MAC_MISSING, place, message, fix)
-            for column in sorted(given - wanted):
-                message = f"hosts of pool {pool.name} have no NIC {column[4:]} besides the first"
-                fix = "leave the cell empty, or add the NIC to the pool's host network"
-                yield Finding(Code.UNKNOWN_NETWORK, HostCell(host.line, column), message, fix)
 
 
 def nic_macs(site: Site) -> Iterator[Finding]:
@@ -59,18 +56,16 @@ def nic_macs(site: Site) -> Iterator[Finding]:
                     yield Finding(Code.HOST_DUPLICATE, HostCell(host.line, column), message, fix)
 
 
-def network_columns(site: Site) -> Iterator[Finding]:
-    """No cell gives an address in a network that the host is not on."""
-    on = {name: {host.name for host in hosts} for name, hosts in attached(site).items()}
-    columns = {address_column(name): name for name in on}
-    for host in site.hosts:
-        for column, _ in host.more:
-            if column.startswith("ip") and host.name not in on.get(columns.get(column, ""), ()):
-                message = f"{host.name} is not on the network of column {column}"
-                fix = "leave the cell empty, or attach the network to the host network of its pool"
-                if column == "ip6":
-                    fix = "leave the cell empty, or add cluster.pods6 and what belongs to it"
-                yield Finding(Code.UNKNOWN_NETWORK, HostCell(host.line, column), message, fix)
+def further_columns(site: Site) -> Iterator[Finding]:
+    """Each column of a NIC or a network is one that the site has."""
+    known = {f"mac_{nic}" for each in site.file.host_networks.values() for nic in each.nics[1:]}
+    known |= {address_column(name) for name in site.file.networks}
+    known |= {address_column(V6)} if is_dual(site) else set()
+    for column in sorted({name for host in site.hosts for name, _ in host.more} - known):
+        near = nearest(column, known)
+        message = f"the site has no {'NIC' if column[:4] == 'mac_' else 'network'} of this name"
+        fix = f"write {near}" if near else "remove the column, or add to the site what it is for"
+        yield Finding(Code.UNKNOWN_NETWORK, HostCell(1, column), message, fix)
 
 
 def network_addresses(site: Site) -> Iterator[Finding]:

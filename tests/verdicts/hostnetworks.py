@@ -7,8 +7,8 @@ from tests.verdicts.edits import Edit, Lines, cells, listed, site, together
 from tests.verdicts.row import MD_ROLLS, TSUKUBA, Expected, Row, Verdict, reimaged
 
 _DATA = (
-    "CAPM3 1.13.2, internal/webhooks/v1beta2/metal3datatemplate_webhook.go: spec.networkData cannot "
-    f"be modified, so the template gets another name; {MD_ROLLS}"
+    "CAPM3 1.13.2, internal/webhooks/v1beta2/metal3datatemplate_webhook.go: spec.networkData "
+    f"cannot be modified, so the template gets another name; {MD_ROLLS}"
 )
 _RENDERED = "CAPM3 1.13.2, baremetal/metal3data_manager.go: rendered once, when a machine is made"
 _CLAIM = "IPAM 1.13.2, ippool_manager.go: a claim is answered once"
@@ -30,6 +30,7 @@ host_networks:
     mtu: {bond0: 9000}
     primary: bond0
     attach: {storage: bond0.210}
+  plain: {nics: [nic0, nic1, nic2], primary: nic0}
 
 pools:
 """  # noqa: E501
@@ -39,6 +40,7 @@ def _further(rows: Lines) -> None:
     for row in rows:
         mine = row["pool"] == "cpu"
         row["mac_nic1"] = row["mac"].replace("52:54:00", "52:54:01") if mine else ""
+        row["mac_nic2"] = row["mac"].replace("52:54:00", "52:54:02")
         row["ip_storage"] = ""
         row["ip6"] = ""
 
@@ -84,15 +86,16 @@ ROWS = (
     Row("a bond and a further network of a pool", (_NAMED,),
         {"tsukuba-1": Expected(_CPU, {"IPPool/storage": Action.ADDED})}, _DATA, (_SITE,)),
     Row("a layout that no pool has", (_SITE,), {"tsukuba-1": Expected()},
-        "components/: no template carries it; annotations of hosts for NICs that wait"),
-    _row("a third NIC", "nics: [nic0, nic1]\n    bonds: {bond0: {nics: [nic0, nic1]}}",
-         "nics: [nic1, nic0]\n    bonds: {bond0: {nics: [nic0, nic1]}}", {}, "", {}),
+        "components/: no template carries it, only annotations of hosts for NICs that wait"),
+    _row("a third NIC", "nics: [nic0, nic1]\n    bonds",
+         "nics: [nic0, nic1, nic2]\n    bonds", _CPU),
     _row("the mode of a bond", "{nics: [nic0, nic1]}}",
          "{nics: [nic0, nic1], mode: balance-tlb}}", _CPU),
     _row("the hash of a bond", "{nics: [nic0, nic1]}}",
          "{nics: [nic0, nic1], hash: layer2+3}}", _CPU),
-    _row("an order of NICs", "bond0: {nics: [nic0, nic1]}", "bond0: {nics: [nic1, nic0]}", {},
-         "components/machines/network_data.py: links stand in the order of their names"),
+    Row("an order of NICs",
+        (site("tsukuba-1", "bond0: {nics: [nic0, nic1]}", "bond0: {nics: [nic1, nic0]}"),), {},
+        "components/machines/network_data.py: links stand in the order of their names", _BASE),
     _row("an MTU", "mtu: {bond0: 9000}", "mtu: {bond0: 8900}", _CPU),
     _row("a VLAN for the hosts' own address", "primary: bond0", "primary: bond0.100", _CPU),
     _row("another VLAN of a network", "bond0.210", "bond0.211", _CPU),
@@ -102,7 +105,8 @@ ROWS = (
     _row("a subnet of a network", "network: 10.128.1.0/24, gateway: 10.128.1.1",
          "network: 10.128.2.0/24, gateway: 10.128.2.1", {}, _CLAIM,
          {"IPPool/storage": Action.REFUSED}),
-    _cell("a MAC of a NIC that does not boot", cells("tsukuba-1", _HOST, mac_nic1="52:54:02:00:00:01"),
+    _cell("a MAC of a NIC that does not boot",
+          cells("tsukuba-1", _HOST, mac_nic1="52:54:03:00:00:01"),
           Expected(actions={f"BareMetalHost/{_HOST}": Action.CHANGED},
                    says=("installed next",)), _RENDERED),
     _cell("an address in a further network", cells("tsukuba-1", _HOST, ip_storage="10.128.0.240"),
