@@ -16,7 +16,8 @@ from schemas.rules.networks import parse_network
 from schemas.rules.scope import InPool
 
 Faults = Iterator[tuple[Code, Path, str, str]]
-"""Code, place below a layout, what is wrong, and what to write."""
+"""Code, place below a layout (with _KEY behind it for a key), what is wrong, what to write."""
+_KEY = ""
 
 
 def host_networks(site: Site) -> Iterator[Finding]:
@@ -24,7 +25,8 @@ def host_networks(site: Site) -> Iterator[Finding]:
     for name, layout in site.file.host_networks.items():
         for rule in (_nics, _bonds, _links, _vlans, _networks, _mtus):
             for code, place, message, fix in rule(layout, site):
-                yield Finding(code, ("host_networks", name, *place), message, fix)
+                at: Path = ("host_networks", name, *(each for each in place if each != _KEY))
+                yield Finding(code, at, message, fix, key=place[-1] == _KEY)
 
 
 def pool_host_network(at: InPool) -> Iterator[Finding]:
@@ -55,7 +57,7 @@ def _bonds(layout: NicLayout, _site: Site) -> Faults:
         if name not in wanted:
             message = f"cloud-init names {len(layout.bonds)} bonds {', '.join(wanted)}, not {name}"
             free = next(each for each in wanted if each not in layout.bonds)
-            yield Code.HOST_NETWORK_INVALID, ("bonds", name), message, f"write {free}"
+            yield Code.HOST_NETWORK_INVALID, ("bonds", name, _KEY), message, f"write {free}"
     owners: dict[str, str] = {}
     for name, bond in layout.bonds.items():
         for index, nic in enumerate(bond.nics):
@@ -74,7 +76,7 @@ def _links(layout: NicLayout, _site: Site) -> Faults:
     places = [("primary", layout.primary)]
     told: list[tuple[Path, str]] = [((place,), device) for place, device in places]
     told += [(("attach", name), device) for name, device in layout.attach.items()]
-    told += [(("mtu", device), device) for device in layout.mtu]
+    told += [(("mtu", device, _KEY), device) for device in layout.mtu]
     own = [*layout.nics, *layout.bonds]
     for place, device in told:
         link, _ = split_device(device)
@@ -108,7 +110,8 @@ def _networks(layout: NicLayout, site: Site) -> Faults:
     for name in layout.attach:
         if name not in known:
             message = f"there is no network {name} in the site"
-            yield Code.UNKNOWN_NETWORK, ("attach", name), message, _one_of(name, known, "networks")
+            place = ("attach", name, _KEY)
+            yield Code.UNKNOWN_NETWORK, place, message, _one_of(name, known, "networks")
 
 
 def _mtus(layout: NicLayout, _site: Site) -> Faults:
@@ -121,7 +124,7 @@ def _mtus(layout: NicLayout, _site: Site) -> Faults:
         if device not in devices:
             message = f"no network is on {device}, so there is no such device"
             fix = "remove it, or attach a network to it"
-            yield Code.HOST_NETWORK_INVALID, place, message, fix
+            yield Code.HOST_NETWORK_INVALID, (*place, _KEY), message, fix
         elif vlan and own > below:
             message = f"{device} cannot send packets of {own} through {link}, which takes {below}"
             fix = f"write at most {below}, or {link}: {own} besides (default: {DEFAULT_MTU})"
