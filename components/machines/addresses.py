@@ -8,67 +8,53 @@ host list: IPAM's webhook refuses ranges without an address that is in use. Obje
 named by the prefix and the address, so no two pools share a prefix.
 """
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from components.machines.names import CLUSTER_LABEL, metadata
-from components.making.manifest import Json, Manifest, prune
+from components.making.manifest import Json, Manifest
 from components.making.template import filled
-from schemas.facts.addresses import host_ranges
-from schemas.facts.host_networks import (
-    address_in,
-    attached,
-    pool_name,
-    ranges,
-    subnets,
-)
+from schemas.facts.addresses import host_ranges, ranges
+from schemas.facts.host_networks import address_in, attached, pool_name, subnets
 from schemas.facts.site import Site
+from schemas.model.addresses import AnyAddress, AnyNetwork
 from schemas.reading.host_list import Host
 
 
 def address_pools(site: Site) -> list[Manifest]:
     """The pool of the zones' networks, and one for each further network that hosts are on."""
-    own = [
-        {
-            "start": str(first),
-            "end": str(last),
-            "subnet": zone.network,
-            "prefix": int(zone.network.partition("/")[2]),
-            "gateway": zone.gateway,
-        }
+    spans = [
+        _span(first, last, zone.network, zone.gateway)
         for zone in site.file.zones
         for first, last in host_ranges(site, zone)
     ]
-    found = [_pool(site, "", own, {host.name: host.ip for host in site.hosts})]
-    return [*found, *(_further(site, name, hosts) for name, hosts in attached(site).items())]
+    own = _pool(site, "", spans, {host.name: host.ip for host in site.hosts})
+    return [own, *(_further(site, name, hosts) for name, hosts in attached(site).items())]
 
 
 def _further(site: Site, network: str, hosts: tuple[Host, ...]) -> Manifest:
     spans: list[Json] = []
-    given = {}
+    given: dict[str, str] = {}
     for zone, subnet, gateway in subnets(site, network):
-        taken = {gateway} if gateway else set()
-        last = subnet[-2] if subnet.version == 4 else subnet[-1]
-        for start, end in ranges(subnet[1], last, taken):
-            span = prune(
-                {
-                    "start": str(start),
-                    "end": str(end),
-                    "subnet": str(subnet),
-                    "prefix": subnet.prefixlen,
-                    "gateway": str(gateway) if gateway else None,
-                }
-            )
-            if span not in spans:  # zones may share a subnet
-                spans.append(span)
-        given |= {
-            host.name: str(address_in(host, zone, network, subnet))
-            for host in hosts
-            if host.zone == zone.name
-        }
+        last: Any = subnet[-2] if subnet.version == 4 else subnet[-1]
+        taken: Any = [gateway] if gateway in subnet else []
+        new = [_span(*each, subnet, gateway) for each in ranges(subnet[1], last, taken)]
+        spans += [each for each in new if each not in spans]  # zones may share a subnet
+        mine = [host for host in hosts if host.zone == zone.name]
+        given |= {host.name: str(address_in(host, zone, network, subnet)) for host in mine}
     return _pool(site, network, spans, given)
 
 
-def _pool(site: Site, network: str, spans: list[Json], given: dict[str, str]) -> Manifest:
+def _span(
+    first: AnyAddress, last: AnyAddress, subnet: AnyNetwork | str, gateway: AnyAddress | str | None
+) -> Json:
+    prefix = int(str(subnet).partition("/")[2])
+    found = {"start": str(first), "end": str(last), "subnet": str(subnet), "prefix": prefix}
+    return found | ({"gateway": str(gateway)} if gateway else {})
+
+
+def _pool(site: Site, network: str, spans: Iterable[Json], given: Mapping[str, str]) -> Manifest:
     name = pool_name(site, network)
     (body,) = filled(
         Path(__file__).with_suffix(".yaml"),

@@ -21,7 +21,7 @@ from components.machines.names import (
 from components.making.manifest import Json, Manifest, annotate, labels, prune
 from schemas.facts.secret_references import bmc_secret
 from schemas.facts.site import Site
-from schemas.model.hardware import BmcProtocol, HardwareProfile, RootDisk
+from schemas.model.hardware import Arch, BmcProtocol, HardwareProfile, RootDisk
 from schemas.reading.host_list import Host
 
 PROVIDER_FIELDS = ("spec.online", "spec.automatedCleaningMode")
@@ -40,6 +40,7 @@ class _Hardware(NamedTuple):
     insecure: bool
     boot_mode: str
     disk: RootDisk
+    arch: Arch
 
     @classmethod
     def of(cls, profile: HardwareProfile, credentials: str | None) -> "_Hardware":
@@ -52,6 +53,7 @@ class _Hardware(NamedTuple):
             insecure=not profile.bmc.verify_certificate,
             boot_mode=profile.boot_mode.value,
             disk=profile.root_disk,
+            arch=profile.arch,
         )
 
 
@@ -77,6 +79,7 @@ def _host(namespace: str, host: Host, hardware: _Hardware) -> Manifest:
         },
         "bootMACAddress": host.mac,
         **_boot(hardware.boot_mode, host.root_disk or hardware.disk),
+        **({"architecture": "aarch64"} if hardware.arch is Arch.ARM64 else {}),
     }
     body = {**_identity(namespace, host), "spec": spec}
     return Manifest(f"BareMetalHost/{host.name}", body, protect=True, ignore=PROVIDER_FIELDS)

@@ -66,45 +66,32 @@ def node_ip(site: Site, pool: Pool) -> str:
 
 def _links(layout: NicLayout) -> Json:
     """The links, each list in an order that does not follow the site file's."""
-    found: Json = {
-        "ethernets": [
-            {
-                "id": nic,
-                "name": nic,
-                "type": "phy",
-                "mtu": mtu_of(layout, nic),
-                "macAddress": _mac(layout, nic),
-            }
-            for nic in sorted(layout.nics)
-        ]
-    }
-    if layout.bonds:
-        found["bonds"] = [
-            {
-                "id": name,
-                "name": name,
-                "mtu": mtu_of(layout, name),
-                "macAddress": _mac(layout, name),
-                "bondMode": bond.mode.value,
-                "bondXmitHashPolicy": bond.hash.value,
-                "parameters": [{"name": "miimon"}],
-                "bondLinks": sorted(bond.nics),
-            }
-            for name, bond in sorted(layout.bonds.items())
-        ]
-    pairs = {device: split_device(device) for device in sorted(devices_of(layout))}
     vlans = [
-        {
-            "id": device,
-            "mtu": mtu_of(layout, device),
-            "macAddress": _mac(layout, link),
-            "vlanID": vlan,
-            "vlanLink": link,
-        }
-        for device, (link, vlan) in pairs.items()
+        _link(layout, device, vlanID=vlan, vlanLink=link)
+        for device in sorted(devices_of(layout))
+        for link, vlan in [split_device(device)]
         if vlan
     ]
-    return found | ({"vlans": vlans} if vlans else {})
+    bonds = [
+        _link(
+            layout,
+            name,
+            name=name,
+            bondMode=bond.mode.value,
+            bondXmitHashPolicy=bond.hash.value,
+            parameters=[{"name": "miimon"}],
+            bondLinks=sorted(bond.nics),
+        )
+        for name, bond in sorted(layout.bonds.items())
+    ]
+    nics = [_link(layout, nic, name=nic, type="phy") for nic in sorted(layout.nics)]
+    found = {"ethernets": nics, "bonds": bonds, "vlans": vlans}
+    return {kind: links for kind, links in found.items() if links}
+
+
+def _link(layout: NicLayout, device: str, **more: object) -> Json:
+    mac = _mac(layout, split_device(device)[0])
+    return {"id": device, "mtu": mtu_of(layout, device), "macAddress": mac, **more}
 
 
 def _mac(layout: NicLayout, link: str) -> Json:

@@ -1,9 +1,10 @@
 """What follows from the networks of hosts: what a device is on, its MTU, and every address."""
 
 from collections.abc import Iterator
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import ip_address, ip_network
 
 from schemas.facts.site import Site
+from schemas.model.addresses import AnyAddress, AnyNetwork
 from schemas.model.host_networks import NicLayout
 from schemas.model.site_file import Pool, Zone
 from schemas.reading.host_list import Host
@@ -11,8 +12,6 @@ from schemas.reading.host_list import Host
 DEFAULT_MTU = 1500
 V6 = "v6"
 """The network of the hosts' IPv6 addresses, by its name among those beside the zones' own."""
-AnyAddress = IPv4Address | IPv6Address
-AnyNetwork = IPv4Network | IPv6Network
 
 
 def layout_of(site: Site, pool: Pool) -> NicLayout | None:
@@ -89,15 +88,3 @@ def address_in(host: Host, zone: Zone, network: str, subnet: AnyNetwork) -> AnyA
         return ip_address(own)
     place = int(ip_address(host.ip)) - int(ip_network(zone.network)[0])
     return subnet[place] if 0 <= place < subnet.num_addresses else None
-
-
-def ranges(
-    first: AnyAddress, last: AnyAddress, taken: set[AnyAddress]
-) -> Iterator[tuple[AnyAddress, AnyAddress]]:
-    """The first and the last address of each range between two that leaves out what is taken."""
-    for each in sorted(each for each in taken if first <= each <= last):
-        if first < each:
-            yield first, each - 1
-        first = each + 1
-    if first <= last:
-        yield first, last

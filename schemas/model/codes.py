@@ -128,6 +128,7 @@ class Code(StrEnum):
     ACCELERATOR_UNSERVED = auto()
     RESOURCE_CLASH = auto()
     IMAGE_UNKNOWN = auto()
+    IMAGE_ARCHITECTURE = auto()
     NETWORK_DEVICE_CLASH = auto()
     NETWORK_DEVICE_UNSUPPORTED = auto()
 

@@ -41,6 +41,15 @@ class BootMode(StrEnum):
     """BIOS."""
 
 
+class Arch(StrEnum):
+    """The architecture of a host's processors, as Kubernetes calls it."""
+
+    AMD64 = "amd64"
+    """x86-64."""
+    ARM64 = "arm64"
+    """64-bit Arm, such as NVIDIA Grace."""
+
+
 class Bmc(Model):
     """The baseboard management controller of a profile."""
 
@@ -154,6 +163,8 @@ class HardwareProfile(Model):
     """Physical cores of one host."""
     memory_gib: Annotated[int, Field(ge=1, le=131_072)]
     """Memory of one host in GiB."""
+    arch: Arch = Field(default=Arch.AMD64, strict=False)
+    """Architecture of its processors."""
     accelerators: Accelerators | None = None
     """The accelerators of one host; leave out where it has none."""
     bmc: Bmc = Bmc()

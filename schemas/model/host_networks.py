@@ -22,8 +22,9 @@ _BLIND = {"active-backup", "balance-xor", "balance-rr", "broadcast"}
 """Modes for which the kernel sets no monitoring of links by itself (Linux 6.12, include/net/
 bonding.h, bond_mode_uses_arp; drivers/net/bonding/bond_options.c, bond_option_mode_set)."""
 _NIC = r"[a-z][a-z0-9]{0,14}"
-_LONGEST, _VLANS = 10, 4094
-"""Characters of a NIC that leave room for a VLAN's id, of the 15 that Linux takes; the last id."""
+_VLAN = r"([1-9][0-9]{0,2}|[1-3][0-9]{3}|40[0-8][0-9]|409[0-4])"
+_LONGEST = 10
+"""Characters of a NIC that leave room for a VLAN's id, of the 15 that Linux takes."""
 
 
 def _demand_free(name: str) -> str:
@@ -35,14 +36,6 @@ def _demand_free(name: str) -> str:
         message = f"{name} is a name that the kernel or a pod network gives to its own devices"
         raise fault(Code.RESERVED_NAME, message, "write nic0, nic1 and so on")
     return name
-
-
-def _demand_vlan(device: str) -> str:
-    vlan = device.partition(".")[2]
-    if vlan and not 1 <= int(vlan) <= _VLANS:
-        message = f"{vlan} is no id of a VLAN"
-        raise fault(Code.OUT_OF_BOUNDS, message, f"write an id from 1 to {_VLANS} behind the dot")
-    return device
 
 
 def _demand_monitored(mode: object) -> object:
@@ -84,11 +77,7 @@ NicName = Annotated[
 BondName = Annotated[str, Field(pattern=r"^bond[0-7]$", examples=["bond0"])]
 """The name of a bond, counted from bond0: cloud-init names them so, whatever a template says."""
 
-Device = Annotated[
-    str,
-    Field(pattern=rf"^{_NIC}(\.(0|[1-9][0-9]{{0,4}}))?$", examples=["bond0.210"]),
-    AfterValidator(_demand_vlan),
-]
+Device = Annotated[str, Field(pattern=rf"^{_NIC}(\.{_VLAN})?$", examples=["bond0.210"])]
 """A NIC, a bond, or a VLAN of one of them: its name, a dot, and the id from 1 to 4094."""
 
 NetworkName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{1,14}$", examples=["storage"])]

@@ -30,6 +30,7 @@ from schemas.model.policies import SitePolicies
 from schemas.model.primitives import (
     ContextName,
     DnsLabel,
+    ImageName,
     Ipv4,
     LabelKey,
     LabelValue,
@@ -90,6 +91,9 @@ class Sources(Model):
     """Server of OS images, reachable from the provisioning network."""
     registry_mirror: RegistryUrl | None = None
     """Registry that hosts pull every container image through."""
+    multi_arch: Annotated[list[ImageName], Field(max_length=100)] = []
+    """Images, without tags, that are built for arm64 too, besides those of the release; needed for
+    what runs on arm64 hosts."""
 
 
 class EvictionHard(Model):

@@ -7,14 +7,8 @@ NO_EFFECT = "nothing that Foresite writes would carry it, so it would have no ef
 _IN_THE_IMAGE = "set it up in the OS image"
 _BY_NAME = "write it under host_networks, and the name there into the pool's host_network"
 _PARTS = (
-    (
-        "IPv6 so",
-        r".*v6.*|dualstack|ipfamil(y|ies)",
-        ("write cluster.pods6 and services6, and network6 and gateway6 of each zone"),
-    ),
-    ("bonds here", r"bond(s|ing|edinterfaces)?|lacp|teaming", _BY_NAME),
-    ("VLANs here", r"vlans?(ids?)?", _BY_NAME),
-    ("interfaces here", r"nics?|interfaces?|mtu", _BY_NAME),
+    ("IPv6 so", r".*v6.*|dualstack|ipfamil(y|ies)", "write pods6, services6, network6, gateway6"),
+    ("it here", r"bond(s|ing)?|lacp|vlans?(ids?)?|nics?|(bonded)?interfaces?|mtu", _BY_NAME),
     ("bridges or DHCP of hosts", r"dhcp|netplan|bridges?", _IN_THE_IMAGE),
     ("routes here", r"(static)?routes?", "write them under networks, by the network's name"),
     ("BGP of hosts", r"bgp", _IN_THE_IMAGE),

@@ -1,7 +1,8 @@
-"""Rules on the host list's NICs and further addresses, and on the hosts' IPv6."""
+"""Rules on the host list's NICs and further addresses, on the hosts' IPv6, and on shared BMCs."""
 
+from collections import Counter
 from collections.abc import Iterator
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from schemas.facts.host_networks import (
     V6,
@@ -13,47 +14,34 @@ from schemas.facts.host_networks import (
     subnets,
 )
 from schemas.facts.site import Site
-from schemas.model.codes import Code
+from schemas.model.addresses import AnyAddress, AnyNetwork
+from schemas.model.hardware import BmcProtocol
 from schemas.model.nearest import nearest
 from schemas.model.site_file import Zone
 from schemas.reading.host_list import Host
 from schemas.rules.finding import Finding, HostCell, Path
-
-NODE_PREFIX6, POD_BITS, SERVICE_BITS = 64, 16, 20
-"""Prefix of a node's IPv6 pods, how much larger the network of all may be, and the host bits of the
-network of Services (kubeadm 1.34, cmd/kubeadm/app/apis/kubeadm/validation/validation.go)."""
+from schemas.rules.networks import parse_network
+from schemas.rules.texts import say
 
 
 def host_nics(site: Site) -> Iterator[Finding]:
-    """Each NIC of a host has a MAC."""
+    """Each NIC of a host has a MAC, and no two NICs have the same, of one host or of two."""
+    owners = {host.mac: host.name for host in reversed(site.hosts) if host.mac}
+    columns = {name for host in site.hosts for name, _ in host.more}
     for pool in site.file.pools:
         layout = layout_of(site, pool)
-        if pool.host_network and layout is None:
-            continue  # a fault of its own
-        wanted = (
-            {f"mac_{nic}" for nic in layout.nics} - {f"mac_{layout.nics[0]}"} if layout else set()
-        )
+        nics = layout.nics if layout else []
+        wanted = {f"mac_{nic}" for nic in nics} - {f"mac_{nic}" for nic in nics[:1]}
         for host in site.hosts_of(pool):
-            given = {name for name, _ in host.more if name.startswith("mac_")}
-            for column in sorted(wanted - given):
-                there = any(column in dict(each.more) for each in site.hosts)
-                message = f"{host.name} has no {column}, a NIC of {pool.host_network}"
-                fix = f"write its MAC into a column {column}: cloud-init finds NICs by it"
-                place = HostCell(host.line, column if there else "mac")
-                yield Finding(Code.HOST_MAC_MISSING, place, message, fix)
-
-
-def nic_macs(site: Site) -> Iterator[Finding]:
-    """No two NICs have one MAC, of one host or of two."""
-    first: dict[str, str] = {host.mac: host.name for host in reversed(site.hosts) if host.mac}
+            for column in sorted(wanted.difference(dict(host.more))):
+                place = HostCell(host.line, column if column in columns else "mac")
+                values = {"host": host.name, "column": column, "layout": pool.host_network}
+                yield say("mac-missing", place, **values)
     for host in site.hosts:
         for column, mac in host.more:
-            if column.startswith("mac_") and mac:
-                owner = first.setdefault(mac, f"{column} of {host.name}")
-                if owner != f"{column} of {host.name}":
-                    message = f"{mac} is already the MAC of {owner}"
-                    fix = "write the MAC that this NIC really has"
-                    yield Finding(Code.HOST_DUPLICATE, HostCell(host.line, column), message, fix)
+            mine = f"{column} of {host.name}"
+            if column[:4] == "mac_" and mac and owners.setdefault(mac, mine) != mine:
+                yield say("mac-twice", HostCell(host.line, column), mac=mac, owner=owners[mac])
 
 
 def further_columns(site: Site) -> Iterator[Finding]:
@@ -63,9 +51,9 @@ def further_columns(site: Site) -> Iterator[Finding]:
     known |= {address_column(V6)} if is_dual(site) else set()
     for column in sorted({name for host in site.hosts for name, _ in host.more} - known):
         near = nearest(column, known)
-        message = f"the site has no {'NIC' if column[:4] == 'mac_' else 'network'} of this name"
-        fix = f"write {near}" if near else "remove the column, or add to the site what it is for"
-        yield Finding(Code.UNKNOWN_NETWORK, HostCell(1, column), message, fix)
+        what = "NIC" if column[:4] == "mac_" else "network"
+        advice = f"write {near}" if near else "remove the column, or add what it is for to the site"
+        yield say("column-unknown", HostCell(1, column), what=what, advice=advice)
 
 
 def network_addresses(site: Site) -> Iterator[Finding]:
@@ -73,101 +61,91 @@ def network_addresses(site: Site) -> Iterator[Finding]:
     for name, hosts in attached(site).items():
         if name != V6 and name not in site.file.networks:
             continue  # a fault of its own
-        owners: dict[object, str] = {}
-        found = {
-            zone.name: (zone, subnet, gateway) for zone, subnet, gateway in subnets(site, name)
-        }
+        owners: dict[str, str] = {}
+        found = {zone.name: (zone, net, gateway) for zone, net, gateway in subnets(site, name)}
         for host in hosts:
             if host.ip and host.zone in found:
                 yield from _address(host, name, found[host.zone], owners)
 
 
 def _address(
-    host: Host, name: str, at: tuple[Zone, object, object], owners: dict[object, str]
+    host: Host,
+    name: str,
+    at: tuple[Zone, AnyNetwork, AnyAddress | None],
+    owners: dict[str, str],
 ) -> Iterator[Finding]:
-    zone, text, gateway = at
-    subnet = ip_network(str(text))
+    zone, subnet, gateway = at
     column = address_column(name)
-    place = HostCell(host.line, column if host.cell(column) else "ip")
+    own = host.cell(column)
+    place = HostCell(host.line, column if own else "ip")
     if ip_address(host.ip) not in ip_network(zone.network) or subnet.num_addresses < 4:
         return  # faults of their own
-    if ":" in host.cell(column) and not _is_ipv6(host.cell(column)):
-        message, fix = f"{host.cell(column)} is no IPv6 address", "write one, such as 2001:db8::b"
-        yield Finding(Code.HOSTS_CELL, place, message, fix)
+    if ":" in own and not _is_ipv6(own):
+        yield say("address-of-ipv6", place, text=own)
         return
     address = address_in(host, zone, name, subnet)
+    values = {"address": address or host.ip, "host": host.name, "subnet": subnet, "column": column}
     last = subnet[-2] if subnet.version == 4 else subnet[-1]
-    fix = f"write an address of {subnet} into the column {column}"
-    if address is None or address.version != subnet.version or not subnet[1] <= address <= last:
-        shown = address or f"the place of {host.ip} in {zone.network}"
-        message = f"{shown} of {host.name} is not a host address of {subnet}"
-        yield Finding(Code.HOST_OUTSIDE, place, message, fix)
+    if address is None or not int(subnet[1]) <= int(address) <= int(last):
+        yield say("address-outside", place, **values)
     elif address == gateway:
-        message = f"{address} of {host.name} is the gateway of {subnet}"
-        yield Finding(Code.HOST_DUPLICATE, place, message, fix)
-    elif owners.setdefault(address, host.name) != host.name:
-        message = f"{address} of {host.name} is already that of {owners[address]}"
-        yield Finding(Code.HOST_DUPLICATE, place, message, fix)
+        yield say("address-of-the-gateway", place, **values)
+    elif (owner := owners.setdefault(str(address), host.name)) != host.name:
+        yield say("address-twice", place, **values, owner=owner)
 
 
 def _is_ipv6(text: str) -> bool:
     try:
-        return IPv6Address(text) is not None
+        return bool(IPv6Address(text))
     except ValueError:
         return False
 
 
 def second_family(site: Site) -> Iterator[Finding]:
-    """Hosts, pods and Services have both families, or none of them has the second."""
-    cluster = site.file.cluster
-    told: dict[Path, object] = {
-        ("cluster", "pods6"): cluster.pods6,
-        ("cluster", "services6"): cluster.services6,
-    }
-    for index, zone in enumerate(site.file.zones):
+    """Hosts, pods and Services have both families, or none has the second; its gateways answer."""
+    zones, cluster = site.file.zones, site.file.cluster
+    told: dict[Path, str | None] = {("cluster", "pods6"): cluster.pods6}
+    told[("cluster", "services6")] = cluster.services6
+    for index, zone in enumerate(zones):
         told[("zones", index, "network6")] = zone.network6
         told[("zones", index, "gateway6")] = zone.gateway6
     missing = [place for place, value in told.items() if value is None]
     for place in missing if len(missing) < len(told) else ():
-        message = f"{place[-1]} is missing, and other parts of the site have IPv6"
-        fix = (
-            f"add {place[-1]}: IPv6 needs pods6, services6, and network6 and gateway6 of each zone"
-        )
-        yield Finding(Code.MISSING_FIELD, place[:-1], message, fix)
-
-
-def ranges6(site: Site) -> Iterator[Finding]:
-    """The IPv6 networks of pods and Services are ones that kubeadm accepts."""
-    cluster = site.file.cluster
-    if cluster.pods6:
-        size = ip_network(cluster.pods6).prefixlen
-        least = NODE_PREFIX6 - POD_BITS
-        need = NODE_PREFIX6 - max(0, len(site.hosts) - 1).bit_length()
-        if size < least:
-            message = f"{cluster.pods6} is larger than the /{least} that kubeadm accepts for pods"
-            fix = f"choose a network between /{least} and /{need}"
-            yield Finding(Code.NETWORK_TOO_LARGE, ("cluster", "pods6"), message, fix)
-        elif size > need:
-            message = f"{cluster.pods6} has no /{NODE_PREFIX6} for each of the site's hosts"
-            fix = f"choose a network of /{need} or larger"
-            yield Finding(Code.NETWORK_TOO_SMALL, ("cluster", "pods6"), message, fix)
-    if cluster.services6:
-        size, place = ip_network(cluster.services6).prefixlen, ("cluster", "services6")
-        if size < 128 - SERVICE_BITS:
-            message = f"{cluster.services6} is larger than the /108 that kubeadm accepts"
-            yield Finding(Code.NETWORK_TOO_LARGE, place, message, "write a /112 of the network")
-        elif size > 120:
-            message = f"{cluster.services6} has room for few services"
-            yield Finding(Code.NETWORK_TOO_SMALL, place, message, "write a /112 or larger")
-
-
-def gateways6(site: Site) -> Iterator[Finding]:
-    """A gateway of IPv6 is an address of its zone's network, or of the link."""
-    for index, zone in enumerate(site.file.zones):
-        if zone.network6 and zone.gateway6 and is_dual(site):
+        yield say("family-missing", place[:-1], field=place[-1])
+    for index, zone in enumerate(zones):
+        if zone.network6 and zone.gateway6:
             gateway, network = ip_address(zone.gateway6), ip_network(zone.network6)
             if gateway not in network and not gateway.is_link_local:
-                message = f"gateway {gateway} is not an address of {network}"
-                fix = f"write an address of {network}, usually {network[1]}"
-                place = ("zones", index, "gateway6")
-                yield Finding(Code.GATEWAY_OUTSIDE, place, message, fix)
+                values = {"gateway": gateway, "subnet": network, "usual": network[1]}
+                yield say("gateway-outside", ("zones", index, "gateway6"), **values)
+
+
+def bmc_network(site: Site) -> Iterator[Finding]:
+    """BMCs in a zone's network have addresses that no machine may get, nor anything else has."""
+    bmcs = parse_network(site.file.bmc.network)
+    for zone in site.file.zones:
+        low, high = zone.span
+        if not bmcs.overlaps(parse_network(zone.network)):
+            continue
+        if zone.hosts is None:
+            values = {"bmcs": bmcs, "network": zone.network, "zone": zone.name}
+            yield say("bmc-overlap", ("bmc", "network"), **values)
+            continue
+        for host in site.hosts:
+            if host.bmc and low <= IPv4Address(host.bmc_address) <= high:
+                place = HostCell(host.line, "bmc")
+                yield say("bmc-among-hosts", place, address=host.bmc_address, zone=zone.name)
+
+
+def bmc_paths(site: Site) -> Iterator[Finding]:
+    """Of hosts that share a BMC's address and port, each has a Redfish path of its own."""
+    known = [pool for pool in site.file.pools if pool.hardware in site.hardware]
+    ipmi = {p.name for p in known if site.profile(p).bmc.protocol is BmcProtocol.IPMI}
+    shared = Counter(host.bmc.partition("/")[0] for host in site.hosts if "/" in host.bmc)
+    for host in site.hosts if shared else ():
+        plain, path, _ = host.bmc.partition("/")
+        place = HostCell(host.line, "bmc")
+        if shared[plain] and not path:
+            yield say("bmc-path-missing", place, bmc=host.bmc, host=host.name)
+        elif path and host.pool in ipmi:
+            yield say("bmc-path-of-ipmi", place, pool=host.pool, plain=plain)

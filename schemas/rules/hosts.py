@@ -1,11 +1,9 @@
 """Rules on the host list: each host has a place in the site, and shares nothing with another."""
 
-from collections import Counter
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
 from schemas.model.codes import Code
-from schemas.model.hardware import BmcProtocol
 from schemas.model.nearest import nearest
 from schemas.rules.finding import Finding, HostCell
 
@@ -51,23 +49,3 @@ def host_duplicates(site: Site) -> Iterator[Finding]:
                 message = f"{column} {value} is already that of the host on line {line}"
                 fix = f"write the {column} that this host really has, or remove one of the lines"
                 yield Finding(Code.HOST_DUPLICATE, HostCell(host.line, column), message, fix)
-
-
-def bmc_paths(site: Site) -> Iterator[Finding]:
-    """Of hosts that share a BMC's address and port, each has a Redfish path of its own."""
-    protocols = {
-        pool.name: site.profile(pool).bmc.protocol
-        for pool in site.file.pools
-        if pool.hardware in site.hardware
-    }
-    shared = Counter(host.bmc.partition("/")[0] for host in site.hosts if "/" in host.bmc)
-    for host in site.hosts:
-        place = HostCell(host.line, "bmc")
-        if shared[host.bmc] and "/" not in host.bmc:
-            message = f"other hosts have paths at BMC {host.bmc}, and {host.name} has none"
-            fix = "write the path of its system, such as /redfish/v1/Systems/ and its UUID"
-            yield Finding(Code.HOST_DUPLICATE, place, message, fix)
-        elif "/" in host.bmc and protocols.get(host.pool) is BmcProtocol.IPMI:
-            message = f"IPMI has no paths, and the hosts of pool {host.pool} are reached by it"
-            fix = f"write {host.bmc.partition('/')[0]}, or another bmc.protocol in the profile"
-            yield Finding(Code.INVALID_VALUE, place, message, fix)

@@ -7,11 +7,12 @@ hide a clash with it; one pass over all footprints finds every clash, however ma
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import ip_network
 from itertools import islice
 from typing import Any
 
 from schemas.kubernetes.masking import shorten
+from schemas.model.addresses import AnyNetwork
 from schemas.model.cluster import Cluster
 from schemas.model.codes import Code
 from schemas.model.primitives import IPV4_PATTERN
@@ -24,7 +25,6 @@ _IPV4 = re.compile(IPV4_PATTERN)
 MOST_NAMED = 3
 """Other sites that a site names of those that already have an address or a network."""
 Found = dict[str, list[Finding]]
-AnyNetwork = IPv4Network | IPv6Network
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,8 @@ class Footprint:
 
 def footprint(site: str, hosts_file: str, data: Any, hosts: Sequence[Host]) -> Footprint:
     """The footprint of a site from its file's data, valid or not, and its hosts."""
-    nics = [
-        Host("", "", "", "", "", mac, "", "", host.line)
-        for host in hosts
-        for column, mac in host.more
-        if column.startswith("mac_")
-    ]
-    hosts = [*hosts, *nics]
+    macs = [(mac, host.line) for host in hosts for name, mac in host.more if name[:4] == "mac_"]
+    hosts = [*hosts, *(Host("", "", "", "", "", mac, "", "", line) for mac, line in macs)]
     columns = dict(zip(Host._fields, zip(*hosts, strict=True), strict=True)) if hosts else {}
     cluster = _map(_map(data).get("cluster"))
     endpoint, context = cluster.get("endpoint"), cluster.get("context")
@@ -90,8 +85,8 @@ def _networks(data: dict[str, Any]) -> Iterator[tuple[str, Path, AnyNetwork]]:
         candidates.append((f"{name} (IPv6)", ("zones", index, "network6"), zone))
     for name, network in _map(data.get("networks")).items():
         for zone, subnet in _map(_map(network).get("zones")).items():
-            place = ("networks", str(name), "zones", str(zone), "network")
-            candidates.append((shorten(name), place, subnet))
+            at = ("networks", str(name), "zones", str(zone), "network")
+            candidates.append((shorten(name), at, subnet))
     for name, place, holder in candidates:
         text = _map(holder).get(str(place[-1]))
         if isinstance(text, str) and "/" in text:

@@ -166,8 +166,8 @@ def _given(pool: Json, host: Json) -> Json:
     (span,) = [
         each
         for each in pool["spec"]["pools"]
-        if ip_address(each["start"]) <= address <= ip_address(each["end"])
-        and address in ip_network(each["subnet"])
+        if address in ip_network(each["subnet"])
+        and int(ip_address(each["start"])) <= int(address) <= int(ip_address(each["end"]))
     ]
     return {"address": text, "prefix": span["prefix"], "gateway": span.get("gateway", "")}
 

@@ -32,7 +32,6 @@ from components.machines.names import (
     BOOT_MAC_ANNOTATION,
     COMPONENT,
     FAILURE_DOMAIN_LABEL,
-    MAC_ANNOTATION,
     POOL_LABEL,
     RACK_LABEL,
     SERIAL_ANNOTATION,
@@ -54,15 +53,6 @@ def _pool(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterato
     """The host moves: its Machine is not told, and a Machine of the new pool waits for it."""
     why = "a label by which machines of the same group find hosts; read when one is made"
     yield _move_effect(site, change, field, why)
-
-
-@of_field
-def _annotation(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
-    """An annotation: MACs of NICs are read when the network is rendered, others by nobody."""
-    why = "annotations of the object itself change in place, and no controller acts on them"
-    if str(field.path[-1]).startswith(MAC_ANNOTATION):
-        why = _NEXT.format("the NIC with the other MAC gets its part of the network")
-    yield Effect(Impact.NONE, change.name, field.path, why, _DATA, (change.one.key[3],))
 
 
 @of_field
@@ -161,7 +151,6 @@ def _replaces_line(site: SiteChange, host: str) -> bool:
 RULES = [
     Rule(KIND, ("metadata", "labels", POOL_LABEL), _pool),
     Rule(KIND, ("metadata", "labels", ZONE_LABEL), _zone),
-    Rule(KIND, ("metadata", "annotations"), _annotation),
     *metadata_rules(KIND),
     *stated(
         __file__,
