@@ -248,7 +248,9 @@ def test_the_schemas_of_all_objects_fit() -> None:
 
 def with_arm64(site: Site, **release: object) -> Site:
     pools = [
-        pool.model_copy(update={"hardware": "cpu-1u-arm64"}) if pool.hardware == "cpu-1u" else pool
+        pool.model_copy(update={"hardware": "cpu-1u-arm64", "os": None})
+        if pool.hardware == "cpu-1u"
+        else pool
         for pool in site.file.pools
     ]
     file = site.file.model_copy(update={"pools": pools})
