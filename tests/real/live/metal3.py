@@ -1,0 +1,150 @@
+"""``python -m tests.real.live.metal3 OUT ROOT SITE``: a site's hosts get addresses and network data
+from the real controllers of Metal3; what they made as JSON in OUT.
+
+Real are CAPM3, IPAM, the managers of Cluster API, all with their webhooks, and the Bare Metal
+Operator in its test mode, which asks no Ironic: its hosts have neither BMC nor disk, and are all
+one. Played are the kubelets alone: a host that is provisioned becomes a Node (nodes.py). Runs in a
+namespace of its own only (namespace.py): ``observe`` of run.py starts it there.
+"""
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from components.making.manifest import Manifest as Made
+from components.site import site_objects
+from controlplane import Client, Manifest
+from controlplane.daemon import Daemon
+from schemas.load import load_site
+from tests.real.live import nodes, world
+from tests.real.live.namespace import raise_loopback
+from tests.real.live.watch import Mirror, condition
+from tools.toolchain import Tool, locate
+
+GROUPS = ("controlplane", "cluster-api", "metal3")
+OPERATOR = "baremetal-operator"
+KINDS = {
+    "BareMetalHost": "metal3.io/v1alpha1",
+    "IPAddress": "ipam.metal3.io/v1alpha1",
+    "IPClaim": "ipam.metal3.io/v1alpha1",
+    "IPPool": "ipam.metal3.io/v1alpha1",
+    "Machine": world.CLUSTER,
+    "Metal3Cluster": "infrastructure.cluster.x-k8s.io/v1beta2",
+    "Metal3Data": "infrastructure.cluster.x-k8s.io/v1beta2",
+    "Metal3DataTemplate": "infrastructure.cluster.x-k8s.io/v1beta2",
+    "Metal3Machine": "infrastructure.cluster.x-k8s.io/v1beta2",
+    "Node": "v1",
+    "Secret": "v1",
+}
+"""The kinds that a run reports, with their API versions."""
+_SETS = ("KubeadmControlPlane", "MachineDeployment")
+_FREE_PORTS = (9450, 9451)
+_LIMIT_SECONDS, _TICK_SECONDS = 400.0, 0.2
+
+
+def main(arguments: list[str]) -> int:
+    """Bring the site up, and write ``result.json``."""
+    raise_loopback()
+    out, root, name = Path(arguments[0]), Path(arguments[1]), arguments[2]
+    clock = time.monotonic()
+    loaded = load_site(root, name)
+    if loaded.site is None:
+        raise AssertionError(f"check refuses it: {[str(each) for each in loaded.problems]}")
+    made = [one for part in site_objects(loaded.site).values() for one in part]
+    tools = locate(GROUPS)
+    with world.managed(tools, out) as (plane, client, mirror):
+        started = time.monotonic() - clock
+        client.apply(made[0].body)
+        world.prepare(client, name, out)
+        _apply(client, made)
+        with _operator(tools[OPERATOR], out, plane.kubeconfig(), name):
+            _wait(
+                client,
+                mirror,
+                sum(one.body["spec"].get("replicas", 0) for one in made if one.kind in _SETS),
+            )
+        found: dict[str, Any] = {kind: client.items(api, kind) for kind, api in KINDS.items()}
+    found["seconds"] = {"started": started, "all": time.monotonic() - clock}
+    (out / "result.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
+    return 0
+
+
+def _apply(client: Client, made: list[Made]) -> None:
+    """Apply a site's objects, and the Secrets that its hosts name for their BMCs."""
+    for one in made:
+        body = world.adapted(one)
+        client.apply(body)
+        if one.kind == "BareMetalHost":
+            nodes.create(client, _credentials(body))
+
+
+def _credentials(host: Manifest) -> Manifest:
+    name, namespace = host["spec"]["bmc"]["credentialsName"], host["metadata"]["namespace"]
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "namespace": namespace},
+        "stringData": {"username": "nobody", "password": "none"},
+    }
+
+
+@contextlib.contextmanager
+def _operator(tool: Tool, directory: Path, kubeconfig: Path, site: str) -> Iterator[None]:
+    """The Bare Metal Operator in its test mode, ended when the block is left."""
+    health, metrics = (f"127.0.0.1:{port}" for port in _FREE_PORTS)
+    mark = f"-kubeconfig={kubeconfig}"
+    daemon = Daemon(tool.name, directory, mark)
+    addresses = ["-health-addr", health, "-metrics-addr", metrics, "-webhook-port", "0"]
+    daemon.start([tool.path, mark, "-test-mode", "-namespace", site, *addresses])
+    try:
+        yield
+        if daemon.pid() is None:
+            raise RuntimeError(f"{tool.name} has ended:\n{daemon.tail()}")
+    finally:
+        daemon.stop()
+
+
+def _wait(client: Client, mirror: Mirror, wanted: int) -> None:
+    """Play the kubelets until so many machines are there, all of them available."""
+    booted: set[str] = set()
+    deadline = time.monotonic() + _LIMIT_SECONDS
+    while not _settled(mirror, wanted):
+        for host in mirror.all("BareMetalHost"):
+            machine = _machine_of(mirror, host)
+            if machine is not None and host["metadata"]["uid"] not in booted:
+                nodes.join(client, machine, "", host)
+                booted.add(host["metadata"]["uid"])
+        if time.monotonic() > deadline:
+            raise TimeoutError("\n".join(_states(mirror)))
+        time.sleep(_TICK_SECONDS)
+
+
+def _settled(mirror: Mirror, wanted: int) -> bool:
+    machines = mirror.all("Machine")
+    available = [condition(each, "Available").get("status") == "True" for each in machines]
+    return len(machines) == wanted and all(available)
+
+
+def _machine_of(mirror: Mirror, host: Manifest) -> Manifest | None:
+    """The Machine whose image a host has, or None."""
+    if host.get("status", {}).get("provisioning", {}).get("state") != "provisioned":
+        return None
+    name, namespace = host["spec"]["consumerRef"]["name"], host["metadata"]["namespace"]
+    consumer = mirror.get("Metal3Machine", name, namespace)
+    owners = consumer["metadata"]["ownerReferences"] if consumer else []
+    names = [each["name"] for each in owners if each["kind"] == "Machine"]
+    return mirror.get("Machine", names[0], namespace) if names else None
+
+
+def _states(mirror: Mirror) -> Iterator[str]:
+    for kind in ("BareMetalHost", "Metal3Machine", "Machine", "KubeadmControlPlane"):
+        for body in mirror.all(kind):
+            yield f"{kind} {body['metadata']['name']}: {json.dumps(body.get('status'))}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
