@@ -59,12 +59,15 @@ def main(arguments: list[str]) -> int:
         raise AssertionError(f"check refuses it: {[str(each) for each in loaded.problems]}")
     made = site_objects(loaded.site)["machines"]
     tools = locate(GROUPS)
+    hosts = [one for one in made if one.kind == "BareMetalHost"]
     with world.managed(tools, out) as (plane, client, mirror):
         started = time.monotonic() - clock
         client.apply(made[0].body)
         world.prepare(client, name, out)
-        _apply(client, made)
         with _operator(tools[OPERATOR], out, plane.kubeconfig(), name):
+            _apply(client, hosts)
+            _wait(mirror, lambda: set(_states(mirror)) == {"available"})
+            _apply(client, [one for one in made if one not in hosts])
             _bring_up(client, mirror, made)
             ready = time.monotonic() - clock
             found: dict[str, Any] = {kind: client.items(api, kind) for kind, api in KINDS.items()}
@@ -129,19 +132,20 @@ def _bring_up(client: Client, mirror: Mirror, made: list[Made]) -> None:
 
 def _ask_for_one_more(client: Client, mirror: Mirror) -> list[str]:
     """Have a pool want more machines than it has hosts; what its objects say of that."""
-    for pool in mirror.all("MachineDeployment"):
-        merge(client, pool, {"spec": {"replicas": pool["spec"]["replicas"] + 1}})
-        names = (pool["metadata"]["name"],)
-        _wait(mirror, lambda names=names: any("host found" in each for each in said(mirror, names)))
-        return list(said(mirror, names))
-    return []
+    pools = mirror.all("MachineDeployment")
+    if not pools:
+        return []
+    merge(client, pools[0], {"spec": {"replicas": pools[0]["spec"]["replicas"] + 1}})
+    names = (pools[0]["metadata"]["name"],)
+    _wait(mirror, lambda: any("host found" in each for each in said(mirror, names)))
+    return list(said(mirror, names))
 
 
 def _wait(mirror: Mirror, done: Callable[[], bool]) -> None:
     deadline = time.monotonic() + _LIMIT_SECONDS
     while not done():
         if time.monotonic() > deadline:
-            raise TimeoutError("\n".join(_states(mirror)))
+            raise TimeoutError("\n".join(_said(mirror)))
         time.sleep(_TICK_SECONDS)
 
 
@@ -157,6 +161,12 @@ def _machine_of(mirror: Mirror, host: Manifest) -> Manifest | None:
 
 
 def _states(mirror: Mirror) -> Iterator[str]:
+    """The state of each host, as the operator tells it."""
+    for host in mirror.all("BareMetalHost"):
+        yield host.get("status", {}).get("provisioning", {}).get("state", "")
+
+
+def _said(mirror: Mirror) -> Iterator[str]:
     for kind in ("BareMetalHost", "Metal3Machine", "Machine", "KubeadmControlPlane"):
         for body in mirror.all(kind):
             yield f"{kind} {body['metadata']['name']}: {json.dumps(body.get('status'))}"
