@@ -88,7 +88,7 @@ def test_the_fake_leaves_what_the_provider_leaves(seen: Json) -> None:
         consumer = {key: hosts[name]["spec"]["consumerRef"][key] for key in ("apiVersion", "kind")}
         assert consumer == {"apiVersion": fake_metal3.INFRASTRUCTURE, "kind": "Metal3Machine"}
         assert hosts[name]["spec"]["consumerRef"]["name"] == metadata["name"]
-        assert metadata["finalizers"] == [fake_metal3._FINALIZER]
+        assert metadata["finalizers"] == [fake_metal3.FINALIZER]
         identity = f"metal3://{namespace}/{name}/{metadata['name']}"
         assert machine["spec"]["providerID"] == nodes[name]["spec"]["providerID"] == identity
         assert machine["status"]["initialization"] == {"provisioned": True}
