@@ -22,7 +22,6 @@ from bench.offline import OUT
 from bench.page import write_results
 from bench.trial import count, expect, kill, manifests_of, server
 from components.making.manifest import Json, Target
-from controlplane import Client
 from schemas.facts.site import Site
 from schemas.load import load_site
 from tools.toolchain import environment, locate
@@ -95,10 +94,9 @@ def _foresite(site: Site, folder: Path) -> Seconds:
     with server(site, folder) as plane:
         env = _environment(folder)
         up = _up(site)
-        _time_command(
-            [*up[:-1], "--preview", site.name], env, ROOT
-        )  # makes the stack, compiles modules
-        taken = [_time_command([*up[:-1], "--preview", site.name], env, ROOT)]
+        preview = [*up[:-1], "--preview", site.name]
+        _time_command(preview, env, ROOT)  # makes the stack, compiles modules
+        taken = [_time_command(preview, env, ROOT)]
         taken += [_time_command(up, env, ROOT) for _ in STEPS[1:]]
         expect(plane, manifests_of(site))
         return dict(zip(STEPS, taken, strict=True))
@@ -173,7 +171,12 @@ def _kill_up(site: Site, folder: Path) -> str:
         with subprocess.Popen(
             _up(site), env=env, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as process:
-            made = _wait_for_half(client, process, site)
+            made = 0
+            while made < len(site.hosts) // 2:
+                if process.poll() is not None:
+                    sys.exit("the up was over before it could be killed")
+                time.sleep(0.02)
+                made = count(client, *HOST, site.name) or 0
             kill(process.pid)
         taken = _time_command(_up(site), env, ROOT)
         expect(plane, wanted)
@@ -184,15 +187,6 @@ def _kill_up(site: Site, folder: Path) -> str:
         f"killed when {made} of {len(site.hosts)} hosts were there; recovered by the next up: "
         f"{said}, {len(wanted)} objects, {taken:.1f} s"
     )
-
-
-def _wait_for_half(client: Client, process: "subprocess.Popen[bytes]", site: Site) -> int:
-    while process.poll() is None:
-        made = count(client, *HOST, site.name) or 0
-        if made >= len(site.hosts) // 2:
-            return made
-        time.sleep(0.02)
-    sys.exit("the up was over before it could be killed")
 
 
 def _logical_names(site: Site, folder: Path, env: Mapping[str, str]) -> set[str]:

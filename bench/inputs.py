@@ -84,7 +84,8 @@ def _kustomize(folder: Path, objects: dict[str, list[Json]], facts: dict[str, Js
     Kustomize has no loops, so the addresses of all hosts are written out.
     """
     for name, bodies in objects.items():
-        shared = _shared_labels(bodies)
+        labels = [set(body["metadata"]["labels"].items()) for body in bodies]
+        shared = dict(sorted(set.intersection(*labels)))
         rest = [_without_labels(body, shared) for body in bodies if body["kind"] != HOST]
         hosts = [_own_fields(body) for body in bodies if body["kind"] == HOST]
         _put(folder / name / "objects.yaml", dump_all(rest))
@@ -95,12 +96,6 @@ def _kustomize(folder: Path, objects: dict[str, list[Json]], facts: dict[str, Js
             "patches": list(_patches(facts[name]["pools"], shared)),
         }
         _put(folder / name / "kustomization.yaml", dump(settings))
-
-
-def _shared_labels(bodies: list[Json]) -> dict[str, str]:
-    """The labels that all objects have."""
-    pairs = [set(body["metadata"]["labels"].items()) for body in bodies]
-    return dict(sorted(set.intersection(*pairs)))
 
 
 def _without_labels(body: Json, names: dict[str, str]) -> Json:

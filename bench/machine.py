@@ -9,11 +9,14 @@ from pathlib import Path
 def description() -> str:
     """Processor, cores, memory, system and Python of this machine, and how busy it is."""
     load = os.getloadavg()[0]
+    # Profile-guided optimization is worth a third.
+    arguments = str(sysconfig.get_config_var("CONFIG_ARGS"))
+    build = "optimized" if "--enable-optimizations" in arguments else "plain"
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return (
         f"{os.cpu_count()} cores ({_processor()}), {memory:.0f} GiB, {platform.system()} "
         f"{platform.release().partition('-')[0]}, {platform.python_implementation()} "
-        f"{platform.python_version()} ({_build()}), load {load:.1f}"
+        f"{platform.python_version()} ({build} build), load {load:.1f}"
     )
 
 
@@ -24,9 +27,3 @@ def _processor() -> str:
         return platform.processor() or platform.machine()
     names = (line.partition(":")[2] for line in lines if line.startswith("model name"))
     return " ".join(next(names, platform.machine()).split())
-
-
-def _build() -> str:
-    """The build of Python: with profile-guided optimization, which is worth a third, or without."""
-    arguments = str(sysconfig.get_config_var("CONFIG_ARGS"))
-    return "optimized build" if "--enable-optimizations" in arguments else "plain build"

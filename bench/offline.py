@@ -1,6 +1,6 @@
 """How long check and render take, against other tools that make the same objects, in one run.
 
-``python -m bench.offline`` prints a table and writes it, the figures and a plot to bench/out.
+``python -m bench.offline`` prints a table and writes it and the figures to bench/out.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from bench import fleet, inputs, plot, runs, tools
+from bench import fleet, inputs, runs, tools
 from bench.clock import Run, Times, environment, measure
 from bench.facts import objects_of
 from bench.page import write_results
@@ -146,26 +146,17 @@ def _compare(chosen: list[tuple[Run, Times]], sites: list[Site], out: Path) -> N
 def _write(found: list[Measured]) -> None:
     figures = {"versions": tools.versions(), "sizes": [each.as_dict() for each in found]}
     write_results(OUT / "offline", figures, "\n".join(_table(found)))
-    lines = _lines(found)
-    (OUT / "offline.svg").write_text(plot.svg("hosts", "seconds", lines), encoding="utf-8")
 
 
 def _table(found: list[Measured]) -> Iterator[str]:
     """Seconds, and in brackets how many times those of ``foresite render``."""
-    yield (
-        "| | "
-        + " | ".join(f"{_sites(each.sites)} of {each.hosts:,} hosts" for each in found)
-        + " |"
-    )
+    sizes = (f"{e.sites} site{'s' * (e.sites > 1)} of {e.hosts:,} hosts" for e in found)
+    yield f"| | {' | '.join(sizes)} |"
     yield "|---" * (len(found) + 1) + "|"
     yield "| objects | " + " | ".join(f"{each.objects:,}" for each in found) + " |"
     names = dict.fromkeys(chain.from_iterable(each.times for each in found))
     for tool in names:
         yield f"| {tool} | " + " | ".join(_cell(each, tool) for each in found) + " |"
-
-
-def _sites(number: int) -> str:
-    return f"{number} site{'' if number == 1 else 's'}"
 
 
 def _cell(measured: Measured, tool: str) -> str:
@@ -177,16 +168,6 @@ def _cell(measured: Measured, tool: str) -> str:
     ratio = times.best / measured.times["foresite render"].best
     shown = f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
     return f"{more}{seconds} s ({more}{shown})"
-
-
-def _lines(found: list[Measured]) -> dict[str, list[tuple[float, float]]]:
-    """The points of the plot: sites of up to 400 hosts, by hosts of the whole fleet."""
-    lines: dict[str, list[tuple[float, float]]] = {}
-    for each in found:
-        for tool, times in each.times.items():
-            if each.hosts <= fleet.USUAL and times.wall:
-                lines.setdefault(tool, []).append((each.sites * each.hosts, times.best))
-    return lines
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ pytest has written of runs of this very commit (``--junitxml``), and runs no tes
 """
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,6 @@ from xml.etree import ElementTree
 import yaml
 
 from bench import machine
-from bench.offline import OUT
 from schemas.load import load
 from tests.invalid.faults import build, fault_files, read_fault
 
@@ -130,17 +128,7 @@ def bad_files() -> str:
     return f"{len(seconds)} files, median {middle:.0f} ms, slowest {slowest:.0f} ms"
 
 
-def kills() -> str:
-    """Number of kills that converged, as bench.studies.survival found."""
-    file = OUT / "survival.json"
-    if not file.exists():
-        return "not measured: run python -m bench.studies.survival"
-    seeds = json.loads(file.read_text("utf-8"))["seeds"]
-    converged = sum(not each["wrong"] for each in seeds)
-    return f"{converged} of {len(seeds)} seeds converge, {sum(e['hits'] for e in seeds)} kills"
-
-
-MEASURES: Mapping[str, Callable[[], str]] = {"bad_files": bad_files, "kills": kills}
+MEASURES: Mapping[str, Callable[[], str]] = {"bad_files": bad_files}
 
 if __name__ == "__main__":
     sys.exit(main())

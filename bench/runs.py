@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from shlex import join
 
@@ -11,9 +12,6 @@ from bench.clock import Run
 from bench.fleet import ROOT
 
 ONE_CALL, CALL_A_SITE, ON_ALL_CORES = "one call", "a call a site", "a call a site, on all cores"
-Command = Callable[[str | None], list[str | Path]]
-"""From a site's name (None: all sites) to the command line that makes it; empty where there is
-none."""
 
 
 def ours(fleet: Path, inputs: Path, out: Path) -> list[Run]:
@@ -22,8 +20,12 @@ def ours(fleet: Path, inputs: Path, out: Path) -> list[Run]:
     alone = ROOT / "bench" / "json_alone.py"
 
     def job(tool: str, command: Sequence[str | Path], folder: Path | None = None) -> Run:
-        before = (lambda: _fresh(folder)) if folder else (lambda: None)
-        return Run(tool, ONE_CALL, [command], [out / f"{tool.replace(' ', '-')}.out"], before)
+        def fresh() -> None:
+            if folder:
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir(parents=True)
+
+        return Run(tool, ONE_CALL, [command], [out / f"{tool.replace(' ', '-')}.out"], fresh)
 
     rendered, written = out / "rendered", out / "json"
     return [
@@ -39,12 +41,14 @@ def rivals(tools: dict[str, Path], inputs: Path, out: Path, sites: list[str]) ->
     As Foresite uses all cores for many sites, the calls may as well, as people do with xargs.
     """
     return [
-        _forms(name, _COMMANDS[name](tool, inputs / name), out, sites)
+        _forms(name, partial(_command, name, tool, inputs / name), out, sites)
         for name, tool in tools.items()
     ]
 
 
-def _forms(tool: str, command: Command, out: Path, sites: list[str]) -> list[Run]:
+def _forms(
+    tool: str, command: Callable[[str | None], list[str | Path]], out: Path, sites: list[str]
+) -> list[Run]:
     each = [out / f"{tool}-{site}.out" for site in sites]
     calls = [command(site) for site in sites]
     if len(sites) == 1:
@@ -62,41 +66,18 @@ def _forms(tool: str, command: Command, out: Path, sites: list[str]) -> list[Run
     ]
 
 
-def _fresh(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-
-
-def _kustomize(tool: Path, inputs: Path) -> Command:
-    """A build refuses two objects of one name, as policies of two sites' own clusters are."""
-    return lambda site: [tool, "build", inputs / site] if site else []
-
-
-def _helm(tool: Path, inputs: Path) -> Command:
-    return lambda site: (
-        [tool, "template", site, inputs / "charts" / site]
-        if site
-        else [tool, "template", "fleet", inputs]
-    )
-
-
-def _jsonnet(tool: Path, inputs: Path) -> Command:
-    return lambda site: [tool, inputs / f"{site or 'fleet'}.jsonnet"]
-
-
-def _cue(tool: Path, inputs: Path) -> Command:
-    return lambda site: [
-        tool,
-        "export",
-        *([inputs / "site.cue", inputs / f"{site}.cue"] if site else sorted(inputs.glob("*.cue"))),
-        "--expression",
-        "out",
-    ]
-
-
-_COMMANDS: dict[str, Callable[[Path, Path], Command]] = {
-    "kustomize": _kustomize,
-    "helm": _helm,
-    "jsonnet": _jsonnet,
-    "cue": _cue,
-}
+def _command(name: str, tool: Path, inputs: Path, site: str | None) -> list[str | Path]:
+    """The command line of a rival for a site, or for all (None)."""
+    match name:
+        case "kustomize":
+            # A build refuses two objects of one name, as policies of two sites' own clusters are.
+            return [tool, "build", inputs / site] if site else []
+        case "helm":
+            chart = inputs / "charts" / site if site else inputs
+            return [tool, "template", site or "fleet", chart]
+        case "jsonnet":
+            return [tool, inputs / f"{site or 'fleet'}.jsonnet"]
+        case _:
+            one = [inputs / "site.cue", inputs / f"{site}.cue"]
+            files = one if site else sorted(inputs.glob("*.cue"))
+            return [tool, "export", *files, "--expression", "out"]

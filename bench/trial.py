@@ -56,16 +56,13 @@ def expect(plane: ControlPlane, manifests: list[Manifest]) -> None:
     """Stop unless the server has each object as it was meant to be."""
     with plane.client() as client:
         for kind in {each.key[:3] for each in manifests}:
-            there = {each["metadata"]["name"]: each for each in client.items(*_listed_kind(kind))}
+            api_version, name, namespace = kind
+            listed = client.items(api_version, name, namespace or None)
+            there = {each["metadata"]["name"]: each for each in listed}
             for manifest in manifests:
                 found = there.get(manifest.key[3])
                 if manifest.key[:3] == kind and not (found and _holds(found, manifest.body)):
                     sys.exit(f"the server lacks {' '.join(manifest.key)}, or has it differently")
-
-
-def _listed_kind(kind: tuple[str, ...]) -> tuple[str, str, str | None]:
-    api_version, name, namespace = kind
-    return api_version, name, namespace or None
 
 
 def _holds(found: object, wanted: object) -> bool:

@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from controlplane.credentials import write_private
 
@@ -41,17 +40,11 @@ def write_kubeconfig(path: Path, access: Access, contexts: Iterable[str]) -> Non
 def read_kubeconfig(path: Path, context: str | None = None) -> Access:
     """The access that a kubeconfig from :func:`write_kubeconfig` gives for ``context``."""
     config = json.loads(path.read_text(encoding="utf-8"))
-    chosen = _entry(config, "contexts", context or config["current-context"])["context"]
-    cluster = _entry(config, "clusters", chosen["cluster"])["cluster"]
-    user = _entry(config, "users", chosen["user"])["user"]
+    contexts, clusters, users = (
+        {entry["name"]: entry[kind] for entry in config[f"{kind}s"]}
+        for kind in ("context", "cluster", "user")
+    )
+    chosen = contexts[context or config["current-context"]]
+    cluster, user = clusters[chosen["cluster"]], users[chosen["user"]]
     authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
     return Access(cluster["server"], user["token"], authority)
-
-
-def _entry(config: dict[str, Any], section: str, name: str) -> dict[str, Any]:
-    """The entry ``name`` of a list of named entries."""
-    for entry in config[section]:
-        if entry["name"] == name:
-            found: dict[str, Any] = entry
-            return found
-    raise KeyError(f"no {name!r} under {section}")

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -58,19 +58,11 @@ def _wait(client: Client, wanted: list[Manifest]) -> None:
     """Wait until all kinds are in the server's lists, where only established ones are."""
     deadline = time.monotonic() + _SECONDS
     for crd in wanted:
-        for api_version, kind in _kinds(crd):
-            while not client.serves(api_version, kind):
+        spec, name = crd["spec"], _name(crd)
+        for version in (each["name"] for each in spec["versions"] if each["served"]):
+            while not client.serves(f"{spec['group']}/{version}", spec["names"]["kind"]):
                 if time.monotonic() > deadline:
-                    message = f"{_name(crd)} is not established after {_SECONDS:.0f} s"
-                    fix = (
-                        f"`kubectl get crd {_name(crd)} -o yaml` says why, under status.conditions"
-                    )
+                    fix = f"`kubectl get crd {name} -o yaml` says why, under status.conditions"
+                    message = f"{name} is not established after {_SECONDS:.0f} s"
                     raise ControlPlaneError(message, fix)
                 time.sleep(0.05)
-
-
-def _kinds(crd: Manifest) -> Iterator[tuple[str, str]]:
-    spec = crd["spec"]
-    for version in spec["versions"]:
-        if version["served"]:
-            yield f"{spec['group']}/{version['name']}", spec["names"]["kind"]

@@ -1,5 +1,6 @@
 """Free ports for a server that keeps its port for days."""
 
+import contextlib
 import random
 import socket
 from pathlib import Path
@@ -30,17 +31,12 @@ def free_port(preferred: int | None = None) -> int:
     """
     if preferred is not None and is_free(preferred):
         return preferred
-    highest = min(HIGHEST, _lowest_ephemeral() - 1)
+    highest = HIGHEST
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        highest = min(HIGHEST, int(_EPHEMERAL.read_text().split()[0]) - 1)
     for _ in range(_TRIES):
         port = random.randint(LOWEST, max(highest, LOWEST + 1_000))
         if is_free(port):
             return port
     fix = "end a server that listens there (`ss -ltn` lists them)"
     raise ControlPlaneError(f"no free port between {LOWEST} and {highest} on 127.0.0.1", fix)
-
-
-def _lowest_ephemeral() -> int:
-    try:
-        return int(_EPHEMERAL.read_text().split()[0])
-    except (OSError, ValueError, IndexError):
-        return HIGHEST + 1

@@ -71,7 +71,12 @@ class ControlPlane:
             if self._etcd.pid() and self._apiserver.pid() and self._answers():
                 return
             try:
-                self._start_anew(binaries)
+                for attempt in range(_PORT_TRIES):
+                    # What is left of an earlier run, or try, goes first.
+                    self._end()
+                    self._launch(binaries, self._choose_port())
+                    if self._wait(last=attempt == _PORT_TRIES - 1):
+                        break
             except BaseException:
                 # Interrupted or failed: better nothing than a half of it.
                 self._end()
@@ -141,14 +146,6 @@ class ControlPlane:
         port = free_port(self._read_state().get("port"))
         self._write_state(port=port)
         return port
-
-    def _start_anew(self, binaries: Binaries) -> None:
-        """End what is left of an earlier run, and start both."""
-        for attempt in range(_PORT_TRIES):
-            self._end()
-            self._launch(binaries, self._choose_port())
-            if self._wait(last=attempt == _PORT_TRIES - 1):
-                return
 
     def _launch(self, binaries: Binaries, port: int) -> None:
         for name in (flags.ETCD_CLIENTS, flags.ETCD_PEERS):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from policies.embedded import embedded_objects, format_path
 from policies.memo import may_have, memoize
-from policies.rule import Check, Found, Json, Object
+from policies.rule import Found, Json, Object
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 """Fields of a pod's spec, in the order in which their containers start."""
@@ -111,28 +111,7 @@ PodCheck = Callable[[Pod], Iterable[Found]]
 ContainerCheck = Callable[[Pod, Container], Iterable[Found]]
 
 
-def of_pods(check: PodCheck) -> Check:
-    """A rule's check that looks at every pod that an object makes."""
-
-    def check_pods(each: Object) -> Iterator[Found]:
-        for pod in pods(each):
-            yield from check(pod)
-
-    return check_pods
-
-
-def of_containers(check: ContainerCheck) -> Check:
-    """A rule's check that looks at every container, init and ephemeral ones too."""
-
-    def check_containers(each: Object) -> Iterator[Found]:
-        for pod in pods(each):
-            for container in pod.containers:
-                yield from check(pod, container)
-
-    return check_containers
-
-
-def of_settings(field: str, refused: Callable[[Any], bool], what: str) -> Check:
+def of_settings(field: str, refused: Callable[[Any], bool], what: str) -> ContainerCheck:
     """A rule's check that refuses some values of a field of each container's securityContext;
     ``what`` says of such a container what it may do."""
 
@@ -140,7 +119,7 @@ def of_settings(field: str, refused: Callable[[Any], bool], what: str) -> Check:
         if refused(each.security.get(field)):
             yield Found(f"{each.path}.securityContext.{field}", f"container {each.name} {what}")
 
-    return of_containers(check_setting)
+    return check_setting
 
 
 def mapping(value: Json, *keys: str) -> Json:

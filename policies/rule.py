@@ -4,7 +4,7 @@ A check is a pure function over plain data, and yields what it finds; it never r
 that is malformed, as schemas judge that.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -115,24 +115,6 @@ class SiteRule(Rule):
     check: SiteCheck
     alike: bool = False
     fix: str = ""
-
-
-class OfObject(NamedTuple):
-    """What an ObjectRule of ours judges by, with what narrows the objects down for it."""
-
-    check: Check
-    narrow: Callable[[Sequence[Object]], Sequence[Object]]
-
-
-class OfSite(NamedTuple):
-    """What a SiteRule of ours judges by."""
-
-    check: SiteCheck
-    alike: bool = False
-
-
-Checks = Mapping[str, Check | OfObject | OfSite]
-"""The checks of a domain, by their rules' names in rules.toml."""
 
 
 class Violation(NamedTuple):

@@ -91,18 +91,16 @@ def cut(text: str, room: int, first: int) -> Iterable[str]:
 
 def fold(text: str, width: int | None) -> str:
     """A text whose lines are at most ``width`` columns wide; each keeps its indent."""
-    return text if width is None else "\n".join(_fold(text.split("\n"), width))
-
-
-def _fold(lines: Iterable[str], width: int) -> Iterable[str]:
-    for line in lines:
-        if size(line) <= width:
-            yield line
+    found = []
+    for line in text.split("\n"):
+        if width is None or size(line) <= width:
+            found.append(line)
             continue
         indent = len(line) - len(line.lstrip(" "))
         first, *rest = wrap([(line[indent:], "")], width - indent - HANG)
-        yield " " * indent + "".join(part for part, _ in first)
-        yield from (" " * (indent + HANG) + "".join(part for part, _ in each) for each in rest)
+        found.append(" " * indent + "".join(part for part, _ in first))
+        found += (" " * (indent + HANG) + "".join(part for part, _ in each) for each in rest)
+    return "\n".join(found)
 
 
 def fit_columns(widths: Sequence[int], least: Sequence[int], room: int | None) -> list[int]:

@@ -76,7 +76,12 @@ def lock_entries(upstream: Path) -> list[dict[str, Any]]:
         lock = json.loads((upstream / "crds.lock.json").read_text("utf-8"))
     except OSError as error:
         raise SourceError(f"no CRDs under {upstream}: set FORESITE_UPSTREAM ({error})") from error
-    found = [(*_heads(entry), entry) for entry in lock]
+    # Such as cluster-api and kubeadmconfigs, of
+    # crds/cluster-api/kubeadmconfigs.bootstrap.cluster.x-k8s.io.yaml.
+    found = [
+        (str(entry["file"]).split("/")[1], str(entry["crd"]).partition(".")[0], entry)
+        for entry in lock
+    ]
     chosen = [e for project, head, e in found if {head, "*"} & set(CRDS.get(project, ()))]
     missing = {(project, head) for project, heads in CRDS.items() for head in heads}
     missing -= {(project, name) for project, head, _ in found for name in (head, "*")}
@@ -84,12 +89,6 @@ def lock_entries(upstream: Path) -> list[dict[str, Any]]:
         names = ", ".join("/".join(pair) for pair in sorted(missing))
         raise SourceError(f"not in {upstream}/crds.lock.json: {names}")
     return sorted(chosen, key=lambda entry: str(entry["crd"]))
-
-
-def _heads(entry: dict[str, Any]) -> tuple[str, str]:
-    """Project and plural: ``cluster-api`` and ``kubeadmconfigs`` of
-    ``crds/cluster-api/kubeadmconfigs.bootstrap.cluster.x-k8s.io.yaml``."""
-    return str(entry["file"]).split("/")[1], str(entry["crd"]).partition(".")[0]
 
 
 def crd_document(entry: dict[str, Any], upstream: Path) -> dict[str, Any]:

@@ -50,7 +50,8 @@ def main(arguments: list[str] | None = None) -> int:
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
         _mutmut(clone, "no.such.mutation*")  # makes all mutations, and learns which test runs what
         every = [each for package in PACKAGES for each in mutations(clone, package)]
-        chosen = [each for each in every if _is_chosen(each.name, options.one_in)]
+        digests = {e.name: int(hashlib.sha256(e.name.encode()).hexdigest(), 16) for e in every}
+        chosen = [each for each in every if digests[each.name] % options.one_in == 0]
         _mutmut(clone, *(each.name for each in chosen), seconds=options.minutes * 60)
         codes = dict(_codes(clone))
     parts = {"result": "\n".join(_table(every, chosen, codes))}
@@ -95,10 +96,6 @@ def _difference(origin: ast.FunctionDef, mutant: ast.FunctionDef) -> tuple[str, 
 
 def _module(function: ast.FunctionDef) -> ast.Module:
     return ast.Module(function.body, [])
-
-
-def _is_chosen(name: str, one_in: int) -> bool:
-    return int(hashlib.sha256(name.encode()).hexdigest(), 16) % one_in == 0
 
 
 def _mutmut(clone: Path, *names: str, seconds: float | None = None) -> None:

@@ -18,7 +18,7 @@ from aiohttp.web_protocol import RequestHandler
 
 from cache_server.metrics import Metrics
 from cache_server.service import Service
-from cache_server.settings import Connections
+from cache_server.settings import Settings
 
 _READ_AHEAD = 256 << 10
 _LONGEST_LINE = 16 << 10
@@ -36,7 +36,7 @@ class Connection(RequestHandler):
 
     def __init__(self, server: "HttpServer", options: Mapping[str, Any]) -> None:
         super().__init__(server, loop=asyncio.get_running_loop(), **options)
-        self._limits = server.limits
+        self._settings = server.settings
         self._server = server
         self._head_timer: asyncio.TimerHandle | None = None
 
@@ -44,14 +44,14 @@ class Connection(RequestHandler):
         """Take it, unless there are too many."""
         super().connection_made(transport)
         self._server.open += 1
-        if self._server.open > self._limits.most:
+        if self._server.open > self._settings.max_connections:
             self._server.metrics.refused_connections.inc()
             self.force_close()
             return
         # What was sent and is not taken for so long ends it, whoever sent it (tcp(7); Linux counts
         # a reader whose window stays closed too).
         taken = cast(socket.socket, transport.get_extra_info("socket"))
-        milliseconds = int(self._limits.stall_seconds * 1000)
+        milliseconds = int(self._settings.stall_seconds * 1000)
         taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
 
     def data_received(self, data: bytes) -> None:
@@ -62,7 +62,7 @@ class Connection(RequestHandler):
         if not waits:
             self._stop_timer()
         elif self._head_timer is None:
-            seconds = self._limits.head_seconds
+            seconds = self._settings.head_seconds
             self._head_timer = self._loop.call_later(seconds, self.force_close)
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -78,13 +78,13 @@ class Connection(RequestHandler):
 
 
 class HttpServer(web.Server):
-    """aiohttp's server with the limits of :class:`Connections`."""
+    """aiohttp's server with the limits of the settings."""
 
-    def __init__(self, service: Service, limits: Connections, metrics: Metrics) -> None:
+    def __init__(self, service: Service, settings: Settings, metrics: Metrics) -> None:
         logger = logging.getLogger(f"{__name__}.http")
         logger.addFilter(_tell_no_headers)
         super().__init__(service.handle, request_factory=self._request)
-        self.limits = limits
+        self.settings = settings
         self.metrics = metrics
         self.open = 0
         self._options = {
@@ -94,7 +94,7 @@ class HttpServer(web.Server):
             "auto_decompress": False,
             "read_bufsize": _READ_AHEAD,
             "max_line_size": _LONGEST_LINE,
-            "keepalive_timeout": limits.idle_seconds,
+            "keepalive_timeout": settings.keepalive_seconds,
         }
 
     def __call__(self) -> Connection:

@@ -2,12 +2,13 @@
 
 import contextlib
 import errno
+import functools
 import itertools
 import logging
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,29 +172,24 @@ class Remover:
     def remove(self, paths: Iterable[Path]) -> None:
         """Remove files as soon as may be; those that read them go on."""
         for path in paths:
-            self._thread.submit(_remove, path)
+            remove = functools.partial(path.unlink, missing_ok=True)
+            self._thread.submit(_try, remove, "a file cannot be removed")
 
     def discard(self, draft: Draft) -> None:
         """Remove a draft as soon as may be."""
-        self._thread.submit(_discard, draft)
+        complaint = "an upload that ended early cannot be removed"
+        self._thread.submit(_try, draft.discard, complaint)
 
     def close(self) -> None:
         """Finish what was asked for."""
         self._thread.shutdown()
 
 
-def _remove(path: Path) -> None:
+def _try(call: Callable[[], object], complaint: str) -> None:
     try:
-        path.unlink(missing_ok=True)
+        call()
     except OSError as error:
-        _LOG.error("a file cannot be removed: %s", error)
-
-
-def _discard(draft: Draft) -> None:
-    try:
-        draft.discard()
-    except OSError as error:
-        _LOG.error("an upload that ended early cannot be removed: %s", error)
+        _LOG.error("%s: %s", complaint, error)
 
 
 def sizes(folder: Path) -> Iterator[tuple[str, int]]:

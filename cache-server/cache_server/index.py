@@ -17,33 +17,7 @@ _VERSION = 1
 _BUSY_SECONDS = 2.0
 _CHECK_SECONDS = 10.0
 """Seconds that the start spends on a search for broken pages; a few GB take longer than that."""
-_SCHEMA = """
-CREATE TABLE object (
-    key BLOB PRIMARY KEY,
-    bucket TEXT NOT NULL,
-    file TEXT NOT NULL,
-    size INTEGER NOT NULL,
-    space INTEGER NOT NULL,
-    accessed INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX by_bucket ON object (bucket, accessed);
-CREATE INDEX by_access ON object (accessed);
-CREATE TABLE usage (
-    bucket TEXT PRIMARY KEY,
-    space INTEGER NOT NULL,
-    objects INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE TABLE probe (one INTEGER PRIMARY KEY CHECK (one = 1), nanoseconds INTEGER NOT NULL) STRICT;
--- What a bucket takes is right after a crash too, as it changes with the rows or not at all.
-CREATE TRIGGER added AFTER INSERT ON object BEGIN
-    INSERT INTO usage VALUES (NEW.bucket, NEW.space, 1)
-        ON CONFLICT (bucket) DO UPDATE SET space = space + NEW.space, objects = objects + 1;
-END;
-CREATE TRIGGER removed AFTER DELETE ON object BEGIN
-    UPDATE usage SET space = space - OLD.space, objects = objects - 1 WHERE bucket = OLD.bucket;
-    DELETE FROM usage WHERE bucket = OLD.bucket AND objects = 0;
-END;
-"""
+_SCHEMA = Path(__file__).with_suffix(".sql").read_text("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +54,8 @@ def prepare(path: Path) -> None:
     What it loses is a cache: its files have no rows then, and are cleaned up like after a crash.
     """
     try:
-        _check_marker(marker(path))
+        if marker(path).exists():
+            raise sqlite3.DatabaseError("it was broken when the server ended")
         _prepare(path)
     except sqlite3.OperationalError:
         # No rights, no room: a new file would not help.
@@ -92,11 +67,6 @@ def prepare(path: Path) -> None:
         os.replace(path, path.with_name(path.name + ".unreadable"))
         _prepare(path)
     marker(path).unlink(missing_ok=True)
-
-
-def _check_marker(marker: Path) -> None:
-    if marker.exists():
-        raise sqlite3.DatabaseError("it was broken when the server ended")
 
 
 def _prepare(path: Path) -> None:

@@ -52,11 +52,10 @@ async def serve(settings: Settings) -> bool:
 
 @contextlib.asynccontextmanager
 async def _parts(settings: Settings, store: Store, metrics: Metrics) -> AsyncIterator[Parts]:
-    limits = settings.limits
     reviewer = Reviewer(settings.api, settings.audience)
-    policy = Policy(settings.audience, limits.review_seconds, limits.refused_seconds)
+    policy = Policy(settings.audience, settings.review_seconds, settings.refused_seconds)
     tokens = Tokens(reviewer, policy, metrics)
-    uploads = Uploads(store, limits.object_bytes, limits.uploads, limits.idle_seconds)
+    uploads = Uploads(store, settings.max_object_bytes, settings.max_uploads, settings.idle_seconds)
     metrics.capacity.set(settings.capacity)
     try:
         yield Parts(store, uploads, tokens, Health(store.probe), metrics)
@@ -112,7 +111,7 @@ async def _listen(settings: Settings, service: Service, store: Store) -> None:
         end_server()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end.set)
-    server = HttpServer(service, settings.connections, service.metrics)
+    server = HttpServer(service, settings, service.metrics)
     runner = web.ServerRunner(server, shutdown_timeout=1.0)
     await runner.setup()
     try:
@@ -132,10 +131,10 @@ async def _end(settings: Settings, service: Service, site: web.TCPSite) -> None:
     """Let who asks go elsewhere, then wait for what is under way."""
     _LOG.info("ending")
     service.end()
-    await asyncio.sleep(settings.ending.linger_seconds)
+    await asyncio.sleep(settings.linger_seconds)
     await site.stop()
     # Not left to aiohttp: it would take no more of the bodies that are still coming.
-    deadline = time.monotonic() + settings.ending.drain_seconds
+    deadline = time.monotonic() + settings.drain_seconds
     while service.under_way and time.monotonic() < deadline:
         await asyncio.sleep(_POLL_SECONDS)
     if service.under_way:

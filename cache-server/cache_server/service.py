@@ -82,7 +82,9 @@ class Service:
                 response = await self._object(request, found)
         except Refusal as refusal:
             if refusal.status != HTTPStatus.NOT_FOUND:
-                self._refusals.tell(_method(request), bucket, refusal)
+                # Other methods are what a client makes up.
+                method = request.method if request.method in _METHODS else "another method"
+                self._refusals.tell(method, bucket, refusal)
             response = answers.refusal_response(refusal)
         except (StorageError, sqlite3.Error) as error:
             _LOG.error("%s", error)
@@ -181,11 +183,6 @@ class Service:
             return answers.whole(found)
         sending = answers.Sending(found.file, found.size, sent.inc, self._leave)
         return answers.WholeFile(sending) if whole else answers.PartOfFile(sending)
-
-
-def _method(request: web.BaseRequest) -> str:
-    """The method, if it is one of ours: others are what a client makes up."""
-    return request.method if request.method in _METHODS else "another method"
 
 
 def _allow(request: web.BaseRequest, methods: frozenset[str]) -> None:

@@ -14,42 +14,12 @@ from cache_server.review import Api
 
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _NEEDED = ("config", "data", "capacity")
-_AUDIENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}")
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The limits of requests: bytes, numbers and seconds."""
-
-    object_bytes: int
-    uploads: int
-    idle_seconds: float
-    review_seconds: float
-    refused_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How the server ends, in seconds: it goes on for a while, and then waits for what is left."""
-
-    linger_seconds: float
-    drain_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Connections:
-    """How many connections there may be, and for how many seconds one may do nothing: between
-    requests, before the head of one has come, and before what was sent is taken."""
-
-    most: int
-    idle_seconds: float
-    head_seconds: float
-    stall_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that a server is started with."""
+    """Everything that a server is started with, by the names of the flags, which say what each is;
+    ``host`` is None for all addresses."""
 
     config: Path
     data: Path
@@ -58,10 +28,18 @@ class Settings:
     host: str | None
     port: int
     reload_seconds: float
+    max_object_bytes: int
+    max_uploads: int
+    idle_seconds: float
+    review_seconds: float
+    refused_seconds: float
+    max_connections: int
+    keepalive_seconds: float
+    head_seconds: float
+    stall_seconds: float
+    linger_seconds: float
+    drain_seconds: float
     api: Api
-    limits: Limits
-    connections: Connections
-    ending: Ending
 
 
 class _Parser(argparse.ArgumentParser):
@@ -73,39 +51,17 @@ class _Parser(argparse.ArgumentParser):
 
 def read(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Settings:
     """The settings; StartError where something is missing or wrong."""
-    given = _parser(environment).parse_args(arguments)
-    url = given.api_server or _in_cluster(environment)
-    missing = [f"--{name}" for name in _NEEDED if getattr(given, name) is None]
+    given = vars(_parser(environment).parse_args(arguments))
+    url = given.pop("api_server") or _in_cluster(environment)
+    missing = [f"--{name}" for name in _NEEDED if given[name] is None]
     if not url:
         missing.append("outside of a cluster --api-server, as it checks the tokens")
     if missing:
         # What else is wrong is said at once too.
-        wrong = _wrong_files(given.config, given.data)
+        wrong = _wrong_files(given["config"], given["data"])
         raise StartError("; ".join([f"needed: {', '.join(missing)}", *wrong]))
-    return Settings(
-        config=given.config,
-        data=given.data,
-        capacity=given.capacity,
-        audience=given.audience,
-        host=given.host,
-        port=given.port,
-        reload_seconds=given.reload_seconds,
-        api=Api(url, given.api_ca, given.api_token_file),
-        limits=Limits(
-            given.max_object_bytes,
-            given.max_uploads,
-            given.idle_seconds,
-            given.review_seconds,
-            given.refused_seconds,
-        ),
-        connections=Connections(
-            given.max_connections,
-            given.keepalive_seconds,
-            given.head_seconds,
-            given.stall_seconds,
-        ),
-        ending=Ending(given.linger_seconds, given.drain_seconds),
-    )
+    api = Api(url, given.pop("api_ca"), given.pop("api_token_file"))
+    return Settings(**given, api=api)
 
 
 def check(settings: Settings) -> None:
@@ -140,18 +96,13 @@ def _parser(environment: Mapping[str, str]) -> _Parser:
     def flag(name: str, form: Callable[[str], Any], default: str | None, text: str) -> None:
         variable = "CACHE_" + name.upper().replace("-", "_")
         value = environment.get(variable, default)
-        parser.add_argument(
-            f"--{name}",
-            type=form,
-            default=value,
-            help=f"{text}; {variable}",
-        )
+        parser.add_argument(f"--{name}", type=form, default=value, help=f"{text}; {variable}")
 
     flag("config", Path, None, "file with the buckets; it is read again when it changes")
     flag("data", Path, None, "folder for the objects, which must be there")
     flag("capacity", _bytes, None, "space of all buckets, such as 3Ti; leave the disk 5 %%")
     flag("audience", _audience, "cache", "audience that tokens must have")
-    flag("host", _text, "", "address to listen on; all if empty")
+    flag("host", lambda text: text or None, "", "address to listen on; all if empty")
     flag("port", _port, "8081", "TCP port to listen on; 0 is any")
     flag("reload-seconds", _seconds, "5", "how often the configuration file is looked at")
     flag("max-object-bytes", _bytes, "1Gi", "size of the largest object")
@@ -191,36 +142,29 @@ def _bytes(text: str) -> int:
     return value
 
 
-def _seconds(text: str) -> float:
-    if re.fullmatch(r"\d{1,6}(\.\d{1,3})?", text) is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
-    return float(text)
+def _matching(pattern: str, what: str, make: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Read what matches a pattern; of any other text it is said that it is none of ``what``."""
+
+    def form(text: str) -> Any:
+        if re.fullmatch(pattern, text) is None:
+            raise argparse.ArgumentTypeError(f"{text!r} is no {what}")
+        return make(text)
+
+    return form
 
 
-def _count(text: str) -> int:
-    if re.fullmatch(r"[1-9]\d{0,4}", text) is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 99999")
-    return int(text)
+_seconds = _matching(r"\d{1,6}(\.\d{1,3})?", "number of seconds", float)
+_count = _matching(r"[1-9]\d{0,4}", "number from 1 to 99999", int)
+_audience = _matching("[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}", "audience", str)
+# Tokens go there, so nobody may read along; a server on this machine is one for tests.
+_url = _matching(
+    r"|https://[^/?#@\s]+/?|http://127\.0\.0\.1:\d+/?",
+    "https:// URL without a path",
+    lambda text: text.rstrip("/"),
+)
 
 
 def _port(text: str) -> int:
     if re.fullmatch(r"\d{1,5}", text) is None or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no TCP port")
     return int(text)
-
-
-def _audience(text: str) -> str:
-    if _AUDIENCE.fullmatch(text) is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no audience")
-    return text
-
-
-def _url(text: str) -> str:
-    # Tokens go there, so nobody may read along; a server on this machine is one for tests.
-    if text and re.fullmatch(r"https://[^/?#@\s]+/?|http://127\.0\.0\.1:\d+/?", text) is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no https:// URL without a path")
-    return text.rstrip("/")
-
-
-def _text(text: str) -> str | None:
-    return text or None

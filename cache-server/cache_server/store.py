@@ -40,6 +40,16 @@ class Opened:
     size: int
 
 
+@dataclass(slots=True)
+class Upload:
+    """An object that comes in; it is kept or given up once it is ``finishing``."""
+
+    draft: Draft
+    row: index.Row
+    held: Reservation
+    finishing: bool = False
+
+
 class Store:
     """The objects of all buckets."""
 
@@ -124,7 +134,7 @@ class Store:
     # --- writing ----------------------------------------------------------------------------------
 
     @contextlib.asynccontextmanager
-    async def upload(self, bucket: Bucket, key: bytes, size: int) -> AsyncIterator["Upload"]:
+    async def upload(self, bucket: Bucket, key: bytes, size: int) -> AsyncIterator[Upload]:
         """Room for an object of ``size`` bytes; unless it is finished within, nothing is kept."""
         if space(size) > bucket.quota:
             raise too_large(f"the object is larger than the quota of bucket {bucket.name}")
@@ -132,7 +142,7 @@ class Store:
             raise too_large("the object is larger than what this server may take")
         draft, held = self._drafts.new(key, size), Reservation(bucket.name, bucket.since)
         row = index.Row(key, bucket.name, draft.file, size, space(size))
-        upload = Upload(self, draft, row, held)
+        upload = Upload(draft, row, held)
         try:
             await self._evict(
                 functools.partial(self._space.reserve, bucket=bucket, space=row.space, held=held),
@@ -141,36 +151,36 @@ class Store:
             yield upload
         finally:
             if not upload.finishing:
-                self._give_up(draft, held)
+                self._give_up(upload)
 
-    async def write(self, draft: Draft, chunks: list[bytes]) -> None:
-        """Append bytes to a draft."""
-        await self._in(self._writers, functools.partial(draft.write, chunks))
+    async def write(self, upload: Upload, chunks: list[bytes]) -> None:
+        """Append bytes."""
+        await self._in(self._writers, functools.partial(upload.draft.write, chunks))
 
-    async def keep(
-        self, draft: Draft, chunks: list[bytes], row: index.Row, held: Reservation
-    ) -> bool:
-        """Make a draft an object; False where its bucket is gone. Goes on if the caller ends."""
-        task = asyncio.create_task(self._keep(draft, chunks, row, held))
+    async def keep(self, upload: Upload, chunks: list[bytes]) -> None:
+        """Append the last bytes, and keep the object: it is there when this returns. Goes on if the
+        caller ends."""
+        upload.finishing = True
+        task = asyncio.create_task(self._keep(upload, chunks))
         self._finishing.add(task)
         task.add_done_callback(self._finishing.discard)
-        return await asyncio.shield(task)
+        if not await asyncio.shield(task):
+            raise Refusal(HTTPStatus.NOT_FOUND, "there is no such bucket")
 
-    async def _keep(
-        self, draft: Draft, chunks: list[bytes], row: index.Row, held: Reservation
-    ) -> bool:
+    async def _keep(self, upload: Upload, chunks: list[bytes]) -> bool:
+        commit = functools.partial(self._space.commit, row=upload.row, held=upload.held)
         kept = False
         try:
-            await self._in(self._writers, functools.partial(draft.finish, chunks))
-            kept = await self._writer.run(functools.partial(self._space.commit, row=row, held=held))
+            await self._in(self._writers, functools.partial(upload.draft.finish, chunks))
+            kept = await self._writer.run(commit)
         finally:
             if not kept:
-                self._give_up(draft, held)
+                self._give_up(upload)
         return kept
 
-    def _give_up(self, draft: Draft, held: Reservation) -> None:
-        self._remover.discard(draft)
-        self._writer.submit(functools.partial(self._space.release, held=held))
+    def _give_up(self, upload: Upload) -> None:
+        self._remover.discard(upload.draft)
+        self._writer.submit(functools.partial(self._space.release, held=upload.held))
 
     # --- upkeep -----------------------------------------------------------------------------------
 
@@ -231,27 +241,6 @@ class Store:
         except sqlite3.Error as error:
             self.damage.note(error)
             raise StorageError(f"the index cannot be read: {error}") from error
-
-
-class Upload:
-    """An object that comes in."""
-
-    def __init__(self, store: Store, draft: Draft, row: index.Row, held: Reservation) -> None:
-        self._store = store
-        self._draft = draft
-        self._row = row
-        self._held = held
-        self.finishing = False
-
-    async def write(self, chunks: list[bytes]) -> None:
-        """Append bytes."""
-        await self._store.write(self._draft, chunks)
-
-    async def finish(self, chunks: list[bytes]) -> None:
-        """Append the last bytes, and keep the object: it is there when this returns."""
-        self.finishing = True
-        if not await self._store.keep(self._draft, chunks, self._row, self._held):
-            raise Refusal(HTTPStatus.NOT_FOUND, "there is no such bucket")
 
 
 def _open_folder(layout: Layout, capacity: int) -> int:

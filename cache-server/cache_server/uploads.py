@@ -43,7 +43,7 @@ class Uploads:
         ):
             await _go_on(request)
             try:
-                await upload.finish(await self._receive(request, upload, size))
+                await self._store.keep(upload, await self._receive(request, upload, size))
             except _BROKEN as error:
                 raise bad_request("the body ended early") from error
         return size
@@ -94,7 +94,7 @@ class Uploads:
             gathered += len(chunk)
             received += len(chunk)
             if gathered >= _PIECE:
-                await upload.write(pieces)
+                await self._store.write(upload, pieces)
                 pieces, gathered = [], 0
         if received != size:
             raise bad_request(f"the body has {received} bytes, and {size} were announced")

@@ -120,7 +120,7 @@ def test_an_upload_is_no_object_of_a_later_bucket_of_that_name(tmp_path: Path) -
                 await store.trim()
                 store.configure({"abc": Bucket("abc", 1 << 20, False, frozenset(), since=3)})
                 with pytest.raises(Refusal):
-                    await taken.finish([b"x"])
+                    await store.keep(taken, [b"x"])
             return await store.usage()
         finally:
             await store.close()

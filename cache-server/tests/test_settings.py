@@ -57,7 +57,7 @@ def test_each_flag_can_come_from_the_environment() -> None:
     settings = read([], variables)
     assert (settings.config, settings.data, settings.capacity) == (Path("/c"), Path("/d"), 2 << 30)
     assert (settings.audience, settings.port) == ("other", 1234)
-    assert settings.limits.object_bytes == 1 << 20
+    assert settings.max_object_bytes == 1 << 20
     assert settings.api.url == "https://api:6443"
     assert read(["--port=99"], variables).port == 99, "a flag is stronger"
 

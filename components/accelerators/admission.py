@@ -29,6 +29,7 @@ from components.accelerators.demands import (
 from components.accelerators.names import metadata
 from components.making.admission import MUTATING, in_force
 from components.making.manifest import Json, Manifest
+from components.making.told import Told
 from schemas.facts.feature_gates import completed_models, mutating_api
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, OWN_DOMAIN, TEAM_LABEL
@@ -37,6 +38,8 @@ MODELS = f"accelerator-models.{OWN_DOMAIN}"
 BY_MODEL = f"accelerators-by-model.{OWN_DOMAIN}"
 TEMPLATES = f"accelerator-templates.{OWN_DOMAIN}"
 CLAIMS = f"accelerator-claims.{OWN_DOMAIN}"
+TOLD = Told(__file__)
+_WORDS = {"has": HAS, "limits": LIMITS, "count": COUNT, "label": ACCELERATOR_LABEL}
 TEAMS: Json = {
     "namespaceSelector": {"matchExpressions": [{"key": TEAM_LABEL, "operator": "Exists"}]}
 }
@@ -83,52 +86,16 @@ def mutating(site: Site) -> list[Manifest]:
             {"name": "runtime", "expression": literal(runtimes(site))},
         ],
         "mutations": [
-            {"patchType": "JSONPatch", "jsonPatch": {"expression": each}}
-            for each in (_place(), _runtime(), _devices())
+            {"patchType": "JSONPatch", "jsonPatch": {"expression": each["patch"]}}
+            for each in TOLD.rows("mutations", **_WORDS)
         ],
     }
     return in_force(_short(name), metadata(site, name), spec, {}, (mutating_api(site), MUTATING))
 
 
-def _place() -> str:
-    """Sends the pod to nodes of its model, unless it names some itself."""
-    key = literal(ACCELERATOR_LABEL)
-    patch = "JSONPatch{op: 'add', path: '/spec/nodeSelector"
-    return (
-        f"variables.model == '' || {key} in object.spec.?nodeSelector.orValue({{}}) ? [] :\n"
-        f"(has(object.spec.nodeSelector) ? [] : [{patch}', value: {{}}}}]) +\n"
-        f"[{patch}/' + jsonpatch.escapeKey({key}), value: variables.node[variables.model]}}]"
-    )
-
-
-def _runtime() -> str:
-    """Gives the pod the container runtime of its model, unless it names one itself."""
-    return (
-        "!(variables.model in variables.runtime) || has(object.spec.runtimeClassName) ? [] :\n"
-        "[JSONPatch{op: 'add', path: '/spec/runtimeClassName', "
-        "value: variables.runtime[variables.model]}]"
-    )
-
-
-def _devices() -> str:
-    """Asks for as many of the plugin's resource, in each container that asks for the model."""
-    parts = [
-        f"{there}.transformList(i, c, variables.model in c.?resources.?{field}.orValue({{}}) && "
-        f"!(variables.made in c.resources.{field}),\n"
-        f"JSONPatch{{op: 'add', path: '/spec/{path}/' + string(i) + '/resources/{field}/' + "
-        f"jsonpatch.escapeKey(variables.made), value: c.resources.{field}[variables.model]}})"
-        for there, path in (
-            ("object.spec.containers", "containers"),
-            ("variables.inits", "initContainers"),
-        )
-        for field in ("limits", "requests")
-    ]
-    return "variables.made == '' ? [] :\n" + " +\n".join(parts)
-
-
 def _models(site: Site) -> Judged:
     """Pods that ask for a model, in every namespace."""
-    rules = [*_sensible(), *(_completion_checks() if completed_models(site) else [])]
+    rules = _checks("sensible") + (_checks("completed") if completed_models(site) else [])
     return Judged(
         MODELS,
         {"resourceRules": [_rule("", ["pods"], ["CREATE"])]},
@@ -141,16 +108,12 @@ def _models(site: Site) -> Judged:
 def _by_model(site: Site) -> Judged:
     """Pods of teams, which ask by model and in no other way."""
     constraints = {**TEAMS, "resourceRules": [_rule("", ["pods"], ["CREATE"])]}
-    return Judged(BY_MODEL, constraints, variables(site, "object.spec"), [_direct(site, made=True)])
+    return Judged(BY_MODEL, constraints, variables(site, "object.spec"), _direct(site, made=True))
 
 
 def _templates(site: Site) -> Judged:
     """Templates of teams' pods; a change of anything but the spec is not judged."""
-    spec = (
-        "has(object.spec.jobTemplate) ? object.spec.jobTemplate.spec.template.spec : "
-        "object.spec.template.spec"
-    )
-    writes = ["CREATE", "UPDATE"]
+    spec, writes = TOLD.table("template")["spec"], ["CREATE", "UPDATE"]
     rules = [
         _rule("batch", ["jobs", "cronjobs"], writes),
         _rule("apps", ["deployments", "statefulsets", "daemonsets"], writes),
@@ -163,7 +126,7 @@ def _templates(site: Site) -> Judged:
         TEMPLATES,
         {**TEAMS, "resourceRules": rules},
         variables(site, spec),
-        [*_sensible(), _direct(site, made=False)],
+        _checks("sensible") + _direct(site, made=False),
         changed,
     )
 
@@ -174,85 +137,37 @@ def _claims(site: Site) -> Judged:
     bind these in every namespace."""
     kinds = ["resourceclaims", "resourceclaimtemplates"]
     binds = "authorizer.group('').resource('pods').subresource('binding').check('create').allowed()"
-    refused = _deny(
-        "!variables.named.exists(n, n.exists(c, c in variables.classes || "
-        "variables.domains.exists(d, c.endsWith(d))))",
-        "'ask for accelerators by model, in the limits of a container: ' + variables.names",
-    )
     return Judged(
         CLAIMS,
         {**TEAMS, "resourceRules": [_rule("resource.k8s.io", kinds, ["CREATE"], ["*"])]},
         claim_variables(site),
-        [refused],
+        _checks("claims"),
         {"name": "no-scheduler", "expression": f"!{binds}"},
     )
 
 
-def _sensible() -> list[Json]:
-    """Checks for requests that no host of the site could serve, whoever makes them."""
-    sum_of = f"variables.running.filter(c, {HAS}).map(c, {COUNT}).sum()"
-    most = "variables.most[variables.model]"
+def _checks(name: str, **values: str) -> list[Json]:
+    """The checks of one name (admission.toml), each with the reason that a person reads."""
+    rows = TOLD.rows(name, **_WORDS, **values)
     return [
-        _deny(
-            "variables.unknown == ''",
-            "'no such accelerator at this site: ' + variables.unknown + '; it has ' + "
-            "variables.names",
-        ),
-        _deny(
-            "variables.asked.size() <= 1",
-            "'a host has one model of accelerator, and this asks for ' + "
-            "variables.asked.join(' and ')",
-        ),
-        _deny(
-            f"variables.model == '' || ({sum_of} <= {most} && "
-            f"!variables.inits.exists(c, {HAS} && {COUNT} > {most}))",
-            f"'the largest host has ' + string({most}) + ' of ' + variables.model",
-        ),
-        _deny(
-            "variables.model == '' || variables.spec.?nodeName.orValue('') == ''",
-            "'spec.nodeName passes the scheduler by, and with it the limits: use a nodeSelector "
-            "on kubernetes.io/hostname'",
-        ),
+        {"expression": row["holds"], "messageExpression": row["else"], "reason": "Forbidden"}
+        for row in rows
     ]
 
 
-def _completion_checks() -> list[Json]:
-    """Checks that the additions of the mutating policy are there."""
-    key = literal(ACCELERATOR_LABEL)
-    asked = f"variables.spec.?nodeSelector[?{key}].orValue('')"
-    return [
-        _deny(
-            f"variables.made == '' || !variables.all.exists(c, {HAS} && "
-            f"!(variables.made in {LIMITS}))",
-            "variables.model + ' was not turned into ' + variables.made + ': is the feature gate "
-            "MutatingAdmissionPolicy of the API server on?'",
-        ),
-        _deny(
-            f"variables.model == '' || {asked} == variables.node[variables.model]",
-            f"variables.model + ' is on nodes with {ACCELERATOR_LABEL}: ' + "
-            f"variables.node[variables.model] + ', but the nodeSelector says \"' + {asked} + '\"'",
-        ),
-    ]
-
-
-def _direct(site: Site, *, made: bool) -> Json:
+def _direct(site: Site, *, made: bool) -> list[Json]:
     """No device but through a model; ``made``: what the mutating policy added counts as asked for
     by model, as often as the model itself."""
     same = f"quantity({LIMITS}[r]).compareTo(quantity({LIMITS}[variables.model])) == 0"
     added = f" && !(r == variables.made && {HAS} && {same})" if made else ""
-    return _deny(
-        f"variables.asked.size() > 1 || !variables.all.exists(c, {LIMITS}.exists(r, "
-        f"{direct(site)}{added}))",
-        "'ask for accelerators by model: ' + variables.names",
-    )
+    return _checks("direct", passes=f"{direct(site)}{added}")
 
 
 def _validating(site: Site, judged: Judged) -> list[Manifest]:
-    conditions = {"matchConditions": [judged.condition]} if judged.condition else {}
     spec: Json = {
         "failurePolicy": "Fail",
         "matchConstraints": judged.constraints,
-        **conditions,
+        **({"matchConditions": [judged.condition]} if judged.condition else {}),
         "variables": judged.variables,
         "validations": judged.validations,
     }
@@ -263,10 +178,6 @@ def _validating(site: Site, judged: Judged) -> list[Manifest]:
 def _short(name: str) -> str:
     """A policy's logical name: its own without the domain."""
     return name.partition(".")[0]
-
-
-def _deny(expression: str, message: str) -> Json:
-    return {"expression": expression, "messageExpression": message, "reason": "Forbidden"}
 
 
 def _rule(

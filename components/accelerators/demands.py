@@ -13,12 +13,14 @@ from collections.abc import Iterable, Mapping
 from components.accelerators.deviceclasses import class_name
 from components.accelerators.names import served_pools
 from components.making.manifest import Json
+from components.making.told import Told
 from schemas.facts.feature_gates import completed_models, pod_runtime, uses_dra
 from schemas.facts.site import Site
 
 LIMITS = "c.?resources.?limits.orValue({})"
 HAS = f"variables.model in {LIMITS}"
 COUNT = f"quantity({LIMITS}[variables.model]).asInteger()"
+TOLD = Told(__file__)
 IMPLICIT = "deviceclass.resource.kubernetes.io/"
 """Prefix of the implicit resource of a device class without a name of its own (KEP-5004)."""
 
@@ -33,28 +35,19 @@ def literal(value: Mapping[str, str | int] | Iterable[str] | str) -> str:
 def variables(site: Site, spec: str) -> list[Json]:
     """The site's resources, and those of them that a pod requests; ``spec``: the place of the pod's
     spec."""
-    mine = resources(site)
-    containers, inits = "variables.spec.containers", "variables.spec.?initContainers.orValue([])"
-    sidecars = f"{inits}.filter(c, c.?restartPolicy.orValue('') == 'Always')"
-    unknown = (
-        f"{LIMITS}.filter(r, r.startsWith({literal(prefix(site))}) && !(r in variables.most) && "
-        "!(r in variables.others))"
-    )
-    found = {
-        "spec": spec,
-        "models": literal(list(mine)),
-        "most": literal(most(site)),
-        "plugin": literal(plugins(site)),
-        "others": literal(other_resources(site)),
-        "inits": inits,
-        "all": f"{containers} + variables.inits",
-        "running": f"{containers} + {sidecars}",
-        "asked": f"variables.models.filter(r, variables.all.exists(c, r in {LIMITS}))",
-        "model": "variables.asked.size() == 1 ? variables.asked[0] : ''",
-        "made": "variables.model in variables.plugin ? variables.plugin[variables.model] : ''",
-        "unknown": (f"variables.all.map(c, {unknown}.join(', ')).filter(s, s != '').join(', ')"),
-        "names": "variables.models.join(', ')",
+    values = {
+        "models": list(resources(site)),
+        "most": most(site),
+        "plugin": plugins(site),
+        "others": other_resources(site),
+        "prefix": prefix(site),
     }
+    texts = {name: literal(each) for name, each in values.items()}
+    return _variables("variables", spec=spec, **texts)
+
+
+def _variables(name: str, **values: str) -> list[Json]:
+    found = TOLD.table(name, limits=LIMITS, **values)
     return [{"name": name, "expression": text} for name, text in found.items()]
 
 
@@ -141,20 +134,12 @@ def claimable(site: Site) -> tuple[list[str], list[str]]:
 def claim_variables(site: Site) -> list[Json]:
     """The classes that a claim names, and those that limits would not count."""
     names, drivers = claimable(site)
-    found = {
-        "classes": literal(sorted([*(class_name(each) for each in names), *drivers])),
-        "domains": literal(sorted({f".{_domain(each)}" for each in drivers})),
-        "spec": "object.kind == 'ResourceClaimTemplate' ? object.spec.spec : object.spec",
-        "requests": "variables.spec.?devices.?requests.orValue([])",
-        # Directly in a request: as v1beta1 has it.
-        "named": (
-            "variables.requests.map(q, [q.?deviceClassName.orValue(''), "
-            "q.?exactly.?deviceClassName.orValue('')] + "
-            "q.?firstAvailable.orValue([]).map(s, s.deviceClassName))"
-        ),
-        "names": f"{literal(list(resources(site)))}.join(', ')",
-    }
-    return [{"name": name, "expression": text} for name, text in found.items()]
+    return _variables(
+        "claims",
+        classes=literal(sorted([*(class_name(each) for each in names), *drivers])),
+        domains=literal(sorted({f".{_domain(each)}" for each in drivers})),
+        models=literal(list(resources(site))),
+    )
 
 
 def _domain(driver: str) -> str:

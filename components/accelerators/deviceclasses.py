@@ -4,7 +4,7 @@ Sources: KEP-5004 and Kubernetes 1.34, api resource/v1, DeviceClassSpec.
 """
 
 from components.accelerators.names import metadata, served_pools
-from components.making.manifest import Json, Manifest, Target
+from components.making.manifest import Manifest, site_object
 from schemas.facts.feature_gates import uses_dra
 from schemas.facts.site import Site
 
@@ -23,15 +23,11 @@ def device_classes(site: Site) -> list[Manifest]:
         if record.dra is None or not uses_dra(site, model):
             continue
         chosen = [f"device.driver == '{record.dra.driver}'", *record.dra.expressions]
-        spec: Json = {
-            "extendedResourceName": site.resource(model),
+        resource = site.resource(model)
+        spec = {
+            "extendedResourceName": resource,
             "selectors": [{"cel": {"expression": each}} for each in chosen],
         }
-        body = {
-            "apiVersion": "resource.k8s.io/v1",
-            "kind": "DeviceClass",
-            "metadata": metadata(site, class_name(site.resource(model))),
-            "spec": spec,
-        }
-        found.append(Manifest(f"DeviceClass/{model}", body, target=Target.SITE))
+        named = metadata(site, class_name(resource))
+        found.append(site_object(f"DeviceClass/{model}", "resource.k8s.io/v1", named, spec=spec))
     return found

@@ -10,7 +10,8 @@ devices that matched) and pkg/nfd-master/nfd-master.go (domains of labels).
 """
 
 from components.accelerators.names import NAMESPACE, Served, metadata, served_pools
-from components.making.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, config_map, site_object
+from components.making.template import filled
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN
 from schemas.model.accelerators import AcceleratorModel, Pci
@@ -25,29 +26,20 @@ def device_count_label(model: str) -> str:
 
 def discovery(site: Site) -> list[Manifest]:
     """A NodeFeatureRule for each model, and a ConfigMap for each pool."""
-    records = {each.model: each.record for each in served_pools(site)}
-    rules = [_rule(site, model, record) for model, record in records.items()]
-    return [*rules, *(_expected_devices(site, each) for each in served_pools(site))]
+    pools = served_pools(site)
+    rules = [_rule(site, model, each) for model, each in {p.model: p.record for p in pools}.items()]
+    return [*rules, *(_expected_devices(site, each) for each in pools)]
 
 
 def _rule(site: Site, model: str, record: AcceleratorModel) -> Manifest:
-    body = {
-        "apiVersion": "nfd.k8s-sigs.io/v1alpha1",
-        "kind": "NodeFeatureRule",
-        "metadata": metadata(site, f"accelerator-{model}"),
-        "spec": {
-            "rules": [
-                {
-                    "name": model,
-                    "labelsTemplate": f"{device_count_label(model)}={{{{ len .pci.device }}}}",
-                    "matchFeatures": [
-                        {"feature": "pci.device", "matchExpressions": _pci_match(record.pci)}
-                    ],
-                }
-            ]
-        },
-    }
-    return Manifest(f"NodeFeatureRule/{model}", body, target=Target.SITE)
+    (spec,) = filled(
+        __file__,
+        model=model,
+        labels=f"{device_count_label(model)}={{{{ len .pci.device }}}}",
+        devices=_pci_match(record.pci),
+    )
+    named = metadata(site, f"accelerator-{model}")
+    return site_object(f"NodeFeatureRule/{model}", "nfd.k8s-sigs.io/v1alpha1", named, spec=spec)
 
 
 def _pci_match(pci: Pci) -> Json:
@@ -62,15 +54,11 @@ def _pci_match(pci: Pci) -> Json:
 
 def _expected_devices(site: Site, each: Served) -> Manifest:
     """The devices that each host of a pool should show."""
-    body = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata(site, f"expected-devices-{each.pool.name}", NAMESPACE),
-        "data": {
-            "count": str(each.devices),
-            "model": each.model,
-            "resource": site.resource(each.model),
-            "seen-label": device_count_label(each.model),
-        },
+    data = {
+        "count": str(each.devices),
+        "model": each.model,
+        "resource": site.resource(each.model),
+        "seen-label": device_count_label(each.model),
     }
-    return Manifest(f"ConfigMap/expected-devices/{each.pool.name}", body, target=Target.SITE)
+    named = metadata(site, f"expected-devices-{each.pool.name}", NAMESPACE)
+    return config_map(f"expected-devices/{each.pool.name}", named, data)

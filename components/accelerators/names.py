@@ -1,14 +1,16 @@
 """Names that the parts of the component share, and the pools that it serves."""
 
+from functools import partial
 from typing import NamedTuple
 
-from components.making.manifest import Json, labels
+from components.making.manifest import metadata_of
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel, Program
 from schemas.model.site_file import Pool
 
 COMPONENT = "accelerators"
 NAMESPACE = "accelerators"
+metadata = partial(metadata_of, COMPONENT)
 
 
 class Served(NamedTuple):
@@ -33,9 +35,3 @@ def served_pools(site: Site) -> list[Served]:
 def image(site: Site, record: AcceleratorModel, program: Program, part: str) -> str:
     """A program's image: the record's own, or the release's of this vendor and part."""
     return program.image or site.release.images[f"{record.vendor}-{part}"]
-
-
-def metadata(site: Site, name: str, namespace: str | None = None) -> Json:
-    """The metadata of an object of the component."""
-    where = {"namespace": namespace} if namespace else {}
-    return {"name": name, **where, "labels": labels(site.name, COMPONENT)}

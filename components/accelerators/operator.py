@@ -11,23 +11,15 @@ controllers/upgrade_controller.go; NVIDIA/k8s-operator-libs, pkg/upgrade (vendor
 
 from components.accelerators.names import COMPONENT, Served, metadata, served_pools
 from components.making.daemons import MAX_UNAVAILABLE, namespace
-from components.making.manifest import Json, Manifest, Target, prune
+from components.making.manifest import Json, Manifest, prune, site_object
+from components.making.template import documents, fill
 from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.accelerators import GpuOperator
 
-DRIVER_REPOSITORY, DRIVER_IMAGE = "nvcr.io/nvidia", "driver"
-EVERYWHERE = [{"operator": "Exists"}]
-"""As for every part that a node needs to become healthy again: no taint keeps it off."""
 JOBS = "batch.kubernetes.io/job-name"
 """The label of a Job's pods (Kubernetes 1.34, batch/v1, JobNameLabel)."""
-TOOLKIT = [
-    {"name": "ACCEPT_NVIDIA_VISIBLE_DEVICES_AS_VOLUME_MOUNTS", "value": "true"},
-    {"name": "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED", "value": "false"},
-]
-"""Images carry NVIDIA_VISIBLE_DEVICES=all: only a privileged container chooses devices by it. The
-device plugin names devices by CDI, which ``cdi`` turns on."""
 
 
 def operator(site: Site) -> list[Manifest]:
@@ -48,38 +40,21 @@ def operator(site: Site) -> list[Manifest]:
 def _policy(site: Site, chosen: GpuOperator, pools: list[Served]) -> Manifest:
     plugs = not all(uses_dra(site, each.model) for each in pools)
     exports = any(each.record.exporter for each in pools)
-    spec: Json = {
-        "operator": {"runtimeClass": _runtime_class(pools)},
-        "daemonsets": {
-            "priorityClassName": "system-node-critical",
-            "tolerations": EVERYWHERE,
-            "updateStrategy": "RollingUpdate",
-            "rollingUpdate": {"maxUnavailable": MAX_UNAVAILABLE},
-        },
+    document, _ = documents(__file__)
+    values = {
+        "runtime_class": _runtime_class(pools),
+        "at_once": MAX_UNAVAILABLE,
         "driver": _drivers(chosen, pools),
-        "toolkit": {**_part(site, "container-toolkit"), "env": TOOLKIT},
+        "toolkit": _part(site, "container-toolkit"),
         # With a DRA driver the same devices would be handed out twice.
-        "devicePlugin": _part(site, "device-plugin") if plugs else {"enabled": False},
-        "gfd": _part(site, "device-plugin"),
-        "dcgmExporter": {
-            **(_part(site, "exporter") if exports else {"enabled": False}),
-            "serviceMonitor": {"enabled": False},
-        },
-        "validator": {"image": site.release.images.get("nvidia-gpu-operator")},
-        "cdi": {"enabled": True},
-        "mig": {"strategy": "none"},
-        "dcgm": {"enabled": False},
-        "migManager": {"enabled": False},
-        "nodeStatusExporter": {"enabled": False},
-        "sandboxWorkloads": {"enabled": False},
+        "plugin": _part(site, "device-plugin") if plugs else {"enabled": False},
+        "discovery": _part(site, "device-plugin"),
+        "exporter": _part(site, "exporter") if exports else {"enabled": False},
+        "validator": site.release.images.get("nvidia-gpu-operator"),
     }
-    body = {
-        "apiVersion": "nvidia.com/v1",
-        "kind": "ClusterPolicy",
-        "metadata": metadata(site, "cluster-policy"),
-        "spec": prune(spec),
-    }
-    return Manifest("ClusterPolicy", body, target=Target.SITE, protect=True)
+    named = metadata(site, "cluster-policy")
+    found = site_object("ClusterPolicy", "nvidia.com/v1", named, spec=prune(fill(document, values)))
+    return found._replace(protect=True)
 
 
 def _part(site: Site, name: str) -> Json:
@@ -102,9 +77,8 @@ def _drivers(chosen: GpuOperator, pools: list[Served]) -> Json:
     """
     if not chosen.drivers:
         return {"enabled": False}
-    if chosen.max_parallel_upgrades == 0:
-        policy: Json = {"autoUpgrade": False}
-    else:
+    policy: Json = {"autoUpgrade": False}
+    if chosen.max_parallel_upgrades:
         patience = max(each.pool.rollout.drain_timeout_seconds for each in pools)
         policy = {
             "autoUpgrade": True,
@@ -118,20 +92,12 @@ def _drivers(chosen: GpuOperator, pools: list[Served]) -> Json:
 
 def _driver(site: Site, each: Served) -> Manifest:
     """The driver of a pool, at its model's version: new branches drop old devices."""
-    spec: Json = {
-        "driverType": "gpu",
-        "repository": DRIVER_REPOSITORY,
-        "image": DRIVER_IMAGE,
+    _, driver = documents(__file__)
+    values = {
         "version": each.record.driver,
-        "manager": {"image": site.release.images.get("nvidia-driver-manager")},
-        "nodeSelector": {POOL_LABEL: each.pool.name},
-        "priorityClassName": "system-node-critical",
-        "tolerations": EVERYWHERE,
+        "manager": site.release.images.get("nvidia-driver-manager"),
+        "pool": {POOL_LABEL: each.pool.name},
     }
-    body = {
-        "apiVersion": "nvidia.com/v1alpha1",
-        "kind": "NVIDIADriver",
-        "metadata": metadata(site, each.pool.name),
-        "spec": prune(spec),
-    }
-    return Manifest(f"NVIDIADriver/{each.pool.name}", body, target=Target.SITE, protect=True)
+    spec, named = prune(fill(driver, values)), metadata(site, each.pool.name)
+    logical, api = f"NVIDIADriver/{each.pool.name}", "nvidia.com/v1alpha1"
+    return site_object(logical, api, named, spec=spec)._replace(protect=True)

@@ -15,7 +15,7 @@ from components.accelerators.names import (
 )
 from components.making.daemons import Daemon, host_path, on_pool
 from components.making.faults import RESET_LABEL
-from components.making.manifest import Json, Manifest, Target, prune
+from components.making.manifest import Json, Manifest, prune, site_object
 from components.making.pod_security import RUNTIME_PROFILE
 from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
 from schemas.facts.resets import reset_first
@@ -63,36 +63,23 @@ def runtime_classes(site: Site) -> list[Manifest]:
         if not uses_gpu_operator(site, each.model)
     }
     return [
-        Manifest(
-            f"RuntimeClass/{name}",
-            {
-                "apiVersion": "node.k8s.io/v1",
-                "kind": "RuntimeClass",
-                "metadata": metadata(site, name),
-                "handler": name,
-            },
-            target=Target.SITE,
-        )
+        site_object(f"RuntimeClass/{name}", "node.k8s.io/v1", metadata(site, name), handler=name)
         for name in sorted(filter(None, names))
     ]
 
 
 def _plugin(site: Site, each: Served) -> Manifest:
     """The device plugin of a pool."""
-    container = {
-        **_container(PLUGIN, image(site, each.record, each.record.plugin, PLUGIN)),
-        **_program(each.record.plugin),
-    }
+    program = each.record.plugin
     mounts = [{"name": "plugins", "mountPath": PLUGINS}]
     volumes = [host_path("plugins", PLUGINS, "Directory")]
-    return _on_pool(site, each, each.record.plugin, container, (mounts, volumes))
+    return _on_pool(site, each, program, _container(site, each, program, PLUGIN), (mounts, volumes))
 
 
 def _exporter(site: Site, each: Served, program: Exporter) -> Manifest:
     """The exporter of a pool; it may ask the kubelet which pod has which device."""
     container = {
-        **_container(EXPORTER, image(site, each.record, program, EXPORTER)),
-        **_program(program),
+        **_container(site, each, program, EXPORTER),
         "ports": [{"name": "metrics", "containerPort": program.port}],
         # Whoever's it is, it answers there; the next tenth of the pool waits for that.
         "readinessProbe": {"tcpSocket": {"port": "metrics"}},
@@ -105,24 +92,18 @@ def _exporter(site: Site, each: Served, program: Exporter) -> Manifest:
     return _on_pool(site, each, program, container, (mounts, volumes), scraped)
 
 
-def _container(name: str, reference: str) -> Json:
-    return {
-        "name": name,
-        "image": reference,
-        "imagePullPolicy": "IfNotPresent",
-        "resources": RESOURCES,
-    }
-
-
-def _program(program: Program) -> Json:
+def _container(site: Site, each: Served, program: Program, part: str) -> Json:
     """The container of a record, with no more rights than the record gives."""
-    rights = {"add": list(program.capabilities) or None, "drop": ["ALL"]}
     limited = {
         "allowPrivilegeEscalation": False,
-        "capabilities": prune(rights),
+        "capabilities": prune({"add": list(program.capabilities) or None, "drop": ["ALL"]}),
         "seccompProfile": RUNTIME_PROFILE,
     }
     return {
+        "name": part,
+        "image": image(site, each.record, program, part),
+        "imagePullPolicy": "IfNotPresent",
+        "resources": RESOURCES,
         "args": list(program.args) or None,
         "env": [{"name": name, "value": value} for name, value in program.env.items()] or None,
         "securityContext": {"privileged": True} if program.privileged else limited,

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from components.admission_policies.names import OWN_SUFFIX, WHAT
 from components.effects import kinds
 from components.effects.access import ADMISSION, OPENED, admission
-from components.effects.applying import Applier, Kind, effect, rules
+from components.effects.applying import Kind, effect, rules
 from components.effects.bodies import items, mapping, texts
-from components.effects.rules import Rule
 from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, Side, SiteChange
 from components.making.manifest import Json, Manifest
 from components.source import site_of
@@ -72,5 +71,5 @@ KINDS = tuple(
     Kind(kind, judging, OPENED, (("spec", judging),))
     for kind in (kinds.POLICY, kinds.POLICY_BINDING)
 )
-RULES: tuple[Rule, ...] = tuple(rule for kind in KINDS for rule in rules(kind, Applier.PULUMI))
+RULES = rules(*KINDS)
 """For the kinds of this component; Kubernetes' rules come behind them."""

@@ -114,19 +114,6 @@ def _matched_resources(manifest: Manifest) -> Iterator[str]:
         yield from (each.partition("/")[0] for each in texts(rule, "resources") or ["*"])
 
 
-_TABLE = read_table(
-    __file__,
-    {
-        "more": MORE,
-        "lost": LOST,
-        "rights": rights,
-        "subjects": subjects,
-        "role_labels": role_labels,
-        "admission": admission,
-    },
-    rbac=RBAC_VALIDATION,
-    tokens=TOKENS,
-    admission=ADMISSION,
-)
+_TABLE = read_table(globals())
 ACCESS = _TABLE.kinds
 OPENED = _TABLE.judges["opened"]

@@ -6,12 +6,12 @@ which fields these are, and what their objects' coming, going and changing does;
 rules of that.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum, auto
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
-from components.effects.rules import Judge, Rule, harmless, leads, path
+from components.effects.rules import Judge, Narrowing, Rule, harmless, leads, path
 from components.effects.vocabulary import (
     Action,
     Effect,
@@ -79,6 +79,15 @@ class Kind(NamedTuple):
     labels: Judge | None = None
     """Judges metadata.labels; default: harmless."""
 
+    def narrowed(self, by: Narrowing) -> "Kind":
+        """The kind with a component's knowledge in all judges but that of labels."""
+        return self._replace(
+            added=partial(by, self.added),
+            gone=partial(by, self.gone),
+            fields=tuple((path, partial(by, judge)) for path, judge in self.fields),
+            replaced=partial(by, self.replaced or self.gone),
+        )
+
 
 class Fate(NamedTuple):
     """The fate of a changed object, and the field that decides it."""
@@ -116,19 +125,22 @@ def not_known(why: str, source: str) -> Judge:
     return judge
 
 
-def rules(kind: Kind, applier: Applier) -> list[Rule]:
-    """The rules of a kind whose objects someone applies."""
+def rules(*kinds: Kind, applier: Applier = Applier.PULUMI) -> list[Rule]:
+    """The rules of kinds whose objects someone applies."""
+    return [rule for kind in kinds for rule in _rules_of_kind(kind, applier)]
+
+
+def _rules_of_kind(kind: Kind, applier: Applier) -> Iterator[Rule]:
     judged = {
         "metadata.labels": kind.labels or LABELS,
         "metadata.annotations": ANNOTATIONS,
         **dict(kind.fields),
     }
     fixed = [each.path for each in kind.fixed]
-    found = [Rule(kind.name, (), _whole(kind, applier), whole=True)]
+    yield Rule(kind.name, (), _whole(kind, applier), whole=True)
     for text in dict.fromkeys((*judged, *fixed, *IDENTITY)):
         judge = judged.get(text, _beside)
-        found.append(Rule(kind.name, path(text), _judge_change(kind, applier, judge)))
-    return found
+        yield Rule(kind.name, path(text), _judge_change(kind, applier, judge))
 
 
 def _beside(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -242,11 +254,7 @@ def _whole(kind: Kind, applier: Applier) -> Judge:
 
 
 def _leaving(
-    kind: Kind,
-    applier: Applier,
-    site: SiteChange,
-    change: ObjectChange,
-    field: Field,
+    kind: Kind, applier: Applier, site: SiteChange, change: ObjectChange, field: Field
 ) -> Effects:
     """The fate of an object that is no longer made."""
     if applier is Applier.CLUSTER_API or former(change).keep:

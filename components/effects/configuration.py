@@ -215,7 +215,6 @@ def _kind(name: str, *fields: str, fixed: tuple[Fixed, ...] = ()) -> Kind:
     return Kind(name, _ADDED, removal, (*judged, ("immutable", mark)), (*anew, *fixed), replacement)
 
 
-CONFIGURATION = (
-    _kind("ConfigMap", "data", "binaryData"),
-    _kind("Secret", "data", "stringData", fixed=(Fixed("type", True, True, CORE),)),
-)
+CONFIG_MAP = _kind("ConfigMap", "data", "binaryData")
+SECRET = _kind("Secret", "data", "stringData", fixed=(Fixed("type", True, True, CORE),))
+CONFIGURATION = (CONFIG_MAP, SECRET)

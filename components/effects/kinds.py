@@ -6,8 +6,6 @@ DEPLOYMENT = "Deployment.apps"
 _ADMISSION = "admissionregistration.k8s.io"
 POLICY = f"ValidatingAdmissionPolicy.{_ADMISSION}"
 POLICY_BINDING = f"ValidatingAdmissionPolicyBinding.{_ADMISSION}"
-MUTATING_POLICY = f"MutatingAdmissionPolicy.{_ADMISSION}"
-MUTATING_BINDING = f"MutatingAdmissionPolicyBinding.{_ADMISSION}"
 
 _RBAC = "rbac.authorization.k8s.io"
 ROLE = f"Role.{_RBAC}"

@@ -36,7 +36,7 @@ them: ConfigMaps, whose content is in Git, and Jobs, whose pods lose work and no
 
 def rules_for(applier: Applier) -> list[Rule]:
     """The rules for objects that an applier applies."""
-    return [rule for kind in KINDS for rule in rules(kind, applier)]
+    return rules(*KINDS, applier=applier)
 
 
 RULES: list[Rule] = rules_for(Applier.PULUMI)

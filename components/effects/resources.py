@@ -122,22 +122,6 @@ def priority_class_removal(site: SiteChange, change: ObjectChange, field: Field)
     yield effect(change, field, Impact.NONE, why, PRIORITY)
 
 
-TABLE = read_table(
-    __file__,
-    {
-        "namespace_removal": namespace_removal,
-        "namespace_labels": namespace_labels,
-        "definition_removal": definition_removal,
-        "schema": schema,
-        "priority_class_removal": priority_class_removal,
-    },
-    proxy=PROXY,
-    scheduling=SCHEDULING,
-    priority=PRIORITY,
-    disruption=DISRUPTION,
-    namespaces=NAMESPACES,
-    schemas=SCHEMAS,
-    policy=POLICY,
-)
+TABLE = read_table(globals())
 RESOURCES = TABLE.kinds
 CLASSES, FENCED = (TABLE.judges[name] for name in ("classes", "fenced"))

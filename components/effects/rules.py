@@ -6,7 +6,7 @@ object's coming or going means. A field that no rule fits is unknown.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from components.effects.vocabulary import (
@@ -25,6 +25,9 @@ ANY = "*"
 
 Judge = Callable[[SiteChange, ObjectChange, Field], Effects]
 """Returns the effects of a change; the field is None if the whole object is added or deleted."""
+
+Narrowing = Callable[[Judge, SiteChange, ObjectChange, Field], Effects]
+"""Returns what a judge says of a change, with what a component knows besides."""
 
 
 class Rule(NamedTuple):
@@ -108,6 +111,15 @@ def unknown(site: SiteChange, change: ObjectChange, at: Path) -> Effect:
     what = ".".join(map(str, at)) or "this object"
     why = f"no rule covers what a change of {what} does to machines"
     return Effect(Impact.UNKNOWN, change.name, at, why, "", hosts)
+
+
+def narrow(rules: Iterable[Rule], narrowings: Mapping[GroupKind, Narrowing]) -> list[Rule]:
+    """Those of the rules whose kinds have a narrowing, with it."""
+    return [
+        rule._replace(judge=partial(narrowings[rule.kind], rule.judge))
+        for rule in rules
+        if rule.kind in narrowings
+    ]
 
 
 def harmless(why: str, source: str) -> Judge:

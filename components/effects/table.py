@@ -1,14 +1,12 @@
 """Kinds whose rules are data: the TOML file beside a module, a table for each kind."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from components.effects.applying import Fixed, Kind, not_known
 from components.effects.rules import Judge, harmless
 from components.making.told import Told
-
-Maker = Callable[[str, str], Judge]
-"""Makes the judge of a sentence and its source."""
 
 
 class Table(NamedTuple):
@@ -22,26 +20,27 @@ class Table(NamedTuple):
         return {each.name: each for each in self.kinds}[name]
 
 
-def read_table(
-    module: str, judges: Mapping[str, Judge], makers: Mapping[str, Maker] = {}, /, **values: str
-) -> Table:
-    """The table of a module, which says its ``__file__``.
+def read_table(module: Mapping[str, Any]) -> Table:
+    """The table of a module, which gives its ``globals()``.
 
-    ``added``, ``gone``, ``replaced``, ``labels`` and each of ``fields`` name a judge, one of
-    ``judges`` or of the file, or are one: ``why`` and ``source`` of a sentence, harmless unless
-    ``known`` is false, or made as ``by`` says, one of ``makers``. ``<name>`` in a text is one of
-    the file's sources, or of ``values``.
+    ``added``, ``gone``, ``replaced``, ``labels`` and each of ``fields`` name a judge, one of the
+    file or of the module, or are one: ``why`` and ``source`` of a sentence, harmless unless
+    ``known`` is false, or judged as ``by`` says, a function of the module that takes both before
+    what every judge takes. ``<name>`` in a text is one of the file's sources, or the module's
+    constant NAME.
     """
-    told = Told(module)
-    values = {**told.optional("sources", **values), **values}
-    known = dict(judges)
+    told = Told(module["__file__"])
+    texts = {name.lower(): each for name, each in module.items() if isinstance(each, str)}
+    values = {**told.optional("sources", **texts), **texts}
+    known: dict[str, Judge] = {}
 
     def judge(said: Any) -> Judge:
         if isinstance(said, str):
-            return known[said]
+            found: Judge = known.get(said) or module.get(said) or module[said.upper()]
+            return found
         usual = harmless if said.get("known", True) else not_known
-        make = makers[said["by"]] if "by" in said else usual
-        return make(said["why"], said["source"])
+        words = said["why"], said["source"]
+        return partial(module[said["by"]], *words) if "by" in said else usual(*words)
 
     known |= {key: judge(row) for key, row in told.optional("judges", **values).items()}
     rows = told.table("kinds", **values).items()

@@ -6,6 +6,7 @@ pkg/apis (apps, batch, core; each v1/defaults.go and validation/validation.go).
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from components.effects.applying import effect
@@ -62,16 +63,19 @@ def _counts(change: ObjectChange, count: Count) -> tuple[int, int]:
     return (count(before) if before else 0, count(after) if after else 0)
 
 
-def some(text: str, source: str, count: Count | None) -> Judge:
-    """A judge for pods that stop and start: old ones on as many hosts as there are of them, new
-    ones on as many; nobody knows how many without ``count``. ``text`` has the object for ``{}``."""
-
-    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        words = (text.format(change.one.title), source)
-        limit = sum(_counts(change, count)) if count else None
-        yield from restart(site, change, field, words, _hosts(site, change), limit)
-
-    return judge
+def some(
+    count: Count | None,
+    text: str,
+    source: str,
+    site: SiteChange,
+    change: ObjectChange,
+    field: Field,
+) -> Effects:
+    """Pods stop and start: old ones on as many hosts as there are of them, new ones on as many;
+    nobody knows how many without ``count``. ``text`` has the object for ``{}``."""
+    words = (text.format(change.one.title), source)
+    limit = sum(_counts(change, count)) if count else None
+    yield from restart(site, change, field, words, _hosts(site, change), limit)
 
 
 def scale(source: str, count: Count) -> Judge:
@@ -95,7 +99,7 @@ def deployment_template(site: SiteChange, change: ObjectChange, field: Field) ->
         return
     recreate = mapping(spec, "strategy").get("type") == "Recreate"
     how = "all stop at once, then new ones start" if recreate else "are replaced a few at a time"
-    yield from some(f"pods of {{}} {how}", DEPLOYMENT, replicas)(site, change, field)
+    yield from of_replicas(f"pods of {{}} {how}", DEPLOYMENT, site, change, field)
 
 
 def strategy(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -116,7 +120,7 @@ def resumption(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         yield effect(change, field, Impact.NONE, why, DEPLOYMENT)
         return
     text = "pods of {} are replaced if its template changed while it was paused"
-    yield from some(text, DEPLOYMENT, replicas)(site, change, field)
+    yield from of_replicas(text, DEPLOYMENT, site, change, field)
 
 
 def stateful_set_template(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -133,7 +137,7 @@ def stateful_set_template(site: SiteChange, change: ObjectChange, field: Field) 
         return max(0, replicas(manifest) - kept)
 
     text = "pods of {} that have another template are replaced, the last one first"
-    yield from some(text, STATEFUL_SET, beyond)(site, change, field)
+    yield from some(beyond, text, STATEFUL_SET, site, change, field)
 
 
 def with_claims(judge: Judge, when: str) -> Judge:
@@ -149,38 +153,21 @@ def with_claims(judge: Judge, when: str) -> Judge:
     return judge_with_claims
 
 
-_STARTS = "pods of {} start"
-_LOST = "pods of {} stop and the work in them is lost"
-_STOPPED = some("all pods of {} stop, and do not come back", COLLECTED, replicas)
-_ANEW = some("all its pods stop at once, and new ones start", COLLECTED, replicas)
-_AGAIN = "pods of {} stop, their work is lost, and new ones start over"
+def with_deleted_claims(
+    text: str, source: str, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
+    """Pods of a StatefulSet that goes, or of a Deployment, which has no claims."""
+    judge = partial(of_replicas, text, source)
+    yield from with_claims(judge, "whenDeleted")(site, change, field)
 
-_TABLE = read_table(
-    __file__,
-    {
-        "replicas_start": some(_STARTS, CONTROLLERS, replicas),
-        "replicas_stop": with_claims(_STOPPED, "whenDeleted"),
-        "replicas_anew": with_claims(_ANEW, "whenDeleted"),
-        "deployment_template": deployment_template,
-        "deployment_scale": scale(DEPLOYMENT, replicas),
-        "resumption": resumption,
-        "strategy": strategy,
-        "stateful_set_template": stateful_set_template,
-        "stateful_set_scale": with_claims(scale(STATEFUL_SET, replicas), "whenScaled"),
-        "ordinals": some("pods of {} get other ordinals", STATEFUL_SET, replicas),
-        "job_start": some(_STARTS, JOB, parallelism),
-        "job_stop": some(_LOST, COLLECTED, parallelism),
-        "job_anew": some(_AGAIN, COLLECTED, parallelism),
-        "job_scale": scale(JOB, parallelism),
-        "job_suspend": some("pods of {} stop, or start again", JOB, parallelism),
-        "jobs_stop": some(f"its Jobs that run are deleted with it: {_LOST}", COLLECTED, None),
-        "pod_start": some("{} starts", CONTROLLERS, one),
-        "pod_stop": some("{} stops, and does not come back", CONTROLLERS, one),
-        "pod_anew": some(
-            "{} stops and is created again, as few fields of a pod can change", CORE, one
-        ),
-    },
-    controllers=CONTROLLERS,
-    apps=APPS,
-)
+
+of_replicas = partial(some, replicas)
+of_a_job = partial(some, parallelism)
+of_jobs = partial(some, None)
+of_a_pod = partial(some, one)
+deployment_scale = scale(DEPLOYMENT, replicas)
+stateful_set_scale = with_claims(scale(STATEFUL_SET, replicas), "whenScaled")
+job_scale = scale(JOB, parallelism)
+
+_TABLE = read_table(globals())
 WORKLOADS, CRON_JOBS = _TABLE.kinds, _TABLE.kind("CronJob.batch")

@@ -1,7 +1,6 @@
 """Snapshots of etcd: a CronJob on the control plane (objects.yaml), in a namespace of its own."""
 
 import re
-from pathlib import Path
 
 from components.making.daemons import container, namespace
 from components.making.manifest import Json, Manifest, Target, annotate, labels
@@ -24,7 +23,7 @@ def objects(site: Site) -> list[Manifest]:
         return []
     root, mount, volume, env = _store(snapshots)
     (body,) = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         namespace=NAMESPACE,
         labels={**labels(site.name, COMPONENT), "app.kubernetes.io/name": NAME},
         # Not at the minute at which everybody's Jobs start.

@@ -1,7 +1,6 @@
 """The alerts on snapshots of etcd, by what kube-state-metrics shows of their CronJob."""
 
 from components.etcd_snapshots.objects import NAME
-from components.making.promql import Exporter, answers_recently, state
 from components.making.told import Told
 from components.making.watch import Group, Watched
 from schemas.facts.site import Site
@@ -17,16 +16,8 @@ def watch(site: Site) -> Watched:
     snapshots = site.file.cluster.etcd_snapshots
     if snapshots is None or site.file.monitoring is None:
         return Watched()
-    ours = f'namespace="{NAMESPACE}", cronjob="{NAME}"'
-    hours = MISSED * snapshots.every_hours
-    values = {
-        "created": state(site, "kube_cronjob_created", ours),
-        "scheduled": state(site, "kube_cronjob_status_last_schedule_time", ours),
-        "succeeded": state(site, "kube_cronjob_status_last_successful_time", ours),
-        "answers": answers_recently(site, Exporter.KUBE_STATE_METRICS),
-        "seconds": hours * 3600,
-        "hours": hours,
-    }
-    alerts = [TOLD.alert(each, **values) for each in ("EtcdSnapshotOld", "EtcdSnapshotFails")]
-    boards = [TOLD.board(TOLD.panels("snapshots", **values))]
+    hours, told = MISSED * snapshots.every_hours, TOLD.at(site)
+    values = {"namespace": NAMESPACE, "name": NAME, "seconds": hours * 3600, "hours": hours}
+    alerts = [told.alert(each, **values) for each in ("EtcdSnapshotOld", "EtcdSnapshotFails")]
+    boards = [told.board(told.panels("snapshots", **values))]
     return Watched(groups=[Group("etcd", alerts)], boards=boards)

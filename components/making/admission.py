@@ -5,12 +5,14 @@ Source: Kubernetes 1.34, api admissionregistration/v1 and v1beta1.
 
 from collections.abc import Sequence
 
-from components.making.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, Target, by_kind
+from components.making.template import filled
 
 VALIDATING = ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy")
 """API and kind of a policy that refuses. That of one that changes depends on the cluster's version
 (schemas/facts/feature_gates.py)."""
 MUTATING = "MutatingAdmissionPolicy"
+_SAME = "key in variables.before && variables.before[key] == variables.after[key]"
 
 
 def in_force(
@@ -25,16 +27,10 @@ def in_force(
     ``metadata`` says, and ``logical`` follows the kind in their logical names. ``of`` is the
     policy's API and kind."""
     api, kind = of
-    name = metadata["name"]
-    specs = {kind: policy, f"{kind}Binding": {"policyName": name, **binding}}
-    return [
-        Manifest(
-            f"{each}/{logical}",
-            {"apiVersion": api, "kind": each, "metadata": metadata, "spec": spec},
-            target=target,
-        )
-        for each, spec in specs.items()
-    ]
+    head = {"apiVersion": api, "kind": kind, "metadata": metadata}
+    bound = {"policyName": metadata["name"], **binding}
+    bodies = {**head, "spec": policy}, {**head, "kind": f"{kind}Binding", "spec": bound}
+    return by_kind(bodies, logical, target)
 
 
 def annotations_alone(
@@ -49,35 +45,22 @@ def annotations_alone(
     may change these annotations and nothing else: rights to patch know no fields."""
     namespace, name = account
     user = f"system:serviceaccount:{namespace}:{name}"
-    rules = [
-        {"apiGroups": [group], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": each}
-        for group, each in resources.items()
-    ]
-    policy = {
-        "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": rules},
-        "matchConditions": [
-            {"name": f"by-the-{name}", "expression": f"request.userInfo.username == '{user}'"}
-        ],
-        "variables": [
-            {"name": name, "expression": f"{each}.metadata.?annotations.orValue({{}})"}
-            for name, each in (("before", "oldObject"), ("after", "object"))
-        ],
-        "validations": [
-            {"expression": each, "message": f"{name} may change its own annotations alone"}
-            for each in _unchanged_fields(annotations)
-        ],
-    }
-    return in_force(logical, metadata, policy, {"validationActions": ["Deny"]}, target=target)
-
-
-def _unchanged_fields(annotations: Sequence[str]) -> list[str]:
-    """What must hold of a changed object; one look-up for each annotation costs little."""
-    kept = ("spec", "metadata.?labels", "metadata.?finalizers", "metadata.?ownerReferences")
     ours = " || ".join(f"key == '{each}'" for each in annotations)
-    same = "key in variables.before && variables.before[key] == variables.after[key]"
-    return [
-        " && ".join(f"object.{each} == oldObject.{each}" for each in kept),
-        f"variables.after.all(key, {same} || {ours})",
-        f"variables.before.all(key, key in variables.after || {ours})",
-    ]
+    policy, binding = filled(
+        __file__,
+        rules=[
+            {
+                "apiGroups": [group],
+                "apiVersions": ["*"],
+                "operations": ["UPDATE"],
+                "resources": each,
+            }
+            for group, each in resources.items()
+        ],
+        condition=f"by-the-{name}",
+        user=f"request.userInfo.username == '{user}'",
+        after=f"variables.after.all(key, {_SAME} || {ours})",
+        before=f"variables.before.all(key, key in variables.after || {ours})",
+        message=f"{name} may change its own annotations alone",
+    )
+    return in_force(logical, metadata, policy, binding, target=target)

@@ -3,11 +3,18 @@ restarts nothing on another's.
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from components.making.manifest import Json, Manifest, Target, labels, prune
+from components.making.manifest import (
+    Json,
+    Manifest,
+    Target,
+    labels,
+    metadata_of,
+    prune,
+    site_object,
+)
 from components.making.pod_security import POD_SECURITY, SECURITY, pod_security_labels
 from components.making.taints import tolerations
 from components.making.template import filled
@@ -64,7 +71,7 @@ def on_pool(site: Site, pool: Pool, daemon: Daemon) -> Manifest:
     spec.setdefault("securityContext", POD_SECURITY)
     every = {**ours, **match}
     (body,) = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         name=name,
         namespace=daemon.namespace,
         labels=every,
@@ -130,10 +137,5 @@ def namespace(site: Site, name: str, component: str, level: str) -> Manifest:
 
     Protected, as everything in it goes with it.
     """
-    found = {**labels(site.name, component), **pod_security_labels(level)}
-    body = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": name, "labels": found},
-    }
-    return Manifest(f"Namespace/{name}", body, target=Target.SITE, protect=True)
+    metadata = metadata_of(component, site, name, **pod_security_labels(level))
+    return site_object(f"Namespace/{name}", "v1", metadata)._replace(protect=True)

@@ -33,6 +33,3 @@ TURN_LABEL = f"{DOMAIN}/turn"
 NodeRemediationTemplate only selects nodes with it, so that a node has one operation at a time."""
 RESET_LABEL = f"{DOMAIN}/reset"
 """Label of a node whose accelerators are being reset: programs that have them open leave."""
-REBOOTS_ANNOTATION = f"{DOMAIN}/reboots"
-"""Annotation of a node: when it was rebooted to repair it, as seconds since 1970, one after another
-with commas."""

@@ -6,10 +6,11 @@ Owns the type, the labels that every object carries, and names that change with 
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN
 
 Json = dict[str, Any]
@@ -140,9 +141,7 @@ def _annotate(manifest: Manifest) -> Manifest:
         annotations[ARGO_OPTIONS] = _argo_options(str(given.get(ARGO_OPTIONS, "")))
         annotations |= FLUX_GUARD
     body = {**manifest.body, "metadata": {**metadata, "annotations": annotations}}
-    return Manifest(
-        manifest.name, body, manifest.target, manifest.protect, manifest.keep, manifest.ignore
-    )
+    return manifest._replace(body=body)
 
 
 @functools.lru_cache(maxsize=64)
@@ -162,12 +161,31 @@ def labels(site: str, component: str) -> dict[str, str]:
     }
 
 
+def metadata_of(component: str, site: Site, name: str, namespace: str = "", /, **more: str) -> Json:
+    """The metadata of a component's object, cluster-wide where no namespace is given; ``more`` are
+    further labels."""
+    where = {"namespace": namespace} if namespace else {}
+    return {"name": name, **where, "labels": {**labels(site.name, component), **more}}
+
+
+def site_object(logical: str, api: str, metadata: Json, /, **fields: Any) -> Manifest:
+    """An object of the site's own cluster; its logical name begins with its kind."""
+    head = {"apiVersion": api, "kind": logical.partition("/")[0], "metadata": metadata}
+    return Manifest(logical, {**head, **fields}, target=Target.SITE)
+
+
+def by_kind(
+    bodies: Iterable[Json], logical: str, target: Target = Target.SITE, **more: Any
+) -> list[Manifest]:
+    """Objects whose logical names are their kinds and ``logical``."""
+    return [Manifest(f"{each['kind']}/{logical}", each, target, **more) for each in bodies]
+
+
 def config_map(
     name: str, metadata: Json, data: Mapping[str, str], target: Target = Target.SITE
 ) -> Manifest:
     """A ConfigMap; ``name`` is the end of its logical name."""
-    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(data)}
-    return Manifest(f"ConfigMap/{name}", body, target=target)
+    return site_object(f"ConfigMap/{name}", "v1", metadata, data=dict(data))._replace(target=target)
 
 
 def prune(value: Json) -> Json:

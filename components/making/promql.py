@@ -108,12 +108,6 @@ def recent(selector: str) -> str:
     return f"last_over_time({selector}[{RECENT}])"
 
 
-def answers_recently(site: Site, exporter: str) -> str:
-    """1 while an exporter answers, and for some minutes after. Without kube-state-metrics a missing
-    series proves nothing; its own absence has an alert."""
-    return f"max(max_over_time({of(site, exporter, 'up')}[{RECENT}]))"
-
-
 def ready(site: Site) -> str:
     """1 for each node that is ready, 0 for each that is not or that nothing is known of."""
     conditions = ('condition="Ready"', 'status="true"')

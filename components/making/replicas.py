@@ -1,7 +1,5 @@
 """Programs that run as replicas on the control plane, of which one leads."""
 
-from pathlib import Path
-
 from components.making.manifest import Json
 from components.making.pod_security import POD_SECURITY
 from components.making.taints import CONTROL_PLANE_LABEL, tolerations
@@ -13,7 +11,7 @@ from schemas.kubernetes.node_labels import HOSTNAME_LABEL
 def deployment(metadata: Json, selector: dict[str, str], replicas: int, template: Json) -> Json:
     """A Deployment that replaces one replica at a time: no host has room for one more."""
     (found,) = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         metadata=metadata,
         selector=selector,
         replicas=replicas,

@@ -15,14 +15,15 @@ from components.making.manifest import Json
 
 
 @cache
-def documents(path: Path) -> tuple[Json, ...]:
-    """The documents of a file, once for all; nobody may change them."""
-    return tuple(yaml.load_all(path.read_text("utf-8"), Loader=yaml.CSafeLoader))
+def documents(module: Path | str) -> tuple[Json, ...]:
+    """The documents of the file beside a module, once for all; nobody may change them."""
+    text = Path(module).with_suffix(".yaml").read_text("utf-8")
+    return tuple(yaml.load_all(text, Loader=yaml.CSafeLoader))
 
 
-def filled(path: Path, /, **values: Any) -> list[Json]:
-    """The documents of a file, with each value in its place."""
-    return [fill(each, values) for each in documents(path)]
+def filled(module: Path | str, /, **values: Any) -> list[Json]:
+    """The documents beside a module, with each value in its place."""
+    return [fill(each, values) for each in documents(module)]
 
 
 def fill(said: Any, values: Mapping[str, Any]) -> Any:

@@ -1,44 +1,25 @@
 """Alerts, dashboards and rules that are data: a file beside the module with their values.
 
 ``alerts.py`` has ``alerts.toml``. There ``<name>`` stands for a value that the module gives, or for
-one that all share, as ``<nodes>`` for the series that has each node.
+one that all share, as ``<nodes>`` for the series that has each node, or for a piece of the table
+``series``. Of a site, ``{@<exporter>}`` selects the exporter's series: ``up{@kubelet}``.
 """
 
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from components.making import promql
 from components.making.manifest import Json
-from components.making.promql import (
-    ALLOCATABLE,
-    EXPECTED,
-    FAULTS,
-    NODES,
-    OUT,
-    RACKS,
-    RATE,
-    REPAIRED,
-    STATES,
-    UPTIME,
-)
 from components.making.watch import Alert, Board, Panel, Query, Severity, record
+from schemas.facts.site import Site
 
-SHARED = {
-    "rate": RATE,
-    "nodes": NODES,
-    "out": OUT,
-    "faults": FAULTS,
-    "repaired": REPAIRED,
-    "racks": RACKS,
-    "states": STATES,
-    "uptime": UPTIME,
-    "expected": EXPECTED,
-    "allocatable": ALLOCATABLE,
-}
-"""Values that all data may ask for."""
+SHARED = {name.lower(): each for name, each in vars(promql).items() if isinstance(each, str)}
+"""Values that all data may ask for: constants of :mod:`components.making.promql`, such as NODES."""
+_JOB = re.compile(r"\{@([a-z0-9-]+)")
 _PLACE = re.compile(r"<([a-z][a-z0-9_]*)>")
 
 
@@ -46,31 +27,39 @@ class Told:
     """The data of a module, which says its ``__file__``. A name that the data does not have, and a
     value that they ask for and do not get, is a KeyError."""
 
-    def __init__(self, module: str) -> None:
-        self._path = Path(module).with_suffix(".toml")
+    def __init__(self, module: str, site: Site | None = None) -> None:
+        self._module, self._site = module, site
+
+    def at(self, site: Site) -> "Told":
+        """The data of a site that is monitored, in which exporters have their jobs."""
+        return Told(self._module, site)
 
     def alert(self, name: str, /, **values: object) -> Alert:
         """An alert: its fields are those of a rule of Prometheus, with its annotations."""
-        said = _filled(self._said[name], {**SHARED, **values})
+        said = self._filled(self._said[name], values)
         severity = Severity(said.get("severity", Severity.WARNING))
         texts = (said["expr"], said["for"], said["summary"], said["description"])
         return Alert(name, *texts, severity, said.get("labels", {}))
 
+    def say(self, name: str, /, **values: object) -> str:
+        """The sentence, or the query, of one name in the table ``words``."""
+        return str(self._filled(self._said["words"][name], values))
+
     def panels(self, name: str, /, **values: object) -> list[Panel]:
         """The panels of one name, from left to right: what is not said is as in Panel."""
-        return [_panel(each) for each in self.rows(name, **SHARED, **values)]
+        return [_panel(each) for each in self.rows(name, **values)]
 
     def records(self, name: str, /, **values: object) -> list[Json]:
         """The recording rules of one name; what is neither name nor query is a label."""
-        return [record(**each) for each in self.rows(name, **SHARED, **values)]
+        return [record(**each) for each in self.rows(name, **values)]
 
     def rows(self, name: str, /, **values: object) -> list[Json]:
         """The rows of one name, with values in their places."""
-        return [_filled(each, values) for each in self._said[name]]
+        return [self._filled(each, values) for each in self._said[name]]
 
     def table(self, name: str, /, **values: object) -> Json:
         """The table of one name, with values in their places."""
-        found: Json = _filled(self._said[name], values)
+        found: Json = self._filled(self._said[name], values)
         return found
 
     def optional(self, name: str, /, **values: object) -> Json:
@@ -81,9 +70,34 @@ class Told:
         """The dashboard with these panels."""
         return Board(**self._said["board"], panels=tuple(panels))
 
-    @cached_property
+    @property
     def _said(self) -> Json:
-        return tomllib.loads(self._path.read_text("utf-8"))
+        return _read(self._module)
+
+    def _filled(self, said: Any, values: Mapping[str, object]) -> Any:
+        """Data with each value in its place."""
+        if isinstance(said, str):
+            text = _PLACE.sub(lambda found: self._value(found[1], values), said)
+            return _JOB.sub(self._job, text) if self._site else text
+        if isinstance(said, Mapping):
+            return {key: self._filled(each, values) for key, each in said.items()}
+        if isinstance(said, list):
+            return [self._filled(each, values) for each in said]
+        return said
+
+    def _value(self, name: str, values: Mapping[str, object]) -> str:
+        if name in values:
+            return str(values[name])
+        series = self._said.get("series", {})
+        return str(self._filled(series[name], values) if name in series else SHARED[name])
+
+    def _job(self, found: re.Match[str]) -> str:
+        return f'{{job="{promql.job(self._site, found[1])}"' if self._site else found[0]
+
+
+@cache
+def _read(module: str) -> Json:
+    return tomllib.loads(Path(module).with_suffix(".toml").read_text("utf-8"))
 
 
 def _panel(said: Json) -> Panel:
@@ -94,14 +108,3 @@ def _panel(said: Json) -> Panel:
     found["queries"] = tuple(Query(*each) for each in said["queries"])
     found["steps"] = tuple((colour, float(value)) for colour, value in said.get("steps", ()))
     return Panel(**found)
-
-
-def _filled(said: Any, values: Mapping[str, object]) -> Any:
-    """Data with each value in its place."""
-    if isinstance(said, str):
-        return _PLACE.sub(lambda found: str(values[found[1]]), said)
-    if isinstance(said, Mapping):
-        return {key: _filled(each, values) for key, each in said.items()}
-    if isinstance(said, list):
-        return [_filled(each, values) for each in said]
-    return said

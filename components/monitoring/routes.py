@@ -12,7 +12,6 @@ Alertmanager.spec.alertmanagerConfigMatcherStrategy says otherwise).
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -24,7 +23,7 @@ from components.monitoring.names import ROUTES, ROUTES_FILE, SECRETS_FOLDER, fil
 from schemas.facts.site import Site
 from schemas.model.monitoring import Monitoring, Receiver
 
-_SPEC, _RECEIVERS = documents(Path(__file__).with_suffix(".yaml"))
+_SPEC, _RECEIVERS = documents(__file__)
 TOLD = Told(__file__)
 WORDS = {
     "sourceMatch": "source_matchers",

@@ -9,7 +9,7 @@ Source: sriov-network-operator 1.6.0, api/v1, controllers, pkg/webhook.
 
 import json
 
-from components.making.manifest import Json, Manifest, Target, labels, prune
+from components.making.manifest import Json, Manifest, metadata_of, prune, site_object
 from components.making.rdma import network_name
 from components.network_devices.names import COMPONENT, OPERATOR_API
 from schemas.facts.site import Site
@@ -48,48 +48,42 @@ def _settings(site: Site) -> Manifest:
     runs on hosts for it is deleted with it.
     """
     serves = site.file.network_devices.operator_webhooks
-    spec: Json = {
+    spec = {
         "configDaemonNodeSelector": {SRIOV_LABEL: SriovBy.OPERATOR.value},
         "configurationMode": "daemon",
         "disableDrain": False,
         "enableInjector": serves,
         "enableOperatorWebhook": serves,
     }
-    made = _object(site, "SriovOperatorConfig", "default", spec)
-    return Manifest("SriovOperatorConfig/default", made, target=Target.SITE, keep=True)
+    return _object(site, "SriovOperatorConfig/default", "default", spec)._replace(keep=True)
 
 
 def _pace(site: Site, pool: Pool) -> Manifest:
     """How many hosts of a pool are drained at a time; nodes may be in one such object only."""
-    spec: Json = {
+    spec = {
         "nodeSelector": {"matchLabels": {POOL_LABEL: pool.name}},
         "maxUnavailable": site.file.network_devices.max_unavailable,
     }
-    made = _object(site, "SriovNetworkPoolConfig", pool.name, spec)
-    return Manifest(f"SriovNetworkPoolConfig/{pool.name}", made, target=Target.SITE)
+    return _object(site, f"SriovNetworkPoolConfig/{pool.name}", pool.name, spec)
 
 
 def _policy(site: Site, pool: Pool, sriov: Sriov) -> Manifest:
     """How the interfaces of a resource are divided. All that the webhook would fill in is written,
     so that it changes nothing."""
-    spec = prune(
-        {
-            "resourceName": sriov.name,
-            "nodeSelector": {POOL_LABEL: pool.name},
-            "nicSelector": {"pfNames": sorted(sriov.interfaces)},
-            "numVfs": sriov.functions,
-            "priority": LOWEST_PRIORITY,
-            "deviceType": sriov.driver.value,
-            "isRdma": sriov.rdma,
-            "linkType": LINK_TYPES[sriov.link],
-            "mtu": sriov.mtu,
-        }
-    )
+    spec = {
+        "resourceName": sriov.name,
+        "nodeSelector": {POOL_LABEL: pool.name},
+        "nicSelector": {"pfNames": sorted(sriov.interfaces)},
+        "numVfs": sriov.functions,
+        "priority": LOWEST_PRIORITY,
+        "deviceType": sriov.driver.value,
+        "isRdma": sriov.rdma,
+        "linkType": LINK_TYPES[sriov.link],
+        "mtu": sriov.mtu,
+    }
     # A resource's name holds no two dashes, so where the pool's ends is certain.
     name = f"{pool.name}--{sriov.name.replace('_', '-')}"
-    made = _object(site, "SriovNetworkNodePolicy", name, spec)
-    logical = f"SriovNetworkNodePolicy/{pool.name}/{sriov.name}"
-    return Manifest(logical, made, target=Target.SITE)
+    return _object(site, f"SriovNetworkNodePolicy/{pool.name}/{sriov.name}", name, spec)
 
 
 def _network(site: Site, sriov: Sriov, namespace: str) -> Manifest:
@@ -97,26 +91,16 @@ def _network(site: Site, sriov: Sriov, namespace: str) -> Manifest:
     infiniband = sriov.link is LinkType.INFINIBAND
     kind = "SriovIBNetwork" if infiniband else "SriovNetwork"
     ipam = {"type": "whereabouts", "range": sriov.addresses} if sriov.addresses else {}
-    spec = prune(
-        {
-            "resourceName": sriov.name,
-            "networkNamespace": namespace,
-            "ipam": json.dumps(ipam),
-            "vlan": None if infiniband else sriov.vlan,
-        }
-    )
-    made = _object(site, kind, network_name(sriov, namespace), spec)
-    return Manifest(f"{kind}/{sriov.name}/{namespace}", made, target=Target.SITE)
-
-
-def _object(site: Site, kind: str, name: str, spec: Json) -> Json:
-    return {
-        "apiVersion": OPERATOR_API,
-        "kind": kind,
-        "metadata": {
-            "name": name,
-            "namespace": site.file.network_devices.operator_namespace,
-            "labels": labels(site.name, COMPONENT),
-        },
-        "spec": spec,
+    spec = {
+        "resourceName": sriov.name,
+        "networkNamespace": namespace,
+        "ipam": json.dumps(ipam),
+        "vlan": None if infiniband else sriov.vlan,
     }
+    logical = f"{kind}/{sriov.name}/{namespace}"
+    return _object(site, logical, network_name(sriov, namespace), spec)
+
+
+def _object(site: Site, logical: str, name: str, spec: Json) -> Manifest:
+    metadata = metadata_of(COMPONENT, site, name, site.file.network_devices.operator_namespace)
+    return site_object(logical, OPERATOR_API, metadata, spec=prune(spec))

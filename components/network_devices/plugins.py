@@ -18,7 +18,7 @@ from components.making.manifest import (
     Manifest,
     config_map,
     hash_name,
-    labels,
+    metadata_of,
     prune,
 )
 from components.making.rdma import RDMA_PREFIX
@@ -127,8 +127,7 @@ def _plugin(site: Site, pool: Pool, plugin: Plugin, config: Json) -> list[Manife
     # In the order of their names, so that nothing restarts where lines of a site file swap places.
     config = {key: _sort_resources(value) for key, value in config.items()}
     name = f"{plugin.name}-{pool.name}"
-    own = {**labels(site.name, COMPONENT), POOL_LABEL: pool.name}
-    metadata = {"name": name, "namespace": NAMESPACE, "labels": own}
+    metadata = metadata_of(COMPONENT, site, name, NAMESPACE, **{POOL_LABEL: pool.name})
     data = {CONFIG_FILE: dump_json(config, indent=2)}
     daemon = Daemon(
         plugin.name,
@@ -141,10 +140,7 @@ def _plugin(site: Site, pool: Pool, plugin: Plugin, config: Json) -> list[Manife
         annotations={CONFIGURATION_ANNOTATION: hash_name(plugin.name, config)},
         vital=True,
     )
-    return [
-        config_map(f"{plugin.name}/{pool.name}", metadata, data),
-        on_pool(site, pool, daemon),
-    ]
+    return [config_map(f"{plugin.name}/{pool.name}", metadata, data), on_pool(site, pool, daemon)]
 
 
 def _container(site: Site, plugin: Plugin) -> Json:

@@ -3,8 +3,6 @@
 What it says, and why, is in bootstrap.yaml; here are the values that others go by too.
 """
 
-from pathlib import Path
-
 from components.making.dump import dump_json
 from components.making.manifest import Json, Manifest, config_map
 from components.making.template import documents, fill
@@ -65,7 +63,7 @@ def bootstrap(cache: Cache) -> Json:
         "health_path": cache.server.health_path,
         "heap": in_bytes(cache.envoy.memory) * 9 // 10,
     }
-    whole, by_file, by_dns = documents(Path(__file__).with_suffix(".yaml"))
+    whole, by_file, by_dns = documents(__file__)
     discovery = by_file if cache.discovery is CacheDiscovery.HOSTS else by_dns
     found: Json = fill(whole, {**values, "discovery": fill(discovery, values)})
     added, resources = limits(cache), found["static_resources"]

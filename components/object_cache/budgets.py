@@ -9,7 +9,7 @@ failSafe). A DaemonSet's own update does not ask a budget.
 
 from collections.abc import Sequence
 
-from components.making.manifest import Manifest, Target
+from components.making.manifest import Manifest, site_object
 from components.object_cache.names import NAME_LABEL, of_program
 from schemas.facts.site import Site
 from schemas.model.object_cache import Cache
@@ -22,15 +22,11 @@ EVICTED_SHARE = 10
 def budget(site: Site, cache: Cache, program: str, pools: Sequence[Pool]) -> Manifest:
     """The budget of a program that runs on every machine of some pools; spares have no pods."""
     pods = sum(site.replicas(pool) for pool in pools)
-    body = {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": of_program(site, cache, program, program),
-        "spec": {
-            "minAvailable": max(0, pods - max(1, pods // EVICTED_SHARE)),
-            "selector": {"matchLabels": {NAME_LABEL: program}},
-            # One that is not ready serves nobody.
-            "unhealthyPodEvictionPolicy": "AlwaysAllow",
-        },
+    spec = {
+        "minAvailable": max(0, pods - max(1, pods // EVICTED_SHARE)),
+        "selector": {"matchLabels": {NAME_LABEL: program}},
+        # One that is not ready serves nobody.
+        "unhealthyPodEvictionPolicy": "AlwaysAllow",
     }
-    return Manifest(f"PodDisruptionBudget/{program}", body, target=Target.SITE)
+    named = of_program(site, cache, program, program)
+    return site_object(f"PodDisruptionBudget/{program}", "policy/v1", named, spec=spec)

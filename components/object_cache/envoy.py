@@ -9,17 +9,11 @@ import hashlib
 from components.making.daemons import Daemon, on_pool
 from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest
 from components.making.pod_security import SECURITY, pod_security
+from components.making.template import filled
 from components.object_cache import bootstrap
 from components.object_cache.containers import probes, resources, scrape_annotations
 from components.object_cache.limits import TOKEN_FOLDER, limits
-from components.object_cache.names import (
-    BOOTSTRAP,
-    COMPONENT,
-    DRAIN_OPTION,
-    ENDPOINTS,
-    ENVOY,
-    OBJECTS_PORT,
-)
+from components.object_cache.names import BOOTSTRAP, COMPONENT, DRAIN_OPTION, ENDPOINTS, ENVOY
 from schemas.facts.site import Site
 from schemas.model.object_cache import Cache
 from schemas.model.vocabulary import CacheDiscovery
@@ -74,26 +68,20 @@ def _container(site: Site, cache: Cache, folders: list[str]) -> Json:
         "endpoints": bootstrap.ENDPOINTS_FOLDER,
         "token": TOKEN_FOLDER,
     }
-    return {
-        "name": ENVOY,
-        "image": cache.envoy.image or site.release.images[ENVOY],
-        "imagePullPolicy": "IfNotPresent",
-        "command": ["envoy"],
-        "args": arguments(cache.envoy.workers),
-        "env": [{"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}],
-        "ports": [
-            {"name": OBJECTS_PORT, "containerPort": cache.envoy.port},
-            {"name": "probes", "containerPort": bootstrap.PROBES_PORT},
-            {"name": "metrics", "containerPort": bootstrap.METRICS_PORT},
-        ],
-        **probes(bootstrap.READY, "probes", START_SECONDS),
-        "lifecycle": {"preStop": {"exec": {"command": ["bash", "-c", drain()]}}},
-        "resources": resources(cache.envoy.cpu, cache.envoy.memory),
-        "securityContext": SECURITY,
-        "volumeMounts": [
-            {"name": each, "mountPath": paths[each], "readOnly": True} for each in folders
-        ],
-    }
+    (found,) = filled(
+        __file__,
+        image=cache.envoy.image or site.release.images[ENVOY],
+        args=arguments(cache.envoy.workers),
+        port=cache.envoy.port,
+        probes_port=bootstrap.PROBES_PORT,
+        metrics_port=bootstrap.METRICS_PORT,
+        probes=probes(bootstrap.READY, "probes", START_SECONDS),
+        drain=drain(),
+        resources=resources(cache.envoy.cpu, cache.envoy.memory),
+        security=SECURITY,
+        mounts=[{"name": each, "mountPath": paths[each], "readOnly": True} for each in folders],
+    )
+    return found
 
 
 def arguments(workers: int) -> list[str]:

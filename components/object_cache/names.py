@@ -1,6 +1,8 @@
 """Names of the cache's objects, and the labels by which they find each other."""
 
-from components.making.manifest import Json, labels
+from functools import partial
+
+from components.making.manifest import Json, metadata_of
 from schemas.facts.site import Site
 from schemas.model.object_cache import Cache
 
@@ -28,20 +30,12 @@ OBJECTS_PATH = "/v1/objects/"
 """Prefix of the paths of all objects."""
 CLUSTER = "cache"
 """The servers, as Envoy's bootstrap, its endpoints and its statistics call them."""
-
-
-def metadata(site: Site, name: str) -> Json:
-    """The metadata of an object of no namespace."""
-    return {"name": name, "labels": labels(site.name, COMPONENT)}
+metadata = partial(metadata_of, COMPONENT)
 
 
 def of_program(site: Site, cache: Cache, name: str, program: str) -> Json:
     """The metadata of an object that belongs to one of the two programs."""
-    return {
-        "name": name,
-        "namespace": cache.namespace,
-        "labels": {**labels(site.name, COMPONENT), NAME_LABEL: program},
-    }
+    return metadata(site, name, cache.namespace, **{NAME_LABEL: program})
 
 
 def headless(cache: Cache) -> str:

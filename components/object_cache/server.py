@@ -9,9 +9,10 @@ in its environment, so that nothing has to be written twice.
 import hashlib
 
 from components.making.daemons import Daemon, host_path, on_pool
-from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, Target, prune
+from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, by_kind, prune
 from components.making.pod_security import SECURITY, pod_security
 from components.making.rights import account, role_and_binding, rule, subject
+from components.making.template import filled
 from components.object_cache.buckets import bucket_text
 from components.object_cache.containers import probes, resources, scrape_annotations
 from components.object_cache.names import (
@@ -82,34 +83,24 @@ def _daemon(cache: Cache, text: str) -> Daemon:
 
 def _container(cache: Cache) -> Json:
     server = cache.server
-    folder = server.config_path.rpartition("/")[0]
-    return prune(
-        {
-            "name": SERVER,
-            "image": server.image,
-            "imagePullPolicy": "IfNotPresent",
-            "command": list(server.command) or None,
-            "args": list(server.args) or None,
-            "env": _environment(cache),
-            # On the host's network both are the same, which the API server fills in otherwise.
-            "ports": [{"name": PORT_NAME, "containerPort": server.port, "hostPort": server.port}],
-            # A full disk fails the path, and stays full: only who takes no connections any more
-            # is restarted. A program that hangs is one soon, as Envoys fill its queue.
-            **probes(
-                server.health_path,
-                PORT_NAME,
-                START_SECONDS,
-                alive={"tcpSocket": {"port": PORT_NAME}},
-            ),
-            "resources": resources(server.cpu, server.memory),
-            "securityContext": SECURITY,
-            "volumeMounts": [
-                {"name": "data", "mountPath": cache.data_path},
-                {"name": "buckets", "mountPath": folder, "readOnly": True},
-                {"name": "temporary", "mountPath": "/tmp"},  # noqa: S108 - its own, in the pod
-            ],
-        }
+    (found,) = filled(
+        __file__,
+        image=server.image,
+        command=list(server.command) or None,
+        args=list(server.args) or None,
+        env=_environment(cache),
+        port=server.port,
+        # A full disk fails the path, and stays full: only who takes no connections any more is
+        # restarted. A program that hangs is one soon, as Envoys fill its queue.
+        probes=probes(
+            server.health_path, PORT_NAME, START_SECONDS, alive={"tcpSocket": {"port": PORT_NAME}}
+        ),
+        resources=resources(server.cpu, server.memory),
+        security=SECURITY,
+        data=cache.data_path,
+        folder=server.config_path.rpartition("/")[0],
     )
+    return prune(found)
 
 
 def environment(cache: Cache) -> dict[str, str]:
@@ -149,4 +140,4 @@ def rights(site: Site, cache: Cache) -> list[Manifest]:
         account(of_program(site, cache, SERVER, SERVER)),
         *role_and_binding("ClusterRole", metadata(site, TOKENS_ROLE), [reviews], who),
     ]
-    return [Manifest(f"{body['kind']}/{SERVER}", body, target=Target.SITE) for body in made]
+    return by_kind(made, SERVER)

@@ -1,6 +1,6 @@
 """How pods and hosts reach the cache: one Service, and one more where DNS finds the servers."""
 
-from components.making.manifest import Json, Manifest, Target, prune
+from components.making.manifest import Manifest, prune, site_object
 from components.object_cache.names import (
     ENVOY,
     NAME_LABEL,
@@ -39,7 +39,7 @@ def service(site: Site, cache: Cache) -> Manifest:
         "trafficDistribution": traffic_distribution(site.file.cluster.kubernetes),
     }
     metadata = of_program(site, cache, cache.service, ENVOY)
-    return _service("cache", metadata, prune(spec))
+    return site_object("Service/cache", "v1", metadata, spec=prune(spec))
 
 
 def traffic_distribution(version: KubernetesVersion) -> str:
@@ -63,9 +63,5 @@ def servers_by_name(site: Site, cache: Cache) -> Manifest:
         "selector": {NAME_LABEL: SERVER},
         "ports": [{"name": "objects", "port": cache.server.port}],
     }
-    return _service("servers", of_program(site, cache, headless(cache), SERVER), spec)
-
-
-def _service(logical: str, metadata: Json, spec: Json) -> Manifest:
-    body = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
-    return Manifest(f"Service/{logical}", body, target=Target.SITE)
+    metadata = of_program(site, cache, headless(cache), SERVER)
+    return site_object("Service/servers", "v1", metadata, spec=spec)

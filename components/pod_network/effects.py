@@ -246,10 +246,10 @@ def config_comes_or_goes(site: SiteChange, change: ObjectChange, field: Field) -
     yield from _over(site, change, ("data", *change.after.body["data"]), old, new)
 
 
-(RESOURCE_SET,) = read_table(__file__, {}, controller=CONTROLLER).kinds
+(RESOURCE_SET,) = read_table(globals()).kinds
 _OWN: dict[Path, Judge] = {("data",): manifests, (): config_comes_or_goes}
 RULES: list[Rule] = [
-    *rules(RESOURCE_SET, Applier.PULUMI),
+    *rules(RESOURCE_SET),
     *(
         _on_management(_direct(rule), _OWN[rule.path])
         if rule.kind == "ConfigMap" and rule.path in _OWN

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from components.making.dump import dump_json
 from components.making.faults import CONDITIONS
 from components.making.manifest import Json
+from components.making.template import filled
 from schemas.facts.feature_gates import uses_gpu_operator
 from schemas.facts.resets import reset_first
 from schemas.facts.site import Site
@@ -148,32 +149,18 @@ def monitor(check: Check) -> str:
 
 
 def _monitor(check: Check, detector: Detector, tells_changes: bool) -> Json:
-    condition = CONDITIONS[check.fault]
-    timeout = f"{check.seconds + SLACK_SECONDS}s"
-    return {
-        "plugin": "custom",
-        "pluginConfig": {
-            "invoke_interval": f"{detector.interval_seconds}s",
-            "timeout": timeout,
-            "max_output_length": MESSAGE_LENGTH,
-            "concurrency": 1,
-            "enable_message_change_based_condition_update": tells_changes,
-            "skip_initial_status": True,
-        },
-        "source": "foresite-detector",
-        "metricsReporting": True,
-        "conditions": [{"type": condition, "reason": GOOD_REASON, "message": "no fault is seen"}],
-        "rules": [
-            {
-                "type": "permanent",
-                "condition": condition,
-                "reason": condition,
-                "path": f"{PROGRAMS}/{SETTLED}",
-                "args": [*_damping(check, detector), *check.arguments],
-                "timeout": timeout,
-            }
-        ],
-    }
+    (found,) = filled(
+        __file__,
+        interval=f"{detector.interval_seconds}s",
+        timeout=f"{check.seconds + SLACK_SECONDS}s",
+        length=MESSAGE_LENGTH,
+        tells_changes=tells_changes,
+        condition=CONDITIONS[check.fault],
+        good=GOOD_REASON,
+        path=f"{PROGRAMS}/{SETTLED}",
+        args=[*_damping(check, detector), *check.arguments],
+    )
+    return found
 
 
 def _damping(check: Check, detector: Detector) -> list[str]:

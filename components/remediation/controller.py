@@ -1,9 +1,7 @@
 """Node Operation Controller as it runs: two replicas on the control plane, of which one leads."""
 
-from pathlib import Path
-
 from components.making import replicas
-from components.making.manifest import Manifest, Target, labels
+from components.making.manifest import Manifest, by_kind, labels
 from components.making.pod_security import SECURITY
 from components.making.template import filled
 from components.remediation.names import COMPONENT, CONTROLLER, own, selector_labels, settings_of
@@ -17,7 +15,7 @@ def controller(site: Site) -> list[Manifest]:
     """The Deployment, and what keeps a replica through drains."""
     settings, selector = settings_of(site).controller, selector_labels(CONTROLLER)
     container, budget = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         image=settings.image or site.release.images[CONTROLLER],
         memory=settings.memory,
         security=SECURITY,
@@ -32,7 +30,4 @@ def controller(site: Site) -> list[Manifest]:
     }
     count = min(REPLICAS, site.replicas(site.control_plane))
     body = replicas.deployment(own(site, CONTROLLER), selector, count, template)
-    return [
-        Manifest(f"Deployment/{CONTROLLER}", body, target=Target.SITE),
-        Manifest(f"PodDisruptionBudget/{CONTROLLER}", budget, target=Target.SITE),
-    ]
+    return by_kind([body, budget], CONTROLLER)

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from components.making.dump import dump_json
-from components.making.manifest import Json
+from components.making.template import filled
 from schemas.facts.site import Site
 from schemas.model.remediation import Xids
 from schemas.model.site_file import Pool
@@ -35,24 +35,16 @@ def text(site: Site, pool: Pool) -> str:
     record = site.accelerators.get(site.model(pool) or "")
     if remediation and record and record.vendor == "nvidia":
         patterns |= _xids(remediation.detector.xids)
-    return dump_json(_monitor(patterns), indent=1)
+    (monitor,) = filled(
+        __file__,
+        rules=[
+            {"type": "temporary", "reason": reason, "pattern": pattern + REST}
+            for reason, pattern in patterns.items()
+        ],
+    )
+    return dump_json(monitor, indent=1)
 
 
 def _xids(xids: Xids) -> dict[str, str]:
     numbers = sorted({*xids.reboot, *xids.watch})
     return {f"{XID_REASON}{xid}": rf"^NVRM: Xid \(PCI:[^)]*\): {xid}," for xid in numbers}
-
-
-def _monitor(patterns: Mapping[str, str]) -> Json:
-    return {
-        "plugin": "kmsg",
-        "logPath": "/dev/kmsg",
-        "bufferSize": 1,
-        "source": "foresite-kernel-log",
-        "metricsReporting": True,
-        "conditions": [],
-        "rules": [
-            {"type": "temporary", "reason": reason, "pattern": pattern + REST}
-            for reason, pattern in patterns.items()
-        ],
-    }

@@ -18,19 +18,17 @@ remediate) and resources/manager.go (HandleHealthyNode); medik8s/self-node-remed
 internal/controller/selfnoderemediation_controller.go (rebootIfNeeded, didIRebootMyself).
 """
 
-from pathlib import Path
-
 from components.making.faults import CONDITIONS
-from components.making.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, by_kind
 from components.making.template import documents, fill
-from components.remediation.names import REMEDIATOR_LABEL, metadata, remediator_labels
+from components.remediation.names import REMEDIATOR_LABEL, metadata, remediator_labels, settings_of
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.remediation import Remediation, Remediator
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import RemediatorKind
 
-_DOCUMENTS = documents(Path(__file__).with_suffix(".yaml"))
+_DOCUMENTS = documents(__file__)
 TEMPLATE_API, CHECK_API = (each["apiVersion"] for each in _DOCUMENTS)
 NEVER = "87600h"
 """Ten years: a condition with this duration never makes a node unhealthy, and while it holds the
@@ -40,47 +38,39 @@ node does not count as healthy, and its remediation is not ended (soonMatchingNo
 def health_checks(site: Site) -> list[Manifest]:
     """The objects of a site's remediators of the kind medik8s; none where it has no such
     remediator."""
-    settings = site.file.remediation
-    if settings is None:
-        return []
     found: list[Manifest] = []
-    for remediator in settings.healers:
-        if remediator.kind is not RemediatorKind.MEDIK8S:
-            continue
-        pools = [each for each in site.file.pools if each.name in remediator.pools]
-        checks = [
-            _check(site, settings, remediator, each)
-            for each in pools
-            if site.repairs(each, remediator)
-        ]
-        found += [_template(site, settings, remediator), *checks] if checks else []
+    for remediator in site.file.remediation.healers if site.file.remediation else ():
+        if remediator.kind is RemediatorKind.MEDIK8S:
+            pools = [each for each in site.file.pools if each.name in remediator.pools]
+            mine = [each for each in pools if site.repairs(each, remediator)]
+            found += [_template(site, remediator)] if mine else []
+            found += [_check(site, remediator, each) for each in mine]
     return found
 
 
-def _template(site: Site, settings: Remediation, remediator: Remediator) -> Manifest:
+def _template(site: Site, remediator: Remediator) -> Manifest:
     """The template of the remediator's remediations."""
     own = {REMEDIATOR_LABEL: remediator.name}
-    where = settings.medik8s.namespace
-    values = {"metadata": metadata(site, remediator.name, where, **own)}
-    body = fill(_DOCUMENTS[0], values)
-    return Manifest(f"SelfNodeRemediationTemplate/{remediator.name}", body, target=Target.SITE)
+    where = settings_of(site).medik8s.namespace
+    body = fill(_DOCUMENTS[0], {"metadata": metadata(site, remediator.name, where, **own)})
+    return by_kind([body], remediator.name)[0]
 
 
-def _check(site: Site, settings: Remediation, remediator: Remediator, pool: Pool) -> Manifest:
+def _check(site: Site, remediator: Remediator, pool: Pool) -> Manifest:
     """The health check of a remediator's pool."""
-    faults, name = site.repairs(pool, remediator), f"{remediator.name}-{pool.name}"
+    settings, name = settings_of(site), f"{remediator.name}-{pool.name}"
+    types = [CONDITIONS[each] for each in site.repairs(pool, remediator)]
     values = {
         "metadata": metadata(site, name, **remediator_labels(remediator, pool)),
         "pool": {POOL_LABEL: pool.name},
-        "conditions": _conditions(settings, [CONDITIONS[each] for each in faults]),
+        "conditions": _conditions(settings, types),
         "number": remediator.max_unavailable,
         "settled": f"{_settling_seconds(settings)}s",
         "timeout": f"{settings.reboot.timeout_seconds}s",
         "namespace": settings.medik8s.namespace,
         "name": remediator.name,
     }
-    title = f"NodeHealthCheck/{remediator.name}/{pool.name}"
-    return Manifest(title, fill(_DOCUMENTS[1], values), target=Target.SITE)
+    return by_kind([fill(_DOCUMENTS[1], values)], f"{remediator.name}/{pool.name}")[0]
 
 
 def _conditions(settings: Remediation, types: list[str]) -> list[Json]:

@@ -1,7 +1,9 @@
 """Names of the objects of fault remediation, and the ways in which they find each other."""
 
+from functools import partial
+
 from components.making.faults import DOMAIN
-from components.making.manifest import Json, labels
+from components.making.manifest import Json, metadata_of
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.remediation import Remediation, Remediator
@@ -26,12 +28,10 @@ REBOOT_ANNOTATION = f"{DOMAIN}/reboot"
 a BareMetalHost: the operation that asked for its last reboot."""
 HISTORY_ANNOTATION = f"{DOMAIN}/history"
 """Annotation of a BareMetalHost, and a copy on its node: its repairs (node_repair/history.py)."""
-QUARANTINED_ANNOTATION = f"{DOMAIN}/quarantined"
-"""Annotation of a node: since when and why it is quarantined. Left when a person takes the taint
-away, so that the program of turns sees that."""
 HELD_LABEL = f"{DOMAIN}/held"
 """Label of the ConfigMaps turns-held-<pool>, which are there while too many nodes of a pool have a
 fault: kube-state-metrics tells of ConfigMaps by name, and of no other object of ours."""
+metadata = partial(metadata_of, COMPONENT)
 
 
 def settings_of(site: Site) -> Remediation:
@@ -61,12 +61,6 @@ def selector_labels(program: str) -> dict[str, str]:
 def remediator_labels(remediator: Remediator, pool: Pool) -> dict[str, str]:
     """The labels of a remediator's objects for a pool; budgets are chosen by them."""
     return {REMEDIATOR_LABEL: remediator.name, POOL_LABEL: pool.name}
-
-
-def metadata(site: Site, name: str, namespace: str = "", **more: str) -> Json:
-    """The metadata of an object, cluster-wide where no namespace is given."""
-    where = {"namespace": namespace} if namespace else {}
-    return {"name": name, **where, "labels": {**labels(site.name, COMPONENT), **more}}
 
 
 def own(site: Site, program: str) -> Json:

@@ -7,10 +7,8 @@ controllers/nodeoperation_controller.go, doesViolateNDB). So each budget carries
 and the operations of its pool choose it by these alone.
 """
 
-from pathlib import Path
-
 from components.making.faults import CONDITIONS, QUARANTINED_TAINT, TURN_LABEL
-from components.making.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, by_kind
 from components.making.template import documents, fill
 from components.remediation.names import metadata, remediated_pools, remediator_labels
 from components.remediation.reboot import job
@@ -33,8 +31,9 @@ CONTROL_PLANE_TAINTS = (*OUT_TAINTS, QUARANTINED_TAINT)
 
 def operations(site: Site) -> list[Manifest]:
     """All budgets, then the templates of each remediator and pool."""
-    budget, operation, remediation = documents(Path(__file__).with_suffix(".yaml"))
-    budgets, found = [], []
+    budget, operation, remediation = documents(__file__)
+    budgets: list[Manifest] = []
+    found: list[Manifest] = []
     for remediator, pool in remediated_pools(site):
         ours, name = remediator_labels(remediator, pool), f"{remediator.name}-{pool.name}"
         out = CONTROL_PLANE_TAINTS if pool.role is Role.CONTROL_PLANE else OUT_TAINTS
@@ -49,18 +48,13 @@ def operations(site: Site) -> list[Manifest]:
             "job": job(site, pool, ours),
         }
         title = f"{remediator.name}/{pool.name}"
-        budgets.append(_manifest(budget, title, values))
-        found.append(_manifest(operation, title, values))
+        budgets += by_kind([fill(budget, values)], title)
+        found += by_kind([fill(operation, values)], title)
         for fault in site.repairs(pool, remediator):
             own = {
                 "metadata": metadata(site, f"{name}-{fault}", **ours),
                 "chosen": {POOL_LABEL: pool.name, TURN_LABEL: f"{fault}"},
                 "condition": CONDITIONS[fault],
             }
-            found.append(_manifest(remediation, f"{title}/{fault}", {**values, **own}))
+            found += by_kind([fill(remediation, {**values, **own})], f"{title}/{fault}")
     return [*budgets, *found]
-
-
-def _manifest(document: Json, title: str, values: Json) -> Manifest:
-    body: Json = fill(document, values)
-    return Manifest(f"{body['kind']}/{title}", body, target=Target.SITE)

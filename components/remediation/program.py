@@ -1,10 +1,9 @@
 """A program of the node-repair image: a Deployment on the control plane; one pod leads."""
 
-from pathlib import Path
 from typing import NamedTuple
 
 from components.making import replicas
-from components.making.manifest import Json, Manifest, Target, labels
+from components.making.manifest import Json, Manifest, by_kind, labels
 from components.making.pod_security import SECURITY
 from components.making.rights import rule
 from components.making.template import filled
@@ -46,7 +45,7 @@ class Program(NamedTuple):
         template = {"metadata": {"labels": named}, "spec": spec}
         count = min(REPLICAS, site.replicas(site.control_plane))
         body = replicas.deployment(own(site, self.name), selector, count, template)
-        return Manifest(f"Deployment/{self.name}", body, target=Target.SITE)
+        return by_kind([body], self.name)[0]
 
     def _container(self, site: Site) -> Json:
         given = {
@@ -58,7 +57,7 @@ class Program(NamedTuple):
         }
         mounted = [{"name": "config", "mountPath": "/config", "readOnly": True}]
         (body,) = filled(
-            Path(__file__).with_suffix(".yaml"),
+            __file__,
             name=self.name,
             image=repair_image(site),
             command=self.command,

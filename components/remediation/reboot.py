@@ -1,7 +1,6 @@
 """The Job that repairs a node, as the operations' template has it."""
 
 import json
-from pathlib import Path
 
 from components.making.faults import CONDITIONS
 from components.making.manifest import Json, labels
@@ -34,7 +33,7 @@ _FIELDS = {
 def job(site: Site, pool: Pool, ours: dict[str, str]) -> Json:
     """The template of the Job; the controller asks for its namespace, as nothing else says one."""
     (body,) = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         namespace=settings_of(site).namespace,
         labels={**labels(site.name, COMPONENT), **selector_labels(REBOOTS), **ours},
         retries=RETRIES,

@@ -7,7 +7,6 @@ open. A reset is tried once between two starts of a host (checks/gpu-reset.sh).
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from components.making.daemons import Daemon, on_pool
 from components.making.faults import CONDITIONS, RESET_LABEL
@@ -54,7 +53,7 @@ def _daemon(site: Site, pool: Pool, reset: Reset) -> Daemon:
     health = site.accelerators[model].health if model else None
     root = f"{HOST}{health.root if health else ''}".rstrip("/")
     container, seen = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         image=settings.detector.image or site.release.images[DETECTOR],
         script=(SCRIPTS / "gpu-reset.sh").read_text("utf-8"),
         arguments=[STATE, BOOT_ID, "/dev/kmsg", str(reset.timeout_seconds), root, *reset.command],

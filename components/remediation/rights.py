@@ -1,7 +1,7 @@
 """The rights of the fault remediation programs, on both clusters of a site."""
 
 from components.making.admission import annotations_alone
-from components.making.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, Target, by_kind
 from components.making.rights import READ, role_and_binding, rule, subject
 from components.making.rights import account as service_account
 from components.remediation.names import (
@@ -25,6 +25,8 @@ LEASE = "869fe74b.k8s.preferred.jp"
 ASKED_ANNOTATION = "reboot.metal3.io"
 """By it a BareMetalHost is asked for a reboot (baremetal-operator,
 apis/metal3.io/v1alpha1/baremetalhost_types.go, RebootAnnotationPrefix)."""
+_TEMPLATES = ("nodeoperationtemplates", "noderemediationtemplates")
+_OWNERS = ("nodeoperations", "noderemediations", "noderemediationtemplates")
 CONTROLLER_RULES = [
     # Its taint is an update of the node.
     rule("", ["nodes"], [*READ, "update"]),
@@ -35,20 +37,9 @@ CONTROLLER_RULES = [
     rule(NODEOPS, ["nodeoperations"], [*READ, "create", "update", "patch", "delete"]),
     rule(NODEOPS, ["noderemediations"], [*READ, "create", "update", "patch", "delete"]),
     rule(NODEOPS, ["noderemediations/status"], ["get", "update", "patch"]),
-    rule(
-        NODEOPS,
-        ["nodedisruptionbudgets", "nodeoperationtemplates", "noderemediationtemplates"],
-        READ,
-    ),
+    rule(NODEOPS, ["nodedisruptionbudgets", *_TEMPLATES], READ),
     # Owners that block deletion, where the API server checks that (OwnerReferencesPermission...).
-    rule(
-        NODEOPS,
-        [
-            f"{kind}/finalizers"
-            for kind in ("nodeoperations", "noderemediations", "noderemediationtemplates")
-        ],
-        ["update"],
-    ),
+    rule(NODEOPS, [f"{kind}/finalizers" for kind in _OWNERS], ["update"]),
 ]
 """Less than upstream's role: no node is created or deleted, and Jobs are made in one namespace."""
 CONTROLLER_OWN_RULES = [
@@ -100,7 +91,7 @@ def account(
     bodies += role_and_binding("ClusterRole", shared, everywhere, who)
     if own_rules:
         bodies += role_and_binding("Role", own(site, program), own_rules, who)
-    return [Manifest(f"{each['kind']}/{program}", each, target=Target.SITE) for each in bodies]
+    return by_kind(bodies, program)
 
 
 def _management(site: Site) -> list[Manifest]:
@@ -123,4 +114,4 @@ def _management(site: Site) -> list[Manifest]:
         (ASKED_ANNOTATION, REBOOT_ANNOTATION, HISTORY_ANNOTATION),
         there,
     )
-    return [*(Manifest(f"{each['kind']}/{logical}", each, target=there) for each in bodies), *only]
+    return [*by_kind(bodies, logical, there), *only]

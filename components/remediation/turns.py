@@ -3,7 +3,7 @@
 import json
 
 from components.making.faults import CONDITIONS
-from components.making.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, config_map
 from components.remediation.names import TURNS, own, remediated_pools, settings_of
 from components.remediation.program import Program
 from schemas.facts.site import Site
@@ -15,15 +15,10 @@ CONFIG_MAP = f"{TURNS}-config"
 
 def turns(site: Site) -> list[Manifest]:
     """The settings, and what runs the program."""
-    settings = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {**own(site, TURNS), "name": CONFIG_MAP},
-        "data": {CONFIG: configuration(site)},
-    }
+    metadata = {**own(site, TURNS), "name": CONFIG_MAP}
     program = Program(TURNS, "slots", {"SETTINGS": f"/config/{CONFIG}"}, CONFIG_MAP)
     return [
-        Manifest(f"ConfigMap/{CONFIG_MAP}", settings, target=Target.SITE),
+        config_map(CONFIG_MAP, metadata, {CONFIG: configuration(site)}),
         program.deployment(site),
     ]
 

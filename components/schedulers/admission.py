@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from components.making.admission import in_force
 from components.making.manifest import Json, Manifest
+from components.making.template import filled
 from components.schedulers.names import metadata
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
@@ -39,20 +40,13 @@ def policy(
     """A policy with its binding, on what is created in namespaces of teams."""
     full = f"{name}.{OWN_DOMAIN}"
     every = {**VARIABLES, **variables}
-    rules = [
-        {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]},
-        {"apiGroups": ["batch"], "apiVersions": ["v1"], "resources": ["jobs"]},
-    ]
-    spec = {
-        "failurePolicy": "Fail",
-        "matchConstraints": {
-            "namespaceSelector": {"matchExpressions": [{"key": TEAM_LABEL, "operator": "Exists"}]},
-            "resourceRules": [{**rule, "operations": ["CREATE"]} for rule in rules],
-        },
-        "variables": [{"name": key, "expression": text} for key, text in every.items()],
-        "validations": [_validation(check) for check in checks],
-    }
-    return in_force(full, metadata(site, full), spec, {"validationActions": ["Deny"]})
+    spec, binding = filled(
+        __file__,
+        team=TEAM_LABEL,
+        variables=[{"name": key, "expression": text} for key, text in every.items()],
+        checks=[_validation(check) for check in checks],
+    )
+    return in_force(full, metadata(site, full), spec, binding)
 
 
 def _validation(check: Check) -> Json:

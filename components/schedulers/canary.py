@@ -6,7 +6,7 @@ The gang plugin only puts gangs into the queue while some pod passes its Permit
 else happens a new gang would wait for ever; one that a canary met half-made waits for the next.
 """
 
-from components.making.manifest import Json, Manifest, Target, labels
+from components.making.manifest import Json, Manifest, labels, site_object
 from components.making.pod_security import POD_SECURITY, SECURITY
 from components.making.taints import tolerations
 from components.making.told import Told
@@ -32,9 +32,8 @@ TOLD = Told(__file__)
 def priority_class(site: Site) -> Manifest:
     """The PriorityClass of canaries: they are taken first, and take nobody's place."""
     (found,) = TOLD.rows("priority_class")
-    head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
-    body = {**head, "metadata": metadata(site, PRIORITY_CLASS), "value": PRIORITY, **found}
-    return Manifest("PriorityClass/gang-canary", body, target=Target.SITE)
+    logical, api = f"PriorityClass/{PRIORITY_CLASS}", "scheduling.k8s.io/v1"
+    return site_object(logical, api, metadata(site, PRIORITY_CLASS), value=PRIORITY, **found)
 
 
 def canary(site: Site, backend: Backend) -> Manifest:
@@ -44,10 +43,8 @@ def canary(site: Site, backend: Backend) -> Manifest:
     (job,) = TOLD.rows("job")
     job["template"] = {"metadata": mine, "spec": _pod(site, backend)}
     spec["jobTemplate"] = {"metadata": mine, "spec": job}
-    name = f"{backend.name}-canary"
-    metadata = {"name": name, "namespace": site.scheduling.namespace, **mine}
-    body = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": metadata, "spec": spec}
-    return Manifest(f"CronJob/{backend.name}", body, target=Target.SITE)
+    head = {"name": f"{backend.name}-canary", "namespace": site.scheduling.namespace, **mine}
+    return site_object(f"CronJob/{backend.name}", "batch/v1", head, spec=spec)
 
 
 def _labels(site: Site, backend: Backend) -> dict[str, str]:

@@ -8,6 +8,7 @@ are spelled as their code reads them: the README of the gang plugin has other sp
 
 from components.making.gang import NAME, key
 from components.making.manifest import Json
+from components.making.template import filled
 from components.schedulers.names import HEALTH_PORT, on_pools, pools_of
 from schemas.facts.site import Site
 from schemas.model.scheduling import Backend, Gang, KubeScheduler
@@ -18,35 +19,19 @@ gang of hundreds of pods is bound at once."""
 
 
 def configuration(site: Site, backend: Backend, scheduler: KubeScheduler) -> Json:
-    """The configuration of a backend's scheduler."""
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "clientConnection": {"qps": REQUESTS_PER_SECOND, "burst": 2 * REQUESTS_PER_SECOND},
-        "enableProfiling": False,
-        "enableContentionProfiling": False,
-        # The gang plugin acts on what its informers say, not on whether it leads: without this a
-        # standby deletes gangs and writes positions too.
-        "delayCacheUntilActive": True,
-        "leaderElection": {
-            "leaderElect": True,
-            "resourceName": backend.name,
-            "resourceNamespace": site.scheduling.namespace,
-        },
-        "profiles": [profile(site, backend, scheduler)],
-    }
-
-
-def profile(site: Site, backend: Backend, scheduler: KubeScheduler) -> Json:
-    """The one profile. Plugins come behind the default ones: the gang plugin must only see a pod
-    fail after preemption has had its turn (plugins/gang/plugin.go, PostFilter)."""
-    plugins = [plugin_config(scheduler, backend, name) for name in plugin_names(scheduler)]
-    enabled = [{"name": name} for name in plugin_names(scheduler)]
-    return {
-        "schedulerName": backend.name,
-        "plugins": {"multiPoint": {"enabled": enabled}},
-        "pluginConfig": [*_resources(site, backend), _on_its_pools(site, backend), *plugins],
-    }
+    """The configuration of a backend's scheduler, with one profile."""
+    names = plugin_names(scheduler)
+    plugins = [plugin_config(scheduler, backend, name) for name in names]
+    (found,) = filled(
+        __file__,
+        name=backend.name,
+        namespace=site.scheduling.namespace,
+        qps=REQUESTS_PER_SECOND,
+        burst=2 * REQUESTS_PER_SECOND,
+        plugins=[{"name": name} for name in names],
+        config=[*_resources(site, backend), _on_its_pools(site, backend), *plugins],
+    )
+    return found
 
 
 def plugin_names(scheduler: KubeScheduler) -> list[str]:

@@ -8,24 +8,17 @@ pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go (its state is in memory a
 """
 
 from collections.abc import Iterator
+from functools import partial
 
-from components.effects import kinds
-from components.effects.access import OPENED, admission
-from components.effects.applying import Applier, effect, rules
+from components.effects import access, kinds
+from components.effects.applying import effect, rules
 from components.effects.bodies import items, mapping
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.resources import FENCED
-from components.effects.rules import Judge, Rule
+from components.effects.rules import Judge, narrow
 from components.effects.table import read_table
-from components.effects.vocabulary import (
-    Effects,
-    Field,
-    Impact,
-    ObjectChange,
-    Side,
-    SiteChange,
-)
-from components.effects.workloads import COLLECTED, CRON_JOBS, one, some
+from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, Side, SiteChange
+from components.effects.workloads import COLLECTED, CRON_JOBS, of_a_pod
 from components.making.manifest import Manifest
 from components.schedulers.names import COMPONENT, INSTANCE_LABEL, NAME_LABEL, SCHEDULER, run_here
 from components.source import site_of
@@ -53,37 +46,31 @@ def _gang(side: Side | None, name: str) -> Gang | None:
     return next((own.gang for backend, own in every if backend.name == name), None)
 
 
-def _add_restart_notes(judge: Judge) -> Judge:
+def _add_restart_notes(
+    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
     """``judge`` for a scheduler's Deployment, with the effect of its pods' restart on jobs."""
-
-    def judge_restart(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        stays = change.after is not None
-        waiting = GANGS_WAIT if _gang(site.before, _backend(change.one)) else ""
-        after = JOBS_GO_ON if stays else "running jobs continue; pods that name it wait forever"
-        notes = "; ".join(filter(None, (after, waiting if stays else "")))
-        for each in judge(site, change, field):
-            restarts = each.impact is Impact.POD_RESTART and change.before is not None
-            sources = f"{each.source}, {PLUGIN if waiting else SERVER}"
-            yield each._replace(why=f"{each.why}; {notes}", source=sources) if restarts else each
-
-    return judge_restart
+    stays = change.after is not None
+    waiting = GANGS_WAIT if _gang(site.before, _backend(change.one)) else ""
+    after = JOBS_GO_ON if stays else "running jobs continue; pods that name it wait forever"
+    notes = "; ".join(filter(None, (after, waiting if stays else "")))
+    for each in judge(site, change, field):
+        restarts = each.impact is Impact.POD_RESTART and change.before is not None
+        sources = f"{each.source}, {PLUGIN if waiting else SERVER}"
+        yield each._replace(why=f"{each.why}; {notes}", source=sources) if restarts else each
 
 
-def _add_gang_notes(judge: Judge) -> Judge:
+def _add_gang_notes(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for a scheduler's ConfigMap, with the effect of another prefix on gangs."""
-
-    def judge_content(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        yield from judge(site, change, field)
-        name = _backend(change.one)
-        old, new = (_gang(side, name) for side in (site.before, site.after))
-        if field is not None and old and new and old.annotation_prefix != new.annotation_prefix:
-            why = (
-                f"pods with annotations {old.annotation_prefix}-* are no gang any more: those that "
-                "wait start one by one, and the end of one no longer ends the others"
-            )
-            yield effect(change, field, Impact.NONE, why, NAMES)
-
-    return judge_content
+    yield from judge(site, change, field)
+    name = _backend(change.one)
+    old, new = (_gang(side, name) for side in (site.before, site.after))
+    if field is not None and old and new and old.annotation_prefix != new.annotation_prefix:
+        why = (
+            f"pods with annotations {old.annotation_prefix}-* are no gang any more: those that "
+            "wait start one by one, and the end of one no longer ends the others"
+        )
+        yield effect(change, field, Impact.NONE, why, NAMES)
 
 
 def _moves(site: SiteChange, name: str) -> bool:
@@ -94,26 +81,23 @@ def _moves(site: SiteChange, name: str) -> bool:
     return change.after is None or change.after.key != change.before.key
 
 
-def _of_the_scheduler(judge: Judge) -> Judge:
+def _of_the_scheduler(
+    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
     """``judge`` for rights: nobody loses what only a scheduler had that goes, or only a plugin."""
-
-    def judge_scheduler(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        name = _backend(change.one)
-        why = WITH_IT if _moves(site, name) else ""
-        if not why and change.group_kind in (kinds.CLUSTER_ROLE, kinds.CLUSTER_ROLE_BINDING):
-            why = UNUSED if change.one.name.endswith("/plugins") else ""
-        for each in judge(site, change, field):
-            known = each.impact is Impact.UNKNOWN and why
-            yield each._replace(impact=Impact.NONE, why=why, hosts=()) if known else each
-
-    return judge_scheduler
+    why = WITH_IT if _moves(site, _backend(change.one)) else ""
+    if not why and change.group_kind in (kinds.CLUSTER_ROLE, kinds.CLUSTER_ROLE_BINDING):
+        why = UNUSED if change.one.name.endswith("/plugins") else ""
+    for each in judge(site, change, field):
+        known = each.impact is Impact.UNKNOWN and why
+        yield each._replace(impact=Impact.NONE, why=why, hosts=()) if known else each
 
 
 def judges_teams(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A policy that judges what teams create: no node, and no pod that is there."""
     found = [*_policies(site.before, change.before), *_policies(site.after, change.after)]
     of_teams = found and all(_of_teams(each) for each in found)
-    yield from (TABLE.judges["later"] if of_teams else admission)(site, change, field)
+    yield from (TABLE.judges["later"] if of_teams else access.admission)(site, change, field)
 
 
 def _policies(side: Side | None, manifest: Manifest | None) -> Iterator[Manifest]:
@@ -145,24 +129,17 @@ def fences_schedulers(site: SiteChange, change: ObjectChange, field: Field) -> E
     yield from (TABLE.judges["own_pods"] if own else FENCED)(site, change, field)
 
 
-ONE_CANARY = some("the canary of {} that runs stops; it does no work", COLLECTED, one)
-
-TABLE = read_table(
-    __file__,
-    {"judges_teams": judges_teams, "fences_schedulers": fences_schedulers, "opened": OPENED},
-)
-_OWN = (*TABLE.kinds, CRON_JOBS._replace(gone=ONE_CANARY))
-_NARROWED = {
-    kinds.DEPLOYMENT: _add_restart_notes,
-    "ConfigMap": _add_gang_notes,
-    **dict.fromkeys(kinds.RIGHTS, _of_the_scheduler),
-}
-RULES: list[Rule] = [
-    *(rule for kind in _OWN for rule in rules(kind, Applier.PULUMI)),
-    *(
-        rule._replace(judge=_NARROWED[rule.kind](rule.judge))
-        for rule in KUBERNETES
-        if rule.kind in _NARROWED
+_CANARY = partial(of_a_pod, "the canary of {} that runs stops; it does no work", COLLECTED)
+TABLE = read_table(vars(access) | globals())
+RULES = [
+    *rules(*TABLE.kinds, CRON_JOBS._replace(gone=_CANARY)),
+    *narrow(
+        KUBERNETES,
+        {
+            kinds.DEPLOYMENT: _add_restart_notes,
+            "ConfigMap": _add_gang_notes,
+            **dict.fromkeys(kinds.RIGHTS, _of_the_scheduler),
+        },
     ),
 ]
 """Of this component's objects; Kubernetes' own rules follow."""

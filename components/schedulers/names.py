@@ -1,6 +1,8 @@
 """Names of the schedulers' objects, and the labels by which they find each other."""
 
-from components.making.manifest import Json, labels
+from functools import partial
+
+from components.making.manifest import Json, metadata_of
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.scheduling import Backend, KubeScheduler
@@ -17,6 +19,7 @@ HEALTH_PORT = 10260
 """Where the gang plugin serves its own health, and Go's profiles with it."""
 CONFIG_DIRECTORY = "/etc/kubernetes/scheduler"
 CONFIG_FILE = "config.yaml"
+metadata = partial(metadata_of, COMPONENT)
 
 
 def run_here(site: Site) -> list[tuple[Backend, KubeScheduler]]:
@@ -64,12 +67,6 @@ def on_pools(site: Site, backend: Backend) -> Json:
 def selector_labels(backend: Backend) -> dict[str, str]:
     """The labels by which a backend's scheduler pods are selected; they can never change."""
     return {NAME_LABEL: SCHEDULER, INSTANCE_LABEL: backend.name}
-
-
-def metadata(site: Site, name: str, namespace: str = "", **more: str) -> Json:
-    """The metadata of an object, cluster-wide where no namespace is given."""
-    where = {"namespace": namespace} if namespace else {}
-    return {"name": name, **where, "labels": {**labels(site.name, COMPONENT), **more}}
 
 
 def own(site: Site, backend: Backend, suffix: str = "") -> Json:

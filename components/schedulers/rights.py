@@ -4,7 +4,7 @@ Kubernetes' own roles are bound, not copied: the API server keeps them right for
 feature gates (Kubernetes 1.34, plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go).
 """
 
-from components.making.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, by_kind
 from components.making.rights import API, READ, account, bind, role_and_binding, rule, subject
 from components.schedulers.names import metadata, own, selector_labels, shared_name
 from schemas.facts.site import Site
@@ -18,17 +18,17 @@ THROTTLES = "schedule.k8s.everpeace.github.com"
 
 def rights(site: Site, backend: Backend, scheduler: KubeScheduler) -> list[Manifest]:
     """The ServiceAccount of a scheduler, with all that it may do."""
-    named = f"ServiceAccount/{backend.name}"
-    found = [Manifest(named, account(own(site, backend)), target=Target.SITE)]
-    found += [_cluster_binding(site, backend, part, role) for part, role in SYSTEM_ROLES.items()]
+    found = by_kind([account(own(site, backend))], backend.name)
+    for part, system in SYSTEM_ROLES.items():
+        found += _cluster_binding(site, backend, part, system)
     plugins = plugin_rules(scheduler)
     if plugins:
         name = shared_name(backend, "plugins")
         names = metadata(site, name, **selector_labels(backend))
         role = {"apiVersion": API, "kind": "ClusterRole", "rules": plugins, "metadata": names}
-        found.append(_manifest(role, backend, "plugins"))
-        found.append(_cluster_binding(site, backend, "plugins", name))
-    return [*found, *_lease(site, backend), _readers_binding(site, backend)]
+        found += by_kind([role], f"{backend.name}/plugins")
+        found += _cluster_binding(site, backend, "plugins", name)
+    return [*found, *_lease(site, backend), *_readers_binding(site, backend)]
 
 
 def plugin_rules(scheduler: KubeScheduler) -> list[Json]:
@@ -44,17 +44,14 @@ def plugin_rules(scheduler: KubeScheduler) -> list[Json]:
     return found
 
 
-def _manifest(body: Json, backend: Backend, part: str) -> Manifest:
-    return Manifest(f"{body['kind']}/{backend.name}/{part}", body, target=Target.SITE)
-
-
 def _account(site: Site, backend: Backend) -> Json:
     return subject(backend.name, site.scheduling.namespace)
 
 
-def _cluster_binding(site: Site, backend: Backend, part: str, role: str) -> Manifest:
+def _cluster_binding(site: Site, backend: Backend, part: str, role: str) -> list[Manifest]:
     names = metadata(site, shared_name(backend, part), **selector_labels(backend))
-    return _manifest(bind("ClusterRole", role, names, _account(site, backend)), backend, part)
+    made = bind("ClusterRole", role, names, _account(site, backend))
+    return by_kind([made], f"{backend.name}/{part}")
 
 
 def _lease(site: Site, backend: Backend) -> list[Manifest]:
@@ -62,12 +59,12 @@ def _lease(site: Site, backend: Backend) -> list[Manifest]:
     own_lease = rule("coordination.k8s.io", ["leases"], ["get", "update"], backend.name)
     names = own(site, backend, "-lease")
     bodies = role_and_binding("Role", names, [own_lease], _account(site, backend))
-    return [_manifest(body, backend, "lease") for body in bodies]
+    return by_kind(bodies, f"{backend.name}/lease")
 
 
-def _readers_binding(site: Site, backend: Backend) -> Manifest:
+def _readers_binding(site: Site, backend: Backend) -> list[Manifest]:
     names = metadata(
         site, shared_name(backend, "readers"), "kube-system", **selector_labels(backend)
     )
     body = bind("Role", READERS_ROLE, names, _account(site, backend))
-    return _manifest(body, backend, "readers")
+    return by_kind([body], f"{backend.name}/readers")

@@ -6,8 +6,9 @@ Alertmanager is told by its operator, the next reboot's pod mounts the kubeconfi
 Where something else is fetched than is good, the access fails; that is said of each change.
 """
 
-from components.effects.applying import Applier, effect, rules
-from components.effects.rules import Judge, Rule
+from functools import partial
+
+from components.effects.applying import effect, rules
 from components.effects.table import read_table
 from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Target
@@ -27,26 +28,20 @@ READERS = {Target.MANAGEMENT: (_BMC, _BMC_SOURCE), Target.SITE: (_OTHER, _OTHER_
 """The effect of a Secret's content on each cluster, with the source of the fact."""
 
 
-def _read_by(what: str) -> Judge:
-    """A judge for changes after which the Secret may hold something else."""
-
-    def judge(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        reader, source = READERS[change.one.target]
-        yield effect(change, field, Impact.NONE, f"{what}: {reader}", f"{OPERATOR}; {source}")
-
-    return judge
+def _read_by(what: str, _site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+    """Changes after which the Secret may hold something else."""
+    reader, source = READERS[change.one.target]
+    yield effect(change, field, Impact.NONE, f"{what}: {reader}", f"{OPERATOR}; {source}")
 
 
-_ADDED = _read_by(
-    "the Secret is made from the store, and one that was made by hand is taken over with what the "
-    "store holds"
+GONE = partial(_read_by, "the Secret goes with it, as it is its owner")
+FETCHED = partial(
+    _read_by, "the Secret is fetched again from there, and stays as it is where that fails"
 )
-_GONE = _read_by("the Secret goes with it, as it is its owner")
-_FETCHED = _read_by("the Secret is fetched again from there, and stays as it is where that fails")
-
-(EXTERNAL_SECRET,) = read_table(
-    __file__, {"added": _ADDED, "gone": _GONE, "fetched": _FETCHED}, operator=OPERATOR
-).kinds
+ADDED = partial(
+    _read_by,
+    "the Secret is made from the store, and one that was made by hand is taken over with what the "
+    "store holds",
+)
+RULES = rules(*read_table(globals()).kinds)
 """Other fields of its spec do not come from a site file; their effect is unknown."""
-
-RULES: tuple[Rule, ...] = tuple(rules(EXTERNAL_SECRET, Applier.PULUMI))

@@ -6,8 +6,6 @@ Sources: External Secrets 2.9, apis/externalsecrets/v1/externalsecret_types.go,
 pkg/controllers/externalsecret (templates of metadata, ownership, deletion policies).
 """
 
-from pathlib import Path
-
 from components.making.manifest import Json, Manifest, Target, annotate, labels
 from components.making.template import filled
 from schemas.facts.secret_references import SecretReference, secret_references
@@ -37,7 +35,7 @@ def _external(site: Site, secrets: Secrets, reference: SecretReference) -> Manif
     target = Target.MANAGEMENT if reference.management else Target.SITE
     ours = labels(site.name, COMPONENT)
     (body,) = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         name=reference.name,
         namespace=reference.namespace,
         labels=ours,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from components.making.admission import annotations_alone
 from components.making.daemons import namespace
-from components.making.manifest import Manifest, Target, hash_name, labels
+from components.making.manifest import Manifest, by_kind, hash_name, labels
 from components.making.pod_security import POD_SECURITY, SECURITY
 from components.making.taints import tolerations
 from components.making.template import filled
@@ -21,7 +21,7 @@ def recorder(site: Site) -> list[Manifest]:
         return []
     program = Path(__file__).with_name("recorder.py").read_text("utf-8")
     bodies = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         namespace=NAME,
         labels={**labels(site.name, COMPONENT), "app.kubernetes.io/name": NAME},
         program=program,
@@ -31,7 +31,7 @@ def recorder(site: Site) -> list[Manifest]:
         security=POD_SECURITY,
         container_security=SECURITY,
     )
-    found = [Manifest(f"{each['kind']}/{NAME}", each, target=Target.SITE) for each in bodies]
+    found = by_kind(bodies, NAME)
     (role,) = (each for each in bodies if each["kind"] == "ClusterRole")
     patched = {
         group: each["resources"]

@@ -9,19 +9,9 @@ pkg/controller/core, pkg/scheduler/preemption; Volcano 1.15.1, installer/helm (a
 pkg/webhooks/admission/queues; Kubernetes 1.34, plugin/pkg/admission/priority/admission.go.
 """
 
-from components.effects.access import ADMISSION, RBAC
-from components.effects.applying import Applier, effect, former, rules
+from components.effects import access, resources
+from components.effects.applying import effect, former, rules
 from components.effects.placement import running
-from components.effects.resources import (
-    CLASSES,
-    NAMESPACES,
-    PRIORITY,
-    SCHEDULING,
-    namespace_labels,
-    namespace_removal,
-    priority_class_removal,
-)
-from components.effects.rules import Rule
 from components.effects.table import read_table
 from components.effects.vocabulary import (
     ABSENT,
@@ -46,7 +36,9 @@ _BELONGS = {TEAM_LABEL, RDMA_LABEL}
 def belonging(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Labels by which limits and policies select a team's namespaces."""
     mine = field is not None and len(field.path) == 3 and field.path[2] in _BELONGS
-    yield from (TABLE.judges["belongs"] if mine else namespace_labels)(site, change, field)
+    yield from (TABLE.judges["belongs"] if mine else resources.namespace_labels)(
+        site, change, field
+    )
 
 
 def default_priority(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -64,7 +56,7 @@ def default_priority(site: SiteChange, change: ObjectChange, field: Field) -> Ef
             f"; while {', '.join(others)} is still the default the API server refuses a second "
             "one: if `pulumi up` stops there, run it again"
         )
-    yield effect(change, field, Impact.NONE, why, PRIORITY)
+    yield effect(change, field, Impact.NONE, why, resources.PRIORITY)
 
 
 def ordering(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -119,26 +111,7 @@ def throttle_change(site: SiteChange, change: ObjectChange, field: Field) -> Eff
     yield from TABLE.judges["renamed" if gone else "counted"](site, change, field)
 
 
-TABLE = read_table(
-    __file__,
-    {
-        "namespace_removal": namespace_removal,
-        "belonging": belonging,
-        "classes": CLASSES,
-        "priority_class_removal": priority_class_removal,
-        "default_priority": default_priority,
-        "judging": judging,
-        "throttle_change": throttle_change,
-        "ordering": ordering,
-    },
-    throttler="pfnet/kube-throttler 1.7.4, pkg/controllers/clusterthrottle_controller.go",
-    preemption=PREEMPTION,
-    priorities=PRIORITIES,
-    admission=ADMISSION,
-    rbac=RBAC,
-    scheduling=SCHEDULING,
-    namespaces=NAMESPACES,
-)
+TABLE = read_table(vars(access) | vars(resources) | globals())
 KINDS = TABLE.kinds
-RULES: list[Rule] = [rule for kind in KINDS for rule in rules(kind, Applier.PULUMI)]
+RULES = rules(*KINDS)
 """For the kinds of this component; Kubernetes' rules come behind them."""

@@ -9,10 +9,12 @@ pkg/scheduler/preemption/classical, pkg/controller/constants (DefaultLocalQueueN
 """
 
 from collections.abc import Iterator
+from typing import Any
 
-from components.making.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, site_object
 from components.making.rdma import needs
 from components.making.taints import tolerations
+from components.making.template import filled
 from components.teams.names import metadata, of_team
 from schemas.facts.quotas import Holder, models_held_by, supply
 from schemas.facts.site import Site
@@ -39,7 +41,7 @@ def queues(site: Site) -> list[Manifest]:
     teams = site.scheduling.teams
     return [
         *(_flavor(site, model) for model in models),
-        _kueue_object(site, "ResourceFlavor", ANY_NODE, {"spec": {}}),
+        _kueue_object(site, "ResourceFlavor", ANY_NODE, spec={}),
         _cohort(site, models),
         *(_cluster_queue(site, team, models) for team in teams),
         *(_local_queue(site, team, name) for team in teams for name in team.namespaces),
@@ -47,9 +49,8 @@ def queues(site: Site) -> list[Manifest]:
     ]
 
 
-def _kueue_object(site: Site, kind: str, name: str, fields: Json) -> Manifest:
-    body = {"apiVersion": API, "kind": kind, "metadata": metadata(site, name), **fields}
-    return Manifest(f"{kind}/{name}", body, target=Target.SITE)
+def _kueue_object(site: Site, kind: str, name: str, **fields: Any) -> Manifest:
+    return site_object(f"{kind}/{name}", API, metadata(site, name), **fields)
 
 
 def _flavor(site: Site, model: str) -> Manifest:
@@ -58,14 +59,17 @@ def _flavor(site: Site, model: str) -> Manifest:
     tolerated = tolerations(site.pools_with(model))
     if tolerated:
         spec["tolerations"] = tolerated
-    return _kueue_object(site, "ResourceFlavor", model, {"spec": spec})
+    return _kueue_object(site, "ResourceFlavor", model, spec=spec)
 
 
 def _cohort(site: Site, models: tuple[str, ...]) -> Manifest:
     """The resources of all teams together: the devices of all machines, and no limit of the
     rest."""
     groups = [
-        _group(model, [{"name": site.resource(model), "nominalQuota": str(_devices(site, model))}])
+        _group(
+            model,
+            [{"name": site.resource(model), "nominalQuota": str(supply(site, model).devices)}],
+        )
         for model in models
     ]
     every = [
@@ -73,11 +77,7 @@ def _cohort(site: Site, models: tuple[str, ...]) -> Manifest:
     ]
     spec = {"resourceGroups": [*groups, _group(ANY_NODE, every)]}
     # There is one, however the site is called.
-    return _kueue_object(site, "Cohort", site.name, {"spec": spec})._replace(name="Cohort")
-
-
-def _devices(site: Site, model: str) -> int:
-    return supply(site, model).devices
+    return _kueue_object(site, "Cohort", site.name, spec=spec)._replace(name="Cohort")
 
 
 def _group(flavor: str, resources: list[Json]) -> Json:
@@ -106,47 +106,28 @@ def _unlimited_resources(site: Site) -> dict[str, str]:
 
 
 def _cluster_queue(site: Site, team: Team, models: tuple[str, ...]) -> Manifest:
-    groups = [
-        _group(
-            model,
-            [
-                {
-                    "name": site.resource(model),
-                    "nominalQuota": "0",
-                    "borrowingLimit": str(team.accelerators.get(model, 0)),
-                }
-            ],
-        )
-        for model in models
-    ]
+    groups = []
+    for model in models:
+        most = str(team.accelerators.get(model, 0))
+        given = {"name": site.resource(model), "nominalQuota": "0", "borrowingLimit": most}
+        groups.append(_group(model, [given]))
     rest = [{"name": name, "nominalQuota": "0"} for name in _unlimited_resources(site)]
-    spec = {
-        "cohortName": site.name,
-        "namespaceSelector": of_team(team),
-        # A job that does not fit lets smaller ones go first, as on a kube-scheduler.
-        "queueingStrategy": "BestEffortFIFO",
-        "preemption": {
-            "withinClusterQueue": "LowerPriority",
-            "reclaimWithinCohort": "LowerPriority",
-            "borrowWithinCohort": {"policy": "LowerPriority"},
-        },
-        "resourceGroups": [*groups, _group(ANY_NODE, rest)],
-    }
-    return _kueue_object(site, "ClusterQueue", team.name, {"spec": spec})
+    (spec,) = filled(
+        __file__,
+        cohort=site.name,
+        team=of_team(team),
+        groups=[*groups, _group(ANY_NODE, rest)],
+    )
+    return _kueue_object(site, "ClusterQueue", team.name, spec=spec)
 
 
 def _local_queue(site: Site, team: Team, namespace: str) -> Manifest:
-    body = {
-        "apiVersion": API,
-        "kind": "LocalQueue",
-        "metadata": metadata(site, LOCAL_QUEUE, namespace),
-        "spec": {"clusterQueue": team.name},
-    }
-    return Manifest(f"LocalQueue/{namespace}", body, target=Target.SITE)
+    named, spec = metadata(site, LOCAL_QUEUE, namespace), {"clusterQueue": team.name}
+    return site_object(f"LocalQueue/{namespace}", API, named, spec=spec)
 
 
 def _workload_priorities(site: Site) -> Iterator[Manifest]:
     """The PriorityClasses once more, for the label by which a job may name one for its queue
     alone."""
     for priority in site.scheduling.priorities:
-        yield _kueue_object(site, "WorkloadPriorityClass", priority.name, {"value": priority.value})
+        yield _kueue_object(site, "WorkloadPriorityClass", priority.name, value=priority.value)

@@ -7,7 +7,7 @@ takes its place, and what it does not name has no limit (throttle_types.go, Calc
 
 from datetime import datetime
 
-from components.making.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, site_object
 from components.teams.names import metadata, of_team, resource_quota
 from schemas.facts.off_peak import windows
 from schemas.facts.quotas import Holder, compute_share, models_held_by, object_limits
@@ -45,14 +45,10 @@ def _throttle(site: Site, team: Team, names: tuple[str, str], models: list[str])
     overrides = _overrides(site, team, models)
     if overrides:
         spec["temporaryThresholdOverrides"] = overrides
-    body = {
-        "apiVersion": "schedule.k8s.everpeace.github.com/v1alpha1",
-        "kind": "ClusterThrottle",
-        # Names of teams have no dots, so no two throttles have one name.
-        "metadata": metadata(site, f"{team.name}.{backend}"),
-        "spec": spec,
-    }
-    return Manifest(f"ClusterThrottle/{team.name}/{backend}", body, target=Target.SITE)
+    # Names of teams have no dots, so no two throttles have one name.
+    named = metadata(site, f"{team.name}.{backend}")
+    api = "schedule.k8s.everpeace.github.com/v1alpha1"
+    return site_object(f"ClusterThrottle/{team.name}/{backend}", api, named, spec=spec)
 
 
 def _threshold(site: Site, models: list[str], given: dict[str, int]) -> Json:

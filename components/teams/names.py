@@ -1,6 +1,8 @@
 """Names of the teams' objects, and the marks that tell a team's from others'."""
 
-from components.making.manifest import Json, Manifest, Target, labels
+from functools import partial
+
+from components.making.manifest import Json, Manifest, metadata_of, site_object
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
 from schemas.model.scheduling import Team
@@ -12,18 +14,13 @@ PRIORITIES_ANNOTATION = f"{OWN_DOMAIN}/priorities"
 TOLERATIONS_ANNOTATION = f"{OWN_DOMAIN}/tolerations"
 """On a team's namespace: the keys of the taints of its pools, with commas between them."""
 
-
-def metadata(site: Site, name: str, namespace: str = "") -> Json:
-    """The metadata of an object, cluster-wide where no namespace is given."""
-    where = {"namespace": namespace} if namespace else {}
-    return {"name": name, **where, "labels": labels(site.name, COMPONENT)}
+metadata = partial(metadata_of, COMPONENT)
 
 
 def resource_quota(site: Site, namespace: str, name: str, logical: str, spec: Json) -> Manifest:
     """A ResourceQuota of a namespace; ``logical`` is the last part of its logical name."""
     named = metadata(site, name, namespace)
-    body = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": named, "spec": spec}
-    return Manifest(f"ResourceQuota/{namespace}/{logical}", body, target=Target.SITE)
+    return site_object(f"ResourceQuota/{namespace}/{logical}", "v1", named, spec=spec)
 
 
 def of_team(team: Team) -> Json:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 from components.making import daemons
-from components.making.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, site_object
 from components.making.rdma import needs
 from components.making.taints import node_taints
 from components.teams.names import (
@@ -106,13 +106,8 @@ def _limit_range(site: Site, team: Team, namespace: str) -> Manifest:
     if compute_share(site, team):
         # A quota of requests refuses a container without any.
         limits["defaultRequest"] |= {"cpu": "1", "memory": "4Gi"}
-    body = {
-        "apiVersion": "v1",
-        "kind": "LimitRange",
-        "metadata": metadata(site, EPHEMERAL_STORAGE, namespace),
-        "spec": {"limits": [limits]},
-    }
-    return Manifest(f"LimitRange/{namespace}", body, target=Target.SITE)
+    named = metadata(site, EPHEMERAL_STORAGE, namespace)
+    return site_object(f"LimitRange/{namespace}", "v1", named, spec={"limits": [limits]})
 
 
 def network_policies(site: Site) -> list[Manifest]:
@@ -134,10 +129,6 @@ def _network_policy(site: Site, team: Team, namespace: str) -> Manifest:
     if rdma_of(site, team) is Rdma.HOST_NETWORK:
         # Pods on the host's network, such as workers, connect from an address of their host.
         allowed += [{"ipBlock": {"cidr": str(zone.network)}} for zone in site.file.zones]
-    body = {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": metadata(site, "teams", namespace),
-        "spec": {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": allowed}]},
-    }
-    return Manifest(f"NetworkPolicy/{namespace}", body, target=Target.SITE)
+    api, named = "networking.k8s.io/v1", metadata(site, "teams", namespace)
+    spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": allowed}]}
+    return site_object(f"NetworkPolicy/{namespace}", api, named, spec=spec)

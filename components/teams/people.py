@@ -7,7 +7,7 @@ Sources: Kubernetes 1.34, pkg/registry/core/pod/rest/subresources.go (exec by a 
 ``get``); kubectl 1.34, pkg/drain (cordon patches a node, drain creates evictions).
 """
 
-from components.making.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, by_kind, site_object
 from components.making.rights import API, GROUP, READ, bind, rule
 from components.making.told import Told
 from components.teams.names import metadata
@@ -53,8 +53,7 @@ def rules(site: Site, role: str) -> list[Json]:
 
 def _role(site: Site, role: str) -> Manifest:
     named = metadata(site, f"foresite-{role}")
-    body = {"apiVersion": API, "kind": "ClusterRole", "metadata": named, "rules": rules(site, role)}
-    return Manifest(f"ClusterRole/{role}", body, target=Target.SITE)
+    return site_object(f"ClusterRole/{role}", API, named, rules=rules(site, role))
 
 
 def _binding(site: Site, role: str, namespace: str, who: People | Team) -> Manifest:
@@ -64,4 +63,4 @@ def _binding(site: Site, role: str, namespace: str, who: People | Team) -> Manif
     name = f"foresite-{role}"
     body = bind("ClusterRole", name, metadata(site, name, namespace), *subjects)
     body["kind"] = "RoleBinding" if namespace else "ClusterRoleBinding"
-    return Manifest(f"{body['kind']}/{namespace or role}", body, target=Target.SITE)
+    return by_kind([body], namespace or role)[0]

@@ -21,31 +21,12 @@ from schemas.kubernetes.pod_security import (
 Rule = tuple[str, str]
 """A CEL expression that must hold, and what a person reads where it does not."""
 
-VARIABLES = {
-    "rdma": f"namespaceObject.metadata.?labels[?'{RDMA_LABEL}'].orValue('')",
-    "containers": (
-        "dyn(object.spec.containers) + dyn(object.spec.?initContainers.orValue([]))"
-        " + dyn(object.spec.?ephemeralContainers.orValue([]))"
-    ),
-    # What a container says of its security, and the pod of all of them.
-    "contexts": (
-        "variables.containers.filter(c, has(c.securityContext)).map(c, c.securityContext)"
-        " + (has(object.spec.securityContext) ? [dyn(object.spec.securityContext)] : [])"
-    ),
-    "hostNetwork": "object.spec.?hostNetwork.orValue(false)",
-    "probes": (
-        " + ".join(
-            [
-                *(f"variables.containers.filter(c, has(c.{p})).map(c, c.{p})" for p in PROBES),
-                *(
-                    f"variables.containers.filter(c, has(c.lifecycle) && has(c.lifecycle.{hook}))"
-                    f".map(c, c.lifecycle.{hook})"
-                    for hook in HOOKS
-                ),
-            ]
-        )
-    ),
-}
+TOLD = Told(__file__)
+_CONTAINERS = "variables.containers.filter(c, "
+_PROBES = [f"{_CONTAINERS}has(c.{p})).map(c, c.{p})" for p in PROBES] + [
+    f"{_CONTAINERS}has(c.lifecycle) && has(c.lifecycle.{p})).map(c, c.lifecycle.{p})" for p in HOOKS
+]
+VARIABLES = TOLD.table("variables", label=RDMA_LABEL, probes=" + ".join(_PROBES))
 """Variables of the rules, in this order."""
 
 
@@ -53,7 +34,6 @@ def _one_of(values: tuple[str, ...]) -> str:
     return f"[{', '.join(repr(each) for each in values)}]"
 
 
-TOLD = Told(__file__)
 VALUES = {
     "host_network": Rdma.HOST_NETWORK.value,
     "capabilities": _one_of(BASELINE_CAPABILITIES),

@@ -7,10 +7,10 @@ PriorityClass into a pod that names none), pkg/quota/v1/evaluator/core/pods.go
 
 from collections.abc import Iterator
 
-from components.making.manifest import Json, Manifest, Target
+from components.making.manifest import Json, Manifest, site_object
 from components.teams.names import metadata, priorities_of, resource_quota
 from schemas.facts.site import Site
-from schemas.model.scheduling import Priority, Team
+from schemas.model.scheduling import Team
 
 SCOPE = "PriorityClass"
 OTHER_PRIORITIES = "other-priorities"
@@ -19,19 +19,17 @@ OTHER_PRIORITIES = "other-priorities"
 
 def priority_classes(site: Site) -> list[Manifest]:
     """A PriorityClass for each priority of the site file."""
-    return [_priority_class(site, priority) for priority in site.scheduling.priorities]
-
-
-def _priority_class(site: Site, priority: Priority) -> Manifest:
-    body = {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": metadata(site, priority.name),
-        "value": priority.value,
-        "globalDefault": priority.default,
-        "preemptionPolicy": "PreemptLowerPriority" if priority.preempts else "Never",
-    }
-    return Manifest(f"PriorityClass/{priority.name}", body, target=Target.SITE)
+    return [
+        site_object(
+            f"PriorityClass/{each.name}",
+            "scheduling.k8s.io/v1",
+            metadata(site, each.name),
+            value=each.value,
+            globalDefault=each.default,
+            preemptionPolicy="PreemptLowerPriority" if each.preempts else "Never",
+        )
+        for each in site.scheduling.priorities
+    ]
 
 
 def priority_quotas(site: Site) -> list[Manifest]:

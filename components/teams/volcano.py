@@ -4,7 +4,7 @@ Sources: Volcano 1.15.1, pkg/scheduler/plugins/proportion and capacity: what a q
 does not name has no limit but the cluster's, and 0 is a limit.
 """
 
-from components.making.manifest import Manifest, Target
+from components.making.manifest import Manifest, site_object
 from components.teams.names import metadata
 from schemas.facts.quotas import Holder, models_held_by
 from schemas.facts.site import Site
@@ -19,11 +19,7 @@ def queues(site: Site) -> list[Manifest]:
 
 def _queue(site: Site, team: Team, models: tuple[str, ...]) -> Manifest:
     capability = {site.resource(m): str(team.accelerators.get(m, 0)) for m in models}
-    body = {
-        "apiVersion": "scheduling.volcano.sh/v1beta1",
-        "kind": "Queue",
-        "metadata": metadata(site, team.name),
-        # What a team is guaranteed is its own: no other queue takes it back.
-        "spec": {"weight": 1, "reclaimable": False, "capability": capability},
-    }
-    return Manifest(f"Queue/{team.name}", body, target=Target.SITE)
+    # What a team is guaranteed is its own: no other queue takes it back.
+    spec = {"weight": 1, "reclaimable": False, "capability": capability}
+    api, named = "scheduling.volcano.sh/v1beta1", metadata(site, team.name)
+    return site_object(f"Queue/{team.name}", api, named, spec=spec)

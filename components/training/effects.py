@@ -6,10 +6,8 @@ Sources: Kubeflow Trainer 2.2.0, pkg/runtime/framework/plugins/jobset/jobset.go 
 there and not suspended stays as it is), pkg/controller/clustertrainingruntime_controller.go.
 """
 
-from components.effects.applying import Applier, rules
-from components.effects.rules import Rule
+from components.effects.applying import rules
 from components.effects.table import read_table
 
-KINDS = read_table(__file__, {}).kinds
-RULES: list[Rule] = [rule for kind in KINDS for rule in rules(kind, Applier.PULUMI)]
+RULES = rules(*read_table(globals()).kinds)
 """These come before Kubernetes' own: of two rules for one field the earlier decides."""

@@ -12,6 +12,7 @@ from itertools import product
 
 from components.making.dump import dump_all
 from components.making.manifest import Json, Manifest, config_map, labels
+from components.making.told import Told
 from components.training.fitting import has_users, largest_guarantee
 from components.training.made import Made, make_job
 from components.training.request import JobRequest, Template
@@ -28,24 +29,7 @@ MOST_BYTES = 900_000
 pkg/apis/core/validation, MaxSecretSize)."""
 COMMANDS = {Template.MPI: ("python", "train.py"), Template.PARAMETER_SERVER: ("python", "train.py")}
 WORKERS = 2
-_COUNTS = {
-    Template.ALL_REDUCE: "completions, parallelism, WORLD_SIZE, PET_NNODES",
-    Template.ALL_REDUCE_TRAINJOB: "numNodes",
-    Template.PARAMETER_SERVER: "completions, parallelism, the hosts in both TF_CONFIG",
-    Template.MPI: "completions, parallelism, numNodes, -np",
-}
-_DEVICES = {
-    Template.ALL_REDUCE: ", WORLD_SIZE, PET_NPROC_PER_NODE",
-    Template.ALL_REDUCE_TRAINJOB: ", numProcPerNode",
-    Template.PARAMETER_SERVER: "",
-    Template.MPI: ", numProcPerNode (twice), -np",
-}
-_NAMES = {
-    Template.ALL_REDUCE: "the Service's, its selector, subdomain, MASTER_ADDR",
-    Template.ALL_REDUCE_TRAINJOB: "",
-    Template.PARAMETER_SERVER: "the hosts in both TF_CONFIG",
-    Template.MPI: "the TrainingRuntime's, runtimeRef",
-}
+TOLD = Told(__file__)
 
 
 def examples(site: Site) -> list[Manifest]:
@@ -138,8 +122,8 @@ def header(setting: Setting, made: Made) -> str:
     """Comments on top of an example: what it is, and what is changed together."""
     request = setting.request
     backend = setting.backend
-    counts = [_COUNTS[request.template]]
-    names = [each for each in (_NAMES[request.template],) if each]
+    said = TOLD.table(request.template.value)
+    counts, names = [said["counts"]], [each for each in (said["names"],) if each]
     if setting.gang is not None:
         counts.append(f"{setting.gang.annotation_prefix}-size")
         names.append(f"{setting.gang.annotation_prefix}-name")
@@ -149,16 +133,15 @@ def header(setting: Setting, made: Made) -> str:
     together = ", ".join(names)
     options = f"--team {request.team} --model {request.model} --workers N --image IMAGE"
     options += f" --cache {request.cache}" if request.cache else ""
-    devices = f"{setting.resource} in requests and limits{_DEVICES[request.template]}"
-    lines = [
-        *made.notes,
-        "Change together what says the same, or have all of it written for your numbers:",
-        f"  foresite job {setting.site.name} {request.template} {options}",
-        f"- image; the command after {list_command(request)}",
-        f"- the number of workers: {', '.join(counts)}",
-        f"- accelerators of a worker: {devices}; cpu and memory with them",
-        f"- the name: metadata.name{f', {together}' if together else ''}",
-    ]
+    devices = f"{setting.resource} in requests and limits{said['devices']}"
+    values = {
+        "command": f"{setting.site.name} {request.template} {options}",
+        "before": list_command(request),
+        "counts": ", ".join(counts),
+        "devices": devices,
+        "names": f", {together}" if together else "",
+    }
+    lines = [*made.notes, *TOLD.table("header", **values)["lines"]]
     return "".join(f"# {line}\n" for line in lines)
 
 

@@ -5,7 +5,6 @@ Sources: Kubernetes 1.34, pkg/controller/job (a pod of an Indexed Job has the ho
 """
 
 import hashlib
-from pathlib import Path
 
 from components.making.manifest import Json, prune
 from components.making.template import filled
@@ -27,7 +26,7 @@ def manifests(setting: Setting) -> list[Json]:
     template = worker(setting, box, starting.annotations(setting, "Job", workers))
     template["spec"]["subdomain"] = setting.name
     made = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         name=setting.name,
         namespace=setting.namespace,
         metadata=metadata(setting),

@@ -10,7 +10,6 @@ python/distribute/cluster_resolver/tfconfig_cluster_resolver.py.
 """
 
 import json
-from pathlib import Path
 
 from components.making.manifest import Json
 from components.making.template import filled
@@ -35,7 +34,7 @@ def manifests(setting: Setting) -> list[Json]:
         server.pop(rdma_only, None)
     box = container(setting, WORKER, _environment(setting, WORKER))
     made = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         metadata=metadata(setting),
         suspension=starting.suspension(setting),
         failure=restarting(),

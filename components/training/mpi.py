@@ -15,8 +15,6 @@ TrainJob workers); OpenSSH, authfile.c (sshkey_perm_ok) and sshd.c (0 on SIGTERM
 mpirun(1) (-x).
 """
 
-from pathlib import Path
-
 from components.making.manifest import Json
 from components.making.template import filled
 from components.training import starting
@@ -62,7 +60,7 @@ def manifests(setting: Setting) -> list[Json]:
     launcher["dependsOn"] = [{"name": NODE, "status": "Ready"}]
     launcher["template"]["metadata"] = {"labels": {STEP_LABEL: "trainer"}}
     made = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         name=setting.name,
         namespace=setting.namespace,
         metadata=metadata(setting),

@@ -37,17 +37,11 @@ class Programs:
         self, tools: Tools, schedulers: Iterable[Scheduler], controllers: Iterable[Controller]
     ) -> None:
         """Start the controller manager, KWOK and those given at once; wait until all work."""
-        manager, nodes = tools[MANAGER].path, tools[KWOK].path
-        self._run(
-            [
-                controller_manager(
-                    manager, self._directory, self._kubeconfig(MANAGER), self._gates
-                ),
-                kwok(nodes, self._directory, self._kubeconfig(KWOK)),
-                *map(self._scheduler, schedulers),
-                *map(self._controller, controllers),
-            ]
-        )
+        manager = (tools[MANAGER].path, self._directory, self._kubeconfig(MANAGER))
+        nodes = (tools[KWOK].path, self._directory, self._kubeconfig(KWOK))
+        own = [controller_manager(*manager, self._gates), kwok(*nodes)]
+        beside = (*map(self._scheduler, schedulers), *map(self._controller, controllers))
+        self._run([*own, *beside])
 
     def add(self, part: Scheduler | Controller) -> None:
         """Start one more program, and wait until it works; it is forgotten where it does not."""

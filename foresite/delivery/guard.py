@@ -47,7 +47,9 @@ def change(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Chang
     longer = [
         each.title
         for key, each in state.items()
-        if key in wanted and _longer(each.body, wanted[key].body)
+        if key in wanted
+        and (long := size(wanted[key])) > LARGE
+        and long > TIMES_SIZE * size(Manifest("", each.body))
     ]
     return Change(gone, machines, sum(_more(state, wanted)), longer)
 
@@ -61,11 +63,6 @@ def _stays(before: Stated, after: Manifest) -> bool:
 def _replicas(body: Json) -> int:
     replicas = (body.get("spec") or {}).get("replicas")
     return replicas if isinstance(replicas, int) else 0
-
-
-def _longer(before: Json, after: Json) -> bool:
-    long = size(Manifest("", after))
-    return long > LARGE and long > TIMES_SIZE * size(Manifest("", before))
 
 
 def _more(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Iterator[int]:

@@ -81,8 +81,11 @@ def ready(engine: Engine, site: Site, *, writes: bool = False) -> Ready:
     try:
         state = stated_objects(engine)
         found = change(state, expected_objects(site))
-        if found.more and not _whole(engine):
-            found = found._replace(more=0)
+        if found.more:
+            # After a run that failed there is more to make, and that is no growth.
+            last = engine.last_record()
+            if last is None or last.result != "succeeded" or engine.was_interrupted():
+                found = found._replace(more=0)
         asked = probe(engine, site, Need.WRITE if writes else Need.KINDS, found.gone)
         looks = look(kubectl_of(engine), site.name, contexts_of(site), state)
     except (EngineError, NoAnswerError) as error:
@@ -110,10 +113,3 @@ def _check_room(engine: Engine, site: Site) -> None:
             f"{site.name}: nothing was changed: no space left on device for the state in {kept}: "
             f"{free >> 10} KiB are free, {needed >> 10} may be needed; make room, and run it again"
         )
-
-
-def _whole(engine: Engine) -> bool:
-    """True if the state is that of a run that came to its end: after a failed one there is more to
-    make, and that is no growth."""
-    record = engine.last_record()
-    return record is not None and record.result == "succeeded" and not engine.was_interrupted()

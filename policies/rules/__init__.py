@@ -1,11 +1,14 @@
 """Every rule of ours: the checks are here, one file a domain; rules.toml has the rest of a rule."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
-from policies.rule import ObjectRule, OfObject, OfSite, Rule, Severity, SiteRule
+from policies.pods import Container, Pod, pods
+from policies.rule import Found, Object, ObjectRule, Rule, Severity, SiteRule
 from policies.rules import (
     accelerators,
     access,
@@ -30,30 +33,49 @@ MODULES = (
     accelerators, network, ownership, access, secrets, names, sizes,
 )  # fmt: skip
 """Where the checks are."""
-_MODULE_OF = {name: module for module in MODULES for name in module.RULES}
+_SHAPES = (
+    (Object, Iterator[Found]),
+    (Pod, Iterator[Found]),
+    (Pod, Container, Iterator[Found]),
+    (Sequence[Object], Iterator[tuple[Object, Found]]),
+)
+"""What checks take, and what they yield: a private function of this shape is the check of the rule
+of its name."""
+CHECKS = {
+    name.removeprefix("_").replace("_", "-"): (module, function)
+    for module in MODULES
+    for name, function in vars(module).items()
+    if isinstance(function, FunctionType) and (*function.__annotations__.values(),) in _SHAPES
+}
+"""Every check by its rule's name, with its module."""
 
 
-def _rule(name: str, said: Mapping[str, str]) -> Rule:
-    module = _MODULE_OF[name]
-    check = module.RULES[name]
+def _rule(name: str, said: Mapping[str, Any]) -> Rule:
+    module, check = CHECKS[name]
     what, fix = (said.get(text, "").format_map(vars(module)) for text in ("what", "fix"))
     texts = (name, Severity(said["severity"]), what, said["why"], said["source"])
-    if isinstance(check, OfSite):
-        return SiteRule(*texts, check.check, check.alike, fix)
-    if isinstance(check, OfObject):
-        return ObjectRule(*texts, check.check, check.narrow, fix)
-    return ObjectRule(*texts, check, fix=fix)
+    takes, *more, _ = check.__annotations__.values()
+    if takes == Sequence[Object]:
+        return SiteRule(*texts, check, not said.get("counts", False), fix)
+    judge = check if takes is Object else partial(_of_pods, check, containers=bool(more))
+    return ObjectRule(*texts, judge, vars(module).get("NARROW", {}).get(name), fix)
 
 
-def _domains() -> dict[str, tuple[Rule, ...]]:
-    said: dict[str, Any] = tomllib.loads(TEXTS.read_text("utf-8"))
-    return {
-        domain: tuple(_rule(name, texts) for name, texts in rules.items())
-        for domain, rules in said.items()
-    }
+def _of_pods(
+    check: Callable[..., Iterator[Found]], each: Object, *, containers: bool
+) -> Iterator[Found]:
+    """What a check finds in every pod that an object makes, or in every container of these."""
+    for pod in pods(each):
+        for one in pod.containers if containers else ():
+            yield from check(pod, one)
+        if not containers:
+            yield from check(pod)
 
 
-DOMAINS = _domains()
+DOMAINS: dict[str, tuple[Rule, ...]] = {
+    domain: tuple(_rule(name, said) for name, said in rules.items())
+    for domain, rules in tomllib.loads(TEXTS.read_text("utf-8")).items()
+}
 """The rules of each domain, in the order in which they are judged and listed."""
 
 RULES: tuple[Rule, ...] = tuple(rule for rules in DOMAINS.values() for rule in rules)

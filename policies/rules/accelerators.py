@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from policies.nodes import selector
 from policies.plain import text
-from policies.pods import Container, Pod, items, mapping, of_containers, of_pods
-from policies.rule import Checks, Found, Json
+from policies.pods import Container, Pod, items, mapping
+from policies.rule import Found, Json
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
 
 PLUGINS = "/var/lib/kubelet/device-plugins"
@@ -36,7 +36,7 @@ def is_extended(resource: str) -> bool:
     return not native and not resource.startswith("requests.")
 
 
-def _resource_counts(pod: Pod) -> Iterator[Found]:
+def _devices_whole(pod: Pod) -> Iterator[Found]:
     yield from _whole(f"{pod.path}.resources", mapping(pod.spec, "resources"))
     for each in pod.containers:
         yield from _whole(f"{each.path}.resources", mapping(each.body, "resources"))
@@ -48,23 +48,16 @@ def _whole(path: str, resources: Json) -> Iterator[Found]:
         if not is_extended(text(name)):
             continue
         limit, request = limits.get(name), requests.get(name, limits.get(name))
+        # Pulumi makes whole numbers floats.
+        number = int(limit) if isinstance(limit, float) and limit.is_integer() else limit
         if str(limit) != str(request):
-            yield Found(
-                f'{path}.limits["{name}"]',
-                f"the limit of {name} is {limit}, and the request {request}",
-                "write the same number as limit and as request, or the limit alone",
-            )
-        elif not _WHOLE.fullmatch(_number(limit)):
-            yield Found(
-                f'{path}.limits["{name}"]',
-                f"{limit} of {name} is no whole number",
-                "write how many devices it needs, without a fraction",
-            )
-
-
-def _number(value: object) -> str:
-    # Pulumi makes whole numbers floats.
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+            message = f"the limit of {name} is {limit}, and the request {request}"
+            fix = "write the same number as limit and as request, or the limit alone"
+            yield Found(f'{path}.limits["{name}"]', message, fix)
+        elif not _WHOLE.fullmatch(str(number)):
+            message = f"{limit} of {name} is no whole number"
+            fix = "write how many devices it needs, without a fraction"
+            yield Found(f'{path}.limits["{name}"]', message, fix)
 
 
 def _device_paths(pod: Pod) -> Iterator[Found]:
@@ -97,7 +90,7 @@ def _steps(path: str) -> list[str]:
     return ["var", *steps] if steps[:1] == ["run"] else steps
 
 
-def _plugin_anywhere(pod: Pod) -> Iterator[Found]:
+def _device_plugin_nodes(pod: Pod) -> Iterator[Found]:
     folders = (_steps(text(mapping(volume, "hostPath").get("path"))) for _, volume in pod.volumes)
     if _steps(PLUGINS) in folders and not _chooses(pod):
         message = "this device plugin runs on every node, with or without such devices"
@@ -120,7 +113,7 @@ def _hardware(label: object) -> bool:
     return label in (POOL_LABEL, ACCELERATOR_LABEL) or text(label).startswith((FEATURES, NVIDIA))
 
 
-def _visible(_: Pod, each: Container) -> Iterator[Found]:
+def _devices_asked_for(_: Pod, each: Container) -> Iterator[Found]:
     limits = mapping(each.body, "resources", "limits")
     if any(text(name).startswith(NVIDIA) for name in limits):
         return
@@ -129,11 +122,3 @@ def _visible(_: Pod, each: Container) -> Iterator[Found]:
         if variable.get("name") == VISIBLE and value not in NO_DEVICES:
             message = f"container {each.name} sees the GPUs {value} without asking for any"
             yield Found(f"{each.path}.env[{index}].value", message)
-
-
-RULES: Checks = {
-    "devices-whole": of_pods(_resource_counts),
-    "device-paths": of_pods(_device_paths),
-    "device-plugin-nodes": of_pods(_plugin_anywhere),
-    "devices-asked-for": of_containers(_visible),
-}

@@ -1,10 +1,10 @@
 """The rights of roles: none that leads to every right of a cluster."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from policies.plain import bodies, text, texts
 from policies.pods import items, mapping
-from policies.rule import Checks, Found, Json, Object
+from policies.rule import Found, Json, Object
 
 ROLES = frozenset({"Role", "ClusterRole"})
 BINDINGS = frozenset({"RoleBinding", "ClusterRoleBinding"})
@@ -27,33 +27,23 @@ WAYS = {
     "certificate",
 }
 """Resources that lead to other rights, as (group, resource)."""
-RuleCheck = Callable[[Json, str], Iterator[tuple[str, str, str]]]
-"""Looks at one rule of a role of a kind; yields field, message and fix."""
 
 
-def _of_roles(check: RuleCheck) -> Callable[[Object], Iterator[Found]]:
-    def check_roles(each: Object) -> Iterator[Found]:
-        for place, body in bodies(each, ROLES):
-            for index, rule in items(body, "rules"):
-                for field, message, fix in check(rule, body["kind"]):
-                    yield Found(f"{place}rules[{index}].{field}", message, fix)
-
-    return check_roles
+def _rules(each: Object) -> Iterator[tuple[str, Json, str]]:
+    """Each rule of a role, with its place and the kind of the role."""
+    for place, body in bodies(each, ROLES):
+        for index, rule in items(body, "rules"):
+            yield f"{place}rules[{index}]", rule, body["kind"]
 
 
-def _wildcards(rule: Json, _: str) -> Iterator[tuple[str, str, str]]:
-    for field in ("verbs", "resources", "apiGroups", "nonResourceURLs"):
-        found = [value for value in texts(rule.get(field)) if "*" in value]
-        if found:
-            named = f"{', '.join(found)} in {field}"
-            yield (
-                field,
-                f"{named} also means what later versions and other people add",
-                "name each that it needs",
-            )
-
-
-def _aggregates(each: Object) -> Iterator[Found]:
+def _roles_without_wildcards(each: Object) -> Iterator[Found]:
+    for place, rule, _ in _rules(each):
+        for field in ("verbs", "resources", "apiGroups", "nonResourceURLs"):
+            found = [value for value in texts(rule.get(field)) if "*" in value]
+            if found:
+                named = f"{', '.join(found)} in {field}"
+                message = f"{named} also means what later versions and other people add"
+                yield Found(f"{place}.{field}", message, "name each that it needs")
     for place, body in bodies(each, ROLES):
         for index, selector in items(mapping(body, "aggregationRule"), "clusterRoleSelectors"):
             labels = mapping(selector, "matchLabels")
@@ -66,62 +56,45 @@ def _aggregates(each: Object) -> Iterator[Found]:
                 )
 
 
-def _wildcard_rights(each: Object) -> Iterator[Found]:
-    yield from _of_roles(_wildcards)(each)
-    yield from _aggregates(each)
+def _roles_without_escalation(each: Object) -> Iterator[Found]:
+    for place, rule, _ in _rules(each):
+        found = [verb for verb in ESCALATING if verb in texts(rule.get("verbs"))]
+        if found:
+            message = f"{', '.join(found)} can give itself the permissions of others"
+            fix = "leave it out, and grant the permissions themselves"
+            yield Found(f"{place}.verbs", message, fix)
+        groups, resources = set(texts(rule.get("apiGroups"))), set(texts(rule.get("resources")))
+        for (group, resource), message in WAYS.items():
+            # All that RBAC takes for a subresource (Kubernetes 1.34, pkg/apis/rbac/v1/
+            # evaluation_helpers.go).
+            named = resources & {resource, f"*/{resource.partition('/')[2]}", "*"}
+            if groups & {group, "*"} and named:
+                fix = f"leave {', '.join(sorted(named))} out"
+                yield Found(f"{place}.resources", message, fix)
 
 
-def _escalates(rule: Json, _: str) -> Iterator[tuple[str, str, str]]:
-    found = [verb for verb in ESCALATING if verb in texts(rule.get("verbs"))]
-    if found:
-        yield (
-            "verbs",
-            f"{', '.join(found)} can give itself the permissions of others",
-            "leave it out, and grant the permissions themselves",
-        )
-    groups, resources = set(texts(rule.get("apiGroups"))), set(texts(rule.get("resources")))
-    for (group, resource), message in WAYS.items():
-        # All that RBAC takes for a subresource (Kubernetes 1.34, pkg/apis/rbac/v1/
-        # evaluation_helpers.go).
-        named = resources & {resource, f"*/{resource.partition('/')[2]}", "*"}
-        if groups & {group, "*"} and named:
-            yield "resources", message, f"leave {', '.join(sorted(named))} out"
+def _secrets_of_one_namespace(each: Object) -> Iterator[Found]:
+    for place, rule, kind in _rules(each):
+        core = {"", "*"} & set(texts(rule.get("apiGroups")))
+        asked = {"secrets", "*"} & set(texts(rule.get("resources")))
+        reads = READING & set(texts(rule.get("verbs")))
+        named = texts(rule.get("resourceNames"))
+        if kind == "ClusterRole" and core and asked and reads and not named:
+            message = f"it may {', '.join(sorted(reads))} every Secret of the cluster"
+            fix = "write a Role in the one namespace, with resourceNames"
+            yield Found(f"{place}.resources", message, fix)
 
 
-def _secrets(rule: Json, kind: str) -> Iterator[tuple[str, str, str]]:
-    core = {"", "*"} & set(texts(rule.get("apiGroups")))
-    asked = {"secrets", "*"} & set(texts(rule.get("resources")))
-    reads = READING & set(texts(rule.get("verbs")))
-    if kind == "ClusterRole" and core and asked and reads and not texts(rule.get("resourceNames")):
-        yield (
-            "resources",
-            f"it may {', '.join(sorted(reads))} every Secret of the cluster",
-            "write a Role in the one namespace, with resourceNames",
-        )
-
-
-def _bindings(each: Object) -> Iterator[Found]:
+def _no_cluster_admin(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, BINDINGS):
         reference = body.get("roleRef")
         role = text(reference.get("name")) if isinstance(reference, dict) else ""
         if role in ALL:
-            yield Found(
-                f"{place}roleRef.name",
-                f"{role} may do everything, to every object",
-                "write a role with what it needs",
-            )
+            message = f"{role} may do everything, to every object"
+            fix = "write a role with what it needs"
+            yield Found(f"{place}roleRef.name", message, fix)
         for index, subject in items(body, "subjects"):
             if subject.get("name") in EVERYBODY and subject.get("kind") in ("Group", "User"):
-                yield Found(
-                    f"{place}subjects[{index}].name",
-                    f"{subject['name']} means everybody, or has all permissions for good",
-                    "name the ServiceAccounts or groups of people",
-                )
-
-
-RULES: Checks = {
-    "roles-without-wildcards": _wildcard_rights,
-    "roles-without-escalation": _of_roles(_escalates),
-    "no-cluster-admin": _bindings,
-    "secrets-of-one-namespace": _of_roles(_secrets),
-}
+                message = f"{subject['name']} means everybody, or has all permissions for good"
+                fix = "name the ServiceAccounts or groups of people"
+                yield Found(f"{place}subjects[{index}].name", message, fix)

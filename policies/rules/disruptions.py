@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from policies.nodes import Nodes, count_nodes, nodes, places
 from policies.plain import bodies, text
 from policies.pods import Pod, mapping, pods
-from policies.rule import Checks, Found, Json, Object, OfSite
+from policies.rule import Found, Json, Object
 from schemas.facts.rollout import DEFAULTS, Limits, failure_tolerance, takes_all, waves
 from schemas.kubernetes.quantities import digits, percent, scale, whole
 from schemas.kubernetes.selectors import has_labels
@@ -48,7 +48,7 @@ def _rollout_strategy(body: Json) -> Rolled:
     return Rolled(f"spec.{field}", mapping(spec, field))
 
 
-def _at_once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _rollout_at_once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     groups = nodes(objects)
     for each in objects:
         for path, value, of in (*_rollout_limits(each, groups), *_drain_limits(each, groups)):
@@ -92,7 +92,7 @@ def _drain_limits(each: Object, groups: Sequence[Nodes]) -> Iterator[tuple[str, 
         yield "spec.maxUnavailable", spec.get("maxUnavailable"), count_nodes(chosen, groups)
 
 
-def _stuck_rollouts(each: Object) -> Iterator[Found]:
+def _rollout_moves(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, ROLLED):
         rolled = _rollout_strategy(body)
         if body["kind"] == "StatefulSet" or rolled.strategy.get("type") in ("OnDelete", "Recreate"):
@@ -117,7 +117,7 @@ def _stuck_rollouts(each: Object) -> Iterator[Found]:
             )
 
 
-def _never_evicted(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _eviction_possible(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     groups = nodes(objects)
     for each in objects:
         if each.kind != "PodDisruptionBudget":
@@ -127,14 +127,12 @@ def _never_evicted(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
             value = spec.get(field)
             if value is None:
                 continue
-            reason = _always_zero(field, value) or _too_many(field, value, each, (objects, groups))
+            share = percent(value) or 0
+            none = scale(value, 100) == 0 if field == "maxUnavailable" else share >= 100
+            never = "never lets a pod be evicted" if none else ""
+            reason = never or _too_many(field, value, each, (objects, groups))
             if reason:
                 yield each, Found(f"spec.{field}", f"{field}: {value} {reason}")
-
-
-def _always_zero(field: str, value: Any) -> str:
-    none = scale(value, 100) == 0 if field == "maxUnavailable" else (percent(value) or 0) >= 100
-    return "never lets a pod be evicted" if none else ""
 
 
 def _too_many(
@@ -176,7 +174,7 @@ def _selects(budget: Object, pod: Pod) -> bool:
     return has_labels(mapping(pod.metadata, "labels"), mapping(selector, "matchLabels"))
 
 
-def _remediation_bounds(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _health_check_bounded(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     groups = nodes(objects)
     for each in objects:
         if each.kind not in CHECKS:
@@ -212,11 +210,3 @@ def _most_unhealthy(each: Object) -> tuple[str, Any]:
         return "spec.maxUnhealthy", spec["maxUnhealthy"]
     field = "unhealthyLessThanOrEqualTo"
     return f"spec.remediation.triggerIf.{field}", trigger.get(field)
-
-
-RULES: Checks = {
-    "rollout-at-once": OfSite(_at_once, alike=True),
-    "rollout-moves": _stuck_rollouts,
-    "eviction-possible": OfSite(_never_evicted, alike=True),
-    "health-check-bounded": OfSite(_remediation_bounds, alike=True),
-}

@@ -3,12 +3,12 @@ of operating systems by checksum, in every kind of object.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from policies.embedded import Path, embedded_objects, format_path
 from policies.memo import may_have, memoize
-from policies.rule import Checks, Found, Json, Object
+from policies.rule import Found, Json, Object
 
 DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
 HEXADECIMAL = {"sha256": 64, "sha512": 128}
@@ -80,7 +80,7 @@ def _whole(value: Json, image: str) -> str:
     return f"{name}{'@' if version.startswith('sha256:') else ':'}{version}"
 
 
-def _by_digest(each: Object) -> Iterable[Found]:
+def _image_digest(each: Object) -> Iterator[Found]:
     for image in images(each):
         if not DIGEST.search(image.reference):
             yield Found(
@@ -90,14 +90,14 @@ def _by_digest(each: Object) -> Iterable[Found]:
             )
 
 
-def _latest(each: Object) -> Iterable[Found]:
+def _image_version(each: Object) -> Iterator[Found]:
     for image in images(each):
         untagged = not image.tag and "@" not in image.reference
         if image.tag == "latest" or untagged:
             yield Found(image.path, f"{image.reference} says no version")
 
 
-def _registry(each: Object) -> Iterable[Found]:
+def _image_registry(each: Object) -> Iterator[Found]:
     for image in images(each):
         if not image.registry:
             yield Found(
@@ -106,7 +106,7 @@ def _registry(each: Object) -> Iterable[Found]:
             )
 
 
-def _os_image(each: Object) -> Iterable[Found]:
+def _os_image_checksum(each: Object) -> Iterator[Found]:
     for path, value in _with_image(each.body):
         image = value["image"]
         # A live image is started anew each time, and Ironic takes no checksum of it.
@@ -123,11 +123,3 @@ def _checksum(image: Json, path: str) -> Iterator[Found]:
     elif not re.fullmatch(rf"[0-9a-f]{{{HEXADECIMAL[kind]}}}", checksum):
         what = "comes with a checksum that is fetched, or is none"
         yield Found(f"{path}.checksum", f"the image {image['url']} {what}")
-
-
-RULES: Checks = {
-    "image-digest": _by_digest,
-    "image-version": _latest,
-    "image-registry": _registry,
-    "os-image-checksum": _os_image,
-}

@@ -3,14 +3,9 @@
 from collections.abc import Iterator
 
 from policies.embedded import unreadable
-from policies.rule import Checks, Found, Object
+from policies.rule import Found, Object
 
 
-def _readable(each: Object) -> Iterator[Found]:
+def _manifests_readable(each: Object) -> Iterator[Found]:
     for place, fault in unreadable(each.body):
         yield Found(place, f"this text has Kubernetes objects in it that cannot be judged: {fault}")
-
-
-RULES: Checks = {
-    "manifests-readable": _readable,
-}

@@ -4,60 +4,24 @@ Source: Kubernetes 1.34, pkg/apis/*/validation and k8s.io/apimachinery, pkg/util
 """
 
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from pathlib import Path
 
 from policies.memo import length, size
 from policies.pods import mapping, pods
-from policies.rule import Checks, Found, Json, Object, OfSite
+from policies.rule import Found, Json, Object
 
 LABEL_CHARACTERS = 63
 SUBDOMAIN_CHARACTERS = 253
 ANNOTATION_BYTES = 256 * 1024
 """Keys and values of all annotations of an object (TotalAnnotationSizeLimitB)."""
-_LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
-_PREFIX = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_PREFIX = re.compile(_TABLE["forms"]["subdomain"]["pattern"])
 
 
-class Form(NamedTuple):
-    """The form of the names of some kinds."""
-
-    pattern: re.Pattern[str]
-    characters: int
-    what: str
-
-
-SUBDOMAIN = Form(
-    re.compile(rf"{_LABEL}(?:\.{_LABEL})*"),
-    SUBDOMAIN_CHARACTERS,
-    "small letters, digits, - and . between them",
-)
-LABEL = Form(re.compile(_LABEL), LABEL_CHARACTERS, "small letters, digits and - between them")
-SERVICE = Form(
-    re.compile("[a-z](?:[-a-z0-9]*[a-z0-9])?"),
-    LABEL_CHARACTERS,
-    "small letters, digits and - between them, a letter first",
-)
-SEGMENT = Form(re.compile(r"(?!\.{1,2}$)[^/%\n]+"), SUBDOMAIN_CHARACTERS, "no / and no %")
-FORMS = {
-    "Namespace": LABEL,
-    "Service": SERVICE,
-    "Role": SEGMENT,
-    "ClusterRole": SEGMENT,
-    "RoleBinding": SEGMENT,
-    "ClusterRoleBinding": SEGMENT,
-    # Pods carry these names as labels, or as labels with what is added to them.
-    "StatefulSet": LABEL._replace(characters=52),
-    "CronJob": LABEL._replace(characters=52),
-    "Job": LABEL,
-    "JobSet": LABEL,
-    "Cluster": LABEL,
-    "MachineDeployment": LABEL,
-    "KubeadmControlPlane": LABEL,
-}
-"""Kinds whose names are not simply those of a DNS subdomain."""
 RESERVED = ("kube-", "openshift-")
 """Prefixes of the namespaces that Kubernetes and OpenShift reserve."""
 DEFAULT = "default"
@@ -65,19 +29,19 @@ SYSTEM = {"PriorityClass": "system-", "ClusterRole": "system:", "ClusterRoleBind
 """Prefixes of names that Kubernetes itself creates, again at each start, by kind."""
 
 
-def _form(each: Object) -> Iterator[Found]:
-    form = FORMS.get(each.kind, SUBDOMAIN)
-    name = each.name
-    if len(name) > form.characters:
-        message = f"it has {len(name)} characters, and a {each.kind} may have {form.characters}"
-    elif not form.pattern.fullmatch(name):
+def _name_fits_kind(each: Object) -> Iterator[Found]:
+    form = _TABLE["forms"][_TABLE["kinds"].get(each.kind, "subdomain")]
+    name, most = each.name, form["characters"]
+    if len(name) > most:
+        message = f"it has {len(name)} characters, and a {each.kind} may have {most}"
+    elif not re.fullmatch(form["pattern"], name):
         message = f"{name!r} is no name of a {each.kind}" if name else "it has no name"
     else:
         return
-    yield Found("metadata.name", message, f"at most {form.characters} of {form.what}")
+    yield Found("metadata.name", message, f"at most {most} of {form['what']}")
 
 
-def _labels(each: Object) -> Iterator[Found]:
+def _labels_valid(each: Object) -> Iterator[Found]:
     yield from _keys("metadata", each.metadata)
     for pod in pods(each):
         # A Pod's own metadata are those of the object.
@@ -90,11 +54,8 @@ def _keys(place: str, metadata: Json) -> Iterator[Found]:
         text = isinstance(value, str)
         reason = _bad_key(str(key)) or (_bad_value(value) if text else f"{value!r} is no text")
         if reason:
-            yield Found(
-                f'{place}.labels["{key}"]',
-                reason,
-                "letters, digits, -, _ and . between them, at most 63 of them",
-            )
+            fix = "letters, digits, -, _ and . between them, at most 63 of them"
+            yield Found(f'{place}.labels["{key}"]', reason, fix)
     for key in mapping(metadata, "annotations"):
         if reason := _bad_key(str(key)):
             yield Found(f'{place}.annotations["{key}"]', reason, "write <domain>/<name>")
@@ -115,7 +76,7 @@ def _bad_value(value: str) -> str:
     return "" if _VALUE.fullmatch(value) else f"{value!r} is no value of a label"
 
 
-def _annotations(each: Object) -> Iterator[Found]:
+def _annotations_bounded(each: Object) -> Iterator[Found]:
     if 2 * size(each.body) <= ANNOTATION_BYTES:
         return  # however they are written
     annotations = mapping(each.metadata, "annotations")
@@ -125,25 +86,21 @@ def _annotations(each: Object) -> Iterator[Found]:
         yield Found("metadata.annotations", message)
 
 
-def _reserved_names(each: Object) -> Iterator[Found]:
+def _names_not_reserved(each: Object) -> Iterator[Found]:
     start = SYSTEM.get(each.kind)
     if start and each.name.startswith(start):
-        yield Found(
-            "metadata.name",
-            f"names that start with {start} are Kubernetes' own",
-            "start it with another word",
-        )
+        message = f"names that start with {start} are Kubernetes' own"
+        fix = "start it with another word"
+        yield Found("metadata.name", message, fix)
     spaced = each.kind == "Namespace"
     namespace = each.name if spaced else each.namespace
     if namespace == DEFAULT or namespace.startswith(RESERVED):
-        yield Found(
-            "metadata.name" if spaced else "metadata.namespace",
-            f"the namespace {namespace} is not the site's own",
-            "take a namespace of the site",
-        )
+        message = f"the namespace {namespace} is not the site's own"
+        fix = "take a namespace of the site"
+        yield Found("metadata.name" if spaced else "metadata.namespace", message, fix)
 
 
-def _once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _identity_once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     seen: dict[tuple[str, ...], list[Object]] = {}
     for each in objects:
         group = str(each.body.get("apiVersion", "")).rpartition("/")[0]
@@ -153,12 +110,3 @@ def _once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
         for each in same if same[1:] else ():
             message = f"{len(same)} objects are {each.title} on the cluster {each.cluster}"
             yield each, Found("metadata.name", message)
-
-
-RULES: Checks = {
-    "name-fits-kind": _form,
-    "labels-valid": _labels,
-    "annotations-bounded": _annotations,
-    "names-not-reserved": _reserved_names,
-    "identity-once": OfSite(_once),
-}

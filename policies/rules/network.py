@@ -7,7 +7,7 @@ from typing import NamedTuple
 from policies.nodes import GIVEN, cluster_of, selector
 from policies.plain import bodies, text, texts
 from policies.pods import Pod, items, mapping, pods
-from policies.rule import Checks, Found, Json, Object, OfSite
+from policies.rule import Found, Json, Object
 from schemas.kubernetes.quantities import whole
 from schemas.kubernetes.selectors import has_labels
 
@@ -30,30 +30,24 @@ NODE_PORTS = {
 kubelet's defaults)."""
 
 
-def _outside(each: Object) -> Iterator[Found]:
+def _reached_from_outside(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, ("Service",)):
         spec = mapping(body, "spec")
         if spec.get("type") in OUTSIDE:
-            yield Found(
-                f"{place}spec.type",
-                f"a {spec['type']} is reached from outside the cluster",
-                "write ClusterIP, or except the Service with its reason",
-            )
+            message = f"a {spec['type']} is reached from outside the cluster"
+            fix = "write ClusterIP, or except the Service with its reason"
+            yield Found(f"{place}spec.type", message, fix)
         if spec.get("externalIPs"):
-            yield Found(
-                f"{place}spec.externalIPs",
-                "each node takes the traffic to these addresses, whoever owns them",
-                "leave externalIPs out",
-            )
+            message = "each node takes the traffic to these addresses, whoever owns them"
+            fix = "leave externalIPs out"
+            yield Found(f"{place}spec.externalIPs", message, fix)
     for place, _ in bodies(each, DOORS):
-        yield Found(
-            place.removesuffix("."),
-            "it exposes programs of the cluster to the outside",
-            "leave it out, or except it with its reason",
-        )
+        message = "it exposes programs of the cluster to the outside"
+        fix = "leave it out, or except it with its reason"
+        yield Found(place.removesuffix("."), message, fix)
 
 
-def _blocks(each: Object) -> Iterator[Found]:
+def _webhook_blocks(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, WEBHOOKS):
         for index, hook in items(body, "webhooks"):
             resources = {
@@ -71,7 +65,7 @@ def _blocks(each: Object) -> Iterator[Found]:
                 )
 
 
-def _impatient(each: Object) -> Iterator[Found]:
+def _webhook_patience(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, WEBHOOKS):
         for index, hook in items(body, "webhooks"):
             seconds = whole(hook.get("timeoutSeconds"))
@@ -80,14 +74,14 @@ def _impatient(each: Object) -> Iterator[Found]:
                 yield Found(f"{place}webhooks[{index}].timeoutSeconds", message)
 
 
-def _open(each: Object) -> Iterator[Found]:
+def _admission_fails_closed(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, POLICIES):
         if mapping(body, "spec").get("failurePolicy") == "Ignore":
             message = "objects for which its expressions fail are admitted"
             yield Found(f"{place}spec.failurePolicy", message)
 
 
-def _unguarded_pods(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _network_policy(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     chosen: dict[tuple[str, str], list[Json]] = {}
     for each in objects:
         if each.kind == "NetworkPolicy":
@@ -98,24 +92,21 @@ def _unguarded_pods(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]
             # A NetworkPolicy does not hold for the host's network, nor a ConfigMap's pods here.
             if pod.maker is not each.body or pod.spec.get("hostNetwork") is True:
                 continue
-            ports = [str(port) for port in _ports(pod)]
-            guards = chosen.get((each.cluster, each.namespace), [])
-            if ports and not any(_selects(wanted, pod) for wanted in guards):
+            ports = [
+                str(number)
+                for container in pod.containers
+                for _, port in items(container.body, "ports")
+                if (number := whole(port.get("containerPort")))
+            ]
+            labels = mapping(pod.metadata, "labels")
+            # An expression is taken to select: the API server alone knows all labels.
+            guarded = any(
+                has_labels(labels, mapping(wanted, "matchLabels"))
+                for wanted in chosen.get((each.cluster, each.namespace), ())
+            )
+            if ports and not guarded:
                 message = f"any pod of the cluster may call its ports {', '.join(ports)}"
                 yield each, Found(pod.path, message)
-
-
-def _ports(pod: Pod) -> Iterator[int]:
-    for container in pod.containers:
-        for _, port in items(container.body, "ports"):
-            number = whole(port.get("containerPort"))
-            if number:
-                yield number
-
-
-def _selects(wanted: Json, pod: Pod) -> bool:
-    # An expression is taken to select: the API server alone knows all labels.
-    return has_labels(mapping(pod.metadata, "labels"), mapping(wanted, "matchLabels"))
 
 
 class Listener(NamedTuple):
@@ -147,7 +138,7 @@ class Listener(NamedTuple):
         return cluster_of(self.each, self.pod.maker)
 
 
-def _clashes(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _host_ports_apart(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     taken: dict[tuple[int, str], list[Listener]] = {}
     for each in objects:
         for pod in pods(each):
@@ -177,13 +168,3 @@ def _listeners(each: Object, pod: Pod) -> Iterator[Listener]:
                 protocol = text(port.get("protocol")) or "TCP"
                 path = f"{container.path}.ports[{index}]"
                 yield Listener(number, protocol, text(port.get("hostIP")), path, each, pod)
-
-
-RULES: Checks = {
-    "reached-from-outside": _outside,
-    "webhook-blocks": _blocks,
-    "webhook-patience": _impatient,
-    "admission-fails-closed": _open,
-    "network-policy": OfSite(_unguarded_pods, alike=True),
-    "host-ports-apart": OfSite(_clashes),
-}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from policies.plain import text
 from policies.pods import mapping
-from policies.rule import Checks, Found, Object, OfSite
+from policies.rule import Found, Object
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 SITE = "foresite.dev/site"
@@ -39,7 +39,7 @@ def qualified_kind(each: Object) -> str:
     return f"{api.rpartition('/')[0]}/{each.kind}"
 
 
-def _missing_labels(each: Object) -> Iterator[Found]:
+def _labels_of_owner(each: Object) -> Iterator[Found]:
     labels = mapping(each.metadata, "labels")
     for label in LABELS:
         if not text(labels.get(label)):
@@ -54,22 +54,17 @@ def _one_site(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     site = min(counts, key=lambda name: (-counts[name], name))
     for each, name in named:
         if name not in ("", site):
-            yield (
-                each,
-                Found(
-                    f'metadata.labels["{SITE}"]',
-                    f"it says site {name} among objects of {site}",
-                    f"write {site}",
-                ),
-            )
+            message = f"it says site {name} among objects of {site}"
+            fix = f"write {site}"
+            yield each, Found(f'metadata.labels["{SITE}"]', message, fix)
 
 
-def _missing_namespace(each: Object) -> Iterator[Found]:
+def _namespace_named(each: Object) -> Iterator[Found]:
     if not each.namespace and qualified_kind(each) in IN_NAMESPACES:
         yield Found("metadata.namespace", f"a {each.kind} lives in a namespace, and it names none")
 
 
-def _deletion_guards(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _protected_from_pruning(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     # What is left of a site that was decommissioned, without its Cluster, is free to go.
     if not any(qualified_kind(each) == CLUSTER for each in objects):
         return
@@ -79,26 +74,16 @@ def _deletion_guards(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]
         annotations = mapping(each.metadata, "annotations")
         given = {option.strip() for option in text(annotations.get(ARGO_OPTIONS)).split(",")}
         if not given.issuperset(GUARDS):
-            yield (
-                each,
-                Found(
-                    f'metadata.annotations["{ARGO_OPTIONS}"]',
-                    "Argo CD deletes it once it has left Git",
-                    f"write {','.join(GUARDS)}",
-                ),
-            )
+            message = "Argo CD deletes it once it has left Git"
+            fix = f"write {','.join(GUARDS)}"
+            yield each, Found(f'metadata.annotations["{ARGO_OPTIONS}"]', message, fix)
         if annotations.get(FLUX_PRUNE) != "disabled":
-            yield (
-                each,
-                Found(
-                    f'metadata.annotations["{FLUX_PRUNE}"]',
-                    "Flux deletes it once it has left Git",
-                    "write disabled",
-                ),
-            )
+            message = "Flux deletes it once it has left Git"
+            fix = "write disabled"
+            yield each, Found(f'metadata.annotations["{FLUX_PRUNE}"]', message, fix)
 
 
-def _force_options(each: Object) -> Iterator[Found]:
+def _no_forced_ownership(each: Object) -> Iterator[Found]:
     annotations = mapping(each.metadata, "annotations")
     wrong = [(name, value) for name, value in FORCED.items() if annotations.get(name) == value]
     options = (option.strip() for option in text(annotations.get(ARGO_OPTIONS)).split(","))
@@ -108,12 +93,3 @@ def _force_options(each: Object) -> Iterator[Found]:
             f'metadata.annotations["{name}"]',
             f"{value} overwrites what others own of the object, or deletes it to create it again",
         )
-
-
-RULES: Checks = {
-    "labels-of-owner": _missing_labels,
-    "one-site": OfSite(_one_site, alike=True),
-    "namespace-named": _missing_namespace,
-    "protected-from-pruning": OfSite(_deletion_guards, alike=True),
-    "no-forced-ownership": _force_options,
-}

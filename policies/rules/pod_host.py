@@ -4,8 +4,8 @@ control."""
 from collections.abc import Iterator
 
 from policies.plain import text
-from policies.pods import Container, Pod, PodCheck, items, mapping, of_containers, of_pods
-from policies.rule import Checks, Found
+from policies.pods import Container, Pod, PodCheck, items, mapping
+from policies.rule import Found
 from schemas.kubernetes.pod_security import HOOKS, PROBES, SYSCTLS, VOLUMES
 
 
@@ -24,15 +24,13 @@ def _host_path(pod: Pod) -> Iterator[Found]:
             yield Found(f"{path}.hostPath", f"the pod has {where} of its host", value=text(where))
 
 
-def _volumes(pod: Pod) -> Iterator[Found]:
+def _volume_types(pod: Pod) -> Iterator[Found]:
     for path, volume in pod.volumes:
         kinds = [key for key in volume if key != "name"]
         if kinds and not any(kind in (*VOLUMES, "hostPath") for kind in kinds):
-            yield Found(
-                f"{path}.{kinds[0]}",
-                f"volume {volume.get('name')} is of the kind {kinds[0]}",
-                f"take one of {', '.join(VOLUMES)}",
-            )
+            message = f"volume {volume.get('name')} is of the kind {kinds[0]}"
+            fix = f"take one of {', '.join(VOLUMES)}"
+            yield Found(f"{path}.{kinds[0]}", message, fix)
 
 
 def _host_ports(_: Pod, each: Container) -> Iterator[Found]:
@@ -60,21 +58,13 @@ def _sysctls(pod: Pod) -> Iterator[Found]:
             yield Found(f"{pod.path}.securityContext.sysctls[{index}]", message)
 
 
-def _windows(pod: Pod) -> Iterator[Found]:
+def _windows_host_process(pod: Pod) -> Iterator[Found]:
     for path, who, context in pod.contexts:
         if mapping(context, "windowsOptions").get("hostProcess") is True:
             where = f"{path}.windowsOptions.hostProcess"
             yield Found(where, f"{who} is a process of its host")
 
 
-RULES: Checks = {
-    "host-network": of_pods(_host("hostNetwork", "is in the network of its host")),
-    "host-pid": of_pods(_host("hostPID", "sees the processes of its host")),
-    "host-ipc": of_pods(_host("hostIPC", "shares memory with its host")),
-    "host-path": of_pods(_host_path),
-    "volume-types": of_pods(_volumes),
-    "host-ports": of_containers(_host_ports),
-    "probe-host": of_containers(_probe_host),
-    "sysctls": of_pods(_sysctls),
-    "windows-host-process": of_pods(_windows),
-}
+_host_network = _host("hostNetwork", "is in the network of its host")
+_host_pid = _host("hostPID", "sees the processes of its host")
+_host_ipc = _host("hostIPC", "shares memory with its host")

@@ -9,8 +9,8 @@ Source of the checks: k8s.io/pod-security-admission v0.34.3, policy/check_*.go.
 from collections.abc import Iterator
 
 from policies.plain import text
-from policies.pods import Container, Pod, mapping, of_containers, of_pods, of_settings
-from policies.rule import Checks, Found
+from policies.pods import Container, Pod, mapping, of_settings
+from policies.rule import Found
 from schemas.kubernetes.pod_security import (
     APPARMOR,
     APPARMOR_DEFAULTS,
@@ -21,14 +21,14 @@ from schemas.kubernetes.pod_security import (
 )
 
 
-def _kept_capabilities(_: Pod, each: Container) -> Iterator[Found]:
+def _capabilities_dropped(_: Pod, each: Container) -> Iterator[Found]:
     dropped = mapping(each.security, "capabilities").get("drop")
     if not (isinstance(dropped, list) and "ALL" in dropped):
         message = f"container {each.name} keeps capabilities that the runtime gives to all"
         yield Found(f"{each.path}.securityContext.capabilities.drop", message)
 
 
-def _added_capabilities(_: Pod, each: Container) -> Iterator[Found]:
+def _capabilities_added(_: Pod, each: Container) -> Iterator[Found]:
     added = mapping(each.security, "capabilities").get("add")
     for index, name in enumerate(added if isinstance(added, list) else []):
         if name not in RESTRICTED_CAPABILITIES:
@@ -37,7 +37,7 @@ def _added_capabilities(_: Pod, each: Container) -> Iterator[Found]:
             yield Found(path, message, value=str(name))
 
 
-def _non_root(pod: Pod) -> Iterator[Found]:
+def _run_as_non_root(pod: Pod) -> Iterator[Found]:
     given = pod.security.get("runAsNonRoot")
     for path, who, context in pod.contexts:
         own = context.get("runAsNonRoot")
@@ -45,13 +45,13 @@ def _non_root(pod: Pod) -> Iterator[Found]:
             yield Found(f"{path}.runAsNonRoot", f"{who} may run as root")
 
 
-def _user(pod: Pod) -> Iterator[Found]:
+def _run_as_user(pod: Pod) -> Iterator[Found]:
     for path, who, context in pod.contexts:
         if context.get("runAsUser") == 0 and not isinstance(context["runAsUser"], bool):
             yield Found(f"{path}.runAsUser", f"{who} runs as root")
 
 
-def _seccomp(pod: Pod) -> Iterator[Found]:
+def _seccomp_profile(pod: Pod) -> Iterator[Found]:
     given = mapping(pod.security, "seccompProfile").get("type")
     for path, who, context in pod.contexts:
         own = mapping(context, "seccompProfile").get("type")
@@ -61,20 +61,18 @@ def _seccomp(pod: Pod) -> Iterator[Found]:
         yield Found(f"{path}.seccompProfile.type", f"{who} {what}")
 
 
-def _selinux(pod: Pod) -> Iterator[Found]:
+def _selinux_options(pod: Pod) -> Iterator[Found]:
     for path, who, context in pod.contexts:
         for field, value in mapping(context, "seLinuxOptions").items():
             if value and (
                 field in ("user", "role") or (field == "type" and value not in SELINUX_TYPES)
             ):
-                yield Found(
-                    f"{path}.seLinuxOptions.{field}",
-                    f"{who} has the SELinux {field} {value}",
-                    f"leave it out, or take a type of {', '.join(SELINUX_TYPES)}",
-                )
+                message = f"{who} has the SELinux {field} {value}"
+                fix = f"leave it out, or take a type of {', '.join(SELINUX_TYPES)}"
+                yield Found(f"{path}.seLinuxOptions.{field}", message, fix)
 
 
-def _apparmor(pod: Pod) -> Iterator[Found]:
+def _apparmor_profile(pod: Pod) -> Iterator[Found]:
     for path, who, context in pod.contexts:
         given = mapping(context, "appArmorProfile").get("type")
         if given not in (None, *PROFILES):
@@ -86,23 +84,14 @@ def _apparmor(pod: Pod) -> Iterator[Found]:
             yield Found(path, f"container {key[len(APPARMOR) :]} runs {value} by AppArmor")
 
 
-RULES: Checks = {
-    "privilege-escalation": of_settings(
-        "allowPrivilegeEscalation",
-        lambda value: value is not False,
-        "may gain rights that it was not started with",
-    ),
-    "capabilities-dropped": of_containers(_kept_capabilities),
-    "capabilities-added": of_containers(_added_capabilities),
-    "run-as-non-root": of_pods(_non_root),
-    "run-as-user": of_pods(_user),
-    "seccomp-profile": of_pods(_seccomp),
-    "privileged": of_settings(
-        "privileged", lambda value: value is True, "is root of its host, with all devices"
-    ),
-    "proc-mount": of_settings(
-        "procMount", lambda value: value not in (None, "Default"), "sees /proc unmasked"
-    ),
-    "selinux-options": of_pods(_selinux),
-    "apparmor-profile": of_pods(_apparmor),
-}
+_privilege_escalation = of_settings(
+    "allowPrivilegeEscalation",
+    lambda value: value is not False,
+    "may gain rights that it was not started with",
+)
+_privileged = of_settings(
+    "privileged", lambda value: value is True, "is root of its host, with all devices"
+)
+_proc_mount = of_settings(
+    "procMount", lambda value: value not in (None, "Default"), "sees /proc unmasked"
+)

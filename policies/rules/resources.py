@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from policies.pods import Container, Pod, items, mapping, of_containers, of_pods
-from policies.rule import Checks, Found, Json
+from policies.pods import Container, Pod, items, mapping
+from policies.rule import Found, Json
 
 STORAGE = "ephemeral-storage"
 
@@ -18,7 +18,7 @@ def resource_amount(container: Container, part: str, resource: str) -> Any:
     return found
 
 
-def _requests(pod: Pod, each: Container) -> Iterator[Found]:
+def _resource_requests(pod: Pod, each: Container) -> Iterator[Found]:
     if pod.partial or each.list == "ephemeralContainers":
         return  # a debugger's container may name none
     missing = [
@@ -37,7 +37,7 @@ def _memory_limit(pod: Pod, each: Container) -> Iterator[Found]:
         yield Found(f"{each.path}.resources.limits.memory", message)
 
 
-def _scratch(pod: Pod) -> Iterator[Found]:
+def _scratch_space(pod: Pod) -> Iterator[Found]:
     for path, volume in pod.volumes:
         directory = volume.get("emptyDir")
         on_disk = isinstance(directory, dict) and directory.get("medium") in (None, "")
@@ -59,25 +59,16 @@ def _writes_freely(each: Container, volume: Json) -> bool:
     return mounted and resource_amount(each, "limits", STORAGE) is None
 
 
-def _priority(pod: Pod) -> Iterator[Found]:
+def _priority_class(pod: Pod) -> Iterator[Found]:
     if not pod.ends and not pod.static and not pod.spec.get("priorityClassName"):
         message = "the pod has no PriorityClass, so any job can preempt it"
         yield Found(f"{pod.path}.priorityClassName", message)
 
 
-def _missing_probes(pod: Pod) -> Iterator[Found]:
+def _probes(pod: Pod) -> Iterator[Found]:
     if pod.ends:
         return
     for each in pod.lasting:
         if not any(each.body.get(f"{kind}Probe") for kind in ("liveness", "readiness", "startup")):
             message = f"container {each.name} counts as working while its process exists"
             yield Found(each.path, message)
-
-
-RULES: Checks = {
-    "resource-requests": of_containers(_requests),
-    "memory-limit": of_containers(_memory_limit),
-    "scratch-space": of_pods(_scratch),
-    "priority-class": of_pods(_priority),
-    "probes": of_pods(_missing_probes),
-}

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from policies.embedded import embedded_objects
 from policies.nodes import cluster_of, nodes, selector
 from policies.plain import bodies, text
-from policies.pods import Pod, items, mapping, pods
-from policies.rule import Checks, Found, Object, OfSite
+from policies.pods import items, mapping, pods
+from policies.rule import Found, Object
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -29,20 +29,17 @@ def _tolerates_everything(each: Object) -> Iterator[Found]:
 def _system_priority(each: Object) -> Iterator[Found]:
     for pod in pods(each):
         name = text(pod.spec.get("priorityClassName"))
+        own = text(mapping(pod.maker, "metadata").get("namespace"))
+        namespace = each.namespace if pod.maker is each.body else own
         # A node's or a job's template says its namespace beside its pods' (NodeOperationTemplate).
-        if name.startswith(SYSTEM) and _namespace(each, pod) not in SYSTEM_NAMESPACES:
+        if name.startswith(SYSTEM) and namespace not in SYSTEM_NAMESPACES:
             yield Found(
                 f"{pod.path}.priorityClassName",
                 f"{name} is higher than every PriorityClass of the site, and preempts their pods",
             )
 
 
-def _namespace(each: Object, pod: Pod) -> str:
-    own = mapping(pod.maker, "metadata").get("namespace")
-    return text(own) if pod.maker is not each.body else each.namespace
-
-
-def _together(each: Object) -> Iterator[Found]:
+def _replicas_apart(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, REPLICATED):
         replicas = mapping(body, "spec").get("replicas")
         pod = mapping(body, "spec", "template", "spec")
@@ -54,7 +51,7 @@ def _together(each: Object) -> Iterator[Found]:
             yield Found(f"{place}spec.template.spec", message)
 
 
-def _unknown_scheduler(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _scheduler_exists(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     known = _schedulers(objects)
     if known is None:
         return
@@ -62,14 +59,9 @@ def _unknown_scheduler(objects: Sequence[Object]) -> Iterator[tuple[Object, Foun
         for pod in pods(each):
             name = text(pod.spec.get("schedulerName")) or DEFAULT_SCHEDULER
             if name not in known:
-                yield (
-                    each,
-                    Found(
-                        f"{pod.path}.schedulerName",
-                        f"no scheduler of this site is called {name}",
-                        f"write one of {', '.join(sorted(known))}",
-                    ),
-                )
+                message = f"no scheduler of this site is called {name}"
+                fix = f"write one of {', '.join(sorted(known))}"
+                yield each, Found(f"{pod.path}.schedulerName", message, fix)
 
 
 def _schedulers(objects: Iterable[Object]) -> set[str] | None:
@@ -87,7 +79,7 @@ def _schedulers(objects: Iterable[Object]) -> set[str] | None:
     return names - {""}
 
 
-def _no_such_nodes(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _nodes_exist(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     groups = nodes(objects)
     if not groups:
         return
@@ -102,17 +94,12 @@ def _no_such_nodes(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
             for key, values in there.items():
                 asked = text(selector(pod).get(key))
                 if asked and asked not in values:
-                    yield (
-                        each,
-                        Found(
-                            f'{pod.path}.nodeSelector["{key}"]',
-                            f"no machine of this site is labelled {key}: {asked}",
-                            f"write one of {', '.join(sorted(values - {''})) or 'none'}",
-                        ),
-                    )
+                    message = f"no machine of this site is labelled {key}: {asked}"
+                    fix = f"write one of {', '.join(sorted(values - {''})) or 'none'}"
+                    yield each, Found(f'{pod.path}.nodeSelector["{key}"]', message, fix)
 
 
-def _one_default(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _one_default_priority(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     for cluster in ("management", "site"):
         named = [
             each
@@ -125,13 +112,3 @@ def _one_default(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
         for each in named if named[1:] else ():
             message = f"{names} are all the priority of pods that name none"
             yield each, Found("globalDefault", message)
-
-
-RULES: Checks = {
-    "tolerates-everything": _tolerates_everything,
-    "system-priority": _system_priority,
-    "replicas-apart": _together,
-    "scheduler-exists": OfSite(_unknown_scheduler, alike=True),
-    "nodes-exist": OfSite(_no_such_nodes, alike=True),
-    "one-default-priority": OfSite(_one_default, alike=True),
-}

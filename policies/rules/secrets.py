@@ -3,13 +3,13 @@
 How credentials look is in schemas/kubernetes/secret_forms.py.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from policies.embedded import Path, format_path
 from policies.plain import bodies, text
-from policies.pods import Container, Pod, items, of_containers
-from policies.rule import Checks, Found, Json, Object, OfObject
+from policies.pods import Container, Pod, items
+from policies.rule import Found, Json, Object
 from schemas.kubernetes.outline import outline
 from schemas.kubernetes.secret_scan import credential, in_arguments, is_secret, suspect
 
@@ -19,7 +19,7 @@ ANEW = (
 )
 
 
-def _secret_object(each: Object) -> Iterable[Found]:
+def _secret_object(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, ("Secret",)):
         for field in ("data", "stringData"):
             if body.get(field):
@@ -31,7 +31,7 @@ REFERRING = {"ExternalSecret": frozenset({"secretKey"})}
 (external-secrets.io/v1, spec.data)."""
 
 
-def _literal(each: Object) -> Iterable[Found]:
+def _secret_literal(each: Object) -> Iterator[Found]:
     harmless = REFERRING.get(each.kind, frozenset[str]())
     for key, found in _literals(each.body, ()):
         if key not in harmless:
@@ -85,7 +85,8 @@ def _literals(value: Any, path: Path) -> Iterator[tuple[str, Found]]:
     if isinstance(value, dict):
         for key, item in value.items():
             name, place = text(key), (*path, str(key))
-            yield from ((name, found) for found in _named_secrets(name, item, place))
+            if isinstance(item, str) and is_secret(name, item) and not credential(item):
+                yield name, Found(format_path(place), f"{name} is written out here", ANEW)
             yield from _literals(item, place)
     elif isinstance(value, list):
         for index, flag in in_arguments(value):
@@ -99,12 +100,7 @@ def _literals(value: Any, path: Path) -> Iterator[tuple[str, Found]]:
             yield "", Found(format_path(path), f"this text has {what} in it", ANEW)
 
 
-def _named_secrets(key: str, value: Any, path: Path) -> Iterator[Found]:
-    if isinstance(value, str) and is_secret(key, value) and not credential(value):
-        yield Found(format_path(path), f"{key} is written out here", ANEW)
-
-
-def _environment(_: Pod, each: Container) -> Iterator[Found]:
+def _secret_environment(_: Pod, each: Container) -> Iterator[Found]:
     for index, variable in items(each.body, "env"):
         name, value = str(variable.get("name")), variable.get("value")
         if isinstance(value, str) and is_secret(name, value):
@@ -112,8 +108,5 @@ def _environment(_: Pod, each: Container) -> Iterator[Found]:
             yield Found(f"{each.path}.env[{index}].value", message)
 
 
-RULES: Checks = {
-    "secret-object": _secret_object,
-    "secret-literal": OfObject(_literal, narrow=_suspects),
-    "secret-environment": of_containers(_environment),
-}
+NARROW = {"secret-literal": _suspects}
+"""For checks that are slow: the objects that are worth looking at, of all."""

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from policies.memo import length, size
 from policies.plain import bodies, text
-from policies.pods import Pod, items, mapping, of_pods
-from policies.rule import Checks, Found, Object, OfSite
+from policies.pods import Pod, items, mapping
+from policies.rule import Found, Object
 
 KIB = 1024
 ETCD_BYTES = 1536 * KIB
@@ -33,19 +33,19 @@ teams and programs, of which the largest site has some 220 objects: a list that 
 each host or multiplied for each pool is above this, and no site that a person wrote."""
 
 
-def _too_large(each: Object) -> Iterator[Found]:
+def _object_size(each: Object) -> Iterator[Found]:
     found = size(each.body)
     if found > ETCD_BYTES:
         yield Found("", f"it is {found} bytes, and etcd takes {ETCD_BYTES}")
 
 
-def _large(each: Object) -> Iterator[Found]:
+def _object_large(each: Object) -> Iterator[Found]:
     found = size(each.body)
     if LARGE_BYTES < found <= ETCD_BYTES:
         yield Found("", f"it is {found} bytes, a third or more of what etcd takes")
 
 
-def _data(each: Object) -> Iterator[Found]:
+def _data_size(each: Object) -> Iterator[Found]:
     if each.kind not in ("ConfigMap", "Secret"):
         return
     found = 0
@@ -57,7 +57,7 @@ def _data(each: Object) -> Iterator[Found]:
         yield Found("data", f"it holds {found} bytes, and may hold {DATA_BYTES}")
 
 
-def _apply_size(each: Object) -> Iterator[Found]:
+def _applied_size(each: Object) -> Iterator[Found]:
     options = text(mapping(each.metadata, "annotations").get(SYNC_OPTIONS))
     found = size(each.body)
     if found > APPLIED_BYTES and APPLIED_ELSEWHERE not in options:
@@ -68,7 +68,7 @@ def _apply_size(each: Object) -> Iterator[Found]:
         )
 
 
-def _boot(each: Object) -> Iterator[Found]:
+def _boot_size(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, BOOT_KINDS):
         for steps in (("spec",), ("spec", "template", "spec"), ("spec", "kubeadmConfigSpec")):
             files = [text(file.get("content")) for _, file in items(mapping(body, *steps), "files")]
@@ -78,14 +78,14 @@ def _boot(each: Object) -> Iterator[Found]:
                 yield Found(f"{place}{'.'.join(steps)}.files", message)
 
 
-def _containers(pod: Pod) -> Iterator[Found]:
+def _containers_per_pod(pod: Pod) -> Iterator[Found]:
     found = len(pod.containers)
     if found > MANY_CONTAINERS:
         message = f"a pod of {found} containers is started, moved and counted as one"
         yield Found(f"{pod.path}.containers", message)
 
 
-def _objects(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _objects_per_site(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     hosts = sum(each.kind == "BareMetalHost" for each in objects)
     most = OBJECTS + PER_HOST * hosts
     if len(objects) > most:
@@ -97,14 +97,3 @@ def _objects(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
                 "expected",
             ),
         )
-
-
-RULES: Checks = {
-    "object-size": _too_large,
-    "object-large": _large,
-    "data-size": _data,
-    "applied-size": _apply_size,
-    "boot-size": _boot,
-    "containers-per-pod": of_pods(_containers),
-    "objects-per-site": OfSite(_objects),
-}

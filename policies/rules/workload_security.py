@@ -2,12 +2,12 @@
 token by which a pod asks the API server, and a container's own files.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from policies.nodes import cluster_of
 from policies.plain import bodies
 from policies.pods import Pod, items, mapping, of_settings, pods
-from policies.rule import Checks, Found, Object, OfSite
+from policies.rule import Found, Object
 from policies.rules.access import BINDINGS
 from schemas.kubernetes.pod_security import ENFORCE, LEVELS
 
@@ -15,11 +15,13 @@ Account = tuple[str, str, str]
 """Cluster, namespace and name of a ServiceAccount."""
 
 
-def _token(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+def _service_account_token(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     used = _with_rights(objects)
     for each in objects:
         for pod in pods(each):
-            if _has_token(pod) and _account(each, pod) not in used:
+            without = pod.static or pod.partial
+            mounts = pod.spec.get("automountServiceAccountToken") is not False
+            if mounts and not without and _account(each, pod) not in used:
                 yield (
                     each,
                     Found(
@@ -27,11 +29,6 @@ def _token(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
                         "every container has a token of the API server that no program of it needs",
                     ),
                 )
-
-
-def _has_token(pod: Pod) -> bool:
-    without = pod.static or pod.partial
-    return not without and pod.spec.get("automountServiceAccountToken") is not False
 
 
 def _account(each: Object, pod: Pod) -> Account:
@@ -54,7 +51,7 @@ def _with_rights(objects: Sequence[Object]) -> set[Account]:
     }
 
 
-def _default_account(each: Object) -> Iterable[Found]:
+def _default_service_account(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, BINDINGS):
         for index, subject in items(body, "subjects"):
             name = str(subject.get("name"))
@@ -65,7 +62,7 @@ def _default_account(each: Object) -> Iterable[Found]:
                 yield Found(f"{place}subjects[{index}]", f"{who} has these rights")
 
 
-def _namespace(each: Object) -> Iterable[Found]:
+def _namespace_level(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, ("Namespace",)):
         level = mapping(body, "metadata", "labels").get(ENFORCE)
         if level not in LEVELS:
@@ -73,13 +70,8 @@ def _namespace(each: Object) -> Iterable[Found]:
             yield Found(f'{place}metadata.labels["{ENFORCE}"]', message)
 
 
-RULES: Checks = {
-    "service-account-token": OfSite(_token, alike=True),
-    "default-service-account": _default_account,
-    "namespace-level": _namespace,
-    "read-only-root-filesystem": of_settings(
-        "readOnlyRootFilesystem",
-        lambda value: value is not True,
-        "may write over its own programs",
-    ),
-}
+_read_only_root_filesystem = of_settings(
+    "readOnlyRootFilesystem",
+    lambda value: value is not True,
+    "may write over its own programs",
+)

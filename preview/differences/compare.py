@@ -6,7 +6,7 @@ from components.effects.pods import TEMPLATES
 from components.effects.vocabulary import FieldChange, Name, ObjectChange, Path, Side, SiteChange
 from components.making.manifest import Json, Manifest
 from preview.differences.connections import is_applied
-from preview.differences.fields.compared import compare_fields
+from preview.differences.fields import compare_fields
 from preview.differences.fields.pairing import same
 
 _WHOLE: dict[str, tuple[Path, ...]] = {

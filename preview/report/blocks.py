@@ -29,6 +29,11 @@ class Head(NamedTuple):
     number: bool = False
 
 
+def heads(*texts: str) -> tuple[Head, ...]:
+    """Headings; one that ends with ``:`` is of numbers."""
+    return tuple(Head(text.removesuffix(":"), text.endswith(":")) for text in texts)
+
+
 class Row(NamedTuple):
     """A table's row, a phrase a column."""
 

@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from components.effects.vocabulary import ABSENT, Action, FieldChange, ObjectChange
 from preview.differences.fields import show_path, text_lines
 from preview.differences.fields.listkeys import Item
-from preview.report.blocks import Code, Head, Line, Room, Row, Section, Table
+from preview.report.blocks import Code, Line, Room, Row, Section, Table, heads
 from preview.report.phrase import Phrase, Strong, change, join_phrases, prose, value, visible
 from preview.report.ranges import first_few, ranges
 from preview.report.words import count, few
@@ -41,13 +40,13 @@ def objects(site: SitePreview) -> Section:
     for each in site.objects:
         actions.setdefault(each.change.component, Counter())[each.action] += 1
     used = [action for action in _ORDER if any(each[action] for each in actions.values())]
-    heads = (Head("component"), *(Head(action.value, number=True) for action in used))
+    columns = heads("component", *(f"{action.value}:" for action in used))
     rows = tuple(
         Row(((value(name),), *((f"{found[action]:,}",) for action in used)))
         for name, found in actions.items()
     )
-    table = [Table(heads, rows)] if rows else []
-    return Section("objects", ("Objects",), (*_loss_lines(site), *_refusal_lines(site), *table))
+    table = [Table(columns, rows)] if rows else []
+    return Section("objects", ("Objects",), (*_warnings(site), *table))
 
 
 def _added_lines(site: SitePreview) -> Iterable[Line]:
@@ -63,15 +62,12 @@ def _added_lines(site: SitePreview) -> Iterable[Line]:
         yield Line((Strong("added"), " ", value(component), f", {total}: ", *named, rest))
 
 
-def _loss_lines(site: SitePreview) -> Iterable[Line]:
+def _warnings(site: SitePreview) -> Iterable[Line]:
     if site.deletions:
         things = join_phrases([(prose(each.what), f" ({each.count:,})") for each in site.deletions])
         yield Line(
             (Strong("Deleted for good"), ", so to be acknowledged in the pull request: ", *things)
         )
-
-
-def _refusal_lines(site: SitePreview) -> Iterable[Line]:
     names = [each.change.one.title for each in site.objects if each.action is Action.REFUSED]
     if names:
         said = "; the API server, a webhook or Pulumi refuses the change, and pulumi up stops there"
@@ -86,17 +82,17 @@ def differences(site: SitePreview, room: Room) -> Section:
         paths = tuple(field.path for field in each.change.fields)
         key = (each.change.component, each.change.kind, each.action, paths)
         groups.setdefault(key, []).append(each)
-    found = sorted(groups.values(), key=lambda group: _badness(site, group))
+
+    def badness(group: Sequence[ObjectVerdict]) -> tuple[int, int]:
+        reasons = {index for each in group for index in each.reasons}
+        worst = max((site.reasons[index].effect.impact.rank for index in reasons), default=0)
+        return (-worst, _ORDER.index(group[0].action))
+
+    found = sorted(groups.values(), key=badness)
     lines = tuple(_group(group, room) for group in found[: room.groups])
     rest = sum(map(len, found[room.groups :]))
     more = (Line((f"and {count(rest, 'more object')}",)),) if rest else ()
     return Section("differences", ("What differs in each object",), (*lines, *more))
-
-
-def _badness(site: SitePreview, group: Sequence[ObjectVerdict]) -> tuple[int, int]:
-    reasons = {index for each in group for index in each.reasons}
-    worst = max((site.reasons[index].effect.impact.rank for index in reasons), default=0)
-    return (-worst, _ORDER.index(group[0].action))
 
 
 def _group(group: Sequence[ObjectVerdict], room: Room) -> Line:
@@ -132,8 +128,10 @@ def _fields(found: ObjectChange, room: Room) -> Iterable[Line]:
 
 def _field(field: FieldChange, room: Room) -> Line:
     path: Phrase = (value(show_path(field.path), LINE), ": ")
-    before, after = (_text(side) for side in (field.before, field.after))
-    if before is None or after is None or "\n" not in before + after:
+    # A side that is not there counts as empty.
+    before, after = ("" if side is ABSENT else side for side in (field.before, field.after))
+    texts = isinstance(before, str) and isinstance(after, str)
+    if not texts or "\n" not in before + after:
         return Line((*path, *change(field.before, field.after)))
     if len(before) + len(after) > COMPARED:
         sizes = f"a text of {len(before):,} characters became one of {len(after):,}"
@@ -142,17 +140,6 @@ def _field(field: FieldChange, room: Room) -> Line:
     some, more = first_few(lines, room.lines)
     rest = (f"… {count(more, 'more line')}",) if more else ()
     cut = tuple(visible(line, LINE) for line in some)
-    return Line((*path, _came_or_went(field)), (Code((*cut, *rest)),))
-
-
-def _text(side: Any) -> str | None:
-    """A side as a text, empty where it is not there; None for what is no text."""
-    if side is ABSENT:
-        return ""
-    return side if isinstance(side, str) else None
-
-
-def _came_or_went(field: FieldChange) -> str:
-    if field.before is ABSENT:
-        return "new text"
-    return "text gone" if field.after is ABSENT else "text changed"
+    went = "text gone" if field.after is ABSENT else "text changed"
+    what = "new text" if field.before is ABSENT else went
+    return Line((*path, what), (Code((*cut, *rest)),))

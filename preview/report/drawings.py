@@ -103,7 +103,9 @@ def _draw_racks(site: str, found: RackMap) -> Drawing:
             for number, cell in enumerate(rack.cells):
                 at = (x + number % columns * PITCH, y + number // columns * PITCH)
                 cells.setdefault(cell, []).append(at)
-            words.append(Word(x, y + rows * PITCH + 9, _end_of(rack), "small"))
+            # Racks differ in the ends of their names.
+            end = visible(rack.name[-LABEL:], LABEL)
+            words.append(Word(x, y + rows * PITCH + 9, end, "small"))
             x += wide
         y += rows * PITCH + 17
     shapes = [shape for cell, places in cells.items() for shape in _cell_shapes(cell, places)]
@@ -133,11 +135,6 @@ def _cell_shapes(cell: Cell, places: Iterable[tuple[float, float]]) -> Iterator[
     yield Shape("".join(_box(x, y, CELL, CELL) for x, y in places), f"cell {kind}")
     if sign := _SIGNS.get(cell.impact):
         yield Shape("".join(f"M{x:g} {y:g}{sign}" for x, y in places), f"sign {kind}")
-
-
-def _end_of(rack: Rack) -> str:
-    """The end of a rack's name, in which racks differ."""
-    return visible(rack.name[-LABEL:], LABEL)
 
 
 # --- time -----------------------------------------------------------------------------------------

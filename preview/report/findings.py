@@ -3,7 +3,9 @@
 A finding has several ``forms``, down to a very short one: the headline takes one of them.
 """
 
+import tomllib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from components.effects.vocabulary import Impact
@@ -13,7 +15,6 @@ from preview.report.phrase import Phrase, prose
 from preview.report.words import (
     NAMED,
     VERDICTS,
-    Doing,
     accelerators_out,
     count,
     count_text,
@@ -51,7 +52,7 @@ class Finding(NamedTuple):
 
 WAITING = Impact.REIMAGE.rank - 0.005
 """Right after what is re-imaged now."""
-BLIND, ENDS, STUCK, REFUSED, SERVICE, MOVED, OVER = 90, 80, 5.9, 4.9, 4.5, 1.5, -1
+BLIND, STUCK, REFUSED, SERVICE, MOVED = 90, 5.9, 4.9, 4.5, 1.5
 """Ranks of findings that are no impact; an impact has its own, 7 for remove to 0 for none. What is
 refused or has to be acknowledged comes after all that costs a host its disks."""
 
@@ -107,45 +108,24 @@ def _sites(sites: Iterable[SitePreview]) -> Phrase:
     return list_names([site.name for site in sites], "site")
 
 
-_ENDS = {
-    State.VANISHED: (
-        ENDS,
-        "the file is gone of {}, not decommissioned: no tool would manage {}",
-        ("1 site's file gone", "{:,} sites' files gone"),
-        "file is gone, not decommissioned",
-        Impact.REMOVE,
-    ),
-    State.DECOMMISSIONED: (
-        ENDS,
-        "decommissions {}: the cluster is deleted with all that runs on {}",
-        ("decommissions 1 site", "decommissions {:,} sites"),
-        "decommissioned: the cluster is deleted",
-        Impact.REMOVE,
-    ),
-    State.REMOVED: (
-        OVER,
-        "ends {}, decommissioned before: nothing is deleted, {} stay registered",
-        ("1 decommissioned site ends", "{:,} decommissioned sites end"),
-        "ends, decommissioned before",
-        None,
-    ),
-}
+_ENDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 def _ends(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     """The sites that end, and those that have no file any more."""
-    for state, (rank, said, short, what, tone) in _ENDS.items():
-        some = [site for site in sites if site.state is state]
+    for state, row in _ENDS.items():
+        some = [site for site in sites if site.state is State(state)]
         if not some:
             continue
         hosts, where = count(sum(len(site.hosts) for site in some), "host"), _sites(some)
-        start, rest = said.replace("{}", "\0", 1).format(hosts).split("\0")
+        before, after = row["before"], row["after"].format(hosts)
         forms: tuple[Phrase, ...] = (
-            (start, *where, rest),
-            (start, count(len(some), "site"), rest),
-            (short[len(some) > 1].format(len(some)),),
+            (before, *where, after),
+            (before, count(len(some), "site"), after),
+            (row["many" if len(some) > 1 else "one"].format(len(some)),),
         )
-        yield Finding(rank, forms, (what,), (hosts,), where, tone, tone is not None)
+        tone = Impact(row["tone"]) if "tone" in row else None
+        yield Finding(row["rank"], forms, (row["what"],), (hosts,), where, tone, tone is not None)
 
 
 # --- hosts ----------------------------------------------------------------------------------------
@@ -173,16 +153,10 @@ def _impacts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
             (count_text(total).replace(" what happens to", ""),),
         )
         where = (*found.where, *((", ", *pools) if pools else ()))
-        figure = _hosts(total, of)
-        yield Finding(
-            impact.rank, forms, (what,), figure, where, impact, impact.rank >= Impact.DRAIN.rank
-        )
-
-
-def _hosts(total: Doing, of: int) -> Phrase:
-    if not total.hosts:
-        return ("hosts that are not listed",)
-    return (f"{'at most ' * total.at_most}{total.hosts:,} of {count(of, 'host')}",)
+        figure = f"{'at most ' * total.at_most}{total.hosts:,} of {count(of, 'host')}"
+        figure = figure if total.hosts else "hosts that are not listed"
+        drains = impact.rank >= Impact.DRAIN.rank
+        yield Finding(impact.rank, forms, (what,), (figure,), where, impact, drains)
 
 
 def _pools(sites: Sequence[SitePreview], impact: Impact) -> Phrase:

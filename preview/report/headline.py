@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from components.effects.vocabulary import Impact
-from preview.report.blocks import Head, Row, Table
+from preview.report.blocks import Row, Table, heads
 from preview.report.findings import MOVED, Finding, findings
 from preview.report.phrase import Phrase, join_phrases, plain
 from preview.report.words import count, list_names, members, sum_doings
@@ -86,14 +86,11 @@ def _nothing(sites: Sequence[SitePreview]) -> Phrase:
     return named if _size(named) < LONGEST else (differ, count(len(sites), "site"))
 
 
-_HEADS = (Head("effect"), Head("figure"), Head("where"))
+_HEADS = heads("effect", "figure", "where")
 
 
 def figures(preview: Preview) -> Table | None:
     """Every finding with its figures, worst first; None where there is none."""
     found = findings(preview)
-    return Table(_HEADS, tuple(map(_row, found))) if found else None
-
-
-def _row(each: Finding) -> Row:
-    return Row((each.what, each.figure, each.where), each.tone or Impact.NONE)
+    rows = [Row((e.what, e.figure, e.where), e.tone or Impact.NONE) for e in found]
+    return Table(_HEADS, tuple(rows)) if rows else None

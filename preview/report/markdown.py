@@ -111,12 +111,9 @@ def _pieces(found: Report) -> Piecewise:
 
 
 def _alert(alert: Alert) -> Piecewise:
-    lines = [f"> **{_bold(alert.title)}**\n>\n", *(_quote(line) for line in alert.lines)]
-    return Piecewise(_ALERT, tuple(lines), "\n")
-
-
-def _quote(line: Line) -> str:
-    return "".join(f"> {text}\n" for text in _bullet(line).splitlines())
+    texts = (_bullet(line).splitlines() for line in alert.lines)
+    lines = ("".join(f"> {text}\n" for text in each) for each in texts)
+    return Piecewise(_ALERT, (f"> **{_bold(alert.title)}**\n>\n", *lines), "\n")
 
 
 def _part(part: Part, alone: bool) -> Piecewise:
@@ -168,13 +165,11 @@ def _bullet(line: Line, indent: str = "") -> str:
     for below in line.below:
         inner = indent + "  "
         lines.append(
-            _fence_code(below, inner) if isinstance(below, Code) else _bullet(below, inner)
+            _fence_lines(below.lines, "diff", inner)
+            if isinstance(below, Code)
+            else _bullet(below, inner)
         )
     return "".join(lines)
-
-
-def _fence_code(code: Code, indent: str) -> str:
-    return _fence_lines(code.lines, "diff", indent)
 
 
 def _fence_lines(texts: Iterable[str], language: str, indent: str) -> str:

@@ -146,16 +146,12 @@ def _how(cache: CacheMove) -> Iterable[Line]:
         before, after = _BY[cache.discovery_before], _BY[cache.discovery_after]
         yield Line((f"Envoys know the hosts by: {before} → {after}",))
     if cache.joining:
-        yield Line((_joining(cache.joining),))
+        joins = f"{cache.joining:,} hosts get their keys once installed, as their servers answer"
+        one = "1 host gets its keys once it is installed and its server answers"
+        yield Line((f"{one if cache.joining == 1 else joins} health checks",))
     yield Line(("every listed host is taken to be up, and every key to be asked for as often",))
     if cache.discovery_after is CacheDiscovery.DNS:
         yield Line(("Envoys learn of it one after the other, and disagree until all have",))
-
-
-def _joining(hosts: int) -> str:
-    if hosts == 1:
-        return "1 host gets its keys once it is installed and its server answers health checks"
-    return f"{hosts:,} hosts get their keys once installed, as their servers answer health checks"
 
 
 def _loss_line(cache: CacheMove) -> Line:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from components.effects.vocabulary import Impact
 from preview.report import object_cache
-from preview.report.blocks import Alert, Head, Line, Part, Report, Room, Row, Section, Table
+from preview.report.blocks import Alert, Line, Part, Report, Room, Row, Section, Table, heads
 from preview.report.changes import differences, objects
 from preview.report.headline import clauses, figures
 from preview.report.phrase import Phrase, join_phrases, prose, value
@@ -53,14 +53,8 @@ def _facts(preview: Preview) -> Iterable[Line]:
         yield Line(("both sides as the code of ", value(preview.code), " makes them"))
     for site, (number, when) in sorted(preview.nodes.items()):
         said = (" at ", value(when)) if when else ()
-        yield Line(
-            (
-                f"as {count(number, 'node')} of ",
-                value(site),
-                " were when they were last seen",
-                *said,
-            )
-        )
+        named = (f"as {count(number, 'node')} of ", value(site), " were when they were last seen")
+        yield Line((*named, *said))
     if preview.allowed:
         numbers = [(value(name), f" {n:,}") for name, n in sorted(preview.allowed.items())]
         yield Line(("the pull request allows: ", *join_phrases(numbers)))
@@ -84,7 +78,6 @@ def _alerts(preview: Preview, room: Room) -> Iterable[Alert]:
 
 def _table(preview: Preview, room: Room) -> Table:
     """A row for each entry, or where they are too many for each kind of thing that happens."""
-    heads = (Head("site"), Head("what happens"), Head("out at worst"))
     groups = [members(entry) for entry in preview.entries]
     if len(groups) > room.rows:
         groups = _alike(groups)
@@ -92,7 +85,7 @@ def _table(preview: Preview, room: Room) -> Table:
         Row((sites_named([site.name for site in group]), *_columns(group)), group[0].impact)
         for group in groups
     )
-    return Table(heads, tuple(rows))
+    return Table(_HEADS, tuple(rows))
 
 
 def _alike(groups: Iterable[tuple[SitePreview, ...]]) -> list[tuple[SitePreview, ...]]:
@@ -111,6 +104,7 @@ def _columns(sites: Iterable[SitePreview]) -> tuple[Phrase, Phrase]:
     return happening(sites), out
 
 
+_HEADS = heads("site", "what happens", "out at worst")
 _STATES = {
     State.ADDED: " (a new site)",
     State.DECOMMISSIONED: " (decommissioned)",
@@ -134,6 +128,9 @@ def _part(entry: Entry, room: Room, *, drawn: bool) -> Part:
         harmful,
         objects(site),
     ]
+    # Whose figures follow, where a part is on several sites.
+    said = "The same happens in each. Figures and places below are those of "
+    intro = (Line((said, value(site.name))),) if len(entry.sites) > 1 else ()
     # Of a new site everything is added: its components say so, a line each.
     new = site.state is State.ADDED
     folded = [] if new else [harmless, differences(site, room)]
@@ -145,21 +142,13 @@ def _part(entry: Entry, room: Room, *, drawn: bool) -> Part:
         title=(*sites_named(entry.sites), _STATES.get(site.state, "")),
         says=happening(every),
         tone=site.impact,
-        intro=tuple(_intro(entry)),
+        intro=intro,
         sections=tuple(section for section in main if section.blocks),
         folded=tuple(section for section in folded if section.blocks),
         scene=scene(site) if drawn else None,
     )
 
 
-def _intro(entry: Entry) -> Iterable[Line]:
-    """Whose figures follow, where a part is on several sites."""
-    if len(entry.sites) > 1:
-        said = "The same happens in each. Figures and places below are those of "
-        yield Line((said, value(entry.site.name)))
-
-
 def _each_site(every: Iterable[SitePreview]) -> Section:
-    heads = (Head("site"), Head("what happens"), Head("out at worst"))
     rows = tuple(Row(((value(site.name),), *_columns([site])), site.impact) for site in every)
-    return Section("sites", (f"Each of the {len(rows):,} sites",), (Table(heads, rows),))
+    return Section("sites", (f"Each of the {len(rows):,} sites",), (Table(_HEADS, rows),))

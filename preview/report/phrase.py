@@ -94,17 +94,16 @@ def literal(content: Any) -> str:
     """A field's value: text as it is, unless it would pass for something else; others as JSON."""
     if not isinstance(content, str):
         return json.dumps(content, ensure_ascii=False, default=str)
-    if len(content) <= NAME and (content != content.strip() or _reads_as_other(content)):
+    if len(content) > NAME:
+        return content
+    try:
+        json.loads(content)
+        other = True
+    except ValueError:
+        other = content == ""
+    if other or content != content.strip():
         return json.dumps(content, ensure_ascii=False)
     return content
-
-
-def _reads_as_other(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return text == ""
-    return True
 
 
 def change(before: Any, after: Any, limit: int = NAME) -> Phrase:
@@ -188,10 +187,6 @@ def join_phrases(phrases: Iterable[Phrase], between: str = ", ") -> Phrase:
 
 def plain(phrase: Phrase) -> str:
     """The phrase without any marks: what a person would read out."""
-    return "".join(map(_plain, phrase))
-
-
-def _plain(piece: Piece) -> str:
-    if isinstance(piece, Prose):
-        return "".join(text for text, _ in piece.runs)
-    return piece if isinstance(piece, str) else piece.text
+    runs = (each.runs if isinstance(each, Prose) else ((each, False),) for each in phrase)
+    texts = (text for run in runs for text, _ in run)
+    return "".join(each if isinstance(each, str) else each.text for each in texts)

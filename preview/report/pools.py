@@ -4,23 +4,17 @@ from collections.abc import Iterable
 
 from components.effects.vocabulary import Impact, Ledger, PoolPlan
 from components.machines.installation import AT_ONCE
-from preview.report.blocks import Head, Line, Row, Section, Table
+from preview.report.blocks import Line, Row, Section, Table, heads
 from preview.report.hours import duration, installed_after
 from preview.report.phrase import Phrase, Strong, join_phrases, prose, value
 from preview.report.words import count, few
 from preview.result import SitePreview
 
-_POOL_HEADS = (
-    Head("pool"),
-    Head("replaced", number=True),
-    Head("at a time", number=True),
-    Head("waves", number=True),
-    Head("takes"),
-    Head("drains add"),
-    Head("accelerator"),
-    Head("out at worst"),
-    Head("left"),
-)
+_LEFT_HEADS = heads("accelerator", "out at worst", "left")
+_POOL_HEADS = heads(
+    "pool", "replaced:", "at a time:", "waves:", "takes", "drains add", "accelerator",
+    "out at worst", "left",
+)  # fmt: skip
 
 
 def pools(site: SitePreview) -> Section:
@@ -109,23 +103,16 @@ def capacity(site: SitePreview) -> Section:
 
     Left away where the one pool that is rolled says the same.
     """
-    heads = (Head("accelerator"), Head("out at worst"), Head("left"))
     out = [each for each in site.capacity if each.hosts_out]
     if out == [plan.out for plan in site.plans]:
         out = []
     rows = tuple(Row((_model(each), (_out(each),), (_remaining(each),))) for each in out)
     title = ("Capacity when all pools are at their worst at once",)
-    return Section("capacity", title, (Table(heads, rows),) if rows else ())
+    return Section("capacity", title, (Table(_LEFT_HEADS, rows),) if rows else ())
 
 
 # --- a new site -----------------------------------------------------------------------------------
-_INSTALL_HEADS = (
-    Head("pool"),
-    Head("machines", number=True),
-    Head("begins after"),
-    Head("takes"),
-    Head("accelerators"),
-)
+_INSTALL_HEADS = heads("pool", "machines:", "begins after", "takes", "accelerators")
 _INSTALL_NOTES = (
     "the control plane adds a machine at a time; workers begin once its first machine is there",
     f"the Bare Metal Operator installs at most {AT_ONCE} hosts at a time, over all pools",
@@ -135,18 +122,15 @@ _INSTALL_NOTES = (
 
 def installation(site: SitePreview) -> Section:
     """The first installation of a new site, a line for each pool."""
-    rows = tuple(
-        Row(
-            (
-                (value(each.pool), *((" in zone ", value(each.zone)) if each.zone else ())),
-                (f"{each.machines:,}",),
-                (duration(each.begins),) if each.begins else ("at once",),
-                (duration(each.hours),),
-                (f"{each.accelerators:,} ", value(each.model)) if each.model else ("none",),
-            )
-        )
-        for each in site.installations
-    )
+    rows = []
+    for each in site.installations:
+        zone = (" in zone ", value(each.zone)) if each.zone else ()
+        begins = duration(each.begins) if each.begins else "at once"
+        model = (f"{each.accelerators:,} ", value(each.model)) if each.model else ("none",)
+        first = ((value(each.pool), *zone), (f"{each.machines:,}",), (begins,))
+        rows.append(Row((*first, (duration(each.hours),), model)))
     notes = tuple(Line((note,)) for note in _INSTALL_NOTES)
     title = (f"First installation: {duration(installed_after(site))}",)
-    return Section("installation", title, (Table(_INSTALL_HEADS, rows), *notes) if rows else ())
+    return Section(
+        "installation", title, (Table(_INSTALL_HEADS, tuple(rows)), *notes) if rows else ()
+    )

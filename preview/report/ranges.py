@@ -20,7 +20,8 @@ def ranges(names: Iterable[str]) -> list[str]:
     be told from the ends.
     """
     found: list[tuple[str, str, str]] = []  # what the names start with, the first number, the last
-    for start, number in sorted(set(map(_split_number, names)), key=_order):
+    parts = set(map(_split_number, names))
+    for start, number in sorted(parts, key=lambda each: (each[0], len(each[1]), each[1])):
         if number and found and _follows(found[-1], start, number):
             found[-1] = (start, found[-1][1], number)
         else:
@@ -32,11 +33,6 @@ def _split_number(name: str) -> tuple[str, str]:
     start = name.rstrip(_DIGITS)
     number = name[len(start) :]
     return (start, number) if 0 < len(number) <= LONGEST else (name, "")
-
-
-def _order(parts: tuple[str, str]) -> tuple[str, int, str]:
-    start, number = parts
-    return (start, len(number), number)
 
 
 def _follows(last: tuple[str, str, str], start: str, number: str) -> bool:

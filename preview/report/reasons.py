@@ -50,7 +50,10 @@ def group_reasons(site: SitePreview) -> list[Because]:
     """A site's reasons, worst first."""
     alike: dict[object, list[Reason]] = {}
     for reason in _telling(site.reasons):
-        key = (_what(reason), reason.object.partition(" ")[0], _shape(_sentence(reason)))
+        # Sentences of one shape differ in names only.
+        words = _sentence(reason).split()
+        shape = tuple(GAP if _NAME.search(word) else word for word in words)
+        key = (_what(reason), reason.object.partition(" ")[0], shape)
         alike.setdefault(key, []).append(reason)
     same: dict[object, list[list[Reason]]] = {}
     for reasons in alike.values():
@@ -78,11 +81,6 @@ def _what(reason: Reason) -> tuple[object, ...]:
 
 def _sentence(reason: Reason) -> str:
     return reason.effect.why[:LONGEST]
-
-
-def _shape(sentence: str) -> tuple[str, ...]:
-    """The sentence's words, names left out: sentences of one shape differ in names only."""
-    return tuple(GAP if _NAME.search(word) else word for word in sentence.split())
 
 
 def _because(groups: Sequence[Sequence[Reason]]) -> Because:

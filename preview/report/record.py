@@ -7,11 +7,11 @@ out. ``entries`` name the sites to which the same happens; ``sites`` have everyt
 import json
 from typing import Any
 
-from components.effects.vocabulary import ABSENT, Effect, FieldChange, PoolPlan
+from components.effects.vocabulary import ABSENT, FieldChange
 from preview.report.headline import headline
 from preview.report.phrase import plain
 from preview.report.words import CHECKED, NOT_KNOWN, members
-from preview.result import Cause, Growth, ObjectVerdict, Preview, Reason, SitePreview
+from preview.result import ObjectVerdict, Preview, Reason, SitePreview
 
 VERSION = 1
 """Grows when a field goes or changes its meaning; new fields may come at any time."""
@@ -58,41 +58,30 @@ def _site(site: SitePreview) -> Json:
         "impact": site.impact.value,
         "counts": {impact.value: number for impact, number in site.counts().items()},
         "problems": [problem.as_dict() for problem in site.problems],
-        "hosts": [host._asdict() | {"reasons": list(host.reasons)} for host in site.hosts],
+        "hosts": [host._asdict() for host in site.hosts],
         "reasons": [_reason(reason) for reason in site.reasons],
         "objects": [_object(each) for each in site.objects],
-        "plans": [_plan(plan) for plan in site.plans],
-        "capacity": [ledger._asdict() for ledger in site.capacity],
+        "plans": _map(site.plans),
+        "capacity": _map(site.capacity),
         "deletions": [{"what": each.what, "count": each.count} for each in site.deletions],
-        "cache": site.cache._asdict() if site.cache else None,
-        "consequences": [each._asdict() for each in site.consequences],
-        "services": [each._asdict() for each in site.services],
+        "cache": _map(site.cache),
+        "consequences": _map(site.consequences),
+        "services": _map(site.services),
         "waiting": site.waiting,
-        "growth": _growth(site.growth) if site.growth else None,
+        "growth": _map(site.growth),
         "guaranteed": dict(site.guaranteed),
-        "installations": [each._asdict() for each in site.installations],
+        "installations": _map(site.installations),
     }
-
-
-def _growth(growth: Growth) -> Json:
-    return growth._asdict() | {"swollen": [each._asdict() for each in growth.swollen]}
 
 
 def _reason(reason: Reason) -> Json:
-    return {
-        **_effect(reason.effect),
-        "object": reason.object,
-        "causes": [_cause(cause) for cause in reason.causes],
-    }
-
-
-def _effect(effect: Effect) -> Json:
-    """An effect; its hosts are those that have the reason's index among theirs."""
+    """A reason; the hosts of its effect are those that have the reason's index among theirs."""
+    effect = reason.effect
     return {
         "impact": effect.impact.value,
         "component": effect.name[0],
         "name": effect.name[1],
-        "path": list(effect.path),
+        "path": effect.path,
         "why": effect.why,
         "source": effect.source,
         "hosts": len(effect.hosts),
@@ -101,11 +90,16 @@ def _effect(effect: Effect) -> Json:
         "waits": effect.waits,
         "way": effect.way,
         "action": effect.action.value if effect.action else None,
+        "object": reason.object,
+        "causes": [cause._asdict() for cause in reason.causes],
     }
 
 
-def _cause(cause: Cause) -> Json:
-    return cause._asdict()
+def _map(value: Any) -> Any:
+    """A named tuple as a map, and so those in it; anything else as it is."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: _map(each) for name, each in value._asdict().items()}
+    return [*map(_map, value)] if isinstance(value, tuple) else value
 
 
 def _object(each: ObjectVerdict) -> Json:
@@ -116,15 +110,11 @@ def _object(each: ObjectVerdict) -> Json:
         "object": {"apiVersion": api, "kind": kind, "namespace": namespace, "name": name},
         "target": each.change.one.target.value,
         "action": each.action.value,
-        "reasons": list(each.reasons),
+        "reasons": each.reasons,
         "fields": [_field(field) for field in each.change.fields],
     }
 
 
 def _field(field: FieldChange) -> Json:
     sides = {"before": field.before, "after": field.after}
-    return {"path": list(field.path)} | {k: v for k, v in sides.items() if v is not ABSENT}
-
-
-def _plan(plan: PoolPlan) -> Json:
-    return plan._asdict() | {"out": plan.out._asdict(), "notes": list(plan.notes)}
+    return {"path": field.path} | {k: v for k, v in sides.items() if v is not ABSENT}

@@ -112,12 +112,17 @@ def _rack_map(site: SitePreview) -> RackMap | None:
     for host in site.hosts:
         cells = found.setdefault(host.zone, {}).setdefault(host.rack, [])
         cells.append(Cell(host.impact, host.at_most is not None))
+
+    def worse(cell: Cell) -> tuple[int, bool]:
+        return cell.impact.rank, not cell.vague
+
     racks = [
-        (zone, Rack(name, _worst(cells) if whole else tuple(cells)))
+        (zone, Rack(name, (max(cells, key=worse),) if whole else tuple(cells)))
         for zone, named in found.items()
         for name, cells in named.items()
     ]
-    kept = set(sorted(range(len(racks)), key=lambda n: _rank(racks[n][1]))[:MOST_RACKS])
+    worst = [-max(cell.impact.rank for cell in rack.cells) for _, rack in racks]
+    kept = set(sorted(range(len(racks)), key=worst.__getitem__)[:MOST_RACKS])
     zones: dict[str, list[Rack]] = {}
     for number, (zone, rack) in enumerate(racks):
         if number in kept:
@@ -137,14 +142,6 @@ def _key(hosts: Iterable[HostVerdict]) -> Iterable[tuple[Cell, int, int]]:
     for cell in sorted(alike, key=lambda cell: (-cell.impact.rank, cell.vague)):
         those = alike[cell]
         yield cell, len(those), count_hosts(those).get(cell.impact, 0)
-
-
-def _worst(cells: Iterable[Cell]) -> tuple[Cell, ...]:
-    return (max(cells, key=lambda cell: (cell.impact.rank, not cell.vague)),)
-
-
-def _rank(rack: Rack) -> int:
-    return -max(cell.impact.rank for cell in rack.cells)
 
 
 # --- time -----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from components.effects.vocabulary import Action, Impact
-from preview.report.blocks import Head, Line, Names, Room, Row, Section, Table
+from preview.report.blocks import Line, Names, Room, Row, Section, Table, heads
 from preview.report.phrase import Phrase, Strong, contrast, join_phrases, prose, value
 from preview.report.ranges import FEW, first_few, ranges
 from preview.report.reasons import Because, Why, group_reasons
@@ -15,11 +15,6 @@ from schemas.model.problem import Problem
 
 MOST_PROBLEMS = 100
 """Problems of a site that are shown; nobody reads more before mending some."""
-
-
-def strong(impact: Impact) -> Strong:
-    """An impact's name, as a word that stands out."""
-    return Strong(impact.value)
 
 
 def hosts_in(names: Iterable[str], room: Room) -> Phrase:
@@ -55,9 +50,12 @@ def problems(site: SitePreview, room: Room) -> Section:
 # --- hosts ----------------------------------------------------------------------------------------
 def hosts(site: SitePreview, room: Room) -> Section:
     """The effect on the hosts of each pool with their number, worst first."""
-    heads = (Head("what happens"), Head("hosts", number=True), Head("pool"), Head("which"))
     rows = tuple(_host_row(site, alike, room) for alike in alike_hosts(site))
-    return Section("hosts", ("Hosts",), (Table(heads, rows),) if rows else ())
+    return Section(
+        "hosts",
+        ("Hosts",),
+        (Table(heads("what happens", "hosts:", "pool", "which"), rows),) if rows else (),
+    )
 
 
 def alike_hosts(site: SitePreview) -> list[tuple[HostVerdict, ...]]:
@@ -81,7 +79,7 @@ def _likeness(host: HostVerdict) -> tuple[object, ...]:
 
 def _host_row(site: SitePreview, alike: Sequence[HostVerdict], room: Room) -> Row:
     first = alike[0]
-    what: Phrase = (strong(first.impact), f": {meaning(site, first.impact)}")
+    what: Phrase = (Strong(first.impact.value), f": {meaning(site, first.impact)}")
     if first.impact is Impact.NONE:
         others = "all others" if len(alike) < len(site.hosts) else "all"
         return Row((what, (f"{len(alike):,}",), (), (others,)), first.impact)
@@ -90,10 +88,8 @@ def _host_row(site: SitePreview, alike: Sequence[HostVerdict], room: Room) -> Ro
     number = f"{len(alike):,} of {in_pool:,}"
     if first.at_most is not None:
         number = f"{_host_count(alike):,} of {len(alike):,}"
-        names = (
-            *names,
-            f"; {which(_host_count(alike), len(alike))}{_others(alike)}{_in_all(first)}",
-        )
+        said = which(_host_count(alike), len(alike))
+        names = (*names, f"; {said}{_others(alike)}{_in_all(first)}")
     pool = few(tuple(dict.fromkeys(host.pool for host in alike if host.pool)))
     return Row((what, (number,), pool, names), first.impact)
 
@@ -128,7 +124,7 @@ def every_host(site: SitePreview) -> Section:
 
 def _names(alike: Sequence[HostVerdict]) -> Names:
     first = alike[0]
-    title: Phrase = (strong(first.impact), f", {count(len(alike), 'host')}")
+    title: Phrase = (Strong(first.impact.value), f", {count(len(alike), 'host')}")
     if first.impact is not Impact.NONE and first.pool:
         pools = tuple(dict.fromkeys(host.pool for host in alike))
         title = (*title, " of pool " if len(pools) == 1 else " of pools ", *few(pools))
@@ -169,21 +165,15 @@ def _reasons(found: Sequence[Because], room: Room) -> tuple[Line, ...]:
     return (*(_because(each, room) for each in some), *rest)
 
 
-def _sources(each: Because, room: Room) -> list[Line]:
-    if not room.sources or not each.sources:
-        return []
-    return [
-        Line(("known from: ", *join_phrases([(value(name, 160),) for name in each.sources], "; ")))
-    ]
-
-
 def _because(each: Because, room: Room) -> Line:
     what: Phrase = (*_happening(each), *_to_hosts(each, room))
     some, more = first_few(each.whys, room.groups)
     rest = (Line((f"and {count(more, 'more reason')}",)),) if more else ()
     ways = (Line(("smaller way: ", prose(way))) for way in each.ways)
     edits = _edits(each.causes, room)
-    below = (*edits, *map(_why, some), *rest, *ways, *_sources(each, room))
+    known = join_phrases([(value(name, 160),) for name in each.sources], "; ")
+    sources = (Line(("known from: ", *known)),) if room.sources and known else ()
+    below = (*edits, *map(_why, some), *rest, *ways, *sources)
     tone = None if each.refused and each.impact is Impact.NONE else each.impact
     return Line(what, below, tone)
 
@@ -192,7 +182,7 @@ def _happening(each: Because) -> Phrase:
     refused = Action.REFUSED.value
     if each.refused and each.impact is Impact.NONE:
         return (Strong(refused),)
-    return (strong(each.impact), f" ({refused})" if each.refused else "")
+    return (Strong(each.impact.value), f" ({refused})" if each.refused else "")
 
 
 def _to_hosts(each: Because, room: Room) -> Phrase:

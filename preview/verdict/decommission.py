@@ -5,8 +5,10 @@ whole, or of which only registered hosts are left, other things are true. Source
 each; how a site ends is foresite/delivery/stack/release.py.
 """
 
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from components.effects.rules import judge_object
 from components.effects.vocabulary import (
@@ -27,37 +29,8 @@ from preview.result import State
 
 CLUSTER: Name = ("machines", "Cluster")
 NAMESPACE: Name = ("machines", "Namespace")
-_CAPI = "Cluster API 1.13.6, internal/controllers"
-_ENDING = (
-    f"{_CAPI}/cluster/cluster_controller.go (reconcileDelete), machine/machine_controller.go "
-    "(isDeleteNodeAllowed); CAPM3 1.13.2, baremetal/metal3machine_manager.go (Delete)"
-)
-_ENDS = (
-    "with the Cluster all its Machines are deleted at once, without a drain: Cluster API drains no "
-    "node of a cluster that is deleted; each host is wiped, stays registered, and is powered off "
-    "(unless CAPM3 runs with CAPM3_FAST_TRACK)"
-)
-_WITH_CLUSTER = (
-    "it is not deleted by itself: it goes with the disks of the site's own cluster, and Pulumi "
-    "forgets it"
-)
-_AFTER_CLUSTER = "it goes after the Cluster, with whose end nothing needs it any more"
-_UP = "foresite, foresite/delivery/stack/release.py"
 _LABELS = (("metadata", "labels", POOL_LABEL), ("metadata", "labels", ZONE_LABEL))
-_VANISHED = (
-    "the site's file is gone, and the site was not decommissioned: it is applied no more, and "
-    "nothing is deleted; its machines and objects stay as they are, and no tool manages them"
-)
-_OVER = (
-    "the site was decommissioned before: its file is of no more use; nothing is deleted, its hosts "
-    "stay registered until a person runs pulumi destroy"
-)
-_BACK = (
-    "the Cluster is created again, and hosts that are registered are installed for it; if the end "
-    "was never applied, they run on as they are"
-)
-_IDLE = "no Machine has the host: its site is decommissioned"
-_METAL = "BMO v0.13.2, internal/controller/metal3.io/host_state_machine.go"
+_SAID = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 def is_decommissioned(side: Side | None) -> bool:
@@ -83,9 +56,8 @@ def special(site: SiteChange) -> bool:
 def effects(site: SiteChange) -> Iterator[Effect]:
     """The effects of the change on a site for which :func:`special` holds."""
     if site.after is None:
-        why = _OVER if is_decommissioned(site.before) else _VANISHED
-        hosts = site.side.fleet.names
-        yield Effect(Impact.NONE, NAMESPACE, (), why, "foresite", hosts, action=Action.LEFT)
+        said = "over" if is_decommissioned(site.before) else "vanished"
+        yield _effect(said, NAMESPACE, Action.LEFT, site.side.fleet.names)
     elif not is_decommissioned(site.after):
         yield from _returning(site)
     elif is_decommissioned(site.before) or site.before is None:
@@ -102,22 +74,27 @@ def _ending(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
         yield from _registration(site, change)
         return
     gone = Action.DELETED
-    if change.name == CLUSTER:
-        hosts = site.sides[0].fleet.names
-        yield Effect(Impact.REMOVE, change.name, (), _ENDS, _ENDING, hosts, action=gone)
-    elif change.one.target is Target.SITE and not _in_cluster(site, change):
-        why = "it was never applied: cluster.context names no cluster to apply it to"
-        yield Effect(Impact.NONE, change.name, (), why, _UP, action=gone)
-    elif change.one.target is Target.SITE:
-        yield Effect(Impact.NONE, change.name, (), _WITH_CLUSTER, _UP, action=gone)
-    else:
-        yield Effect(Impact.NONE, change.name, (), _AFTER_CLUSTER, _UP, action=gone)
-
-
-def _in_cluster(site: SiteChange, change: ObjectChange) -> bool:
-    """True if a removed object is in some cluster."""
     context = site.before.fleet.context if site.before else None
-    return connections.is_applied(context, change.one)
+    if change.name == CLUSTER:
+        yield _effect("ends", change.name, gone, site.sides[0].fleet.names)
+    elif not connections.is_applied(context, change.one):
+        yield _effect("never_applied", change.name, gone)
+    else:
+        said = "with_cluster" if change.one.target is Target.SITE else "after_cluster"
+        yield _effect(said, change.name, gone)
+
+
+def _effect(
+    said: str,
+    name: Name,
+    action: Action | None,
+    hosts: tuple[str, ...] = (),
+    path: tuple[str | int, ...] = (),
+) -> Effect:
+    """An effect with its words in decommission.toml."""
+    row = _SAID[said]
+    impact = Impact(row.get("impact", "none"))
+    return Effect(impact, name, path, row["why"], row["source"], hosts, action=action)
 
 
 def _registration(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
@@ -126,21 +103,15 @@ def _registration(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
     if change.before is not None and change.after is not None:
         moved = [each for each in change.fields if each.path in _LABELS and hosts]
         for each in moved:
-            yield Effect(Impact.NONE, change.name, each.path, _IDLE, _METAL, hosts)
+            yield _effect("idle", change.name, None, hosts, each.path)
         rest = tuple(each for each in change.fields if each not in moved)
         yield from judge_object(
             COMPONENTS[change.component].effects(), site, change._replace(fields=rest)
         )
-    elif not hosts:
-        why = "nothing of a site that is decommissioned runs on it"
-        action = Action.ADDED if change.before is None else Action.DELETED
-        yield Effect(Impact.NONE, change.name, (), why, _UP, action=action)
-    elif change.before is None:
-        why = f"the host is registered and powered on for an inspection; {_IDLE}"
-        yield Effect(Impact.NONE, change.name, (), why, _METAL, hosts, action=Action.ADDED)
     else:
-        why = f"the host is wiped, powered off and no longer registered; {_IDLE} any more"
-        yield Effect(Impact.REMOVE, change.name, (), why, _METAL, hosts, action=Action.DELETED)
+        action = Action.ADDED if change.before is None else Action.DELETED
+        said = "registered" if change.before is None else "unregistered"
+        yield _effect(said if hosts else "unused", change.name, action, hosts)
 
 
 def _returning(site: SiteChange) -> Iterator[Effect]:
@@ -150,7 +121,6 @@ def _returning(site: SiteChange) -> Iterator[Effect]:
         if change.before is not None:
             yield from _registration(site, change)
         elif change.name == CLUSTER:
-            why, added = _BACK, Action.ADDED
-            yield Effect(Impact.NONE, change.name, (), why, _ENDING, action=added)
+            yield _effect("back", change.name, Action.ADDED)
         else:
             yield from judge_object(COMPONENTS[change.component].effects(), fresh, change)

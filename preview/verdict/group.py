@@ -14,8 +14,13 @@ def group_sites(sites: Iterable[SitePreview]) -> tuple[Entry, ...]:
     groups: dict[object, list[SitePreview]] = {}
     for site in sites:
         groups.setdefault(_kind(site), []).append(site)
+
+    def concerned(site: SitePreview) -> int:
+        return sum(host.impact is not Impact.NONE for host in site.hosts)
+
+    # The site with most hosts that are concerned stands for the others.
     entries = [
-        Entry(tuple(site.name for site in members), _worst(members), tuple(members))
+        Entry(tuple(site.name for site in members), max(members, key=concerned), tuple(members))
         for members in groups.values()
     ]
     return tuple(sorted(entries, key=lambda e: (-rank(e.site), -len(e.sites), e.sites)))
@@ -24,11 +29,6 @@ def group_sites(sites: Iterable[SitePreview]) -> tuple[Entry, ...]:
 def rank(site: SitePreview) -> int:
     """How bad it is for a site: one of which nothing can be said comes before all that is known."""
     return len(Impact) if site.state is State.INVALID else site.impact.rank
-
-
-def _worst(members: list[SitePreview]) -> SitePreview:
-    """The site that stands for the others: where most hosts are concerned."""
-    return max(members, key=lambda site: sum(h.impact is not Impact.NONE for h in site.hosts))
 
 
 def _kind(site: SitePreview) -> object:

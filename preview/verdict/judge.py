@@ -46,11 +46,13 @@ def judge(
     ``causes`` are the edits behind each object that differs, ``owners`` whose BMC a host has that
     was another's.
     """
-    effects = [*_effects(site), *_shared_hosts(site, owners)]
+    effects = [*_effects(site, owners)]
     reasons = tuple(
         Reason(each, _object(site, each.name).title, causes.get(each.name, ())) for each in effects
     )
     rollouts = plans(site, effects)
+    its = site_of(site.side)
+    devices = {model: guaranteed_devices(its.scheduling, model) for model in its.models()}
     hosts = tuple(_hosts(site, effects))
     return SitePreview(
         name=site.name,
@@ -65,34 +67,23 @@ def judge(
         consequences=tuple(consequences(site)),
         services=tuple(services(site)),
         growth=growth(site),
-        guaranteed=tuple(_guaranteed(site)),
+        guaranteed=tuple((model, number) for model, number in devices.items() if number),
         installations=tuple(installations(site)),
     )
 
 
-def _effects(site: SiteChange) -> Iterator[Effect]:
+def _effects(site: SiteChange, owners: Mapping[str, str]) -> Iterator[Effect]:
     if decommission.special(site):
         yield from decommission.effects(site)
     else:
         for change in site.changes.values():
             yield from judge_object(COMPONENTS[change.component].effects(), site, change)
     yield from connections.effects(site)
-
-
-def _shared_hosts(site: SiteChange, owners: Mapping[str, str]) -> Iterator[Effect]:
-    """Hosts under another name: the object of the former name stays until a person deletes it."""
+    # Hosts under another name: the object of the former name stays until a person deletes it.
     for host, owner in owners.items():
         name = ("machines", f"BareMetalHost/{host}")
         if name in site.changes:
             yield Effect(Impact.UNKNOWN, name, (), SHARED.format(owner), _REGISTERED, (host,))
-
-
-def _guaranteed(site: SiteChange) -> Iterator[tuple[str, int]]:
-    """The accelerators of each model that teams are guaranteed on the later side."""
-    its = site_of(site.side)
-    for model in its.models():
-        if number := guaranteed_devices(its.scheduling, model):
-            yield model, number
 
 
 def _object(site: SiteChange, name: Name) -> Manifest:
@@ -104,7 +95,13 @@ def _object(site: SiteChange, name: Name) -> Manifest:
 def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]:
     """Each host of both sides once, with the worst that happens to it."""
     concerned: dict[str, list[int]] = {}
-    for index in sorted(range(len(effects)), key=lambda i: _order(effects[i])):
+
+    def order(index: int) -> tuple[int, bool, int]:
+        effect = effects[index]
+        # Of equals what is certain before what is so for some hosts only, and many before few.
+        return -effect.impact.rank, effect.at_most is not None, -(effect.at_most or 0)
+
+    for index in sorted(range(len(effects)), key=order):
         for host in effects[index].hosts:
             concerned.setdefault(host, []).append(index)
     listed: dict[str, Host] = {}
@@ -140,12 +137,6 @@ def _remains(less: Effect, worst: Effect) -> bool:
     pods = less.impact is Impact.POD_RESTART and less.at_most is not None
     every = pods and (worst.at_most or 0) >= (less.at_most or 0)
     return not (every and worst.impact is Impact.REIMAGE and set(less.hosts) <= set(worst.hosts))
-
-
-def _order(effect: Effect) -> tuple[int, bool, int]:
-    """Worst first; of equals what is certain before what is so for some of the hosts only, and many
-    before few."""
-    return -effect.impact.rank, effect.at_most is not None, -(effect.at_most or 0)
 
 
 def _objects(site: SiteChange, effects: Sequence[Effect]) -> Iterator[ObjectVerdict]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from components.effects.rules import judge_object
-from components.effects.vocabulary import Effect, Impact, PoolPlan, Side, SiteChange
+from components.effects.vocabulary import Effect, Impact, PoolPlan, SiteChange
 from components.object_cache.effects.consequences import Consequence
 from components.object_cache.effects.consequences import consequences as told
 from components.object_cache.effects.moved import CacheMove, cache_move, without
@@ -82,8 +82,10 @@ def consequences(site: SiteChange) -> Iterator[Consequence]:
 
 def _restarts(site: SiteChange) -> Iterator[Consequence]:
     """Pods of the cache that would restart, come or go, were the site's own cluster named."""
-    sides = (site.before, site.after)
-    before, after = (_with_context(each) if each else None for each in sides)
+    before, after = (
+        side and replace(side, fleet=replace(side.fleet, context="named"))
+        for side in (site.before, site.after)
+    )
     would = SiteChange(site.name, before, after, site.changes)
     found = [
         effect
@@ -98,7 +100,9 @@ def _restarts(site: SiteChange) -> Iterator[Consequence]:
             hosts = _count(mine)
             what = "stops pods for good on" if stops else "restarts pods on"
             clause = f"{what} {hosts:,} host{'s' * (hosts != 1)}"
-            yield Consequence(clause, f"{clause}; {_why(mine)}", applied=False)
+            # The sentence that names the pool's DaemonSet is left out.
+            why = dict.fromkeys(part for each in mine for part in each.why.split("; ")[1:])
+            yield Consequence(clause, f"{clause}; {'; '.join(why)}", applied=False)
 
 
 def _count(effects: Iterable[Effect]) -> int:
@@ -108,16 +112,6 @@ def _count(effects: Iterable[Effect]) -> int:
         number = len(each.hosts) if each.at_most is None else each.at_most
         most[each.hosts] = max(most.get(each.hosts, 0), number)
     return sum(most.values())
-
-
-def _why(effects: Iterable[Effect]) -> str:
-    """The text on each effect, without the sentence that names the pool's DaemonSet."""
-    parts = (part for each in effects for part in each.why.split("; ")[1:])
-    return "; ".join(dict.fromkeys(parts))
-
-
-def _with_context(side: Side) -> Side:
-    return replace(side, fleet=replace(side.fleet, context="named"))
 
 
 def _with_disks(

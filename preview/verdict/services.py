@@ -9,7 +9,7 @@ each deletion does.
 from collections.abc import Iterator
 
 from components.effects import kinds
-from components.effects.vocabulary import ABSENT, FieldChange, ObjectChange, Side, SiteChange
+from components.effects.vocabulary import ABSENT, FieldChange, Side, SiteChange
 from components.object_cache.effects.consequences import Consequence
 from preview.verdict import decommission
 from schemas.kubernetes.quantities import quantity
@@ -44,7 +44,10 @@ def _alerts(before: Side, after: Side) -> Iterator[tuple[str, str]]:
         (_ALERTS, "all alerts end", "no PrometheusRule of the site is left"),
         (_ROUTES, "nobody is notified of alerts", "no AlertmanagerConfig of the site is left"),
     ):
-        was, now = (_number(side, kind) for side in (before, after))
+        was, now = (
+            sum(each.group_kind == kind for each in side.objects.values())
+            for side in (before, after)
+        )
         if was and not now:
             yield clause, f"{clause}: {why}"
             return  # who is notified of no alert is nothing to tell
@@ -53,13 +56,14 @@ def _alerts(before: Side, after: Side) -> Iterator[tuple[str, str]]:
             yield some, f"{some}: what holds them is deleted"
 
 
-def _number(side: Side, kind: str) -> int:
-    return sum(each.group_kind == kind for each in side.objects.values())
-
-
 def _waiting(site: SiteChange) -> Iterator[tuple[str, str]]:
     """Jobs that wait for something that is deleted; running jobs continue."""
-    gone = [each for each in site.changes.values() if _goes(each)]
+    # An object goes, also to make way for one of another name.
+    gone = [
+        each
+        for each in site.changes.values()
+        if each.before and (each.after is None or each.before.key != each.after.key)
+    ]
     schedulers = [
         each.one.key[3]
         for each in gone
@@ -71,13 +75,6 @@ def _waiting(site: SiteChange) -> Iterator[tuple[str, str]]:
             those = f"{len(names)} {what}{'s' * (len(names) > 1)}"
             clause = f"pending jobs of {those} wait for ever"
             yield clause, f"{clause}: {', '.join(names)}; running jobs continue"
-
-
-def _goes(change: ObjectChange) -> bool:
-    """True if an object goes, also to make way for one of another name."""
-    return change.before is not None and (
-        change.after is None or change.before.key != change.after.key
-    )
 
 
 def _limits(site: SiteChange) -> Iterator[tuple[str, str]]:

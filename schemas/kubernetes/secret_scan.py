@@ -203,19 +203,10 @@ def _hinted_lines(text: str) -> set[tuple[int, int]]:
     # The one letter that is two in small letters: places stay the same.
     small = text.replace("\u0130", "i").lower()
     found = set()
-    for hint in HINTS:
-        at = small.find(hint)
-        while at >= 0:
-            line_end = _end(text, at)
-            end = _end(text, min(line_end + 1, len(text)))
-            found.add((text.rfind("\n", 0, at) + 1, end))
-            at = small.find(hint, line_end)
+    for start, end in _lines_with(HINTS, small):
+        following = text.find("\n", min(end + 1, len(text)))
+        found.add((start, len(text) if following < 0 else following))
     return found
-
-
-def _end(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end
 
 
 # --- both -----------------------------------------------------------------------------------------
@@ -227,7 +218,10 @@ def credential(text: str) -> str:
     form counts. Empty where nothing does."""
     found = kind_of(text) or (WRITTEN_OUT if any(secret_names(text)) else "")
     if not found and _BASE64.fullmatch(text):
-        found = kind_of(_decode(text))
+        try:
+            return kind_of(base64.b64decode("".join(text.split()), validate=True).decode("ascii"))
+        except (binascii.Error, UnicodeDecodeError):
+            return ""  # no base64, or no text inside: a key is text
     return found
 
 
@@ -241,10 +235,3 @@ def suspect(texts: Iterable[str]) -> bool:
         return True
     long = (each for each in every if len(each) >= _SHORTEST)
     return any(_BASE64.fullmatch(each) and credential(each) for each in long)
-
-
-def _decode(text: str) -> str:
-    try:
-        return base64.b64decode("".join(text.split()), validate=True).decode("ascii")
-    except (binascii.Error, UnicodeDecodeError):
-        return ""  # no base64, or no text inside: a key is text

@@ -11,22 +11,18 @@ from types import ModuleType
 import pytest
 
 from bench import promises
-from bench.studies import cache_server, mutations, remediation, survival
+from bench.studies import mutations
 from tests.invalid.faults import fault_files
 from tests.kit.repository import ROOT
 
-STUDIES = (mutations, promises, remediation, survival)
+STUDIES = (mutations, promises)
 
 
 @pytest.fixture(autouse=True)
-def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where figures go, and copies of the pages that they are written into."""
-    folder = tmp_path / "out"
+def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies of the pages that figures are written into."""
     for study in STUDIES:
-        if hasattr(study, "OUT"):
-            monkeypatch.setattr(study, "OUT", folder)
         monkeypatch.setattr(study, "PAGE", Path(shutil.copy(page(study), tmp_path)))
-    return folder
 
 
 def page(study: ModuleType) -> Path:
@@ -39,7 +35,7 @@ def test_every_study_is_here() -> None:
     files = (ROOT / "bench" / "studies").glob("*.py")
     names = {f.stem for f in files if 'if __name__ == "__main__":' in f.read_text("utf-8")}
     assert {f"bench.studies.{name}" for name in names} | {promises.__name__} == {
-        each.__name__ for each in (*STUDIES, cache_server)
+        each.__name__ for each in STUDIES
     }
 
 
@@ -78,32 +74,4 @@ def test_promises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert promises.main(["--results", str(results)]) == 1
     text = page(promises).read_text("utf-8")
     assert text.count("**not proved**") == len(promises.promises())
-    assert "| 2 files, median " in text and "not measured: run python -m" in text
-
-
-@pytest.mark.cache
-def test_cache_server(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    some = [load for load in cache_server.LOADS if load.size == 4 * cache_server.KIB]
-    monkeypatch.setattr(cache_server, "LOADS", some)
-    cache_server.main(["--seconds", "0.1"])
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {load.name}" for load in some]
-
-
-@pytest.mark.proof
-@pytest.mark.pulumi
-@pytest.mark.slow
-def test_survival(out: Path) -> None:
-    assert survival.main(["--seeds", "1", "--processes", "1"]) == 0
-    assert len(json.loads((out / "survival.json").read_text("utf-8"))["seeds"]) == 1
-
-
-@pytest.mark.proof
-@pytest.mark.remediation
-@pytest.mark.slow
-def test_remediation(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remediation, "REST_SECONDS", 1.0)
-    monkeypatch.setattr(remediation, "TEN", 2)
-    remediation.main(["--rounds", "1"])
-    figures = json.loads((out / "remediation.json").read_text("utf-8"))
-    assert [len(figures[name]) for name in ("idle", "busy", "ten")] == [1, 1, 2]
+    assert "| 2 files, median " in text

@@ -33,7 +33,8 @@ from components.remediation.checks import (
     SYSTEM,
     files,
 )
-from components.remediation.detector import COMPONENT, METRICS_PORT, NAME, detectors, flags
+from components.remediation.detector import METRICS_PORT, NAME, detectors, flags
+from components.remediation.names import COMPONENT
 from controlplane import Client, ControlPlane
 from controlplane.access import Access, read_kubeconfig, write_kubeconfig
 from controlplane.ports import free_port

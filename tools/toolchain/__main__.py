@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 from types import FrameType
 
-from tools.toolchain import GROUPS, Console, ToolchainError, Tools, ensure, environment, locate
+from tools.toolchain import GROUPS, Console, ToolchainError, ensure, environment, locate
 from tools.toolchain.parts import OPTIONAL
 from tools.toolchain.pin import pin
 
@@ -51,7 +51,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> int:
     if options.command == "env":
-        _print_environment(options.state)
+        # Assignments for eval; only what differs from the caller's own environment.
+        env = environment(locate(["pulumi"]), options.state)
+        for name in sorted(env):
+            if name.startswith(_SHOWN) or name == "PATH":
+                print(f"export {name}={quote(env[name])}")
         return 0
     if options.command == "pin":
         return 0 if pin(Console()) else 2
@@ -61,21 +65,9 @@ def _run(options: argparse.Namespace) -> int:
     if options.command == "ensure":
         ensure(groups)
     else:
-        _print_tools(locate(groups))
+        for tool in locate(groups).values():
+            print(f"{tool.name}\t{tool.version}\t{tool.origin.value}\t{tool.path}")
     return 0
-
-
-def _print_tools(tools: Tools) -> None:
-    for tool in tools.values():
-        print(f"{tool.name}\t{tool.version}\t{tool.origin.value}\t{tool.path}")
-
-
-def _print_environment(state: Path) -> None:
-    """Assignments for ``eval``; only what differs from the caller's own environment."""
-    env = environment(locate(["pulumi"]), state)
-    for name in sorted(env):
-        if name.startswith(_SHOWN) or name == "PATH":
-            print(f"export {name}={quote(env[name])}")
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> None:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -18,38 +19,11 @@ from tools.toolchain.errors import ToolchainError
 from tools.toolchain.parts import Copy, Part, sources
 
 GO_WANTED = (1, 26)
-# Go writes far more than the executables: modules and object files of everything.
-FREE_GIGABYTES = 8
 _TAIL_LINES = 12
 # The linker would leave it out anyway; not making it takes an eighth off the compiler's work.
 _NO_DEBUG_DATA = "-gcflags=all=-dwarf=false"
 _MUCH_MEMORY = 8 * 1024**3
-_PINS_FIX = (
-    "do not use what was downloaded, a module differs from the one that was pinned: ask who runs"
-    " your GOPROXY, and run `go clean -modcache` once that is settled"
-)
-_NETWORK_FIX = (
-    "let this machine reach a Go module proxy: GOPROXY (see `go env GOPROXY`) or HTTPS_PROXY;"
-    " the build goes on where it stopped"
-)
-_OFFLINE_FIX = (
-    "it cannot be built offline, as Go does not have its modules: unset FORESITE_OFFLINE (or"
-    " GOPROXY=off), or copy the cache of a machine that has the part and name it in FORESITE_CACHE"
-)
-_SPACE_FIX = (
-    f"free about {FREE_GIGABYTES} GB, or put Go's caches elsewhere (GOCACHE, GOMODCACHE, GOTMPDIR)"
-)
-_NETWORK = (
-    r"dial tcp|no such host|i/o timeout|connection re(fused|set)|proxyconnect|TLS handshake"
-    r"|network is unreachable|reading https?://|unexpected EOF|GOPROXY"
-)
-_HINTS = (
-    (r"no space left on device|disk quota exceeded", _SPACE_FIX),
-    (r"checksum mismatch|SECURITY ERROR", _PINS_FIX),
-    (r"GOPROXY=off", _OFFLINE_FIX),
-    (_NETWORK, _NETWORK_FIX),
-    (r"signal: killed|cannot allocate memory", "give it more memory: the linker needs about 2 GB"),
-)
+_HINTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["hint"]
 
 
 def build(
@@ -116,7 +90,13 @@ def check_space(folder: Path) -> None:
     """Refuse to start what would fill the disk after many minutes."""
     free = shutil.disk_usage(folder).free / 1e9
     if free < 1:
-        raise ToolchainError(f"{folder} has {free:.1f} GB left, too little to build in", _SPACE_FIX)
+        message = f"{folder} has {free:.1f} GB left, too little to build in"
+        raise ToolchainError(message, _find_fix("no space left on device"))
+
+
+def _find_fix(output: str) -> str:
+    """What to do about an output of Go; empty where it is not known."""
+    return next((hint["fix"] for hint in _HINTS if re.search(hint["said"], output)), "")
 
 
 def _wanted_version() -> str:
@@ -188,8 +168,7 @@ def _run(command: Sequence[str | Path], folder: Path, progress: tuple[Console, s
         output = answer.read().decode(errors="replace")
     if code != 0:
         text = output + log.read_text(errors="replace")
-        fixes = (fix for pattern, fix in _HINTS if re.search(pattern, text))
-        fix = next(fixes, f"run it by hand to see more: cd tools/... && {command[0]} build")
+        fix = _find_fix(text) or f"run it by hand to see more: cd tools/... && {command[0]} build"
         raise ToolchainError(f"{label} failed", fix, _tail(text))
     return output
 

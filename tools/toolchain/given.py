@@ -59,15 +59,8 @@ def stand_ins() -> Mapping[str, Given]:
 
 
 def _read_row(name: str, row: Mapping[str, Any], group: str) -> Given:
-    return Given(
-        name,
-        Version.parse(row["version"]),
-        group,
-        row["sha256"],
-        row["platform"],
-        row["source"],
-        row["commit"],
-    )
+    texts = (row[key] for key in ("sha256", "platform", "source", "commit"))
+    return Given(name, Version.parse(row["version"]), group, *texts)
 
 
 def executables_of(groups: Iterable[str]) -> tuple[Given, ...]:
@@ -96,7 +89,8 @@ def obtain(wanted: Given, environ: Mapping[str, str] | None = None) -> Tool | No
     tool = Tool(wanted.name, wanted.version, folder / wanted.name, Origin.GIVEN)
     if tool.path.exists():
         return tool
-    found = _source(wanted.name, _upstream(environ) / "bin")
+    there = (_upstream(environ) / "bin" / f"{wanted.name}{end}" for end in (".xz", ""))
+    found = next(filter(Path.is_file, there), None)
     if found is None:
         return None
     with hold_lock(wanted.name, cache_directory(environ), lambda: None):
@@ -120,11 +114,6 @@ def _upstream(environ: Mapping[str, str] | None) -> Path:
     env = os.environ if environ is None else environ
     own = env.get("FORESITE_UPSTREAM")
     return Path(own) if own else TOOLS.parent.parent / "shared" / "upstream"
-
-
-def _source(name: str, folder: Path) -> Path | None:
-    candidates = (folder / f"{name}.xz", folder / name)
-    return next((path for path in candidates if path.is_file()), None)
 
 
 def _unpack(found: Path, target: Path, wanted: Given) -> None:

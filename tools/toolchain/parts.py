@@ -66,7 +66,7 @@ def _part(name: str, row: Mapping[str, Any]) -> Part:
         package=row["package"],
         ldflags=("-s -w", *(flag.format(version=version) for flag in row.get("ldflags", ()))),
         copies=tuple(
-            Copy(copy["from"], copy["module"], copy["file"], copy["to"])
+            Copy(*(copy[key] for key in ("from", "module", "file", "to")))
             for copy in row.get("copies", ())
         ),
     )

@@ -8,11 +8,7 @@ name.
 from components.accelerators.effects.asking import TABLE as ASKING
 from components.accelerators.effects.operator import KINDS as OPERATOR
 from components.accelerators.effects.plugins import RULES as PLUGINS
-from components.effects.applying import Applier, rules
-from components.effects.rules import Rule
+from components.effects.applying import rules
 
-RULES: list[Rule] = [
-    *(rule for kind in (*ASKING.kinds, *OPERATOR) for rule in rules(kind, Applier.PULUMI)),
-    *PLUGINS,
-]
+RULES = [*rules(*ASKING.kinds, *OPERATOR), *PLUGINS]
 """They come before Kubernetes' own: the policies and plugins here are known, others are not."""

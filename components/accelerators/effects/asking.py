@@ -14,7 +14,7 @@ from components.accelerators.effects.concerned import (
 )
 from components.effects.applying import not_known
 from components.effects.configuration import content, readers
-from components.effects.rules import Judge, harmless
+from components.effects.rules import harmless
 from components.effects.table import read_table
 from components.effects.vocabulary import Effects, Field, ObjectChange, SiteChange
 
@@ -50,34 +50,22 @@ def expected_devices(site: SiteChange, change: ObjectChange, field: Field) -> Ef
     yield from (content if read else TABLE.judges["unread"])(site, change, field)
 
 
-def _handover(otherwise: str, source: str) -> Judge:
+def handover(
+    otherwise: str, source: str, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
     """Devices allocated in one way change to the other: neither knows of the other's pods."""
-
-    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        model = change.one.name.partition("/")[2]
-        moved = changes_allocation(site)
-        hosts = hosts_where(site, lambda _, each: each.model == model) if moved else {}
-        if not hosts:
-            yield from harmless(otherwise, source)(site, change, field)
-            return
-        why = (
-            f"{model} is allocated by another mechanism, which does not know the pods that hold "
-            "devices by the present one: one device may be given to two jobs, unless the hosts are "
-            "drained first"
-        )
-        yield unsure(change, field, (why, DEVICES), hosts)
-
-    return judge
+    model = change.one.name.partition("/")[2]
+    moved = changes_allocation(site)
+    hosts = hosts_where(site, lambda _, each: each.model == model) if moved else {}
+    if not hosts:
+        yield from harmless(otherwise, source)(site, change, field)
+        return
+    why = (
+        f"{model} is allocated by another mechanism, which does not know the pods that hold "
+        "devices by the present one: one device may be given to two jobs, unless the hosts are "
+        "drained first"
+    )
+    yield unsure(change, field, (why, DEVICES), hosts)
 
 
-TABLE = read_table(
-    __file__,
-    {
-        "late_policy": late_policy,
-        "device_labels": device_labels,
-        "expected_devices": expected_devices,
-    },
-    {"handover": _handover},
-    master=MASTER,
-    later="running pods stay as they are; those made later that ask for accelerators",
-)
+TABLE = read_table(globals())

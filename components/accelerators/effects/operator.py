@@ -11,8 +11,6 @@ NVIDIA/k8s-operator-libs, pkg/upgrade; NVIDIA/nvidia-container-toolkit 1.19.1,
 cmd/nvidia-ctk-installer.
 """
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from components.accelerators.effects.concerned import by_operator, concerning, hosts_where, unsure
@@ -20,47 +18,36 @@ from components.effects.applying import effect, former
 from components.effects.bodies import mapping
 from components.effects.placement import Fit, running
 from components.effects.pods import scale
-from components.effects.rules import Judge
 from components.effects.table import read_table
-from components.effects.vocabulary import (
-    Effect,
-    Effects,
-    Field,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
+from components.effects.vocabulary import Effect, Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.daemons import MAX_UNAVAILABLE
 from components.making.manifest import Json
 from schemas.kubernetes.node_labels import POOL_LABEL
 
 UPGRADE = "NVIDIA/gpu-operator 26.3.3, controllers/upgrade_controller.go; k8s-operator-libs"
 DRIVERS = "NVIDIA/gpu-operator 26.3.3, internal/state/driver.go"
-Hosts = Callable[[SiteChange, ObjectChange], dict[str, Fit]]
 
 
-def parts(text: str, source: str) -> Judge:
-    """A judge of fields that go into the pods of some parts; ``text`` has for ``{}`` the number
-    that restart at a time."""
-
-    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        hosts = hosts_where(site, by_operator)
-        rolling = mapping(change.one.body, "spec", "daemonsets", "rollingUpdate")
-        count = scale(rolling.get("maxUnavailable", MAX_UNAVAILABLE), running(site.side, hosts))
-        why = text.format(max(1, count))
-        told = effect(change, field, Impact.POD_RESTART, why, source)
-        yield concerning(site, told, hosts)
-
-    return judge
+def restart(
+    text: str, source: str, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
+    """The pods of some parts restart; ``text`` has for ``{}`` how many at a time."""
+    hosts = hosts_where(site, by_operator)
+    rolling = mapping(change.one.body, "spec", "daemonsets", "rollingUpdate")
+    count = scale(rolling.get("maxUnavailable", MAX_UNAVAILABLE), running(site.side, hosts))
+    why = text.format(max(1, count))
+    told = effect(change, field, Impact.POD_RESTART, why, source)
+    yield concerning(site, told, hosts)
 
 
-def not_known(hosts: Hosts, why: str, source: str) -> Judge:
-    """A judge of what nobody can tell for some hosts."""
+def served(why: str, source: str, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+    """Nobody can tell what becomes of the hosts that the operator serves."""
+    yield unsure(change, field, (why, source), hosts_where(site, by_operator))
 
-    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        yield unsure(change, field, (why, source), hosts(site, change))
 
-    return judge
+def pool(why: str, source: str, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+    """Nobody can tell what becomes of the hosts of an NVIDIADriver's pool."""
+    yield unsure(change, field, (why, source), _pool_of(site, change))
 
 
 def _upgrade_policy(body: Json) -> Json:
@@ -134,19 +121,4 @@ def _pool_of(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:
     return hosts_where(site, lambda _, each: each.pool.name in names)
 
 
-def _served(site: SiteChange, _change: ObjectChange) -> dict[str, Fit]:
-    """The hosts that the operator serves."""
-    return hosts_where(site, by_operator)
-
-
-KINDS = read_table(
-    __file__,
-    {"automatic": automatic, "driver": driver},
-    {
-        "restart": parts,
-        "served": partial(not_known, _served),
-        "pool": partial(not_known, _pool_of),
-    },
-    upgrade=UPGRADE,
-    drivers=DRIVERS,
-).kinds
+KINDS = read_table(globals()).kinds

@@ -10,7 +10,7 @@ from components.accelerators.effects.concerned import plugin_record
 from components.accelerators.plugins import PLUGIN
 from components.effects import kinds
 from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.rules import Rule
+from components.effects.rules import Judge, narrow
 from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from schemas.model.accelerators import DevicePlugin
 
@@ -22,24 +22,20 @@ LISTED = (
 DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go (allocatedDevices)"
 
 
-def _renaming(rule: Rule) -> Rule:
-    """A rule of DaemonSets, for a plugin that may restart with another resource.
+def _renaming(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+    """``judge`` for a plugin's DaemonSet that may restart with another resource.
 
     One that does not restart advertises what it did before, whatever its record says.
     """
-
-    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        renamed, listed = _resource_change(site, change), _listing_change(site, change)
-        for each in rule.judge(site, change, field):
-            if listed and not renamed and each.impact is Impact.POD_RESTART:
-                yield each._replace(why=f"{each.why}; {listed}", source=f"{each.source}; {LISTED}")
-            elif renamed and each.impact is Impact.POD_RESTART:
-                why, source = f"{each.why}; {renamed}", f"{each.source}; {DEVICES}"
-                yield each._replace(impact=Impact.UNKNOWN, why=why, source=source)
-            else:
-                yield each
-
-    return rule._replace(judge=judge)
+    renamed, listed = _resource_change(site, change), _listing_change(site, change)
+    for each in judge(site, change, field):
+        if listed and not renamed and each.impact is Impact.POD_RESTART:
+            yield each._replace(why=f"{each.why}; {listed}", source=f"{each.source}; {LISTED}")
+        elif renamed and each.impact is Impact.POD_RESTART:
+            why, source = f"{each.why}; {renamed}", f"{each.source}; {DEVICES}"
+            yield each._replace(impact=Impact.UNKNOWN, why=why, source=source)
+        else:
+            yield each
 
 
 def _resource_change(site: SiteChange, change: ObjectChange) -> str:
@@ -75,7 +71,5 @@ def _plugins(
     return plugin_record(site.before, pool), plugin_record(site.after, pool)
 
 
-RULES: list[Rule] = [
-    _renaming(rule) for rule in KUBERNETES if rule.kind == kinds.DAEMON_SET and not rule.whole
-]
+RULES = narrow((rule for rule in KUBERNETES if not rule.whole), {kinds.DAEMON_SET: _renaming})
 """Coming and going is left to the rules of DaemonSets: on one side no plugin of ours runs."""

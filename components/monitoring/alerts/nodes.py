@@ -11,17 +11,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from components.making.manifest import Json
-from components.making.promql import (
-    NODES,
-    READY,
-    Exporter,
-    answers_recently,
-    minutes,
-    of,
-    ready,
-    recent,
-    state,
-)
+from components.making.promql import NODES, minutes, ready, state
 from components.making.told import Told
 from components.making.watch import Alert, record
 from schemas.facts.quotas import machines_out
@@ -67,18 +57,15 @@ def join_node(site: Site, query: str) -> str:
 
 
 def _uptime(site: Site) -> str:
-    now = of(site, Exporter.NODE_EXPORTER, "node_time_seconds")
-    booted = of(site, Exporter.NODE_EXPORTER, "node_boot_time_seconds")
-    return f"max by (node) ({join_node(site, f'({now} - {booted})')})"
+    """Since the last start of the kernel."""
+    return f"max by (node) ({join_node(site, TOLD.at(site).say('running'))})"
 
 
 def _loop(site: Site) -> Alert:
     """A Node that is younger than the window has one boot that was its installation."""
     reboot = site.file.remediation.reboot if site.file.remediation else Reboot()
     hours, most = reboot.window_hours, max(2, reboot.attempts)
-    created = f"max by (node) ({state(site, 'kube_node_created')})"
-    fresh = f"(time() - {created} < bool {hours * HOUR})"
-    return TOLD.alert("NodeRebootLoop", hours=hours, fresh=fresh, most=most)
+    return TOLD.at(site).alert("NodeRebootLoop", hours=hours, seconds=hours * HOUR, most=most)
 
 
 def _stays_out(site: Site, pool: Pool) -> Alert:
@@ -86,13 +73,8 @@ def _stays_out(site: Site, pool: Pool) -> Alert:
     tries = (check.reboot_retries + 1) * check.reboot_timeout_seconds
     seconds = check.unhealthy_timeout_seconds
     seconds += tries if check.remedy is Remedy.REBOOT else REPLACE_SECONDS
-    return TOLD.alert(
-        "NodeStaysOut",
-        pool=pool.name,
-        there=f'{NODES}{{pool="{pool.name}"}}',
-        ready=ready(site),
-        lasts=minutes(ceil(seconds / 60)),
-    )
+    lasts = minutes(ceil(seconds / 60))
+    return TOLD.alert("NodeStaysOut", pool=pool.name, ready=ready(site), lasts=lasts)
 
 
 def least(site: Site, pool: Pool) -> int:
@@ -105,57 +87,27 @@ def _of_pool(site: Site, pool: Pool) -> Iterator[Json | Alert]:
     """The alerts on a pool as a whole; none for one without machines."""
     if not site.replicas(pool):
         return
-    there = f'{NODES}{{pool="{pool.name}"}} and on (node) {ready(site)} == 1'
-    known = answers_recently(site, Exporter.KUBE_STATE_METRICS)
-    expr = f"(count({there}) or vector(0)) and on () {known} == 1"
-    yield record("pool_ready:count", expr, pool=pool.name)
+    told = TOLD.at(site)
+    values = {"pool": pool.name, "machines": site.replicas(pool), "least": least(site, pool)}
+    yield from told.records("ready_nodes", is_ready=ready(site), **values)
     yield _down(site, pool)
     if least(site, pool) >= 1:
-        yield _too_few(site, pool)
-    yield _missing(site, pool)
+        yield told.alert("PoolTooSmall", **values)
+    # A Machine whose Node is deleted is in no other series: only Git knows how many there are. A
+    # rollout makes new Nodes all the time, and one that stands still makes none.
+    settled = {"hours": SETTLED_HOURS, "seconds": SETTLED_HOURS * HOUR}
+    yield told.alert("NodesMissing", lasts=REINSTALLED, **settled, **values)
 
 
 def _down(site: Site, pool: Pool) -> Alert:
     """Half of a pool is more than planned work takes; a pool that planned work may empty is down
     when it is empty for longer than that."""
     half, left = ceil(site.replicas(pool) / 2), least(site, pool)
-    own = f'{READY}{{pool="{pool.name}"}}'
     return TOLD.alert(
         "PoolDown",
         pool=pool.name,
         machines=site.replicas(pool),
-        now=recent(own),
-        own=own,
         floor=max(1, min(half, left)),
         known=KNOWN,
         lasts="15m" if left >= 1 else REINSTALLED,
-    )
-
-
-def _too_few(site: Site, pool: Pool) -> Alert:
-    """Fewer nodes than planned work leaves."""
-    own = f'{READY}{{pool="{pool.name}"}}'
-    return TOLD.alert(
-        "PoolTooSmall",
-        pool=pool.name,
-        machines=site.replicas(pool),
-        now=recent(own),
-        least=least(site, pool),
-    )
-
-
-def _missing(site: Site, pool: Pool) -> Alert:
-    """A Machine whose Node is deleted is in no other series: only Git knows how many there are. A
-    rollout makes new Nodes all the time, and one that stands still makes none."""
-    there = f'{NODES}{{pool="{pool.name}"}}'
-    created = f"max by (node) ({state(site, 'kube_node_created')})"
-    moves = f"time() - max({created} and on (node) {there}) < {SETTLED_HOURS * HOUR}"
-    return TOLD.alert(
-        "NodesMissing",
-        pool=pool.name,
-        machines=site.replicas(pool),
-        there=there,
-        moves=moves,
-        lasts=REINSTALLED,
-        hours=SETTLED_HOURS,
     )

@@ -13,19 +13,9 @@ TOLD = Told(__file__)
 
 def nodes(site: Site) -> Board:
     """The dashboard of hosts."""
-    panels = TOLD.panels("disks", **by_node(site, TOLD, "disk", REAL))
-    panels += TOLD.panels(
-        "pressure",
-        pressed=by(
-            site,
-            Exporter.KUBE_STATE_METRICS,
-            'condition=~"DiskPressure|MemoryPressure"',
-            'status="true"',
-        ),
-        pods=by(site, Exporter.KUBELET, 'pod!=""'),
-        **by_node(site, TOLD, "host"),
-    )
-    return TOLD.board(panels)
+    told = TOLD.at(site)
+    panels = told.panels("disks", **by_node(site, TOLD, "disk", REAL))
+    return told.board(panels + told.panels("pressure", **by_node(site, TOLD, "host")))
 
 
 def by_node(site: Site, told: Told, name: str, *matchers: str) -> dict[str, str]:

@@ -7,7 +7,6 @@ title alone: alerts link to panels, and links in old messages stay.
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from components.making.manifest import Json
@@ -20,9 +19,7 @@ NODE = "Show ${__field.labels.node}"
 NODE_PAGE = "/d/{}?var-node=${{__field.labels.node}}"
 """From a series of a node to the page of its node."""
 COLUMNS = 24
-_PAGE, _DATASOURCE, _VARIABLE, _PANEL, _LINK, _ROW, _KINDS, _STATES = documents(
-    Path(__file__).with_suffix(".yaml")
-)
+_PAGE, _DATASOURCE, _VARIABLE, _PANEL, _LINK, _ROW, _KINDS, _STATES = documents(__file__)
 
 
 def render_dashboard(site: str, uids: Mapping[str, str], board: Board, runbooks: str) -> str:

@@ -4,10 +4,9 @@ Source: sriov-network-operator 1.6.0, controllers (sriovoperatorconfig_controlle
 drain_controller_helper.go, generic_network_controller.go).
 """
 
-from components.effects.applying import Applier, rules
+from components.effects.applying import rules
 from components.effects.placement import Fit
 from components.effects.pods import restart
-from components.effects.rules import Rule
 from components.effects.table import read_table
 from components.effects.vocabulary import Effects, Field, ObjectChange, SiteChange
 from components.network_devices.effects.concerned import OPERATOR, sriov_pools, staying
@@ -23,7 +22,4 @@ def settings_added(site: SiteChange, change: ObjectChange, field: Field) -> Effe
     yield from restart(site, change, field, (why, SETTINGS), hosts)
 
 
-KINDS = read_table(
-    __file__, {"settings_added": settings_added}, operator=OPERATOR, settings=SETTINGS
-).kinds
-RULES: list[Rule] = [rule for kind in KINDS for rule in rules(kind, Applier.PULUMI)]
+RULES = rules(*read_table(globals()).kinds)

@@ -6,11 +6,10 @@ healthy device; what pods hold is counted by the resource's name); sriov-network
 """
 
 import json
-from collections.abc import Iterator
 
 from components.effects import kinds
 from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.rules import Judge, Rule, find
+from components.effects.rules import Judge, narrow
 from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Manifest
 from components.network_devices.effects.concerned import on_hosts
@@ -21,28 +20,22 @@ DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go"
 MEANWHILE = "its devices' pods go on, and none that asks for one starts there meanwhile"
 
 
-def _plugin_rule(rule: Rule) -> Rule:
-    """A rule of DaemonSets, for those of device plugins."""
-
-    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        for each in rule.judge(site, change, field):
-            restarts = each.impact is Impact.POD_RESTART
-            yield each._replace(why=f"{each.why}; {MEANWHILE}") if restarts else each
-
-    return rule._replace(judge=judge)
+def _add_restart_notes(
+    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
+    """``judge`` for the DaemonSets of device plugins, with what a restart means to pods."""
+    for each in judge(site, change, field):
+        restarts = each.impact is Impact.POD_RESTART
+        yield each._replace(why=f"{each.why}; {MEANWHILE}") if restarts else each
 
 
-def _renaming(judge_content: Judge) -> Judge:
-    """A judge of configurations: a function that changes its name may be given out twice."""
-
-    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        yield from judge_content(site, change, field)
-        first = next((each for each in change.fields if each.path[0] == "data"), None)
-        applied = site.before is not None and site.side.fleet.context is not None
-        if applied and field == first and change.one.name.split("/")[1] == SRIOV_PLUGIN:
-            yield from _resource_change(site, change, field)
-
-    return judge
+def _renaming(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+    """``judge`` for configurations: a function that changes its name may be given out twice."""
+    yield from judge(site, change, field)
+    first = next((each for each in change.fields if each.path[0] == "data"), None)
+    applied = site.before is not None and site.side.fleet.context is not None
+    if applied and field == first and change.one.name.split("/")[1] == SRIOV_PLUGIN:
+        yield from _resource_change(site, change, field)
 
 
 def _resource_change(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -67,13 +60,8 @@ def _names(config: Manifest | None) -> dict[str, str]:
     }
 
 
-def _content() -> Iterator[Rule]:
-    rule = find(KUBERNETES, "ConfigMap", ("data",))
-    if rule is not None:
-        yield rule._replace(judge=_renaming(rule.judge))
-
-
-RULES: list[Rule] = [
-    *_content(),
-    *(_plugin_rule(rule) for rule in KUBERNETES if rule.kind == kinds.DAEMON_SET),
+_CONTENT = (each for each in KUBERNETES if (each.kind, each.path) == ("ConfigMap", ("data",)))
+RULES = [
+    *narrow(_CONTENT, {"ConfigMap": _renaming}),
+    *narrow(KUBERNETES, {kinds.DAEMON_SET: _add_restart_notes}),
 ]

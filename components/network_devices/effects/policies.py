@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from components.effects.applying import Applier, effect, rules
-from components.effects.rules import Judge
+from components.effects.applying import effect, rules
 from components.effects.table import read_table
 from components.effects.vocabulary import (
     ABSENT,
@@ -27,6 +26,7 @@ from components.effects.vocabulary import (
     Side,
     SiteChange,
 )
+from components.making.told import Told
 from components.network_devices.effects.concerned import (
     OPERATOR,
     devices_on,
@@ -44,6 +44,7 @@ DIVIDING = f"{OPERATOR}, pkg/plugins/generic/generic_plugin.go, pkg/plugins/mell
 WEBHOOK = f"{OPERATOR}, pkg/webhook/validate.go"
 STALE = f"{OPERATOR}, controllers/sriovnetworknodepolicy_controller.go"
 RENAMING = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go (allocatedDevices)"
+SAID = Told(__file__)
 EVICTED = "the host is cordoned, and its pods that ask for functions are evicted"
 
 
@@ -79,19 +80,11 @@ def _refusal(site: SiteChange, change: ObjectChange, taken: Iterable[str]) -> st
     if not _has_webhook(site):
         return ""
     if not staying(site, pool):
-        return (
-            "the operator's webhook refuses a policy while no host of its pool has joined: "
-            "`pulumi up` stops there, and goes on once one has"
-        )
+        return SAID.say("nobody_joined")
     before = sriov_interfaces(site.before, pool)
     mine = change.one.body["spec"]["resourceName"]
     others = [name for name in taken if name in before and before[name].name != mine]
-    if others:
-        return (
-            f"the operator's webhook refuses it while another policy divides {', '.join(others)}, "
-            "and `pulumi up` deletes that one last: take it out first, in a change of its own"
-        )
-    return ""
+    return SAID.say("divided_by_another", names=", ".join(others)) if others else ""
 
 
 def _added_interfaces(
@@ -113,18 +106,12 @@ def _added_interfaces(
         if old.functions != new.functions:
             yield _redivision(site, f"{name} is divided again", EVICTED)
         else:
-            why = (
-                f"functions of {name} change their name from {old.name} to {new.name}, and nobody "
-                "is evicted: one that a pod holds under the old name may be given to another"
-            )
+            why = SAID.say("renamed", name=name, old=old.name, new=new.name)
             yield Verdict(Impact.UNKNOWN, why, RENAMING)
 
 
 def _redivision(site: SiteChange, what: str, otherwise: str) -> Verdict:
-    why = (
-        f"{what}: where the number of functions is in the NIC's firmware (Mellanox) the host is "
-        f"drained and rebooted, {pace(site)}; on other NICs {otherwise}"
-    )
+    why = SAID.say("divided", what=what, pace=pace(site), otherwise=otherwise)
     return Verdict(Impact.REBOOT, why, DIVIDING)
 
 
@@ -137,11 +124,7 @@ def _let_go(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -
     if not gone:
         return
     why = f"functions of {', '.join(gone)} are destroyed: {EVICTED}, {pace(site)}"
-    if not after:
-        why += (
-            "; as the pool divides nothing any more, its label goes too: where the operator's "
-            "daemon leaves the host before that, they stay until its next boot"
-        )
+    why += SAID.say("nothing_left") if not after else ""
     yield Verdict(Impact.DRAIN, why, f"{DIVIDING}; {STALE}")
 
 
@@ -224,37 +207,16 @@ def mtu(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     yield from TABLE.judges["mtu_kept" if kept else "mtu_set"](site, change, field)
 
 
-def _on_hosts(impact: Impact, text: str, source: str) -> Judge:
-    """A judge of what happens to the hosts of a policy's pool: it selects these, and no others."""
-
-    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        words = (text.format(pace=pace(site)), source)
-        yield on_hosts(site, change, field, impact, words)
-
-    return judge
+def _on_hosts(
+    impact: Impact, text: str, source: str, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
+    """The effect on the hosts of a policy's pool: it selects these, and no others."""
+    words = (text.format(pace=pace(site)), source)
+    yield on_hosts(site, change, field, impact, words)
 
 
-TABLE = read_table(
-    __file__,
-    {
-        "addition": addition,
-        "removal": removal,
-        "number": number,
-        "interfaces": interfaces,
-        "driver_change": driver_change,
-        "rdma": rdma,
-        "mtu": mtu,
-    },
-    {
-        "restart": partial(_on_hosts, Impact.POD_RESTART),
-        "drain": partial(_on_hosts, Impact.DRAIN),
-        "reboot": partial(_on_hosts, Impact.REBOOT),
-        "unknown": partial(_on_hosts, Impact.UNKNOWN),
-    },
-    dividing=DIVIDING,
-    evicted=EVICTED,
-    stale=STALE,
-    operator=OPERATOR,
-)
+restart, drain = partial(_on_hosts, Impact.POD_RESTART), partial(_on_hosts, Impact.DRAIN)
+reboot, unknown = partial(_on_hosts, Impact.REBOOT), partial(_on_hosts, Impact.UNKNOWN)
+TABLE = read_table(globals())
 (POLICY,) = TABLE.kinds
-RULES = rules(POLICY, Applier.PULUMI)
+RULES = rules(POLICY)

@@ -10,9 +10,12 @@ the server.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from components.making.told import Told
 from components.object_cache.effects.buckets import EVICTS, access
 from schemas.kubernetes.quantities import in_bytes
 from schemas.model.object_cache import Bucket, Cache
+
+TOLD = Told(__file__)
 
 
 class Consequence(NamedTuple):
@@ -31,11 +34,7 @@ def consequences(old: Cache | None, new: Cache | None, hosts: int) -> Iterator[C
     if old is None:
         return
     if new is None:
-        yield Consequence(
-            "the cache ends: every object is a miss",
-            f"the cache ends: every object is a miss, and {hosts:,} host{'s' * (hosts != 1)} keep "
-            "no more; jobs go on, and read from the origin",
-        )
+        yield _said("cache_ends", hosts=f"{hosts:,} host{'s' * (hosts != 1)}")
         return
     yield from _removed_buckets(old, new)
     yield from _connection_changes(old, new)
@@ -44,38 +43,27 @@ def consequences(old: Cache | None, new: Cache | None, hosts: int) -> Iterator[C
         yield from _access_changes(was, bucket)
 
 
+def _said(name: str, **values: object) -> Consequence:
+    return Consequence(*TOLD.table(name, **values).values())
+
+
 def _removed_buckets(old: Cache, new: Cache) -> Iterator[Consequence]:
     for bucket in old.buckets:
         if new.bucket(bucket.name) is None:
-            ends = f"bucket {bucket.name} ends"
-            yield Consequence(
-                ends, f"{ends}: its objects are misses, which jobs read from the origin"
-            )
+            yield _said("bucket_ends", bucket=bucket.name)
 
 
 def _connection_changes(old: Cache, new: Cache) -> Iterator[Consequence]:
     """Settings by which pods and servers find and know each other."""
-    if old.audience != new.audience:
-        refused = "tokens of running pods are refused until the pods restart"
-        yield Consequence(
-            refused,
-            f"{refused}: they are for {old.audience}, and servers expect {new.audience}; what is "
-            "not public is a miss to such a pod, and it stores nothing",
-        )
-    if old.url() != new.url():
-        lost = "running pods do not find the cache until they restart"
-        yield Consequence(lost, f"{lost}: they ask {old.url()}, and it is at {new.url()}")
-    if old.server.port != new.server.port:
-        yield Consequence(
-            "objects are misses until their servers have restarted at another port",
-            f"a server's objects are misses until it has restarted at port {new.server.port}",
-        )
-    if old.server.user != new.server.user:
-        yield Consequence(
-            f"servers may not read what they stored as user {old.server.user}",
-            f"what is stored belongs to user {old.server.user}: until a person gives it to user "
-            f"{new.server.user} servers may neither read nor delete it",
-        )
+    settings = {
+        "audience": (old.audience, new.audience),
+        "url": (old.url(), new.url()),
+        "port": (old.server.port, new.server.port),
+        "user": (old.server.user, new.server.user),
+    }
+    for name, (was, now) in settings.items():
+        if was != now:
+            yield _said(name, was=was, now=now)
 
 
 def _smaller(old: Cache, new: Cache) -> Iterator[Consequence]:

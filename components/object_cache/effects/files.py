@@ -13,7 +13,7 @@ machine that runs keeps its address).
 from collections.abc import Callable, Iterable
 
 from components.effects.applying import effect, former
-from components.effects.configuration import CONFIGURATION, REFRESHED, content
+from components.effects.configuration import CONFIG_MAP, REFRESHED, content
 from components.effects.vocabulary import (
     Effect,
     Effects,
@@ -23,6 +23,7 @@ from components.effects.vocabulary import (
     ObjectChange,
     SiteChange,
 )
+from components.making.told import Told
 from components.object_cache.effects.buckets import meaning as of_bucket
 from components.object_cache.effects.listed import (
     ADDRESSES,
@@ -38,6 +39,7 @@ from components.object_cache.names import BOOTSTRAP, BUCKETS, CLUSTER, ENDPOINTS
 
 WATCHED = "Envoy 1.39, api/envoy/config/core/v3/config_source.proto (watched_directory)"
 BUCKET_FILE = "the operator's bucket configuration; cache-server/"
+TOLD = Told(__file__)
 _SOON = "within about two minutes, one after the other, and no pod restarts"
 
 
@@ -81,11 +83,7 @@ def endpoints(site: SiteChange, change: ObjectChange, field: FieldChange) -> Eff
     if "socket_address" in field.path and last == "address":
         means = (NOT_YET, ADDRESSES)
     elif last == "port_value":
-        said = (
-            "each server is asked at the new port at once, and answers there after its restart: "
-            "its objects are misses until then; no key moves"
-        )
-        means = (said, MAGLEV)
+        means = (TOLD.say("port"), MAGLEV)
     else:
         means = describe_hosts(site, field, _routes(site))
     why = f"each Envoy reads it again, {_SOON}; {means[0]}"
@@ -96,27 +94,12 @@ def _routes(site: SiteChange) -> str:
     """The keys that move by the tables of both sides."""
     found = cache_move(site)
     if found is None:
-        return "which keys move does not follow from the files"
-    if not found.moved:
-        return NO_KEY
-    return (
-        f"{percent(found.moved)} of the keys move to another host and are misses there, once and "
-        "as long as all listed hosts are up"
-    )
+        return TOLD.say("no_routes")
+    return TOLD.say("moved", percent=percent(found.moved)) if found.moved else NO_KEY
 
 
-_ROUTING = {
-    "cluster_type",
-    "eds_cluster_config",
-    "load_assignment",
-    "maglev_lb_config",
-    "type",
-}
+_ROUTING = {"cluster_type", "eds_cluster_config", "load_assignment", "maglev_lb_config", "type"}
 """Fields of the servers' cluster by which Envoy finds the host of a key."""
-LIMITED = (
-    "requests of a namespace, or of an address without a good token, beyond the limit of an Envoy "
-    "get 429, which PFIO takes for a miss"
-)
 _HASHING = {"hash_policy", "lb_policy", "load_balancing_policy"}
 
 
@@ -124,14 +107,11 @@ def bootstrap(site: SiteChange, change: ObjectChange, field: FieldChange) -> Eff
     """The file that Envoys read when they start; some of it decides where keys are."""
     steps = set(field.path)
     if steps & _HASHING:
-        means = "any key may be looked for at another host than before: the cache may start empty"
+        means = TOLD.say("hashing")
     elif CLUSTER in steps and steps & _ROUTING:
-        means = (
-            f"{_routes(site)}; until all Envoys have restarted they disagree on these keys, and an "
-            "object may be stored by two hosts"
-        )
+        means = TOLD.say("routing", routes=_routes(site))
     else:
-        means = f"no key moves; {LIMITED}" if FILTER in steps else "no key moves"
+        means = TOLD.say("limited" if FILTER in steps else "no_key")
     yield from _with(content(site, change, field), means, MAGLEV)
 
 
@@ -140,6 +120,5 @@ _FILES: dict[str, Callable[[SiteChange, ObjectChange, FieldChange], Iterable[Eff
     ENDPOINTS: endpoints,
     BOOTSTRAP: bootstrap,
 }
-_CONFIG_MAP = next(each for each in CONFIGURATION if each.name == "ConfigMap")
-FILES = _CONFIG_MAP._replace(fields=(*_CONFIG_MAP.fields, ("data", data)))
+FILES = CONFIG_MAP._replace(fields=(*CONFIG_MAP.fields, ("data", data)))
 """The rules of ConfigMaps, with what these three files mean."""

@@ -15,6 +15,7 @@ from typing import Any
 from components.effects.bodies import mapping
 from components.effects.fleet import Host
 from components.effects.vocabulary import FieldChange, Side, SiteChange
+from components.making.told import Told
 from components.object_cache.effects.routing import addresses
 from components.object_cache.effects.section import hosts_of, pools_of
 
@@ -22,25 +23,8 @@ MAGLEV = "Envoy 1.39, source/extensions/load_balancing_policies/maglev/maglev_lb
 HEALTH = "Envoy 1.39, docs/root/intro/arch_overview/upstream/service_discovery.rst"
 POOLS = "CAPM3 1.13.2, baremetal/metal3machine_manager.go (chooseHost)"
 ADDRESSES = "Metal3 IPAM 1.13.2, ipam/ippool_manager.go"
-NOT_YET = (
-    "a machine that runs keeps the address that it has until it is installed again, and is not "
-    "found at the new one: until then its objects are misses, and its keys are with other hosts"
-)
-NO_KEY = "no key moves to another host"
-_CHECKED = "once its server passes Envoys' health checks"
-_INSTALLED = (
-    f"a host that is new gets its keys {_CHECKED}, after its machine is installed and not within "
-    "two minutes; a spare gets none"
-)
-_STARTED = f"a host that comes into the list gets its keys {_CHECKED}, after its pod has started"
-_OF_ANOTHER_POOL = (
-    "a host that comes from a pool without servers has no server before its machine is installed "
-    "again in the new pool, and gets its keys then"
-)
-_UNASKED = (
-    "a host that leaves the list for another pool serves on, and nobody asks it, until its machine "
-    "goes or is installed again"
-)
+_SAID = Told(__file__).table("words")
+NOT_YET, NO_KEY = _SAID["not_yet"], _SAID["no_key"]
 
 
 def describe_hosts(site: SiteChange, field: FieldChange, routes: str) -> tuple[str, str]:
@@ -69,12 +53,12 @@ def _describe_membership(site: SiteChange, name: str, *, come: bool) -> tuple[st
     old, new = (_host(each, name) for each in (site.before, site.after))
     if not come:
         serves = old and new and old.pool != new.pool and old.pool in pools_of(site.after)
-        return (_UNASKED, POOLS) if serves else None
+        return (_SAID["unasked"], POOLS) if serves else None
     if old is None:
-        return _INSTALLED, HEALTH
+        return _SAID["installed"], HEALTH
     if new and old.pool != new.pool and old.pool not in pools_of(site.after):
-        return _OF_ANOTHER_POOL, f"{POOLS}; {HEALTH}"
-    return _STARTED, HEALTH
+        return _SAID["of_another_pool"], f"{POOLS}; {HEALTH}"
+    return _SAID["started"], HEALTH
 
 
 def unserved(before: Side, after: Side) -> tuple[frozenset[str], frozenset[str]]:

@@ -8,7 +8,7 @@ both within the grace period), pkg/scheduler/framework/plugins/defaultpreemption
 pfio/cache/http_cache.py (no answer is a miss).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from components.effects.applying import former
 from components.effects.bodies import items, mapping
@@ -22,6 +22,7 @@ from components.effects.vocabulary import (
     ObjectChange,
     SiteChange,
 )
+from components.making.told import Told
 from components.object_cache.effects.buckets import EVICTS
 from components.object_cache.effects.section import cache_of
 from components.object_cache.names import (
@@ -44,33 +45,23 @@ TOKENS = "Kubernetes 1.34, pkg/serviceaccount/jwt.go (audiences)"
 PREEMPTION = (
     "Kubernetes 1.34, pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go"
 )
-_MAKES_ROOM = (
-    "where a host is full, pods of lower priority are evicted to make room, and jobs of theirs may "
-    "end: these pods are system-node-critical"
-)
-_STAYS = (
-    "no host is drained, and objects stay on the disks: those of a server that restarts are misses "
-    "meanwhile"
-)
-_MISSES = "objects of a host whose server stops are misses"
+TOLD = Told(__file__)
 
 
-def add_restart_notes(judge: Judge) -> Judge:
+def add_restart_notes(
+    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
     """``judge`` for a DaemonSet, with the effect of its pods' restart on the cache."""
-
-    def judge_restart(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        notes, source = _notes(site, change, field)
-        joins = _joins(site, change)
-        for each in judge(site, change, field):
-            why = each.why
-            if joins:
-                why = f"pods of {change.one.title} start on the pool's hosts once they are machines"
-            if notes and (joins or each.impact is Impact.POD_RESTART):
-                why = "; ".join((why, *notes))
-                each = each._replace(source=f"{each.source}, {source}")
-            yield each._replace(why=why)
-
-    return judge_restart
+    notes, source = _notes(site, change, field)
+    joins = _joins(site, change)
+    for each in judge(site, change, field):
+        why = each.why
+        if joins:
+            why = f"pods of {change.one.title} start on the pool's hosts once they are machines"
+        if notes and (joins or each.impact is Impact.POD_RESTART):
+            why = "; ".join((why, *notes))
+            each = each._replace(source=f"{each.source}, {source}")
+        yield each._replace(why=why)
 
 
 def _joins(site: SiteChange, change: ObjectChange) -> bool:
@@ -90,7 +81,7 @@ def _notes(site: SiteChange, change: ObjectChange, field: Field) -> tuple[list[s
     found = list((_server if server else _envoy)(site, change, field))
     source = FOLDERS if server else STOPPING
     if _takes_more(field):
-        return [*found, _MAKES_ROOM], f"{source}, {PREEMPTION}"
+        return [*found, TOLD.say("makes_room")], f"{source}, {PREEMPTION}"
     if server and field is not None and AUDIENCE_VARIABLE in field.path:
         source = f"{source}, {TOKENS}"
     return found, source
@@ -98,20 +89,15 @@ def _notes(site: SiteChange, change: ObjectChange, field: Field) -> tuple[list[s
 
 def _envoy(site: SiteChange, change: ObjectChange, field: Field) -> Iterable[str]:
     if change.before is None:
-        if cache_of(site.before) is None:
-            yield "pods reach the cache once some are ready"
+        yield from [TOLD.say("reached")] if cache_of(site.before) is None else []
         return
     if change.after is None:
-        yield "no request finds the cache any more: jobs go on, and read from the origin"
+        yield TOLD.say("unreached")
         return
     seconds = _drain_seconds(change)
-    most = f"have {seconds} s to end" if seconds else "may break"
-    yield f"requests that one carries {most}, and new connections go to others; no host is drained"
+    yield TOLD.say("drains", most=f"have {seconds} s to end" if seconds else "may break")
     if field is not None and "ports" in field.path:
-        yield (
-            "the Service goes by the name of the pods' port, so that each is asked where it "
-            "listens, before its restart and after it"
-        )
+        yield TOLD.say("ports")
 
 
 def _drain_seconds(change: ObjectChange) -> str:
@@ -131,85 +117,32 @@ def _server(site: SiteChange, change: ObjectChange, field: Field) -> Iterable[st
         yield f"where a host has no folder {at} its pod waits for one"
         return
     if change.after is None:
-        yield f"{_MISSES}, and {_lost_objects(before, after)}"
+        layers = before and before.image_layers and after is None
+        yield TOLD.say("stop_with_layers" if layers else "stop")
         return
-    yield _STAYS
+    yield TOLD.say("stays")
     if before and after and field is not None:
         yield from _of_field(before, after, field)
 
 
-def _lost_objects(before: Cache | None, after: Cache | None) -> str:
-    """The fate of the objects on the disks of servers that go."""
-    if before and before.image_layers and after is None:
-        return (
-            "their objects stay on the disks, and are lost with these when hosts are installed "
-            "again, because hosts no longer look for image layers in the cache"
-        )
-    return "their objects stay on the disks until a person deletes them"
-
-
 def _of_field(before: Cache, after: Cache, field: FieldChange) -> Iterable[str]:
-    """The notes on a field besides the restart of its pods."""
-    steps = set(field.path)
-    if before.data_path != after.data_path and "volumes" in steps:
-        yield (
-            f"the cache starts empty in {after.data_path}, and the folder must exist; the objects "
-            f"in {before.data_path} are not used, and take space until a person deletes them"
-        )
-    if "runAsUser" in steps:
-        yield (
-            f"existing files belong to user {before.server.user}: until a person gives them to "
-            f"user {after.server.user} the server may neither read nor delete them"
-        )
-    for variable, says in _VARIABLES.items():
-        if variable in steps:
-            yield from says(before, after)
-
-
-def _port(before: Cache, after: Cache) -> Iterable[str]:
-    if before.server.port == after.server.port:
-        return
-    if after.discovery is CacheDiscovery.DNS:
-        yield (
-            "each Envoy asks the servers at the new port from its own restart on, and each server "
-            "answers there from its own on: where only one of two has restarted, objects are misses"
-        )
-    else:
-        yield (
-            "Envoys ask every server at the new port within about two minutes, and it answers "
-            "there after its restart: until then its objects are misses, or with other hosts"
-        )
-
-
-def _capacity(before: Cache, after: Cache) -> Iterable[str]:
+    """The notes on a field besides the restart of its pods: on each setting that differs and that
+    the field is about."""
     sizes = [in_bytes(each.capacity) for each in (before, after)]
-    if sizes[1] < sizes[0]:
-        yield f"a server that keeps more than {after.capacity} makes room: {EVICTS}"
-    elif sizes[1] > sizes[0]:
-        yield f"each server may keep {after.capacity}; nothing is deleted"
-
-
-def _audience(before: Cache, after: Cache) -> Iterable[str]:
-    if before.audience != after.audience:
-        yield (
-            f"running pods have tokens for {before.audience}, which a server refuses after its "
-            "restart: such a pod gets misses of objects that are not public, and stores nothing, "
-            f"until it is created again with tokens for {after.audience}; servers refuse these "
-            "until their own restart"
-        )
-
-
-def _config(before: Cache, after: Cache) -> Iterable[str]:
-    if before.server.config_path != after.server.config_path:
-        yield f"servers find their buckets in {after.server.config_path} after their restart"
-
-
-_VARIABLES: dict[str, Callable[[Cache, Cache], Iterable[str]]] = {
-    PORT_VARIABLE: _port,
-    CAPACITY_VARIABLE: _capacity,
-    AUDIENCE_VARIABLE: _audience,
-    CONFIG_VARIABLE: _config,
-}
+    by_dns = after.discovery is CacheDiscovery.DNS
+    more = "capacity_less" if sizes[1] < sizes[0] else "capacity_more"
+    notes: dict[str, tuple[str, object, object]] = {
+        "volumes": ("data_path", before.data_path, after.data_path),
+        "runAsUser": ("user", before.server.user, after.server.user),
+        PORT_VARIABLE: ("port_by_dns" if by_dns else "port", before.server.port, after.server.port),
+        CAPACITY_VARIABLE: (more, sizes[0], sizes[1]),
+        AUDIENCE_VARIABLE: ("audience", before.audience, after.audience),
+        CONFIG_VARIABLE: ("config", before.server.config_path, after.server.config_path),
+    }
+    texts = {"evicts": EVICTS, "capacity": after.capacity}
+    for step, (name, was, now) in notes.items():
+        if step in field.path and (was != now or step == "runAsUser"):
+            yield TOLD.say(name, was=was, now=now, **texts)
 
 
 def _takes_more(field: Field) -> bool:

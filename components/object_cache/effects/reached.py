@@ -5,10 +5,9 @@ traffic distribution), kubectl drain and Cluster API (DaemonSets' pods are left 
 2, core/remotes/docker/config (a host that does not answer is passed over after its time-out).
 """
 
+from components.effects import resources
 from components.effects.applying import effect, former
 from components.effects.bodies import mapping
-from components.effects.resources import DISRUPTION, PROXY
-from components.effects.resources import TABLE as RESOURCES
 from components.effects.rules import Judge
 from components.effects.table import read_table
 from components.effects.vocabulary import (
@@ -32,13 +31,13 @@ ADDRESSES = (
     "pulumi-kubernetes 4.25.0, provider/pkg/provider/provider.go (deleteBeforeReplace); Kubernetes "
     "1.34, pkg/registry/core/service/ipallocator/ipallocator.go (ErrAllocated)"
 )
-TABLE = read_table(__file__, {}, proxy=PROXY, disruption=DISRUPTION)
+TABLE = read_table(vars(resources) | globals())
 
 
 def distribution(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The Envoys that a pod's connections go to; two names mean one thing."""
     same = field is not None and {field.before, field.after} == _SAME_ZONE
-    judge = TABLE.judges["same_zone"] if same else RESOURCES.judges["traffic"]
+    judge = TABLE.judges["same_zone"] if same else resources.TABLE.judges["traffic"]
     yield from judge(site, change, field)
 
 
@@ -52,7 +51,7 @@ def ports(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
             f"connections go to each pod's port of the name {field.after}, so that each is asked "
             "where it listens, before a restart and after it"
         )
-        yield effect(change, field, Impact.NONE, why, f"{PROXY}; {BY_NAME}")
+        yield effect(change, field, Impact.NONE, why, f"{resources.PROXY}; {BY_NAME}")
     else:
         yield from TABLE.judges["port_by_number"](site, change, field)
 
@@ -77,7 +76,7 @@ def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     yield from TABLE.judges["gone_in_dns" if _in_dns(change) else "gone"](site, change, field)
 
 
-_SERVICE = RESOURCES.kind("Service")
+_SERVICE = resources.TABLE.kind("Service")
 SERVICES = _SERVICE._replace(
     gone=removal,
     fields=(
@@ -91,23 +90,19 @@ SERVICES = _SERVICE._replace(
 """The rules of Kubernetes' Services and budgets, with what these of the cache mean."""
 
 
-def once_given(judge: Judge) -> Judge:
+def once_given(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for a Service: under another name it is made before the old one is deleted, and one
     address is given to one Service at a time."""
-
-    def judge_address(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        for each in judge(site, change, field):
-            address = _fixed_address(change) if each.action is Action.REPLACED else ""
-            if address:
-                why = (
-                    f"the Service under the new name is made while the old one has {address}: the "
-                    "API server does not give an address twice, and `pulumi up` stops there; "
-                    "write another address with the new name, or delete the old Service first"
-                )
-                each = each._replace(why=why, source=ADDRESSES, action=Action.REFUSED)
-            yield each
-
-    return judge_address
+    for each in judge(site, change, field):
+        address = _fixed_address(change) if each.action is Action.REPLACED else ""
+        if address:
+            why = (
+                f"the Service under the new name is made while the old one has {address}: the API "
+                "server does not give an address twice, and `pulumi up` stops there; write another "
+                "address with the new name, or delete the old Service first"
+            )
+            each = each._replace(why=why, source=ADDRESSES, action=Action.REFUSED)
+        yield each
 
 
 def _fixed_address(change: ObjectChange) -> str:
@@ -119,16 +114,12 @@ def _fixed_address(change: ObjectChange) -> str:
     return str(new) if kept and new not in (None, "None") else ""
 
 
-def of_servers(judge: Judge) -> Judge:
+def of_servers(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for rights: nobody loses what only the servers had, where they go as well."""
-
-    def judge_server(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        leaves = _servers_leave(site)
-        for each in judge(site, change, field):
-            known = leaves and each.impact is Impact.UNKNOWN
-            yield each._replace(impact=Impact.NONE, why=_WITH_THEM, hosts=()) if known else each
-
-    return judge_server
+    leaves = _servers_leave(site)
+    for each in judge(site, change, field):
+        known = leaves and each.impact is Impact.UNKNOWN
+        yield each._replace(impact=Impact.NONE, why=_WITH_THEM, hosts=()) if known else each
 
 
 def _servers_leave(site: SiteChange) -> bool:

@@ -16,7 +16,11 @@ KEPT = (
 )
 """An Envoy has some 1,500 series, of which rules and dashboards need a few, and there is one on
 every host (docs/object-cache.md)."""
-KEPT_OF_LIMITS = (alerts.LIMITED, alerts.FETCHED, alerts.NOT_FETCHED)
+KEPT_OF_LIMITS = (
+    "envoy_http_local_rate_limit_rate_limited",
+    "envoy_http_jwt_authn_jwks_fetch_success",
+    "envoy_http_jwt_authn_jwks_fetch_failed",
+)
 """Those of the limit of requests by namespace besides."""
 
 

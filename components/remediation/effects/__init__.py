@@ -8,10 +8,10 @@ is given. ``repairs.py`` says which hosts these are, ``thresholds.py`` whether a
 """
 
 from components.effects import kinds
-from components.effects.applying import Applier, rules
-from components.effects.configuration import CONFIGURATION
+from components.effects.applying import rules
+from components.effects.configuration import CONFIG_MAP
 from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.rules import Rule
+from components.effects.rules import narrow
 from components.remediation.effects import healthchecks, operations
 from components.remediation.effects.detector import add_check_effects
 from components.remediation.effects.detector import add_restart_notes as of_detector
@@ -24,24 +24,10 @@ _NARROWED = {
     kinds.DAEMON_SET: of_detector,
     **dict.fromkeys(kinds.RIGHTS, of_a_program),
 }
-_FILES = [
-    kind._replace(
-        added=of_settings(kind.added),
-        gone=of_settings(kind.gone),
-        fields=tuple((path, add_check_effects(of_settings(judge))) for path, judge in kind.fields),
-        replaced=of_settings(kind.replaced or kind.gone),
-    )
-    for kind in CONFIGURATION
-    if kind.name == "ConfigMap"
-]
-RULES: list[Rule] = [
+RULES = [
     *operations.RULES,
     *healthchecks.RULES,
-    *(rule for kind in _FILES for rule in rules(kind, Applier.PULUMI)),
-    *(
-        rule._replace(judge=_NARROWED[rule.kind](rule.judge))
-        for rule in KUBERNETES
-        if rule.kind in _NARROWED
-    ),
+    *rules(CONFIG_MAP.narrowed(of_settings).narrowed(add_check_effects)),
+    *narrow(KUBERNETES, _NARROWED),
 ]
 """Of this component's objects; Kubernetes' own rules follow."""

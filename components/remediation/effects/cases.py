@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from components.effects.nodestate import NodeState
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.vocabulary import Effect, Field, Impact, ObjectChange, SiteChange
 from components.making.faults import CONDITIONS
 from components.remediation.effects.readings import Reading, reading
 from components.remediation.effects.thresholds import shift
@@ -115,7 +115,7 @@ def _tolerance(site: Site, remediator: Remediator, machines: int) -> int:
 
 
 def effects(
-    change: ObjectChange, field: FieldChange | None, case: Case, found: Iterable[Found]
+    change: ObjectChange, field: Field, case: Case, found: Iterable[Found]
 ) -> Iterator[Effect]:
     """The found cases, as effects of changes to an object; new hosts have no fault yet."""
     at = field.path if field else ()

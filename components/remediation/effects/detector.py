@@ -11,8 +11,17 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from components.effects.applying import effect
 from components.effects.rules import Judge
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.vocabulary import (
+    Effect,
+    Effects,
+    Field,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    SiteChange,
+)
 from components.making.faults import CONDITIONS
+from components.making.told import Told
 from components.remediation import kernellog
 from components.remediation.checks import checks, files_of, stem
 from components.remediation.detector import NAME
@@ -32,50 +41,38 @@ STATUS = (
     "pfnet-research/node-operation-controller 0ac94deb, api/v1alpha1/noderemediation_types.go "
     "(CompareNodeCondition)"
 )
-RESTARTED = "conditions of nodes stay as they are meanwhile, and no node is drained for it"
-LEFT = (
-    "the nodes' conditions stay as they are for good, as nothing updates them: one that is True "
-    "stays True, and a remediator reads its status, not its age"
-)
-NO_PODS = "its pods are on hosts alone whose repair resets devices at this moment"
-EVENTS = "of the kernel's log only events and counters are made: no condition, and so no repair"
+_SAID = Told(__file__).table("words")
 
 
-def add_restart_notes(judge: Judge) -> Judge:
+def add_restart_notes(
+    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
     """``judge`` for the detector's DaemonSets, with the effect of their restart or end on
     repairs."""
-
-    def judge_restart(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterator[Effect]:
-        goes = change.after is None
-        for each in judge(site, change, field):
-            if each.impact is not Impact.POD_RESTART or change.before is None:
-                yield each
-                continue
-            if change.one.name.startswith(f"DaemonSet/{RESET}/"):
-                yield each._replace(impact=Impact.NONE, hosts=(), why=NO_PODS)
-                continue
-            words, source = (LEFT, f"{EXPORTER}; {STATUS}") if goes else (RESTARTED, MESSAGES)
-            yield each._replace(why=f"{each.why}; {words}", source=f"{each.source}; {source}")
-
-    return judge_restart
+    goes = change.after is None
+    for each in judge(site, change, field):
+        if each.impact is not Impact.POD_RESTART or change.before is None:
+            yield each
+            continue
+        if change.one.name.startswith(f"DaemonSet/{RESET}/"):
+            yield each._replace(impact=Impact.NONE, hosts=(), why=_SAID["no_pods"])
+            continue
+        words, source = (
+            (_SAID["left"], f"{EXPORTER}; {STATUS}") if goes else (_SAID["restarted"], MESSAGES)
+        )
+        yield each._replace(why=f"{each.why}; {words}", source=f"{each.source}; {source}")
 
 
-def add_check_effects(judge: Judge) -> Judge:
+def add_check_effects(
+    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
     """``judge`` for the content of ConfigMaps, with the faults that a changed check finds: once for
     all files of a pool's detector."""
-
-    def judge_content(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterator[Effect]:
-        yield from judge(site, change, field)
-        pool = _pool(site, change)
-        data = [each for each in change.fields if each.path[:1] == ("data",)]
-        if pool and field is not None and data and data[0] == field:
-            yield from _check_effects(site, change, field, pool)
-
-    return judge_content
+    yield from judge(site, change, field)
+    pool = _pool(site, change)
+    data = [each for each in change.fields if each.path[:1] == ("data",)]
+    if pool and field is not None and data and data[0] == field:
+        yield from _check_effects(site, change, field, pool)
 
 
 def _pool(site: SiteChange, change: ObjectChange) -> Pool | None:
@@ -92,7 +89,7 @@ def _check_effects(
 ) -> Iterator[Effect]:
     files = {str(each.path[1]) for each in change.fields if len(each.path) > 1}
     if kernellog.FILE in files:
-        yield effect(change, field, Impact.NONE, EVENTS, MESSAGES)
+        yield effect(change, field, Impact.NONE, _SAID["events"], MESSAGES)
     mending: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     others: dict[str, list[str]] = {}
     for fault in _faults(site, pool, files - {kernellog.FILE}):
@@ -136,7 +133,7 @@ def _check_shift(site: SiteChange, pool: Pool, fault: str) -> tuple[tuple[str, .
             return ("it is checked from now on",), "new"
         old = next((each for each in before.file.pools if each.name == pool.name), None)
         was = old is not None and fault in before.faults(old)
-        return (f"it is not checked any more; {LEFT}",) if was else (), "gone"
+        return (f"it is not checked any more; {_SAID['left']}",) if was else (), "gone"
     if found.fewer and not found.more and not found.other:
         return (", ".join(found.fewer),), "fewer"
     if not any(found):
@@ -172,10 +169,8 @@ def _stricter(
     if left := [each for each in faults if each not in mended]:
         types = ", ".join(CONDITIONS[each] for each in left)
         by_that = "stay True for longer" if kind == "longer" else "become True"
-        why = (
-            f"{', '.join(words)}: {types} of pool {pool.name} may {by_that} by that; no remediator "
-        )
-        why += "repairs it: it raises an alert, and no node is drained"
+        why = f"{', '.join(words)}: {types} of pool {pool.name} may {by_that} by that"
+        why = f"{why}; {_SAID['alone']}"
         said = [
             ended_faults(site, (site_of(site.side), pool, each), "it is taken back")
             for each in left

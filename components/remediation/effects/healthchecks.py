@@ -11,10 +11,10 @@ internal/webhook/v1alpha1/nodehealthcheck_webhook.go (ValidateUpdate, ValidateDe
 import re
 from collections.abc import Iterator
 
-from components.effects.applying import Applier, Kind, effect, former, not_known, rules
+from components.effects.applying import effect, former, not_known, rules
 from components.effects.bodies import items, mapping
-from components.effects.rules import Rule, harmless
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.table import read_table
+from components.effects.vocabulary import Effect, Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Manifest
 from components.remediation.effects.cases import HEALTH_CHECK, Case, cases_of, effects
 from components.remediation.effects.repairs import begin_repairs, first_repairs
@@ -29,6 +29,7 @@ MANAGER = (
     "medik8s/node-healthcheck-operator dd444329, internal/controller/resources/manager.go "
     "(generateRemediationCR)"
 )
+REFUSED = "while it repairs a node, its webhook refuses this, and `pulumi up` stops there"
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -54,7 +55,7 @@ def _seconds(text: object) -> int:
     return sum(int(number) * _SECONDS[unit] for number, unit in parts)
 
 
-def starts(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+def starts(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A check that comes: who has one of its conditions is repaired."""
     cases = _cases(site, change.one)
     if not cases:
@@ -65,9 +66,7 @@ def starts(site: SiteChange, change: ObjectChange, field: FieldChange | None) ->
         yield from effects(change, field, case, first_repairs(site, case))
 
 
-def conditions(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterator[Effect]:
+def conditions(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Conditions that come, or that have to hold for less long, repair more; the others less."""
     old, new = _conditions(former(change)), _conditions(change.one)
     sooner = {
@@ -87,7 +86,7 @@ def conditions(
         yield effect(change, field, Impact.NONE, why, HEALTH_CHECK)
 
 
-def limit(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+def limit(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Up to how many unhealthy nodes it repairs."""
     old, new = (
         mapping(each.body, "spec").get("maxUnhealthy") for each in (former(change), change.one)
@@ -106,7 +105,7 @@ def limit(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> 
 def _more(
     site: SiteChange,
     change: ObjectChange,
-    field: FieldChange | None,
+    field: Field,
     because: str,
     bounded: bool = False,
 ) -> Iterator[Effect]:
@@ -119,7 +118,7 @@ def _more(
         yield from effects(change, field, case, begin_repairs(site, case, most, because))
 
 
-def pause(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+def pause(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """How long it waits after too many faults, or before it calls a node healthy."""
     key = str(field.path[1]) if field and len(field.path) > 1 else ""
     old, new = (
@@ -132,50 +131,11 @@ def pause(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> 
     yield from _more(site, change, field, f"{key} {old} s → {new} s: it waits for less long")
 
 
-def selector_change(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterator[Effect]:
+def selector_change(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Other nodes; refused while one is remediated."""
     for each in starts(site, change, field):
-        yield each._replace(why=f"{each.why}; {_REFUSED}", source=f"{each.source}; {WEBHOOK}")
+        yield each._replace(why=f"{each.why}; {REFUSED}", source=f"{each.source}; {WEBHOOK}")
 
 
-_REFUSED = "while it repairs a node, its webhook refuses this, and `pulumi up` stops there"
-_LATER = harmless(
-    "a remediation is a copy of it: those under way go on, later ones are as it says", MANAGER
-)
-_STEPS = harmless(f"later remediations are made so; {_REFUSED}", f"{HEALTH_CHECK}; {WEBHOOK}")
-_ENDS = harmless(
-    f"it repairs no node any more; {_REFUSED}: a remediation that is under way would be "
-    "deleted with it",
-    f"{WEBHOOK}; {MANAGER}",
-)
-_DISABLED = harmless(
-    "no remediation begins without it: health checks that name it are disabled; those under way "
-    "have their own copy",
-    HEALTH_CHECK,
-)
-
-CHECKS = Kind(
-    "NodeHealthCheck.remediation.medik8s.io",
-    starts,
-    _ENDS,
-    (
-        ("spec.selector", selector_change),
-        ("spec.unhealthyConditions", conditions),
-        ("spec.maxUnhealthy", limit),
-        ("spec.stormCooldownDuration", pause),
-        ("spec.healthyDelay", pause),
-        ("spec.escalatingRemediations", _STEPS),
-    ),
-    replaced=selector_change,
-)
-STEPS = Kind(
-    "SelfNodeRemediationTemplate.self-node-remediation.medik8s.io",
-    _LATER,
-    _DISABLED,
-    (("spec", _LATER),),
-    replaced=_LATER,
-)
-RULES: list[Rule] = [rule for kind in (CHECKS, STEPS) for rule in rules(kind, Applier.PULUMI)]
+RULES = rules(*read_table(globals()).kinds)
 """The rules of medik8s' kinds."""

@@ -5,15 +5,16 @@ and what it made goes with it. Its budget is asked once, before the drain.
 Sources: pfnet-research/node-operation-controller 0ac94deb, controllers/*.go.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from components.effects.applying import Applier, Kind, effect, former, not_known, rules
+from components.effects.applying import effect, former, not_known, rules
 from components.effects.bodies import items, mapping
 from components.effects.nodestate import NodeState
-from components.effects.rules import Judge, Rule, harmless
+from components.effects.table import read_table
 from components.effects.vocabulary import (
     Effect,
-    FieldChange,
+    Effects,
+    Field,
     Impact,
     Name,
     ObjectChange,
@@ -21,6 +22,7 @@ from components.effects.vocabulary import (
 )
 from components.making.faults import FAULTY_TAINT, TURN_LABEL
 from components.making.manifest import Manifest
+from components.making.told import Told
 from components.remediation.effects.cases import (
     Case,
     cases_of,
@@ -39,10 +41,7 @@ OPERATIONS = f"{_CONTROLLERS}/nodeoperation_controller.go"
 REMEDIATIONS = f"{_CONTROLLERS}/noderemediation_controller.go"
 TEMPLATES = f"{_CONTROLLERS}/noderemediationtemplate_controller.go"
 BUDGETS = f"{OPERATIONS} (doesViolateNDB)"
-ENDS = (
-    "repairs by it that are under way end: their NodeRemediation, NodeOperation and Job are "
-    "deleted with it, and a reboot that was asked for is done all the same"
-)
+SAID = Told(__file__)
 
 
 def place(manifest: Manifest) -> tuple[str, list[str | None]]:
@@ -54,7 +53,7 @@ def place(manifest: Manifest) -> tuple[str, list[str | None]]:
     return str(selected.get(POOL_LABEL, "")), [fault_of(each) for each in types]
 
 
-def starts(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+def starts(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A template that comes, or asks for something else: who has the fault is repaired by it. Said
     once for all templates of a remediator's pool that come with the same change."""
     pool, faults = place(change.one)
@@ -106,10 +105,10 @@ def _asks(change: ObjectChange) -> bool:
     )
 
 
-def ends(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+def ends(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A template that goes takes the repairs under way along; what becomes of a node's taints."""
     pool, faults = place(former(change))
-    words = [ENDS, _turning(site, pool, faults)]
+    words = [SAID.say("ends"), _turning(site, pool, faults)]
     words += [_afterwards(site, pool, fault) for fault in faults if fault]
     why = "; ".join(dict.fromkeys(filter(None, words)))
     yield effect(change, field, Impact.NONE, why, f"{TEMPLATES}; {OPERATIONS} (removeTaints)")
@@ -132,20 +131,13 @@ def _turning(site: SiteChange, pool: str, faults: list[str | None]) -> str:
 def _afterwards(site: SiteChange, pool: str, fault: str) -> str:
     """The fate of a node that still has the fault."""
     if site.after is None or removes_cluster(site) or not remediated_pools(site_of(site.after)):
-        return (
-            f"the repair programs are deleted too: the taint {FAULTY_TAINT} stays on a faulty node "
-            "until a person removes it, and nodeops.k8s.preferred.jp/operating too, where the "
-            "controller has gone first"
-        )
+        return SAID.say("programs_end", taint=FAULTY_TAINT)
     for case in cases_of(site, pool, [fault]):
         return f"{case.remediator.name} repairs it from now on, and starts over"
-    return (
-        f"the controller removes its taint, and the repair-slot program {FAULTY_TAINT}, as no "
-        "remediator repairs the fault any more: a node that has it gets pods again"
-    )
+    return SAID.say("nobody_repairs", taint=FAULTY_TAINT)
 
 
-def anew(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+def anew(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A template under another name, or for other nodes or conditions."""
     yield from ends(site, change, field)
     yield from starts(site, change, field)
@@ -162,7 +154,7 @@ def _cases(site: SiteChange, manifest: Manifest) -> list[Case]:
     return []
 
 
-def limit(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+def limit(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """More or fewer nodes at a time."""
     old, new = (
         mapping(each.body, "spec").get("maxUnavailable") for each in (former(change), change.one)
@@ -175,15 +167,13 @@ def limit(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> 
     yield from _budget_release(site, change, field, more)
 
 
-def budget_removal(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterator[Effect]:
+def budget_removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A budget that goes, or counts otherwise, may have delayed a repair."""
     yield from _budget_release(site, change, field, None)
 
 
 def _budget_release(
-    site: SiteChange, change: ObjectChange, field: FieldChange | None, more: int | None
+    site: SiteChange, change: ObjectChange, field: Field, more: int | None
 ) -> Iterator[Effect]:
     cases = _cases(site, change.one)
     for case in cases:
@@ -195,75 +185,13 @@ def _budget_release(
         yield effect(change, field, Impact.NONE, why, BUDGETS)
 
 
-LATER = harmless(
-    "an operation and its Job are copies of it: those under way go on as they began, later ones "
-    "are as it says",
-    f"{REMEDIATIONS}; {OPERATIONS}",
-)
-_NO_MORE = harmless(
-    "an operation is a copy of it: those under way go on, and none begins by it any more",
-    REMEDIATIONS,
-)
-_BOUNDS = harmless("repairs that have begun go on; later ones wait for it", BUDGETS)
-_COPIED = harmless(
-    "labels of the objects made from it; which nodes are repaired does not change", TEMPLATES
-)
-_SPEC = "spec.template.spec"
-
-OPERATION_TEMPLATES = Kind(
-    "NodeOperationTemplate.nodeops.k8s.preferred.jp", LATER, _NO_MORE, (("spec", LATER),)
-)
-REMEDIATION_TEMPLATES = Kind(
-    "NodeRemediationTemplate.nodeops.k8s.preferred.jp",
-    starts,
-    ends,
-    (
-        ("spec.nodeSelector", anew),
-        (f"{_SPEC}.rule", anew),
-        (f"{_SPEC}.nodeOperationTemplateName", LATER),
-        ("spec.template.metadata", _COPIED),
-    ),
-    replaced=anew,
-)
-DISRUPTION_BUDGETS = Kind(
-    "NodeDisruptionBudget.nodeops.k8s.preferred.jp",
-    _BOUNDS,
-    budget_removal,
-    (
-        ("spec.maxUnavailable", limit),
-        ("spec.selector", budget_removal),
-        ("spec.taintTargets", budget_removal),
-    ),
-    replaced=budget_removal,
-)
+def own_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+    """Labels of a budget: only those by which operations choose it count."""
+    sides = [mapping(each.body, "metadata", "labels") for each in (former(change), change.one)]
+    same = all(sides[0].get(key) == sides[1].get(key) for key in (REMEDIATOR_LABEL, POOL_LABEL))
+    yield from (TABLE.judges["copied"] if same else budget_removal)(site, change, field)
 
 
-def own_labels(judge: Judge) -> Judge:
-    """``judge`` for labels of a budget: only those by which operations choose it count."""
-
-    def judge_labels(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
-        chosen = (REMEDIATOR_LABEL, POOL_LABEL)
-        sides = [
-            [mapping(each.body, "metadata", "labels").get(key) for key in chosen]
-            for each in (former(change), change.one)
-        ]
-        if sides[0] == sides[1]:
-            yield from _COPIED(site, change, field)
-        else:
-            yield from judge(site, change, field)
-
-    return judge_labels
-
-
-RULES: list[Rule] = [
-    rule
-    for kind in (
-        OPERATION_TEMPLATES,
-        REMEDIATION_TEMPLATES,
-        DISRUPTION_BUDGETS._replace(labels=own_labels(budget_removal)),
-    )
-    for rule in rules(kind, Applier.PULUMI)
-]
+TABLE = read_table(globals())
+RULES = rules(*TABLE.kinds)
 """The rules of the controller's kinds."""

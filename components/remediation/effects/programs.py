@@ -4,14 +4,14 @@ Sources: node_repair/decide.py (a round remembers nothing);
 pfnet-research/node-operation-controller 0ac94deb (its state is in its objects alone).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from components.effects import kinds
 from components.effects.bodies import mapping
 from components.effects.rules import Judge
 from components.effects.vocabulary import (
-    Effect,
-    FieldChange,
+    Effects,
+    Field,
     Impact,
     Name,
     ObjectChange,
@@ -20,63 +20,38 @@ from components.effects.vocabulary import (
 )
 from components.making.faults import FAULTY_TAINT
 from components.making.manifest import Manifest
-from components.remediation.names import CONTROLLER, NAME_LABEL, REBOOTS, TURNS
+from components.making.told import Told
+from components.remediation.names import NAME_LABEL, REBOOTS
 
-WAITS = "repairs in progress continue where they were, and none begins, until it is back"
-TWICE = (
-    "the new one runs beside the old one until the update ends and deletes the old one; both act "
-    "on the same nodes and labels without knowing each other, so for a while they may repair more "
-    "nodes than max_unavailable"
-)
-ENDS = {
-    CONTROLLER: "repairs stop where they are: a node keeps the controller's taint, where its "
-    "operation is not deleted before the controller goes",
-    TURNS: f"no repair begins any more, and nothing removes {FAULTY_TAINT} from a node",
-}
-"""Consequences of the end of each program."""
-OTHERS = "its work ends; objects that it created stay"
-WITH_IT = (
-    "it goes with its program, which alone used it: that is judged there; a reboot under way may "
-    "not note its end, and its node stays tainted"
-)
+_SAID = Told(__file__).table("words", taint=FAULTY_TAINT)
 _USERS = (kinds.DEPLOYMENT, kinds.DAEMON_SET)
 _SOURCE = "foresite, components/remediation"
 
 
-def add_restart_notes(judge: Judge) -> Judge:
+def add_restart_notes(
+    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
     """``judge`` for a Deployment, with the effect of its pods' restart or end on repairs."""
-
-    def judge_restart(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
-        words = _words(change)
-        for each in judge(site, change, field):
-            stops = each.impact is Impact.POD_RESTART and change.before is not None
-            source = f"{each.source}; {_SOURCE}"
-            yield each._replace(why=f"{each.why}; {words}", source=source) if stops else each
-
-    return judge_restart
+    words = _words(change)
+    for each in judge(site, change, field):
+        stops = each.impact is Impact.POD_RESTART and change.before is not None
+        source = f"{each.source}; {_SOURCE}"
+        yield each._replace(why=f"{each.why}; {words}", source=source) if stops else each
 
 
 def _words(change: ObjectChange) -> str:
     if change.after is None:
-        return ENDS.get(change.one.key[3], OTHERS)
+        return str(_SAID.get(f"{change.one.key[3]}_ends", _SAID["others_end"]))
     moved = change.before is not None and change.before.key != change.after.key
-    return TWICE if moved else WAITS
+    return str(_SAID["twice" if moved else "waits"])
 
 
-def of_a_program(judge: Judge) -> Judge:
+def of_a_program(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for rights: nobody loses what only a program had that goes, or is created again."""
-
-    def judge_rights(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
-        gone = _all_go(site, change.one)
-        for each in judge(site, change, field):
-            known = each.impact is Impact.UNKNOWN and gone
-            yield each._replace(impact=Impact.NONE, why=WITH_IT, hosts=()) if known else each
-
-    return judge_rights
+    gone = _all_go(site, change.one)
+    for each in judge(site, change, field):
+        known = each.impact is Impact.UNKNOWN and gone
+        yield each._replace(impact=Impact.NONE, why=_SAID["with_it"], hosts=()) if known else each
 
 
 def _all_go(site: SiteChange, manifest: Manifest) -> bool:

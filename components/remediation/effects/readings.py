@@ -7,14 +7,14 @@ on every node: how close a node without a fault is to one, no node tells.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
+from components.making.told import Told
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel
 from schemas.model.remediation import Detector
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import Fault
 
 
 class Reading(NamedTuple):
@@ -33,18 +33,23 @@ class _Limits(NamedTuple):
     record: AcceleratorModel | None
 
 
+_Judge = Callable[[re.Match[str], _Limits], bool | None]
+
+
 def reading(site: Site, pool: Pool, fault: str, message: str) -> Reading:
     """The reading of a condition's message by the settings of ``site``. It is empty where the
     message has another form than the checks' own (components/remediation/checks)."""
     settings = site.file.remediation
-    known = _READERS.get(fault, _OTHERS)
-    match = known[0].search(message)
+    known = fault if fault in _TABLE else "others"
+    match = _PATTERNS[known].search(message)
     if settings is None or match is None:
         return Reading("", None)
     accelerators = site.profile(pool).accelerators
     record = site.accelerators.get(site.model(pool) or "")
     limits = _Limits(settings.detector, accelerators.count if accelerators else 0, record)
-    return Reading(known[1].format(*match.groups()), known[2](match, limits))
+    judge: _Judge | None = globals().get(_TABLE[known].get("judge"))
+    words = _TABLE[known]["words"].format(*match.groups())
+    return Reading(words, judge(match, limits) if judge else None)
 
 
 def _missing(match: re.Match[str], limits: _Limits) -> bool | None:
@@ -89,44 +94,6 @@ def _holds(mount: str, limits: _Limits) -> bool:
     return any(f"{each}/".startswith(f"{mount.rstrip('/')}/") for each in limits.detector.disks)
 
 
-_Judge = Callable[[re.Match[str], _Limits], bool | None]
-_PATH = r"(/[-._/a-zA-Z0-9]{0,255})"
-_OTHERS: tuple[re.Pattern[str], str, _Judge] = (
-    re.compile(r"^([-_.,:/%() a-zA-Z0-9]{4,80})$"),
-    "{0}",
-    lambda *_: None,
-)
-"""Of further faults, those of a site's own checks too: nothing is known of their values."""
-_READERS: Mapping[str, tuple[re.Pattern[str], str, _Judge]] = {
-    Fault.ACCELERATOR_MISSING: (
-        re.compile(r"^([0-9]{1,4}) of ([0-9]{1,4}) accelerators (on the PCI bus|work\b)"),
-        "{0} of {1} accelerators",
-        _missing,
-    ),
-    Fault.PCIE_LINK_DEGRADED: (
-        re.compile(r"^([0-9a-f:., a-z]{4,60}) ha(?:s|ve) ([0-9]{1,3}) of ([0-9]{1,3}) lanes"),
-        "{1} of {2} lanes",
-        _too_few_lanes,
-    ),
-    Fault.DISK_FULL: (
-        re.compile(rf"^{_PATH}: ([0-9]{{1,3}})% of its (space|inodes) used"),
-        "{1} % of the {2} of {0} used",
-        _full,
-    ),
-    Fault.KERNEL_DEADLOCK: (
-        re.compile(r"blocked for ([0-9]{1,9}) s"),
-        "blocked for {0} s",
-        _blocks_longer,
-    ),
-    Fault.ACCELERATOR_ERROR: (
-        re.compile(r"^XID ([0-9]{1,4}) of [0-9A-Fa-f:.]{1,20}(, and [0-9]+ more)?"),
-        "XID {0}",
-        _error,
-    ),
-    Fault.READ_ONLY_FILESYSTEM: (
-        re.compile(rf"^{_PATH} is (?:read-only|not mounted)"),
-        "{0} is read-only",
-        _read_only,
-    ),
-}
+_TABLE = Told(__file__).table("messages")
 """Of each fault: the form of its messages, what is said of them, and how its values are judged."""
+_PATTERNS = {fault: re.compile(row["form"]) for fault, row in _TABLE.items()}

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from components.effects.nodestate import NodeState
 from components.effects.vocabulary import Impact, SiteChange
 from components.making.faults import CONDITIONS, QUARANTINED_TAINT, TURN_LABEL
+from components.making.told import Told
 from components.remediation.effects.cases import (
     Case,
     Found,
@@ -29,7 +30,25 @@ from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import RemediatorKind
 
-NOT_GIVEN = "Git does not say which these are, if any; their last known state would (--nodes)"
+TOLD = Told(__file__)
+
+
+def _say(name: str, case: Case, **values: object) -> str:
+    """A sentence on a case."""
+    return TOLD.say(
+        name,
+        remediator=case.remediator.name,
+        conditions=case.conditions,
+        pool=case.pool.name,
+        how=case.how,
+        limit=case.limit,
+        **values,
+    )
+
+
+def _any_of(case: Case, hosts: tuple[str, ...], why: str, most: int) -> Found:
+    """So many of the hosts at most: their state is not given."""
+    return Found(Impact.REBOOT, hosts, f"{why}; {_say('not_given', case)}", min(most, len(hosts)))
 
 
 # --- faults that are newly mended -----------------------------------------------------------------
@@ -37,38 +56,23 @@ def first_repairs(site: SiteChange, case: Case) -> Iterator[Found]:
     """Nodes that have a fault when a remediator begins to repair it."""
     hosts = hosts_of(site, case.pool)
     if site.nodes is None:
-        why = (
-            f"{case.remediator.name} repairs {case.conditions} on pool {case.pool.name}: a node "
-            f"that has it now is {case.how}; {case.limit}; {NOT_GIVEN}"
-        )
-        yield Found(Impact.REBOOT, hosts, why, min(case.machines, len(hosts)))
+        yield _any_of(case, hosts, _say("first", case), case.machines)
         return
     seen = look(site, case, hosts)
     if seen.bad:
         yield from _reboots(case, site.nodes, seen)
     if seen.dark:
-        why = (
-            f"the given state does not say of {list_names(seen.dark)} whether they have "
-            f"{case.conditions}: one that has it is {case.how}"
-        )
+        why = _say("first_dark", case, names=list_names(seen.dark))
         yield Found(Impact.REBOOT, seen.dark, why, min(seen.unsure, case.machines))
     if not seen.bad and not seen.dark:
-        why = (
-            f"no node of pool {case.pool.name} has {case.conditions} in the given state; "
-            f"one that gets it is {case.how}"
-        )
-        yield Found(Impact.NONE, (), why)
+        yield Found(Impact.NONE, (), _say("first_none", case))
 
 
 def _reboots(case: Case, nodes: Mapping[str, NodeState], seen: Seen) -> Iterator[Found]:
     sick = [name for name in seen.machines if _counts(case, nodes[name])]
     if stops_repairs(case, len(sick), len(seen.machines)):
-        why = (
-            f"{len(sick)} of {len(seen.machines)} nodes of pool {case.pool.name} have a fault, "
-            f"{list_names(seen.bad)} among them: {case.limit}; as soon as they are fewer each is "
-            f"{case.how}"
-        )
-        yield Found(Impact.UNKNOWN, seen.bad, why)
+        counts = {"sick": len(sick), "nodes": len(seen.machines), "names": list_names(seen.bad)}
+        yield Found(Impact.UNKNOWN, seen.bad, _say("too_many", case, **counts))
         return
     out = {name: word for name in seen.bad if (word := _waits(case, nodes[name]))}
     ready = tuple(name for name in seen.bad if name not in out)
@@ -111,45 +115,31 @@ def _order(case: Case) -> str:
 # --- a check that finds more ----------------------------------------------------------------------
 def stricter_check(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[Found]:
     """Nodes that had no fault by the old check, and may have one by the new."""
-    hosts = hosts_of(site, case.pool)
-    why = (
-        f"{', '.join(what)}: a node of pool {case.pool.name} that so gets {case.conditions} is "
-        f"{case.how}; no node reports how close it is to that"
-    )
-    if site.nodes is None:
-        full = f"{why}; {case.limit}"
-        yield Found(Impact.REBOOT, hosts, full, min(case.machines, len(hosts)))
-        return
+    hosts, why = hosts_of(site, case.pool), _say("stricter", case, what=", ".join(what))
     types = [CONDITIONS[each] for each in case.faults]
     had = tuple(
-        name
-        for name in hosts
-        if any(site.nodes.get(name, NodeState()).status(each) == "True" for each in types)
+        name for name in hosts if any(_state(site, name).status(each) == "True" for each in types)
     )
     rest = tuple(each for each in hosts if each not in had)
     if had:
-        words = (
-            f"{describe_nodes(case, site.nodes, had)} had it before: nothing changes for them by "
-            "this"
-        )
-        yield Found(Impact.NONE, (), words)
-    if rest:
-        full = f"{why}; {case.limit}"
-        yield Found(Impact.REBOOT, rest, full, min(max(1, case.machines - len(had)), len(rest)))
+        names = describe_nodes(case, site.nodes or {}, had)
+        yield Found(Impact.NONE, (), _say("had_it", case, names=names))
+    if rest or site.nodes is None:
+        most = max(1, case.machines - len(had)) if site.nodes is not None else case.machines
+        yield Found(Impact.REBOOT, rest, why, min(most, len(rest)))
+
+
+def _state(site: SiteChange, name: str) -> NodeState:
+    """A node as it was seen, without anything where it was not."""
+    return (site.nodes or {}).get(name, NodeState())
 
 
 def longer_fault(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[Found]:
     """Nodes whose fault counts for longer: no node is repaired after its fault has passed
     (node_repair/decide.py, ``_end_slot``, and the controller alike)."""
-    hosts = hosts_of(site, case.pool)
-    why = (
-        f"{', '.join(what)}: {case.conditions} of a node of pool {case.pool.name} stays True for "
-        "longer after its fault has passed; a repair that would be cancelled continues to its "
-        f"reboot, and a waiting node gets its repair slot: {case.how}; {case.limit}"
-    )
+    hosts, why = hosts_of(site, case.pool), _say("longer", case, what=", ".join(what))
     if site.nodes is None:
-        full = f"{why}; {NOT_GIVEN}"
-        yield Found(Impact.REBOOT, hosts, full, min(case.machines, len(hosts)))
+        yield _any_of(case, hosts, why, case.machines)
         return
     seen = look(site, case, hosts)
     given = "in the given state"
@@ -166,20 +156,12 @@ def longer_fault(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[
 # --- nodes in their turn --------------------------------------------------------------------------
 def once_more(site: SiteChange, case: Case, because: str) -> Iterator[Found]:
     """Nodes that had their reboot, and would be put aside, or be waited for."""
-    hosts = hosts_of(site, case.pool)
-    why = (
-        f"{because}: a node of pool {case.pool.name} with a repair slot may be rebooted once more "
-        "if its reboot did not help, instead of a quarantine or a wait; as many as "
-        f"{case.remediator.name} repairs at a time"
-    )
+    hosts, why = hosts_of(site, case.pool), _say("once_more", case, because=because)
     if site.nodes is None:
-        most = min(case.remediator.max_unavailable, len(hosts))
-        yield Found(Impact.REBOOT, hosts, f"{why}; {NOT_GIVEN}", most)
+        yield _any_of(case, hosts, why, case.remediator.max_unavailable)
         return
     values = {f"{each}" for each in case.faults}
-    turning = tuple(
-        name for name in hosts if site.nodes.get(name, NodeState()).labels.get(TURN_LABEL) in values
-    )
+    turning = tuple(name for name in hosts if _state(site, name).labels.get(TURN_LABEL) in values)
     given = f"in the given state {list_names(turning) or 'none'} had a repair slot"
     impact = Impact.REBOOT if turning else Impact.NONE
     yield Found(impact, turning, f"{why}; {given}", len(turning) or None)
@@ -193,7 +175,7 @@ def ended_faults(site: SiteChange, at: tuple[Site, Pool, str], ends: str) -> str
     after, pool, fault = at
     names: dict[bool | None, list[str]] = {True: [], False: [], None: []}
     for host in after.hosts_of(pool):
-        node = site.nodes.get(host.name, NodeState())
+        node = _state(site, host.name)
         if node.status(CONDITIONS[fault]) == "True":
             found = reading_of(after, pool, fault, node)
             names[found.faulty].append(f"{host.name}{in_words(found.words)}")
@@ -210,12 +192,11 @@ def ended_faults(site: SiteChange, at: tuple[Site, Pool, str], ends: str) -> str
 # --- nodes that wait ------------------------------------------------------------------------------
 def begin_repairs(site: SiteChange, case: Case, more: int, because: str) -> Iterator[Found]:
     """Nodes that have a fault and wait: repairs of ``more`` of them begin at once."""
-    hosts = hosts_of(site, case.pool)
-    why = f"{because}: nodes of pool {case.pool.name} with a fault that wait are {case.how}"
+    hosts, why = hosts_of(site, case.pool), _say("begin", case, because=because)
     if site.nodes is None:
-        yield Found(Impact.REBOOT, hosts, f"{why}; {NOT_GIVEN}", min(more, len(hosts)))
+        yield _any_of(case, hosts, why, more)
         return
-    sick = tuple(name for name in hosts if faulty(case, site.nodes.get(name, NodeState())))
+    sick = tuple(name for name in hosts if faulty(case, _state(site, name)))
     if sick:
         most = more if more < len(sick) else None
         given = f"faulty in the given state: {list_names(sick)}"
@@ -227,14 +208,11 @@ def begin_repairs(site: SiteChange, case: Case, more: int, because: str) -> Iter
 def unheld(site: SiteChange, case: Case, earlier: int) -> Iterator[Found]:
     """Nodes that nobody repaired, as more than ``earlier`` of their pool had a fault."""
     hosts = hosts_of(site, case.pool)
-    why = (
-        f"{case.bound} nodes of pool {case.pool.name} may have a fault before repairs stop, "
-        f"instead of {earlier}: nodes that waited because of that are {case.how}"
-    )
+    why = _say("unheld", case, bound=case.bound, earlier=earlier)
     if site.nodes is None:
-        yield Found(Impact.REBOOT, hosts, f"{why}; {NOT_GIVEN}", min(case.bound, len(hosts)))
+        yield _any_of(case, hosts, why, case.bound)
         return
-    sick = tuple(name for name in hosts if faulty(case, site.nodes.get(name, NodeState())))
+    sick = tuple(name for name in hosts if faulty(case, _state(site, name)))
     given = f"in the given state {len(sick)} had one"
     if len(sick) <= earlier:
         yield Found(Impact.NONE, (), f"{why}; {given}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from components.effects.applying import effect, not_known
 from components.effects.rules import Judge
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.remediation.effects.cases import Case, Found, cases_of, effects, fault_bound
 from components.remediation.effects.repairs import begin_repairs, once_more, unheld
 from components.remediation.names import remediated_pools, settings_of
@@ -23,23 +23,16 @@ _LATER = (
 )
 
 
-def add_content_effects(judge: Judge) -> Judge:
+def add_content_effects(
+    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
     """``judge`` for a ConfigMap, with the effect of its content on repairs."""
-
-    def judge_content(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterator[Effect]:
-        name = change.one.name.partition("/")[2]
-        changed = field is not None and field.path[:1] == ("data",)
-        if changed and name == CONFIG_MAP:
-            yield from _lines(site, change, field)
-        else:
-            yield from judge(site, change, field)
-
-    return judge_content
+    name = change.one.name.partition("/")[2]
+    changed = field is not None and field.path[:1] == ("data",)
+    yield from (_lines if changed and name == CONFIG_MAP else judge)(site, change, field)
 
 
-def _lines(site: SiteChange, change: ObjectChange, field: FieldChange | None) -> Iterator[Effect]:
+def _lines(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The effect of another line, once for all of them."""
     if site.before is None or site.after is None or field != change.fields[0]:
         return

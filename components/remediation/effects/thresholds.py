@@ -5,7 +5,7 @@ script says nothing of which way is the stricter one. What differs in a check an
 that is listed here is another check: whom it finds, nobody knows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from components.remediation.checks import Check, checks
@@ -27,6 +27,10 @@ class Shift(NamedTuple):
     other: tuple[str, ...] = ()
     longer: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
+
+
+Words = Iterator[tuple[str, str]]
+"""Words on settings, each with the field of a Shift that it belongs to."""
 
 
 class _Number(NamedTuple):
@@ -60,15 +64,15 @@ def shift(before: Site, after: Site, pool: str, fault: str) -> Shift | None:
     old, new = sides
     if old is None or new is None:
         return None
-    mine = [_numbers(old.numbers, new.numbers), _sets(old, new), _plain(old, new)]
-    found = [_numbers(old.damping, new.damping), *mine]
-    more, fewer, other = (tuple(word for each in found for word in each[n]) for n in range(3))
-    longer = _longer(old, new)
-    told = _message_changes(before, after, pool, fault)
-    told_apart = any(map(any, mine))
-    if not told_apart and _check(before, pool, fault) != _check(after, pool, fault):
+    mine = [*_numbers(old.numbers, new.numbers), *_sets(old, new), *_plain(old, new)]
+    found = [*_numbers(old.damping, new.damping), *mine]
+    more, fewer, other = (
+        tuple(word for way, word in found if way == each) for each in ("more", "fewer", "other")
+    )
+    if not mine and _check(before, pool, fault) != _check(after, pool, fault):
         other = ("list of arguments",)
-    return Shift(more, fewer, other, longer, told)
+    told = _message_changes(before, after, pool, fault)
+    return Shift(more, fewer, other, _longer(old, new), told)
 
 
 def _longer(old: _Looked, new: _Looked) -> tuple[str, ...]:
@@ -89,39 +93,28 @@ def _message_changes(before: Site, after: Site, name: str, fault: str) -> tuple[
     return (changed,) if was != now else ()
 
 
-def _numbers(old: Mapping[str, _Number], new: Mapping[str, _Number]) -> Shift:
-    more: list[str] = []
-    fewer: list[str] = []
+def _numbers(old: Mapping[str, _Number], new: Mapping[str, _Number]) -> Words:
     for name, (now, higher) in new.items():
         was = old[name].value if name in old else now
         if was != now and not (name == "good_after" and now > was):  # that is ``longer``
-            (more if (now > was) is higher else fewer).append(f"{name} {was} → {now}")
-    return Shift(tuple(more), tuple(fewer))
+            yield "more" if (now > was) is higher else "fewer", f"{name} {was} → {now}"
 
 
-def _sets(old: _Looked, new: _Looked) -> Shift:
-    more: list[str] = []
-    fewer: list[str] = []
+def _sets(old: _Looked, new: _Looked) -> Words:
     for name, now in new.sets.items():
         was = old.sets.get(name, now)
-        grown, shrunk = (fewer, more) if name == _SILENCING else (more, fewer)
+        grown, shrunk = ("fewer", "more") if name == _SILENCING else ("more", "fewer")
         if now - was:
-            grown.append(f"{name} with {', '.join(sorted(now - was))}")
+            yield grown, f"{name} with {', '.join(sorted(now - was))}"
         if was - now:
-            shrunk.append(f"{name} without {', '.join(sorted(was - now))}")
-    return Shift(tuple(more), tuple(fewer))
+            yield shrunk, f"{name} without {', '.join(sorted(was - now))}"
 
 
-def _plain(old: _Looked, new: _Looked) -> Shift:
-    more: list[str] = []
-    fewer: list[str] = []
-    other: list[str] = []
+def _plain(old: _Looked, new: _Looked) -> Words:
     for name in dict.fromkeys((*old.plain, *new.plain)):
         was, now = old.plain.get(name), new.plain.get(name)
         if was != now:
-            where = more if was is None else fewer if now is None else other
-            where.append(name)
-    return Shift(tuple(more), tuple(fewer), tuple(other))
+            yield "more" if was is None else "fewer" if now is None else "other", name
 
 
 def _pool(site: Site, name: str) -> Pool | None:

@@ -9,18 +9,7 @@ from math import ceil
 
 from components.making.faults import CONDITIONS, FAULTY_TAINT, OPERATING_TAINT, QUARANTINED_TAINT
 from components.making.manifest import Json
-from components.making.promql import (
-    FAULTS,
-    NODES,
-    REPAIRED,
-    Exporter,
-    answers_recently,
-    minutes,
-    of,
-    one_of,
-    recent,
-    state,
-)
+from components.making.promql import FAULTS, NODES, REPAIRED, minutes, one_of, state
 from components.making.told import Told
 from components.making.watch import Alert, record
 from components.remediation.devicetaints import NAME as DEVICE_TAINTS
@@ -32,15 +21,11 @@ from schemas.model.vocabulary import Fault, RemediatorKind
 
 CHECKED = "foresite:faults_checked:pool"
 """Number of faults that are checked on each node of a pool."""
-QUARANTINED = "foresite:node_quarantined:info"
-"""1 for each node that repairs did not help."""
-REPAIRS = "foresite:node_repair:info"
-"""1 for each node under repair, by ``pool``."""
 TOLD = Told(__file__)
 _NOW_AND_THEN = f'max_over_time({FAULTS}{{fault="{Fault.NETWORK_LINK_ERRORS}"}}[15m])'
 """Errors of a link come and go, and one rise lasts shorter than the alert waits."""
-NOC = f'kind="{RemediatorKind.NODE_OPERATION_CONTROLLER.value}"'
-MEDIK8S = f'kind="{RemediatorKind.MEDIK8S.value}"'
+_TAINTS = {"faulty": FAULTY_TAINT, "quarantine": QUARANTINED_TAINT, "operating": OPERATING_TAINT}
+NO_REPAIRS = "faults of nodes are not repaired"
 
 
 def rules(site: Site, remediation: Remediation, limits: Thresholds) -> list[Json | Alert]:
@@ -51,6 +36,7 @@ def rules(site: Site, remediation: Remediation, limits: Thresholds) -> list[Json
         for remediator in site.remediators_of(pool)
         if site.repairs(pool, remediator)
     }
+    told, values = TOLD.at(site), _values(remediation, limits)
     found: list[Json | Alert] = [
         *_fault_counts(site),
         _unrepaired(site, remediation, mended=bool(kinds)),
@@ -58,26 +44,42 @@ def rules(site: Site, remediation: Remediation, limits: Thresholds) -> list[Json
         _silent(site),
     ]
     if kinds:
-        quarantined = record("node_quarantined:info", _taint_series(site, QUARANTINED_TAINT))
-        found += [quarantined, _persists(remediation, limits, kinds)]
-        found += _storms(remediation, kinds)
+        found += told.records("quarantined", **values)
+        lasts = _persists(remediation, limits, kinds)
+        persists = {**values, "minutes": lasts, "lasts": minutes(lasts)}
+        found.append(told.alert("NodeFaultPersists", **persists))
+    for kind, held in TOLD.table("held").items():
+        if kind in kinds:
+            found.append(told.alert("FaultStorm", **{**values, "kind": kind, "held": held}))
     if RemediatorKind.NODE_OPERATION_CONTROLLER in kinds:
-        under_repair = (
-            f"{_taint_series(site, OPERATING_TAINT)} * on (node) group_left (pool) {NODES}"
-        )
-        found += [
-            record("node_repair:info", under_repair),
-            *_repairs(site, remediation, limits),
-            *(_down(site, remediation, name, NO_REPAIRS) for name in (TURNS, CONTROLLER)),
-            *_often(site, remediation),
-        ]
+        found += told.records("repairs", **values)
+        slots = ("NodeQuarantined", "NodeRepairSlow", "FaultyNodeTakesPods")
+        found += [told.alert(each, **values) for each in slots]
+        for name in (TURNS, CONTROLLER):
+            found.append(told.alert("HealerDown", **values, deployment=name, then=NO_REPAIRS))
+        often = ("HostRepairedOften", "DeviceRepairedOften")
+        found += [told.alert(each, **values) for each in often]
     if any(site.taints_devices(pool) for pool in site.file.pools):
-        found.append(_down(site, remediation, DEVICE_TAINTS, "devices with a fault stay in use"))
-        known = recent(of(site, DEVICE_TAINTS, "node_repair_bad_devices_in_use"))
-        found.append(
-            TOLD.alert("BadDevicesInUse", known=known, faulty=_taint_series(site, FAULTY_TAINT))
-        )
+        then = "devices with a fault stay in use"
+        found.append(told.alert("HealerDown", **values, deployment=DEVICE_TAINTS, then=then))
+        found.append(told.alert("BadDevicesInUse", **values))
     return found
+
+
+def _values(remediation: Remediation, limits: Thresholds) -> dict[str, object]:
+    """The values that the alerts ask for, by their names there."""
+    return {
+        **{f"{name}_taint": key for name, key in _TAINTS.items()},
+        "percent": remediation.max_faulty_percent,
+        "few": ALWAYS_REPAIRED[RemediatorKind.NODE_OPERATION_CONTROLLER],
+        "kind": RemediatorKind.NODE_OPERATION_CONTROLLER.value,
+        "attempts": remediation.reboot.attempts,
+        "hours": remediation.reboot.window_hours,
+        "often": remediation.reboot.often,
+        "namespace": remediation.namespace,
+        "minutes": limits.repair_minutes,
+        "lasts": minutes(limits.repair_minutes),
+    }
 
 
 def _fault_counts(site: Site) -> Iterator[Json]:
@@ -98,7 +100,8 @@ def _unrepaired(site: Site, remediation: Remediation, *, mended: bool) -> Alert:
     expr = f"{mine} unless on (pool, fault) {REPAIRED}" if mended else mine
     if Fault.FABRIC_DOWN in seen:
         cut = f'{FAULTS}{{fault="{Fault.ACCELERATOR_MISSING}"}}'
-        cut = f"group by (node) ({cut} or {_taint_series(site, OPERATING_TAINT)})"
+        operating = state(site, "kube_node_spec_taint", f'key="{OPERATING_TAINT}"')
+        cut = f"group by (node) ({cut} or max by (node) ({operating}))"
         named = f'"fault", "{Fault.FABRIC_DOWN}", "", ""'
         expr += f" unless on (node, fault) label_replace({cut}, {named})"
     alone = one_of(pool.name for pool in site.file.pools if site.taints_devices(pool))
@@ -115,39 +118,6 @@ def _own(remediation: Remediation, *, mended: bool) -> Iterator[Alert]:
         words = check.model_dump(include={"name", "message", "runbook"})
         severity = "critical" if check.critical else "warning"
         yield TOLD.alert("SiteCheckFails", unless=unless, severity=severity, **words)
-
-
-def _crowd(remediation: Remediation, kind: str) -> str:
-    """The share of each pool's nodes that have a fault which remediators of a kind repair, where it
-    is too large for any repair to begin. Those that repairs did not help count too."""
-    repairs = f"{REPAIRED}{{{kind}}}"
-    faulty = f"{FAULTS} and on (pool, fault) {repairs}"
-    out = f"{QUARANTINED} * on (node) group_left (pool) {NODES} and on (pool) {repairs}"
-    many = f"count by (pool) (group by (pool, node) ({faulty} or {out}))"
-    share = f"100 * {many} / count by (pool) ({NODES})"
-    few = ALWAYS_REPAIRED[RemediatorKind.NODE_OPERATION_CONTROLLER]
-    return f"{share} > {remediation.max_faulty_percent} and {many} > {few}"
-
-
-_HELD = {
-    RemediatorKind.NODE_OPERATION_CONTROLLER: (
-        NOC,
-        "No repair begins in this pool until fewer nodes have one.",
-    ),
-    RemediatorKind.MEDIK8S: (
-        MEDIK8S,
-        "medik8s starts no repair while more nodes than its max_unavailable have a fault.",
-    ),
-}
-
-
-def _storms(remediation: Remediation, kinds: set[RemediatorKind]) -> Iterator[Alert]:
-    """One for each kind of remediator, as each stops for its own reason."""
-    for kind, (chosen, held) in _HELD.items():
-        if kind in kinds:
-            percent = remediation.max_faulty_percent
-            crowd = _crowd(remediation, chosen)
-            yield TOLD.alert("FaultStorm", crowd=crowd, percent=percent, held=held)
 
 
 def _silent(site: Site) -> Alert:
@@ -168,62 +138,8 @@ def _told(site: Site, faults: tuple[str, ...], pools: list[str]) -> str:
     return f"count by (node) (max by (node, condition) ({known}) == 1 and on (node) {nodes})"
 
 
-def _taint_series(site: Site, key: str) -> str:
-    taint = state(site, "kube_node_spec_taint", f'key="{key}"')
-    return f"max by (node) ({taint})"
-
-
-def _persists(remediation: Remediation, limits: Thresholds, kinds: set[RemediatorKind]) -> Alert:
-    """A fault that a remediator repairs and that stays: for each repair of the pool before it, and
-    its own; the budget lets one or more go at a time."""
+def _persists(remediation: Remediation, limits: Thresholds, kinds: set[RemediatorKind]) -> int:
+    """Minutes that a fault which a remediator repairs may stay: for each repair of the pool before
+    it, and its own; the budget lets one or more go at a time."""
     turns = 2 if RemediatorKind.NODE_OPERATION_CONTROLLER in kinds else 1
-    lasts = turns * limits.repair_minutes + ceil(remediation.medik8s.unhealthy_seconds / 60)
-    return TOLD.alert(
-        "NodeFaultPersists",
-        quarantined=QUARANTINED,
-        lasts=minutes(lasts),
-        minutes=lasts,
-    )
-
-
-def _repairs(site: Site, remediation: Remediation, limits: Thresholds) -> Iterator[Alert]:
-    reboot, slow = remediation.reboot, limits.repair_minutes
-    yield TOLD.alert(
-        "NodeQuarantined",
-        quarantined=QUARANTINED,
-        attempts=reboot.attempts,
-        hours=reboot.window_hours,
-    )
-    yield TOLD.alert(
-        "NodeRepairSlow",
-        repairs=REPAIRS,
-        quarantined=QUARANTINED,
-        lasts=minutes(slow),
-        minutes=slow,
-    )
-    yield TOLD.alert(
-        "FaultyNodeTakesPods",
-        mended=f"{FAULTS} and on (pool, fault) {REPAIRED}{{{NOC}}}",
-        faulty=_taint_series(site, FAULTY_TAINT),
-        quarantined=QUARANTINED,
-        crowd=_crowd(remediation, NOC),
-    )
-
-
-def _often(site: Site, remediation: Remediation) -> Iterator[Alert]:
-    """Hosts and devices whose faults come back. The program leaves out those repaired once."""
-    for name, device in (("HostRepairedOften", 'device=""'), ("DeviceRepairedOften", 'device!=""')):
-        repairs = recent(of(site, TURNS, "node_repair_history", device))
-        yield TOLD.alert(name, repairs=repairs, often=remediation.reboot.often)
-
-
-NO_REPAIRS = "faults of nodes are not repaired"
-
-
-def _down(site: Site, remediation: Remediation, name: str, then: str) -> Alert:
-    """A Deployment of repairs without a pod that works, and what follows."""
-    metric = "kube_deployment_status_replicas_available"
-    where = f'namespace="{remediation.namespace}"'
-    known = answers_recently(site, Exporter.KUBE_STATE_METRICS)
-    runs = recent(of(site, Exporter.KUBE_STATE_METRICS, metric, where, f'deployment="{name}"'))
-    return TOLD.alert("HealerDown", deployment=name, then=then, runs=runs, known=known)
+    return turns * limits.repair_minutes + ceil(remediation.medik8s.unhealthy_seconds / 60)

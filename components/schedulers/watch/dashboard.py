@@ -1,6 +1,5 @@
 """The dashboard on whether schedulers and the API server work, and how fast."""
 
-from components.making.promql import Exporter, by
 from components.making.told import Told
 from components.making.watch import Board
 from components.schedulers.names import job, kinds, kube_schedulers
@@ -12,20 +11,14 @@ TOLD = Told(__file__)
 
 def board(site: Site) -> Board:
     """The dashboard of the programs that place pods."""
-    schedulers, api = kube_schedulers(site), Exporter.API_SERVER
+    told = TOLD.at(site)
     panels = [
         each
         for name in ("attempts", "latency")
-        for backend in schedulers
-        for each in TOLD.panels(name, name=backend.name, job=job(backend))
+        for backend in kube_schedulers(site)
+        for each in told.panels(name, name=backend.name, job=job(backend))
     ]
     for kind in (BackendKind.KUEUE, BackendKind.VOLCANO):
         if kind in kinds(site):
-            panels += TOLD.panels(kind.value, asked=by(site, kind))
-    panels += TOLD.panels(
-        "api",
-        every=by(site, api),
-        failed=by(site, api, 'code=~"5.."'),
-        short=by(site, api, 'verb!~"WATCH|CONNECT"'),
-    )
-    return TOLD.board(panels)
+            panels += told.panels(kind.value)
+    return told.board(panels + told.panels("api"))

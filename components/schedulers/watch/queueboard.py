@@ -1,6 +1,6 @@
 """The dashboard of waiting pods: in queues, of gangs at their gate, of teams at their limits."""
 
-from components.making.promql import Exporter, by, pending
+from components.making.promql import pending
 from components.making.told import Told
 from components.making.watch import Board, Panel
 from components.schedulers.names import job, kinds, kube_schedulers
@@ -13,16 +13,14 @@ TOLD = Told(__file__)
 
 def board(site: Site) -> Board:
     """The dashboard of who waits, and why."""
-    panels: list[Panel] = []
+    told, panels = TOLD.at(site), list[Panel]()
     if site.scheduling.teams:
-        created = f"kube_pod_created{by(site, Exporter.KUBE_STATE_METRICS)}"
-        evicted = by(site, Exporter.KUBE_STATE_METRICS, 'reason="Evicted"')
-        panels += TOLD.panels("pods", created=created, pending=pending(site), evicted=evicted)
+        panels += told.panels("pods", pending=pending(site))
     for backend in kube_schedulers(site):
         panels += _scheduler(backend)
     for kind in (BackendKind.KUEUE, BackendKind.VOLCANO):
         if kind in kinds(site):
-            panels += TOLD.panels(kind.value, asked=by(site, kind))
+            panels += told.panels(kind.value)
     return TOLD.board(panels)
 
 

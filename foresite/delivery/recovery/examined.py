@@ -13,7 +13,7 @@ from foresite.delivery.recovery.remains import Remains, remains
 from foresite.delivery.servers.apiserver import Kubectl, NoAnswerError, RefusedError
 from foresite.delivery.servers.inventory import take, versions
 from foresite.delivery.servers.probe import contexts_of, kubectl_of
-from foresite.delivery.stack.backend import Place, place
+from foresite.delivery.stack.backend import place
 from foresite.delivery.stack.engine import Engine, EngineError
 from foresite.delivery.stack.live import Key, expected_objects
 from foresite.delivery.stack.locks import Lock
@@ -102,7 +102,10 @@ def examine(engine: Engine, site: Site) -> Examined:
             taken = take(kubectl, context, target, site.name, versions(bodies))
         except (NoAnswerError, RefusedError) as error:
             if target is Target.MANAGEMENT or site.file.decommission is None:
-                raise UsageError(_silent(kubectl, context, error)) from None
+                raise UsageError(
+                    f"{context} cannot be looked at: {error}; see that it runs and that "
+                    f"{kubectl.where()} reaches it, then run the same command again"
+                ) from None
             silent.add(target)
             continue
         live |= taken.objects
@@ -115,13 +118,6 @@ def examine(engine: Engine, site: Site) -> Examined:
                     {why: tuple(what) for why, what in unseen.items()})  # fmt: skip
 
 
-def _silent(kubectl: Kubectl, context: str, error: Exception) -> str:
-    return (
-        f"{context} cannot be looked at: {error}; see that it runs and that {kubectl.where()} "
-        "reaches it, then run the same command again"
-    )
-
-
 def _export(engine: Engine) -> Json | None:
     try:
         exported = engine.export_state()
@@ -129,17 +125,13 @@ def _export(engine: Engine) -> Json | None:
         if "failed to load checkpoint" not in str(error):
             raise
         raise DamagedError(_go_back(engine, str(error))) from None
-    if exported is None and older(_place(engine)):
+    if exported is None and older(place(engine.environment, engine.program, engine.stack)):
         raise DamagedError(_go_back(engine, f"the state of {engine.stack} is not there"))
     return exported
 
 
-def _place(engine: Engine) -> Place | None:
-    return place(engine.environment, engine.program, engine.stack)
-
-
 def _go_back(engine: Engine, what: str) -> str:
-    kept = _place(engine)
+    kept = place(engine.environment, engine.program, engine.stack)
     whole = older(kept)
     lines = [f"{what}; no object of a cluster is touched by this"]
     if kept is None or not whole:

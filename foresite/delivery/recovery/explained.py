@@ -61,13 +61,9 @@ def explain_steps(steps: Iterable[Mapping[str, Any]], sides: Sides) -> Iterator[
             continue
         key = key_of(urn)
         manifest = sides.wanted.get(key) if key else None
-        yield Step(op, _title(manifest, sides.held.get(urn), name), _why(op, urn, manifest, sides))
-
-
-def _title(manifest: Manifest | None, held: Stated | None, name: str) -> str:
-    if manifest is not None:
-        return str(ident(manifest.target, manifest.body))
-    return str(held.ident) if held else name
+        held = sides.held.get(urn)
+        found = ident(manifest.target, manifest.body) if manifest else held.ident if held else name
+        yield Step(op, str(found), _why(op, urn, manifest, sides))
 
 
 def _why(op: str, urn: str, manifest: Manifest | None, sides: Sides) -> str:
@@ -80,7 +76,12 @@ def _why(op: str, urn: str, manifest: Manifest | None, sides: Sides) -> str:
     if op in _REPLACING:
         return _explain_replacement(wanted, held, sides.found)
     if op == "create":
-        return _explain_creation(wanted, sides.found)
+        made = {
+            "the cluster has it; it is adopted with the declared values": sides.found.unrecorded,
+            "it was not made yet": sides.found.unmade,
+            "the cluster has lost it": [each.ident for each in sides.found.lost],
+        }
+        return next((why for why, objects in made.items() if wanted in objects), "")
     if op == "update":
         return _explain_update(wanted, manifest, held, sides.found)
     return ""
@@ -95,22 +96,12 @@ def _leaves(op: str, held: Stated | None) -> str:
     return "the site does not have it any more"
 
 
-def _explain_creation(wanted: Ident, found: Remains) -> str:
-    if wanted in found.unrecorded:
-        return "the cluster has it; it is adopted with the declared values"
-    if wanted in found.unmade:
-        return "it was not made yet"
-    if wanted in {each.ident for each in found.lost}:
-        return "the cluster has lost it"
-    return ""
-
-
 def _explain_update(wanted: Ident, manifest: Manifest, held: Stated | None, found: Remains) -> str:
     unlike, left = found.unlike.get(wanted, ()), found.left.get(wanted, ())
     if unlike:
-        return _some("the cluster has other values", [each.field for each in unlike])
+        return f"the cluster has other values: {few([each.field for each in unlike], _SHOWN)}"
     if left:
-        return _some("a killed run left fields", [str(each) for each in left])
+        return f"a killed run left fields: {few(list(map(str, left)), _SHOWN)}"
     if held is not None and held.body != manifest.body:
         return "the cluster has these values already, and the state does not"
     return ""
@@ -120,10 +111,6 @@ def _explain_replacement(wanted: Ident, held: Stated | None, found: Remains) -> 
     if held is not None and held.ident != wanted:
         return f"in place of {held.ident.name}"
     if wanted in found.unlike:
-        fields = [each.field for each in found.unlike[wanted]]
-        return _some("deleted and created again, as it cannot be changed in place", fields)
+        fields = few([each.field for each in found.unlike[wanted]], _SHOWN)
+        return f"deleted and created again, as it cannot be changed in place: {fields}"
     return ""
-
-
-def _some(what: str, fields: list[str]) -> str:
-    return f"{what}: {few(fields, _SHOWN)}"

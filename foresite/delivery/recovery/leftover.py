@@ -8,6 +8,8 @@ would stay in the cluster. The API server keeps account of who owns a field: so 
 import json
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import reduce
+from operator import getitem
 from typing import Any, NamedTuple
 
 from components.making.manifest import FIELD_MANAGER, Json
@@ -34,7 +36,7 @@ def leftovers(live: Json, wanted: Json) -> list[Leftover]:
     for entry in live["metadata"].get("managedFields", ()):
         if entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply":
             for path in _unwanted_paths(entry.get("fieldsV1") or {}, wanted, ()):
-                found.setdefault(path, Leftover(path, _at(live, path)))
+                found.setdefault(path, Leftover(path, reduce(getitem, path, live)))
     return list(found.values())
 
 
@@ -77,9 +79,3 @@ def _item(kind: str, sought: Any, wanted: list[Any]) -> Any:
         if isinstance(each, dict) and all(each.get(k, v) == v for k, v in sought.items()):
             return each
     return None
-
-
-def _at(value: Any, path: tuple[str, ...]) -> Any:
-    for key in path:
-        value = value[key]
-    return value

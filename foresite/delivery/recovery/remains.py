@@ -46,47 +46,44 @@ class Remains(NamedTuple):
         return {*self.unmade, *self.unrecorded, *self.unlike, *self.left}
 
 
+_ONE = ("", "")
+"""The key of the one object that is compared."""
+
+
 def remains(
     site: Iterable[Manifest], state: State, live: Mapping[Ident, Json], seen: set[Target]
 ) -> Remains:
     """Compare what the site has, the state knows, and the clusters of ``seen`` hold."""
     wanted = {ident(each.target, each.body): each for each in site if each.target in seen}
-    held = {each.ident: each for each in _last(state.held) if each.target in seen}
+    # Those that took another's place come after it.
+    known = sorted(state.held, key=lambda each: not each.leaving)
+    held = {each.ident: each for each in known if each.target in seen}
     orphans = list(_strangers(live, {*wanted, *held}))
     kept_kinds = {each.kind for each in wanted.values() if each.keep}
     kept_kinds |= {each.ident.kind for each in held.values() if each.keep}
-    kept = [each for each in orphans if _stays(live[each], kept_kinds)]
-    both = [each for each in wanted if each in live]
-    there = [(found, _is(found, live[each])) for each, found in held.items() if each in live]
-    found = Remains(
+    kept = tuple(each for each in orphans if _stays(live[each], kept_kinds))
+    both = {each: wanted[each] for each in wanted if each in live}
+    unlike = {
+        each: tuple(differences({_ONE: one}, {_ONE: live[each]})) for each, one in both.items()
+    }
+    left = {each: _leftover_fields(one, live[each]) for each, one in both.items()}
+    uids = {each: live[each]["metadata"].get("uid", "") for each in held if each in live}
+    # Without a uid nobody can tell whether an object is the very one that the state knows.
+    same = {each for each, uid in uids.items() if held[each].uid in ("", uid)}
+    gone = {each: found for each, found in held.items() if each not in wanted}
+    return Remains(
         unmade=tuple(each for each in wanted if each not in live and each not in held),
         unrecorded=tuple(each for each in both if each not in held),
-        unlike={each: tuple(_unlike(wanted[each], live[each])) for each in both},
-        left={each: _leftover_fields(wanted[each], live[each]) for each in both},
+        unlike={each: some for each, some in unlike.items() if some},
+        left={each: some for each, some in left.items() if some},
         lost=tuple(found for each, found in held.items() if each in wanted and each not in live),
-        gone=tuple(
-            found for each, found in held.items() if each not in wanted and each not in live
-        ),
-        to_go=tuple(found for each, found in held.items() if each not in wanted and each in live),
+        gone=tuple(found for each, found in gone.items() if each not in live),
+        to_go=tuple(found for each, found in gone.items() if each in live),
         orphans=tuple(each for each in orphans if each not in kept),
-        kept=tuple(kept),
-        other=tuple(found for found, same in there if not same),
-        met=frozenset(found.target for found, same in there if same),
+        kept=kept,
+        other=tuple(held[each] for each in uids if each not in same),
+        met=frozenset(held[each].target for each in same),
     )
-    return found._replace(
-        unlike={each: some for each, some in found.unlike.items() if some},
-        left={each: some for each, some in found.left.items() if some},
-    )
-
-
-def _last(held: Iterable[Stated]) -> list[Stated]:
-    """The objects that the state knows, and those that took another's place after it."""
-    return sorted(held, key=lambda each: not each.leaving)
-
-
-def _is(known: Stated, body: Json) -> bool:
-    """True if an object is the very one that the state knows; without a uid nobody can tell."""
-    return known.uid in ("", body["metadata"].get("uid", ""))
 
 
 def _strangers(live: Mapping[Ident, Json], known: set[Ident]) -> Iterator[Ident]:
@@ -106,11 +103,6 @@ def _stays(body: Json, kinds: set[str]) -> bool:
     annotations = body["metadata"].get("annotations") or {}
     template = body["kind"] in kinds or body["kind"].endswith("Template")
     return template and FLUX_GUARD.items() <= annotations.items()
-
-
-def _unlike(manifest: Manifest, body: Json) -> tuple[Difference, ...]:
-    key = ("", manifest.name)
-    return tuple(differences({key: manifest}, {key: body}))
 
 
 def _leftover_fields(manifest: Manifest, body: Json) -> tuple[Leftover, ...]:

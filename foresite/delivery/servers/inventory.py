@@ -125,7 +125,12 @@ def served_kinds(server: ApiServer, wanted: Wanted) -> Served:
     until = time.monotonic() + _SETTLE
     while True:
         groups = list(_groups(server))
-        stale = [_name(each) for each in groups if _stale(each)]
+        # The server behind such a group does not report its kinds.
+        stale = [
+            _name(each)
+            for each in groups
+            if any(version.get("freshness") == "Stale" for version in each.get("versions") or ())
+        ]
         kinds = [kind for each in groups for kind in _choose_versions(each, wanted)]
         kinds = [kind for kind in kinds if kind.key[0] not in stale or kind.key in wanted]
         missing = wanted.keys() - {kind.key for kind in kinds}
@@ -143,11 +148,6 @@ def _groups(server: ApiServer) -> Iterator[Json]:
         if answer.get("kind") != "APIGroupDiscoveryList":
             raise NoAnswerError("it does not say in one answer what it serves: it is too old")
         yield from answer.get("items") or ()
-
-
-def _stale(group: Json) -> bool:
-    """True if the server behind a group does not report its kinds."""
-    return any(each.get("freshness") == "Stale" for each in group.get("versions") or ())
 
 
 def _choose_versions(group: Json, wanted: Wanted) -> Iterator[Listable]:

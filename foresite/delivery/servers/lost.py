@@ -45,17 +45,18 @@ def look(
     answer."""
     found = []
     for target, context in contexts.items():
-        mine = [each for each in state.values() if each.target is target and _ours(each, site)]
+        mine = [
+            each
+            for each in state.values()
+            if each.target is target
+            and (each.body["metadata"].get("labels") or {}).get(SITE_LABEL) == site
+        ]
         if kubectl is None:
             found.append(Look(context, unseen="no kubectl"))
         elif mine:
             with ApiServer(kubectl, context) as server:
                 found.append(_look(server, target, site, mine))
     return found
-
-
-def _ours(each: Stated, site: str) -> bool:
-    return (each.body["metadata"].get("labels") or {}).get(SITE_LABEL) == site
 
 
 def _look(server: ApiServer, target: Target, site: str, mine: list[Stated]) -> Look:

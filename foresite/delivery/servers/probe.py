@@ -84,7 +84,8 @@ def probe(engine: Engine, site: Site, need: Need, leaving: Iterable[Stated] = ()
     found: list[Asked] = []
     leaving = list(leaving)
     for target, context in contexts.items() if not wrong else ():
-        manifests = [each for each in _objects(site) if each.target is target]
+        made = (each for component in site_objects(site).values() for each in component)
+        manifests = [each for each in made if each.target is target]
         gone = [Manifest(each.title, each.body) for each in leaving if each.target is target]
         objects = Objects(manifests, gone)
         asked, problems = _one(kubectl, context, servers[context], objects, need)
@@ -107,10 +108,6 @@ def kubectl_of(engine: Engine) -> Kubectl | None:
     """The kubectl that Pulumi's environment would find; None without one."""
     found = engine.kubectl or shutil.which("kubectl", path=engine.environment.get("PATH"))
     return Kubectl(Path(found), engine.environment) if found else None
-
-
-def _objects(site: Site) -> list[Manifest]:
-    return [each for made in site_objects(site).values() for each in made]
 
 
 def _no_context(site: Site, kubectl: Kubectl, context: str, servers: dict[str, str]) -> str:
@@ -193,9 +190,8 @@ def _missing_rights(
     """
     going = {key: each for key, each in kinds_of(objects.leaving).items() if key not in kinds}
     if going:
-        missing_kinds(
-            server, going, [], run
-        )  # for their plurals; one that is not served has no objects
+        # For their plurals; one that is not served has no objects.
+        missing_kinds(server, going, [], run)
     known = {**kinds, **going}
     made, leaving = _places(objects.made), _places(objects.leaving)
     asked = [

@@ -67,7 +67,11 @@ def missing_kinds(
     if not missing:
         return _unknown_fields(server, manifests, run)
     groups = sorted({each.group for each in missing})
-    others = dict(zip(groups, run(lambda group: _versions(server, group), groups), strict=True))
+    answers = run(lambda group: server.get(f"/apis/{group}") or {}, groups)
+    others = {
+        group: tuple(each["version"] for each in answer.get("versions") or ())
+        for group, answer in zip(groups, answers, strict=True)
+    }
     return [_lacks(each._replace(others=others[each.group])) for each in missing], []
 
 
@@ -76,11 +80,6 @@ def _group_kinds(server: ApiServer, api: str) -> dict[tuple[str, str], Kind]:
     answer = server.get(f"/apis/{api}" if "/" in api else f"/api/{api}") or {}
     rows = [row for row in answer.get("resources") or () if "/" not in row["name"]]
     return {(api, row["kind"]): Kind(api, row["kind"], row["name"]) for row in rows}
-
-
-def _versions(server: ApiServer, group: str) -> tuple[str, ...]:
-    answer = server.get(f"/apis/{group}") or {}
-    return tuple(each["version"] for each in answer.get("versions") or ())
 
 
 def _lacks(kind: Kind) -> str:
@@ -99,31 +98,24 @@ def _install(api: str, name: str) -> str:
         return f"a Kubernetes that has {api}, or switch that API on"
     stored = store.document(kind.file)
     crd = f"{stored['names']['plural']}.{stored['group']}"
-    return f"the CRD {crd} with {api.rpartition('/')[2]} ({_source(stored['source'])})"
-
-
-def _source(source: dict[str, str]) -> str:
-    """The project and version of a stored schema, and where in it."""
+    source = stored["source"]
     version = source.get("tag") or source.get("version") or source.get("commit", "")
-    return f"{source['source']} {version}, {source.get('path', '')}".rstrip(", ")
+    known = f"{source['source']} {version}, {source.get('path', '')}".rstrip(", ")
+    return f"the CRD {crd} with {api.rpartition('/')[2]} ({known})"
 
 
 def _unknown_fields(
     server: ApiServer, manifests: list[Manifest], run: Map
 ) -> tuple[list[str], list[str]]:
     """The fields that the server does not know, once its document has come to rest."""
-    custom = [each for each in manifests if not _native(each)]
+    native = {name for name, kind in store.kinds().items() if kind.native}
+    custom = [each for each in manifests if "/".join(each.key[:2]) not in native]
     until = time.monotonic() + _SETTLE
     while True:
         found, unknown = _fields(server, custom, run)
         if not (found or unknown) or time.monotonic() > until:
             return found, unknown
         time.sleep(0.25)
-
-
-def _native(manifest: Manifest) -> bool:
-    kind = store.kinds().get("/".join(manifest.key[:2]))
-    return kind is not None and kind.native
 
 
 def _fields(server: ApiServer, manifests: list[Manifest], run: Map) -> tuple[list[str], list[str]]:
@@ -143,7 +135,14 @@ def _fields(server: ApiServer, manifests: list[Manifest], run: Map) -> tuple[lis
         body = {key: value for key, value in each.body.items() if key not in _ABOVE}
         for path in _extra(root, body, components):
             wrong.setdefault(each.key[:2], {}).setdefault(path, each.title)
-    return [_older(*key, paths) for key, paths in wrong.items()], sorted(unknown)
+    older = []
+    for (api, kind), paths in wrong.items():
+        fields = few([f"{path} of {title}" for path, title in paths.items()], _SHOWN)
+        older.append(
+            f"its {kind} of {api} is of another release, and has no field {fields}: "
+            f"install {_install(api, kind)}"
+        )
+    return older, sorted(unknown)
 
 
 def _document(server: ApiServer, api: str) -> tuple[Json, Json]:
@@ -157,14 +156,6 @@ def _document(server: ApiServer, api: str) -> tuple[Json, Json]:
             if "/".join(filter(None, (each["group"], each["version"]))) == api:
                 roots[each["kind"]] = schema
     return schemas, roots
-
-
-def _older(api: str, kind: str, paths: dict[str, str]) -> str:
-    fields = few([f"{path} of {title}" for path, title in paths.items()], _SHOWN)
-    return (
-        f"its {kind} of {api} is of another release, and has no field {fields}: "
-        f"install {_install(api, kind)}"
-    )
 
 
 def _extra(schema: Json, value: Any, schemas: Json, path: str = "") -> Iterator[str]:

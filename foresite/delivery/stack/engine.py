@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foresite.delivery.stack.locks import Lock, locks
-from foresite.delivery.stack.log import Log
+from foresite.delivery.stack.log import open_log
 from foresite.delivery.stack.temporary import private
 from foresite.interruption import running
 from schemas.reading.bounded import parse_json
@@ -150,9 +150,9 @@ class Engine:
     def follow(self, arguments: Sequence[str], line: Callable[[str], object]) -> int:
         """Run Pulumi, giving each line of its output to ``line``; its exit code."""
         self.notes.mkdir(parents=True, exist_ok=True)
-        with Log(self.log) as log, self._running(arguments, subprocess.STDOUT) as process:
+        with open_log(self.log) as log, self._running(arguments, subprocess.STDOUT) as process:
             for text in process.stdout or ():
-                log.write(text)
+                log(text)
                 line(text.rstrip("\n"))
         return process.returncode
 

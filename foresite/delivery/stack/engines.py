@@ -53,19 +53,15 @@ def _trial(root: Path, site: Site | None) -> Engine:
     if site and site.file.cluster.context:
         serve(plane, (each.body for made in site_objects(site).values() for each in made))
     tools = locate(["pulumi", "controlplane"])
+    contexts = (site.file.management, site.file.cluster.context) if site else ()
     env = environment(tools, folder / "pulumi") | {
-        "KUBECONFIG": str(plane.kubeconfig(_contexts(site) if site else [])),
+        "KUBECONFIG": str(plane.kubeconfig(filter(None, contexts))),
         "PULUMI_SKIP_CHECKPOINTS": "true",
     }
     pulumi = Path(env["PULUMI_HOME"]) / "bin" / "pulumi"
     program = _program(root, folder / "program")
     kubectl, pack = tools["kubectl"].path, pack_of(program, tools)
     return Engine(pulumi, env, program, name, folder / "runs", kubectl, pack)
-
-
-def _contexts(site: Site) -> list[str]:
-    contexts = (site.file.management, site.file.cluster.context)
-    return [context for context in contexts if context]
 
 
 def _program(root: Path, folder: Path) -> Path:

@@ -6,7 +6,6 @@ provider the kubeconfig of whoever calls: without it the one of the last ``up`` 
 cluster of another name would answer.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from components.making.manifest import Json, Manifest, Target
@@ -26,7 +25,8 @@ def read(engine: Engine) -> dict[Key, Json | None]:
     """
     asked = ("refresh", "--preview-only", "--run-program", "--json", "--stack", engine.stack)
     report = run_json(engine.cautious(), *asked, "--non-interactive")
-    return dict(_objects(report["steps"]))
+    keys = ((key_of(step["urn"]), step) for step in report["steps"])
+    return {key: None if step["op"] == "delete" else _body(step) for key, step in keys if key}
 
 
 def run_json(engine: Engine, *arguments: str) -> dict[str, Any]:
@@ -73,13 +73,6 @@ def key_of(urn: str) -> Key | None:
         return None
     component = parents[-1].rpartition(":")[2] if parents else ""
     return component, name
-
-
-def _objects(steps: list[dict[str, Any]]) -> Iterator[tuple[Key, Json | None]]:
-    for step in steps:
-        key = key_of(step["urn"])
-        if key is not None:
-            yield key, None if step["op"] == "delete" else _body(step)
 
 
 def _body(step: dict[str, Any]) -> Json:

@@ -1,38 +1,33 @@
 """The log of a run of Pulumi. A disk that is full of it stops no run half-way."""
 
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from foresite.command import say
 
 
-class Log:
-    """A file with the whole output, for the time of a ``with`` block; what could not be written is
-    said once, at the end. Raises OSError where it cannot be opened."""
+@contextlib.contextmanager
+def open_log(path: Path) -> Iterator[Callable[[str], None]]:
+    """Write the whole output to a file; what could not be written is said once, at the end. Raises
+    OSError where it cannot be opened."""
+    file = path.open("w", encoding="utf-8")
+    faults: list[OSError] = []
 
-    def __init__(self, path: Path) -> None:
-        self._file = open(path, "w", encoding="utf-8")  # noqa: SIM115 closed by __exit__
-        self._fault = ""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def write(self, text: str) -> None:
-        """Write a part of the output."""
-        if self._fault:
-            return
+    def write(text: str) -> None:
         try:
-            self._file.write(text)
+            if not faults:
+                file.write(text)
         except OSError as error:
-            self._fault = error.strerror or str(error)
+            faults.append(error)
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None
-    ) -> None:
+    try:
+        yield write
+    finally:
         try:
-            self._file.close()
+            file.close()
         except OSError as error:
-            self._fault = error.strerror or str(error)
-        if self._fault:
-            say(f"foresite: the log {self._file.name} is not whole: {self._fault}")
+            faults.append(error)
+        if faults:
+            fault = faults[-1].strerror or faults[-1]
+            say(f"foresite: the log {path} is not whole: {fault}")

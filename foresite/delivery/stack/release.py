@@ -42,9 +42,21 @@ def _let_go(engine: Engine, site: Site, say: Say) -> None:
     if not held:
         return
     say(f"{site.name} is decommissioned: {len(held)} objects are let go of, then deleted")
-    _check_contexts(site, held)
-    _refresh(engine, held)
-    objects = list(map(_leaving, leaving(site, _resources(engine))))
+    if site.file.cluster.context is None and any(_target(each) is Target.SITE for each in held):
+        # Pulumi has to know whose objects it forgets.
+        raise EngineError(
+            f"the state has objects of {site.name}'s own cluster, and cluster.context is not in "
+            "its file any more: put it back until the site is gone; the cluster need not answer"
+        )
+    # Let the state know what is gone from the management cluster already.
+    urns = [each["urn"] for each in held if _target(each) is Target.MANAGEMENT]
+    done = engine.refresh(urns) if urns else None
+    if done and done.returncode:
+        raise EngineError(f"nothing was changed: {complaint(done)}")
+    objects = []
+    for each in leaving(site, _resources(engine)):
+        component, name = key_of(each["urn"]) or ("", "")
+        objects.append(ReleasedObject(component, each["type"], name, _target(each), each["inputs"]))
     engine.notes.mkdir(parents=True, exist_ok=True)
     file = engine.notes / f"{engine.stack}.leaving.json"
     file.write_text(format_release(objects), encoding="utf-8")
@@ -79,30 +91,6 @@ def _is_released(resource: Resource) -> bool:
 def _target(resource: Resource) -> Target:
     name = resource["provider"].partition(_PROVIDER)[2].partition("::")[0]
     return Target(name)
-
-
-def _leaving(resource: Resource) -> ReleasedObject:
-    component, name = key_of(resource["urn"]) or ("", "")
-    return ReleasedObject(component, resource["type"], name, _target(resource), resource["inputs"])
-
-
-def _check_contexts(site: Site, held: Iterable[Resource]) -> None:
-    """Pulumi has to know whose objects it forgets."""
-    if site.file.cluster.context is None and any(_target(each) is Target.SITE for each in held):
-        raise EngineError(
-            f"the state has objects of {site.name}'s own cluster, and cluster.context is not in "
-            "its file any more: put it back until the site is gone; the cluster need not answer"
-        )
-
-
-def _refresh(engine: Engine, held: Iterable[Resource]) -> None:
-    """Let the state know what is gone from the management cluster already."""
-    urns = [each["urn"] for each in held if _target(each) is Target.MANAGEMENT]
-    if not urns:
-        return
-    done = engine.refresh(urns)
-    if done.returncode:
-        raise EngineError(f"nothing was changed: {complaint(done)}")
 
 
 def _resources(engine: Engine) -> list[Resource]:

@@ -112,7 +112,13 @@ def read_state(exported: Json) -> State:
     deployment = exported.get("deployment") or {}
     resources = deployment.get("resources") or []
     held = tuple(_state_object(each) for each in resources if key_of(each["urn"]) and _body(each))
-    pending = tuple(_pending(each) for each in deployment.get("pending_operations") or [])
+    pending = tuple(
+        Pending(
+            str(each.get("type", "")),
+            (each.get("resource") or {}).get("urn", "").rpartition("::")[2],
+        )
+        for each in deployment.get("pending_operations") or []
+    )
     return State(held, pending, dict(_contexts(resources)))
 
 
@@ -131,11 +137,6 @@ def _body(resource: Json) -> Json:
     """The object of a resource; empty for one that is no single object, such as a Helm release."""
     body: Json = resource.get("inputs") or resource.get("outputs") or {}
     return body if {"apiVersion", "kind", "metadata"} <= body.keys() else {}
-
-
-def _pending(operation: Json) -> Pending:
-    resource = operation.get("resource") or {}
-    return Pending(str(operation.get("type", "")), resource.get("urn", "").rpartition("::")[2])
 
 
 def _contexts(resources: list[Json]) -> Iterator[tuple[Target, str]]:

@@ -30,7 +30,12 @@ def text_edits(mine: Mapping[str, str], theirs: Mapping[str, str]) -> Iterator[E
         for hunk in _hunks(mine[path], theirs[path]):
 
             def apply(site: Site, forward: bool, path: str = path, hunk: _Hunk = hunk) -> Site:
-                text = _apply_hunk(mine[path], hunk) if forward else _undone(theirs[path], hunk)
+                before_at, after_at, old, new = hunk
+                text = (
+                    _replace_lines(mine[path], before_at, old, new)
+                    if forward
+                    else _replace_lines(theirs[path], after_at, new, old)
+                )
                 return replace(site, texts={**site.texts, path: text})
 
             yield Edit(_cause(path, hunk), apply)
@@ -49,15 +54,9 @@ def _hunks(before: str, after: str) -> Iterator[_Hunk]:
             yield _Hunk(i, j, old[i:i_end], new[j:j_end])
 
 
-def _apply_hunk(before: str, hunk: _Hunk) -> str:
-    lines = before.splitlines(keepends=True)
-    lines[hunk.before_at : hunk.before_at + len(hunk.before)] = hunk.after
-    return "".join(lines)
-
-
-def _undone(after: str, hunk: _Hunk) -> str:
-    lines = after.splitlines(keepends=True)
-    lines[hunk.after_at : hunk.after_at + len(hunk.after)] = hunk.before
+def _replace_lines(text: str, at: int, old: list[str], new: list[str]) -> str:
+    lines = text.splitlines(keepends=True)
+    lines[at : at + len(old)] = new
     return "".join(lines)
 
 

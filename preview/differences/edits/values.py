@@ -6,7 +6,10 @@ lists are told apart by their name.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from typing import Any, NamedTuple
 
 from preview.differences.edits.edit import SHOWN, Edit, Input
@@ -202,45 +205,19 @@ def _mirror(value: _Value) -> _Value:
 
 def _put(data: Any, value: _Value) -> Any:
     """A copy of ``data``, which is the before side, with one value as the other side has it."""
-    if value.before_at is None:
-        return _change_at(
-            data, value.after_at or (), lambda parent, step: _with(parent, step, value)
-        )
-    if value.after_at is None:
-        return _change_at(data, value.before_at, _without)
-    if not value.before_at:
+    at = value.before_at if value.before_at is not None else value.after_at
+    if not at:
         return value.after
-    return _change_at(
-        data, value.before_at, lambda parent, step: _replace_value(parent, step, value)
-    )
-
-
-def _change_at(data: Any, at: Path, change: Callable[[Any, Any], Any]) -> Any:
-    """A copy of ``data`` whose part around the last step of a path is changed."""
-    if len(at) == 1:
-        return change(data, at[0])
-    inner = _change_at(data[at[0]], at[1:], change)
-    if isinstance(data, list):
-        return [inner if index == at[0] else item for index, item in enumerate(data)]
-    return {**data, at[0]: inner}
-
-
-def _with(parent: Any, step: Any, value: _Value) -> Any:
-    if isinstance(parent, list):  # an item that is new goes to its place, or to the end
-        return [*parent[:step], value.after, *parent[step:]]
-    return {**parent, step: value.after}
-
-
-def _without(parent: Any, step: Any) -> Any:
-    if isinstance(parent, list):
-        return [item for index, item in enumerate(parent) if index != step]
-    return {key: item for key, item in parent.items() if key != step}
-
-
-def _replace_value(parent: Any, step: Any, value: _Value) -> Any:
-    if isinstance(parent, list):
-        return [value.after if index == step else item for index, item in enumerate(parent)]
-    return {**parent, step: value.after}
+    data = deepcopy(data)
+    parent, last = reduce(getitem, at[:-1], data), at[-1]
+    if value.after_at is None:
+        del parent[last]
+    elif value.before_at is None and isinstance(parent, list):
+        # An item that is new goes to its place, or to the end.
+        parent.insert(int(last), value.after)
+    else:
+        parent[last] = value.after
+    return data
 
 
 def _cause(before: Document, after: Document, value: _Value) -> Cause:

@@ -6,12 +6,6 @@ and the data inside texts (embedded.py); deepdiff finds what comes and goes
 in the rest.
 """
 
-from preview.differences.fields.compared import (
-    MAX_LINES,
-    field_changes,
-    reordered_lists,
-    show_path,
-    text_lines,
-)
+from preview.differences.fields.compared import MAX_LINES, compare_fields, show_path, text_lines
 
-__all__ = ["MAX_LINES", "field_changes", "reordered_lists", "show_path", "text_lines"]
+__all__ = ["MAX_LINES", "compare_fields", "show_path", "text_lines"]

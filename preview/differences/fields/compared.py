@@ -24,38 +24,32 @@ MAX_MATCHES = 200_000
 _PLAIN_STEP = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
-def field_changes(before: Json, after: Json) -> tuple[FieldChange, ...]:
-    """The fields that differ, sorted by path; a subtree that comes or goes is one change.
+def compare_fields(before: Json, after: Json) -> tuple[tuple[FieldChange, ...], tuple[Path, ...]]:
+    """The fields that differ, and the lists with keys, and sets, whose items come in another order;
+    both sorted by path.
 
-    Of a list with keys a step is the item's key (several joined by ``/``), of a set the member, of
-    other lists the index: of an item that goes that before, of one that comes that after. Into a
-    text that holds data the path goes on, with a step for the document if there are several or it
-    is a Kubernetes object (``kind/namespace/name``). If only the text's form differs, the change is
-    one of the text.
-
+    A subtree that comes or goes is one change. Of a list with keys a step is the item's key
+    (several joined by ``/``), of a set the member, of other lists the index: of an item that goes
+    that before, of one that comes that after. Into a text that holds data the path goes on, with a
+    step for the document if there are several or it is a Kubernetes object
+    (``kind/namespace/name``). If only the text's form differs, the change is one of the text.
     Swapped objects give the same changes, swapped.
-    """
-    return compare_fields(before, after)[0]
 
-
-def reordered_lists(before: Json, after: Json) -> tuple[Path, ...]:
-    """The lists with keys, and sets, whose items come in another order; sorted.
-
-    No field changes by that. But an API server keeps the order that was applied last, and a
-    workload whose template differs in nothing else makes new pods: the order of variables and of
+    No field changes by another order. But an API server keeps the order that was applied last, and
+    a workload whose template differs in nothing else makes new pods: the order of variables and of
     init containers counts. Source: structured-merge-diff 6.3, typed/merge.go, visitListItems;
     Kubernetes 1.34.3, pkg/controller/daemon/update.go, Match, and
     pkg/controller/deployment/util/deployment_util.go, EqualIgnoreHash.
     """
-    return compare_fields(before, after)[1]
-
-
-def compare_fields(before: Json, after: Json) -> tuple[tuple[FieldChange, ...], tuple[Path, ...]]:
-    """Both ``field_changes`` and ``reordered_lists``, as the objects are laid out once."""
     pairing = Pairing()
     pair = pairing.lay_out(before, after, field_of(before, after))
     moved = tuple(sorted(pairing.reordered, key=_order))
-    return (_compare_values(*pair) if pair else ()), moved
+    try:
+        changes = list(_values(*pair, ())) if pair else []
+    except KeyError:
+        changes = _entries(*pair) if pair else []
+    changes.sort(key=lambda each: (_order(each.path), each.before is ABSENT))
+    return tuple(_merge_changes(changes)), moved
 
 
 def show_path(path: Path) -> str:
@@ -105,14 +99,6 @@ def _visible(line: str) -> str:
     )
 
 
-def _compare_values(left: Any, right: Any) -> tuple[FieldChange, ...]:
-    try:
-        changes = list(_values(left, right, ()))
-    except KeyError:
-        changes = _entries(left, right)
-    return tuple(_merge_changes(sorted(changes, key=_place)))
-
-
 def _values(left: Any, right: Any, path: Path) -> Iterator[FieldChange]:
     """The values that differ in maps of the same keys. Raises KeyError for a key of one alone."""
     if not isinstance(left, dict) or not isinstance(right, dict):
@@ -160,10 +146,6 @@ def _change(level: Any) -> FieldChange:
     before = ABSENT if level.report_type == "dictionary_item_added" else level.t1
     after = ABSENT if level.report_type == "dictionary_item_removed" else level.t2
     return FieldChange(path, before, after)
-
-
-def _place(change: FieldChange) -> tuple[list[str], bool]:
-    return _order(change.path), change.before is ABSENT
 
 
 def _order(path: Path) -> list[str]:

@@ -5,7 +5,6 @@ What is too long, too deep, has anchors, or does not parse is a text.
 
 import json
 import math
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from preview.differences.fields.listkeys import Item
@@ -47,7 +46,9 @@ def documents(text: str, key: str) -> Documents | None:
     told = key.endswith(SUFFIXES)
     if not values or not all(_is_data(value, told) for value in values):
         return None
-    return Documents(values, _by_name(values))
+    named: dict[str, Any] = {name: value for value in values if (name := _name(value)) is not None}
+    # None if one is no Kubernetes object, or has the name of another.
+    return Documents(values, named if len(named) == len(values) else None)
 
 
 def _parse_text(text: str) -> list[Any]:
@@ -97,28 +98,16 @@ def _demand_small(value: Any) -> None:
         count += len(level)
         if not level or count > MAX_VALUES:
             break
-        level = [inner for outer in level for inner in _inner(outer)]
+        inner = (list(each.values()) if isinstance(each, dict) else each for each in level)
+        level = [value for values in inner if isinstance(values, list) for value in values]
     if level:
         raise _NoDataError("too deep, or too much")
-
-
-def _inner(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        yield from value.values()
-    elif isinstance(value, list):
-        yield from value
 
 
 def _is_data(value: Any, told: bool) -> bool:
     if isinstance(value, list):
         return told or (value != [] and all(isinstance(item, dict) for item in value))
     return isinstance(value, dict)
-
-
-def _by_name(values: list[Any]) -> dict[str, Any] | None:
-    """Kubernetes objects by their names; None if one is none, or has the name of another."""
-    found: dict[str, Any] = {name: value for value in values if (name := _name(value)) is not None}
-    return found if len(found) == len(values) else None
 
 
 def _name(value: Any) -> Item | None:

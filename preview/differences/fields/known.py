@@ -8,39 +8,17 @@ unique; the order of hosts means nothing to a table that is built from their sor
 operator's bucket configuration (one bucket of each name).
 """
 
+from pathlib import Path
 from typing import Any
 
-from preview.differences.fields.kinds import KEY_PATHS, NOTHING, Field
+import yaml
+
+from preview.differences.fields.kinds import NOTHING, Field
 from schemas.kubernetes.objects.dialect import Schema
 
 _ASSIGNMENT = "envoy.config.endpoint.v3.ClusterLoadAssignment"
-_HASH_KEY = ("metadata", "filter_metadata", "envoy.lb", "hash_key")
-
-
-def _keyed_list(*paths: tuple[str, ...], **fields: Schema) -> Schema:
-    """A list whose items are told apart by the values at ``paths``; ``fields`` are of an item."""
-    return {KEY_PATHS: paths, "items": {"properties": fields}}
-
-
-def _with(**fields: Schema) -> Schema:
-    return {"properties": fields}
-
-
-_ENDPOINTS = _with(
-    resources=_keyed_list(
-        ("cluster_name",),
-        endpoints=_keyed_list(
-            ("locality", "region"), ("locality", "zone"), lb_endpoints=_keyed_list(_HASH_KEY)
-        ),
-    )
-)
-_BOOTSTRAP = _with(
-    static_resources=_with(
-        clusters=_keyed_list(("name",)),
-        listeners=_keyed_list(("name",), filter_chains=_keyed_list(("name",))),
-    )
-)
-_BUCKETS = _with(Bucket=_keyed_list(("Name",)))
+_SCHEMAS: dict[str, Schema] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+"""What is known of each form of document, in the words of ``KEY_PATHS``."""
 
 
 def document_field(before: Any, after: Any) -> Field:
@@ -53,11 +31,11 @@ def _form(document: Any) -> Schema | None:
     if not isinstance(document, dict):
         return None
     if "static_resources" in document:
-        return _BOOTSTRAP
+        return _SCHEMAS["bootstrap"]
     if isinstance(document.get("Bucket"), list):
-        return _BUCKETS
+        return _SCHEMAS["buckets"]
     resources = document.get("resources")
     first = resources[0] if isinstance(resources, list) and resources else None
     if isinstance(first, dict) and str(first.get("@type", "")).endswith(_ASSIGNMENT):
-        return _ENDPOINTS
+        return _SCHEMAS["endpoints"]
     return None

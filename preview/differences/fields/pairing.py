@@ -24,24 +24,10 @@ Laid = tuple[Any, Any] | None
 
 
 class Slot(str):
-    """The place of an item in a list that has an order: on both sides, or on one only."""
+    """The place of an item in a list that has an order: ``=`` with its index on both sides, or the
+    index where one side alone has it, the first (``-``) or the second (``+``)."""
 
     __slots__ = ()
-
-    @classmethod
-    def both(cls, index: int) -> "Slot":
-        """The item at ``index`` of both sides."""
-        return cls(f"={index}")
-
-    @classmethod
-    def before(cls, index: int) -> "Slot":
-        """The item at ``index`` of the first side, which the other lacks."""
-        return cls(f"-{index}")
-
-    @classmethod
-    def after(cls, index: int) -> "Slot":
-        """The item at ``index`` of the second side, which the first lacks."""
-        return cls(f"+{index}")
 
     @property
     def at(self) -> int:
@@ -129,12 +115,12 @@ class Pairing:
                 both = index in gone and index in new
                 if both and (gone == new or _alike(before[index], after[index])):
                     if pair := self._step(index, before[index], after[index], field):
-                        left[Slot.both(index)], right[Slot.both(index)] = pair
+                        left[Slot(f"={index}")], right[Slot(f"={index}")] = pair
                     continue
                 if index in gone:
-                    left[Slot.before(index)] = before[index]
+                    left[Slot(f"-{index}")] = before[index]
                 if index in new:
-                    right[Slot.after(index)] = after[index]
+                    right[Slot(f"+{index}")] = after[index]
             i, j = i_equal + size, j_equal + size
             for back in range(size, 0, -1):
                 # Equal in meaning, but an order inside may differ.

@@ -52,7 +52,13 @@ def check_object(obj: Any) -> list[Fault]:
         return list(_not_json(obj, ())) or [Fault((), "cannot be written as JSON")]
     schema = strict_schema(str(obj["apiVersion"]), str(obj["kind"]))
     faults = {fault for error in errors for fault in _faults(error, schema)}
-    return sorted(faults, key=lambda fault: (_order(fault.path), fault.message))
+
+    def order(fault: Fault) -> tuple[list[tuple[int, str]], str]:
+        # Indexes as numbers, and keys as texts.
+        steps = [(part, "") if isinstance(part, int) else (-1, part) for part in fault.path]
+        return steps, fault.message
+
+    return sorted(faults, key=order)
 
 
 def check_objects(objs: Iterable[dict[str, Any]]) -> list[tuple[int, Fault]]:
@@ -165,9 +171,15 @@ def _faults(error: jsonschema_rs.ValidationError, schema: Schema) -> Iterator[Fa
     path: Path = tuple(error.instance_path)
     match error.kind:
         case Error.AdditionalProperties(unexpected):
-            parent = _at(schema, error.schema_path[:-1])
+            parent: Any = schema
+            for step in error.schema_path[:-1]:
+                parent = parent[step]
             for name in unexpected:
-                yield Fault((*path, name), _unexpected_field(name, parent))
+                hint = _nearest(name, list(parent.get("properties", ())))
+                message = f"is an unknown field{hint}"
+                if "patternProperties" in parent:
+                    message = "is not a valid key of a label or an annotation"
+                yield Fault((*path, name), message)
         case Error.Required(name):
             yield Fault((*path, str(name)), "is required, but missing")
         case Error.Type(types):
@@ -188,18 +200,6 @@ def _faults(error: jsonschema_rs.ValidationError, schema: Schema) -> Iterator[Fa
 
 def _show(value: object) -> str:
     return shorten(json.dumps(value, ensure_ascii=False, default=repr))
-
-
-def _at(schema: Any, path: Iterable[str | int]) -> Any:
-    for part in path:
-        schema = schema[part]
-    return schema
-
-
-def _unexpected_field(name: str, parent: Schema) -> str:
-    if "patternProperties" in parent:
-        return "is not a valid key of a label or an annotation"
-    return f"is an unknown field{_nearest(name, list(parent.get('properties', ())))}"
 
 
 def _nearest(name: str, known: list[str]) -> str:
@@ -237,8 +237,3 @@ def _not_json(node: Any, path: Path) -> Iterator[Fault]:
         yield Fault(path, f"is {type(node).__name__}, which JSON does not have")
     elif type(node) is str and re.search("[\ud800-\udfff]", node):
         yield Fault(path, "is not valid Unicode")
-
-
-def _order(path: Path) -> list[tuple[int, str]]:
-    """Sorts indexes as numbers and keys as texts."""
-    return [(part, "") if isinstance(part, int) else (-1, part) for part in path]

@@ -108,7 +108,7 @@ def share(schemas: Iterable[Schema]) -> tuple[list[Schema], dict[str, Schema]]:
     shared: dict[str, Schema] = {}
 
     def shorter(node: Schema) -> Schema:
-        text = _text(node)
+        text = json.dumps(node, sort_keys=True)
         if uses[text] < 2 or len(text) < WORTH_SHARING:
             return _with_parts(node, shorter)
         name = hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -129,8 +129,9 @@ def expand(schema: Schema, find: Callable[[str], Schema]) -> Schema:
 def _count(schema: Schema, uses: Counter[str]) -> None:
     """How often each schema is part of a different one: what repeats as a whole counts once."""
     for part in _parts(schema):
-        uses[_text(part)] += 1
-        if uses[_text(part)] == 1:
+        text = json.dumps(part, sort_keys=True)
+        uses[text] += 1
+        if uses[text] == 1:
             _count(part, uses)
 
 
@@ -147,10 +148,6 @@ def _with_parts(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
         if isinstance(schema.get(key), dict):
             result[key] = change(schema[key])
     return result
-
-
-def _text(schema: Schema) -> str:
-    return json.dumps(schema, sort_keys=True)
 
 
 def dump(node: Any, indent: int = 0) -> str:

@@ -15,7 +15,7 @@ from policies.exceptions import Exemption, exemptions, ours
 from policies.judge import findings
 from policies.pods import Pod, pods
 from policies.rule import Object, Violation
-from policies.rules import RULES, pod_host, pod_rights
+from policies.rules import CHECKS, RULES, pod_host, pod_rights
 from tests.golden import every_site, objects
 from tests.policies.test_policies import ROCE
 
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 SITES = sorted(every_site())
 RARE = {**every_site(), "RoCE that pods share": ROCE}
 """The sites, and one with what exceptions are there for and no example has."""
-STANDARD = [rule for rule in RULES if rule.name in {*pod_rights.RULES, *pod_host.RULES}]
+STANDARD = [rule for rule in RULES if CHECKS[rule.name][0] in (pod_rights, pod_host)]
 REASONS = {
     "privilege-escalation": "allowPrivilegeEscalation != false",
     "capabilities-dropped": "unrestricted capabilities",

@@ -19,9 +19,9 @@ import yaml
 from components.effects.vocabulary import ABSENT, FieldChange
 from components.making.dump import dump, dump_all
 from components.site import site_objects
-from preview.differences.fields import field_changes, reordered_lists
 from preview.differences.fields.listkeys import Item
 from schemas.kubernetes.manifests import read_manifests
+from tests.kit.fields import field_changes, reordered_lists
 from tests.kit.go_programs import program
 from tests.kit.repository import ROOT, all_sites
 

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from components.effects.rules import Rule, leads, path
 from components.effects.vocabulary import ABSENT
-from preview.differences.fields import field_changes, reordered_lists, show_path
+from preview.differences.fields import show_path
 from preview.differences.fields.kinds import CRD_QUANTITY
 from schemas.kubernetes.objects import store
 from schemas.kubernetes.quantities import quantity
+from tests.kit.fields import field_changes, reordered_lists
 
 BLANK: dict[str, Any] = {"apiVersion": "example.com/v1", "kind": "Thing"}
 Json = Any

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from components.effects.vocabulary import ABSENT, FieldChange
 from components.making.dump import dump
-from preview.differences.fields import field_changes
 from preview.differences.fields.compared import _entries, _values
 from preview.differences.fields.kinds import field_of
 from preview.differences.fields.pairing import Pairing
+from tests.kit.fields import field_changes
 from tests.preview.fields.test_fields import BLANK, Json, config_map, deployment
 
 KEYS = {

@@ -10,7 +10,8 @@ import yaml
 from components.effects.vocabulary import ABSENT, FieldChange
 from components.making.dump import dump, dump_all
 from components.site import site_objects
-from preview.differences.fields import MAX_LINES, field_changes, show_path, text_lines
+from preview.differences.fields import MAX_LINES, show_path, text_lines
+from tests.kit.fields import field_changes
 from tests.kit.repository import all_sites
 from tests.preview.fields.test_fields import Json, config_map, container, differences, kubeadm
 

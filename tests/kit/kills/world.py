@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from urllib.parse import urlencode
 
-from bench.studies.kills_plan import BACK
 from bench.trial import below
 from bench.trial import kill as kill_all
 from components.making.manifest import SITE_LABEL
@@ -21,8 +20,9 @@ from foresite.delivery.stack.engine import Engine
 from foresite.delivery.stack.engines import engine_for
 from schemas.facts.site import Site
 from schemas.load import load_site
+from tests.kit.kills.plan import BACK
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "uv.lock")
 LIMIT = 300.0
 """Seconds for which a run may go on after a kill: as long as a busy machine may take."""

@@ -6,12 +6,18 @@ import os
 import re
 import signal
 import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
-from bench.studies.kills_judge import judge
-from bench.studies.kills_plan import (
+from bench.trial import kill as kill_all
+from bench.trial import manifests_of
+from controlplane import ApiError
+from tests.kit.kills.judge import judge
+from tests.kit.kills.plan import (
     AGAIN,
     API,
     BACK,
@@ -22,10 +28,7 @@ from bench.studies.kills_plan import (
     Outcome,
     Plan,
 )
-from bench.studies.kills_world import World, engine_of, find_process, until, wait
-from bench.trial import kill as kill_all
-from bench.trial import manifests_of
-from controlplane import ApiError
+from tests.kit.kills.world import World, engine_of, find_process, until, wait
 
 
 def strike(
@@ -140,3 +143,26 @@ def _recover(world: World, name: str, outcome: Outcome) -> None:
         code, said = wait(world.command(*command, *allow))
     if code:
         outcome.wrong.append(f"recover ended with {code}: {said[-3000:]}")
+
+
+def play_seeds(seeds: Sequence[int]) -> list[Outcome]:
+    """The seeds one after the other, in a world of their own."""
+    with tempfile.TemporaryDirectory(prefix="foresite-kills-") as folder:
+        world = World(Path(folder))
+        try:
+            outcomes = []
+            for seed in seeds:
+                outcomes.append(survive(world, Plan.of(seed)))
+                _say(outcomes[-1])
+            return outcomes
+        finally:
+            world.close()
+
+
+def _say(outcome: Outcome) -> None:
+    verdict = "; ".join(outcome.wrong) or "converged"
+    print(
+        f"{outcome.seed:3} {outcome.plan}: {outcome.hits} kills, {outcome.written} objects were "
+        f"written, {outcome.orphans} orphans: {verdict}, {outcome.seconds} s",
+        file=sys.stderr, flush=True,
+    )  # fmt: skip

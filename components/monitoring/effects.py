@@ -1,0 +1,36 @@
+"""Effects of changes to a site's monitoring on machines: nothing.
+
+All that the component makes is read by programs of the site's own: the Prometheus operator and its
+Prometheus and Alertmanager, Grafana's sidecar, kube-state-metrics. They read it again, or restart
+where they run; no node is told of it. What a change costs is an alert that is not told.
+Sources: prometheus-operator 0.85.0, pkg/prometheus and pkg/alertmanager (another rule or target is
+a new configuration, which is reloaded).
+"""
+
+from components.effects.applying import effect, former, rules
+from components.effects.table import read_table
+from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
+
+NO_MACHINE = "no machine is affected, and no pod on one restarts"
+
+
+def found(
+    meaning: str, source: str, _site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
+    """Labels of an object: programs of the site's own choose objects by these."""
+    why = f"{meaning}: by its labels it is found, or found no more; {NO_MACHINE}"
+    yield effect(change, field, Impact.NONE, why, source)
+
+
+def gone(
+    meaning: str, source: str, _site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
+    """A removed object, or one that makes way for another name."""
+    moves = change.after is not None and former(change).key != change.one.key
+    ends = "the metrics, messages or dashboards that it configured end"
+    why = f"{meaning}: {'it is found under its new name' if moves else ends}; {NO_MACHINE}"
+    yield effect(change, field, Impact.NONE, why, source)
+
+
+RULES = rules(*read_table(globals()).kinds)
+"""Of this component's objects; Kubernetes' own rules follow."""
