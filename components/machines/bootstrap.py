@@ -8,6 +8,7 @@ rule template-mark sees to URLs.
 from pathlib import Path
 
 from components.machines.data_disks import PROGRAM, data_disks_script
+from components.machines.network_data import node_ip
 from components.machines.registries import registry_files
 from components.making.dump import dump
 from components.making.manifest import Json, prune
@@ -60,6 +61,9 @@ def registration(site: Site, pool: Pool) -> Json:
         },
         "patches": {"directory": PATCHES},
     }
+    if addresses := node_ip(site, pool):
+        arguments = result["nodeRegistration"]["kubeletExtraArgs"]
+        arguments.append({"name": "node-ip", "value": addresses})
     if pool.taints is not None:
         result["nodeRegistration"]["taints"] = [
             {"key": taint.key, "value": taint.value, "effect": taint.effect.value}
@@ -138,6 +142,7 @@ def proxy_unit(site: Site, proxy: Proxy) -> str:
         cluster.endpoint,
         cluster.pods,
         cluster.services,
+        *filter(None, (cluster.pods6, cluster.services6)),
         *proxy.exclude,
     }
     mirror = site.file.sources.registry_mirror

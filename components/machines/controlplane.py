@@ -6,6 +6,7 @@ from components.machines.apiserver import api_server_files
 from components.machines.arguments import SCHEDULER_CONFIG, cluster_configuration, scheduler_file
 from components.machines.bootstrap import kubeadm_config, machine_labels, private_file, registration
 from components.machines.names import metadata
+from components.machines.network_data import node_ip
 from components.machines.templates import data_template, machine_template
 from components.machines.workers import deletion
 from components.making.dump import dump
@@ -71,12 +72,16 @@ def _config(site: Site, pool: Pool) -> Json:
         config["postKubeadmCommands"] = [_swap("super-admin", "admin")]
     if not config["preKubeadmCommands"]:
         del config["preKubeadmCommands"]
+    endpoint: Json = {}
+    if addresses := node_ip(site, pool):
+        # Else the API server and etcd take the default route's address.
+        endpoint = {"localAPIEndpoint": {"advertiseAddress": addresses.partition(",")[0]}}
     return prune(
         {
             **config,
             "clusterConfiguration": cluster_configuration(site),
-            "initConfiguration": joining,
-            "joinConfiguration": joining,
+            "initConfiguration": joining | endpoint,
+            "joinConfiguration": joining | ({"controlPlane": endpoint} if endpoint else {}),
         }
     )
 

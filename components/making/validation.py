@@ -5,6 +5,7 @@ Both sides of this are plain data; the schemas are those of the real API server 
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from components.making.architecture import wrong_images
 from components.making.manifest import Manifest, Spot
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import check_object
@@ -22,7 +23,7 @@ def object_problems(site: Site, objects: Mapping[str, Iterable[Manifest]]) -> li
     """The problems of a site's objects, each with its spot; all at once, in their order."""
     file = f"sites/{site.name}.yaml"
     every = [(name, m) for name, manifests in objects.items() for m in manifests]
-    return [*_invalid(file, every), *_duplicates(file, every)]
+    return [*_invalid(file, every), *_duplicates(file, every), *wrong_images(site, every)]
 
 
 def _invalid(file: str, objects: Iterable[Named]) -> Iterator[Placed]:

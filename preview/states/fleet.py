@@ -21,6 +21,7 @@ _CATALOGUE = "schemas/catalogue/"
 _HARDWARE = f"{_CATALOGUE}hardware.yaml"
 _NETWORK = re.compile(rb"(?<![0-9.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}/[0-9]{1,2}(?![0-9])")
 _ADDRESS = re.compile(rb"(?<![0-9.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9./])")
+_NETWORK6 = re.compile(rb"(?<![0-9a-f:])[0-9a-f]{1,4}:[0-9a-f:]+/[0-9]{1,3}(?![0-9])")
 _UNIQUE = tuple(name.encode() for name in UNIQUE_COLUMNS)
 _CONTEXT = re.compile(rb"context:\s*[\"']?([^\s\"',}]+)")
 
@@ -183,12 +184,12 @@ def _cells(contents: Iterable[bytes]) -> set[bytes]:
     for data in contents:
         header, _, rows = data.partition(b"\n")
         columns = [each.strip() for each in header.split(b",")]
-        at = [columns.index(name) for name in _UNIQUE if name in columns]
+        at = [n for n, name in enumerate(columns) if name in _UNIQUE or name.startswith(b"mac_")]
         if len(at) > 1:
             cells = [row.strip().split(b",") for row in rows.split(b"\n")]
             found.update(row[index] for row in cells if len(row) > max(at) for index in at)
         else:
-            for pattern in (_NETWORK, _ADDRESS, _CONTEXT):
+            for pattern in (_NETWORK, _NETWORK6, _ADDRESS, _CONTEXT):
                 found.update(pattern.findall(data))
     return found
 

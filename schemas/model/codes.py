@@ -95,6 +95,9 @@ class Code(StrEnum):
     GATEWAY_OUTSIDE = auto()
     HOST_OUTSIDE = auto()
     CONTROL_PLANE_SPREAD = auto()
+    UNKNOWN_NETWORK = auto()
+    HOST_NETWORK_INVALID = auto()
+    HOST_MAC_MISSING = auto()
 
     # --- hosts --------------------------------------------------------------------------------
     HOST_DUPLICATE = auto()
@@ -125,6 +128,7 @@ class Code(StrEnum):
     ACCELERATOR_UNSERVED = auto()
     RESOURCE_CLASH = auto()
     IMAGE_UNKNOWN = auto()
+    IMAGE_ARCHITECTURE = auto()
     NETWORK_DEVICE_CLASH = auto()
     NETWORK_DEVICE_UNSUPPORTED = auto()
 

@@ -18,6 +18,10 @@ class BmcProtocol(StrEnum):
 
     REDFISH_VIRTUALMEDIA = "redfish-virtualmedia"
     """Redfish, booting from a virtual disc: no provisioning network is needed."""
+    REDFISH_VIRTUALMEDIA_HTTP = "redfish-virtualmedia+http"
+    """The same without TLS, for a lab of virtual machines: the password is sent in clear text."""
+    REDFISH_HTTP = "redfish+http"
+    """Redfish without TLS, booting from the provisioning network; for a lab likewise."""
     REDFISH = "redfish"
     """Redfish, booting from the provisioning network."""
     IDRAC_VIRTUALMEDIA = "idrac-virtualmedia"
@@ -35,6 +39,15 @@ class BootMode(StrEnum):
     """UEFI that starts signed code only."""
     LEGACY = "legacy"
     """BIOS."""
+
+
+class Arch(StrEnum):
+    """The architecture of a host's processors, as Kubernetes calls it."""
+
+    AMD64 = "amd64"
+    """x86-64."""
+    ARM64 = "arm64"
+    """64-bit Arm, such as NVIDIA Grace."""
 
 
 class Bmc(Model):
@@ -150,6 +163,8 @@ class HardwareProfile(Model):
     """Physical cores of one host."""
     memory_gib: Annotated[int, Field(ge=1, le=131_072)]
     """Memory of one host in GiB."""
+    arch: Arch = Field(default=Arch.AMD64, strict=False)
+    """Architecture of its processors."""
     accelerators: Accelerators | None = None
     """The accelerators of one host; leave out where it has none."""
     bmc: Bmc = Bmc()

@@ -181,6 +181,16 @@ Percent = Annotated[int, Field(ge=1, le=99, examples=[10])]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 """The SHA-256 of a file in lower-case hexadecimal."""
 
+ImageName = Annotated[
+    str,
+    Field(
+        pattern=rf"^{REGISTRY}/{REPOSITORY}$",
+        max_length=255,
+        examples=["registry.example/project/image"],
+    ),
+]
+"""A container image without its tag."""
+
 ImageReference = Annotated[
     str,
     Field(

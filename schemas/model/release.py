@@ -35,8 +35,8 @@ class DiskFormat(StrEnum):
     RAW = "raw"
 
 
-class OsImage(Model):
-    """One build of an operating system for one Kubernetes version."""
+class OsFile(Model):
+    """A file that hosts are installed from."""
 
     file: RelativePath
     """File name below the site's image server."""
@@ -44,6 +44,13 @@ class OsImage(Model):
     """SHA-256 of the file."""
     format: DiskFormat = Field(default=DiskFormat.QCOW2, strict=False)
     """Format of the file."""
+
+
+class OsImage(OsFile):
+    """One build of an operating system for one Kubernetes version, for amd64."""
+
+    arm64: OsFile | None = None
+    """The same build for arm64; without it no host of that architecture can have it."""
 
 
 class OperatingSystem(Model):
@@ -85,3 +92,6 @@ class Release(Model):
     """Image that holds the control plane's virtual IP."""
     images: dict[DnsLabel, ImageReference] = {}
     """Images of everything else by name, such as nvidia-device-plugin."""
+    multi_arch: list[DnsLabel] = []
+    """Images, by their names here (and kube-vip), whose digest is that of a list with arm64. A
+    digest does not say so by itself."""

@@ -10,11 +10,19 @@ from pydantic import Field
 
 from schemas.model.accelerators import AcceleratorSettings
 from schemas.model.access import Access
-from schemas.model.addresses import HostAddress, HostNetwork, HttpUrl, RegistryUrl
+from schemas.model.addresses import (
+    HostAddress,
+    HostAddress6,
+    HostNetwork,
+    HttpUrl,
+    Network6,
+    RegistryUrl,
+)
 from schemas.model.cluster import Cluster
 from schemas.model.decommission import Decommission
 from schemas.model.first_boot import FirstBoot
 from schemas.model.hardware import HardwareProfile
+from schemas.model.host_networks import FurtherNetwork, NetworkName, NicLayout
 from schemas.model.monitoring import Monitoring
 from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
 from schemas.model.object_cache import Cache
@@ -22,6 +30,7 @@ from schemas.model.policies import SitePolicies
 from schemas.model.primitives import (
     ContextName,
     DnsLabel,
+    ImageName,
     Ipv4,
     LabelKey,
     LabelValue,
@@ -52,6 +61,11 @@ class Zone(Model):
     hosts: Annotated[list[Ipv4], Field(min_length=2, max_length=2)] | None = None
     """First and last address that machines may get; default: all of the network. The gateway, the
     endpoint, name servers and time servers are left out of it."""
+    network6: Network6 | None = None
+    """IPv6 network that the zone's hosts have a second address in, at the same place as in network;
+    or the one in the host list's column ip6."""
+    gateway6: HostAddress6 | None = None
+    """Default gateway of IPv6."""
 
     @property
     def span(self) -> tuple[IPv4Address, IPv4Address]:
@@ -77,6 +91,9 @@ class Sources(Model):
     """Server of OS images, reachable from the provisioning network."""
     registry_mirror: RegistryUrl | None = None
     """Registry that hosts pull every container image through."""
+    multi_arch: Annotated[list[ImageName], Field(max_length=100)] = []
+    """Images, without tags, that are built for arm64 too, besides those of the release; needed for
+    what runs on arm64 hosts."""
 
 
 class EvictionHard(Model):
@@ -181,6 +198,9 @@ class Pool(Model):
     """Settings of the kubelet."""
     first_boot: FirstBoot | None = None
     """First boot of this pool's hosts; default: the site's."""
+    host_network: DnsLabel | None = None
+    """NICs of its hosts, of those in host_networks; default: the NIC that boots, with the host's
+    address."""
     network_devices: PoolNetworkDevices = PoolNetworkDevices()
     """Network devices that its pods can request."""
 
@@ -206,6 +226,10 @@ class SiteFile(Model):
     """Where hosts fetch what they run."""
     zones: Annotated[list[Zone], Field(min_length=1, max_length=64)]
     """Network zones."""
+    networks: Annotated[dict[NetworkName, FurtherNetwork], Field(max_length=16)] = {}
+    """Networks of hosts beside those of the zones, by name."""
+    host_networks: Annotated[dict[DnsLabel, NicLayout], Field(max_length=32)] = {}
+    """NICs, bonds and VLANs of hosts by name; pools name one."""
     first_boot: FirstBoot
     """Settings of a host's first boot."""
     pools: Annotated[list[Pool], Field(min_length=1, max_length=100)]

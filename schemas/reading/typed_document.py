@@ -220,8 +220,10 @@ def _problem(
         code = Code.INVALID_VALUE
         message, fix = wording.misfit(fault.value, fault.context["pattern"], node)
         if "IPv4" in message and is_ipv6(fault.value):
-            message = f"{wording.show(fault.value)} is IPv6, which Foresite does not configure yet"
-            return replace(place(document, path, code, message, fix), reason=NO_EFFECT)
+            message = f"{wording.show(fault.value)} is IPv6, and this field takes IPv4 alone"
+            return place(
+                document, path, code, message, f"{fix}; IPv6 has fields of its own, with 6"
+            )
     else:
         code = Code.OUT_OF_BOUNDS
         message, fix = wording.out_of_bounds(kind, fault.context, fault.value, node)
@@ -239,7 +241,7 @@ def _unknown_field(
         )
         return place(document, path, Code.SECRET_IN_FILE, message, fix, key=True)
     if meant is None and (part := not_yet(name)):
-        message = f"Foresite does not configure {part[0]} yet"
+        message = f"Foresite does not configure {part[0]}"
         fix = f"remove {shorten(name)}: {part[1]}"
         found = place(document, path, Code.UNKNOWN_FIELD, message, fix, key=True)
         return replace(found, reason=NO_EFFECT)

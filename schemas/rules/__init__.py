@@ -19,6 +19,8 @@ from schemas.rules import (
     control_plane,
     data_disks,
     files,
+    host_addresses,
+    host_networks,
     hosts,
     identity,
     kubelet,
@@ -47,9 +49,9 @@ from schemas.rules.sites import Footprint, clashes, footprint
 
 __all__ = ["Finding", "Footprint", "HostCell", "TextPlace", "attempt", "clashes", "footprint"]
 MODULES = (
-    identity, data_disks, networks, addresses, hosts, pools, versions, files, control_plane,
-    accelerators,
-    accelerators_programs, accelerators_requests, schedulers, rollouts, kubelet, network_devices,
+    identity, data_disks, networks, addresses, hosts, host_networks, host_addresses, pools,
+    versions, files, control_plane, accelerators, accelerators_programs, accelerators_requests,
+    schedulers, rollouts, kubelet, network_devices,
     teams, namespaces, access, teams_quotas, object_cache, object_cache_endpoints,
     object_cache_server, remediation, remediation_repairs, remediation_detector, monitoring,
     policies, secrets,

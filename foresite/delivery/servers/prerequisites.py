@@ -65,6 +65,8 @@ def _values(site: Site) -> SimpleNamespace:
         image_disks=cache and not all(site.first_boot(p).data_disks for p in site.cache_pools()),
         toolkit=any(site.accelerators[model].vendor == "nvidia" for model in own),
         unfenced=site.scheduling.teams and not enforces_policies(site),
+        bonds=any(each.bonds for each in site.file.host_networks.values()),
+        networks=", ".join(site.file.networks),
         dns=", ".join(boot.dns),
         ntp=", ".join(boot.ntp),
     )

@@ -209,9 +209,9 @@ def test_advice_on_the_network_of_pods_helps(prefix: int, count: int) -> None:
         file = SITE.file.model_copy(update={"cluster": cluster})
         return replace(SITE, file=file, hosts=SITE.hosts[:1] * count)
 
-    finding = only(networks.pod_network(sized(prefix)))
+    finding = only(networks.ranges(sized(prefix)))
     if finding:
-        assert only(networks.pod_network(sized(number(finding.fix, r"/(\d+)")))) is None
+        assert only(networks.ranges(sized(number(finding.fix, r"/(\d+)")))) is None
 
 
 @pytest.mark.parametrize(
